@@ -1,0 +1,3 @@
+"""The pass-down log for coding agents."""
+
+__version__ = "0.1.0"

@@ -1,0 +1,1 @@
+"""Decisions without side effects: values in, values out."""

@@ -1,0 +1,179 @@
+"""Names of things: one grammar for our ids, a safe file name for foreign ones, and ids made from content."""
+
+import hashlib
+import re
+import unicodedata
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final, NewType
+
+from passdown.core.times import parse_instant, render_file_stamp
+from passdown.errors import FormatError
+
+SessionId = NewType("SessionId", str)
+AgentId = NewType("AgentId", str)
+"""``<nickname or host>-<8 hex>``, unique for each session: what people see, and what breaks a tie."""
+FactId = NewType("FactId", str)
+EventId = NewType("EventId", str)
+TrackId = NewType("TrackId", str)
+TaskId = NewType("TaskId", str)
+StreamName = NewType("StreamName", str)
+
+ID_LIMIT: Final = 64
+FOREIGN_LIMIT: Final = 256
+SLUG_LIMIT: Final = 48
+
+_ID: Final = re.compile(r"[a-z0-9][a-z0-9-]{0,63}")
+_KEBAB: Final = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
+_WORD: Final = re.compile(r"[a-z0-9]+")
+_EVENT_FILE: Final = re.compile(r"([0-9T.-]+Z)_([^/\\]+)\.md")
+_DEVICE: Final = re.compile(r"con|prn|aux|nul|com[0-9]|lpt[0-9]")  # Windows reserves them in every folder
+_UNPRINTABLE: Final = frozenset({"Cc", "Cs", "Zl", "Zp"})  # control, half a surrogate pair, line ends
+_MEANINGFUL: Final = frozenset({"Sm", "Sc", "So"})  # a `+` or `→` tells texts apart; a comma does not
+_AGENT_BYTES: Final = 4
+_HASH_SIZE: Final = 6
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EventName:
+    """What an event's file name says: when it was written, and the folded name of who wrote it."""
+
+    at: datetime
+    agent: str
+
+
+def is_id(text: str) -> bool:
+    """Say whether text is an id of ours: one of a-z and 0-9, then at most 63 of those or hyphens."""
+    return _ID.fullmatch(text) is not None
+
+
+def parse_id(text: str, field: str) -> str:
+    """Return an id of ours as it stands, or raise a FormatError that names the field."""
+    if is_id(text):
+        return text
+    message = f"{field}: {_excerpt(text)} is not an id."
+    raise FormatError(message, field=field, hint=f"An id is 1 to {ID_LIMIT} of a-z, 0-9 and -, no - first.")
+
+
+def clean_foreign(text: str, field: str = "id") -> str:
+    """Return an id that another tool made, verbatim; raise a FormatError for one that could break a line.
+
+    Refused are: nothing but space, more than 256 characters, control characters and line ends of any kind,
+    and characters that cannot be encoded.
+    """
+    if not text.strip():
+        message = f"{field}: an id must not be empty."
+        raise FormatError(message, field=field, hint="Leave the field out, or name what it stands for.")
+    if len(text) > FOREIGN_LIMIT:
+        message = f"{field}: {_excerpt(text)} is longer than {FOREIGN_LIMIT} characters."
+        raise FormatError(message, field=field, hint="Use the id that the other tool shows for it.")
+    if not text.isprintable() and any(unicodedata.category(character) in _UNPRINTABLE for character in text):
+        message = f"{field}: {_excerpt(text)} contains control characters or line ends."
+        raise FormatError(message, field=field, hint="An id is one line of visible characters.")
+    return text
+
+
+def fold(text: str) -> str:
+    """Turn any id into a name that is safe in file names everywhere and still tells ids apart.
+
+    The answer is an id of ours, never a device name of Windows. Ids that are safe already stay as they are,
+    so folding twice changes nothing; all others end in 6 hex of the hash of the original, so that ids which
+    differ only in case, accents or punctuation keep different names, whatever the file system ignores.
+    """
+    if is_id(text) and not _DEVICE.fullmatch(text):
+        return text
+    return _with_hash("-".join(_WORD.findall(text.lower())) or "id", "-", ID_LIMIT, text)
+
+
+def make_agent(nickname: str, random: bytes) -> AgentId:
+    """Make an agent's name, ``<nickname>-<8 hex>``, from a nickname (or host) and at least 4 random bytes."""
+    if len(random) < _AGENT_BYTES:
+        message = f"an agent needs {_AGENT_BYTES} random bytes"
+        raise ValueError(message)
+    suffix = "-" + random[:_AGENT_BYTES].hex()
+    stem = "-".join(_WORD.findall(_plain(nickname))) or "agent"
+    return AgentId(stem[: ID_LIMIT - len(suffix)].rstrip("-") + suffix)
+
+
+def event_file_name(at: datetime, agent: str) -> str:
+    """Name the file of an event, ``YYYY-MM-DDTHH-MM-SS.mmmZ_<agent>.md``, with the agent folded."""
+    return f"{render_file_stamp(at)}_{fold(agent)}.md"
+
+
+def parse_event_file_name(name: str) -> EventName | None:
+    """Read the name of an event file, the seed's shorter form without milliseconds too; None for other files.
+
+    The agent is all that follows the first ``_``; it may hold further ones.
+    """
+    found = _EVENT_FILE.fullmatch(name)
+    at = parse_instant(found[1]) if found else None
+    if found is None or at is None:
+        return None
+    try:
+        return EventName(at=at, agent=clean_foreign(found[2]))
+    except FormatError:
+        return None
+
+
+def fact_id(kind: str, text: str) -> FactId:
+    """Name a fact by its content: 12 hex of SHA-256 over kind, line feed and text (NFC, line ends LF)."""
+    lines = text.replace("\r\n", "\n").replace("\r", "\n")
+    return FactId(_hash(f"{kind}\n{unicodedata.normalize('NFC', lines)}")[:12])
+
+
+def is_stream_name(text: str) -> bool:
+    """Say whether text can name a stream: kebab-case, at most 64 characters, no device name of Windows."""
+    return len(text) <= ID_LIMIT and bool(_KEBAB.fullmatch(text)) and not _DEVICE.fullmatch(text)
+
+
+def kebab(text: str) -> StreamName:
+    """Turn any text into a stream name; texts that differ in letters, digits or symbols stay different."""
+    return StreamName(_shorten(text, "-", ID_LIMIT, "stream"))
+
+
+def slug(text: str) -> str:
+    """Turn the text of a decision into its key: snake_case, at most 48 characters, never empty.
+
+    Case, accents, spaces and punctuation do not matter. Where letters, digits or symbols had to go, the key
+    ends in 6 hex of a hash of the text: else one decision would silently supersede another.
+    """
+    return _shorten(text, "_", SLUG_LIMIT, "decision")
+
+
+def _shorten(text: str, separator: str, limit: int, empty: str) -> str:
+    """Join the words of a text; add a hash when the words no longer tell it from others."""
+    plain = _plain(text)
+    words = separator.join(_WORD.findall(plain))
+    if words and len(words) <= limit and not _DEVICE.fullmatch(words) and not any(map(_is_lost, plain)):
+        return words
+    return _with_hash(words or empty, separator, limit, " ".join(plain.split()))
+
+
+def _with_hash(stem: str, separator: str, limit: int, text: str) -> str:
+    """Cut the stem so that it fits the limit together with the hash of the text."""
+    return stem[: limit - _HASH_SIZE - 1].rstrip(separator) + separator + _hash(text)[:_HASH_SIZE]
+
+
+def _plain(text: str) -> str:
+    """Take case, accents and compatibility forms off a text."""
+    folded = unicodedata.normalize("NFKD", text).casefold()
+    return "".join(character for character in folded if not unicodedata.combining(character))
+
+
+def _is_lost(character: str) -> bool:
+    """Say whether a character carries meaning that a name of ours cannot keep."""
+    if character.isascii() and character.isalnum():
+        return False
+    category = unicodedata.category(character)
+    return category[0] in "LN" or category in _MEANINGFUL or character == "#"
+
+
+def _hash(text: str) -> str:
+    """Hash text as UTF-8; halves of surrogate pairs, as file names can hold them, are hashed too."""
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def _excerpt(text: str) -> str:
+    """Quote text for a message: one line, visible characters, not too long."""
+    shown = ascii(text)
+    return shown if len(shown) <= ID_LIMIT else shown[:ID_LIMIT] + "…"

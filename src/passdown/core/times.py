@@ -1,0 +1,148 @@
+"""One internal instant, aware and in UTC; every form it is read from and written in; the order of stamps.
+
+Only the two S0 tables hold a local time of day (``HH:MM``); it is never turned into an instant.
+"""
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Final
+
+FOLLOW_LIMIT: Final = timedelta(hours=24)
+"""How far ahead of its own clock a writer follows the clocks of others (C26)."""
+
+_MILLISECOND: Final = timedelta(milliseconds=1)
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+_LAST: Final = datetime(9999, 12, 31, 23, 59, 59, 999_000, tzinfo=UTC)
+
+_DATE: Final = r"[0-9]{4}-[0-9]{2}-[0-9]{2}"
+_HOUR: Final = r"(?:[01][0-9]|2[0-3])"
+_SIXTY: Final = r"[0-5][0-9]"
+
+# The hour is checked here because newer Pythons also read 24:00 as the next day.
+_COMMON: Final = re.compile(rf"{_DATE}T{_HOUR}:{_SIXTY}:{_SIXTY}(?:\.[0-9]{{3}})?Z")
+_ISO: Final = re.compile(
+    rf"{_DATE}(?:[T ]{_HOUR}:{_SIXTY}(?::{_SIXTY}(?:[.,][0-9]{{1,9}})?)?(?:Z|[+-]{_HOUR}(?::?{_SIXTY})?)?)?"
+)
+_FILE_STAMP: Final = re.compile(rf"({_DATE})T({_HOUR})-({_SIXTY})-({_SIXTY})(?:[.-]([0-9]{{1,9}}))?Z?")
+_ARCHIVE_STAMP: Final = re.compile(rf"({_DATE})-({_HOUR})-({_SIXTY})")
+_UNIX_SECONDS: Final = re.compile(r"[0-9]{10}")
+_CLOCK: Final = re.compile(rf"{_HOUR}:{_SIXTY}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, order=True)
+class Stamp:
+    """The place of a record in the order of all records: instant, then agent, then id."""
+
+    at: datetime
+    agent: str
+    id: str
+
+
+def parse_instant(text: str) -> datetime | None:
+    """Read an instant in any form of C26; None for everything else, impossible dates included.
+
+    1. ISO 8601: a date, or a date and a time with ``T`` or a space; seconds and their fraction are optional;
+       ``Z``, an offset, or nothing, which means UTC. Digits beyond microseconds are cut off.
+    2. A file stamp: ``2026-01-10T13-03-52Z``, with a fraction after ``.`` or ``-``.
+    3. An archive stamp: ``2026-01-10-13-03``.
+    4. Unix seconds: exactly ten digits.
+    """
+    # 1.
+    if _COMMON.fullmatch(text) or _ISO.fullmatch(text):
+        return _read_iso(text)
+    # 2.
+    if found := _FILE_STAMP.fullmatch(text):
+        date, hour, minute, second, fraction = found.groups(default="0")
+        return _read_iso(f"{date}T{hour}:{minute}:{second}.{fraction}Z")
+    # 3.
+    if found := _ARCHIVE_STAMP.fullmatch(text):
+        date, hour, minute = found.groups()
+        return _read_iso(f"{date}T{hour}:{minute}Z")
+    # 4.
+    if _UNIX_SECONDS.fullmatch(text):
+        return _EPOCH + timedelta(seconds=int(text))
+    return None
+
+
+def _read_iso(text: str) -> datetime | None:
+    """Read text of the right shape; None when the day does not exist or lies outside the years 1 to 9999."""
+    try:
+        instant = datetime.fromisoformat(text)
+        if instant.tzinfo is UTC:
+            return instant
+        return instant.replace(tzinfo=UTC) if instant.tzinfo is None else instant.astimezone(UTC)
+    except (ValueError, OverflowError):
+        return None
+
+
+def parse_clock(text: str) -> str | None:
+    """Read a local time of day, ``HH:MM`` on a 24-hour clock, and return it as it stands; else None."""
+    return text if _CLOCK.fullmatch(text) else None
+
+
+def render_seconds(instant: datetime) -> str:
+    """Write ``YYYY-MM-DDTHH:MM:SSZ``, cut to the second."""
+    return _plain(instant).isoformat(timespec="seconds") + "Z"
+
+
+def render_millis(instant: datetime) -> str:
+    """Write ``YYYY-MM-DDTHH:MM:SS.mmmZ``, cut to the millisecond; `parse_instant` gives that instant back."""
+    return _plain(instant).isoformat(timespec="milliseconds") + "Z"
+
+
+def render_file_stamp(instant: datetime) -> str:
+    """Write ``YYYY-MM-DDTHH-MM-SS.mmmZ``: milliseconds without colons; sorts as text in the order of time."""
+    return render_millis(instant).replace(":", "-")
+
+
+def render_archive_stamp(instant: datetime) -> str:
+    """Write ``YYYY-MM-DD-HH-MM``, cut to the minute."""
+    return _plain(instant).isoformat(timespec="minutes").replace("T", "-").replace(":", "-")
+
+
+def _plain(instant: datetime) -> datetime:
+    """Take the zone off, so that `isoformat` writes none."""
+    if instant.tzinfo is None:
+        message = "an instant must be aware"
+        raise ValueError(message)
+    return instant.astimezone(UTC).replace(tzinfo=None)
+
+
+def to_millis(instant: datetime) -> datetime:
+    """Cut an instant to the millisecond, the precision in which events are stamped."""
+    return instant.replace(microsecond=instant.microsecond // 1000 * 1000)
+
+
+def too_far_ahead(now: datetime, instant: datetime) -> bool:
+    """Say whether an instant lies more than 24 hours ahead of our clock: to be reported, never followed."""
+    return instant - now > FOLLOW_LIMIT
+
+
+def next_instant(now: datetime, seen: Iterable[datetime]) -> datetime:
+    """Give the instant of a new event: our clock, or one millisecond after the newest seen if that is later.
+
+    The answer has whole milliseconds, is later than every instant seen that is not `too_far_ahead`, and is at
+    most 24 hours and 1 ms ahead of the clock. At the end of the year 9999 it stays on the last millisecond.
+    """
+    answer = to_millis(now)
+    newest = max((instant for instant in seen if not too_far_ahead(now, instant)), default=None)
+    if newest is None or newest < answer:
+        return answer
+    newest = to_millis(newest)
+    return newest + _MILLISECOND if newest < _LAST else _LAST
+
+
+def is_older(instant: datetime, now: datetime, limit: timedelta) -> bool:
+    """Say whether more than the limit has passed since the instant; exactly the limit is not older."""
+    return now - instant > limit
+
+
+def age_words(age: timedelta) -> str:
+    """Say an age for a reader, cut to its largest unit: ``40 s``, ``3 min``, ``2 h``, ``5 d``; at least 0."""
+    seconds = max(0, age // timedelta(seconds=1))
+    for size, unit in ((86_400, "d"), (3_600, "h"), (60, "min")):
+        if seconds >= size:
+            return f"{seconds // size} {unit}"
+    return f"{seconds} s"

@@ -1,0 +1,1 @@
+"""The engine that keeps everything in plain files of the checkout."""

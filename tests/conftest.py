@@ -1,0 +1,110 @@
+"""Guards around every test: no network, no real home, no settings of whoever runs it."""
+
+import itertools
+import os
+import socket
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from tests import proof, requirements
+
+proof.load_hypothesis_profile()
+
+_LOCAL_HOSTS = frozenset({"127.0.0.1", "::1", "localhost", "", None})
+_SCRUBBED = ("PASSDOWN_", "XDG_", "GIT_")
+_IDENTITY = (("AUTHOR", "Ada Author"), ("COMMITTER", "Cleo Committer"))
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Refuse a requirement marker that names no requirement."""
+    if wrong := requirements.unknown_ids(requirements.marked(items)):
+        raise pytest.UsageError("No such requirement: " + ", ".join(wrong))
+
+
+class NetworkError(AssertionError):
+    """A test tried to leave this machine."""
+
+
+@pytest.fixture(autouse=True)
+def _no_network(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let sockets reach this machine only."""
+    for name in ("connect", "connect_ex"):
+        monkeypatch.setattr(socket.socket, name, _guarded(getattr(socket.socket, name)))
+    look_up = socket.getaddrinfo
+
+    def guarded_look_up(host: str | None, *arguments: object, **options: object) -> object:
+        if host not in _LOCAL_HOSTS:
+            raise NetworkError(f"A test looked up {host!r}.")
+        return look_up(host, *arguments, **options)  # type: ignore[arg-type]  # handed on unread
+
+    monkeypatch.setattr(socket, "getaddrinfo", guarded_look_up)
+
+
+def _guarded(connect: Callable[[socket.socket, object], object]) -> Callable[[socket.socket, object], object]:
+    """The same method, which refuses every address but our own."""
+
+    def guarded(self: socket.socket, address: object) -> object:
+        local = isinstance(address, tuple) and address[:1] and address[0] in _LOCAL_HOSTS
+        if self.family != getattr(socket, "AF_UNIX", None) and not local:
+            raise NetworkError(f"A test connected to {address!r}.")
+        return connect(self, address)
+
+    return guarded
+
+
+@pytest.fixture(scope="session")
+def homes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """Fresh folders to be a test's home, without end."""
+    root = tmp_path_factory.mktemp("homes")
+    return (root / str(number) for number in itertools.count())
+
+
+@pytest.fixture(autouse=True)
+def home(homes: Iterator[Path], monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty home folder; nothing in the environment leads to the real one."""
+    folder = next(homes)
+    folder.mkdir()
+    for name in [name for name in os.environ if name.startswith(_SCRUBBED)]:
+        monkeypatch.delenv(name)
+    for name, value in (*_home_variables(folder), *_git_variables()):
+        monkeypatch.setenv(name, value)
+    _move_accounts(folder, monkeypatch)
+    return folder
+
+
+def _home_variables(folder: Path) -> Iterator[tuple[str, str]]:
+    for name in ("HOME", "USERPROFILE"):
+        yield name, str(folder)
+    yield "HOMEDRIVE", folder.drive
+    yield "HOMEPATH", str(folder).removeprefix(folder.drive)
+    yield "APPDATA", str(folder / "AppData" / "Roaming")
+    yield "LOCALAPPDATA", str(folder / "AppData" / "Local")
+    yield "XDG_CONFIG_HOME", str(folder / ".config")
+    yield "XDG_CACHE_HOME", str(folder / ".cache")
+    yield "XDG_DATA_HOME", str(folder / ".local" / "share")
+    yield "XDG_STATE_HOME", str(folder / ".local" / "state")
+    yield "XDG_RUNTIME_DIR", str(folder / ".run")
+
+
+def _git_variables() -> Iterator[tuple[str, str]]:
+    """One identity, and no settings but those a test makes."""
+    for role, name in _IDENTITY:
+        yield f"GIT_{role}_NAME", name
+        yield f"GIT_{role}_EMAIL", f"{name.split()[0].lower()}@example.invalid"
+    yield "GIT_CONFIG_GLOBAL", os.devnull
+    yield "GIT_CONFIG_NOSYSTEM", "1"
+    yield "GIT_TERMINAL_PROMPT", "0"
+
+
+def _move_accounts(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without HOME, and for `~name`, Python asks the list of accounts: that leads to the folder too."""
+    if sys.platform == "win32":
+        return
+    import pwd  # noqa: PLC0415  (there is none on Windows)
+
+    account = pwd.struct_passwd(("tester", "x", os.getuid(), os.getgid(), "", str(folder), "/bin/sh"))
+    monkeypatch.setattr(pwd, "getpwuid", lambda _: account)
+    monkeypatch.setattr(pwd, "getpwnam", lambda _: account)

@@ -1,0 +1,133 @@
+"""One source file as the rules see it: its imports, full names, functions and calls."""
+
+import ast
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import NamedTuple
+
+PACKAGE = "passdown"
+
+Function = ast.FunctionDef | ast.AsyncFunctionDef
+
+
+class Finding(NamedTuple):
+    """One place where a rule is broken."""
+
+    line: int
+    what: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Module:
+    """One source file: its path within the package, its lines and its syntax tree."""
+
+    path: str
+    line_count: int
+    tree: ast.Module
+    names: MappingProxyType[str, str]
+
+    @property
+    def parts(self) -> tuple[str, ...]:
+        """`core/ids.py` is `("core", "ids")`; a package's own file is `("core", "__init__")`."""
+        return tuple(self.path.removesuffix(".py").split("/"))
+
+
+class Import(NamedTuple):
+    """One imported thing: the module named in the statement, and the whole name with what is taken."""
+
+    line: int
+    module: str
+    name: str
+    in_function: bool
+
+
+Rule = Callable[[Module], Iterator[Finding]]
+
+
+def parse_module(path: str, text: str) -> Module:
+    """Parse one file of the package; raises SyntaxError."""
+    tree = ast.parse(text)
+    names = MappingProxyType(dict(_bindings(tree)))
+    return Module(path=path, line_count=len(text.splitlines()), tree=tree, names=names)
+
+
+def _bindings(tree: ast.Module) -> Iterator[tuple[str, str]]:
+    """What each imported name stands for: `dt` for `datetime.datetime`."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                top = alias.name.partition(".")[0]
+                yield (alias.asname, alias.name) if alias.asname else (top, top)
+        elif isinstance(node, ast.ImportFrom) and not node.level:
+            for alias in node.names:
+                yield alias.asname or alias.name, f"{node.module}.{alias.name}"
+
+
+def dotted(module: Module, node: ast.AST) -> str:
+    """The full name of an expression such as `dt.now`; what cannot be known starts with `?`."""
+    if isinstance(node, ast.Name):
+        return module.names.get(node.id, node.id)
+    if isinstance(node, ast.Attribute):
+        return f"{dotted(module, node.value)}.{node.attr}"
+    if isinstance(node, ast.Subscript):
+        return dotted(module, node.value)
+    return "?"
+
+
+def imports(module: Module) -> Iterator[Import]:
+    """Every import, wherever it stands: in functions, under TYPE_CHECKING, by `import_module("…")`."""
+    inner = {id(node) for function in functions(module.tree) for node in ast.walk(function)}
+    for node in ast.walk(module.tree):
+        for source, name in _imported(module, node):
+            yield Import(getattr(node, "lineno", 1), source, name, id(node) in inner)
+
+
+def _imported(module: Module, node: ast.AST) -> Iterator[tuple[str, str]]:
+    if isinstance(node, ast.Import):
+        yield from ((alias.name, alias.name) for alias in node.names)
+    elif isinstance(node, ast.ImportFrom):
+        source = _absolute(module, node)
+        yield from ((source, f"{source}.{alias.name}") for alias in node.names)
+    elif isinstance(node, ast.Call) and dotted(module, node.func).endswith("import_module"):
+        match node.args:
+            case [ast.Constant(value=str(name)), *_]:
+                yield name, name
+
+
+def _absolute(module: Module, node: ast.ImportFrom) -> str:
+    """The absolute name of what a relative import names."""
+    if not node.level:
+        return node.module or ""
+    package = (PACKAGE, *module.parts)[: -node.level]
+    return ".".join((*package, node.module) if node.module else package)
+
+
+def inside(imported: Import) -> tuple[str, ...]:
+    """The path within our package, `("core", "ids", "parse_id")`; empty for anything else."""
+    top, *rest = imported.name.split(".")
+    return tuple(rest) if top == PACKAGE else ()
+
+
+def functions(tree: ast.AST) -> Iterator[Function]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            yield node
+
+
+def calls(tree: ast.AST) -> Iterator[ast.Call]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call):
+            yield node
+
+
+def references(module: Module, wanted: frozenset[str]) -> Iterator[Finding]:
+    """Every mention of the wanted full names, called or not (a default factory is not called)."""
+    for node in ast.walk(module.tree):
+        if isinstance(node, ast.Attribute | ast.Name) and (name := dotted(module, node)) in wanted:
+            yield Finding(node.lineno, name)
+
+
+def words(text: str) -> frozenset[str]:
+    """A set of names written as one line of prose."""
+    return frozenset(text.split())

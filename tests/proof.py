@@ -1,0 +1,45 @@
+"""How much work a proof does: little at the desk, more in CI, much overnight.
+
+PASSDOWN_PROOF is unset (fast), `ci` or `long`. It is read once, before the guards of `conftest.py`
+take our variables away.
+"""
+
+import os
+from collections.abc import Mapping
+from enum import StrEnum
+
+from hypothesis import settings
+
+
+class Level(StrEnum):
+    """The size of this run's proofs."""
+
+    FAST = "fast"
+    CI = "ci"
+    LONG = "long"
+
+
+def parse_level(environment: Mapping[str, str]) -> Level:
+    """The level that PASSDOWN_PROOF names; an empty value is like none."""
+    value = environment.get("PASSDOWN_PROOF", "") or Level.FAST
+    try:
+        return Level(value)
+    except ValueError:
+        message = f"PASSDOWN_PROOF is {value!r}; use ci or long, or leave it unset."
+        raise ValueError(message) from None
+
+
+LEVEL = parse_level(os.environ)
+
+
+def proof_count(*, fast: int, ci: int, long: int) -> int:
+    """How many cases a proof makes in this run."""
+    return {Level.FAST: fast, Level.CI: ci, Level.LONG: long}[LEVEL]
+
+
+def load_hypothesis_profile() -> None:
+    """Fast and CI runs repeat themselves; a long run looks for what nobody has seen."""
+    settings.register_profile(Level.FAST, max_examples=25, deadline=None, derandomize=True, database=None)
+    settings.register_profile(Level.CI, max_examples=200, deadline=None, derandomize=True, database=None)
+    settings.register_profile(Level.LONG, max_examples=5000, deadline=None, print_blob=True)
+    settings.load_profile(LEVEL)

@@ -1,0 +1,120 @@
+"""Which requirements are proven, and by which tests: `python -m tests.requirements [--json]`.
+
+A test says what it proves with `@pytest.mark.requirement("R107", "G3")`. The report collects the
+tests without running them.
+"""
+
+import argparse
+import io
+import itertools
+import json
+import re
+import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import redirect_stdout
+from pathlib import Path
+
+import pytest
+
+LAST = (("R", 237), ("G", 18))
+IDS = tuple(f"{letter}{number}" for letter, last in LAST for number in range(1, last + 1))
+
+Proofs = Mapping[str, Sequence[str]]
+
+
+def marked(items: Iterable[pytest.Item]) -> dict[str, list[str]]:
+    """For each id that a marker names, the tests that carry it; cases of one test count once."""
+    proofs: dict[str, list[str]] = {}
+    for item in items:
+        test = item.nodeid.partition("[")[0]
+        for marker in item.iter_markers("requirement"):
+            for name in marker.args:
+                tests = proofs.setdefault(str(name), [])
+                if test not in tests:
+                    tests.append(test)
+    return proofs
+
+
+def unknown_ids(names: Iterable[str]) -> list[str]:
+    """The names that are no requirement."""
+    return sorted(set(names).difference(IDS))
+
+
+def render_ranges(names: Iterable[str]) -> str:
+    """`R1-R3, R5, G2` for the ids in their order."""
+    wanted = set(names)
+    return ", ".join(
+        run[0] if len(run) == 1 else f"{run[0]}-{run[-1]}"
+        for letter, last in LAST
+        for run in _runs(letter, last, wanted)
+    )
+
+
+def _runs(letter: str, last: int, wanted: set[str]) -> Iterator[list[str]]:
+    every = (f"{letter}{number}" for number in range(1, last + 1))
+    for chosen, run in itertools.groupby(every, wanted.__contains__):
+        if chosen:
+            yield list(run)
+
+
+def render_report(proofs: Proofs) -> str:
+    """The report for people: proven ids with their tests, then what is missing."""
+    proven = [name for name in IDS if name in proofs]
+    missing = [name for name in IDS if name not in proofs]
+    lines = [f"{name}: {', '.join(proofs[name])}" for name in proven]
+    lines.append(f"proven: {len(proven)} of {len(IDS)} requirements ({render_ranges(proven) or 'none'})")
+    lines.append(f"missing: {len(missing)} ({render_ranges(missing) or 'none'})")
+    return "\n".join(lines) + "\n"
+
+
+def render_json(proofs: Proofs) -> str:
+    """The same report for programs."""
+    missing = [name for name in IDS if name not in proofs]
+    proven = {name: list(proofs[name]) for name in IDS if name in proofs}
+    report = {"total": len(IDS), "proven": proven, "missing": missing}
+    return json.dumps(report, indent=2) + "\n"
+
+
+class _Collector:
+    """Keeps what pytest collected."""
+
+    def __init__(self) -> None:
+        self.proofs: dict[str, list[str]] = {}
+
+    def pytest_collection_finish(self, session: pytest.Session) -> None:
+        self.proofs = marked(session.items)
+
+
+class CollectionError(Exception):
+    """The tests cannot be collected; the message is what pytest printed."""
+
+
+def collect(folder: Path) -> dict[str, list[str]]:
+    """The proofs of all tests below a folder; raises CollectionError."""
+    collector = _Collector()
+    arguments = [str(folder), "--collect-only", "-q", "--capture=no", "-p", "no:cacheprovider"]
+    with redirect_stdout(io.StringIO()) as printed:
+        code = pytest.main(arguments, plugins=[collector])
+    if code not in (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED):
+        shown = re.sub(r"(?m)^\S+::.*\n", "", printed.getvalue())
+        raise CollectionError(shown.strip() or f"pytest ended with {code}")
+    return collector.proofs
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Print the report; 1 when the tests cannot be collected or name unknown requirements."""
+    parser = argparse.ArgumentParser(prog="python -m tests.requirements", description=__doc__)
+    parser.add_argument("--json", action="store_true", help="print JSON")
+    parser.add_argument("folder", nargs="?", type=Path, default=Path(__file__).parent, help="where tests are")
+    options = parser.parse_args(arguments)
+    try:
+        proofs = collect(options.folder)
+    except CollectionError as error:
+        sys.stderr.write(f"{error}\n")
+        return 1
+    sys.stdout.write(render_json(proofs) if options.json else render_report(proofs))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
