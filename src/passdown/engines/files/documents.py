@@ -67,7 +67,7 @@ class FileDocuments:
     def _locate(self, path: str) -> str:
         """Give the full path of a file, or raise a StorageError if it leads out of the root."""
         full = os.path.abspath(os.path.join(self._root, path))
-        if "\0" in path or not _is_within(full, self._root):
+        if not _is_a_name(path) or not _is_within(full, self._root):
             raise _outside(path)
         return full
 
@@ -92,6 +92,14 @@ class FileDocuments:
 def _sort_name(entry: os.DirEntry[str]) -> str:
     """Give a name that sorts as the paths below it do: folders, but not links to them, end in ``/``."""
     return entry.name + "/" if entry.is_dir(follow_symlinks=False) else entry.name
+
+
+def _is_a_name(path: str) -> bool:
+    """Say whether the system can have a file of this name at all."""
+    try:
+        return b"\0" not in os.fsencode(path)
+    except UnicodeEncodeError:
+        return False
 
 
 def _is_within(path: str, root: str) -> bool:

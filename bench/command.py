@@ -1,0 +1,59 @@
+"""Measure, print a table of ratios, and fail when a budget is missed.
+
+    bench/run [events] [start-up] [--json FILE] [--save]
+
+Absolute times belong to the machine; the ratios compare with a floor that is measured in the same run.
+"""
+
+import argparse
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from types import MappingProxyType
+from typing import Final
+
+from bench.events import measure_events
+from bench.results import Row, render_json, render_table
+from bench.start_up import measure_start_up
+
+PARTS: Final[Mapping[str, Callable[[], list[Row]]]] = MappingProxyType(
+    {"events": measure_events, "start-up": measure_start_up}
+)
+RESULTS: Final = Path(__file__).resolve().parent / "results"
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Run the parts that were asked for, all of them by default; 1 when a budget is missed."""
+    options = _read(arguments)
+    rows: list[Row] = []
+    for name in options.parts or PARTS:
+        found = PARTS[name]()
+        print(f"{name}\n{render_table(found)}", flush=True)
+        rows += found
+        if options.save:
+            _save(name, found)
+    if options.json is not None:
+        options.json.write_text(render_json(rows), encoding="utf-8")
+    missed = [row.name for row in rows if not row.met]
+    if missed:
+        sys.stderr.write(f"bench: budget missed by {', '.join(missed)}\n")
+    return 1 if missed else 0
+
+
+def _read(arguments: Sequence[str]) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        prog="bench/run", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("parts", nargs="*", metavar="PART", help=f"some of {', '.join(PARTS)}")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write the results as JSON")
+    parser.add_argument("--save", action="store_true", help="keep the results in bench/results")
+    options = parser.parse_args(arguments)
+    if unknown := set(options.parts).difference(PARTS):
+        parser.error(f"no such part: {', '.join(sorted(unknown))}")
+    return options
+
+
+def _save(name: str, rows: Sequence[Row]) -> None:
+    RESULTS.mkdir(exist_ok=True)
+    (RESULTS / f"{name}.json").write_text(render_json(rows), encoding="utf-8")
+    (RESULTS / f"{name}.txt").write_text(render_table(rows), encoding="utf-8")

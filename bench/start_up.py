@@ -1,0 +1,109 @@
+"""How long commands take to start, in multiples of P: the interpreter of the wheel's environment alone."""
+
+import hashlib
+import json
+import os
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final
+
+from bench.results import Row
+from passdown.core.formats import LEDGER
+
+ROUNDS: Final = 25
+VERSION: Final = 2.0
+HELP: Final = 5.5
+_ROOT: Final = Path(__file__).resolve().parent.parent
+_CACHE: Final = _ROOT / ".ci-cache"
+
+
+def measure_start_up(rounds: int = ROUNDS) -> list[Row]:
+    """Start each command in turn, round by round; ratios are of the minima, and of the medians to inform."""
+    folder = make_environment()
+    with tempfile.TemporaryDirectory() as home:
+        document = Path(home) / "LEDGER.md"
+        document.write_text(LEDGER.example(), encoding="utf-8")
+        times = _time(_commands(folder / "bin", document), home, rounds)
+    floor, middle = min(times["P"]), statistics.median(times["P"])
+    budgets: Mapping[str, float] = {"passdown --version": VERSION, "passdown --help": HELP}
+    return [
+        Row(
+            part="start-up",
+            name=name,
+            value=min(seconds) * 1000,
+            unit="ms",
+            ratio=min(seconds) / floor,
+            budget=budgets.get(name),
+            median_ratio=statistics.median(seconds) / middle,
+        )
+        for name, seconds in times.items()
+    ]
+
+
+def _commands(programs: Path, document: Path) -> dict[str, list[str]]:
+    python, passdown = str(programs / "python"), str(programs / "passdown")
+    return {
+        "P": [python, "-I", "-c", "pass"],
+        "passdown --version": [passdown, "--version"],
+        "passdown --help": [passdown, "--help"],
+        "passdown check FILE": [passdown, "check", str(document)],
+        "passdown format": [passdown, "format"],
+    }
+
+
+def _time(commands: Mapping[str, list[str]], home: str, rounds: int) -> dict[str, list[float]]:
+    order = {"commands": commands, "environment": {"HOME": home, "PATH": os.defpath, "LANG": "C.UTF-8"}}
+    script = Path(__file__).with_name("spawn.py")
+    done = subprocess.run(
+        [sys.executable, "-I", str(script), str(rounds)],
+        input=json.dumps(order),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if done.returncode:
+        sys.exit(f"bench: {done.stderr.strip()}")
+    times: dict[str, list[float]] = json.loads(done.stdout)
+    return times
+
+
+def make_environment() -> Path:
+    """Build the wheel and install it alone, compiled as pip would; what is current is used again."""
+    folder, wanted = _CACHE / "bench-venv", _digest()
+    mark = folder / "passdown-digest"
+    if mark.is_file() and mark.read_text(encoding="ascii") == wanted:
+        return folder
+    shutil.rmtree(folder, ignore_errors=True)
+    with tempfile.TemporaryDirectory() as built:
+        _uv("build", "--wheel", "--python", sys.executable, "--out-dir", built, str(_ROOT))
+        wheel = next(Path(built).glob("*.whl"))
+        _uv("venv", "--python", sys.executable, str(folder))
+        python = str(folder / "bin" / "python")
+        _uv(
+            *("pip", "install", "--compile-bytecode", "--python", python),
+            *("--constraints", str(_ROOT / "requirements.lock"), str(wheel)),
+        )
+    mark.write_text(wanted, encoding="ascii")
+    return folder
+
+
+def _uv(*arguments: str) -> None:
+    program = shutil.which("uv")
+    if program is None:
+        sys.exit("bench: uv is not installed")
+    environment = {name: value for name, value in os.environ.items() if name != "VIRTUAL_ENV"}
+    subprocess.run([program, *arguments, "--quiet"], check=True, env=environment)
+
+
+def _digest() -> str:
+    """What the environment is made of: the package, its metadata, the lock, and the interpreter."""
+    total = hashlib.sha256(f"{sys.executable} {sys.version}".encode())
+    files = [*sorted((_ROOT / "src").rglob("*.py")), _ROOT / "pyproject.toml", _ROOT / "requirements.lock"]
+    for path in files:
+        total.update(f"{path.relative_to(_ROOT)}\n".encode() + path.read_bytes())
+    return total.hexdigest()

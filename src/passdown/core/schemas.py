@@ -1,0 +1,86 @@
+"""A value as JSON data, and the JSON Schema of that data, both read off its dataclass."""
+
+import types
+from collections.abc import Iterator
+from dataclasses import Field, fields, is_dataclass
+from datetime import datetime
+from enum import StrEnum
+from typing import Annotated, Final, Union, cast, get_args, get_origin, get_type_hints
+
+from passdown.core.times import render_millis, render_seconds
+
+DIALECT: Final = "https://json-schema.org/draft/2020-12/schema"
+
+_HIDDEN: Final = frozenset({"problems", "source"})
+
+
+def to_data(value: object) -> object:
+    """Turn a value into what JSON can hold; texts stay as they are, instants become ISO texts."""
+    if isinstance(value, datetime):
+        return render_millis(value) if value.microsecond else render_seconds(value)
+    if isinstance(value, StrEnum):
+        return value.value
+    if isinstance(value, tuple):
+        return [to_data(one) for one in cast("tuple[object, ...]", value)]
+    if is_dataclass(value):
+        return {field.name: to_data(getattr(value, field.name)) for field in _shown(type(value))}
+    return value
+
+
+def _shown(cls: type) -> Iterator["Field[object]"]:
+    return (field for field in fields(cls) if field.name not in _HIDDEN)
+
+
+def schema_of(cls: type, title: str, doc: str) -> dict[str, object]:
+    """Return the JSON Schema of `to_data` of any value of a dataclass."""
+    definitions: dict[str, object] = {}
+    schema = _of_class(cls, definitions)
+    head: dict[str, object] = {"$schema": DIALECT, "title": title, "description": doc}
+    return {**head, **schema, **({"$defs": definitions} if definitions else {})}
+
+
+def _of_class(cls: type, definitions: dict[str, object]) -> dict[str, object]:
+    hints = get_type_hints(cls, include_extras=True)
+    properties = {field.name: _of_hint(hints[field.name], definitions) for field in _shown(cls)}
+    return {
+        "type": "object",
+        "properties": properties,
+        "required": list(properties),
+        "additionalProperties": False,
+    }
+
+
+def _of_hint(hint: object, definitions: dict[str, object]) -> dict[str, object]:
+    if get_origin(hint) is Annotated:
+        inner, doc = get_args(hint)
+        return {**_of_hint(inner, definitions), "description": doc}
+    if get_origin(hint) in {Union, types.UnionType}:
+        return _of_union(get_args(hint), definitions)
+    if get_origin(hint) is tuple:
+        return _of_tuple(get_args(hint), definitions)
+    return _of_type(hint, definitions)
+
+
+def _of_union(options: tuple[object, ...], definitions: dict[str, object]) -> dict[str, object]:
+    return {"anyOf": [_of_hint(option, definitions) for option in options]}
+
+
+def _of_tuple(parts: tuple[object, ...], definitions: dict[str, object]) -> dict[str, object]:
+    if parts[-1] is Ellipsis:
+        return {"type": "array", "items": _of_hint(parts[0], definitions)}
+    items = [_of_hint(part, definitions) for part in parts]
+    return {"type": "array", "prefixItems": items, "minItems": len(items), "maxItems": len(items)}
+
+
+def _of_type(hint: object, definitions: dict[str, object]) -> dict[str, object]:
+    if hint is datetime:
+        return {"type": "string", "format": "date-time"}
+    if isinstance(hint, type) and issubclass(hint, StrEnum):
+        return {"enum": [choice.value for choice in hint]}
+    if isinstance(hint, type) and is_dataclass(hint):
+        if hint.__name__ not in definitions:
+            definitions[hint.__name__] = {}
+            definitions[hint.__name__] = _of_class(hint, definitions)
+        return {"$ref": f"#/$defs/{hint.__name__}"}
+    names = {str: "string", int: "integer", bool: "boolean", type(None): "null"}
+    return {"type": next(name for known, name in names.items() if known is hint)}

@@ -1,0 +1,116 @@
+"""Markdown tables: rows and cells."""
+
+import re
+from collections.abc import Sequence
+from itertools import islice
+from typing import Final
+
+from passdown.core.markdown import State, fold_title, is_placeholder, mark_lines
+from passdown.core.pieces import Kind, Piece
+
+MOST_CELLS: Final = 64
+
+_SEPARATOR: Final = re.compile(r"\|?[ \t]*:?--[-:| \t]*$")
+_CELL: Final = re.compile(r"([^|\\]*(?:\\.[^|\\]*)*)(\\?)(?:\||$)", re.DOTALL)
+_DASHES: Final = re.compile(r"[:-]+")
+# A backslash is one only before a bar or a `<br>`; elsewhere, as in a Windows path, it is text.
+_WRITTEN: Final = re.compile(r"(\\+)(\||<br[ ]*/?>)?|<br[ ]*/?>")
+_ESCAPED: Final = re.compile(r"(\\+)(\||\n|<(?=br[ ]*/?>))?|\||\n|<(?=br[ ]*/?>)")
+
+
+def cut_table(content: str, header: Sequence[str], line: int) -> list[Piece]:
+    """Cut a text into rows, frame (blank lines, the header, separators), and other text.
+
+    A row of empty cells says that there is nothing.
+    """
+    if not content:
+        return []
+    wanted = [fold_title(name) for name in header]
+    pieces: list[Piece] = []
+    lines = content.split("\n")
+    states, _ = mark_lines(lines)
+    for number, (one, state) in enumerate(zip(lines, states, strict=True), line):
+        bare = one.strip()
+        cells = read_row(bare) if state is State.TEXT and bare.startswith("|") else []
+        kind = _kind(bare, cells) if state is State.TEXT else Kind.STRAY
+        if kind is Kind.ITEM and wanted and [fold_title(cell) for cell in cells] == wanted:
+            kind, wanted = Kind.FRAME, []  # a second one is a row that happens to say the same
+        if kind is Kind.STRAY and pieces and pieces[-1].kind is Kind.STRAY:
+            pieces[-1].lines.append(one)
+            pieces[-1].said.append(bare)
+        else:
+            pieces.append(Piece(kind, [one], [bare], number))
+    return pieces
+
+
+def _kind(bare: str, cells: Sequence[str]) -> Kind:
+    if not bare or _SEPARATOR.match(bare):
+        return Kind.FRAME
+    if not bare.startswith("|"):
+        return Kind.NOTHING if is_placeholder(bare) else Kind.STRAY
+    return Kind.ITEM if any(cells) else Kind.NOTHING
+
+
+def read_row(row: str) -> list[str]:
+    """Return what the cells of a row say; a dash or "(none)" says nothing.
+
+    No table of ours has nearly as many cells as are told apart; the rest of a longer row is one cell.
+    """
+    inner = row.strip().removeprefix("|")
+    found = list(islice(_CELL.finditer(inner), MOST_CELLS))
+    cells = [_read_cell(cell[1] + cell[2]) for cell in found]
+    if found[-1].end() < len(inner):
+        return [*cells, inner[found[-1].end() :].strip()]
+    return cells if found[-1][0] else cells[:-1]  # the end of a row is no cell
+
+
+def _read_cell(cell: str) -> str:
+    bare = cell.strip()
+    if not bare or is_placeholder(bare):
+        return ""
+    if bare[0] == "\\" and _says_nothing(bare[1:]):
+        return bare[1:]
+    return _WRITTEN.sub(_unescape, bare)
+
+
+def _unescape(match: re.Match[str]) -> str:
+    slashes, special = _slashes(match)
+    if not special:
+        return slashes
+    half, escaped = divmod(len(slashes), 2)
+    return "\\" * half + (special if escaped or special == "|" else "\n")
+
+
+def write_row(cells: Sequence[str]) -> str:
+    """Write a row; a cell that says nothing is a dash."""
+    return f"| {' | '.join(_write_cell(cell) for cell in cells)} |"
+
+
+def _write_cell(cell: str) -> str:
+    if not cell:
+        return "-"
+    return f"\\{cell}" if _says_nothing(cell) else _ESCAPED.sub(_escape, cell)
+
+
+def _says_nothing(cell: str) -> bool:
+    """Tell whether a cell, backslashes apart, would be taken for an empty one, or its row for a separator."""
+    bare = cell.lstrip("\\")
+    return is_placeholder(bare) or _DASHES.fullmatch(bare) is not None
+
+
+def _escape(match: re.Match[str]) -> str:
+    slashes, special = _slashes(match)
+    if not special:
+        return slashes
+    return slashes * 2 + ("<br>" if special == "\n" else f"\\{special}")
+
+
+def _slashes(match: re.Match[str]) -> tuple[str, str]:
+    """Return a run of backslashes and what it stands before; either may be empty."""
+    return (match[1], match[2] or "") if match[1] else ("", match[0])
+
+
+def write_header(header: Sequence[str]) -> str:
+    """Write a table's header and separator."""
+    names = f"| {' | '.join(header)} |"
+    return f"{names}\n|{'|'.join('-' * (len(name) + 2) for name in header)}|"

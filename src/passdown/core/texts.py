@@ -1,0 +1,41 @@
+"""Text from outside, made safe to show."""
+
+import re
+from typing import Final
+
+# Characters that move the cursor, turn the direction of writing, or cannot be seen. Joiners (U+200C, U+200D)
+# stay: scripts and emoji need them.
+_UNSEEN: Final = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f"
+    "\ufeff\ufff9-\ufffb\ud800-\udfff\U000e0000-\U000e007f]"
+)
+_BREAKS: Final = re.compile(r"[\n\t]")
+
+
+def printable(text: str) -> str:
+    """Show control, bidirectional and invisible characters as escapes, so that a text cannot move the cursor.
+
+    Line feeds and tabs stay.
+    """
+    return _UNSEEN.sub(_escape, text)
+
+
+def escape_json(text: str) -> str:
+    """Turn what `printable` would escape in a JSON text into JSON's own escapes, which say the same."""
+    return _UNSEEN.sub(_escape_json, text)
+
+
+def _escape_json(match: re.Match[str]) -> str:
+    """Write a character as JSON does: in halves of two bytes each."""
+    halves = match[0].encode("utf-16-be", "surrogatepass").hex()
+    return "".join(f"\\u{halves[at : at + 4]}" for at in range(0, len(halves), 4))
+
+
+def one_line(text: str) -> str:
+    """Show a text like `printable`, and line feeds and tabs as escapes too: the answer is one line."""
+    return _BREAKS.sub(_escape, printable(text))
+
+
+def _escape(match: re.Match[str]) -> str:
+    character = match[0]
+    return f"\\U{ord(character):08x}" if character > "\uffff" else f"\\u{ord(character):04x}"

@@ -1,0 +1,1 @@
+"""One module for each command, loaded when it is run."""

@@ -1,0 +1,99 @@
+"""The tree of commands: a table, so that help needs no command's code."""
+
+import importlib
+from collections.abc import Sequence
+from types import MappingProxyType
+from typing import Final
+
+import click
+
+from passdown import __version__
+from passdown.errors import UsageError
+from passdown.faces.cli import output
+
+_WIDEST: Final = 100
+_NARROWEST: Final = 50
+
+COMMANDS: Final = MappingProxyType(
+    {
+        "check": "Say what is wrong with ledgers, events and other documents.",
+        "format": "List the document formats; show a schema or an example.",
+    }
+)
+
+
+class Tree(click.Group):
+    """A group whose commands are loaded when they are run."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Name the commands."""
+        del ctx
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Load one command."""
+        del ctx
+        if cmd_name not in COMMANDS:
+            return None
+        module = importlib.import_module(f"passdown.faces.cli.commands.{cmd_name}")
+        command: click.Command = module.command
+        return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find the command that was called; for one that is not there, name what may have been meant."""
+        name = args[0]
+        if name not in COMMANDS and not name.startswith("-"):
+            from difflib import get_close_matches  # noqa: PLC0415 - only a mistake needs it
+
+            meant = get_close_matches(name, COMMANDS, n=1)
+            asked = f"; did you mean {meant[0]}?" if meant else ""
+            raise click.UsageError(f"there is no command {name}{asked}", ctx)
+        return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """List the commands from the table."""
+        del ctx
+        with formatter.section("Commands"):
+            formatter.write_dl(list(COMMANDS.items()))
+
+
+@click.group(
+    cls=Tree,
+    epilog="`passdown COMMAND --help` tells more about a command.",
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": _WIDEST},
+)
+@click.version_option(__version__, prog_name="passdown", message="%(prog)s %(version)s")
+def cli() -> None:
+    """The pass-down log for coding agents: what one session knew, the next one knows."""
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Run a command and return its exit code; raise what was wrong as an error of ours."""
+    try:
+        code = cli.main(
+            list(arguments), prog_name="passdown", standalone_mode=False, terminal_width=_help_width()
+        )
+    except click.exceptions.NoArgsIsHelpError as found:
+        found.show()
+        return found.exit_code
+    except click.UsageError as found:
+        raise _as_ours(found) from found
+    except click.Abort as found:
+        raise KeyboardInterrupt from found
+    return code if isinstance(code, int) else 0
+
+
+def _help_width() -> int:
+    """Return the width for help; left to click, finding it would load a third of `shutil`'s friends."""
+    return max(min(output.columns(), _WIDEST) - 2, _NARROWEST)
+
+
+def _as_ours(found: click.UsageError) -> UsageError:
+    """Say a complaint of the parser the way we say ours."""
+    message = found.format_message().removesuffix(".")
+    called = found.ctx.command_path if found.ctx else "passdown"
+    is_group = found.ctx is not None and isinstance(found.ctx.command, click.Group)
+    tells = "lists the commands" if is_group else "shows how it is called"
+    return UsageError(message[:1].lower() + message[1:], hint=f"`{called} --help` {tells}")

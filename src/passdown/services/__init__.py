@@ -1,0 +1,1 @@
+"""One verb each: read through ports, let the core decide, write."""

@@ -1,0 +1,200 @@
+"""Check documents, and repair what is safe to repair."""
+
+import difflib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Final, cast
+
+from passdown.core.formats import Document, Format, judge_path, recognise
+from passdown.core.problems import Problem, Severity, error
+from passdown.core.schemas import to_data
+from passdown.errors import FormatError, PassdownError, StorageError, UsageError
+from passdown.ports.documents import Documents
+from passdown.settings import Paths
+
+MAX_BYTES: Final = 67_108_864
+MAX_ROUNDS: Final = 8
+SUFFIXES: Final = (".md", ".json", ".jsonl")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Checked:
+    """What a check found in one file."""
+
+    path: str
+    text: str = ""
+    format: Format | None = None
+    document: Document | None = None
+    problems: tuple[Problem, ...] = ()
+
+    @property
+    def is_ours(self) -> bool:
+        """Whether there is anything to say about it: other files are left alone."""
+        return self.format is not None or bool(self.problems)
+
+    @property
+    def has_errors(self) -> bool:
+        """Whether something is wrong that makes a check fail."""
+        return any(problem.severity is Severity.ERROR for problem in self.problems)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Repair:
+    """A change that would mend a document without changing what it says."""
+
+    path: str
+    before: str
+    after: str
+
+    def difference(self, name: str) -> str:
+        """Return the change as a unified difference of a file of that name.
+
+        Where every line ends with CRLF before and after, the ends are left out of what is shown.
+        """
+        before, after = self.before, self.after
+        if _has_crlf_only(before) and _has_crlf_only(after):
+            before, after = before.replace("\r\n", "\n"), after.replace("\r\n", "\n")
+        lines = difflib.unified_diff(_split_lines(before), _split_lines(after), name, name)
+        return "".join(
+            line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in lines
+        )
+
+
+def _split_lines(text: str) -> list[str]:
+    """Split at line feeds alone, as every other tool that shows differences does."""
+    lines = text.split("\n")
+    return [f"{line}\n" for line in lines[:-1]] + ([lines[-1]] if lines[-1] else [])
+
+
+def _has_crlf_only(text: str) -> bool:
+    return "\r\n" in text and text.count("\n") == text.count("\r\n")
+
+
+def list_documents(documents: Documents, path: str) -> Sequence[str]:
+    """Name the files to check: the path itself, or the files below it that could be documents.
+
+    Raises `UsageError` when there is no such file or folder.
+    """
+    if documents.is_folder(path):
+        return [name for name in documents.list(path) if name.endswith(SUFFIXES)]
+    if not documents.exists(path):
+        raise UsageError(f"{path}: no such file or folder", hint="check the spelling")
+    return [path]
+
+
+def list_project(documents: Documents, paths: Paths) -> Sequence[str]:
+    """Name the files of a project that its settings say are documents, each once, in order."""
+    names: set[str] = set()
+    for place in project_folders(paths):
+        names.update(name for name in documents.list(place) if name.endswith(SUFFIXES))
+    if documents.exists(paths.view):
+        names.add(paths.view)
+    return sorted(names)
+
+
+def project_folders(paths: Paths) -> Sequence[str]:
+    """Name the folders of a project that hold documents of a known format."""
+    return (
+        paths.ledgers,
+        paths.archive,
+        paths.handoffs,
+        paths.events,
+        paths.event_archive,
+        paths.runtime,
+    )
+
+
+def check_document(documents: Documents, path: str, *, known_as: str = "") -> Checked:
+    """Read one file, tell its format, and say what is wrong; never raises for what the file holds.
+
+    A file that cannot be read is a problem of that file. `known_as` is a longer path to tell the format by,
+    for documents whose root is not that of a project.
+    """
+    try:
+        text = _read(documents, path)
+    except PassdownError as found:
+        return Checked(path=path, problems=(_as_problem(found, path, "file"),))
+    return replace(check_text(known_as or path, text), path=path)
+
+
+def _read(documents: Documents, path: str) -> str:
+    if documents.size(path) > MAX_BYTES:
+        raise FormatError(f"is over {MAX_BYTES} bytes and is not read", hint="split it")
+    data = documents.read(path)
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError as found:
+        line = data.count(b"\n", 0, found.start) + 1
+        raise FormatError("is not UTF-8 text", line=line, hint="save it as UTF-8") from None
+
+
+def check_text(path: str, text: str) -> Checked:
+    """Tell a text's format and say what is wrong with it."""
+    found = recognise(path, text)
+    if found is None:
+        return Checked(path=path, text=text)
+    try:
+        document = found.parse(text)
+    except FormatError as problem:
+        shown = _as_problem(problem, path, found.name)
+        return Checked(path=path, text=text, format=found, problems=(shown,))
+    problems = sorted([*document.problems, *judge_path(found, path, document)], key=lambda one: one.line)
+    if found.fix is None:  # never changed, whatever could be done about it
+        problems = [replace(problem, fixable=False) for problem in problems]
+    return Checked(path=path, text=text, format=found, document=document, problems=tuple(problems))
+
+
+def _as_problem(found: PassdownError, path: str, field: str) -> Problem:
+    """Turn an error into a problem of a file; its message need not name the file again."""
+    line, name = (found.line, found.field or field) if isinstance(found, FormatError) else (1, field)
+    message = found.message.removeprefix(f"{path}: ").replace(f" {path}: ", ": ", 1)
+    return error(line, name, message, found.hint)
+
+
+def not_ours(checked: Checked) -> Checked:
+    """Report a file that was named but is none of our documents."""
+    hint = "`passdown format` lists the formats; `passdown format example NAME` shows one"
+    problem = error(1, "format", "is none of the formats Passdown knows", hint)
+    return replace(checked, problems=(problem,))
+
+
+def plan_repair(checked: Checked) -> Repair | None:
+    """Work out how to mend a document, or None when nothing in it is safe to mend.
+
+    Events, views and journals are never changed, and a repair that would change what a document says is none.
+    A document whose lines end with CRLF keeps that.
+    """
+    if checked.format is None or checked.format.fix is None or checked.document is None:
+        return None
+    if not any(problem.fixable for problem in checked.problems):
+        return None
+    after = _fix_fully(checked.format.fix, checked.text)
+    if after == checked.text or not _says_the_same(checked.document, checked.format.parse(after)):
+        return None
+    return Repair(path=checked.path, before=checked.text, after=after)
+
+
+def _fix_fully(fix: Callable[[str], str], text: str) -> str:
+    """Fix until nothing is left to fix: what a section lacks is seen only when the section is there."""
+    if _has_crlf_only(text):
+        return _fix_fully(fix, text.replace("\r\n", "\n")).replace("\n", "\r\n")
+    for _ in range(MAX_ROUNDS):
+        fixed = fix(text)
+        if fixed == text:
+            break
+        text = fixed
+    return text
+
+
+def _says_the_same(before: Document, after: Document) -> bool:
+    """A repair may add a title where there was none; all else must read as it did."""
+    old, new = cast("dict[str, object]", to_data(before)), cast("dict[str, object]", to_data(after))
+    return {**old, "title": old.get("title") or new.get("title")} == {**new, "title": new.get("title")}
+
+
+def write_repair(documents: Documents, repair: Repair) -> None:
+    """Write a repair, unless the file has changed since it was planned: then raise `StorageError`."""
+    if documents.read(repair.path) != repair.before.encode():
+        hint = "check it again; the newer text was kept"
+        raise StorageError(f"{repair.path} has changed meanwhile; nothing was written", hint=hint)
+    documents.replace(repair.path, repair.after.encode())

@@ -1,0 +1,141 @@
+"""What everything that calls itself `Documents` must do."""
+
+# ruff: noqa: S101 (a suite asserts)
+
+from abc import ABC, abstractmethod
+from pathlib import Path
+
+import pytest
+
+from passdown.errors import StorageError
+from passdown.ports.documents import Documents
+
+_OUTSIDE = ("../x", "a/../../x", "/x", "a\0b", "..")
+
+
+class DocumentsConformance(ABC):
+    """The promises of the port; a subclass says how to make an empty one and is named `Test…`."""
+
+    @abstractmethod
+    def make(self, folder: Path) -> Documents:
+        """Make documents below a root in which nothing lies; the folder is empty and may be used."""
+
+    @pytest.fixture
+    def documents(self, tmp_path: Path) -> Documents:
+        """Give documents in which nothing lies."""
+        return self.make(tmp_path / "root")
+
+    @pytest.mark.parametrize("data", [b"", b"text\n", b"\r\n\x00\xff\xfe", b"x" * 100_000])
+    def test_what_was_replaced_is_read_to_the_byte(self, documents: Documents, data: bytes) -> None:
+        """A file holds exactly what was written last."""
+        documents.replace("a/b.md", b"before")
+        documents.replace("a/b.md", data)
+
+        assert documents.read("a/b.md") == data
+        assert documents.size("a/b.md") == len(data)
+
+    def test_a_file_and_its_folders_are_there_once_it_is_written(self, documents: Documents) -> None:
+        """Folders are made on demand."""
+        assert not documents.exists("a/b/c.md")
+        assert not documents.is_folder("a")
+
+        documents.replace("a/b/c.md", b"")
+
+        assert all(documents.exists(path) for path in ("", "a", "a/b", "a/b/c.md"))
+        assert all(documents.is_folder(path) for path in ("", "a", "a/b", "a/b/"))
+        assert not documents.is_folder("a/b/c.md")
+        assert not documents.exists("a/b/d.md")
+
+    def test_files_are_listed_at_any_depth_in_the_order_of_their_paths(self, documents: Documents) -> None:
+        """The order is that of text, so it is the same everywhere."""
+        for name in ("b.md", "a/z.md", "a-b/x.md", "a.md", "a/b/c.md", "A.md"):
+            documents.replace(name, b"")
+
+        assert [*documents.list("")] == ["A.md", "a-b/x.md", "a.md", "a/b/c.md", "a/z.md", "b.md"]
+        assert [*documents.list("a")] == [*documents.list("./a/")] == ["a/b/c.md", "a/z.md"]
+
+    @pytest.mark.parametrize("names", [("a", "a-", "a.", "a0"), ("-", ".a", "0", "A b"), ("ä", "z", "日本")])
+    def test_any_names_are_listed_in_order_and_can_be_read(
+        self, documents: Documents, names: tuple[str, ...]
+    ) -> None:
+        """The list is sorted and whole, also where a folder's name begins like a file's."""
+        written = [f"{name}{end}" for name in names for end in ("/f", "/g/h", "_", "_.md")]
+        for name in written:
+            documents.replace(name, name.encode())
+
+        assert [*documents.list("")] == sorted(written)
+        assert all(documents.read(name) == name.encode() for name in documents.list(""))
+
+    def test_folders_of_other_tools_are_not_listed(self, documents: Documents) -> None:
+        """They can be huge, and are not ours."""
+        for name in (".git/a", "x/node_modules/a", "x/.venv/b/a", "x/.git", "x/.gitignore"):
+            documents.replace(name, b"")
+
+        assert [*documents.list("")] == ["x/.gitignore"]
+
+    def test_a_folder_of_another_tool_is_listed_when_it_is_named(self, documents: Documents) -> None:
+        """Whoever names it wants it."""
+        documents.replace(".git/passdown/a.jsonl", b"")
+
+        assert [*documents.list(".git/passdown")] == [".git/passdown/a.jsonl"]
+
+    def test_a_missing_folder_holds_nothing(self, documents: Documents) -> None:
+        """Nobody has to make folders before listing them."""
+        assert [*documents.list("")] == []
+        assert [*documents.list("none/at/all")] == []
+
+    def test_a_file_cannot_be_listed(self, documents: Documents) -> None:
+        """A file in the place of a folder is a mistake that is told."""
+        documents.replace("file", b"")
+
+        with pytest.raises(StorageError) as refused:
+            list(documents.list("file"))
+
+        assert refused.value.hint
+
+    def test_a_missing_file_is_reported_by_name(self, documents: Documents) -> None:
+        """The message begins with the path, so that it can stand alone."""
+        for ask in (documents.read, documents.size):
+            with pytest.raises(StorageError, match=r"^a/b\.md: no such file$") as refused:
+                ask("a/b.md")
+            assert refused.value.hint
+
+    def test_a_folder_is_neither_read_nor_replaced(self, documents: Documents) -> None:
+        """Only regular files have content."""
+        documents.replace("a/b.md", b"kept")
+
+        for path in ("a", ""):
+            with pytest.raises(StorageError):
+                documents.read(path)
+            with pytest.raises(StorageError):
+                documents.replace(path, b"x")
+        assert documents.read("a/b.md") == b"kept"
+
+    def test_nothing_is_written_below_a_file(self, documents: Documents) -> None:
+        """A file is no folder."""
+        documents.replace("file", b"kept")
+
+        with pytest.raises(StorageError) as refused:
+            documents.replace("file/below/it", b"x")
+
+        assert refused.value.hint
+        assert documents.read("file") == b"kept"
+
+    @pytest.mark.parametrize("path", _OUTSIDE)
+    def test_a_path_out_of_the_root_is_refused(self, documents: Documents, path: str) -> None:
+        """Every method refuses it, and nothing is written."""
+        for ask in (documents.read, documents.exists, documents.is_folder, documents.size):
+            with pytest.raises(StorageError, match="outside"):
+                ask(path)
+        with pytest.raises(StorageError, match="outside"):
+            list(documents.list(path))
+        with pytest.raises(StorageError, match="outside"):
+            documents.replace(path, b"x")
+        assert [*documents.list("")] == []
+
+    def test_one_file_can_be_named_in_several_ways(self, documents: Documents) -> None:
+        """A path within the root may wander, as long as it stays inside."""
+        documents.replace("a/./b/../c.md", b"one")
+
+        assert documents.read("a/c.md") == documents.read("./a//c.md") == b"one"
+        assert [*documents.list("")] == ["a/c.md"]

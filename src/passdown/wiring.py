@@ -1,0 +1,78 @@
+"""The one place that knows engines: it reads the settings and builds what a face asks for."""
+
+import os
+import sys
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+
+from passdown.errors import StorageError, UsageError
+from passdown.ports.documents import Documents
+from passdown.settings import FILE_NAME, Settings, Source, parse_environment, parse_settings
+
+
+def find_root(start: Path) -> Path:
+    """Return the project's root: the nearest `passdown.toml` upward within the repository, else its top.
+
+    Without a repository it is the folder itself (C49). What we may not look at is not there.
+    """
+    upward = (start, *start.parents)
+    # `.git` is a file in a worktree and in a submodule.
+    top = next((folder for folder in upward if os.path.exists(folder / ".git")), start)  # noqa: PTH110
+    for folder in upward[: upward.index(top) + 1]:
+        if os.path.isfile(folder / FILE_NAME):  # noqa: PTH113 - is_file() raises where we may not look
+            return folder
+    return top
+
+
+def read_settings(root: Path) -> tuple[Settings, tuple[str, ...]]:
+    """Read user file, project file and environment; return settings and warnings.
+
+    A user file that cannot be read is a warning: a sandbox may hide it. Raises `StorageError` for a project
+    file that cannot be read, and `UsageError` for a file that is not TOML or a value that is not allowed.
+    """
+    sources: list[Source] = []
+    unread: list[str] = []
+    user_file = find_user_file(os.environ, sys.platform)
+    if user_file is not None:
+        try:
+            sources += _read_file(user_file, str(user_file))
+        except StorageError as found:
+            unread.append(f"{found.message}; its settings are not used")
+    sources += _read_file(root / FILE_NAME, FILE_NAME)
+    settings, warnings = parse_settings([*sources, parse_environment(os.environ)])
+    return settings, (*unread, *warnings)
+
+
+def find_user_file(variables: Mapping[str, str], platform: str) -> Path | None:
+    """Return where the platform keeps a user's settings, or None without a home (C69)."""
+    if platform == "win32":
+        folder = variables.get("APPDATA")
+        return Path(folder) / "passdown" / "settings.toml" if folder else None
+    home = variables.get("HOME")
+    if platform == "darwin":
+        return Path(home) / "Library/Application Support/passdown/settings.toml" if home else None
+    config = variables.get("XDG_CONFIG_HOME", "")
+    if not Path(config).is_absolute():  # the standard says to ignore such a value
+        config = f"{home}/.config" if home else ""
+    return Path(config) / "passdown" / "settings.toml" if config else None
+
+
+def _read_file(path: Path, name: str) -> list[Source]:
+    """Read one file of settings; a missing one has none."""
+    try:
+        return [Source(name, tomllib.loads(path.read_text(encoding="utf-8")))]
+    except (FileNotFoundError, NotADirectoryError):
+        return []
+    except OSError as found:
+        hint = "check who owns it and whether you may read it"
+        raise StorageError(f"could not read {name}: {found.strerror}", hint=hint) from found
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as found:
+        raise UsageError(f"{name} is not valid TOML: {found}", hint="mend the line it names") from found
+
+
+def open_documents(root: Path) -> Documents:
+    """Return the documents below a folder of this machine."""
+    from passdown.engines.files.documents import FileDocuments  # noqa: PLC0415 - built when asked for
+
+    return FileDocuments(root)

@@ -1,0 +1,132 @@
+"""How tests call the command: in this process, as a process of its own, and at a terminal."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+from types import TracebackType
+from typing import NamedTuple, Self
+
+import pytest
+
+from passdown.faces.cli.main import main
+
+AT_TERMINAL = """
+import fcntl, runpy, sys, termios
+fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+sys.argv = ["passdown", *sys.argv[1:]]
+runpy.run_module("passdown", run_name="__main__")
+"""
+
+
+class Done(NamedTuple):
+    """How a command ended, and what it printed."""
+
+    code: int
+    out: str
+    err: str
+
+
+class Caller:
+    """Calls the command in this process, in an empty folder, at a width of 80 columns."""
+
+    def __init__(
+        self, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], folder: Path
+    ) -> None:
+        """Go into the folder."""
+        self._monkeypatch = monkeypatch
+        self._capsys = capsys
+        self.folder = folder
+        monkeypatch.chdir(folder)
+        monkeypatch.setenv("COLUMNS", "80")
+
+    def __call__(self, *arguments: str) -> Done:
+        """Call the command."""
+        self._monkeypatch.setattr(sys, "argv", ["passdown", *arguments])
+        self._capsys.readouterr()
+        code = main()
+        return Done(code, *self._capsys.readouterr())
+
+
+def environment(**more: str) -> dict[str, str]:
+    """Make the environment of a process: this test's, with nothing that says how wide a terminal is."""
+    kept = {name: value for name, value in os.environ.items() if name not in {"COLUMNS", "LINES", "TERM"}}
+    return {**kept, "PYTHONUTF8": "1", **more}
+
+
+def start(*arguments: str, cwd: Path) -> "subprocess.Popen[bytes]":
+    """Start the command as a process whose output is read by us."""
+    return subprocess.Popen(
+        [sys.executable, "-m", "passdown", *arguments],
+        cwd=cwd,
+        env=environment(),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+
+
+def run(*arguments: str, cwd: Path) -> Done:
+    """Run the command as a process without a terminal."""
+    with start(*arguments, cwd=cwd) as process:
+        out, err = process.communicate()
+    return Done(process.returncode, out.decode(), err.decode())
+
+
+class Terminal:
+    """The command at a terminal of 80 columns, with somebody who reads and types."""
+
+    def __init__(self, *arguments: str, cwd: Path, term: str = "xterm") -> None:
+        """Start the command."""
+        import pty  # noqa: PLC0415 - there is none on Windows
+        import termios  # noqa: PLC0415
+
+        self._ours, theirs = pty.openpty()
+        termios.tcsetwinsize(theirs, (24, 80))
+        self._process = subprocess.Popen(
+            [sys.executable, "-c", AT_TERMINAL, *arguments],
+            cwd=cwd,
+            env=environment(TERM=term),
+            stdin=theirs,
+            stdout=theirs,
+            stderr=theirs,
+            start_new_session=True,
+        )
+        os.close(theirs)
+        self.seen = ""
+
+    def __enter__(self) -> Self:
+        """Give the terminal."""
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, found: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Close the terminal; a command that still runs is ended."""
+        self._process.kill()
+        self._process.wait()
+        os.close(self._ours)
+
+    def read_until(self, text: str) -> None:
+        """Read until a text appears; raise `EOFError` when the command ends without it."""
+        while text not in self.seen:
+            if not self._read():
+                raise EOFError(f"the command ended without {text!r}: {self.seen!r}")
+
+    def type(self, text: str) -> None:
+        """Press keys."""
+        os.write(self._ours, text.encode())
+
+    def close(self) -> Done:
+        """Read what is left, and say how the command ended."""
+        while self._read():
+            pass
+        return Done(self._process.wait(), self.seen.replace("\r\n", "\n"), "")
+
+    def _read(self) -> bool:
+        try:
+            data = os.read(self._ours, 4096)
+        except OSError:  # Linux says so when the other side has gone
+            return False
+        self.seen += data.decode()
+        return bool(data)

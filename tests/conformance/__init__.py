@@ -1,0 +1,1 @@
+"""Each engine runs the whole suite of each port that it implements."""

@@ -1,0 +1,105 @@
+"""The journal and its facts: torn, damaged and newer lines are kept, those around them are read."""
+
+from dataclasses import replace
+from datetime import UTC, datetime
+
+import pytest
+
+from passdown.core import examples
+from passdown.core.facts import Fact, parse_fact, render_fact
+from passdown.core.ids import fact_id
+from passdown.core.journal import (
+    MAX_LINE,
+    Journal,
+    JournalLine,
+    checksum,
+    parse_journal,
+    parse_line,
+    render_journal,
+    render_line,
+)
+from passdown.core.problems import Malformed, Severity, Unknown
+from passdown.core.times import Stamp
+
+AT = datetime(2026, 1, 1, tzinfo=UTC)
+FACT = Fact(kind="done", text="a", at=AT, agent="toast")
+
+
+def _summed(body: str) -> str:
+    return f'{body},"sum":"{checksum(body)}"}}'
+
+
+def test_a_fact_is_named_by_its_content_and_ordered_by_its_stamp() -> None:
+    other = replace(FACT, agent="waffle", because="b")
+
+    assert FACT.id == other.id == fact_id("done", "a")
+    assert FACT.stamp == Stamp(at=AT, agent="toast", id=FACT.id)
+    assert FACT.stamp < other.stamp
+
+
+@pytest.mark.parametrize("name", ["kind", "text", "at", "agent"])
+def test_a_fact_lacks_nothing_it_needs(name: str) -> None:
+    members: dict[str, object] = {"kind": "done", "text": "a", "at": "2026-01-01T00:00:00Z", "agent": "toast"}
+
+    assert parse_fact(members) == FACT
+    with pytest.raises(Malformed, match=f"`{name}` is missing"):
+        parse_fact({key: value for key, value in members.items() if key != name})
+
+
+def test_a_fact_of_a_newer_kind_is_kept_as_it_is() -> None:
+    fact = replace(FACT, kind="telepathy")
+
+    line = parse_line(render_line(JournalLine(seq=1, fact=fact)).rstrip())
+
+    assert line.fact == fact
+    assert render_fact(fact).startswith('{"kind":"telepathy"')
+
+
+@pytest.mark.parametrize(
+    ("line", "problem"),
+    [
+        ("x" * (MAX_LINE + 1), f"is over {MAX_LINE} characters"),
+        ('{"v":1,"seq":1,"fact":{"kind":"do', "is torn: it does not end with its checksum"),
+        ("}", "is torn: it does not end with its checksum"),
+        ('{"v":1,"sum":"00000000"}', "does not fit its checksum"),
+        (_summed('{"v":1,"seq":1'), "has no fact or no sequence number"),
+        (_summed('{"v":1,"fact":{}'), "has no fact or no sequence number"),
+        (_summed('{"v":1,"seq":"one","fact":{}'), "`seq` is not a whole number"),
+        (_summed('{"v":1,"seq":1,"fact":{}'), "`kind` is missing"),
+        (_summed("not JSON"), "is not valid JSON"),
+        (_summed('{"v":' + "[" * 20_000), "is not valid JSON"),
+    ],
+)
+def test_a_line_that_cannot_be_read_is_kept_and_reported(line: str, problem: str) -> None:
+    whole = render_line(JournalLine(seq=1, fact=FACT))
+
+    found = parse_journal(f"{line}\n{whole}")
+
+    assert [one.text for one in found.unknown] == [line]
+    assert [(one.line, one.problem, one.severity) for one in found.problems] == [(1, problem, Severity.ERROR)]
+    assert [one.fact for one in found.lines] == [FACT]
+    assert render_journal(replace(found, source=None)) == f"{line}\n{whole}"
+
+
+def test_lines_out_of_order_are_named() -> None:
+    text = "".join(render_line(JournalLine(seq=seq, fact=FACT)) for seq in (1, 3, 3, 2))
+
+    assert [(one.line, one.problem) for one in parse_journal(text).problems] == [
+        (3, "is 3 after 3"),
+        (4, "is 2 after 3"),
+    ]
+
+
+def test_blank_lines_and_other_line_ends_are_read() -> None:
+    text = render_journal(examples.JOURNAL).replace("\n", "\r\n\r\n")
+
+    found = parse_journal(text)
+
+    assert found == examples.JOURNAL
+    assert render_journal(found) == text
+
+
+def test_a_line_without_a_place_goes_last() -> None:
+    journal = Journal(lines=(JournalLine(seq=1, fact=FACT),), unknown=(Unknown(place="?", text="torn"),))
+
+    assert render_journal(journal).endswith("}\ntorn\n")
