@@ -1,7 +1,7 @@
 """Fuzz every target, as many at once as there are cores, and say what was found.
 
     fuzz/run ci      20 seconds for each target
-    fuzz/run long    1,000,000 executions of each target
+    fuzz/run long    1,000,000 executions of each target; `--most 600` ends each after ten minutes
 
 Without an argument PASSDOWN_PROOF chooses; unset means `ci`. Names of targets after it choose some of them.
 Seeds are copied to a temporary folder; the checkout is not written to. Exits with 1 on a finding, whose
@@ -61,18 +61,23 @@ class Outcome:
         return bool(self.findings) or self.code != 0
 
 
-def read_level(arguments: Sequence[str], environment: Mapping[str, str]) -> tuple[str, list[str]]:
-    """Choose the length of the run, and the targets."""
+def read_limits(arguments: Sequence[str], environment: Mapping[str, str]) -> tuple[list[str], list[str]]:
+    """Choose the limits of the run, as options of the fuzzer, and the targets."""
     parser = argparse.ArgumentParser(
         prog="fuzz/run", description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )
     parser.add_argument("level", nargs="?", choices=("ci", "long"), help="how long")
+    parser.add_argument("--most", type=int, metavar="SECONDS", help="end a target after so long")
     parser.add_argument("targets", nargs="*", metavar="TARGET", help=f"some of {', '.join(TARGETS)}")
-    options = parser.parse_args(arguments)
+    options = parser.parse_intermixed_args(arguments)
     level = options.level or ("long" if environment.get("PASSDOWN_PROOF") == "long" else "ci")
     if unknown := set(options.targets).difference(TARGETS):
         parser.error(f"no such target: {', '.join(sorted(unknown))}")
-    return level, options.targets or list(TARGETS)
+    seconds = options.most or (SECONDS if level == "ci" else 0)
+    limits = [f"-runs={RUNS}"] if level == "long" else []
+    limits += [f"-max_total_time={seconds}"] if seconds else []
+    limits += ["-seed=1"] if level == "ci" else []  # a check repeats itself; a long run looks elsewhere
+    return limits, options.targets or list(TARGETS)
 
 
 def has_fuzzer() -> bool:
@@ -91,13 +96,12 @@ def write_seeds(folder: Path) -> None:
         (folder / name).write_text(text, encoding="utf-8")
 
 
-def fuzz(name: str, level: str, seeded: Path, folder: Path) -> Outcome:
+def fuzz(name: str, limits: Sequence[str], seeded: Path, folder: Path) -> Outcome:
     """Fuzz one target in a process of its own."""
     corpus, artifacts = folder / f"{name}-corpus", folder / f"{name}-found"
     corpus.mkdir()
     artifacts.mkdir()
-    limit = f"-runs={RUNS}" if level == "long" else f"-max_total_time={SECONDS}"
-    command = [sys.executable, str(_FOLDER / "target.py"), name, limit, *_COMMON]
+    command = [sys.executable, str(_FOLDER / "target.py"), name, *limits, *_COMMON]
     command += [f"-artifact_prefix={artifacts}{os.sep}", str(corpus), str(seeded)]
     start = time.perf_counter()
     done = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False, cwd=folder)
@@ -136,13 +140,13 @@ def explain(outcome: Outcome) -> str:
 
 def main(arguments: Sequence[str]) -> int:
     """Fuzz, print the table, and return 1 on a finding."""
-    level, names = read_level(arguments, os.environ)
+    limits, names = read_limits(arguments, os.environ)
     if not has_fuzzer():
         print("atheris does not run on this system; nothing was fuzzed")
         return 0
     print(f"{'target':<14} {'executions':>10} {'seconds':>9} {'exec/s':>9}  findings", flush=True)
     with tempfile.TemporaryDirectory() as folder:
-        outcomes = _run_all(level, names, Path(folder))
+        outcomes = _run_all(limits, names, Path(folder))
     total = sum(outcome.executions for outcome in outcomes)
     failed = [outcome for outcome in outcomes if outcome.failed]
     print(f"{total:,} executions of {len(outcomes)} targets, {len(failed)} with findings")
@@ -151,13 +155,13 @@ def main(arguments: Sequence[str]) -> int:
     return 1 if failed else 0
 
 
-def _run_all(level: str, names: Sequence[str], folder: Path) -> list[Outcome]:
+def _run_all(limits: Sequence[str], names: Sequence[str], folder: Path) -> list[Outcome]:
     """Fuzz the targets two at a time, or as many as there are cores; print each when it is done."""
     seeded = folder / "seeds"
     write_seeds(seeded)
     outcomes: list[Outcome] = []
     with ThreadPoolExecutor(max(2, os.cpu_count() or 1)) as pool:
-        for outcome in pool.map(lambda name: fuzz(name, level, seeded, folder), names):
+        for outcome in pool.map(lambda name: fuzz(name, limits, seeded, folder), names):
             print(describe(outcome), flush=True)
             outcomes.append(outcome)
     return outcomes

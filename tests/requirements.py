@@ -92,7 +92,7 @@ class CollectionError(Exception):
 def collect(folder: Path) -> dict[str, list[str]]:
     """The proofs of all tests below a folder; raises CollectionError."""
     collector = _Collector()
-    arguments = [str(folder), "--collect-only", "-q", "--capture=no", "-p", "no:cacheprovider"]
+    arguments = [str(folder), "--collect-only", "-n0", "-q", "--capture=no", "-p", "no:cacheprovider"]
     with redirect_stdout(io.StringIO()) as printed:
         code = pytest.main(arguments, plugins=[collector])
     if code not in (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED):

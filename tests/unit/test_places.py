@@ -20,6 +20,7 @@ from passdown.core.places import (
     Place,
     Stray,
     TableOf,
+    composed,
     is_comment,
 )
 from passdown.core.problems import Malformed, Severity
@@ -244,6 +245,27 @@ def test_the_first_row_gets_a_header() -> None:
     assert TABLE.revise("text", (("a", ""),)) == "text\n| One | Two |\n|-----|-----|\n| a | - |"
     assert TABLE.revise("| a | b |", (("a", "b"), ("c", "d"))) == "| a | b |\n| c | d |"
     assert TABLE.revise("", ()) == ""
+
+
+@pytest.mark.parametrize(
+    ("content", "strays", "whole"),
+    [
+        ("", [], ""),
+        ("bead: a", [], "bead: a"),
+        ("bead: a", ["- b"], "- b\n\nbead: a"),
+        ("bead: a", ["bead: b"], "bead: a\n\nbead: b"),
+        ("bead: a", ["- b", "bead: c"], "- b\n\nbead: a\n\nbead: c"),
+        ("", ["- b"], "- b"),
+    ],
+)
+def test_strays_stand_where_they_do_no_harm(content: str, strays: list[str], whole: str) -> None:
+    assert composed(ENTRIES.read, content, strays) == whole
+
+
+def test_a_word_for_nothing_keeps_strays_from_being_the_value() -> None:
+    assert composed(LINE.read, "", ["a"]) == "(none)\n\na"
+    assert composed(TEXTS.read, "", ["<!-- c -->\n  - d"]) == "- (none)\n\n<!-- c -->\n  - d"
+    assert composed(ENTRIES.read, "", ["bead: a"]) == "- (none)\n\nbead: a"
 
 
 def test_a_line_that_does_not_fit_is_kept_as_a_stray() -> None:

@@ -5,7 +5,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
-from hypothesis import example, given
+from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from passdown.core.checkpoints import Phase, PhaseState, ValidationState
@@ -96,6 +96,10 @@ def test_every_line_is_read_into_a_field_or_kept_as_unknown(text: str) -> None:
 def test_a_changed_field_is_read_back_and_no_other_changes(text: str, change: tuple[str, object]) -> None:
     name, value = change
     stream = changed(parse_stream(text), name, value)
+    # A fence or comment that is never closed is an error; new text may close it.
+    assume(
+        all("never closed" not in problem.problem or problem.field != "text" for problem in stream.problems)
+    )
 
     same(parse_stream(render_stream(stream)), stream)
 
@@ -148,6 +152,7 @@ def test_fixing_repairs_all_at_once_and_loses_nothing(text: str) -> None:
         ("# T\r\n## Ledger\r\n", {"goal": "g"}, "# T\r\n## Ledger\r\n**Goal:** g\r\n"),
         ("# T\n## Ledger\n", {"title": "U"}, "# U\n## Ledger\n"),
         ("", {"session_name": "s"}, "---\nsession_name: s\n---\n\n"),
+        ("---\nx: y\n\n## Ledger\n", {"context": "d"}, "---\nx: y\n---\n\n## Ledger\n\n---\n\nd\n"),
     ],
 )
 def test_a_change_finds_its_section(text: str, change: dict[str, str], result: str) -> None:

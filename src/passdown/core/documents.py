@@ -4,6 +4,7 @@
 a revision rewrites only the places whose value changed. A value made from nothing is written in full.
 """
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, TypeVar, cast
@@ -19,6 +20,8 @@ from passdown.errors import FormatError
 T = TypeVar("T")
 
 MAX_CHARS: Final = 1_048_576
+
+_RULE: Final = re.compile(r"^---[ \t]*\r?$", re.MULTILINE)
 MAX_LINES: Final = 20_000
 
 
@@ -132,7 +135,8 @@ def framed(split: Split, matter: str, body: str, fix: frozenset[str]) -> str:
     opening, closing = split.opening, split.closing
     if not opening.strip("\ufeff"):
         return f"{opening}---\n{matter}---\n\n{body}" if matter else opening + body
-    closing = "---\n" if not closing and PLACE in fix else closing
+    if not closing and (PLACE in fix or _RULE.search(body)):  # else a rule in the body would close it
+        closing = "---\n"
     whole = opening
     for part in (matter, closing, body):
         whole += part if whole.endswith("\n") or not part else f"\n{part}"

@@ -165,12 +165,13 @@ def _read_validation(entry: Entry) -> Validation | None:
 
 def _write_validation(name: str, value: Validation | None) -> str:
     block = value or Validation()
+    # The lines no key holds come first: below a key they could be read as part of it.
     inner = (
-        _GATES_PASSED.writer("gates_passed", block.gates_passed)
+        (f"{block.others}\n" if block.others else "")
+        + _GATES_PASSED.writer("gates_passed", block.gates_passed)
         + write_text("current_gate", block.current_gate)
         + f"retries: {block.retries}\n"
         + write_text("last_failure", block.last_failure)
-        + (f"{block.others}\n" if block.others else "")
     )
     return f"{name}:\n" + "".join(f"  {line}\n" if line else "\n" for line in inner.rstrip("\n").split("\n"))
 

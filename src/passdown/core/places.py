@@ -5,7 +5,7 @@ there, keeps apart what is no value of it, and can change the value without touc
 """
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Final, Generic, NamedTuple, Protocol, TypeVar
@@ -123,17 +123,32 @@ def _sift(
 def composed(read: Callable[[str, At], Reading[object]], content: str, strays: Sequence[str]) -> str:
     """Put a content and its strays together, in an order in which they are told apart.
 
-    Where there is no content, a word for "nothing" may be needed to keep strays from being taken for it.
+    1. Strays stand before the content, or behind it, or each where it does no harm.
+    2. Where there is no content, a word for "nothing" may keep strays from being taken for it.
     """
-    apart = "\n\n".join(strays)
     wanted = read(content, At(1, "")).value
-    orders = (
-        [(apart, content), (content, apart)]
-        if content
-        else [("", apart), (NONE, apart), (f"- {NONE}", apart)]
-    )
-    candidates = ["\n\n".join(part for part in order if part) for order in orders]
-    return next((one for one in candidates if read(one, At(1, "")).value == wanted), candidates[-1])
+
+    def reads_well(text: str) -> bool:
+        return read(text, At(1, "")).value == wanted
+
+    def orders() -> Iterator[Sequence[str]]:
+        if content:  # 1
+            yield [*strays, content]
+            yield [content, *strays]
+            harmless = [reads_well(f"{text}\n\n{content}") for text in strays]
+            before = [text for text, well in zip(strays, harmless, strict=True) if well]
+            yield [*before, content, *(text for text, well in zip(strays, harmless, strict=True) if not well)]
+        else:  # 2
+            yield strays
+            yield [NONE, *strays]
+            yield [f"- {NONE}", *strays]
+
+    joined = ""
+    for order in orders():
+        joined = "\n\n".join(order)
+        if reads_well(joined):
+            break
+    return joined
 
 
 def _checked(codec: Codec[tuple[T, ...]], revised: str, value: tuple[T, ...], strays: Sequence[Stray]) -> str:
