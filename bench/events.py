@@ -12,7 +12,7 @@ from bench.results import Row
 from passdown.core.events import parse_event, read_event
 
 COUNT: Final = 10_000
-ROUNDS: Final = 5
+ROUNDS: Final = 9
 SLICE: Final = 500
 FAST: Final = 5.0
 TYPED: Final = 3.0

@@ -5,7 +5,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from passdown.core.pieces import Kind
-from passdown.core.tables import MOST_CELLS, cut_table, read_row, write_header, write_row
+from passdown.core.tables import MAX_ROW, cut_table, read_row, write_header, write_row
 from tests.texts import said_text, texts
 
 HEADER = ("Decision", "Reasoning")
@@ -72,11 +72,10 @@ def test_rows_and_frame_are_told_apart(content: str, pieces: str) -> None:
     assert kinds(content) == pieces
 
 
-@pytest.mark.parametrize("count", [1, 2, MOST_CELLS - 1, MOST_CELLS, MOST_CELLS + 1, 3 * MOST_CELLS])
-def test_a_row_of_very_many_cells_keeps_the_rest_as_one(count: int) -> None:
-    names = [f"c{number}" for number in range(count)]
+def test_a_row_too_long_to_be_one_is_kept_as_text() -> None:
+    row = "|" * (MAX_ROW + 1)
 
-    cells = read_row(write_row(names))
+    (piece,) = cut_table(row, HEADER, 1)
 
-    assert cells[:MOST_CELLS] == names[:MOST_CELLS]
-    assert " | ".join(cells).removesuffix(" |") == " | ".join(names)
+    assert piece.kind is Kind.STRAY
+    assert piece.lines == [row]

@@ -70,7 +70,7 @@ class Found:
 
 def refuse_unreadable(text: str, version: int | None, newest: int, name: str) -> None:
     """Raise `FormatError` for a text that is too large, or newer than this reader."""
-    if len(text) > MAX_CHARS or text.count("\n") > MAX_LINES:
+    if len(text) > MAX_LINES and (len(text) > MAX_CHARS or text.count("\n") > MAX_LINES):
         raise FormatError(
             f"{name} is over {MAX_CHARS} characters or {MAX_LINES} lines and is not read",
             hint="split it; the file was left as it is",

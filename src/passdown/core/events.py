@@ -19,7 +19,7 @@ from passdown.core.frontmatter import (
     LineCounter,
     Stray,
     line_at,
-    plain_entry,
+    make_entry,
     plain_parts,
     raw_entry,
     read_pairs,
@@ -35,7 +35,7 @@ from passdown.core.frontmatter import (
 )
 from passdown.core.pairs import Pair
 from passdown.core.problems import Malformed, Problem, Unknown, error, warning
-from passdown.core.scalars import read_scalar, write_scalar
+from passdown.core.scalars import NULLS, read_scalar, write_scalar
 from passdown.core.times import render_millis, render_seconds
 
 VERSION: Final = 1
@@ -102,11 +102,11 @@ def _read_instant(entry: Entry) -> datetime | None:
 
 
 def _read_pairs(entry: Entry) -> tuple[Pair, ...]:
-    return tuple(Pair(key=key, value=value) for key, value in read_pairs(entry))
+    return tuple([Pair(key=key, value=value) for key, value in read_pairs(entry)])
 
 
 def _read_checkpoints(entry: Entry) -> tuple[EventCheckpoint, ...]:
-    return tuple(_read_checkpoint(record) for record in read_records(entry))
+    return tuple([_read_checkpoint(record) for record in read_records(entry)])
 
 
 _make_checkpoint: Final = cast("Callable[..., EventCheckpoint]", EventCheckpoint)
@@ -134,7 +134,7 @@ def _read_checkpoint(record: tuple[tuple[str, str], ...]) -> EventCheckpoint:
             values[key] = reader(text)
         except Malformed:
             others.append(Pair(key=key, value=text))
-    return _make_checkpoint(**values, others=tuple(others))
+    return _make_checkpoint(**values, others=tuple(others)) if others else _make_checkpoint(**values)
 
 
 _READERS: Final[Mapping[str, Callable[[Entry], object]]] = MappingProxyType(
@@ -204,10 +204,11 @@ def _fill(values: dict[str, object], part: str, readers: Mapping[str, Callable[[
         reader = readers.get(key)
         if reader is None or key in values:
             whole = False
-        elif below or reader is not read_text:
-            values[key] = reader(plain_entry(key, head, below))
+        elif not below and reader is read_text:
+            bare = head.strip()
+            values[key] = bare if bare[:1].isalpha() and bare not in NULLS else read_scalar(bare)
         else:
-            values[key] = read_scalar(head.strip())
+            values[key] = reader(make_entry((key, head.strip(), below[1:], 0, 0)))
     return whole
 
 
@@ -237,7 +238,7 @@ def _parse_plain(text: str) -> Event | None:
     if not whole or not values.keys() >= _COMPLETE or None in (values["ts"], values["agent"]):
         return None
     event = _make_event(**values, source=text)
-    return None if any(one.others for one in event.checkpoints) else event
+    return None if event.checkpoints and any(one.others for one in event.checkpoints) else event
 
 
 def _parse_with_care(text: str) -> Event:

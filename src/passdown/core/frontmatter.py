@@ -22,6 +22,7 @@ from passdown.core import yaml_library
 from passdown.core.ids import slug
 from passdown.core.problems import Malformed
 from passdown.core.scalars import (
+    NULLS,
     can_be_block,
     quote,
     read_flow,
@@ -62,7 +63,7 @@ class Entry(NamedTuple):
 
 
 # Making a named tuple in the usual way costs twice as much.
-_make_entry: Final[Callable[[tuple[str, str, str, int, int]], Entry]] = partial(
+make_entry: Final[Callable[[tuple[str, str, str, int, int]], Entry]] = partial(
     tuple.__new__,  # pyright: ignore[reportUnknownMemberType, reportUnknownArgumentType]  # its stub is bare
     Entry,
 )
@@ -143,11 +144,6 @@ def plain_parts(text: str) -> Iterator[tuple[str, str, str]] | None:
     return zip(parts[1::3], parts[2::3], parts[3::3], strict=True)
 
 
-def plain_entry(key: str, head: str, below: str) -> Entry:
-    """Make an entry of what `plain_parts` gives."""
-    return _make_entry((key, head.strip(), below[1:], 0, 0))
-
-
 def _split(text: str, pattern: re.Pattern[str]) -> tuple[list[Entry], list[Stray]]:
     parts = iter(pattern.split(f"\n{text}"))
     start = len(next(parts))
@@ -160,7 +156,7 @@ def _split(text: str, pattern: re.Pattern[str]) -> tuple[list[Entry], list[Stray
         if below and _MAYBE_STRAY.search(below):
             strays += _strays(text, value, end, _STRAYS)
             rest = _STRAYS.sub("", rest)
-        entries.append(_make_entry((key, head.strip(), rest, start, min(end, len(text)))))
+        entries.append(make_entry((key, head.strip(), rest, start, min(end, len(text)))))
         start = end
     return entries, strays
 
@@ -258,11 +254,9 @@ def read_texts(entry: Entry) -> tuple[str, ...]:
     first, *items = below.split("\n- ")
     if first.strip() or below.count("\n") != len(items) + first.count("\n"):
         return tuple(text for item in _items(entry.rest) if (text := _item_text(item)))
-    return tuple([text for item in items if (text := _plain_item(item.strip()))])
-
-
-def _plain_item(item: str) -> str:
-    return (read_scalar(item) or "") if item[:1] in _QUOTES else item
+    bare = [item.strip() for item in items]
+    texts = [read_scalar(item) if item[:1] in _QUOTES else item for item in bare]
+    return tuple([text for text in texts if text])
 
 
 def _read_texts_on_line(entry: Entry) -> tuple[str, ...]:
@@ -364,7 +358,8 @@ def _plain_records(parts: list[str]) -> tuple[tuple[tuple[str, str], ...], ...]:
     for mark, key, text in zip(parts[1::4], parts[2::4], parts[3::4], strict=True):
         if mark == "- ":
             records.append([])
-        records[-1].append((key, read_scalar(text.strip()) or ""))
+        bare = text.strip()
+        records[-1].append((key, "" if bare in NULLS else bare))
     return tuple([tuple(record) for record in records])
 
 

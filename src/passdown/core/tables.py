@@ -2,13 +2,12 @@
 
 import re
 from collections.abc import Sequence
-from itertools import islice
 from typing import Final
 
 from passdown.core.markdown import State, fold_title, is_placeholder, mark_lines
 from passdown.core.pieces import Kind, Piece
 
-MOST_CELLS: Final = 64
+MAX_ROW: Final = 65_536
 
 _SEPARATOR: Final = re.compile(r"\|?[ \t]*:?--[-:| \t]*$")
 _CELL: Final = re.compile(r"([^|\\]*(?:\\.[^|\\]*)*)(\\?)(?:\||$)", re.DOTALL)
@@ -31,7 +30,8 @@ def cut_table(content: str, header: Sequence[str], line: int) -> list[Piece]:
     states, _ = mark_lines(lines)
     for number, (one, state) in enumerate(zip(lines, states, strict=True), line):
         bare = one.strip()
-        cells = read_row(bare) if state is State.TEXT and bare.startswith("|") else []
+        is_row = state is State.TEXT and bare.startswith("|") and len(bare) <= MAX_ROW
+        cells = read_row(bare) if is_row else []
         kind = _kind(bare, cells) if state is State.TEXT else Kind.STRAY
         if kind is Kind.ITEM and wanted and [fold_title(cell) for cell in cells] == wanted:
             kind, wanted = Kind.FRAME, []  # a second one is a row that happens to say the same
@@ -46,22 +46,15 @@ def cut_table(content: str, header: Sequence[str], line: int) -> list[Piece]:
 def _kind(bare: str, cells: Sequence[str]) -> Kind:
     if not bare or _SEPARATOR.match(bare):
         return Kind.FRAME
-    if not bare.startswith("|"):
+    if not bare.startswith("|") or len(bare) > MAX_ROW:
         return Kind.NOTHING if is_placeholder(bare) else Kind.STRAY
     return Kind.ITEM if any(cells) else Kind.NOTHING
 
 
 def read_row(row: str) -> list[str]:
-    """Return what the cells of a row say; a dash or "(none)" says nothing.
-
-    No table of ours has nearly as many cells as are told apart; the rest of a longer row is one cell.
-    """
-    inner = row.strip().removeprefix("|")
-    found = list(islice(_CELL.finditer(inner), MOST_CELLS))
-    cells = [_read_cell(cell[1] + cell[2]) for cell in found]
-    if found[-1].end() < len(inner):
-        return [*cells, inner[found[-1].end() :].strip()]
-    return cells if found[-1][0] else cells[:-1]  # the end of a row is no cell
+    """Return what the cells of a row say; a dash or "(none)" says nothing."""
+    *cells, _ = _CELL.finditer(row.strip().removeprefix("|"))  # the last match is the empty end
+    return [_read_cell(cell[1] + cell[2]) for cell in cells]
 
 
 def _read_cell(cell: str) -> str:
