@@ -115,3 +115,14 @@ def test_the_line_of_a_heading_is_found_in_any_case() -> None:
     assert heading_line(text, "Now", "- b") == 6
     assert heading_line(text, "Now", "nowhere") == 4
     assert heading_line(text, "Next") == 1
+
+
+def test_a_key_that_stands_twice_in_the_validation_block_keeps_its_first_value() -> None:
+    text = "---\nvalidation:\n  retries: 1\n  retries: 2\n---\n\n# Session Ledger\n"
+    ledger = parse_ledger(text)
+
+    again = parse_ledger(render_ledger(replace(ledger, source=None)))
+
+    assert ledger.validation == again.validation
+    assert again.validation is not None
+    assert again.validation.retries == 1

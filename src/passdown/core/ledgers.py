@@ -62,6 +62,7 @@ class GateStatus(StrEnum):
 
 
 _MAX_TICKS: Final = 8
+_KNOWN_IN_BLOCK: Final = re.compile(r"^(?:gates_passed|current_gate|retries|last_failure):", re.MULTILINE)
 _PATH: Final = re.compile(
     rf"(?P<ticks>`{{1,{_MAX_TICKS}}}+)(?P<pad> ?)(?P<path>(?:(?!(?P=ticks))[^\n])+?)(?P=pad)(?P=ticks)(?!`)"
 )
@@ -165,13 +166,17 @@ def _read_validation(entry: Entry) -> Validation | None:
 
 def _write_validation(name: str, value: Validation | None) -> str:
     block = value or Validation()
-    # The lines no key holds come first: below a key they could be read as part of it.
+    # Lines that no key holds come first, below a key they could be read as part of it; but a key that is
+    # there twice comes last, for the first one counts.
+    others = f"{block.others}\n" if block.others else ""
+    twice = _KNOWN_IN_BLOCK.search(others) is not None
     inner = (
-        (f"{block.others}\n" if block.others else "")
+        ("" if twice else others)
         + _GATES_PASSED.writer("gates_passed", block.gates_passed)
         + write_text("current_gate", block.current_gate)
         + f"retries: {block.retries}\n"
         + write_text("last_failure", block.last_failure)
+        + (others if twice else "")
     )
     return f"{name}:\n" + "".join(f"  {line}\n" if line else "\n" for line in inner.rstrip("\n").split("\n"))
 
