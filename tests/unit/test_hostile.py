@@ -16,7 +16,8 @@ from typing import Final, NamedTuple, cast
 
 import pytest
 
-from passdown.core import archives, events, examples, journal, ledgers, sessions, streams, views
+from fuzz.targets import RENDERERS
+from passdown.core import examples
 from passdown.core.formats import FORMATS, Document, Format
 from passdown.core.ids import (
     clean_foreign,
@@ -40,17 +41,6 @@ POSIX: Final = pytest.mark.skipif(sys.platform == "win32", reason="needs limits,
 
 UNSEEN: Final = re.compile(
     "[\x00-\x09\x0b-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff\ufff9-\ufffb]"
-)
-RENDERERS: Final[Mapping[str, Callable[..., str]]] = MappingProxyType(
-    {
-        "ledger": ledgers.render_ledger,
-        "stream": streams.render_stream,
-        "event": events.render_event,
-        "view": views.render_view,
-        "session-state": sessions.render_session_state,
-        "archive": archives.render_archive,
-        "journal": journal.render_journal,
-    }
 )
 EXAMPLES: Final[Mapping[str, Document]] = MappingProxyType(
     {
