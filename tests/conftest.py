@@ -2,6 +2,7 @@
 
 import itertools
 import os
+import signal
 import socket
 import sys
 from collections.abc import Callable, Iterator
@@ -12,6 +13,8 @@ import pytest
 from tests import proof, requirements
 
 proof.load_hypothesis_profile()
+# A run in the background is started with interrupts ignored, and so would be every process a test starts.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 _LOCAL_HOSTS = frozenset({"127.0.0.1", "::1", "localhost", "", None})
 _SCRUBBED = ("PASSDOWN_", "XDG_", "GIT_")
