@@ -24,6 +24,15 @@ def test_a_format_is_found_by_its_name_and_its_example(one: Format) -> None:
     assert recognise("x", one.example()) is one
 
 
+@pytest.mark.parametrize("one", FORMATS, ids=lambda one: one.name)
+def test_a_format_writes_its_own_documents_and_no_others(one: Format) -> None:
+    assert one.render(one.parse(one.example())) == one.example()
+    for other in FORMATS:
+        if other is not one:
+            with pytest.raises(TypeError, match=f"is not written as a {one.type.__name__}"):
+                one.render(other.sample)
+
+
 def test_a_name_that_is_no_format_leads_to_those_there_are() -> None:
     with pytest.raises(UsageError, match="there is no format led") as refused:
         find_format("led")

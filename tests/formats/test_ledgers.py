@@ -5,7 +5,15 @@ from dataclasses import replace
 import pytest
 
 from passdown.core import examples
-from passdown.core.ledgers import ReadFile, Validation, fix_ledger, heading_line, parse_ledger, render_ledger
+from passdown.core.ledgers import (
+    IN_VALIDATION,
+    ReadFile,
+    Validation,
+    fix_ledger,
+    heading_line,
+    parse_ledger,
+    render_ledger,
+)
 from passdown.core.problems import Severity
 
 HEAD = "---\nupdated: 2025-12-27T10:30:00Z\nsession_id: T-1\nplatform: claude\n"
@@ -31,13 +39,58 @@ def test_validation_that_is_taken_away_becomes_null() -> None:
 def test_validation_keeps_what_it_does_not_know() -> None:
     block = "validation:\n  retries: 2\n  owner: me\n  deep:\n    a: 1\n  # note\n  retries: 3\n"
 
-    found = _validation(block)
+    ledger = parse_ledger(f"{HEAD}{block}---\n")
 
-    assert found == Validation(retries=2, others="owner: me\ndeep:\n  a: 1\nretries: 3\n# note")
+    assert ledger.validation == Validation(retries=2)
+    assert {one.place for one in ledger.unknown} == {IN_VALIDATION}
+    assert [one.text for one in ledger.unknown] == ["owner: me", "deep:\n  a: 1", "# note", "retries: 3"]
+
+
+def test_what_validation_does_not_know_stays_when_the_rest_changes() -> None:
+    block = "validation:\n  # note\n  retries: 2\n  owner: me\n  retries: 3\n"
+    ledger = parse_ledger(f"{HEAD}{block}---\n")
+
+    changed = render_ledger(replace(ledger, validation=Validation(retries=4)))
+
+    assert changed == (
+        f"{HEAD}validation:\n  # note\n  owner: me\n  gates_passed: []\n  current_gate: null\n"
+        "  retries: 4\n  last_failure: null\n  retries: 3\n---\n"
+    )
+
+
+def test_validation_that_is_taken_away_leaves_what_it_did_not_know() -> None:
+    ledger = parse_ledger(f"{HEAD}validation:\n  retries: 1\n  owner: me\n  retries: 2\n---\n")
+
+    left = render_ledger(replace(ledger, validation=None))
+
+    assert left == f"{HEAD}validation:\n  owner: me\n---\n"
+    assert parse_ledger(left).validation is None
+
+
+def test_validation_with_a_key_twice_can_be_taken_away() -> None:
+    ledger = parse_ledger(f"{HEAD}validation:\n  retries: 1\n  retries: 2\n---\n")
+
+    assert render_ledger(replace(ledger, validation=None)) == f"{HEAD}---\n"
+
+
+def test_sections_are_not_taken_for_lines_of_the_validation_block() -> None:
+    text = f"{HEAD}---\n\n# Session Ledger\n\n## front matter\n\n### validation\n\nretries: 9\n"
+    ledger = parse_ledger(text)
+
+    again = parse_ledger(render_ledger(replace(ledger, mode_locked_at=ledger.updated)))
+
+    assert again.validation is None
+    assert again.unknown == ledger.unknown
 
 
 @pytest.mark.parametrize(
-    "block", ["validation: passed\n", "validation:\n  retries: many\n", "validation:\n- design\n"]
+    "block",
+    [
+        "validation: passed\n",
+        "validation:\n  retries: many\n",
+        "validation:\n- design\n",
+        "validation:\n  - design\n retries: 1\n",
+    ],
 )
 def test_a_validation_block_that_does_not_fit_is_kept_and_reported(block: str) -> None:
     ledger = parse_ledger(f"{HEAD}{block}---\n")

@@ -300,7 +300,7 @@ def test_a_text_of_entries_only_is_cut_the_short_way_too(text: str) -> None:
     if parts is None:
         assert strays or "]" in text or "}" in text or text[:1].isspace()
     else:
-        plain = [make_entry((key, head.strip(), below[1:], 0, 0)) for key, head, below in parts]
+        plain = [make_entry((key, head.strip(), "\n".join(below), 0, 0)) for key, head, below in parts]
         assert [(one.key, one.head, one.rest.rstrip("\n")) for one in plain] == [
             (one.key, one.head, one.rest.rstrip("\n")) for one in entries
         ]

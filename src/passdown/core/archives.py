@@ -1,7 +1,7 @@
 """The session archive record: what a session left behind when it ended or was cut off (G2)."""
 
 import re
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 from typing import Annotated, Final
@@ -10,8 +10,10 @@ from passdown.core.documents import (
     Content,
     Found,
     Shape,
+    fix_document,
     read_document,
     refuse_unreadable,
+    render_document,
     revise_document,
     write_document,
 )
@@ -268,19 +270,20 @@ def _content(archive: Archive) -> Content:
     )
 
 
+def _write(archive: Archive) -> str:
+    return write_document(SHAPE, _content(archive))
+
+
+def _revise(archive: Archive, source: str, fix: frozenset[str]) -> str:
+    own, ledger = _cut_ledger(source)
+    return revise_document(own, SHAPE, _content(archive), fix) + ledger
+
+
 def render_archive(archive: Archive) -> str:
     """Write an archive; one that was read keeps every byte that its values did not change."""
-    if archive.source is None:
-        return write_document(SHAPE, _content(archive))
-    if archive == parse_archive(archive.source):
-        return archive.source
-    own, ledger = _cut_ledger(archive.source)
-    return revise_document(own, SHAPE, _content(archive)) + ledger
+    return render_document(archive, parse_archive, _write, _revise)
 
 
 def fix_archive(archive: Archive) -> str:
     """Write an archive that was read, with what is safe to repair repaired."""
-    names = frozenset(problem.field for problem in archive.problems if problem.fixable)
-    titled = replace(archive, title=archive.title or SHAPE.title)
-    own, ledger = _cut_ledger(archive.source or "")
-    return (revise_document(own, SHAPE, _content(titled), names) if names else own) + ledger
+    return fix_document(archive, _revise)

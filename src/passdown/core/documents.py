@@ -5,9 +5,9 @@ a revision rewrites only the places whose value changed. A value made from nothi
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Final, TypeVar, cast
+from typing import Final, Protocol, TypeVar, cast
 
 from passdown.core.frontmatter import Split, line_at, split_front_matter
 from passdown.core.keys import PLACE, AnyKey, HeldKey, Key, Keys, read_keys, revise_keys, write_keys
@@ -23,6 +23,26 @@ MAX_CHARS: Final = 1_048_576
 
 _RULE: Final = re.compile(r"^---[ \t]*\r?$", re.MULTILINE)
 MAX_LINES: Final = 20_000
+
+
+class Sourced(Protocol):
+    """A document that remembers the text it was read from."""
+
+    @property
+    def problems(self) -> tuple[Problem, ...]:
+        """What is wrong with that text."""
+        ...
+
+    @property
+    def source(self) -> str | None:
+        """That text; None for a document made from nothing."""
+        ...
+
+
+D = TypeVar("D", bound=Sourced)
+
+Revise = Callable[[D, str, frozenset[str]], str]
+"""Makes a text say what a document says, and writes the places that are named anew."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,8 +146,27 @@ def revise_document(text: str, shape: Shape, content: Content, fix: frozenset[st
     found = read_document(text, shape)
     matter = revise_keys(split.matter, content.keys, found.keys.values, fix)
     body = revise_body(split.body, shape.outline, content.places, found.body.values, fix)
-    body = retitled(body, shape.outline, content.title, found.body.title)
+    title = content.title or (shape.title if TITLE in fix else "")
+    body = retitled(body, shape.outline, title, found.body.title)
     return with_line_ends(framed(split, matter, body, fix), text)
+
+
+def render_document(
+    document: D, parse: Callable[[str], D], write: Callable[[D], str], revise: Revise[D]
+) -> str:
+    """Write a document, in full if it was made from nothing; else keep every byte that no value changed."""
+    if document.source is None:
+        return write(document)
+    if document == parse(document.source):
+        return document.source
+    return revise(document, document.source, frozenset())
+
+
+def fix_document(document: D, revise: Revise[D]) -> str:
+    """Write a document that was read, with what is safe to repair repaired."""
+    names = frozenset(problem.field for problem in document.problems if problem.fixable)
+    source = document.source or ""
+    return revise(document, source, names) if names else source
 
 
 def framed(split: Split, matter: str, body: str, fix: frozenset[str]) -> str:

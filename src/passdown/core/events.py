@@ -23,6 +23,7 @@ from passdown.core.frontmatter import (
     plain_parts,
     raw_entry,
     read_pairs,
+    read_plain_texts,
     read_records,
     read_text,
     read_texts,
@@ -199,21 +200,22 @@ def read_event(text: str) -> dict[str, object]:
 def _fill(values: dict[str, object], part: str, readers: Mapping[str, Callable[[Entry], object]]) -> bool:
     """Read the entries of a part; tell whether that was all of it, each key known and there once."""
     parts = plain_parts(part)
-    whole = parts is not None
-    for key, head, below in parts or _careful_parts(part):
+    for key, head, below in _careful_parts(part) if parts is None else parts:
         reader = readers.get(key)
         if reader is None or key in values:
-            whole = False
-        elif not below and reader is read_text:
-            bare = head.strip()
+            parts = None
+            continue
+        bare = head.strip()
+        if reader is read_text and not any(below):
             values[key] = bare if bare[:1].isalpha() and bare not in NULLS else read_scalar(bare)
-        else:
-            values[key] = reader(make_entry((key, head.strip(), below[1:], 0, 0)))
-    return whole
+            continue
+        texts = read_plain_texts(below) if reader is read_texts and not bare else None
+        values[key] = reader(make_entry((key, bare, "\n".join(below), 0, 0))) if texts is None else texts
+    return parts is not None
 
 
-def _careful_parts(part: str) -> Iterator[tuple[str, str, str]]:
-    return ((entry.key, entry.head, f"\n{entry.rest}") for entry in split_entries(part)[0])
+def _careful_parts(part: str) -> Iterator[tuple[str, str, list[str]]]:
+    return ((entry.key, entry.head, entry.rest.split("\n")) for entry in split_entries(part)[0])
 
 
 def parse_event(text: str) -> Event:

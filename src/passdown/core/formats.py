@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Final, Protocol
+from typing import Final, Protocol, TypeVar
 
 from passdown.core import archives, events, examples, journal, ledgers, sessions, streams, views
 from passdown.core.frontmatter import split_entries, split_front_matter
@@ -28,6 +28,9 @@ class Document(Protocol):
         ...
 
 
+D = TypeVar("D", bound=Document)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Format:
     """One document format."""
@@ -39,16 +42,28 @@ class Format:
     type: type
     paths: tuple[str, ...]
     parse: Callable[[str], Document]
-    render_example: Callable[[], str]
+    render: Callable[[Document], str]
+    sample: Document
     fix: Callable[[str], str] | None = None
 
     def example(self) -> str:
         """Return a valid document."""
-        return self.render_example()
+        return self.render(self.sample)
 
     def schema(self) -> dict[str, object]:
         """Return the JSON Schema of what a check gives for such a document."""
         return schema_of(self.type, self.title, self.doc)
+
+
+def _renders(kind: type[D], render: Callable[[D], str]) -> Callable[[Document], str]:
+    """Make a renderer of one kind of document into one that is asked for any, and refuses the others."""
+
+    def checked(document: Document) -> str:
+        if not isinstance(document, kind):
+            raise TypeError(f"a {type(document).__name__} is not written as a {kind.__name__}")
+        return render(document)
+
+    return checked
 
 
 LEDGER: Final = Format(
@@ -59,7 +74,8 @@ LEDGER: Final = Format(
     type=ledgers.Ledger,
     paths=("conductor/sessions/active/LEDGER.md", "conductor/sessions/active/<agent>/LEDGER.md"),
     parse=ledgers.parse_ledger,
-    render_example=lambda: ledgers.render_ledger(examples.LEDGER),
+    render=_renders(ledgers.Ledger, ledgers.render_ledger),
+    sample=examples.LEDGER,
     fix=lambda text: ledgers.fix_ledger(ledgers.parse_ledger(text)),
 )
 STREAM: Final = Format(
@@ -70,7 +86,8 @@ STREAM: Final = Format(
     type=streams.Stream,
     paths=("thoughts/shared/handoffs/<stream>/current.md",),
     parse=streams.parse_stream,
-    render_example=lambda: streams.render_stream(examples.STREAM),
+    render=_renders(streams.Stream, streams.render_stream),
+    sample=examples.STREAM,
     fix=lambda text: streams.fix_stream(streams.parse_stream(text)),
 )
 EVENT: Final = Format(
@@ -84,7 +101,8 @@ EVENT: Final = Format(
         "thoughts/shared/handoffs/events/<day>/<stamp>_<agent>.md",
     ),
     parse=events.parse_event,
-    render_example=lambda: events.render_event(examples.EVENT),
+    render=_renders(events.Event, events.render_event),
+    sample=examples.EVENT,
 )
 VIEW: Final = Format(
     name="view",
@@ -94,7 +112,8 @@ VIEW: Final = Format(
     type=views.View,
     paths=("thoughts/shared/handoffs/current.md", ".conductor/current.md"),
     parse=views.parse_view,
-    render_example=lambda: views.render_view(examples.VIEW),
+    render=_renders(views.View, views.render_view),
+    sample=examples.VIEW,
 )
 SESSION_STATE: Final = Format(
     name="session-state",
@@ -104,7 +123,8 @@ SESSION_STATE: Final = Format(
     type=sessions.SessionState,
     paths=(".conductor/session-state_<agent>.json",),
     parse=sessions.parse_session_state,
-    render_example=lambda: sessions.render_session_state(examples.SESSION_STATE),
+    render=_renders(sessions.SessionState, sessions.render_session_state),
+    sample=examples.SESSION_STATE,
 )
 ARCHIVE: Final = Format(
     name="archive",
@@ -114,7 +134,8 @@ ARCHIVE: Final = Format(
     type=archives.Archive,
     paths=("conductor/sessions/archive/<minute>-<trigger>.md",),
     parse=archives.parse_archive,
-    render_example=lambda: archives.render_archive(examples.ARCHIVE),
+    render=_renders(archives.Archive, archives.render_archive),
+    sample=examples.ARCHIVE,
     fix=lambda text: archives.fix_archive(archives.parse_archive(text)),
 )
 JOURNAL: Final = Format(
@@ -125,7 +146,8 @@ JOURNAL: Final = Format(
     type=journal.Journal,
     paths=("<git common dir>/passdown/journal/<session>.jsonl", ".conductor/journal/<session>.jsonl"),
     parse=journal.parse_journal,
-    render_example=lambda: journal.render_journal(examples.JOURNAL),
+    render=_renders(journal.Journal, journal.render_journal),
+    sample=examples.JOURNAL,
 )
 
 FORMATS: Final = (LEDGER, STREAM, EVENT, VIEW, SESSION_STATE, ARCHIVE, JOURNAL)

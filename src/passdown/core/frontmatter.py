@@ -48,6 +48,11 @@ _PLAIN_PAIR: Final = re.compile(
 )
 _PLAIN_MEMBER: Final = re.compile(r"""(- |  )([A-Za-z_][A-Za-z0-9_-]*): ([^\s"'|>{\[#][^\n]*)(?:\n|\Z)""")
 _QUOTES: Final = frozenset("\"'")
+_KEY_LIMIT: Final = 64
+_PLAIN_KEY: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
+# How a line below a key can begin, and what can follow its dash.
+_BELOW: Final = frozenset({"", " ", "\t", "\r", "-"})
+_BLANKS: Final = frozenset({"", " ", "\t", "\r"})
 _BLOCK: Final = re.compile(r"[|>][+-]?([1-9]?)[+-]?")
 _DASH: Final = re.compile(r"([ \t]*)-(?:[ \t]+|$)")
 
@@ -133,15 +138,49 @@ def split_entries(text: str) -> tuple[list[Entry], list[Stray]]:
     return _split(text, _KEY)
 
 
-def plain_parts(text: str) -> Iterator[tuple[str, str, str]] | None:
+def plain_parts(text: str) -> list[tuple[str, str, list[str]]] | None:
     """Cut a text that holds entries and nothing else into (key, rest of the line, lines below).
 
     None when it holds more. This is `split_entries` for the many texts in which nothing is wrong.
     """
-    parts = _KEY.split(f"\n{text}")
-    if parts[0].strip() or _MAYBE_STRAY.search("".join(parts[3::3])):
-        return None
-    return zip(parts[1::3], parts[2::3], parts[3::3], strict=True)
+    parts: list[tuple[str, str, list[str]]] = []
+    below: list[str] | None = None
+    for line in text.split("\n"):
+        first = line[:1]
+        if first in _BELOW:
+            if below is not None:
+                if first == "-" and line[1:2] not in _BLANKS:
+                    return None
+                below.append(line)
+            elif line.strip():
+                return None
+        else:
+            key, colon, head = line.partition(":")
+            if not colon or (head and not head[0].isspace()) or not _is_plain_key(key):
+                return None
+            below = []
+            parts.append((key, head, below))
+    return parts
+
+
+def _is_plain_key(key: str) -> bool:
+    """Say whether a word can be a key; nearly all are identifiers, which is told faster than by a pattern."""
+    is_short = len(key) <= _KEY_LIMIT
+    return is_short and ((key.isidentifier() and key.isascii()) or bool(_PLAIN_KEY.fullmatch(key)))
+
+
+def read_plain_texts(lines: list[str]) -> tuple[str, ...] | None:
+    """Read the lines of a list in which each item has one line; None when there is more to it."""
+    texts: list[str] = []
+    for line in lines:
+        if line[:2] == "- ":
+            item = line[2:].strip()
+            text = read_scalar(item) if item[:1] in _QUOTES else item
+            if text:
+                texts.append(text)
+        elif line:
+            return None
+    return tuple(texts)
 
 
 def _split(text: str, pattern: re.Pattern[str]) -> tuple[list[Entry], list[Stray]]:

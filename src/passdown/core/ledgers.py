@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 from typing import Annotated, Final, NamedTuple
@@ -11,8 +11,10 @@ from passdown.core.documents import (
     Content,
     Found,
     Shape,
+    fix_document,
     read_document,
     refuse_unreadable,
+    render_document,
     revise_document,
     write_document,
 )
@@ -27,7 +29,7 @@ from passdown.core.fields import (
     texts_key,
 )
 from passdown.core.frontmatter import Entry, line_at, raw_entry, read_text, split_entries, write_text
-from passdown.core.keys import HeldKey, Key
+from passdown.core.keys import PLACE, HeldKey, Key
 from passdown.core.outlines import Outline
 from passdown.core.places import Entries, Heading, Line, ListOf, Paragraph, Place, TableOf
 from passdown.core.problems import Malformed, Problem, Unknown, warning
@@ -36,6 +38,8 @@ from passdown.core.times import parse_clock
 VERSION: Final = 1
 PLATFORMS: Final = frozenset({"claude", "codex", "copilot", "gemini", "opencode", "cursor", "amp", "generic"})
 GATES: Final = ("design", "spec", "plan-structure", "plan-execution", "completion")
+IN_VALIDATION: Final = f"{PLACE} / validation"
+"""The place of what no key of the validation block holds; no path of titles has blanks around its `/`."""
 
 
 class Mode(StrEnum):
@@ -62,7 +66,7 @@ class GateStatus(StrEnum):
 
 
 _MAX_TICKS: Final = 8
-_KNOWN_IN_BLOCK: Final = re.compile(r"^(?:gates_passed|current_gate|retries|last_failure):", re.MULTILINE)
+_BLOCK_KEYS: Final = ("gates_passed", "current_gate", "retries", "last_failure")
 _PATH: Final = re.compile(
     rf"(?P<ticks>`{{1,{_MAX_TICKS}}}+)(?P<pad> ?)(?P<path>(?:(?!(?P=ticks))[^\n])+?)(?P=pad)(?P=ticks)(?!`)"
 )
@@ -79,7 +83,6 @@ class Validation:
     current_gate: Annotated[str | None, "The gate being validated."] = None
     retries: Annotated[int, "Retries of the current gate; back to 0 when it passes."] = 0
     last_failure: Annotated[str | None, "Why a gate failed last."] = None
-    others: Annotated[str, "Further lines of the block, as written."] = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -142,43 +145,53 @@ class Ledger:
     source: str | None = field(default=None, compare=False, repr=False)
 
 
-def _read_validation(entry: Entry) -> Validation | None:
-    """Read the nested block; lines it does not know stay in `others`."""
-    if read_text(entry) is None:
-        return None
+class _Block(NamedTuple):
+    """The nested block: what its keys say, None without any, and what no key holds."""
+
+    validation: Validation | None = None
+    others: tuple[str, ...] = ()
+
+
+def _read_block(entry: Entry) -> _Block:
+    inner = "\n".join(line[2:] if line.startswith("  ") else line.lstrip() for line in entry.rest.split("\n"))
+    if read_text(entry._replace(rest=inner)) is None:
+        return _Block()
     if entry.head:
         raise Malformed("is not a block", "put its keys on lines of their own, indented")
-    inner = "\n".join(line[2:] if line.startswith("  ") else line.lstrip() for line in entry.rest.split("\n"))
     entries, strays = split_entries(inner)
-    by_name = {one.key: one for one in reversed(entries)}
-    known = {
-        name: by_name.pop(name, None) for name in ("gates_passed", "current_gate", "retries", "last_failure")
-    }
-    others = [raw_entry(inner, one).rstrip() for one in entries if one not in known.values()]
+    known = {one.key: one for one in reversed(entries) if one.key in _BLOCK_KEYS}
+    others = [(one.start, raw_entry(inner, one).rstrip()) for one in entries if one not in known.values()]
+    others += [(stray.start, stray.text) for stray in strays]
+    return _Block(_read_validation(known) if known else None, tuple(text for _, text in sorted(others)))
+
+
+def _read_validation(known: Mapping[str, Entry]) -> Validation:
+    gates, current, retries, failure = map(known.get, _BLOCK_KEYS)
     return Validation(
-        gates_passed=_GATES_PASSED.read(known["gates_passed"]) if known["gates_passed"] else (),
-        current_gate=read_text(known["current_gate"]) if known["current_gate"] else None,
-        retries=read_count(read_text(known["retries"]) or "0") if known["retries"] else 0,
-        last_failure=read_text(known["last_failure"]) if known["last_failure"] else None,
-        others="\n".join([*others, *(stray.text for stray in strays)]),
+        gates_passed=_GATES_PASSED.read(gates) if gates else (),
+        current_gate=read_text(current) if current else None,
+        retries=read_count(read_text(retries) or "0") if retries else 0,
+        last_failure=read_text(failure) if failure else None,
     )
 
 
-def _write_validation(name: str, value: Validation | None) -> str:
-    block = value or Validation()
-    # Lines that no key holds come first, below a key they could be read as part of it; but a key that is
-    # there twice comes last, for the first one counts.
-    others = f"{block.others}\n" if block.others else ""
-    twice = _KNOWN_IN_BLOCK.search(others) is not None
-    inner = (
-        ("" if twice else others)
-        + _GATES_PASSED.writer("gates_passed", block.gates_passed)
-        + write_text("current_gate", block.current_gate)
-        + f"retries: {block.retries}\n"
-        + write_text("last_failure", block.last_failure)
-        + (others if twice else "")
-    )
-    return f"{name}:\n" + "".join(f"  {line}\n" if line else "\n" for line in inner.rstrip("\n").split("\n"))
+def _write_block(name: str, block: _Block) -> str:
+    """Write the block; a key that is there twice comes last, for the first one counts.
+
+    What else no key holds comes first: below a key it could be read as part of it.
+    """
+    twice = [text for text in block.others if any(one.key in _BLOCK_KEYS for one in split_entries(text)[0])]
+    parts = [f"{text}\n" for text in block.others if text not in twice]
+    if block.validation is not None:
+        parts += [
+            _GATES_PASSED.writer("gates_passed", block.validation.gates_passed),
+            write_text("current_gate", block.validation.current_gate),
+            f"retries: {block.validation.retries}\n",
+            write_text("last_failure", block.validation.last_failure),
+            *(f"{text}\n" for text in twice),
+        ]
+    lines = "".join(parts).rstrip("\n").split("\n")
+    return f"{name}:\n" + "".join(f"  {line}\n" if line else "\n" for line in lines) if parts else ""
 
 
 _GATES_PASSED: Final = texts_key("gates_passed")
@@ -192,7 +205,7 @@ _LOCKED: Final = instant_key("mode_locked_at")
 _TASKS: Final = texts_key("current_tasks")
 _TDD: Final = choice_key("tdd_phase", TddPhase, keep_empty=True)
 _HEARTBEAT: Final = instant_key("heartbeat")
-_VALIDATION: Final[Key[Validation | None]] = Key("validation", _read_validation, _write_validation, None)
+_VALIDATION: Final = Key("validation", _read_block, _write_block, _Block())
 _FORMAT: Final = count_key("format")
 
 
@@ -331,6 +344,8 @@ def parse_ledger(text: str) -> Ledger:
     refuse_unreadable(text, found.key(_FORMAT), VERSION, SHAPE.name)
     nows = found.place(_NOW)
     bead, track = found.place(_ACTIVE_TASK)
+    validation, others = found.key(_VALIDATION)
+    inside = tuple(Unknown(place=IN_VALIDATION, text=text) for text in others)
     return Ledger(
         updated=found.key(_UPDATED),
         session_id=found.key(_SESSION_ID),
@@ -342,7 +357,7 @@ def parse_ledger(text: str) -> Ledger:
         current_tasks=found.key(_TASKS),
         tdd_phase=found.key(_TDD),
         heartbeat=found.key(_HEARTBEAT),
-        validation=found.key(_VALIDATION),
+        validation=validation,
         title=found.body.title,
         task_bead=bead,
         task_track=track,
@@ -356,7 +371,7 @@ def parse_ledger(text: str) -> Ledger:
         read=found.place(_READ),
         questions=found.place(_QUESTIONS),
         gate_history=found.place(_HISTORY),
-        unknown=found.unknown,
+        unknown=found.keys.unknown + inside + found.body.unknown,
         problems=tuple(sorted([*found.problems, *_judge(text, found)], key=lambda one: one.line)),
         source=text,
     )
@@ -394,7 +409,7 @@ def _judge(text: str, found: Found) -> Iterator[Problem]:
 
 def _judge_gates(text: str, found: Found) -> Iterator[Problem]:
     """Find gates that are no gates, and those listed as passed that did not pass."""
-    validation = found.key(_VALIDATION) or Validation()
+    validation = found.key(_VALIDATION).validation or Validation()
     line = found.line_of(text, "validation")
     history = found.place(_HISTORY)
     for gate in (*validation.gates_passed, *((validation.current_gate,) if validation.current_gate else ())):
@@ -427,6 +442,7 @@ def heading_line(text: str, title: str, value: str = "") -> int:
 
 
 def _content(ledger: Ledger) -> Content:
+    others = tuple(one.text for one in ledger.unknown if one.place == IN_VALIDATION)
     return Content(
         title=ledger.title,
         keys=(
@@ -440,7 +456,7 @@ def _content(ledger: Ledger) -> Content:
             _TASKS.holds(ledger.current_tasks),
             _TDD.holds(ledger.tdd_phase),
             _HEARTBEAT.holds(ledger.heartbeat),
-            _VALIDATION.holds(ledger.validation),
+            _VALIDATION.holds(_Block(ledger.validation, others)),
         ),
         places=(
             _ACTIVE_TASK.holds(_ActiveTask(ledger.task_bead, ledger.task_track)),
@@ -457,22 +473,23 @@ def _content(ledger: Ledger) -> Content:
             _QUESTIONS.holds(ledger.questions),
             _HISTORY.holds(ledger.gate_history),
         ),
-        unknown=ledger.unknown,
+        unknown=tuple(one for one in ledger.unknown if one.place != IN_VALIDATION),
     )
+
+
+def _write(ledger: Ledger) -> str:
+    return write_document(SHAPE, _content(ledger))
+
+
+def _revise(ledger: Ledger, source: str, fix: frozenset[str]) -> str:
+    return revise_document(source, SHAPE, _content(ledger), fix)
 
 
 def render_ledger(ledger: Ledger) -> str:
     """Write a ledger; one that was read keeps every byte that its values did not change."""
-    if ledger.source is None:
-        return write_document(SHAPE, _content(ledger))
-    if ledger == parse_ledger(ledger.source):
-        return ledger.source
-    return revise_document(ledger.source, SHAPE, _content(ledger))
+    return render_document(ledger, parse_ledger, _write, _revise)
 
 
 def fix_ledger(ledger: Ledger) -> str:
     """Write a ledger that was read, with what is safe to repair repaired."""
-    names = frozenset(problem.field for problem in ledger.problems if problem.fixable)
-    titled = replace(ledger, title=ledger.title or SHAPE.title)
-    source = ledger.source or ""
-    return revise_document(source, SHAPE, _content(titled), names) if names else source
+    return fix_document(ledger, _revise)

@@ -11,7 +11,7 @@ from enum import StrEnum
 from typing import Annotated, Final
 
 from passdown.core.checkpoints import JsonBlock, Phase, PhaseState, ValidationState, read_phase, write_phase
-from passdown.core.documents import Content, Found, Shape, refuse_unreadable
+from passdown.core.documents import Content, Found, Shape, fix_document, refuse_unreadable, render_document
 from passdown.core.fields import count_key, instant_key, line_key, read_instant, text_key
 from passdown.core.ids import is_stream_name, kebab
 from passdown.core.keys import HeldKey
@@ -22,7 +22,7 @@ from passdown.core.outlines import Outline
 from passdown.core.pairs import Pair, read_pair, write_pair
 from passdown.core.places import Entries, Heading, Line, ListOf, Paragraph, Place
 from passdown.core.problems import Problem, Unknown, warning
-from passdown.core.regions import read_region, revise_region, write_region
+from passdown.core.regions import Region, read_region, revise_region, write_region
 from passdown.core.scalars import quote, read_scalar, write_scalar
 from passdown.core.times import render_seconds
 
@@ -276,11 +276,19 @@ def parse_stream(text: str) -> Stream:
         unknowns=found.place(_UNKNOWNS),
         last_failure=found.place(_FAILURE),
         checkpoint=_read_checkpoint(found),
-        context=region.after.replace("\r\n", "\n").strip("\r\n"),
+        context=_read_context(region),
         unknown=found.unknown,
         problems=tuple(sorted([*found.problems, *_judge(text, found)], key=lambda one: one.line)),
         source=text,
     )
+
+
+def _read_context(region: Region) -> str:
+    return region.after.replace("\r\n", "\n").strip("\r\n")
+
+
+def _write_context(stream: Stream) -> str:
+    return f"\n{stream.context}\n" if stream.context else ""
 
 
 def _read_checkpoint(found: Found) -> Checkpoint | None:
@@ -382,24 +390,23 @@ def _content(stream: Stream) -> Content:
     )
 
 
+def _write(stream: Stream) -> str:
+    return write_region(SHAPE, _content(stream), _write_context(stream))
+
+
+def _revise(stream: Stream, source: str, fix: frozenset[str]) -> str:
+    region = read_region(source, SHAPE)[1]
+    written = _write_context(stream)
+    after = written if region.rule else written.lstrip("\n")  # a rule that is added brings its blank line
+    kept = stream.context == _read_context(region)
+    return revise_region(source, SHAPE, _content(stream), region.after if kept else after, fix)
+
+
 def render_stream(stream: Stream) -> str:
     """Write a stream document; one that was read keeps every byte that its values did not change."""
-    written = f"\n{stream.context}\n" if stream.context else ""
-    if stream.source is None:
-        return write_region(SHAPE, _content(stream), written)
-    was = parse_stream(stream.source)
-    if stream == was:
-        return stream.source
-    region = read_region(stream.source, SHAPE)[1]
-    after = written if region.rule else written.lstrip("\n")  # a rule that is added brings its blank line
-    return revise_region(
-        stream.source, SHAPE, _content(stream), region.after if stream.context == was.context else after
-    )
+    return render_document(stream, parse_stream, _write, _revise)
 
 
 def fix_stream(stream: Stream) -> str:
     """Write a stream document that was read, with what is safe to repair repaired."""
-    source = stream.source or ""
-    names = frozenset(problem.field for problem in stream.problems if problem.fixable)
-    after = read_region(source, SHAPE)[1].after
-    return revise_region(source, SHAPE, _content(stream), after, names) if names else source
+    return fix_document(stream, _revise)
