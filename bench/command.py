@@ -1,6 +1,6 @@
 """Measure, print a table of ratios, and fail when a budget is missed.
 
-    bench/run [events] [start-up] [--json FILE] [--save]
+    bench/run [events] [logs] [commits] [start-up] [--json FILE] [--save]
 
 Absolute times belong to the machine; the ratios compare with a floor that is measured in the same run.
 """
@@ -12,12 +12,19 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Final
 
+from bench.commits import measure_commits
 from bench.events import measure_events
+from bench.logs import measure_logs
 from bench.results import Row, render_json, render_table
 from bench.start_up import measure_start_up
 
 PARTS: Final[Mapping[str, Callable[[], list[Row]]]] = MappingProxyType(
-    {"events": measure_events, "start-up": measure_start_up}
+    {
+        "events": measure_events,
+        "logs": measure_logs,
+        "commits": measure_commits,
+        "start-up": measure_start_up,
+    }
 )
 RESULTS: Final = Path(__file__).resolve().parent / "results"
 

@@ -1,10 +1,13 @@
 """Events as agents write them, the same ones in every run: about 740 bytes each."""
 
 import random
+import re
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
+_CLOSE: Final = timedelta(seconds=37)
+_APART: Final = timedelta(days=1) / 285
 _SEED: Final = 20_260_110
 _START: Final = datetime(2026, 1, 10, 13, 3, 52, tzinfo=UTC)
 _AGENTS: Final = ("claude-1f3a9c02", "codex-77ab01cd", "amber-0c4de912", "toast")
@@ -32,11 +35,21 @@ _SHARE_OF_NEWER_KEYS: Final = 0.3
 def make_events(count: int) -> list[str]:
     """Make so many events; the same number gives the same texts."""
     source = random.Random(_SEED)  # noqa: S311 - the texts must repeat, nobody need be surprised
-    return [_make_event(source, number) for number in range(count)]
+    return [_make_event(source, number, _CLOSE * number) for number in range(count)]
 
 
-def _make_event(source: random.Random, number: int) -> str:
-    at = _START + timedelta(seconds=37 * number)
+def make_log(count: int) -> Iterator[tuple[str, str, str]]:
+    """Make the day, file name and text of so many events, 285 a day, each with items of its own."""
+    source = random.Random(_SEED)  # noqa: S311 - the texts must repeat, nobody need be surprised
+    for number in range(count):
+        text = _make_event(source, number, _APART * number).replace("\n- ", f"\n- {number}: ")
+        text = text.replace(f"\n- {number}: phase", "\n- phase").replace(f'- {number}: "', f'- "{number}: ')
+        _, ts, _, agent, *_ = re.split(r": |\n", text.removeprefix("---\n"))
+        yield ts[:10], f"{ts.replace(':', '-')}_{agent}.md", text
+
+
+def _make_event(source: random.Random, number: int, since: timedelta) -> str:
+    at = _START + since
     newer = source.random() < _SHARE_OF_NEWER_KEYS
     front = "".join(_front(source, at, number, newer=newer))
     body = "\n".join(_body(source, at, newer=newer))

@@ -103,7 +103,8 @@ def _uv(*arguments: str) -> None:
 def _digest() -> str:
     """What the environment is made of: the package, its metadata, the lock, and the interpreter."""
     total = hashlib.sha256(f"{sys.executable} {sys.version}".encode())
-    files = [*sorted((_ROOT / "src").rglob("*.py")), _ROOT / "pyproject.toml", _ROOT / "requirements.lock"]
+    sources = (path for path in (_ROOT / "src").rglob("*") if path.suffix in {".py", ".sql", ".md"})
+    files = [*sorted(sources), _ROOT / "pyproject.toml", _ROOT / "requirements.lock"]
     for path in files:
         total.update(f"{path.relative_to(_ROOT)}\n".encode() + path.read_bytes())
     return total.hexdigest()

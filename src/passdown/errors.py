@@ -8,6 +8,7 @@
     ├── HeldError            3  somebody else holds it
     ├── OutdatedError        4  a view is older than its events
     └── StorageError         5  the disk or the engine said no; try later
+        └── CacheError       5  what can be rebuilt cannot be used; there is a way without it
 
 Losing a race is a value, not an error. What is not in this tree is our bug and ends with 70.
 """
@@ -62,3 +63,7 @@ class StorageError(PassdownError):
 
     exit_code = 5
     code = "try-later"
+
+
+class CacheError(StorageError):
+    """A cache cannot be used; whoever asked can do without it."""

@@ -1,14 +1,21 @@
 """The one place that knows engines: it reads the settings and builds what a face asks for."""
 
+import hashlib
 import os
 import sys
 import tomllib
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from passdown.errors import StorageError, UsageError
 from passdown.ports.documents import Documents
 from passdown.settings import FILE_NAME, Settings, Source, parse_environment, parse_settings
+
+if TYPE_CHECKING:  # what is built here is loaded when it is asked for
+    from passdown.ports.index import Index
+    from passdown.services.synthesis import Checkout
 
 
 def find_root(start: Path) -> Path:
@@ -76,3 +83,56 @@ def open_documents(root: Path) -> Documents:
     from passdown.engines.files.documents import FileDocuments  # noqa: PLC0415 - built when asked for
 
     return FileDocuments(root)
+
+
+def open_checkout(root: Path, settings: Settings, *, cached: bool = True) -> "Checkout":
+    """Build what synthesis works with in one checkout; without a cache the index lives in memory."""
+    from passdown.engines.files.event_log import FileEventLog  # noqa: PLC0415 - built when asked for
+    from passdown.engines.git.repository import GitRepository  # noqa: PLC0415
+    from passdown.engines.system import SystemClock  # noqa: PLC0415
+    from passdown.services.synthesis import Checkout  # noqa: PLC0415
+
+    clock = SystemClock()
+    repository = GitRepository(root)
+    paths = settings.paths
+    return Checkout(
+        log=FileEventLog(str(root / paths.events), str(root / paths.event_archive), clock),
+        index=_open_index(root, settings, repository.common_folder()) if cached else open_memory_index(),
+        documents=open_documents(root),
+        repository=repository,
+        clock=clock,
+        settings=settings,
+    )
+
+
+def open_memory_index() -> "Index":
+    """Return an index that lives as long as the process."""
+    from passdown.engines.index.memory import MemoryIndex  # noqa: PLC0415 - built when asked for
+
+    return MemoryIndex()
+
+
+def _open_index(root: Path, settings: Settings, common: str | None) -> "Index":
+    """Open the cache where it disturbs nobody.
+
+    1. In git's own folder, one for each checkout: no file appears in the working tree.
+    2. In the folder of local state, if there is one: a sandbox may forbid the first.
+    3. In memory.
+    """
+    from passdown.engines.files import write  # noqa: PLC0415 - built when asked for
+    from passdown.engines.index.mounts import is_local  # noqa: PLC0415
+    from passdown.engines.index.sqlite import open_index  # noqa: PLC0415
+
+    folders: list[Path] = []
+    if common is not None:  # 1
+        folders.append(Path(common) / "passdown" / "cache")
+    if os.path.isdir(root / settings.paths.runtime):  # 2  # noqa: PTH112 - is_dir() raises where we may not look
+        folders.append(root / settings.paths.runtime)
+    name = hashlib.sha256(str(root).encode("utf-8", "surrogateescape")).hexdigest()[:12]
+    for folder in folders:
+        # A cache that cannot be used is done without: first elsewhere, then at all.
+        with suppress(StorageError):
+            write.make_folder(folder)
+            path = str(folder / f"events-{name}.sqlite")
+            return open_index(path, shared_memory=is_local(str(folder), sys.platform))
+    return open_memory_index()  # 3

@@ -23,13 +23,13 @@ from passdown.core.ledgers import (
     Mode,
     ReadFile,
     TddPhase,
-    Validation,
 )
 from passdown.core.lists import split_tick
 from passdown.core.pairs import Pair
 from passdown.core.problems import Unknown
 from passdown.core.sessions import SessionState
 from passdown.core.streams import Checkpoint, Question, QuestionKind, Stream, Workflow, read_question
+from passdown.core.validations import IN_VALIDATION, Validation
 from passdown.core.views import Earlier, Footer, View
 
 NASTY_LINES = (
@@ -231,7 +231,7 @@ ledger_values: SearchStrategy[Ledger] = st.builds(
     ),
     unknown=kept(
         ("front matter", _FRONT),
-        (ledgers.IN_VALIDATION, ("owner: someone", "more:\n  deep: 1", "# a comment", "plain words\n- item")),
+        (IN_VALIDATION, ("owner: someone", "more:\n  deep: 1", "# a comment", "plain words\n- item")),
         ("", PROSE),
         ("title", PROSE),
         ("Active Task", ("owner: someone", "plain words that are no key")),

@@ -19,7 +19,6 @@ from passdown.core.ledgers import (
     Mode,
     ReadFile,
     TddPhase,
-    Validation,
     parse_ledger,
     render_ledger,
 )
@@ -29,6 +28,7 @@ from passdown.core.schemas import to_data
 from passdown.core.sessions import SessionState, parse_session_state
 from passdown.core.streams import Question, QuestionKind, Stream, Workflow, parse_stream
 from passdown.core.times import parse_instant
+from passdown.core.validations import Validation
 from passdown.core.views import Footer, parse_view
 from tests.formats.counter import lost_lines
 from tests.formats.strategies import BY_NAME, Kind

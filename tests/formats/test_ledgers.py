@@ -6,15 +6,14 @@ import pytest
 
 from passdown.core import examples
 from passdown.core.ledgers import (
-    IN_VALIDATION,
     ReadFile,
-    Validation,
     fix_ledger,
     heading_line,
     parse_ledger,
     render_ledger,
 )
 from passdown.core.problems import Severity
+from passdown.core.validations import IN_VALIDATION, Validation
 
 HEAD = "---\nupdated: 2025-12-27T10:30:00Z\nsession_id: T-1\nplatform: claude\n"
 

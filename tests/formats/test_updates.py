@@ -17,12 +17,12 @@ from passdown.core.ledgers import (
     Mode,
     ReadFile,
     TddPhase,
-    Validation,
     parse_ledger,
     render_ledger,
 )
 from passdown.core.pairs import Pair
 from passdown.core.streams import Checkpoint, Question, QuestionKind, Workflow, parse_stream, render_stream
+from passdown.core.validations import Validation
 from tests.formats.strategies import NASTY_LINES
 from tests.proof import proof_count
 

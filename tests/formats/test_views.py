@@ -8,13 +8,13 @@ import pytest
 from passdown.core import examples
 from passdown.core.places import ListOf
 from passdown.core.problems import Severity
+from passdown.core.seals import hash_text
 from passdown.core.views import (
     Bounded,
     BoundedList,
     Earlier,
     Footer,
     View,
-    hash_text,
     parse_view,
     render_view,
     seal_view,

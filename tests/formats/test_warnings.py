@@ -14,7 +14,6 @@ from passdown.core.ledgers import (
     GateStatus,
     Ledger,
     LedgerDecision,
-    Validation,
     parse_ledger,
     render_ledger,
 )
@@ -22,6 +21,7 @@ from passdown.core.pairs import Pair
 from passdown.core.problems import Severity
 from passdown.core.sessions import parse_session_state, render_session_state
 from passdown.core.streams import Stream, Workflow, parse_stream, render_stream
+from passdown.core.validations import Validation
 from passdown.core.views import parse_view, render_view
 
 

@@ -6,7 +6,28 @@ from types import MappingProxyType
 from tests.house.tree import Finding, Module, imports, inside
 
 # A service may import the services before it in this list.
-SERVICE_ORDER = ("documents",)
+SERVICE_ORDER = (
+    "documents",
+    "events",
+    "commits",
+    "views",
+    "rollups",
+    "synthesis",
+    "history",
+    "migrations",
+    "verification",
+    "journals",
+    "ledgers",
+    "publications",
+    "archives",
+    "sessions",
+    "handoffs",
+    "tracks",
+    "briefs",
+    "certificates",
+    "search",
+    "doctor",
+)
 
 _LOWEST = frozenset({"core", "errors"})
 _STORE = _LOWEST | {"ports"}

@@ -16,11 +16,11 @@ from passdown.core.ledgers import (
     Ledger,
     LedgerDecision,
     Mode,
-    Validation,
     fix_ledger,
     parse_ledger,
     render_ledger,
 )
+from passdown.core.validations import Validation
 from passdown.errors import FormatError
 from tests.mangled import changed, documents, strings, words
 from tests.texts import normal_text, said_line, said_text, texts

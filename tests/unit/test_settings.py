@@ -5,8 +5,21 @@ from typing import Annotated, get_args, get_origin, get_type_hints
 
 import pytest
 
+from passdown.core.view_places import ViewPolicy
 from passdown.errors import UsageError
-from passdown.settings import Paths, Settings, Source, parse_environment, parse_settings
+from passdown.settings import (
+    Bounds,
+    CommitSettings,
+    EventLayout,
+    EventSettings,
+    Paths,
+    ProjectPath,
+    Settings,
+    Source,
+    ViewSettings,
+    parse_environment,
+    parse_settings,
+)
 
 
 def paths(**values: object) -> Source:
@@ -104,7 +117,7 @@ def test_a_section_that_is_no_table_is_refused() -> None:
     )
 
 
-@pytest.mark.parametrize("section", [Settings, Paths])
+@pytest.mark.parametrize("section", [Settings, Paths, EventSettings, ViewSettings, CommitSettings])
 def test_every_field_has_a_doc(section: type) -> None:
     for name, hint in get_type_hints(section, include_extras=True).items():
         assert get_origin(hint) is Annotated, name
@@ -113,7 +126,139 @@ def test_every_field_has_a_doc(section: type) -> None:
         assert doc.endswith("."), name
 
 
-def test_the_defaults_pass_the_checks_themselves() -> None:
-    defaults = dataclasses.asdict(Paths())
+def test_every_number_has_bounds_and_every_path_is_checked_as_one() -> None:
+    for section in dataclasses.fields(Settings):
+        default = getattr(Settings(), section.name)
+        for name, hint in get_type_hints(type(default), include_extras=True).items():
+            kind, _, *rule = get_args(hint)
+            assert [type(one) for one in rule] == ([Bounds] if kind is int else [ProjectPath] * len(rule)), (
+                name
+            )
+            assert not rule or kind in {int, str}, name
 
-    assert parse_settings([Source("all", {"paths": defaults})]) == (Settings(), ())
+
+def test_the_defaults_pass_the_checks_themselves() -> None:
+    defaults = dataclasses.asdict(Settings())
+
+    assert parse_settings([Source("all", defaults)]) == (Settings(), ())
+
+
+def test_the_defaults_pass_the_checks_of_the_environment() -> None:
+    tables = dataclasses.asdict(Settings())
+    variables = {
+        f"PASSDOWN_{section}_{key}".upper(): str(value)
+        for section, table in tables.items()
+        for key, value in table.items()
+    }
+
+    assert parse_settings([parse_environment(variables)]) == (Settings(), ())
+
+
+def test_the_defaults_are_the_trigger_table_of_the_seed() -> None:
+    commit = Settings().commit
+
+    assert (commit.session_end, commit.handoff, commit.checkpoint) == (True, True, True)
+    assert (commit.start, commit.event, commit.checkpoint_minutes) == (False, False, 30)
+
+
+def test_every_section_is_read_from_a_file() -> None:
+    file = Source(
+        "passdown.toml",
+        {
+            "events": {"layout": "day", "retention_days": 0, "archive": False},
+            "view": {"commit": "always", "branch": " trunk "},
+            "commit": {"event": True, "checkpoint_minutes": 10_080},
+        },
+    )
+
+    settings, warnings = parse_settings([file])
+
+    assert settings == Settings(
+        events=EventSettings(layout=EventLayout.DAY, retention_days=0, archive=False),
+        view=ViewSettings(commit=ViewPolicy.ALWAYS, branch="trunk"),
+        commit=CommitSettings(event=True, checkpoint_minutes=10_080),
+    )
+    assert warnings == ()
+
+
+def test_a_later_source_wins_in_every_section() -> None:
+    file = Source("passdown.toml", {"commit": {"start": True, "event": True}, "events": {"layout": "day"}})
+    environment = parse_environment(
+        {"PASSDOWN_COMMIT_START": "false", "PASSDOWN_EVENTS_RETENTION_DAYS": "30"}
+    )
+
+    settings, _ = parse_settings([file, environment])
+
+    assert settings.commit == CommitSettings(event=True)
+    assert settings.events == EventSettings(layout=EventLayout.DAY, retention_days=30)
+
+
+@pytest.mark.parametrize(
+    ("text", "meant"),
+    [("true", True), ("True", True), ("1", True), ("false", False), ("FALSE", False), ("0", False)],
+)
+def test_the_environment_says_true_and_false_in_words_or_digits(text: str, *, meant: bool) -> None:
+    settings, _ = parse_settings([parse_environment({"PASSDOWN_COMMIT_EVENT": text})])
+
+    assert settings.commit.event is meant
+
+
+@pytest.mark.parametrize("text", ["", "yes", "on", "2", " true", "truefalse"])
+def test_no_other_word_of_the_environment_is_a_truth(text: str) -> None:
+    with pytest.raises(UsageError, match=r"^environment: commit\.event is neither true nor false$"):
+        parse_settings([parse_environment({"PASSDOWN_COMMIT_EVENT": text})])
+
+
+@pytest.mark.parametrize("value", ["true", "1", 1, 0, None, [], {}, 1.0])
+def test_a_file_says_true_and_false_without_quotes(value: object) -> None:
+    with pytest.raises(UsageError) as refused:
+        parse_settings([Source("passdown.toml", {"events": {"archive": value}})])
+
+    assert refused.value.message == "passdown.toml: events.archive is neither true nor false"
+    assert refused.value.hint == "write true or false, without quotes"
+
+
+@pytest.mark.parametrize("value", [-1, 3651, True, "7", 7.0, None, [7]])
+def test_a_number_out_of_its_bounds_is_refused(value: object) -> None:
+    with pytest.raises(UsageError) as refused:
+        parse_settings([Source("passdown.toml", {"events": {"retention_days": value}})])
+
+    assert refused.value.message == "passdown.toml: events.retention_days is not a number in its bounds"
+    assert refused.value.hint == "write a whole number from 0 to 3650, without quotes"
+
+
+@pytest.mark.parametrize("text", ["", "-1", "3651", "7.0", "seven", "\u0667", " 7", "9" * 5000])
+def test_a_text_of_the_environment_that_is_no_number_in_bounds_is_refused(text: str) -> None:
+    with pytest.raises(UsageError, match=r"^environment: events\.retention_days is not a number"):
+        parse_settings([parse_environment({"PASSDOWN_EVENTS_RETENTION_DAYS": text})])
+
+
+@pytest.mark.parametrize("value", ["sometimes", "", "ALWAYS", True, None, ["always"]])
+def test_what_is_no_choice_is_refused_and_the_choices_are_named(value: object) -> None:
+    with pytest.raises(UsageError) as refused:
+        parse_settings([Source("passdown.toml", {"view": {"commit": value}})])
+
+    assert refused.value.message == "passdown.toml: view.commit is not one of its choices"
+    assert refused.value.hint == 'write "integration", "always" or "never"'
+
+
+@pytest.mark.parametrize("value", ["a\nb", "a\0b", 1, None, True, ["main"]])
+def test_a_text_has_one_line(value: object) -> None:
+    with pytest.raises(UsageError) as refused:
+        parse_settings([Source("passdown.toml", {"view": {"branch": value}})])
+
+    assert refused.value.message == "passdown.toml: view.branch is not a text of one line"
+    assert refused.value.hint == "write it in quotes, on one line"
+
+
+def test_an_unknown_key_of_any_section_is_a_warning() -> None:
+    file = Source("passdown.toml", {"commit": {"sesion_end": 1}, "view": {"comit": 1}, "event": {}})
+
+    assert parse_settings([file]) == (
+        Settings(),
+        (
+            "passdown.toml: unknown setting commit.sesion_end; did you mean session_end?",
+            "passdown.toml: unknown setting view.comit; did you mean commit?",
+            "passdown.toml: unknown section [event]; did you mean events?",
+        ),
+    )

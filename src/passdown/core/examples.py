@@ -16,11 +16,11 @@ from passdown.core.ledgers import (
     Mode,
     ReadFile,
     TddPhase,
-    Validation,
 )
 from passdown.core.pairs import Pair
 from passdown.core.sessions import SessionState
 from passdown.core.streams import Checkpoint, Question, QuestionKind, Stream, Workflow
+from passdown.core.validations import Validation
 from passdown.core.views import Earlier, Footer, View
 
 _AT: Final = datetime(2026, 3, 2, 9, 30, tzinfo=UTC)

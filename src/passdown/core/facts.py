@@ -14,7 +14,7 @@ from passdown.core.times import Stamp, render_millis
 
 
 class FactKind(StrEnum):
-    """The kinds a session states itself; a kind from a newer version is kept as it is."""
+    """What a line of a journal is about; a kind from a newer version is kept as it is."""
 
     GOAL = "goal"
     NOW = "now"
@@ -31,6 +31,16 @@ class FactKind(StrEnum):
     CHECKPOINT = "checkpoint"
     RECEIPT = "receipt"
     RETRACTION = "retraction"
+    START = "start"
+    HOST = "host"
+    HEARTBEAT = "heartbeat"
+    BINDING = "binding"
+    END = "end"
+    PROMPT = "prompt"
+    FILE = "file"
+    READ = "read"
+    COMMIT = "commit"
+    TEST = "test"
 
 
 class Provenance(StrEnum):

@@ -156,17 +156,18 @@ def plain_parts(text: str) -> list[tuple[str, str, list[str]]] | None:
                 return None
         else:
             key, colon, head = line.partition(":")
-            if not colon or (head and not head[0].isspace()) or not _is_plain_key(key):
+            if not colon or not (head[:1] in _BLANKS or head[0].isspace()) or not _can_be_key(key):
                 return None
             below = []
             parts.append((key, head, below))
     return parts
 
 
-def _is_plain_key(key: str) -> bool:
+def _can_be_key(key: str) -> bool:
     """Say whether a word can be a key; nearly all are identifiers, which is told faster than by a pattern."""
-    is_short = len(key) <= _KEY_LIMIT
-    return is_short and ((key.isidentifier() and key.isascii()) or bool(_PLAIN_KEY.fullmatch(key)))
+    if len(key) > _KEY_LIMIT:
+        return False
+    return (key.isidentifier() and key.isascii()) or _PLAIN_KEY.fullmatch(key) is not None
 
 
 def read_plain_texts(lines: list[str]) -> tuple[str, ...] | None:

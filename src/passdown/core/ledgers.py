@@ -24,22 +24,20 @@ from passdown.core.fields import (
     instant_key,
     line_key,
     read_choice,
-    read_count,
     text_key,
     texts_key,
 )
-from passdown.core.frontmatter import Entry, line_at, raw_entry, read_text, split_entries, write_text
-from passdown.core.keys import PLACE, HeldKey, Key
+from passdown.core.frontmatter import line_at
+from passdown.core.keys import HeldKey, Key
 from passdown.core.outlines import Outline
 from passdown.core.places import Entries, Heading, Line, ListOf, Paragraph, Place, TableOf
-from passdown.core.problems import Malformed, Problem, Unknown, warning
+from passdown.core.problems import Problem, Unknown, warning
 from passdown.core.times import parse_clock
+from passdown.core.validations import IN_VALIDATION, Block, Validation, read_block, write_block
 
 VERSION: Final = 1
 PLATFORMS: Final = frozenset({"claude", "codex", "copilot", "gemini", "opencode", "cursor", "amp", "generic"})
 GATES: Final = ("design", "spec", "plan-structure", "plan-execution", "completion")
-IN_VALIDATION: Final = f"{PLACE} / validation"
-"""The place of what no key of the validation block holds; no path of titles has blanks around its `/`."""
 
 
 class Mode(StrEnum):
@@ -66,23 +64,12 @@ class GateStatus(StrEnum):
 
 
 _MAX_TICKS: Final = 8
-_BLOCK_KEYS: Final = ("gates_passed", "current_gate", "retries", "last_failure")
 _PATH: Final = re.compile(
     rf"(?P<ticks>`{{1,{_MAX_TICKS}}}+)(?P<pad> ?)(?P<path>(?:(?!(?P=ticks))[^\n])+?)(?P=pad)(?P=ticks)(?!`)"
 )
 _TICKS: Final = re.compile(r"`+")
 _ALTERNATIVES: Final = re.compile(r"[|,/]| or ")
 _ICONS: Final = ((GateStatus.PASS, "✅"), (GateStatus.WARN, "⚠️"), (GateStatus.FAIL, "❌"))
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Validation:
-    """Where the validation gates of the bound track stand."""
-
-    gates_passed: Annotated[tuple[str, ...], "Gates passed for this track; a warning does not count."] = ()
-    current_gate: Annotated[str | None, "The gate being validated."] = None
-    retries: Annotated[int, "Retries of the current gate; back to 0 when it passes."] = 0
-    last_failure: Annotated[str | None, "Why a gate failed last."] = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -127,6 +114,7 @@ class Ledger:
     tdd_phase: Annotated[TddPhase | None, "Phase of the test-first cycle."] = None
     heartbeat: Annotated[datetime | None, "Last sign of life."] = None
     validation: Annotated[Validation | None, "State of the validation gates."] = None
+    journal_seq: Annotated[int | None, "The last line of the journal that it shows."] = None
     title: Annotated[str, "The document's title."] = "Session Ledger"
     task_bead: Annotated[str | None, "`bead:` under Active Task."] = None
     task_track: Annotated[str | None, "`track:` under Active Task."] = None
@@ -145,56 +133,6 @@ class Ledger:
     source: str | None = field(default=None, compare=False, repr=False)
 
 
-class _Block(NamedTuple):
-    """The nested block: what its keys say, None without any, and what no key holds."""
-
-    validation: Validation | None = None
-    others: tuple[str, ...] = ()
-
-
-def _read_block(entry: Entry) -> _Block:
-    inner = "\n".join(line[2:] if line.startswith("  ") else line.lstrip() for line in entry.rest.split("\n"))
-    if read_text(entry._replace(rest=inner)) is None:
-        return _Block()
-    if entry.head:
-        raise Malformed("is not a block", "put its keys on lines of their own, indented")
-    entries, strays = split_entries(inner)
-    known = {one.key: one for one in reversed(entries) if one.key in _BLOCK_KEYS}
-    others = [(one.start, raw_entry(inner, one).rstrip()) for one in entries if one not in known.values()]
-    others += [(stray.start, stray.text) for stray in strays]
-    return _Block(_read_validation(known) if known else None, tuple(text for _, text in sorted(others)))
-
-
-def _read_validation(known: Mapping[str, Entry]) -> Validation:
-    gates, current, retries, failure = map(known.get, _BLOCK_KEYS)
-    return Validation(
-        gates_passed=_GATES_PASSED.read(gates) if gates else (),
-        current_gate=read_text(current) if current else None,
-        retries=read_count(read_text(retries) or "0") if retries else 0,
-        last_failure=read_text(failure) if failure else None,
-    )
-
-
-def _write_block(name: str, block: _Block) -> str:
-    """Write the block; a key that is there twice comes last, for the first one counts.
-
-    What else no key holds comes first: below a key it could be read as part of it.
-    """
-    twice = [text for text in block.others if any(one.key in _BLOCK_KEYS for one in split_entries(text)[0])]
-    parts = [f"{text}\n" for text in block.others if text not in twice]
-    if block.validation is not None:
-        parts += [
-            _GATES_PASSED.writer("gates_passed", block.validation.gates_passed),
-            write_text("current_gate", block.validation.current_gate),
-            f"retries: {block.validation.retries}\n",
-            write_text("last_failure", block.validation.last_failure),
-            *(f"{text}\n" for text in twice),
-        ]
-    lines = "".join(parts).rstrip("\n").split("\n")
-    return f"{name}:\n" + "".join(f"  {line}\n" if line else "\n" for line in lines) if parts else ""
-
-
-_GATES_PASSED: Final = texts_key("gates_passed")
 _UPDATED: Final = instant_key("updated", required=True)
 _SESSION_ID: Final = text_key("session_id", required=True)
 _PLATFORM: Final = text_key("platform", required=True)
@@ -205,7 +143,8 @@ _LOCKED: Final = instant_key("mode_locked_at")
 _TASKS: Final = texts_key("current_tasks")
 _TDD: Final = choice_key("tdd_phase", TddPhase, keep_empty=True)
 _HEARTBEAT: Final = instant_key("heartbeat")
-_VALIDATION: Final = Key("validation", _read_block, _write_block, _Block())
+_VALIDATION: Final = Key("validation", read_block, write_block, Block())
+_SEQ: Final = count_key("journal_seq")
 _FORMAT: Final = count_key("format")
 
 
@@ -312,6 +251,7 @@ SHAPE: Final = Shape(
         _TDD,
         _HEARTBEAT,
         _VALIDATION,
+        _SEQ,
         _FORMAT,
     ),
     outline=Outline(
@@ -358,6 +298,7 @@ def parse_ledger(text: str) -> Ledger:
         tdd_phase=found.key(_TDD),
         heartbeat=found.key(_HEARTBEAT),
         validation=validation,
+        journal_seq=found.key(_SEQ),
         title=found.body.title,
         task_bead=bead,
         task_track=track,
@@ -456,7 +397,8 @@ def _content(ledger: Ledger) -> Content:
             _TASKS.holds(ledger.current_tasks),
             _TDD.holds(ledger.tdd_phase),
             _HEARTBEAT.holds(ledger.heartbeat),
-            _VALIDATION.holds(_Block(ledger.validation, others)),
+            _VALIDATION.holds(Block(ledger.validation, others)),
+            _SEQ.holds(ledger.journal_seq),
         ),
         places=(
             _ACTIVE_TASK.holds(_ActiveTask(ledger.task_bead, ledger.task_track)),

@@ -4,7 +4,6 @@ The body is a Ledger section like a stream's, so that whoever extracts that sect
 footer says from which events it was made and holds the hash of the text above it (C64).
 """
 
-import hashlib
 import re
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -20,6 +19,7 @@ from passdown.core.places import At, ListOf, Place, Reading
 from passdown.core.problems import Problem, Unknown, error, warning
 from passdown.core.regions import Region, read_region, write_region
 from passdown.core.scalars import quote, unquote
+from passdown.core.seals import hash_text
 from passdown.core.streams import GOAL, LEDGER, NOW, UPDATED, Question, read_question, write_question
 from passdown.core.times import render_millis
 
@@ -258,11 +258,6 @@ def _judge(text: str, region: Region, keys: Keys | None) -> list[Problem]:
         line = _footer_line(text, region)
         return [error(line, "view_sha256", "does not fit the text above", "the view was edited by hand")]
     return []
-
-
-def hash_text(text: str) -> str:
-    """Hash a text by its LF form (C66)."""
-    return hashlib.sha256(text.replace("\r\n", "\n").encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def _content(view: View) -> Content:

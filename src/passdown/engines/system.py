@@ -25,6 +25,11 @@ class SystemEntropy:
         return os.urandom(size)
 
 
+def local_time(instant: datetime) -> str:
+    """Give the local time of day of an instant, HH:MM."""
+    return f"{instant.astimezone():%H:%M}"
+
+
 def pause(seconds: float) -> None:
     """Do nothing for a while."""
     time.sleep(seconds)

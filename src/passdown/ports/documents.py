@@ -1,6 +1,6 @@
 """How services read and replace whole files below one root."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Protocol
 
 
@@ -29,12 +29,33 @@ class Documents(Protocol):
         """
         ...
 
-    def replace(self, path: str, data: bytes) -> None:
+    def replace(self, path: str, data: bytes, *, local: bool = False) -> None:
         """Make a file hold exactly these bytes; folders are made on demand.
+
+        A local file, and a folder made for it, is for its owner alone.
 
         When it returns, the bytes survive a power cut. Readers, and whoever looks after a crash, find the old
         content or the new, never a mixture. Raises a StorageError if it cannot be written, if it is not a
         regular file, or if a link on the way leads out of the root.
+        """
+        ...
+
+    def create(self, path: str, data: bytes) -> bool:
+        """Make a file that must not exist; False if anything is in its place. Otherwise like `replace`."""
+        ...
+
+    def remove(self, path: str, data: bytes) -> bool:
+        """Remove a file that holds exactly these bytes; False if it holds others, or is not there.
+
+        Only the archiver calls it, for what the archive holds already. Raises a StorageError if the file
+        cannot be removed, or if a link on the way leads out of the root.
+        """
+        ...
+
+    def folders(self, folder: str) -> Sequence[str]:
+        """Name the folders that lie directly in a folder, in order, by their last part alone.
+
+        Links to folders are left out. A folder that is missing or cannot be read holds none.
         """
         ...
 

@@ -4,10 +4,10 @@
 
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Final
 
-from passdown.engines.files import write
+from passdown.engines.files import archive, write
 from passdown.errors import StorageError
 
 SKIPPED: Final = frozenset({".git", "node_modules", ".venv"})
@@ -42,12 +42,25 @@ class FileDocuments:
         top = os.path.relpath(self._locate(folder), self._root).replace(os.sep, "/")
         return self._walk("" if top == os.curdir else top + "/")
 
-    def replace(self, path: str, data: bytes) -> None:
+    def replace(self, path: str, data: bytes, *, local: bool = False) -> None:
         """Make a file hold exactly these bytes, durably and at once."""
-        full = self._locate(path)
-        if not _is_within(os.path.realpath(os.path.dirname(full)), os.path.realpath(self._root)):
-            raise _outside(path)
-        write.replace(full, data, ways=self._ways)
+        write.replace(self._locate_inside(path), data, local=local, ways=self._ways)
+
+    def create(self, path: str, data: bytes) -> bool:
+        """Make a file that must not exist, durably and at once."""
+        return write.create(self._locate_inside(path), data, ways=self._ways)
+
+    def remove(self, path: str, data: bytes) -> bool:
+        """Remove a file that holds exactly these bytes."""
+        return archive.remove_file(self._locate_inside(path), data, ways=self._ways)
+
+    def folders(self, folder: str) -> Sequence[str]:
+        """Name the folders that lie directly in a folder."""
+        try:
+            with os.scandir(self._locate(folder)) as found:
+                return sorted(entry.name for entry in found if entry.is_dir(follow_symlinks=False))
+        except OSError:
+            return ()
 
     def exists(self, path: str) -> bool:
         """Say whether the path names a file or folder that can be reached."""
@@ -68,6 +81,13 @@ class FileDocuments:
         """Give the full path of a file, or raise a StorageError if it leads out of the root."""
         full = os.path.abspath(os.path.join(self._root, path))
         if not _is_a_name(path) or not _is_within(full, self._root):
+            raise _outside(path)
+        return full
+
+    def _locate_inside(self, path: str) -> str:
+        """Give the full path of a file that is written; no link on the way may lead out of the root."""
+        full = self._locate(path)
+        if not _is_within(os.path.realpath(os.path.dirname(full)), os.path.realpath(self._root)):
             raise _outside(path)
         return full
 

@@ -43,6 +43,8 @@ _SHARED_MODE: Final = 0o644
 _NO_LINKS: Final = frozenset({errno.EPERM, errno.EOPNOTSUPP, errno.ENOTSUP, errno.ENOSYS, errno.EMLINK})
 _NO_FOLDER_SYNC: Final = frozenset({errno.EINVAL, errno.EOPNOTSUPP, errno.ENOTSUP})
 _FIRST_PAUSE: Final = 0.005
+_END: Final = 524_288
+_LOCKED_BYTE: Final = 0x7FFF_FFF0
 _LEFTOVER: Final = re.compile(r"\.passdown-[0-9]+-[0-9a-f]{16}\.tmp")
 
 _HINTS: Final = MappingProxyType(
@@ -66,6 +68,29 @@ class Move(Protocol):
         ...
 
 
+MakeLine = Callable[[bytes], bytes]
+
+
+def lock_file(handle: int) -> None:
+    """Wait until nobody else has locked the file; the system lets go of it with the process."""
+    try:
+        import fcntl  # noqa: PLC0415  there is no such module on Windows
+    except ModuleNotFoundError:
+        return lock_start(handle)
+    # A file system without locks has one writer, or readers that bear two lines of the same number.
+    with suppress(OSError):
+        fcntl.flock(handle, fcntl.LOCK_EX)
+    return None
+
+
+def lock_start(handle: int) -> None:
+    """Lock a file as Windows does: a byte far behind its end, for what is locked there cannot be read."""
+    import msvcrt  # noqa: PLC0415  only on Windows
+
+    os.lseek(handle, _LOCKED_BYTE, os.SEEK_SET)
+    msvcrt.locking(handle, msvcrt.LK_LOCK, 1)  # type: ignore[attr-defined,unused-ignore]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ways:
     """What differs between systems; `ways_for` chooses, tests pass their own."""
@@ -78,6 +103,8 @@ class Ways:
     write: Callable[[int, memoryview], int] = os.write
     rename: Move = os.rename
     replace: Move = os.replace
+    lock: Callable[[int], None] = lock_file
+    """Holds off others who lock the same file, until it is closed."""
     attempts: int = 1
     """How often to try a move that is denied: on Windows whoever has a file open can deny it for a moment."""
     pause: Callable[[float], None] = pause
@@ -167,16 +194,18 @@ def create(path: FilePath, data: bytes, *, local: bool = False, ways: Ways = HER
         return True
 
 
-def append(path: FilePath, line: bytes, *, local: bool = True, ways: Ways = HERE) -> None:
+def append(path: FilePath, line: bytes | MakeLine, *, local: bool = True, ways: Ways = HERE) -> bytes:
     """Add one line, which must end in its only line feed, by a single write; create the file if needed.
 
     Lines of several processes are never mixed or lost (on Windows this needs one writer at a time). If a
     crash or a full disk left half a line at the end, the new one starts on a line of its own. Readers must
     skip empty lines: one may appear where a neighbour was seen in the middle of its write.
+
+    A line may also be made from the end of the file, at most its last 512 KiB, which then nobody else adds
+    to meanwhile. Returns the line.
     """
-    if line.count(b"\n") != 1 or not line.endswith(b"\n"):
-        message = "a line must end in its only line feed"
-        raise ValueError(message)
+    if isinstance(line, bytes):
+        _require_line(line)
     with _reporting(path), _parent(path, local=local, ways=ways) as (folder, name):
         _regular(folder, name, path)
         mode = _LOCAL_MODE if local else _SHARED_MODE
@@ -184,17 +213,22 @@ def append(path: FilePath, line: bytes, *, local: bool = True, ways: Ways = HERE
         try:
             if not stat.S_ISREG(os.fstat(handle).st_mode):
                 raise _odd_file(path)
+            if not isinstance(line, bytes):
+                ways.lock(handle)
+                line = _require_line(line(_read_end(handle)))
             size = os.lseek(handle, 0, os.SEEK_END)
+            written = line
             if size == 0:
                 # Whoever finds a line in the file may then rely on the file's own entry being durable.
                 _sync_folder(folder, ways)
             elif not _ends_line(handle, size):
-                line = b"\n" + line
-            if ways.write(handle, memoryview(line)) != len(line):
+                written = b"\n" + line
+            if ways.write(handle, memoryview(written)) != len(written):
                 raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
             ways.sync(handle)
         finally:
             os.close(handle)
+    return line
 
 
 def replace(path: FilePath, data: bytes, *, local: bool = False, ways: Ways = HERE) -> None:
@@ -214,6 +248,23 @@ def replace(path: FilePath, data: bytes, *, local: bool = False, ways: Ways = HE
 def is_leftover(name: str) -> bool:
     """Say whether a file name is that of a temporary file of ours, which a killed process leaves behind."""
     return _LEFTOVER.fullmatch(name) is not None
+
+
+def leftover_pid(name: str) -> int:
+    """Give the number of the process that a leftover is from."""
+    return int(name.split("-")[1])
+
+
+def make_folder(path: FilePath, *, local: bool = True, ways: Ways = HERE) -> None:
+    """Make a folder with all that it lies in, durably, for a database that makes its own files."""
+    with _reporting(path):
+        _make_folder(os.fspath(path), local=local, ways=ways)
+
+
+def sync_folder(path: FilePath, *, ways: Ways = HERE) -> None:
+    """Make the names in a folder durable: what was removed from it stays removed."""
+    with _reporting(path), _opened(os.fspath(path), local=False, ways=ways) as folder:
+        _sync_folder(folder, ways)
 
 
 @contextmanager
@@ -314,6 +365,20 @@ def _move(move: Move, folder: Folder, temporary: str, name: str, ways: Ways) -> 
         except PermissionError:
             ways.pause(_FIRST_PAUSE * 2**attempt)
     return act()
+
+
+def _require_line(line: bytes) -> bytes:
+    if line.count(b"\n") != 1 or not line.endswith(b"\n"):
+        message = "a line must end in its only line feed"
+        raise ValueError(message)
+    return line
+
+
+def _read_end(handle: int) -> bytes:
+    """Read the end of a file."""
+    size = os.lseek(handle, 0, os.SEEK_END)
+    os.lseek(handle, max(0, size - _END), os.SEEK_SET)
+    return os.read(handle, _END)
 
 
 def _ends_line(handle: int, size: int) -> bool:

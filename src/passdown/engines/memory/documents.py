@@ -1,7 +1,7 @@
 """The `Documents` in this process's memory; what is replaced survives no longer than the object."""
 
 import posixpath
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from passdown.errors import StorageError
@@ -36,13 +36,36 @@ class MemoryDocuments:
         below = [name for name in self._files if name.startswith(start)]
         return iter(sorted(name for name in below if not SKIPPED & {*name.removeprefix(start).split("/")}))
 
-    def replace(self, path: str, data: bytes) -> None:
-        """Make a file hold exactly these bytes."""
+    def replace(self, path: str, data: bytes, *, local: bool = False) -> None:
+        """Make a file hold exactly these bytes; nobody else can look at them anyway."""
+        del local
         place = _locate(path)
         if self.is_folder(path) or any(above in self._files for above in _above(place)):
             reason = f"could not write {path}: a file or folder is in the way"
             raise StorageError(reason, hint="Move it away.")
         self._files[place] = bytes(data)
+
+    def create(self, path: str, data: bytes) -> bool:
+        """Make a file that must not exist."""
+        if self.exists(path):
+            return False
+        self.replace(path, data)
+        return True
+
+    def remove(self, path: str, data: bytes) -> bool:
+        """Remove a file that holds exactly these bytes."""
+        place = _locate(path)
+        if self._files.get(place) != data:
+            return False
+        del self._files[place]
+        return True
+
+    def folders(self, folder: str) -> Sequence[str]:
+        """Name the folders that lie directly in a folder."""
+        place = _locate(folder)
+        start = f"{place}/" if place else ""
+        below = (name.removeprefix(start).partition("/") for name in self._files if name.startswith(start))
+        return sorted({name for name, slash, _ in below if slash})
 
     def exists(self, path: str) -> bool:
         """Say whether the path names a file or folder."""

@@ -7,7 +7,16 @@ from passdown import __version__
 
 def main() -> int:
     """Run the command line and return its exit code."""
+    return _run(sys.argv[1:])
+
+
+def synthesize() -> int:
+    """Run `passdown synthesize`, under the name `cc-synthesize`."""
     arguments = sys.argv[1:]
+    return _run(arguments if arguments == ["--version"] else ["synthesize", *arguments])
+
+
+def _run(arguments: list[str]) -> int:
     if arguments == ["--version"]:
         return _say_version()
     from passdown.errors import PassdownError  # noqa: PLC0415 - nothing is loaded for the version

@@ -16,8 +16,13 @@ _NARROWEST: Final = 50
 
 COMMANDS: Final = MappingProxyType(
     {
+        "synthesize": "Merge all events into the view; archive and commit when asked.",
+        "log": "List what was published, the newest first.",
         "check": "Say what is wrong with ledgers, events and other documents.",
+        "event": "Show an event, or take one back.",
+        "view": "Show the view, list what it leaves out, or verify it.",
         "format": "List the document formats; show a schema or an example.",
+        "migrate": "Take over a `current.md` that Passdown did not make.",
     }
 )
 

@@ -121,6 +121,35 @@ class DocumentsConformance(ABC):
         assert refused.value.hint
         assert documents.read("file") == b"kept"
 
+    def test_a_file_is_created_once(self, documents: Documents) -> None:
+        """Who comes second is told, and nothing is overwritten."""
+        assert documents.create("a/b.md", b"first")
+        assert not documents.create("a/b.md", b"second")
+        assert not documents.create("a", b"in the place of a folder")
+
+        assert documents.read("a/b.md") == b"first"
+
+    def test_a_file_is_removed_only_with_what_it_was_known_to_hold(self, documents: Documents) -> None:
+        """What somebody wrote meanwhile stays."""
+        documents.replace("a/b.md", b"newer")
+        documents.replace("a/c.md", b"kept")
+
+        assert not documents.remove("a/b.md", b"older")
+        assert not documents.remove("a/none.md", b"")
+        assert documents.remove("a/b.md", b"newer")
+        assert not documents.remove("a/b.md", b"newer")
+
+        assert [*documents.list("")] == ["a/c.md"]
+
+    def test_folders_are_named_one_level_deep(self, documents: Documents) -> None:
+        """Whoever looks for one folder need not read all that lies below the others."""
+        for name in ("b/x.md", "a/c/d.md", "file.md", "a-b/x.md"):
+            documents.replace(name, b"")
+
+        assert [*documents.folders("")] == ["a", "a-b", "b"]
+        assert [*documents.folders("a")] == ["c"]
+        assert [*documents.folders("none")] == [*documents.folders("b")] == []
+
     @pytest.mark.parametrize("path", _OUTSIDE)
     def test_a_path_out_of_the_root_is_refused(self, documents: Documents, path: str) -> None:
         """Every method refuses it, and nothing is written."""
@@ -131,6 +160,11 @@ class DocumentsConformance(ABC):
             list(documents.list(path))
         with pytest.raises(StorageError, match="outside"):
             documents.replace(path, b"x")
+        for change in (documents.create, documents.remove):
+            with pytest.raises(StorageError, match="outside"):
+                change(path, b"x")
+        with pytest.raises(StorageError, match="outside"):
+            documents.folders(path)
         assert [*documents.list("")] == []
 
     def test_one_file_can_be_named_in_several_ways(self, documents: Documents) -> None:

@@ -1,0 +1,1 @@
+"""Git: reads its files where it can, and starts it where it must."""

@@ -1,0 +1,228 @@
+"""Where git keeps what about a checkout, read from its files without starting it.
+
+What these functions cannot tell for certain they answer with None, and then git itself is asked.
+"""
+
+# ruff: noqa: PTH112, PTH113, PTH114, PTH118, PTH119, PTH120 (os.path answers False where pathlib raises)
+
+import os
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Final
+
+from passdown.errors import UsageError
+from passdown.ports.repository import UNKNOWN, Checkout
+
+_HEADS: Final = "refs/heads/"
+_ID: Final = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
+_TRUE: Final = frozenset({"true", "yes", "on", "1"})
+_MOST: Final = 65_536
+"""How much of a small file of git is read."""
+
+UNFINISHED: Final = MappingProxyType(
+    {
+        "rebase-merge": "a rebase",
+        "rebase-apply": "a rebase or `git am`",
+        "MERGE_HEAD": "a merge",
+        "CHERRY_PICK_HEAD": "a cherry-pick",
+        "REVERT_HEAD": "a revert",
+        "sequencer": "a cherry-pick or revert",
+        "BISECT_LOG": "a bisect",
+    }
+)
+"""What lies in a checkout's git folder while a command of several steps is under way."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """A checkout and where git keeps things about it; all paths are absolute."""
+
+    top: str
+    folder: str
+    """What belongs to this checkout alone: HEAD, the index, a merge under way."""
+    common: str
+    """What all checkouts share: refs, objects, settings."""
+    options: tuple[str, ...] = ()
+    """What git must be told because it would not find this place by itself."""
+
+
+def find_place(root: str, variables: Mapping[str, str]) -> Place | None:
+    """Find the checkout that a folder lies in, or None; raise a UsageError in a bare repository.
+
+    1. The nearest ``.git`` upward. It decides even if ``GIT_DIR`` names another repository: whoever runs us
+       from a hook of one repository must not have the files of another committed to it.
+    2. ``GIT_DIR``, with ``GIT_WORK_TREE`` or the root as the top.
+    """
+    # 1.
+    start = os.path.realpath(root)
+    for top in _upward(start):
+        if folder := read_link(top):
+            return _refuse_bare(Place(top=top, folder=folder, common=read_common(folder)))
+        if _is_git_folder(top):
+            raise _bare(top)
+    # 2.
+    if not variables.get("GIT_DIR"):
+        return None
+    folder = os.path.realpath(variables["GIT_DIR"])
+    tree = variables.get("GIT_WORK_TREE")
+    top = os.path.realpath(tree) if tree else start
+    if not _is_git_folder(folder) or os.path.commonpath([start, top]) != top:
+        return None
+    options = (f"--git-dir={folder}", f"--work-tree={top}")
+    place = Place(top=top, folder=folder, common=read_common(folder), options=options)
+    return place if tree else _refuse_bare(place)
+
+
+def _upward(folder: str) -> Iterator[str]:
+    yield folder
+    while (above := os.path.dirname(folder)) != folder:
+        folder = above
+        yield folder
+
+
+def read_link(top: str) -> str | None:
+    """Give the git folder of a checkout, also where ``.git`` is a file that names it; None if it has none."""
+    path = os.path.join(top, ".git")
+    if not os.path.isdir(path):
+        text = read_text(path) or ""
+        if not text.startswith("gitdir:"):
+            return None
+        path = os.path.join(top, text.removeprefix("gitdir:").strip())
+    path = os.path.realpath(path)
+    return path if _is_git_folder(path) else None
+
+
+def read_common(folder: str) -> str:
+    """Give the folder that all checkouts share; for the main checkout it is its own."""
+    text = read_text(os.path.join(folder, "commondir"))
+    return os.path.realpath(os.path.join(folder, text.strip())) if text else folder
+
+
+def _is_git_folder(folder: str) -> bool:
+    """Say whether git would take a folder for its own."""
+    if not os.path.lexists(os.path.join(folder, "HEAD")):
+        return False
+    common = read_common(folder)
+    return all(os.path.isdir(os.path.join(common, name)) for name in ("objects", "refs"))
+
+
+def _refuse_bare(place: Place) -> Place:
+    """Give the place back, unless its repository is bare; a worktree of a bare one is a checkout."""
+    is_main = place.folder == place.common
+    if is_main and read_core(place.common).get("bare", "").lower() in _TRUE:
+        raise _bare(place.folder)
+    return place
+
+
+def _bare(folder: str) -> UsageError:
+    message = f"{folder} is a bare repository, or the inside of one: it has no files to work on"
+    return UsageError(message, hint="go to a checkout; `git worktree add` makes one")
+
+
+def read_core(common: str) -> Mapping[str, str]:
+    """Give the settings of a repository's own ``[core]`` section, by key in lower case."""
+    values: dict[str, str] = {}
+    section = ""
+    for line in (read_text(os.path.join(common, "config")) or "").splitlines():
+        text = line.strip()
+        if text.startswith("["):
+            section, _, text = text[1:].partition("]")
+            section, text = section.strip().lower(), text.strip()
+        if section == "core" and text and text[0] not in "#;":
+            key, sign, value = text.partition("=")
+            value = value.partition(" #")[0].partition(" ;")[0].strip().strip('"')
+            values[key.strip().lower()] = value if sign else "true"
+    return values
+
+
+def read_text(path: str) -> str | None:
+    """Give the text of a small file, or None if it cannot be read."""
+    try:
+        with open(path, "rb") as file:  # noqa: PTH123 - as above
+            return os.fsdecode(file.read(_MOST))
+    except OSError:
+        return None
+
+
+def read_branch(folder: str) -> str | None:
+    """Name the branch that HEAD of a git folder stands on, `UNKNOWN` if on none, None if it is hard to tell.
+
+    Hard to tell is a HEAD that is a link, as very old git made it, and one whose refs lie in a table.
+    """
+    path = os.path.join(folder, "HEAD")
+    text = None if os.path.islink(path) else read_text(path)
+    if text is None:
+        return None
+    target = text.removeprefix("ref:").strip()
+    if text.startswith(f"ref: {_HEADS}"):
+        name = target.removeprefix(_HEADS)
+        return None if name in {"", ".invalid"} else name
+    return UNKNOWN if text.startswith("ref: refs/") or _ID.fullmatch(target) else None
+
+
+def read_target(common: str, ref: str) -> str | None:
+    """Give the ref that a symbolic ref points to, or None."""
+    text = read_text(os.path.join(common, *ref.split("/"))) or ""
+    return text.removeprefix("ref:").strip() if text.startswith("ref:") else None
+
+
+def read_id(place: Place, branch: str) -> str:
+    """Give the id of a branch's last commit, or of a HEAD on no branch; empty if it cannot be read."""
+    folder, ref = (place.folder, "HEAD") if branch == UNKNOWN else (place.common, _HEADS + branch)
+    text = (read_text(os.path.join(folder, *ref.split("/"))) or "").strip()
+    return text if _ID.fullmatch(text) else ""
+
+
+def has_branch(common: str, name: str) -> bool:
+    """Say whether a branch exists, loose or packed."""
+    if os.path.isfile(os.path.join(common, "refs", "heads", *name.split("/"))):
+        return True
+    try:
+        with open(os.path.join(common, "packed-refs"), "rb") as file:  # noqa: PTH123 - as above
+            return f" {_HEADS}{name}\n".encode() in file.read()
+    except OSError:
+        return False
+
+
+def read_checkouts(place: Place) -> list[Checkout] | None:
+    """List the checkouts that are there, the main one included; None if the branch of one is hard to tell."""
+    found: list[Checkout] = []
+    for top, folder in ((place.top, place.folder), *_others(place)):
+        branch = read_branch(folder)
+        if branch is None:
+            return None
+        found.append(Checkout(path=top, branch=branch, is_here=folder == place.folder))
+    return found
+
+
+def _others(place: Place) -> Iterator[tuple[str, str]]:
+    """Give top and git folder of each checkout but this one, as far as each knows of the other."""
+    main = _main_top(place.common)
+    if place.folder != place.common and main is not None and read_link(main) == place.common:
+        yield main, place.common
+    home = os.path.join(place.common, "worktrees")
+    for name in sorted(os.listdir(home)) if os.path.isdir(home) else ():  # noqa: PTH208 - names are enough
+        folder = os.path.realpath(os.path.join(home, name))
+        link = (read_text(os.path.join(folder, "gitdir")) or "").strip()
+        top = os.path.dirname(os.path.realpath(os.path.join(folder, link)))
+        if link and folder != place.folder and read_link(top) == folder:
+            yield top, folder
+
+
+def _main_top(common: str) -> str | None:
+    """Give the top of the main checkout; a bare repository has none."""
+    core = read_core(common)
+    if core.get("bare", "").lower() in _TRUE:
+        return None
+    if tree := core.get("worktree"):
+        return os.path.realpath(os.path.join(common, tree))
+    return os.path.dirname(common) if os.path.basename(common) == ".git" else None
+
+
+def find_unfinished(folder: str) -> str:
+    """Say which command of several steps is under way in a checkout; empty for none."""
+    return next(
+        (words for name, words in UNFINISHED.items() if os.path.lexists(os.path.join(folder, name))), ""
+    )

@@ -1,0 +1,1 @@
+"""What can be rebuilt from files at any time: caches that make reading fast."""

@@ -1,0 +1,67 @@
+"""The `EventLog` in this process's memory; what is created survives no longer than the object."""
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from passdown.core.rollups import is_rollup
+from passdown.ports.event_log import FileMark
+
+_DAY: Final = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
+
+
+class MemoryEventLog:
+    """Folders of files by name; every change of a folder gives it a new mark."""
+
+    def __init__(self) -> None:
+        """Begin without a folder."""
+        self.archived: dict[str, dict[str, bytes]] = {}
+        self._files: dict[str, dict[str, tuple[FileMark, bytes]]] = {}
+        self._marks: dict[str, int] = {}
+        self._changes = 0
+
+    def folders(self, known: Mapping[str, int]) -> Mapping[str, int]:
+        """Give every folder with its mark."""
+        del known  # all of them are at hand
+        return dict(self._marks)
+
+    def files(self, folder: str) -> Mapping[str, FileMark]:
+        """Give the files of a folder that can hold events."""
+        files = self._files.get(folder, {})
+        return {name: mark for name, (mark, _) in files.items() if _can_hold(name)}
+
+    def read(self, folder: str, name: str) -> bytes | None:
+        """Give a file's content; None if it is gone."""
+        found = self._files.get(folder, {}).get(name)
+        return found and found[1]
+
+    def create(self, folder: str, name: str, data: bytes) -> bool:
+        """Create a file; False if there is one of that name."""
+        files = self._files.setdefault(folder, {})
+        if name in files:
+            return False
+        self._change(folder)
+        files[name] = (FileMark(len(data), self._changes, self._changes), bytes(data))
+        return True
+
+    def archive(self, folder: str, names: Sequence[str], day: str) -> int:
+        """Move files to the archive of a day."""
+        files, archived = self._files.get(folder, {}), self.archived.setdefault(day, {})
+        moved = [
+            name for name in names if name in files and archived.get(name, files[name][1]) == files[name][1]
+        ]
+        for name in moved:
+            self._change(folder)
+            archived[name] = files.pop(name)[1]
+        return len(moved)
+
+    def _change(self, folder: str) -> None:
+        """Give a folder a new mark; the top folder is there as soon as another one is."""
+        self._changes += 1
+        self._marks.setdefault("", self._changes)
+        if folder == "" or _DAY.fullmatch(folder):
+            self._marks[folder] = self._changes
+
+
+def _can_hold(name: str) -> bool:
+    return (name.endswith(".md") and not name.startswith(".")) or is_rollup(name)

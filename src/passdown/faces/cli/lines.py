@@ -1,0 +1,60 @@
+"""Events on lines that fit the terminal."""
+
+import unicodedata
+from datetime import datetime
+from typing import Final
+
+from passdown.core.texts import one_line
+from passdown.core.times import render_millis
+from passdown.faces.cli import output
+from passdown.ports.index import Place
+
+_WIDEST: Final = 100
+_NARROWEST: Final = 40
+_SHORT: Final = 8
+_OURS: Final = "ev-"
+
+
+def width() -> int:
+    """Return how many columns a line may take."""
+    return max(min(output.columns(), _WIDEST), _NARROWEST)
+
+
+def minute(at: datetime) -> str:
+    """Write an instant to the minute."""
+    return f"{render_millis(at)[:16].replace('T', ' ')}Z"
+
+
+def short_id(place: Place) -> str:
+    """Shorten an event's id so that it still finds the event, as good as always."""
+    name = place.rank.id
+    return one_line(name[: len(_OURS) + _SHORT] if name.startswith(_OURS) else name[:_SHORT])
+
+
+def cut(text: str, columns: int) -> str:
+    """Cut a text to a number of columns, on one line."""
+    line = one_line(text)
+    if len(line) <= columns // 2 or _columns_of(line) <= columns:
+        return line
+    taken, room = 0, columns - 1
+    while room >= (size := _columns_of(line[taken])):
+        room -= size
+        taken += 1
+    return f"{line[:taken].rstrip()}…"
+
+
+def _columns_of(text: str) -> int:
+    if text.isascii():
+        return len(text)
+    return sum(2 if unicodedata.east_asian_width(one) in "WF" else 1 for one in text)
+
+
+def event_lines(place: Place, label: str, mark: str = "") -> str:
+    """Show an event on one or two lines: when, which, who, on which branch, why; then what it is about."""
+    marks = [*(["retracted"] if place.is_retracted else []), *([f"in {mark}"] if mark else [])]
+    behind = f" ({', '.join(marks)})" if marks else ""
+    first = f"{minute(place.rank.at)}  {short_id(place)}  "
+    rest = f"{place.rank.agent}  {place.branch}  {place.type}"
+    behind = cut(behind, width() // 3)
+    line = first + cut(rest, width() - len(first) - _columns_of(behind)) + behind
+    return f"{line}\n    {cut(label, width() - 4)}" if label else line

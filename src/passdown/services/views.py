@@ -1,0 +1,120 @@
+"""Make the view from an index, write it where it belongs, and say whether the one there still holds."""
+
+import hashlib
+from enum import StrEnum
+from typing import Final, NamedTuple
+
+from passdown.core.seals import Ownership, judge_owner, read_seal
+from passdown.errors import PassdownError, StorageError
+from passdown.ports.documents import Documents
+from passdown.ports.index import Index
+
+_NOTE: Final = "view"
+_IGNORE: Final = b"# Everything here is local to this checkout.\n*\n"
+
+
+class ViewState(StrEnum):
+    """How the view that is there compares with the events."""
+
+    CURRENT = "current"
+    OUTDATED = "outdated"
+    MISSING = "missing"
+    EDITED = "edited"
+    FOREIGN = "foreign"
+    OTHER_RENDERER = "other-renderer"
+
+
+class WrittenView(NamedTuple):
+    """What writing did: what was there, whether it changed, and where an edited one was kept."""
+
+    path: str
+    before: ViewState
+    kept: str
+
+
+def make_text(index: Index) -> str:
+    """Write the view of the events in an index; the same events give the same bytes."""
+    from passdown.core.projections import LIMIT, make_view  # noqa: PLC0415 - a check often needs no view
+    from passdown.core.views import render_view  # noqa: PLC0415
+
+    text = render_view(make_view(index.digest(LIMIT)))
+    index.remember(_NOTE, _hash(text.encode()))
+    return text
+
+
+def judge_view(documents: Documents, path: str, index: Index) -> ViewState:
+    """Compare the view that is there with the events, to the byte.
+
+    The view is made only when it was not made before from the same events.
+    """
+    there = read_view(documents, path)
+    if there is None:
+        return ViewState.MISSING
+    expected = index.recall(_NOTE)
+    if expected is None:
+        expected = _hash(make_text(index).encode())
+    return _judge(there, expected)
+
+
+def _judge(there: bytes, expected: str) -> ViewState:
+    if _hash(there) == expected:
+        return ViewState.CURRENT
+    owner = judge_owner(there)
+    if owner is Ownership.FOREIGN:
+        return ViewState.FOREIGN
+    if owner is Ownership.EDITED:
+        return ViewState.EDITED
+    from passdown.core.views import VERSION  # noqa: PLC0415 - only a view that differs needs it
+
+    seal = read_seal(there.decode("utf-8", "replace"))
+    return ViewState.OUTDATED if seal and seal.renderer == str(VERSION) else ViewState.OTHER_RENDERER
+
+
+def read_view(documents: Documents, path: str) -> bytes | None:
+    """Read the view that is there; None when there is none."""
+    return documents.read(path) if documents.exists(path) else None
+
+
+def write_view(documents: Documents, path: str, text: str, runtime: str) -> WrittenView:
+    """Write the view, unless it is there to the byte.
+
+    1. A document that we did not make is never overwritten: refused.
+    2. A view that was edited by hand is kept below `runtime` first.
+    """
+    data = text.encode()
+    there = read_view(documents, path)
+    before = _judge(there, _hash(data)) if there is not None else ViewState.MISSING
+    kept = ""
+    if before is ViewState.CURRENT:
+        return WrittenView(path, before, kept)
+    if before is ViewState.FOREIGN:  # 1
+        hint = "`passdown migrate` takes it over as an event; nothing in it is lost"
+        raise PassdownError(f"{path} was not made by Passdown and is left alone", hint=hint)
+    if there is not None and before is ViewState.EDITED:  # 2
+        kept = f"{runtime}/edited-view-{_hash(there)[:12]}.md"
+        ignore_folder(documents, runtime)
+        documents.replace(kept, there)
+    if path.startswith(f"{runtime}/"):
+        ignore_folder(documents, runtime)
+    documents.replace(path, data)
+    return WrittenView(path, before, kept)
+
+
+def ignore_folder(documents: Documents, folder: str) -> None:
+    """Keep a folder of local files out of git by a rule that lies in it."""
+    rule = f"{folder}/.gitignore"
+    if not documents.exists(rule):
+        documents.replace(rule, _IGNORE)
+
+
+def _hash(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()
+
+
+def is_writable(documents: Documents, folder: str) -> bool:
+    """Say whether local files can be kept in a folder; its rule for git is written to find out."""
+    try:
+        ignore_folder(documents, folder)
+    except StorageError:
+        return False
+    return True

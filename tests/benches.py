@@ -1,0 +1,72 @@
+"""A checkout to try services on: files in a folder, git in memory, a clock that is moved."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+from passdown.engines.files.documents import FileDocuments
+from passdown.engines.files.event_log import FileEventLog
+from passdown.engines.index.memory import MemoryIndex
+from passdown.engines.memory.repository import MemoryRepository
+from passdown.services.synthesis import Checkout
+from passdown.settings import Settings
+from tests.projects import ARCHIVE, EVENTS
+
+NOON = datetime(2026, 1, 11, 12, tzinfo=UTC)
+
+
+class MovedClock:
+    """A clock that stands where a test puts it."""
+
+    def __init__(self) -> None:
+        """Stand at noon."""
+        self.at = NOON
+
+    def now(self) -> datetime:
+        """Give where it stands."""
+        return self.at
+
+    def monotonic(self) -> float:
+        """Give the same as seconds."""
+        return self.at.timestamp()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bench:
+    """A checkout and what a test changes about it."""
+
+    folder: Path
+    checkout: Checkout
+    repository: MemoryRepository
+    clock: MovedClock
+
+    def read(self, path: str) -> str:
+        """Read a file."""
+        return (self.folder / path).read_text(encoding="utf-8")
+
+    def with_settings(self, settings: Settings) -> Checkout:
+        """Give the checkout with other settings."""
+        return replace(self.checkout, settings=settings)
+
+
+def make_bench(folder: Path, *, with_git: bool = True) -> Bench:
+    """Make a checkout of an empty project."""
+    clock = MovedClock()
+    documents = FileDocuments(folder)
+    repository = MemoryRepository(documents)
+    repository.there = with_git
+    checkout = Checkout(
+        log=FileEventLog(str(folder / EVENTS), str(folder / ARCHIVE), clock),
+        index=MemoryIndex(),
+        documents=documents,
+        repository=repository,
+        clock=clock,
+        settings=Settings(),
+    )
+    return Bench(folder=folder, checkout=checkout, repository=repository, clock=clock)
+
+
+def committed(bench: Bench) -> Mapping[str, str]:
+    """Give what the last commit holds."""
+    return bench.repository.listing("")

@@ -1,0 +1,79 @@
+"""Every engine keeps the promises of `Repository`."""
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from passdown.engines.git.repository import GitRepository
+from passdown.engines.memory.documents import MemoryDocuments
+from passdown.engines.memory.repository import MemoryRepository
+from passdown.ports.repository import Repository, Skipped, Why
+from passdown.testing.conformance.repository import IGNORED, RepositoryConformance
+from tests.gits import make_project
+
+FORBIDDEN = ('quote".md', "star*.md", ":(top)x")
+
+
+class TestGitRepository(RepositoryConformance):
+    """Real git."""
+
+    folder: Path
+
+    def make(self, folder: Path) -> Repository:
+        """Make a repository with its own rule of what to ignore."""
+        self.folder = folder
+        make_project(folder)
+        (folder / ".git" / "info" / "exclude").write_text(f"/{IGNORED}/\n")
+        return GitRepository(folder)
+
+    def make_outside(self, folder: Path) -> Repository:
+        """Look at a folder of no repository."""
+        return GitRepository(folder)
+
+    def write(self, path: str, data: bytes) -> None:
+        """Write a file of the checkout."""
+        if sys.platform == "win32" and path in FORBIDDEN:
+            pytest.skip("there can be no file of that name")
+        full = self.folder / path
+        full.parent.mkdir(parents=True, exist_ok=True)
+        full.write_bytes(data)
+
+    def remove(self, path: str) -> None:
+        """Remove a file of the checkout."""
+        (self.folder / path).unlink()
+
+
+class TestMemoryRepository(RepositoryConformance):
+    """The fake that other tests use."""
+
+    shelf: MemoryDocuments
+
+    def make(self, folder: Path) -> Repository:
+        """Make a repository that lies nowhere."""
+        del folder
+        self.shelf = MemoryDocuments()
+        return MemoryRepository(self.shelf, ignored=[IGNORED])
+
+    def make_outside(self, folder: Path) -> Repository:
+        """Make one that is not there."""
+        del folder
+        repository = MemoryRepository(MemoryDocuments())
+        repository.there = False
+        return repository
+
+    def write(self, path: str, data: bytes) -> None:
+        """Write a file of the documents."""
+        self.shelf.replace(path, data)
+
+    def remove(self, path: str) -> None:
+        """Take a file from the documents."""
+        assert self.shelf.remove(path, self.shelf.read(path))
+
+
+def test_the_fake_refuses_as_it_is_told() -> None:
+    repository = MemoryRepository(MemoryDocuments({"a": b""}))
+    repository.refusal = Skipped(why=Why.LOCKED, reason="held")
+
+    assert repository.commit(["a"], "a commit") == repository.refusal
+    assert repository.commits == []

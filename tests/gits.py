@@ -1,0 +1,73 @@
+"""Real git repositories to try things on."""
+
+import os
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+from passdown.engines.git.repository import GitRepository
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Project:
+    """One checkout of a real repository."""
+
+    folder: Path
+
+    def git(self, *arguments: str, data: str = "", check: bool = True) -> str:
+        """Run git here as the user would, and give what it printed."""
+        done = subprocess.run(
+            ["git", *arguments], cwd=self.folder, input=data.encode(), check=False, capture_output=True
+        )
+        assert not check or done.returncode == 0, os.fsdecode(done.stderr)
+        return os.fsdecode(done.stdout)
+
+    def write(self, path: str, text: str = "text\n") -> str:
+        """Write a file with its folders, and give its path back."""
+        full = self.folder / path
+        full.parent.mkdir(parents=True, exist_ok=True)
+        full.write_bytes(text.encode())
+        return path
+
+    def repository(self, **changes: str) -> GitRepository:
+        """Look at the repository from here, with these variables besides those of the test."""
+        return GitRepository(self.folder, variables={**os.environ, **changes}, wait=_no_wait)
+
+    def index(self) -> str:
+        """Everything the index says, with its flags, but without the times of files."""
+        return self.git("ls-files", "--stage", "-v", "-t") + self.git("diff", "--cached", "--raw")
+
+    def tree(self) -> list[str]:
+        """Name the files of the last commit."""
+        return self.git("ls-tree", "-r", "-z", "--name-only", "HEAD").split("\0")[:-1]
+
+    def changed(self) -> list[str]:
+        """Name the files that the last commit changed, each with how."""
+        return self.git("show", "--format=", "--name-status", "HEAD").splitlines()
+
+    def count(self) -> int:
+        """Count the commits on this branch."""
+        return int(self.git("rev-list", "--count", "HEAD"))
+
+
+def _no_wait(seconds: float) -> None:
+    """Wait for nobody: nothing in a test sleeps."""
+    del seconds
+
+
+def make_project(folder: Path, *, branch: str = "main") -> Project:
+    """Make an empty repository, before its first commit."""
+    folder.mkdir(parents=True, exist_ok=True)
+    project = Project(folder=folder.resolve())
+    project.git("init", "--quiet", f"--initial-branch={branch}")
+    return project
+
+
+def make_started(folder: Path) -> Project:
+    """Make a repository with one commit that holds `kept.txt` and `other.txt`."""
+    project = make_project(folder)
+    project.write("kept.txt", "kept\n")
+    project.write("other.txt", "other\n")
+    project.git("add", "--all")
+    project.git("commit", "--quiet", "--message=one")
+    return project

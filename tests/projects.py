@@ -1,0 +1,59 @@
+"""Projects with events, for tests of what is made of them."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+from passdown.core.events import Event, render_event
+from passdown.core.ids import event_file_name
+from passdown.core.times import parse_instant
+from passdown.engines.system import SystemClock
+from passdown.services.events import name_event
+
+EVENTS: Final = "thoughts/shared/handoffs/events"
+VIEW: Final = "thoughts/shared/handoffs/current.md"
+LOCAL: Final = ".conductor/current.md"
+ARCHIVE: Final = "thoughts/shared/handoffs/archive"
+
+
+def make_event(ts: str, agent: str = "toast", **said: object) -> Event:
+    """Make an event as we write them: with the id of what it says."""
+    at = parse_instant(ts)
+    assert at is not None
+    event = Event(ts=at, agent=agent, branch="main", type="session_end", reason="clear")
+    return name_event(replace(event, **said))  # type: ignore[arg-type]  # a test knows what it says
+
+
+def put(folder: Path, path: str, text: str) -> Path:
+    """Write a file with its folders, to the byte."""
+    full = folder / path
+    full.parent.mkdir(parents=True, exist_ok=True)
+    full.write_bytes(text.encode())
+    return full
+
+
+def put_event(folder: Path, ts: str, agent: str = "toast", **said: object) -> Event:
+    """Write an event where a session would."""
+    event = make_event(ts, agent, **said)
+    assert event.ts is not None
+    put(folder, f"{EVENTS}/{event_file_name(event.ts, agent)}", render_event(event))
+    return event
+
+
+def listing(folder: Path) -> Mapping[str, bytes]:
+    """Give every file of a folder but git's, by path."""
+    return {
+        path.relative_to(folder).as_posix(): path.read_bytes()
+        for path in sorted(folder.rglob("*"))
+        if path.is_file() and ".git" not in path.relative_to(folder).parts
+    }
+
+
+def stop_clock(monkeypatch: pytest.MonkeyPatch, at: str) -> None:
+    """Let the machine's clock stand still."""
+    instant = parse_instant(at)
+    assert instant is not None
+    monkeypatch.setattr(SystemClock, "now", lambda _: instant)

@@ -1,0 +1,1 @@
+"""Proofs that take their size from PASSDOWN_PROOF."""

@@ -1,0 +1,83 @@
+"""The laws of merging, as one check of one random case; it names the law that does not hold."""
+
+from collections.abc import Callable, Iterable, Sequence
+from random import Random
+from typing import NamedTuple
+
+from passdown.core.merge import Digest, Merged, make_digest, merge
+from passdown.core.projections import LIMIT, make_view
+from passdown.core.rollups import Member, parse_rollup, render_rollup
+from passdown.core.sources import SECTIONS, Source
+from passdown.core.views import render_view
+from tests.proofs.oracle import Answer, Entry, merge_slowly
+from tests.proofs.pool import START, Sample
+
+Merge = Callable[[Iterable[Source]], Merged]
+Roll = Callable[[Sequence[Sample]], list[Source]]
+
+
+class Case(NamedTuple):
+    """Events, and how to shuffle them."""
+
+    samples: list[Sample]
+    random: Random
+    with_rollup: bool
+    with_view: bool
+
+
+def roll_up(samples: Sequence[Sample]) -> list[Source]:
+    """Give events as a rollup gives them back."""
+    pairs: list[tuple[Member, Source]] = [(sample.member, sample.source) for sample in samples]
+    return [source for _, source in parse_rollup(render_rollup(START.date(), pairs).encode()).members]
+
+
+def _give(samples: Sequence[Sample]) -> list[Source]:
+    return [sample.source for sample in samples]
+
+
+def find_fault(case: Case, merge: Merge = merge, roll: Roll = roll_up) -> str | None:
+    """Name the law that does not hold, if any."""
+    random, samples = case.random, case.samples
+    sources = _give(samples)
+    whole = merge(sources)
+    digest = make_digest(whole, 0, LIMIT)
+    if not _agrees(whole, digest, merge_slowly(sample.said for sample in samples)):
+        return "oracle"
+    mixed = [*sources, *random.sample(sources, len(sources) // 2)]
+    if merge(sources + sources) != whole:
+        return "idempotent"
+    random.shuffle(mixed)
+    if merge(mixed) != whole:
+        return "commutative"
+    one, two = sorted(random.randint(0, len(samples)) for _ in range(2))
+    left, middle, right = samples[:one], samples[one:two], samples[two:]
+    roll = roll if case.with_rollup else _give
+    grouped = [*_give(right), *roll([*left, *middle])]
+    overlapping = [*roll([*middle, *right]), *roll(left), *_give(middle)]
+    for group in (grouped, overlapping):
+        found = make_digest(merge(group), 0, LIMIT)
+        if found != digest:
+            return "associative"
+        if case.with_view and render_view(make_view(found)) != render_view(make_view(digest)):
+            return "bytes"
+    return None
+
+
+def _agrees(merged: Merged, digest: Digest, answer: Answer) -> bool:
+    """Compare with the oracle, fact by fact and in order."""
+    found = {
+        section: [_entry(held) for held in merged.tables[section].values()][::-1]
+        for section in SECTIONS
+        if section in answer.sections
+    }
+    registers = {section: _entry(held) for section, held in digest.registers.items()}
+    return (
+        found == answer.sections
+        and registers == answer.registers
+        and (len(merged.ranks), merged.latest) == (answer.events, answer.latest)
+    )
+
+
+def _entry(held: tuple[object, ...]) -> Entry:
+    at, rank, value = held
+    return (at, tuple(rank), tuple(value) if isinstance(value, tuple) else value)  # type: ignore[return-value, arg-type]  # compared, not used

@@ -1,0 +1,123 @@
+"""Random events to merge: many ties, many retractions, one text in several forms."""
+
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta, timezone
+from random import Random
+
+from passdown.core.rollups import Member
+from passdown.core.scalars import quote
+from passdown.core.sources import Source, parse_source
+from tests.proofs.oracle import SETS, Fact, Said, make_stamp
+
+START = datetime(2026, 1, 10, 23, 59, 58, tzinfo=UTC)
+AGENTS = ("amber", "amber-2", "crisp", "toast", "Ünal")
+IDS = ("", "", "", "e1", "e2", "e3", "e4", "e5")
+WORDS = ("a", "b", "b ", "é", "e\u0301", "x: y", "# z", "constructor", "日本", "c\nd", "Å", "A\u030a")
+KEYS = ("k1", "k2", "constructor", "é", "e\u0301")
+_ZONE = timezone(timedelta(hours=9))
+_VOIDS = tuple(void for void in SETS.values() if void)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sample:
+    """One event: what it says, the file it is in, and how it is read."""
+
+    said: Said
+    raw_ts: str
+    member: Member
+    source: Source
+
+
+def make_pool(random: Random, size: int) -> list[Sample]:
+    """Make events that have much to do with each other."""
+    samples = [make_sample(random, number) for number in range(size)]
+    # The hash of an event names it, too.
+    names = [sample.said.hash[:16] for sample in random.sample(samples, min(3, size))]
+    return [*samples, *(make_sample(random, size + number, (name,)) for number, name in enumerate(names))]
+
+
+def make_sample(random: Random, number: int, retracted: tuple[str, ...] = ()) -> Sample:
+    """Make one event."""
+    at = START + timedelta(seconds=random.randrange(4), milliseconds=random.choice((0, 0, 1)))
+    agent, name = random.choice(AGENTS), random.choice(IDS)
+    registers: dict[str, str | tuple[str, ...]] = {
+        key: random.choice(WORDS).strip() for key in ("goal", "now") if random.random() < 0.4
+    }
+    if random.random() < 0.3:
+        registers["next"] = _words(random, 0)
+    lists = {
+        key: _words(random, 1)
+        for key in (*SETS, *_VOIDS, "retracted_decisions")
+        if random.random() < (0.35 if key in SETS else 0.25)
+    }
+    if "retracted_decisions" in lists:
+        lists["retracted_decisions"] = (random.choice(KEYS),)
+    decisions = tuple((key, random.choice(WORDS)) for key in random.sample(KEYS, random.choice((0, 0, 1, 2))))
+    checkpoints = tuple(_checkpoint(random) for _ in range(random.choice((0, 0, 1, 2))))
+    if not retracted and random.random() < 0.12:
+        retracted = (random.choice(IDS[3:]),)
+    raw_ts = _stamp(random, at)
+    body = [f"{key}: {quote(text)}\n" for key, text in registers.items() if isinstance(text, str)]
+    body += [_list(key, text) for key, text in registers.items() if isinstance(text, tuple)]
+    body += [_list(key, texts) for key, texts in lists.items()]
+    body += ["decisions:\n" + "".join(f"  {quote(key)}: {quote(text)}\n" for key, text in decisions)] * bool(
+        decisions
+    )
+    body += ["checkpoints:\n" + "".join(map(_record, checkpoints))] * bool(checkpoints)
+    body += [_list("retracted_events", retracted)] * bool(retracted)
+    body += [f"unknown_{number}: {quote(random.choice(WORDS))}\n"] * random.randrange(2)
+    random.shuffle(body)
+    front = [f"ts: {raw_ts}\n", f"agent: {agent}\n", *([f"id: {name}\n"] if name else []), "branch: main\n"]
+    random.shuffle(front)
+    text = f"---\n{''.join(front)}---\n\n{''.join(body)}"
+    if random.random() < 0.1:
+        text = text.replace("\n", "\r\n")
+    said = Said(
+        text=text,
+        stamp=make_stamp(text, at, agent, name),
+        registers=registers,
+        lists=lists,
+        decisions=decisions,
+        checkpoints=checkpoints,
+        retracted_events=retracted,
+    )
+    member = Member(f"{number}.md", text.encode())
+    source = parse_source(member.data, member.name)
+    assert source is not None
+    return Sample(said=said, raw_ts=raw_ts, member=member, source=source)
+
+
+def _words(random: Random, least: int) -> tuple[str, ...]:
+    return tuple(random.sample(WORDS, random.randint(least, 3)))
+
+
+def _stamp(random: Random, at: datetime) -> str:
+    """Write an instant in one of its forms."""
+    form = random.randrange(4)
+    if form == 0:
+        return at.astimezone(_ZONE).isoformat(timespec="milliseconds")
+    if form == 1 and not at.microsecond:
+        return at.isoformat(timespec="seconds").replace("+00:00", "Z")
+    return at.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def _list(key: str, texts: tuple[str, ...]) -> str:
+    return f"{key}:\n" + "".join(f"- {quote(text)}\n" for text in texts) if texts else f"{key}: []\n"
+
+
+def _checkpoint(random: Random) -> Fact:
+    return Fact(
+        agent=random.choice(("", "crisp")),
+        task=random.choice(("", "", "t1")),
+        phase=random.choice(("1", "2", "")),
+        status=random.choice(("validated", "failed", "odd")),
+        name=random.choice(("", "n")),
+        updated=random.choice((None, START, START + timedelta(seconds=1))),
+    )
+
+
+def _record(one: Fact) -> str:
+    updated = one.updated.isoformat() if one.updated else ""
+    pairs = (("status", one.status), ("agent", one.agent), ("task", one.task), ("phase", one.phase))
+    more = (("name", one.name), ("updated", updated))
+    return "- " + "\n  ".join(f"{key}: {text}" for key, text in (*pairs, *more) if text) + "\n"

@@ -1,0 +1,55 @@
+"""As many distinct items come out of merging as went in."""
+
+from collections import Counter
+
+import pytest
+
+from passdown.core.merge import make_digest, merge
+from passdown.core.sources import CONSTRAINTS, DECISIONS, DONE, QUESTIONS, Section
+from tests.events import START, make_text, read
+from tests.proof import proof_count
+from tests.proofs.conftest import Tell
+
+EACH = 100
+SECTIONS: tuple[Section, ...] = (DONE, QUESTIONS, CONSTRAINTS, DECISIONS)
+
+
+def make_texts(count: int) -> list[str]:
+    """Write events with so many distinct items in all, a hundred in each."""
+    texts = []
+    for number in range(0, count, EACH):
+        items = [
+            f"item {number + place}: long enough to be cut by whoever cuts at {'x' * 60}"
+            for place in range(EACH)
+        ]
+        second, quarter = number // EACH % 86_400, EACH // 4
+        at = f"{START.date()}T{second // 3600:02}:{second // 60 % 60:02}:{second % 60:02}Z"
+        done, questions, constraints, decisions = (items[at : at + quarter] for at in range(0, EACH, quarter))
+        texts.append(
+            make_text(
+                at,
+                f"agent-{number % 7}",
+                this_session=done,
+                open_questions=questions,
+                constraints=constraints,
+                decisions={f"k{number + place}": text for place, text in enumerate(decisions)},
+            )
+        )
+    return texts
+
+
+@pytest.mark.proof
+@pytest.mark.timeout(0)
+@pytest.mark.requirement("R108", "R109", "R111", "R113")
+def test_as_many_items_come_out_of_merging_as_went_in(tell: Tell) -> None:
+    count = proof_count(fast=10_000, ci=100_000, long=1_000_000)
+
+    merged = merge([read(text) for text in make_texts(count)])
+
+    found = Counter({section: len(merged.tables[section]) for section in SECTIONS})
+    assert found.total() == count
+    assert sum(newest.total for newest in make_digest(merged, 0, 20).sections.values()) == count
+    held = [one for section in SECTIONS for one in merged.tables[section].values()]
+    numbers = {str(one.value).partition("item ")[2].partition(":")[0] for one in held}
+    assert numbers == {str(number) for number in range(count)}
+    tell(count)

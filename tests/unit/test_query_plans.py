@@ -1,0 +1,61 @@
+"""One more event costs no more than itself: no query that runs for it looks at every row of a large table."""
+
+import re
+import sqlite3
+from pathlib import Path
+
+import pytest
+
+from passdown.engines.files.queries import read_queries
+from passdown.engines.index import sqlite
+
+HERE = Path(sqlite.__file__).parent
+QUERIES = read_queries(HERE / "queries.sql")
+# These list everything, for whoever asked for everything.
+WHOLE = frozenset({"list_folders", "list_days", "places"})
+LARGE = re.compile(r"SCAN (files|sources|facts|holds|retractions)\b(?!.*USING (COVERING )?INDEX)")
+# In the order of time, and the first row that is not retracted ends it.
+IN_ORDER = {"latest": "SCAN sources USING INDEX sources_by_time"}
+
+
+def plan_of(query: str) -> list[str]:
+    connection = sqlite3.connect(":memory:")
+    for name in ("schema.sql", "indexes.sql"):
+        connection.executescript((HERE / name).read_text(encoding="utf-8"))
+    names = set(re.findall(r":(\w+)", query))
+    values: dict[str, int] | list[int] = dict.fromkeys(names, 1) if names else [1] * query.count("?")
+    rows = connection.execute(f"EXPLAIN QUERY PLAN {query}", values).fetchall()
+    connection.close()
+    return [row[3] for row in rows]
+
+
+@pytest.mark.requirement("R119")
+@pytest.mark.parametrize("name", sorted(QUERIES.keys() - WHOLE))
+def test_a_query_that_runs_for_one_event_uses_an_index(name: str) -> None:
+    scans = [step for step in plan_of(QUERIES[name]) if step.startswith("SCAN")]
+
+    allowed = ("SCAN CONSTANT ROW", "SCAN notes", IN_ORDER.get(name))
+    assert [step for step in scans if step not in allowed and not is_end_of_index(step)] == []
+
+
+def is_end_of_index(step: str) -> bool:
+    """Say whether a plan takes only rows of a partial index, or the last row of one."""
+    return step in {
+        "SCAN files USING INDEX files_with_skipped",
+        "SCAN files USING COVERING INDEX files_with_skipped",
+    }
+
+
+def test_a_query_that_scans_a_large_table_would_be_found() -> None:
+    assert plan_of("SELECT id FROM facts WHERE key = ?") == ["SCAN facts"]
+    assert LARGE.match("SCAN facts")
+
+
+def test_the_next_numbers_come_from_the_ends_of_the_tables() -> None:
+    assert [step for step in plan_of(QUERIES["next_ids"]) if LARGE.match(step)] == []
+
+
+def test_every_query_is_named_once() -> None:
+    text = (HERE / "queries.sql").read_text(encoding="utf-8")
+
+    assert len(QUERIES) == text.count("-- name: ") > 30
