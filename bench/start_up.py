@@ -12,12 +12,17 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
+from bench.corpus import make_log
 from bench.results import Row
 from passdown.core.formats import LEDGER
 
 ROUNDS: Final = 25
 VERSION: Final = 2.0
 HELP: Final = 5.5
+CHECK: Final = 5.5
+CHECKED: Final = "synthesize --check"
+EVENTS: Final = 1_000
+OLD: Final = 1_700_000_000
 _ROOT: Final = Path(__file__).resolve().parent.parent
 _CACHE: Final = _ROOT / ".ci-cache"
 
@@ -28,9 +33,14 @@ def measure_start_up(rounds: int = ROUNDS) -> list[Row]:
     with tempfile.TemporaryDirectory() as home:
         document = Path(home) / "LEDGER.md"
         document.write_text(LEDGER.example(), encoding="utf-8")
-        times = _time(_commands(folder / "bin", document), home, rounds)
+        project = _make_project(Path(home) / "project", folder / "bin" / "passdown")
+        times = _time(_commands(folder / "bin", document, project), home, rounds)
     floor, middle = min(times["P"]), statistics.median(times["P"])
-    budgets: Mapping[str, float] = {"passdown --version": VERSION, "passdown --help": HELP}
+    budgets: Mapping[str, float] = {
+        "passdown --version": VERSION,
+        "passdown --help": HELP,
+        CHECKED: CHECK,
+    }
     return [
         Row(
             part="start-up",
@@ -45,7 +55,22 @@ def measure_start_up(rounds: int = ROUNDS) -> list[Row]:
     ]
 
 
-def _commands(programs: Path, document: Path) -> dict[str, list[str]]:
+def _make_project(folder: Path, program: Path) -> Path:
+    """Make a repository with a thousand events, and its view."""
+    for day, name, text in make_log(EVENTS):
+        place = folder / "thoughts/shared/handoffs/events" / day
+        place.mkdir(parents=True, exist_ok=True)
+        (place / name).write_text(text, encoding="utf-8")
+    for command in (["git", "init", "-q", "-b", "main"], [str(program), "synthesize", "--no-confirm"]):
+        subprocess.run(command, cwd=folder, check=True, capture_output=True)
+    # The folders are not new: what was written just now would be listed again.
+    for one in [path for path in (folder / "thoughts").rglob("*") if path.is_dir()]:
+        os.utime(one, (OLD, OLD))
+    subprocess.run([str(program), "synthesize", "--check"], cwd=folder, check=True, capture_output=True)
+    return folder
+
+
+def _commands(programs: Path, document: Path, project: Path) -> dict[str, list[str]]:
     python, passdown = str(programs / "python"), str(programs / "passdown")
     return {
         "P": [python, "-I", "-c", "pass"],
@@ -53,6 +78,7 @@ def _commands(programs: Path, document: Path) -> dict[str, list[str]]:
         "passdown --help": [passdown, "--help"],
         "passdown check FILE": [passdown, "check", str(document)],
         "passdown format": [passdown, "format"],
+        CHECKED: ["/bin/sh", "-c", f"cd '{project}' && exec '{passdown}' synthesize --check"],
     }
 
 

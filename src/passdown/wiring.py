@@ -3,15 +3,16 @@
 import hashlib
 import os
 import sys
-import tomllib
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from passdown.errors import StorageError, UsageError
 from passdown.ports.documents import Documents
 from passdown.settings import FILE_NAME, Settings, Source, parse_environment, parse_settings
+
+_CACHE: Final = "passdown/cache"
 
 if TYPE_CHECKING:  # what is built here is loaded when it is asked for
     from passdown.ports.index import Index
@@ -67,6 +68,10 @@ def find_user_file(variables: Mapping[str, str], platform: str) -> Path | None:
 
 def _read_file(path: Path, name: str) -> list[Source]:
     """Read one file of settings; a missing one has none."""
+    if not os.path.lexists(path):
+        return []
+    import tomllib  # noqa: PLC0415 - few have such a file, and every command begins here
+
     try:
         return [Source(name, tomllib.loads(path.read_text(encoding="utf-8")))]
     except (FileNotFoundError, NotADirectoryError):
@@ -123,16 +128,52 @@ def _open_index(root: Path, settings: Settings, common: str | None) -> "Index":
     from passdown.engines.index.mounts import is_local  # noqa: PLC0415
     from passdown.engines.index.sqlite import open_index  # noqa: PLC0415
 
-    folders: list[Path] = []
-    if common is not None:  # 1
-        folders.append(Path(common) / "passdown" / "cache")
+    name = _cache_name(root)
+    folders = [Path(common) / _CACHE] if common is not None else []  # 1
     if os.path.isdir(root / settings.paths.runtime):  # 2  # noqa: PTH112 - is_dir() raises where we may not look
         folders.append(root / settings.paths.runtime)
-    name = hashlib.sha256(str(root).encode("utf-8", "surrogateescape")).hexdigest()[:12]
     for folder in folders:
         # A cache that cannot be used is done without: first elsewhere, then at all.
         with suppress(StorageError):
             write.make_folder(folder)
-            path = str(folder / f"events-{name}.sqlite")
-            return open_index(path, shared_memory=is_local(str(folder), sys.platform))
+            return open_index(str(folder / name), shared_memory=is_local(str(folder), sys.platform))
     return open_memory_index()  # 3
+
+
+def _cache_name(root: Path) -> str:
+    """Name the cache of a checkout."""
+    digest = hashlib.sha256(str(root).encode("utf-8", "surrogateescape")).hexdigest()
+    return f"events-{digest[:12]}.sqlite"
+
+
+def peek_view(root: Path, settings: Settings) -> tuple[str, int] | None:
+    """Give the tracked view's path and the number of its events, if it is current for certain.
+
+    Only what the cache in git's folder remembers is looked at, so that a check that finds nothing new costs
+    next to nothing. None means that somebody has to look.
+    """
+    from passdown.engines.files.folders import list_marks  # noqa: PLC0415 - built when asked for
+    from passdown.engines.git.repository import GitRepository  # noqa: PLC0415
+    from passdown.engines.index.peek import peek  # noqa: PLC0415
+    from passdown.engines.system import SystemClock  # noqa: PLC0415
+    from passdown.services.view_homes import view_place  # noqa: PLC0415
+    from passdown.services.view_notes import NOTE  # noqa: PLC0415
+
+    repository = GitRepository(root)
+    common = repository.common_folder()
+    found = peek(str(Path(common) / _CACHE / _cache_name(root)), NOTE) if common else None
+    place = view_place(repository, settings)
+    if found is None or not place.is_tracked:
+        return None
+    there = list_marks(str(root / settings.paths.events), found.folders, SystemClock().now().timestamp())
+    digest, _, events = found.note.partition(" ")
+    if there != found.folders or not all(there.values()) or _hash_file(root / place.path) != digest:
+        return None
+    return place.path, int(events)
+
+
+def _hash_file(path: Path) -> str:
+    try:
+        return hashlib.sha256(path.read_bytes()).hexdigest()
+    except OSError:
+        return ""

@@ -9,7 +9,9 @@ from tests.house.tree import Finding, Module, imports, inside
 SERVICE_ORDER = (
     "documents",
     "events",
+    "view_homes",
     "commits",
+    "view_notes",
     "views",
     "rollups",
     "synthesis",

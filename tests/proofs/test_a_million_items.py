@@ -1,11 +1,16 @@
 """As many distinct items come out of merging as went in."""
 
+import re
+import subprocess
+import sys
 from collections import Counter
+from pathlib import Path
 
 import pytest
 
 from passdown.core.merge import make_digest, merge
 from passdown.core.sources import CONSTRAINTS, DECISIONS, DONE, QUESTIONS, Section
+from tests.commands import environment
 from tests.events import START, make_text, read
 from tests.proof import proof_count
 from tests.proofs.conftest import Tell
@@ -52,4 +57,23 @@ def test_as_many_items_come_out_of_merging_as_went_in(tell: Tell) -> None:
     held = [one for section in SECTIONS for one in merged.tables[section].values()]
     numbers = {str(one.value).partition("item ")[2].partition(":")[0] for one in held}
     assert numbers == {str(number) for number in range(count)}
+    tell(count)
+
+
+@pytest.mark.proof
+@pytest.mark.timeout(0)
+@pytest.mark.requirement("R113")
+def test_as_many_items_come_out_of_the_log_as_went_in(tmp_path: Path, tell: Tell) -> None:
+    count = proof_count(fast=2_000, ci=20_000, long=1_000_000)
+    folder = tmp_path / "thoughts/shared/handoffs/events"
+    folder.mkdir(parents=True)
+    for number, text in enumerate(make_texts(count)):
+        (folder / f"{number:06}.md").write_text(text, encoding="utf-8")
+
+    command = [sys.executable, "-m", "passdown", "log", "--all", "--json"]
+    with (tmp_path / "answer.json").open("wb") as answer:
+        subprocess.run(command, cwd=tmp_path, stdout=answer, check=True, env=environment())
+
+    found = (tmp_path / "answer.json").read_text(encoding="utf-8")
+    assert {int(number) for number in re.findall(r'"item ([0-9]+):', found)} == set(range(count))
     tell(count)

@@ -12,7 +12,8 @@ from passdown.engines.memory.documents import MemoryDocuments
 from passdown.engines.memory.repository import MemoryRepository
 from passdown.errors import StorageError
 from passdown.ports.repository import Committed, Skipped, Why
-from passdown.services.commits import LAST_CHECKPOINT, NotDue, Trigger, commit, message_for, view_place
+from passdown.services.commits import LAST_CHECKPOINT, NotDue, Trigger, commit, message_for
+from passdown.services.view_homes import view_place
 from passdown.settings import CommitSettings, Paths, Settings, ViewSettings
 from tests.gits import make_project, make_started
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from passdown.engines.files import event_log
+from passdown.engines.files import event_log, folders
 from passdown.engines.files.event_log import MAX_EVENT, FileEventLog
 from passdown.ports.clock import Clock
 from tests.events import MovedClock
@@ -132,7 +132,7 @@ class GoneEntry:
 
 def test_what_goes_away_while_we_look_is_not_there() -> None:
     assert event_log._mark(GoneEntry()) is None  # type: ignore[arg-type]  # noqa: SLF001 - a race by hand
-    assert not event_log._is_folder(GoneEntry())  # type: ignore[arg-type]  # noqa: SLF001 - a race by hand
+    assert not folders._is_folder(GoneEntry())  # type: ignore[arg-type]  # noqa: SLF001 - a race by hand
 
 
 def test_the_top_folder_may_go_between_two_looks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

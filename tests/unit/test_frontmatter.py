@@ -360,3 +360,8 @@ def test_the_parts_of_a_document_are_the_document(text: str, opening: str, closi
 )
 def test_front_matter_starts_at_the_first_byte(document: str, parts: tuple[str, str, str, str]) -> None:
     assert split_front_matter(document) == parts
+
+
+def test_a_word_too_long_for_a_key_is_none_the_short_way_either() -> None:
+    assert plain_parts(f"{'k' * 64}: x\n") == [("k" * 64, " x", [""])]
+    assert plain_parts(f"{'k' * 65}: x\n") is None

@@ -10,7 +10,7 @@ from passdown.engines.files.documents import FileDocuments
 from passdown.engines.index.sqlite import SqliteIndex, open_index
 from passdown.errors import CacheError, PassdownError
 from passdown.ports.repository import Committed, Skipped
-from passdown.services.commits import NotDue, Trigger, view_place
+from passdown.services.commits import NotDue, Trigger
 from passdown.services.events import take_in
 from passdown.services.synthesis import (
     Checkout,
@@ -22,6 +22,7 @@ from passdown.services.synthesis import (
     look_ahead,
     synthesize,
 )
+from passdown.services.view_homes import view_place
 from passdown.services.views import ViewState
 from passdown.settings import EventSettings, Settings, ViewSettings
 from tests.benches import Bench, committed, make_bench

@@ -8,6 +8,7 @@ from passdown.engines.index.memory import MemoryIndex
 from passdown.engines.memory.documents import MemoryDocuments
 from passdown.errors import PassdownError, StorageError
 from passdown.services.events import take_in
+from passdown.services.view_notes import NOTE
 from passdown.services.views import (
     ViewState,
     WrittenView,
@@ -65,16 +66,16 @@ def test_a_view_is_judged_against_the_events(bench: Bench) -> None:
 def test_a_view_that_was_made_before_is_not_made_again_until_events_change(bench: Bench) -> None:
     index = bench.checkout.index
     made = make_text(index)
-    remembered = index.recall("view")
+    remembered = index.recall(NOTE)
     documents = MemoryDocuments({"view.md": made.encode()})
 
     assert remembered
     assert judge_view(documents, "view.md", index) is ViewState.CURRENT
     put_event(bench.folder, "2026-01-10T14:03:52Z", now="Write tests")
     take_in(bench.checkout.log, index)
-    assert index.recall("view") is None
+    assert index.recall(NOTE) is None
     assert judge_view(documents, "view.md", index) is ViewState.OUTDATED
-    assert index.recall("view") not in {None, remembered}
+    assert index.recall(NOTE) not in {None, remembered}
 
 
 def test_writing_replaces_what_is_ours_only(bench: Bench) -> None:

@@ -8,14 +8,13 @@ from enum import StrEnum
 from typing import Annotated, Final
 
 from passdown.core.times import parse_instant, render_millis
-from passdown.core.view_places import ViewPlace, ViewPolicy, place_view
 from passdown.errors import StorageError
 from passdown.ports.clock import Clock
 from passdown.ports.documents import Documents
 from passdown.ports.repository import Committed, Repository, Skipped
+from passdown.services.view_homes import view_place
 from passdown.settings import CommitSettings, Paths, Settings
 
-LOCAL_VIEW: Final = "current.md"
 LAST_CHECKPOINT: Final = "last-checkpoint-commit.txt"
 """The local file that holds the instant of the last commit for a checkpoint."""
 
@@ -131,18 +130,3 @@ def _count(number: int, noun: str) -> str:
     if number == 0:
         return ""
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
-
-
-def view_place(repository: Repository, settings: Settings) -> ViewPlace:
-    """Say where the view lies on the branch we stand on, and why it is not committed if it is not (C43).
-
-    Git is looked at only where the policy depends on the branch.
-    """
-    policy = settings.view.commit
-    branch = integration = None
-    if policy is ViewPolicy.INTEGRATION and repository.is_there():
-        branch, integration = repository.branch(), repository.integration_branch(settings.view.branch)
-    local = f"{settings.paths.runtime}/{LOCAL_VIEW}"
-    return place_view(
-        policy, tracked=settings.paths.view, local=local, branch=branch, integration=integration
-    )

@@ -42,9 +42,9 @@ from passdown.core.texts import one_line
 from passdown.core.views import View, parse_view
 from passdown.errors import FormatError, PassdownError, StorageError
 from passdown.ports.event_log import EventLog
-from passdown.services.commits import view_place
 from passdown.services.events import Written, take_in, write_event
 from passdown.services.synthesis import Checkout
+from passdown.services.view_homes import view_place
 from passdown.services.views import ignore_folder, make_text
 from passdown.settings import EventLayout
 

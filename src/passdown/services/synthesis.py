@@ -12,9 +12,10 @@ from passdown.ports.documents import Documents
 from passdown.ports.event_log import EventLog
 from passdown.ports.index import Index, Place
 from passdown.ports.repository import Committed, Repository, Skipped
-from passdown.services.commits import LOCAL_VIEW, NotDue, Trigger, commit, view_place
+from passdown.services.commits import NotDue, Trigger, commit
 from passdown.services.events import Step, take_in
 from passdown.services.rollups import Archived, archive_events
+from passdown.services.view_homes import LOCAL_VIEW, view_place
 from passdown.services.views import ViewState, WrittenView, judge_view, make_text, read_view, write_view
 from passdown.settings import Settings
 

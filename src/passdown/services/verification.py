@@ -16,9 +16,9 @@ from passdown.core.views import Footer, parse_view
 from passdown.errors import FormatError
 from passdown.ports.event_log import EventLog
 from passdown.ports.index import Change, Found, Index, Place
-from passdown.services.commits import view_place
 from passdown.services.events import Step, name_event
 from passdown.services.synthesis import Checkout
+from passdown.services.view_homes import view_place
 from passdown.services.views import ViewState, judge_view, read_view
 
 _OURS: Final = re.compile(r"ev-[0-9a-f]{16}")

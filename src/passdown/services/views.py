@@ -4,12 +4,12 @@ import hashlib
 from enum import StrEnum
 from typing import Final, NamedTuple
 
-from passdown.core.seals import Ownership, judge_owner, read_seal
+from passdown.core.seals import RENDERER, Ownership, judge_owner, read_seal
 from passdown.errors import PassdownError, StorageError
 from passdown.ports.documents import Documents
 from passdown.ports.index import Index
+from passdown.services.view_notes import NOTE
 
-_NOTE: Final = "view"
 _IGNORE: Final = b"# Everything here is local to this checkout.\n*\n"
 
 
@@ -37,8 +37,9 @@ def make_text(index: Index) -> str:
     from passdown.core.projections import LIMIT, make_view  # noqa: PLC0415 - a check often needs no view
     from passdown.core.views import render_view  # noqa: PLC0415
 
-    text = render_view(make_view(index.digest(LIMIT)))
-    index.remember(_NOTE, _hash(text.encode()))
+    digest = index.digest(LIMIT)
+    text = render_view(make_view(digest))
+    index.remember(NOTE, f"{_hash(text.encode())} {digest.event_count}")
     return text
 
 
@@ -50,10 +51,10 @@ def judge_view(documents: Documents, path: str, index: Index) -> ViewState:
     there = read_view(documents, path)
     if there is None:
         return ViewState.MISSING
-    expected = index.recall(_NOTE)
-    if expected is None:
-        expected = _hash(make_text(index).encode())
-    return _judge(there, expected)
+    remembered = index.recall(NOTE)
+    if remembered is None:
+        return _judge(there, _hash(make_text(index).encode()))
+    return _judge(there, remembered.partition(" ")[0])
 
 
 def _judge(there: bytes, expected: str) -> ViewState:
@@ -64,10 +65,8 @@ def _judge(there: bytes, expected: str) -> ViewState:
         return ViewState.FOREIGN
     if owner is Ownership.EDITED:
         return ViewState.EDITED
-    from passdown.core.views import VERSION  # noqa: PLC0415 - only a view that differs needs it
-
     seal = read_seal(there.decode("utf-8", "replace"))
-    return ViewState.OUTDATED if seal and seal.renderer == str(VERSION) else ViewState.OTHER_RENDERER
+    return ViewState.OUTDATED if seal and seal.renderer == str(RENDERER) else ViewState.OTHER_RENDERER
 
 
 def read_view(documents: Documents, path: str) -> bytes | None:

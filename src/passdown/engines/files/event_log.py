@@ -1,30 +1,26 @@
 """The `EventLog` of a checkout: `events/`, its folders by day, and the archive beside it."""
 
-# ruff: noqa: PTH116, PTH118 (pathlib is slow on 100,000 files)
+# ruff: noqa: PTH118 (pathlib is slow on 100,000 files)
 
 import os
-import re
 import stat
 from collections.abc import Mapping, Sequence
-from datetime import timedelta
 from typing import Final
 
 from passdown.core.rollups import is_rollup
 from passdown.engines.files import archive, write
+from passdown.engines.files.folders import list_marks
 from passdown.ports.clock import Clock
 from passdown.ports.event_log import FileMark
 
 MAX_EVENT: Final = 1_048_576
 MAX_ROLLUP: Final = 268_435_456
 
-_DAY: Final = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 _READ: Final[int] = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
 _NOFOLLOW: Final[int] = getattr(os, "O_NOFOLLOW", 0)
 _FIRST_READ: Final = 65_536
 # Numbers of files and times far from now can have more bits than an index can store.
 _STORED: Final = 0x7FFF_FFFF_FFFF_FFFF
-# Some systems stamp folders by a clock that stands still for so long; git guards its index the same way.
-_SETTLED: Final = timedelta(seconds=2) // timedelta(microseconds=1) * 1000
 
 
 class FileEventLog:
@@ -39,20 +35,7 @@ class FileEventLog:
 
     def folders(self, known: Mapping[str, int]) -> Mapping[str, int]:
         """Give the top folder, called ``""``, and its folders by day, each with its mark."""
-        top = _changed(self._events)
-        if top is None:
-            return {}
-        settled = int(self._clock.now().timestamp() * 1_000_000_000) - _SETTLED
-        names = [name for name in known if name] if known.get("") == top else self._days()
-        marks = {"": top, **{name: _changed(os.path.join(self._events, name)) for name in names}}
-        return {name: mark if mark < settled else 0 for name, mark in marks.items() if mark is not None}
-
-    def _days(self) -> list[str]:
-        try:
-            with os.scandir(self._events) as found:
-                return [one.name for one in found if _DAY.fullmatch(one.name) and _is_folder(one)]
-        except OSError:
-            return []
+        return list_marks(self._events, known, self._clock.now().timestamp())
 
     def files(self, folder: str) -> Mapping[str, FileMark]:
         """Give the files of a folder that can hold events."""
@@ -125,19 +108,3 @@ def _mark(entry: os.DirEntry[str]) -> FileMark | None:
     except OSError:
         return None
     return FileMark(known.st_size, known.st_mtime_ns & _STORED, known.st_ino & _STORED)
-
-
-def _is_folder(entry: os.DirEntry[str]) -> bool:
-    try:
-        return entry.is_dir(follow_symlinks=False)
-    except OSError:
-        return False
-
-
-def _changed(path: str) -> int | None:
-    """Say when a folder's list of names last changed; None for what is no folder."""
-    try:
-        known = os.stat(path)
-    except OSError:
-        return None
-    return known.st_mtime_ns if stat.S_ISDIR(known.st_mode) else None

@@ -5,7 +5,6 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
 from passdown.engines.git import layout
-from passdown.engines.git.commits import commit_paths
 from passdown.engines.git.process import TIME_LIMIT, Git, split_names
 from passdown.engines.system import pause
 from passdown.ports.repository import UNKNOWN, Checkout, Committed, Skipped, Why
@@ -114,6 +113,8 @@ class GitRepository:
             # A hook of `git commit`: a commit of ours would make the one under way fail.
             reason = "a git command is under way around this one (GIT_INDEX_FILE is set)"
             return Skipped(why=Why.UNFINISHED, reason=reason, hint="commit again when it has ended")
+        from passdown.engines.git.commits import commit_paths  # noqa: PLC0415 - most only read
+
         done = commit_paths(self._git(place), place, self._root, paths, message=message, wait=self._wait)
         if isinstance(done, Skipped):
             return done
@@ -124,6 +125,19 @@ class GitRepository:
         if self._found is None:
             self._found = (layout.find_place(self._root, self._variables),)
         return self._found[0]
+
+    def head(self) -> str:
+        """Give the id of the last commit; empty without one."""
+        place = self._place()
+        return self._last_commit(place) if place else ""
+
+    def count_since(self, commit: str) -> int | None:
+        """Count the commits made since; None if that one is not known here."""
+        place = self._place()
+        if place is None or not (commit.isalnum() and commit.isascii()):
+            return None
+        text = self._ask(place, "rev-list", "--count", f"{commit}..HEAD")
+        return int(text) if text.isdigit() else None
 
     def _git(self, place: layout.Place) -> Git:
         return Git(self._root, self._variables, options=place.options, seconds=self._seconds)

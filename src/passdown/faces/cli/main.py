@@ -19,6 +19,8 @@ def synthesize() -> int:
 def _run(arguments: list[str]) -> int:
     if arguments == ["--version"]:
         return _say_version()
+    if arguments == ["synthesize", "--check"] and _is_current():
+        return 0
     from passdown.errors import PassdownError  # noqa: PLC0415 - nothing is loaded for the version
     from passdown.faces.cli import output  # noqa: PLC0415
 
@@ -33,6 +35,12 @@ def _run(arguments: list[str]) -> int:
         return output.report_interrupt(as_json=as_json)
     except Exception as found:  # noqa: BLE001 - the entry point reports what nobody foresaw
         return output.report_bug(found, __version__, as_json=as_json)
+
+
+def _is_current() -> bool:
+    from passdown.faces.cli.quick import check_quickly  # noqa: PLC0415 - most commands are others
+
+    return check_quickly()
 
 
 def _say_version() -> int:
