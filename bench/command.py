@@ -1,6 +1,6 @@
 """Measure, print a table of ratios, and fail when a budget is missed.
 
-    bench/run [events] [logs] [commits] [start-up] [--json FILE] [--save]
+    bench/run [events] [logs] [commits] [start-up] [verbs] [--json FILE] [--save]
 
 Absolute times belong to the machine; the ratios compare with a floor that is measured in the same run.
 """
@@ -17,6 +17,7 @@ from bench.events import measure_events
 from bench.logs import measure_logs
 from bench.results import Row, render_json, render_table
 from bench.start_up import measure_start_up
+from bench.verbs import measure_verbs
 
 PARTS: Final[Mapping[str, Callable[[], list[Row]]]] = MappingProxyType(
     {
@@ -24,6 +25,7 @@ PARTS: Final[Mapping[str, Callable[[], list[Row]]]] = MappingProxyType(
         "logs": measure_logs,
         "commits": measure_commits,
         "start-up": measure_start_up,
+        "verbs": measure_verbs,
     }
 )
 RESULTS: Final = Path(__file__).resolve().parent / "results"

@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING, Final
 
 from passdown.errors import StorageError, UsageError
 from passdown.ports.documents import Documents
-from passdown.settings import FILE_NAME, Settings, Source, parse_environment, parse_settings
+from passdown.settings import FILE_NAME, Paths, Settings, Source, parse_environment, parse_settings
 
 _CACHE: Final = "passdown/cache"
 
 if TYPE_CHECKING:  # what is built here is loaded when it is asked for
     from passdown.ports.index import Index
+    from passdown.services.journals import Project
     from passdown.services.synthesis import Checkout
 
 
@@ -177,3 +178,50 @@ def _hash_file(path: Path) -> str:
         return hashlib.sha256(path.read_bytes()).hexdigest()
     except OSError:
         return ""
+
+
+def open_project(root: Path, settings: Settings) -> "Project":
+    """Build what sessions work with in one checkout."""
+    from passdown.engines.files.journals import FileJournals  # noqa: PLC0415 - built when asked for
+    from passdown.engines.process import SystemProcesses  # noqa: PLC0415
+    from passdown.engines.system import SystemEntropy, local_time  # noqa: PLC0415
+    from passdown.services.journals import Project  # noqa: PLC0415
+
+    checkout = open_checkout(root, settings)
+    processes = SystemProcesses()
+    common = checkout.repository.common_folder()
+    own = [os.path.join(common, "passdown")] if common else []  # noqa: PTH118 - as text
+    runtimes = [str(one / settings.paths.runtime) for one in (root, *_other_roots(root, checkout))]
+    folders = [os.path.join(folder, "journal") for folder in (*own, *runtimes)]  # noqa: PTH118
+    paths = settings.paths
+    swept = [*own, *(str(root / path) for path in _written_folders(paths))]
+
+    def sweep() -> int:
+        from passdown.engines.files import archive  # noqa: PLC0415 - only a start needs it
+
+        return archive.sweep(swept, processes.is_gone)
+
+    return Project(
+        root=str(root),
+        checkout=checkout,
+        journals=FileJournals(folders),
+        processes=processes,
+        sweep=sweep,
+        entropy=SystemEntropy(),
+        show_time=local_time,
+    )
+
+
+def _written_folders(paths: Paths) -> tuple[str, ...]:
+    """Name the folders of a project that we write to, each from the root."""
+    return (paths.ledgers, paths.archive, paths.handoffs, paths.events, paths.event_archive, paths.runtime)
+
+
+def _other_roots(root: Path, checkout: "Checkout") -> list[Path]:
+    """Give the project's roots in its other checkouts: a session in a sandbox keeps its journal there."""
+    checkouts = checkout.repository.checkouts()
+    here = next((one.path for one in checkouts if one.is_here), None)
+    if here is None:
+        return []
+    below = os.path.relpath(os.path.realpath(root), here)
+    return [Path(one.path) / below for one in checkouts if not one.is_here]

@@ -26,7 +26,33 @@ Options:
   -h, --help  Show this message and exit.
 
 Commands:
+  start       Start a session, or show the one that runs; what never ended is
+              recovered first.
+  status      List the sessions of the project, what each does, and which are
+              stale.
+  goal        Say what the session is to achieve, in one or two sentences.
+  now         Say what you are doing; one thing at a time.
+  done        Say what is finished; without a text, what you were doing is.
+  next        Say what comes after, one argument for each step, in order.
+  decide      Record a choice under a key; a later one of the same key takes
+              its place.
+  rule-out    Say what must not be done, or must hold, so that nobody tries it
+              again.
+  ask         Write down a question that somebody must answer.
+  answer      Answer a question; QUESTION is its text, or the start of it.
+  note        Write a note to yourself; it stays on this machine.
+  retract     Take back what was said; TEXT is its text, the start of it, or a
+              decision's key.
+  publish     Publish what is open as an event that every checkout can merge.
+  heartbeat   Give a sign of life, and bring the ledger up to date.
+  end         End a session: publish what is open, and let go of its track and
+              task.
+  handoff     Hand work over: write what a session passes on, list it, go on
+              from it.
+  track       Bind a session to a track, let go of it, or finish it.
   synthesize  Merge all events into the view; archive and commit when asked.
+  brief       Say what a starting session must know, within a budget.
+  certify     Prove that no fact was lost.
   log         List what was published, the newest first.
   check       Say what is wrong with ledgers, events and other documents.
   event       Show an event, or take one back.

@@ -5,9 +5,6 @@ import re
 from enum import StrEnum
 from typing import Final, NamedTuple
 
-RENDERER: Final = 1
-"""The version of the renderer: another one may write the same events in other bytes."""
-
 _SEAL: Final = re.compile(r"---\r?\n_synthesized:\r?\n((?:[ \t]+[^\n]*\n)*)---\s*\Z")
 _KEY: Final = re.compile(r"^[ \t]+(\w+): *\"?([^\"\n]*?)\"?\r?$", re.MULTILINE)
 

@@ -2,7 +2,10 @@
 
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Annotated
+from typing import Annotated, Final
+
+RENDERER: Final = 1
+"""The version of the view's renderer: another one may write the same events in other bytes."""
 
 
 class ViewPolicy(StrEnum):

@@ -19,9 +19,10 @@ from passdown.core.places import At, ListOf, Place, Reading
 from passdown.core.problems import Problem, Unknown, error, warning
 from passdown.core.regions import Region, read_region, write_region
 from passdown.core.scalars import quote, unquote
-from passdown.core.seals import RENDERER, hash_text
+from passdown.core.seals import hash_text
 from passdown.core.streams import GOAL, LEDGER, NOW, UPDATED, Question, read_question, write_question
 from passdown.core.times import render_millis
+from passdown.core.view_places import RENDERER
 
 T = TypeVar("T")
 

@@ -38,11 +38,14 @@ def take_in(log: EventLog, index: Index, step: Step | None = None) -> None:
     if there == known and all(there.values()):
         return
     with index.changing():
-        _apply(log, index, step)
+        # Whoever was faster has changed the index; then the folders must be looked at again.
+        _apply(log, index, step, there if index.folders() == known else None)
 
 
-def _apply(log: EventLog, index: Index, step: Step | None) -> None:
-    look = _look(log, index)
+def _apply(
+    log: EventLog, index: Index, step: Step | None = None, there: Mapping[str, int] | None = None
+) -> None:
+    look = _look(log, index, there)
     if not (look.folders or look.gone or look.new):
         return
     found: list[Found] = []
@@ -53,10 +56,10 @@ def _apply(log: EventLog, index: Index, step: Step | None) -> None:
     index.apply(Change(look.folders, look.gone, found))
 
 
-def _look(log: EventLog, index: Index) -> Look:
-    """Compare the folders, and list those that changed."""
+def _look(log: EventLog, index: Index, there: Mapping[str, int] | None) -> Look:
+    """Compare the folders, and list those that changed; `there` are the folders if they are known already."""
     known = index.folders()
-    there = log.folders(known)
+    there = log.folders(known) if there is None else there
     changed = {folder: mark for folder, mark in there.items() if not mark or known.get(folder) != mark}
     look = Look({folder: None for folder in known if folder not in there}, [], [])
     folders = dict(look.folders)
@@ -95,12 +98,12 @@ def write_event(log: EventLog, index: Index, clock: Clock, event: Event, *, by_d
     what it says. Raises a StorageError when it cannot be written.
     """
     with index.changing():
-        _apply(log, index, None)
+        _apply(log, index)
         last = read_covered(event.covers or "")
         if event.session and last and last <= index.covered(event.session):
             return None
         written = _create(log, index, clock, event, by_day=by_day)
-        _apply(log, index, None)
+        _apply(log, index)
     return written
 
 

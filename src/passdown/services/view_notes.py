@@ -3,7 +3,7 @@
 from typing import Final
 
 from passdown import __version__
-from passdown.core.seals import RENDERER
+from passdown.core.view_places import RENDERER
 
 NOTE: Final = f"view {__version__} {RENDERER}"
 """Holds the hash of the view and the number of its events; another version does not know it."""

@@ -4,7 +4,8 @@ import hashlib
 from enum import StrEnum
 from typing import Final, NamedTuple
 
-from passdown.core.seals import RENDERER, Ownership, judge_owner, read_seal
+from passdown.core.seals import Ownership, judge_owner, read_seal
+from passdown.core.view_places import RENDERER
 from passdown.errors import PassdownError, StorageError
 from passdown.ports.documents import Documents
 from passdown.ports.index import Index

@@ -2,12 +2,14 @@
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from passdown.engines.git import layout
-from passdown.engines.git.process import TIME_LIMIT, Git, split_names
 from passdown.engines.system import pause
 from passdown.ports.repository import UNKNOWN, Checkout, Committed, Skipped, Why
+
+if TYPE_CHECKING:
+    from passdown.engines.git.process import Git
 
 _HEADS: Final = "refs/heads/"
 _REMOTE: Final = "refs/remotes/origin/"
@@ -27,7 +29,7 @@ class GitRepository:
         root: str | os.PathLike[str],
         *,
         variables: Mapping[str, str] | None = None,
-        seconds: float = TIME_LIMIT,
+        seconds: float = 60.0,
         wait: Callable[[float], None] = pause,
     ) -> None:
         """Keep the root, and the environment as it is now; a git process may take so many seconds."""
@@ -89,6 +91,8 @@ class GitRepository:
         only = ("--", f"{start}/") if start else ()
         answer = self._git(place).run("ls-tree", "-r", "-z", "HEAD", *only)
         found: dict[str, str] = {}
+        from passdown.engines.git.process import split_names  # noqa: PLC0415 - most only read files
+
         for line in split_names(answer.output):
             facts, _, path = line.partition("\t")
             mode, _, name = facts.split(" ")
@@ -139,7 +143,9 @@ class GitRepository:
         text = self._ask(place, "rev-list", "--count", f"{commit}..HEAD")
         return int(text) if text.isdigit() else None
 
-    def _git(self, place: layout.Place) -> Git:
+    def _git(self, place: layout.Place) -> "Git":
+        from passdown.engines.git.process import Git  # noqa: PLC0415 - most only read files
+
         return Git(self._root, self._variables, options=place.options, seconds=self._seconds)
 
     def _ask(self, place: layout.Place, *arguments: str) -> str:

@@ -1,0 +1,120 @@
+"""The `Journals` of a project: in git's own folder, safe from `git clean` and removed worktrees (C58).
+
+Where that cannot be written, as in a sandbox, a journal grows in the checkout; readers join both.
+"""
+
+# ruff: noqa: PTH116, PTH118, PTH208 (one listing and one stat each, often)
+
+import os
+import re
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from typing import Final
+
+from passdown.core.journal import JournalLine, parse_line, render_line
+from passdown.core.problems import Malformed
+from passdown.engines.files import write
+from passdown.errors import StorageError
+
+SUFFIX: Final = ".jsonl"
+
+_NAME: Final = re.compile(r"[a-z0-9][a-z0-9-]{0,63}\.jsonl")
+
+
+class FileJournals:
+    """Journals in folders: the first that can be written is written to, all are read."""
+
+    def __init__(self, folders: Sequence[str], *, ways: write.Ways = write.HERE) -> None:
+        """Keep the folders, as full paths, the preferred one first."""
+        self._folders = tuple(folders)
+        self._ways = ways
+
+    def sessions(self) -> Sequence[str]:
+        """Name the sessions that have a journal."""
+        names = {name for folder in self._folders for name in _list(folder)}
+        return sorted(name.removesuffix(SUFFIX) for name in names)
+
+    def read(self, session: str) -> Sequence[JournalLine]:
+        """Give the lines that can be read, by number; equal ones once."""
+        lines = [line for folder in self._folders for line in _lines(_read(self._path(folder, session)))]
+        return list(dict.fromkeys(sorted(lines, key=lambda line: line.seq)))
+
+    def append(self, session: str, make: Callable[[int], JournalLine]) -> JournalLine:
+        """Add a line in the first folder that takes it."""
+        refused: StorageError | None = None
+        for folder in self._folders:
+            try:
+                return self._append(folder, session, make)
+            except StorageError as error:
+                refused = error
+        raise refused or StorageError(
+            "there is no place for a journal", hint="work in a folder you can write"
+        )
+
+    def _append(self, folder: str, session: str, make: Callable[[int], JournalLine]) -> JournalLine:
+        path = self._path(folder, session)
+        made: list[JournalLine] = []
+
+        def make_line(end: bytes) -> bytes:
+            # An end without a whole line is damaged, or the file is new.
+            last = _last(end) or _last(_read(path))
+            made.append(make(max(last, self._last_elsewhere(folder, session)) + 1))
+            return _encode(made[-1])
+
+        write.append(path, make_line, local=True, ways=self._ways)
+        return made[-1]
+
+    def _last_elsewhere(self, folder: str, session: str) -> int:
+        others = (one for one in self._folders if one != folder)
+        return max((_last(_read(self._path(one, session))) for one in others), default=0)
+
+    def changed(self, session: str) -> int:
+        """Tell when a journal last grew."""
+        times = [0]
+        for folder in self._folders:
+            # A folder that has no journal of this session says nothing about it.
+            with suppress(OSError):
+                times.append(os.stat(self._path(folder, session)).st_mtime_ns)
+        return max(times)
+
+    def _path(self, folder: str, session: str) -> str:
+        return os.path.join(folder, f"{session}{SUFFIX}")
+
+
+def _list(folder: str) -> list[str]:
+    try:
+        return [name for name in os.listdir(folder) if _NAME.fullmatch(name)]
+    except OSError:
+        return []
+
+
+def _read(path: str) -> bytes:
+    try:
+        with open(path, "rb") as file:  # noqa: PTH123 - one read
+            return file.read()
+    except OSError:
+        return b""
+
+
+def _encode(line: JournalLine) -> bytes:
+    """Write a line; one that could not be read again must not look as if it were safe."""
+    text = render_line(line)
+    try:
+        parse_line(text.removesuffix("\n"))
+    except Malformed as found:
+        hint = "Say it in fewer words, without characters that cannot be written down."
+        raise StorageError(f"a line of the journal {found.problem}", hint=hint) from found
+    return text.encode()
+
+
+def _last(data: bytes) -> int:
+    return max((line.seq for line in _lines(data)), default=0)
+
+
+def _lines(data: bytes) -> Iterator[JournalLine]:
+    """Read the lines that are whole; a damaged or cut one is left out."""
+    for line in data.decode("utf-8", "replace").split("\n"):
+        if line.strip():
+            # What a crash cut off was never acknowledged; what was damaged is reported by a check.
+            with suppress(Malformed):
+                yield parse_line(line.rstrip("\r"))

@@ -1,0 +1,39 @@
+"""The `Journals` in this process's memory; what is appended survives no longer than the object."""
+
+from collections.abc import Callable, Sequence
+from threading import RLock
+
+from passdown.core.journal import JournalLine
+
+
+class MemoryJournals:
+    """Lines by session; every change has a time of its own."""
+
+    def __init__(self) -> None:
+        """Begin without a journal."""
+        self._lines: dict[str, list[JournalLine]] = {}
+        self._changed: dict[str, int] = {}
+        self._changes = 0
+        self._lock = RLock()
+
+    def sessions(self) -> Sequence[str]:
+        """Name the sessions that have a journal."""
+        return sorted(self._lines)
+
+    def read(self, session: str) -> Sequence[JournalLine]:
+        """Give the lines of a session."""
+        return list(self._lines.get(session, ()))
+
+    def append(self, session: str, make: Callable[[int], JournalLine]) -> JournalLine:
+        """Add one line, made for the next free number."""
+        with self._lock:
+            known = self._lines.get(session, [])
+            line = make(max((one.seq for one in known), default=0) + 1)
+            self._lines[session] = [*known, line]
+            self._changes += 1
+            self._changed[session] = self._changes
+        return line
+
+    def changed(self, session: str) -> int:
+        """Tell which change of all was a journal's last; 0 without one."""
+        return self._changed.get(session, 0)

@@ -1,0 +1,112 @@
+"""The `Processes` of this machine: by Linux's /proc, by `ps` elsewhere on POSIX, unknown on other systems."""
+
+# ruff: noqa: PTH123 (one small read each)
+
+import os
+import sys
+from collections.abc import Callable
+from typing import Final
+
+from passdown.core.accounts import NO_PROCESS, Process
+
+PROC: Final = "/proc"
+_START_FIELD: Final = 19
+_SHELLS: Final = frozenset({"sh", "bash", "zsh", "dash", "fish", "env", "sudo", "timeout", "uv", "cmd.exe"})
+_DEAD: Final = frozenset({"Z", "X"})
+"""The states of processes that have ended and whose parents have not asked yet how."""
+_LIMIT: Final = 16
+_BETWEEN: Final = " "
+
+
+class SystemProcesses:
+    """Asks the system."""
+
+    def __init__(self, platform: str = sys.platform, proc: str = PROC, ask: "Ask | None" = None) -> None:
+        """Choose the way of a system, named as in `sys.platform`."""
+        self._proc = proc if platform.startswith("linux") else ""
+        self._ask = ask or _ask_ps
+        self._is_posix = platform != "win32"
+
+    def find_host(self) -> Process:
+        """Give the first process above us that is no shell."""
+        pid = os.getppid()
+        for _ in range(_LIMIT):
+            name, parent = self._describe(pid)
+            if not name or pid <= 1:
+                return NO_PROCESS
+            if name.lstrip("-") not in _SHELLS:  # a login shell has a hyphen before its name
+                return Process(pid, self._started(pid), self._boot())
+            pid = parent
+        return NO_PROCESS
+
+    def is_alive(self, process: Process) -> bool | None:
+        """Compare number, start and boot; in another container the same numbers are other processes."""
+        if not process.pid or not process.started:
+            return None
+        boot, _, namespace = self._boot().partition(_BETWEEN)
+        other_boot, _, other_namespace = process.boot.partition(_BETWEEN)
+        if boot and other_boot and boot != other_boot:
+            return False
+        if namespace != other_namespace:
+            return None
+        started = self._started(process.pid)
+        if started:
+            return started == process.started
+        return False if self._can_tell() else None
+
+    def _can_tell(self) -> bool:
+        """Say whether this system tells about processes at all: our own must have a start."""
+        return bool(self._started(os.getpid()))
+
+    def is_gone(self, pid: int) -> bool:
+        """Say whether no process has this number; False where nobody knows."""
+        return not self._started(pid) and self._can_tell()
+
+    def _boot(self) -> str:
+        """Name the boot of the machine, and the container whose numbers of processes these are."""
+        if not self._proc:
+            return ""
+        try:
+            namespace = os.readlink(f"{self._proc}/self/ns/pid")  # noqa: PTH115 - as text
+        except OSError:
+            namespace = ""
+        return f"{_read(f'{self._proc}/sys/kernel/random/boot_id').strip()}{_BETWEEN}{namespace}"
+
+    def _started(self, pid: int) -> str:
+        if self._proc:
+            fields = _read(f"{self._proc}/{pid}/stat").rpartition(") ")[2].split()
+            return fields[_START_FIELD] if len(fields) > _START_FIELD and fields[0] not in _DEAD else ""
+        return self._ask(pid, "lstart") if self._is_posix else ""
+
+    def _describe(self, pid: int) -> tuple[str, int]:
+        """Give a process's name and the number of the one above it; an empty name if nobody knows."""
+        if self._proc:
+            head, _, tail = _read(f"{self._proc}/{pid}/stat").rpartition(") ")
+            fields = tail.split()
+            return (head.partition("(")[2], int(fields[1])) if len(fields) > 1 else ("", 0)
+        if not self._is_posix:
+            return "", 0
+        parent = self._ask(pid, "ppid")
+        return os.path.basename(self._ask(pid, "comm")), int(parent) if parent.isdigit() else 0  # noqa: PTH119
+
+
+Ask = Callable[[int, str], str]
+
+
+def _read(path: str) -> str:
+    try:
+        with open(path, encoding="utf-8", errors="replace") as file:
+            return file.read()
+    except OSError:
+        return ""
+
+
+def _ask_ps(pid: int, field: str) -> str:
+    import subprocess  # noqa: PLC0415 - not needed on Linux
+
+    command = ["ps", "-o", f"{field}=", "-p", str(pid)]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=5)  # noqa: S603
+    except (OSError, subprocess.TimeoutExpired):
+        return ""
+    return done.stdout.strip() if done.returncode == 0 else ""

@@ -1,0 +1,34 @@
+"""The journals of a project: one for each session, shared by all its checkouts."""
+
+from collections.abc import Callable, Sequence
+from typing import Protocol
+
+from passdown.core.journal import JournalLine
+
+
+class Journals(Protocol):
+    """Append-only files of facts. All StorageErrors carry a hint."""
+
+    def sessions(self) -> Sequence[str]:
+        """Name the sessions that have a journal, in the order of their names."""
+        ...
+
+    def read(self, session: str) -> Sequence[JournalLine]:
+        """Give the lines of a session that can be read, by their numbers; none without a journal.
+
+        Lines that lie in several places are joined; a torn or damaged line is left out.
+        """
+        ...
+
+    def append(self, session: str, make: Callable[[int], JournalLine]) -> JournalLine:
+        """Add one line, made for the next free number; when it returns, the line survives a power cut.
+
+        Of several writers at once each gets a number of its own. While a line is made nobody else adds one,
+        where the file system has locks. Raises a StorageError when nothing was written; what `make` raises is
+        raised, and nothing is written.
+        """
+        ...
+
+    def changed(self, session: str) -> int:
+        """Tell when a journal last grew, in nanoseconds of the file system's clock; 0 without one."""
+        ...

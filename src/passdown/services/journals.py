@@ -1,0 +1,87 @@
+"""Write facts into journals, and read what they add up to."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Annotated
+
+from passdown.core.accounts import Account, fold_journal
+from passdown.core.bookkeeping import MAX_CHARS, Said, ShowTime, fits
+from passdown.core.facts import Fact, FactKind, Provenance
+from passdown.core.journal import JournalLine
+from passdown.core.times import to_millis
+from passdown.errors import UsageError
+from passdown.ports.clock import Entropy
+from passdown.ports.journals import Journals
+from passdown.ports.process import Processes
+from passdown.services.synthesis import Checkout
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Project:
+    """All that sessions work with: a checkout, the journals of the project, and who runs on this machine."""
+
+    root: Annotated[str, "The checkout's folder, absolute."]
+    checkout: Annotated[Checkout, "Log, index, documents, git, clock and settings."]
+    journals: Annotated[Journals, "The journals of all sessions."]
+    processes: Annotated[Processes, "The processes of this machine."]
+    entropy: Annotated[Entropy, "Where names come from."]
+    show_time: Annotated[ShowTime, "The local time of day of an instant."]
+    sweep: Annotated[
+        Callable[[], int], "Removes what killed processes left behind; says how many files that were."
+    ] = lambda: 0
+
+    def now(self) -> datetime:
+        """Give the present instant, in the precision of facts."""
+        return to_millis(self.checkout.clock.now())
+
+
+def read_account(project: Project, session: str) -> Account:
+    """Add up the journal of a session; an account without a start for one that has none."""
+    return fold_journal(session, project.journals.read(session))
+
+
+def read_accounts(project: Project) -> Sequence[Account]:
+    """Add up every journal of the project, in the order in which the sessions began."""
+    accounts = [read_account(project, session) for session in project.journals.sessions()]
+    begun = [account for account in accounts if account.started_at is not None]
+    return sorted(begun, key=lambda account: (account.started_at or project.now(), account.session))
+
+
+def write_fact(project: Project, session: str, fact: Fact) -> JournalLine:
+    """Append a fact; when this returns it survives a power cut. Raises a StorageError when it does not."""
+    return project.journals.append(session, lambda seq: JournalLine(seq=seq, fact=fact))
+
+
+def say(
+    project: Project, account: Account, said: Said, provenance: Provenance = Provenance.STATED
+) -> JournalLine:
+    """Append what a session says, stamped and signed; raise a UsageError when it is too long for a line."""
+    if not fits(said):
+        hint = f"say it in at most {MAX_CHARS} characters; what is longer belongs into a file"
+        raise UsageError(f"{said.kind.value}: a text of {len(said.text)} characters is too long", hint=hint)
+    fact = make_fact(project, account, said, provenance)
+    return write_fact(project, account.session, fact)
+
+
+def make_fact(project: Project, account: Account, said: Said, provenance: Provenance) -> Fact:
+    """Stamp and sign what a session says."""
+    return Fact(
+        kind=said.kind.value,
+        text=_writable(said.text),
+        at=project.now(),
+        agent=account.agent,
+        key=_writable(said.key) or None,
+        because=_writable(said.because) or None,
+        provenance=provenance,
+    )
+
+
+def _writable(text: str) -> str:
+    """Show bytes that were no text as escapes: what cannot be written down would be lost."""
+    return text.encode("utf-8", "backslashreplace").decode()
+
+
+def beat(project: Project, account: Account) -> JournalLine:
+    """Give a sign of life."""
+    return say(project, account, Said(FactKind.HEARTBEAT, "alive"), Provenance.OBSERVED)

@@ -1,0 +1,298 @@
+"""The life of a session: it starts, gives signs of life, ends, and is recovered when it never ended."""
+
+from collections.abc import Generator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Annotated, Final
+
+from passdown.core.accounts import NO_PROCESS, PUBLISHED, Account, Process, Start, make_start
+from passdown.core.bookkeeping import Said
+from passdown.core.facts import FactKind, Provenance
+from passdown.core.ids import make_agent
+from passdown.core.journal import JournalLine
+from passdown.core.times import is_older
+from passdown.errors import CacheError, StorageError, UsageError
+from passdown.services.events import Written
+from passdown.services.journals import (
+    Project,
+    beat,
+    make_fact,
+    read_account,
+    read_accounts,
+    say,
+    write_fact,
+)
+from passdown.services.ledgers import is_free, keep_ledger, read_ledger
+from passdown.services.publications import publish
+
+STALE_AFTER: Final = timedelta(minutes=10)
+"""How long after its last sign of life a session is taken for dead, if nobody knows its process."""
+
+LEDGER: Final = "LEDGER.md"
+RECOVERED: Final = "recovered"
+HOST_VARIABLES: Final = (
+    "PASSDOWN_SESSION",
+    "CLAUDE_CODE_SESSION_ID",
+    "CODEX_THREAD_ID",
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wish:
+    """What a start asks for."""
+
+    host: Annotated[str, "The program the agent runs in."] = "generic"
+    host_session: Annotated[str, "The id the host gave the session."] = ""
+    nickname: Annotated[str, "What the agent is called; the host if empty."] = ""
+    track: Annotated[str, "The track to work on."] = ""
+    mode: Annotated[str, "SA or MA."] = "SA"
+    is_new: Annotated[bool, "Start another session, whatever there is."] = False
+    is_fork: Annotated[bool, "A child of the session that the same process runs."] = False
+    is_fresh: Annotated[bool, "Do not carry the goal of the last session on."] = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recovered:
+    """A session that never ended, and what was published for it."""
+
+    account: Account
+    written: Written | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Started:
+    """A session that runs."""
+
+    account: Account
+    is_new: bool
+    recovered: tuple[Recovered, ...] = ()
+    others: tuple[Account, ...] = ()
+
+
+def is_live(project: Project, account: Account) -> bool:
+    """Say whether a session still runs (C62).
+
+    1. One that ended does not.
+    2. One whose process is known to live does, however long it was silent.
+    3. One whose process is known to be gone does not.
+    4. Otherwise the last sign of life decides.
+    """
+    if account.ended_at is not None or account.touched_at is None:  # 1
+        return False
+    alive = project.processes.is_alive(account.start.process)
+    if alive is not None:  # 2, 3
+        return alive
+    return not is_older(account.touched_at, project.now(), STALE_AFTER)  # 4
+
+
+def list_live(project: Project) -> Sequence[Account]:
+    """List the sessions of the project that run, the oldest first."""
+    return [account for account in read_accounts(project) if is_live(project, account)]
+
+
+def recover(project: Project) -> tuple[Recovered, ...]:
+    """Publish what sessions knew that never ended, or ended without publishing, and end them; each once.
+
+    A session that cannot be published now is left for the next start.
+    """
+    recovered: list[Recovered] = []
+    for account in read_accounts(project):
+        if not account.is_published and not is_live(project, account):
+            # What cannot be written today is still in the journal tomorrow; what another one does is done.
+            with suppress(StorageError, _AlreadyDoneError):
+                _keep_own(project, account)
+                written = _finish(project, account, RECOVERED)
+                recovered.append(Recovered(account=account, written=written))
+                _keep_own(project, read_account(project, account.session))
+    return tuple(recovered)
+
+
+def _keep_own(project: Project, account: Account) -> None:
+    """Bring the ledger of a session that ended up to date, if it lies here and is still its own."""
+    if account.start.checkout == project.root:
+        reading = read_ledger(project, account)
+        if reading.ledger.session_id == account.session and not reading.problems:
+            keep_ledger(project, account)
+
+
+class _AlreadyDoneError(Exception):
+    """Somebody else has ended the session in the meantime."""
+
+
+def _finish(project: Project, account: Account, reason: str) -> Written | None:
+    """Publish what is open and write the last line; nobody adds a line in between.
+
+    The last line comes last: cut off before it, the next start does the rest.
+    """
+    written: list[Written] = []
+
+    def make(seq: int) -> JournalLine:
+        if read_account(project, account.session).is_published:
+            raise _AlreadyDoneError
+        event = publish(project, account.session, kind="session_end", reason=reason)
+        written.extend([event] if event else [])
+        ended = Said(FactKind.END, reason, PUBLISHED)
+        return JournalLine(seq=seq, fact=make_fact(project, account, ended, Provenance.OBSERVED))
+
+    project.journals.append(account.session, make)
+    return written[0] if written else None
+
+
+def start_session(project: Project, wish: Wish) -> Started:
+    """Start a session, or give the one that runs already (C52, C53).
+
+    1. What killed processes left behind is swept up, and what never ended is recovered.
+    2. The same host session in the same checkout is the same session.
+    3. A new id from the same process in the same checkout is added to its session, unless it is a fork.
+    4. Otherwise a new one starts; it goes on from the one that had the host's id, or the last one here.
+    """
+    project.sweep()  # 1
+    recovered = recover(project)
+    process = project.processes.find_host()
+    with _one_at_a_time(project):
+        live = list_live(project)
+        known = None if wish.is_new else _find_running(project, wish, live, process)
+        account = _join(project, known, wish) if known else _begin(project, wish, process, live)
+    others = tuple(one for one in live if one.session != account.session)
+    return Started(account=account, is_new=known is None, recovered=recovered, others=others)
+
+
+@contextmanager
+def _one_at_a_time(project: Project) -> Generator[None, None, None]:
+    """Let one session of a checkout start after the other, where the cache can be used.
+
+    Without it two that start at the same moment may choose the same ledger; one of them then leaves it alone.
+    """
+    with ExitStack() as stack:
+        with suppress(CacheError):
+            stack.enter_context(project.checkout.index.changing())
+        yield
+        # Nothing was changed in the cache, so nothing can be lost with it.
+        with suppress(CacheError):
+            stack.close()
+
+
+def _find_running(project: Project, wish: Wish, live: Sequence[Account], process: Process) -> Account | None:
+    here = [one for one in live if one.start.checkout == project.root and one.start.host == wish.host]
+    same = [one for one in here if wish.host_session and wish.host_session in one.host_sessions]
+    if same:  # 2
+        return same[-1]
+    if wish.is_fork or process == NO_PROCESS:
+        return None
+    return next((one for one in reversed(here) if one.start.process == process), None)  # 3
+
+
+def _join(project: Project, account: Account, wish: Wish) -> Account:
+    if wish.host_session and wish.host_session not in account.host_sessions:
+        say(project, account, Said(FactKind.HOST, wish.host_session), Provenance.OBSERVED)
+    else:
+        beat(project, account)
+    return keep_ledger(project, read_account(project, account.session)).account
+
+
+def _begin(project: Project, wish: Wish, process: Process, live: Sequence[Account]) -> Account:
+    """Write the first line of a journal, carry on what is to be carried on, and render the ledger."""
+    before = _find_before(project, wish)
+    agent = make_agent(wish.nickname or wish.host, project.entropy.token(4))
+    session = f"s-{project.entropy.token(6).hex()}"
+    start = Start(
+        host=wish.host,
+        host_session=wish.host_session,
+        checkout=project.root,
+        branch=project.checkout.repository.branch(),
+        ledger=_choose_ledger(project, live, agent),
+        process=process,
+        continues=before.session if before else "",
+        mode=wish.mode,
+    )
+    write_fact(project, session, make_start(start, project.now(), agent))
+    account = read_account(project, session)
+    carried = [] if before is None or wish.is_fresh else list(_carry(before))
+    for said in carried:
+        say(project, account, said, Provenance.OBSERVED)
+    bound = [Said(FactKind.BINDING, wish.track, "track")] if wish.track else []
+    return keep_ledger(project, read_account(project, session), bound).account
+
+
+def _choose_ledger(project: Project, live: Sequence[Account], agent: str) -> str:
+    """Give the first live session of a checkout the plain path, and every other one its own folder (C4).
+
+    What lies there and is in no journal, such as a broken ledger or another tool's, is not taken away.
+    """
+    folder = project.checkout.settings.paths.ledgers
+    taken = {one.start.ledger for one in live if one.start.checkout == project.root}
+    plain = f"{folder}/{LEDGER}"
+    return plain if plain not in taken and is_free(project, plain) else f"{folder}/{agent}/{LEDGER}"
+
+
+def _find_before(project: Project, wish: Wish) -> Account | None:
+    """Find the session that a new one goes on from: by the host's id, else the last that ended here."""
+    ended = [one for one in read_accounts(project) if one.ended_at is not None]
+    same = [one for one in ended if wish.host_session and wish.host_session in one.host_sessions]
+    here = [one for one in ended if one.start.checkout == project.root]
+    found = same or here
+    return found[-1] if found else None
+
+
+def _carry(before: Account) -> Sequence[Said]:
+    """Say again what the last session was to achieve and had not finished."""
+    said = [Said(FactKind.GOAL, before.goal.text)] if before.goal else []
+    following = [entry.text for entry in before.of(FactKind.NEXT)]
+    if before.now:
+        said.append(Said(FactKind.NOW, before.now.text))
+    if following:
+        said.append(Said(FactKind.NEXT, "\n".join(following)))
+    return said
+
+
+def find_session(project: Project, wanted: str, variables: Mapping[str, str]) -> Account | None:
+    """Find the session that a command means (C51); None when none runs here.
+
+    1. The one that was named, by its id or its agent.
+    2. The one that the environment names, by ours or the host's id.
+    3. The only one that runs in this checkout. Several: a UsageError that lists them.
+    """
+    accounts = read_accounts(project)
+    if wanted:  # 1
+        return _find_named(accounts, wanted)
+    for name in HOST_VARIABLES:  # 2
+        named = variables.get(name, "")
+        for account in reversed(accounts):
+            if named and account.ended_at is None and named in {account.session, *account.host_sessions}:
+                return account
+    here = [one for one in accounts if one.start.checkout == project.root and is_live(project, one)]
+    if len(here) > 1:  # 3
+        names = ", ".join(f"{one.session} ({one.agent})" for one in here)
+        raise UsageError(f"several sessions run here: {names}", hint="name one with --session")
+    return here[0] if here else None
+
+
+def _find_named(accounts: Sequence[Account], wanted: str) -> Account:
+    """Find a session by its id, its agent or an id of its host; one that ended is not opened again."""
+    for account in reversed(accounts):
+        if wanted in {account.session, account.agent, *account.host_sessions}:
+            if account.ended_at is not None:
+                raise UsageError(f"session {wanted} has ended", hint="`passdown start` starts another")
+            return account
+    raise UsageError(f"there is no session {wanted}", hint="`passdown status` lists them")
+
+
+def end_session(project: Project, account: Account, reason: str = "session-end") -> Written | None:
+    """End a session: take in the last edits, publish what is open, let go of track and task.
+
+    None when everything was published already. Cut off anywhere, the next start does the rest.
+    """
+    account = keep_ledger(project, account).account
+    written: Written | None = None
+    # Whoever was faster has published what was open.
+    with suppress(_AlreadyDoneError):
+        written = _finish(project, account, reason)
+    keep_ledger(project, read_account(project, account.session))
+    return written
+
+
+def touch(project: Project, account: Account) -> Account:
+    """Give a sign of life and bring the ledger up to date."""
+    beat(project, account)
+    return keep_ledger(project, read_account(project, account.session)).account

@@ -1,0 +1,111 @@
+"""What everything that calls itself `Journals` must do."""
+
+# ruff: noqa: S101 (a suite asserts)
+
+from abc import ABC, abstractmethod
+from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from passdown.core.facts import Fact
+from passdown.core.journal import JournalLine
+from passdown.ports.journals import Journals
+
+_AT = datetime(2026, 1, 10, 13, 3, 52, 123_000, tzinfo=UTC)
+_ONE, _TWO = "s-000000000001", "s-000000000002"
+_WRITERS, _EACH = 4, 25
+
+
+def _line(seq: int, text: str = "a fact") -> JournalLine:
+    return JournalLine(seq=seq, fact=Fact(kind="done", text=text, at=_AT, agent="toast-00000001"))
+
+
+class JournalsConformance(ABC):
+    """The promises of the port; a subclass says how to make one without lines and is named `Test…`."""
+
+    @abstractmethod
+    def make(self, folder: Path) -> Journals:
+        """Make journals in which nothing lies; the folder is empty and may be used."""
+
+    @pytest.fixture
+    def journals(self, tmp_path: Path) -> Journals:
+        """Give journals in which nothing lies."""
+        return self.make(tmp_path)
+
+    def test_nobody_has_a_journal_at_first(self, journals: Journals) -> None:
+        """Nobody has to make folders first."""
+        assert list(journals.sessions()) == []
+        assert list(journals.read(_ONE)) == []
+        assert journals.changed(_ONE) == 0
+
+    def test_lines_are_counted_from_one_and_read_in_their_order(self, journals: Journals) -> None:
+        """Each line is made for its number, and is given back."""
+        made = [journals.append(_ONE, lambda seq: _line(seq, f"fact {seq}")) for _ in range(3)]
+
+        assert [line.seq for line in made] == [1, 2, 3]
+        assert list(journals.read(_ONE)) == made
+
+    def test_every_session_has_lines_of_its_own(self, journals: Journals) -> None:
+        """Sessions are named in the order of their names."""
+        journals.append(_TWO, _line)
+        journals.append(_ONE, _line)
+        journals.append(_TWO, _line)
+
+        assert list(journals.sessions()) == [_ONE, _TWO]
+        assert [line.seq for line in journals.read(_ONE)] == [1]
+        assert [line.seq for line in journals.read(_TWO)] == [1, 2]
+
+    @pytest.mark.parametrize("text", ["", "two\nlines", '"\\ \t', "é 你好 🙂", "x" * 40_000])
+    def test_what_was_appended_is_read_as_it_was(self, journals: Journals, text: str) -> None:
+        """A fact may hold any text."""
+        line = journals.append(_ONE, lambda seq: _line(seq, text))
+
+        assert list(journals.read(_ONE)) == [line]
+        assert line.fact.text == text
+
+    def test_what_make_raises_is_raised_and_nothing_is_written(self, journals: Journals) -> None:
+        """Whoever makes the line may decide against it."""
+        journals.append(_ONE, _line)
+
+        def refuse(seq: int) -> JournalLine:
+            raise KeyError(seq)
+
+        with pytest.raises(KeyError, match="2"):
+            journals.append(_ONE, refuse)
+        assert [line.seq for line in journals.read(_ONE)] == [1]
+        assert journals.append(_ONE, _line).seq == 2  # noqa: PLR2004 - the number is free again
+
+    def test_a_journal_can_be_read_while_its_next_line_is_made(self, journals: Journals) -> None:
+        """Whoever makes a line may look at those before it."""
+        journals.append(_ONE, _line)
+        seen: list[int] = []
+
+        def look(seq: int) -> JournalLine:
+            seen.extend(line.seq for line in journals.read(_ONE))
+            return _line(seq)
+
+        journals.append(_ONE, look)
+        assert seen == [1]
+
+    def test_a_journal_that_grew_has_changed(self, journals: Journals) -> None:
+        """The time of a change never steps back."""
+        journals.append(_ONE, _line)
+        before = journals.changed(_ONE)
+        journals.append(_ONE, _line)
+
+        assert 0 < before <= journals.changed(_ONE)
+        assert journals.changed(_TWO) == 0
+
+    def test_of_several_writers_at_once_each_gets_its_own_numbers(self, journals: Journals) -> None:
+        """No number is given twice, and no line is lost."""
+
+        def write(writer: int) -> list[int]:
+            numbers = range(_EACH)
+            return [journals.append(_ONE, lambda seq: _line(seq, f"{writer}")).seq for _ in numbers]
+
+        with ThreadPoolExecutor(_WRITERS) as pool:
+            given = [seq for seqs in pool.map(write, range(_WRITERS)) for seq in seqs]
+        assert sorted(given) == list(range(1, _WRITERS * _EACH + 1))
+        assert [line.seq for line in journals.read(_ONE)] == sorted(given)

@@ -1,0 +1,34 @@
+"""Every engine keeps the promises of `Journals`."""
+
+from pathlib import Path
+
+from passdown.engines.files.journals import FileJournals
+from passdown.engines.memory.journals import MemoryJournals
+from passdown.ports.journals import Journals
+from passdown.testing.conformance.journals import JournalsConformance
+
+
+class TestFileJournals(JournalsConformance):
+    """Files of this machine, all in the preferred folder."""
+
+    def make(self, folder: Path) -> Journals:
+        """Make journals in two folders that need not exist."""
+        return FileJournals([str(folder / "git" / "journal"), str(folder / "checkout" / "journal")])
+
+
+class TestFileJournalsInASandbox(JournalsConformance):
+    """Files of this machine, where the preferred folder cannot be written."""
+
+    def make(self, folder: Path) -> Journals:
+        """Put a file in the way of the first folder."""
+        (folder / "git").write_text("in the way", encoding="utf-8")
+        return FileJournals([str(folder / "git" / "journal"), str(folder / "checkout" / "journal")])
+
+
+class TestMemoryJournals(JournalsConformance):
+    """The fake that other tests use."""
+
+    def make(self, folder: Path) -> Journals:
+        """Make journals that lie nowhere."""
+        del folder
+        return MemoryJournals()

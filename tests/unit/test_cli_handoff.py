@@ -1,0 +1,220 @@
+"""`passdown handoff` writes what a session passes on, and goes on from what another one passed on."""
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+from passdown.ports.repository import Skipped, Why
+from passdown.services import handoffs
+from tests.commands import Caller
+from tests.gits import Project, make_started
+from tests.projects import put, stop_clock
+
+STREAM = "thoughts/shared/handoffs/auth/current.md"
+RECORD = "conductor/sessions/archive/2026-01-11-12-00-manual.md"
+
+
+@pytest.fixture
+def project(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Project:
+    """Give a repository with a commit, on a day in January."""
+    stop_clock(monkeypatch, "2026-01-11T12:00:00Z")
+    return make_started(tmp_path / "project")
+
+
+@pytest.fixture
+def command(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], project: Project) -> Caller:
+    """Give a way to call the command, in a project with a session that knows something."""
+    call = Caller(monkeypatch, capsys, project.folder)
+    for arguments in (
+        ("start", "--nickname", "toast"),
+        ("goal", "Let people sign in"),
+        ("now", "Make logout work"),
+        ("done", "Session model"),
+        ("next", "Remove tokens", "Write docs"),
+        ("decide", "store", "Redis"),
+        ("ask", "Who rotates?"),
+    ):
+        assert call(*arguments).code == 0
+    return call
+
+
+@pytest.mark.requirement("R55", "R82")
+def test_create_says_where_it_wrote_what_and_that_clearing_is_safe(command: Caller, project: Project) -> None:
+    done = command("handoff", "create", "--stream", "auth")
+
+    lines = done.out.splitlines()
+    assert done.code == 0
+    assert lines[:2] == [f"written: {STREAM}", f"written: {RECORD}"]
+    assert lines[2].startswith("published: ev-")
+    assert lines[3:] == [
+        "goal: Let people sign in",
+        "done: Session model",
+        "now: Make logout work",
+        "next: Remove tokens",
+        "next: Write docs",
+        "ready for clear",
+    ]
+    assert done.err.startswith("passdown: committed as ")
+    assert {STREAM, RECORD} <= set(project.tree())
+    assert (project.folder / "conductor/sessions/active/LEDGER.md").exists()
+    assert command("check", STREAM, RECORD).code == 0
+
+
+def test_create_twice_writes_a_second_record_and_says_long_lists_short(command: Caller) -> None:
+    command("handoff", "create")
+    command("next", *"abcdefg")
+
+    done = command("handoff", "create", "--trigger", "odd", "--archive")
+
+    assert "next: e\nnext: and 2 more\n" in done.out
+    assert "odd is no trigger that Passdown knows" in done.err
+    assert not (command.folder / "conductor/sessions/active/LEDGER.md").exists()
+
+
+def test_create_as_json(command: Caller) -> None:
+    answer = json.loads(command("handoff", "create", "--stream", "auth", "--json").out)
+
+    assert answer["version"] == 1
+    assert (answer["stream"], answer["record"], answer["is_ledger_removed"]) == (STREAM, RECORD, False)
+    assert answer["snapshot"]["goal"] == "Let people sign in"
+    again = json.loads(command("handoff", "--json", "create").out)
+    assert (again["stream"], again["event"]) == (None, None)
+
+
+@pytest.mark.requirement("G18")
+def test_a_secret_is_left_out_and_that_is_said(command: Caller, project: Project) -> None:
+    secret = "AKIA" + "QYLPMN5HHHFPZAM2"
+    command("decide", "deploy", f"with {secret}")
+
+    done = command("handoff", "create", "--stream", "auth")
+
+    assert "secrets were left out: aws-access-token" in done.err
+    for path in (STREAM, RECORD):
+        text = (project.folder / path).read_text(encoding="utf-8")
+        assert secret not in text
+        assert "[redacted: aws-access-token]" in text
+
+
+def test_a_commit_that_was_refused_is_said(command: Caller, monkeypatch: pytest.MonkeyPatch) -> None:
+    refused = Skipped(why=Why.NO_IDENTITY, reason="nobody", hint="say who you are")
+    monkeypatch.setattr(handoffs, "commit", lambda *_: refused)
+    assert "not committed: nobody\n  hint: say who you are\n" in command("handoff", "create").err
+    silent = Skipped(why=Why.LOCKED, reason="locked")
+    monkeypatch.setattr(handoffs, "commit", lambda *_: silent)
+    assert command("handoff", "create").err == "passdown: not committed: locked\n"
+
+
+@pytest.mark.requirement("G1")
+def test_handoffs_are_listed_with_age_and_status(command: Caller, monkeypatch: pytest.MonkeyPatch) -> None:
+    empty = command("handoff")
+    assert (empty.out, empty.code) == ("", 0)
+    assert "no handoffs" in empty.err
+    command("handoff", "create", "--stream", "auth")
+    put(command.folder, "thoughts/shared/handoffs/bare/current.md", "nothing\n")
+    stop_clock(monkeypatch, "2026-01-11T14:00:00Z")
+
+    done = command("handoff", "list")
+
+    assert done.out == (
+        "auth  stream, active, 2 h ago\n    Let people sign in\n"
+        "2026-01-11-12-00-manual  archive, complete, 2 h ago\n    Let people sign in\n"
+        "bare  stream, no status, no date\n"
+    )
+    data = json.loads(command("handoff", "list", "--json", "-n", "1").out)
+    assert [(one["name"], one["at"]) for one in data["handoffs"]] == [("auth", "2026-01-11T12:00:00Z")]
+    assert command("handoff").out == done.out
+
+
+def test_show_prints_a_handoff_as_it_is(command: Caller) -> None:
+    command("handoff", "create", "--stream", "auth")
+
+    assert command("handoff", "show", "auth").out == (command.folder / STREAM).read_text(encoding="utf-8")
+    data = json.loads(command("handoff", "show", RECORD, "--json").out)
+    assert (data["kind"], data["status"]) == ("archive", "complete")
+    assert data["text"] == (command.folder / RECORD).read_text(encoding="utf-8")
+    missing = command("handoff", "show", "none")
+    assert (missing.code, missing.err) == (
+        2,
+        "passdown: there is no handoff none\n  hint: `passdown handoff list` lists them\n",
+    )
+
+
+@pytest.mark.requirement("G18", "R82")
+def test_resume_says_what_changed_and_goes_on(
+    command: Caller, project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    command("handoff", "create", "--stream", "auth")
+    command("end")
+    project.git("checkout", "--quiet", "-b", "feat")
+    stop_clock(monkeypatch, "2026-01-13T12:00:00Z")
+
+    done = command("handoff", "resume", "auth")
+
+    lines = done.out.splitlines()
+    assert done.code == 0
+    assert lines[0] == "age: 2 d; more than 24 h: check before you rely on it"
+    assert "branch: was main, is feat" in lines
+    begins = next(line for line in lines if " begins from " in line)
+    assert begins.startswith("generic-")
+    assert begins.endswith(STREAM)
+    assert lines[-5:] == [
+        "done: Session model",
+        "now: Make logout work",
+        "next: Remove tokens",
+        "next: Write docs",
+        "question: Who rotates?",
+    ]
+    assert "goal: Let people sign in" in command("status").out
+
+
+def test_resume_in_the_session_that_runs_as_json(command: Caller) -> None:
+    command("handoff", "create", "--stream", "auth")
+
+    answer = json.loads(command("handoff", "resume", "auth", "--json").out)
+
+    assert (answer["is_new"], answer["carried"]) == (False, 0)
+    assert answer["drift"]["age_seconds"] == 0
+    assert answer["drift"]["branch"] is None
+    assert answer["snapshot"]["now"] == "Make logout work"
+    assert "goes on from" in command("handoff", "resume", "auth").out
+
+
+def write_record(folder: Path, test: str, code: str = "test_exit_code: 0\n") -> None:
+    """Write a record that names a test."""
+    head = f"---\ndate: 2026-01-11T11:00:00Z\nsession_id: s\ntrigger: stale\nstatus: interrupted\n{code}"
+    rows = "| File | Change |\n|---|---|\n| kept.txt | sha256:00 |\n| x | sha256:1 |\n"
+    table = f"\n## Artifacts\n\n### Modified\n{rows}"
+    put(folder, RECORD, f"{head}test: {json.dumps(test)}\n---\n{table}")
+
+
+@pytest.mark.requirement("G18")
+def test_resume_compares_files_and_runs_the_test_when_asked(command: Caller) -> None:
+    test = f"{sys.executable} -c 'raise SystemExit(3)'"
+    write_record(command.folder, test)
+
+    asked = command("handoff", "resume", RECORD, "--run-test")
+    left = command("handoff", "resume", RECORD)
+
+    assert "changed since: kept.txt\ngone since: x\n" in asked.out
+    assert f"test: {test} (exit code 0 then, 3 now)\n" in asked.out
+    assert f"passdown: running {test}\n" in asked.err
+    assert f"test: {test} (exit code 0 then; --run-test runs it)\n" in left.out
+
+
+@pytest.mark.parametrize("test", ["no-such-program", "echo 'open"])
+def test_a_test_that_cannot_be_run_is_said(command: Caller, test: str) -> None:
+    write_record(command.folder, test, code="")
+
+    done = command("handoff", "resume", RECORD, "--run-test")
+
+    assert done.code == 0
+    assert f"test: {test} (not run then; could not be run now)" in done.out
+    assert "could not run it" in done.err
+
+
+def test_a_handoff_without_a_date_has_no_age(command: Caller) -> None:
+    put(command.folder, "thoughts/shared/handoffs/bare/current.md", "nothing\n")
+
+    assert command("handoff", "resume", "bare").out.startswith("nothing is known to have changed\n")

@@ -1,0 +1,231 @@
+"""The everyday verbs, as a user calls them."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from passdown.core.bookkeeping import MAX_CHARS
+from passdown.core.journal import parse_journal
+from passdown.core.ledgers import parse_ledger
+from passdown.engines.process import SystemProcesses
+from passdown.engines.system import SystemEntropy
+from tests.commands import Caller, Done, run
+from tests.gits import Project, make_started
+from tests.projects import stop_clock
+from tests.sessions import LEDGER, CountedEntropy
+
+BEGINS = "passdown: no session was running here: generic-00000001 begins\n"
+
+
+@pytest.fixture
+def project(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Project:
+    """Give a repository, on a day in January, in which names are counted."""
+    stop_clock(monkeypatch, "2026-01-11T12:00:00Z")
+    entropy = CountedEntropy()
+    monkeypatch.setattr(SystemEntropy, "token", lambda _, size: entropy.token(size))
+    return make_started(tmp_path / "project")
+
+
+@pytest.fixture
+def command(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], project: Project) -> Caller:
+    """Give a way to call the command, in the project."""
+    return Caller(monkeypatch, capsys, project.folder)
+
+
+def ledger(project: Project) -> str:
+    return (project.folder / LEDGER).read_text(encoding="utf-8")
+
+
+def said(project: Project) -> list[tuple[str, str]]:
+    """Give kind and text of every line of the only journal."""
+    (path,) = (project.folder / ".git" / "passdown" / "journal").iterdir()
+    return [(line.fact.kind, line.fact.text) for line in parse_journal(path.read_text()).lines[1:]]
+
+
+def test_a_verb_starts_a_session_where_none_runs(command: Caller, project: Project) -> None:
+    assert command("now", "write the parser") == Done(0, "now: write the parser\n", BEGINS)
+    assert command("done") == Done(0, "done: write the parser\n", "")
+    assert said(project) == [("now", "write the parser"), ("done", "write the parser")]
+    assert project.git("status", "--porcelain") == ""
+
+
+@pytest.mark.parametrize(
+    ("arguments", "out", "line"),
+    [
+        (("goal", "Ship it"), "goal: Ship it\n", ("goal", "Ship it")),
+        (("now", " blanks "), "now: blanks\n", ("now", "blanks")),
+        (("done", "a"), "done: a\n", ("done", "a")),
+        (("next", "a  b", "c", " "), "next: a b\nc\n", ("next", "a b\nc")),
+        (
+            ("decide", "db", "SQLite", "--because", "it is there"),
+            "decision: SQLite\n",
+            ("decision", "SQLite"),
+        ),
+        (("rule-out", "daemons"), "constraint: daemons\n", ("constraint", "daemons")),
+        (("ask", "why?"), "question: why?\n", ("question", "why?")),
+        (("answer", "why?", "because"), "answer: because\n", ("answer", "because")),
+        (("note", "mine"), "note: mine\n", ("note", "mine")),
+        (("retract", "a", "--kind", "done"), "retraction: a\n", ("retraction", "a")),
+    ],
+)
+def test_each_verb_writes_one_fact(
+    command: Caller, project: Project, arguments: tuple[str, ...], out: str, line: tuple[str, str]
+) -> None:
+    command("start")
+
+    assert command(*arguments) == Done(0, out, "")
+    assert said(project) == [line]
+
+
+@pytest.mark.parametrize("verb", ["goal", "now", "done", "next", "rule-out", "ask", "note"])
+def test_a_fact_that_says_nothing_is_refused(command: Caller, project: Project, verb: str) -> None:
+    command("start")
+    done = command(verb, "  ")
+
+    assert (done.code, done.out) == (2, "")
+    assert "needs a text" in done.err
+    assert said(project) == []
+
+
+def test_a_fact_that_is_too_long_is_refused(command: Caller, project: Project) -> None:
+    command("start")
+
+    done = command("goal", "x" * (MAX_CHARS + 1))
+
+    assert (done.code, done.out, said(project)) == (2, "", [])
+    assert "too long" in done.err
+
+
+def test_the_answer_for_programs(command: Caller, project: Project) -> None:
+    answer = json.loads(command("goal", " Ship it ", "--json").out)
+
+    assert answer == {
+        "version": 1,
+        "session": "s-000000000002",
+        "agent": "generic-00000001",
+        "line": 2,
+        "kind": "goal",
+        "text": "Ship it",
+        "ledger": LEDGER,
+        "is_ledger_written": True,
+    }
+    assert parse_ledger(ledger(project)).goal == "Ship it"
+
+
+def test_nothing_can_be_done_that_was_not_begun(command: Caller) -> None:
+    command("start")
+
+    done = command("done")
+
+    assert (done.code, done.out) == (2, "")
+    assert "nothing is being done" in done.err
+
+
+def test_next_steps_are_replaced_or_added(command: Caller, project: Project) -> None:
+    command("next", "a", "b")
+    command("next", "--add", "c")
+    assert parse_ledger(ledger(project)).next == ("a", "b", "c")
+    command("next", "d")
+    assert parse_ledger(ledger(project)).next == ("d",)
+
+
+def test_a_question_is_answered_by_the_start_of_it(command: Caller, project: Project) -> None:
+    command("ask", "why is it so?")
+    command("ask", "who?")
+
+    assert command("answer", "why", "because").code == 0
+    assert parse_ledger(ledger(project)).questions == ("who?",)
+    command("ask", "why else?")
+    command("ask", "why not?")
+    several = command("answer", "why", "x")
+    assert (several.code, "several facts begin with" in several.err) == (2, True)
+
+
+def test_a_fact_is_taken_back_by_its_text_its_start_or_its_key(command: Caller, project: Project) -> None:
+    command("done", "wrote the parser")
+    command("decide", "db", "SQLite")
+    command("rule-out", "daemons")
+    command("rule-out", "daemons everywhere")
+
+    for text, out in (("wrote", "wrote the parser"), ("db", "db"), ("daemons", "daemons")):
+        assert command("retract", text) == Done(0, f"retraction: {out}\n", "")
+    found = parse_ledger(ledger(project))
+    assert (found.done, [row.decision for row in found.decisions]) == ((), ["Ruled out: daemons everywhere"])
+    unknown = command("retract", "nothing of the kind")
+    assert (unknown.code, "this session has said nothing" in unknown.err) == (2, True)
+
+
+def test_edits_by_hand_are_taken_in_and_counted(command: Caller, project: Project) -> None:
+    command("done", "a")
+    for old, new, told in (("- a\n", "- a\n- b\n", "1 edit"), ("- b\n", "- c\n", "2 edits")):
+        project.write(LEDGER, ledger(project).replace(old, new))
+        done = command("now", "go on")
+        assert done.err == f"passdown: {told} of {LEDGER} by hand taken in\n"
+    assert parse_ledger(ledger(project)).done == ("a", "c")
+
+
+def test_a_broken_ledger_is_left_and_reported_and_the_fact_is_safe(command: Caller, project: Project) -> None:
+    command("done", "a")
+    broken = ledger(project).replace("updated: 2026", "updated: soon")
+    project.write(LEDGER, broken)
+
+    done = command("done", "b")
+    answer = json.loads(command("done", "c", "--json").out)
+
+    assert (done.code, done.out) == (0, "done: b\n")
+    assert f"{LEDGER}:2: updated: " in done.err
+    assert "the ledger is left as it is" in done.err
+    assert "what you said is safe in the journal" in done.err
+    assert (answer["is_ledger_written"], ledger(project)) == (False, broken)
+    assert said(project) == [("done", "a"), ("done", "b"), ("done", "c")]
+
+
+def test_a_session_of_another_checkout_can_be_named(
+    command: Caller, project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    command("start")
+    other = project.folder.parent / "other"
+    project.git("worktree", "add", "-q", str(other))
+    monkeypatch.chdir(other)
+
+    done = command("done", "a", "--session", "generic-00000001")
+
+    assert done == Done(
+        0,
+        "done: a\n",
+        f"passdown: generic-00000001 works in {project.folder}; its ledger catches up there\n",
+    )
+    assert not (other / LEDGER).exists()
+
+
+def test_with_several_sessions_one_must_be_named(command: Caller) -> None:
+    command("start")
+    command("start", "--new")
+
+    done = command("done", "a")
+
+    assert done.code == 2
+    assert "several sessions run here: s-000000000002 (generic-00000001)" in done.err.replace("\n ", "")
+    assert command("done", "a", "--session", "generic-00000001").code == 0
+
+
+def test_a_verb_works_without_git_and_says_what_settings_are_wrong(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    monkeypatch.setattr(SystemProcesses, "find_host", lambda _: (0, "", ""))
+    (tmp_path / "passdown.toml").write_text("[nonsense]\n", encoding="utf-8")
+    command = Caller(monkeypatch, capsys, tmp_path)
+
+    done = command("goal", "Ship it")
+
+    assert (done.code, done.out) == (0, "goal: Ship it\n")
+    assert "nonsense" in done.err
+    assert len(list((tmp_path / ".conductor" / "journal").iterdir())) == 1
+
+
+def test_bytes_that_are_no_text_do_not_break_a_verb(project: Project) -> None:
+    done = run("goal", "a\udcffb", cwd=project.folder)
+
+    assert (done.code, done.out) == (0, "goal: a\\udcffb\n")
+    assert run("status", cwd=project.folder).out.count("goal: a\\udcffb") == 1

@@ -1,0 +1,219 @@
+"""The life of a session, as a user calls it."""
+
+import json
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from passdown.core.accounts import NO_PROCESS
+from passdown.core.ledgers import parse_ledger
+from passdown.core.times import parse_instant
+from passdown.engines.process import SystemProcesses
+from passdown.engines.system import SystemClock, SystemEntropy
+from tests.commands import Caller, Done
+from tests.gits import Project, make_started
+from tests.projects import EVENTS
+from tests.sessions import LEDGER, NOON, CountedEntropy
+
+HEAD = "generic-00000001 started on main (s-000000000002)\nledger: conductor/sessions/active/LEDGER.md\n"
+
+
+class Clock:
+    """The machine's clock, moved by the test."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Stand at noon."""
+        self.at = NOON
+        monkeypatch.setattr(SystemClock, "now", lambda _: self.at)
+
+    def pass_time(self, **span: float) -> None:
+        """Go on."""
+        self.at += timedelta(**span)
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    """Give the clock."""
+    return Clock(monkeypatch)
+
+
+@pytest.fixture
+def project(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, clock: Clock) -> Project:
+    """Give a repository in which names are counted and nobody knows processes."""
+    assert clock.at == parse_instant("2026-01-11T12:00:00Z")
+    entropy = CountedEntropy()
+    monkeypatch.setattr(SystemEntropy, "token", lambda _, size: entropy.token(size))
+    monkeypatch.setattr(SystemProcesses, "find_host", lambda _: NO_PROCESS)
+    return make_started(tmp_path / "project")
+
+
+@pytest.fixture
+def command(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], project: Project) -> Caller:
+    """Give a way to call the command, in the project."""
+    return Caller(monkeypatch, capsys, project.folder)
+
+
+def events(project: Project) -> list[Path]:
+    folder = project.folder / EVENTS
+    return sorted(folder.iterdir()) if folder.exists() else []
+
+
+def test_a_start_tells_who_and_where(command: Caller, project: Project) -> None:
+    assert command("start") == Done(0, HEAD, "")
+    assert parse_ledger((project.folder / LEDGER).read_text()).problems == ()
+    assert project.git("status", "--porcelain") == ""
+
+
+def test_a_start_with_the_same_id_goes_on(command: Caller) -> None:
+    command(
+        "start", "--session", "h-1", "--host", "claude", "--nickname", "Toast", "--track", "t-1", "--multi"
+    )
+    command("goal", "Ship it")
+
+    again = command("start", "--session", "h-1", "--host", "claude")
+
+    assert again.out == (
+        "toast-00000001 goes on on main (s-000000000002)\n"
+        "ledger: conductor/sessions/active/LEDGER.md\n"
+        "goal: Ship it\n"
+    )
+    answer = json.loads(command("start", "--session", "h-1", "--host", "claude", "--json").out)
+    assert (answer["version"], answer["agent"], answer["is_new"], answer["recovered"], answer["others"]) == (
+        1,
+        "toast-00000001",
+        False,
+        [],
+        [],
+    )
+    assert (answer["track"], answer["task"], answer["goal"], answer["now"]) == ("t-1", None, "Ship it", None)
+
+
+@pytest.mark.requirement("R5")
+def test_a_host_that_nobody_knows_is_kept_with_a_warning(command: Caller, project: Project) -> None:
+    done = command("start", "--host", "mainframe")
+
+    assert (done.code, done.err) == (
+        0,
+        "passdown: mainframe is no host that Passdown knows; it is kept as it is\n",
+    )
+    assert "platform: mainframe\n" in (project.folder / LEDGER).read_text()
+
+
+def test_a_start_names_what_it_recovered_and_who_else_is_at_work(
+    command: Caller, clock: Clock, project: Project
+) -> None:
+    command("done", "a", "--session", json.loads(command("start", "--json").out)["session"])
+    command("start", "--new")
+    clock.pass_time(minutes=11)
+    command("now", "working", "--session", "s-000000000002")
+    clock.pass_time(seconds=5)
+
+    done = command("start", "--new")
+
+    assert done.out.startswith("generic-00000005 started on main")
+    assert done.err.splitlines() == [
+        "passdown: generic-00000003 never ended: it had nothing to publish",
+        "passdown: generic-00000001 is at work too, 5 s ago: working",
+    ]
+    clock.pass_time(minutes=11)
+    answer = command("start", "--fresh")
+    (event,) = events(project)
+    name = next(line for line in event.read_text().splitlines() if line.startswith("id: ")).removeprefix(
+        "id: "
+    )
+    assert f"generic-00000001 never ended: what it knew is published as {name}" in answer.err
+    silent = command("start", "--new")
+    assert "is at work too, 0 s ago: silent" in silent.err
+
+
+def test_a_heartbeat_says_who_is_alive(command: Caller, clock: Clock, project: Project) -> None:
+    command("start")
+    clock.pass_time(minutes=5)
+
+    assert command("heartbeat") == Done(0, "generic-00000001 is alive\n", "")
+    assert "heartbeat: 2026-01-11T12:05:00Z\n" in (project.folder / LEDGER).read_text()
+    assert json.loads(command("heartbeat", "--json").out)["touched_at"] == "2026-01-11T12:05:00+00:00"
+
+
+def test_an_end_publishes_and_comes_once(command: Caller, project: Project) -> None:
+    command("start")
+    command("done", "a")
+
+    done = command("end", "--reason", "clear")
+
+    (event,) = events(project)
+    assert done.code == 0
+    assert done.out.startswith("generic-00000001 ended; published ev-")
+    assert "reason: clear\n" in event.read_text()
+    assert command("end") == Done(
+        2, "", "passdown: no session runs here\n  hint: `passdown status` lists the sessions\n"
+    )
+    assert command("end", "--session", "generic-00000001").code == 2
+    assert len(events(project)) == 1
+
+
+def test_an_end_of_a_session_that_said_nothing(command: Caller, project: Project) -> None:
+    command("start")
+    assert command("end").out == "generic-00000001 ended; everything was published already\n"
+    command("start", "--fresh")
+    command("done", "a")
+    answer = json.loads(command("end", "--json").out)
+
+    assert answer["event"].startswith("ev-")
+    assert len(events(project)) == 1
+    command("start", "--fresh")
+    assert json.loads(command("end", "--json").out)["event"] is None
+
+
+def test_publishing_says_what_was_published(command: Caller, project: Project) -> None:
+    command("start")
+    assert command("publish") == Done(0, "nothing is open\n", "")
+    assert json.loads(command("publish", "--json").out) == {"version": 1, "event": None, "file": None}
+
+    done = command("publish", "--checkpoint", "2", "--state", "in progress")
+    answer = json.loads(command("publish", "--checkpoint", "3", "--json").out)
+
+    first, second = events(project)
+    assert done.out.endswith(f": {first.name}\n")
+    assert "phase: 2" in first.read_text()
+    assert (answer["file"], answer["event"][:3]) == (second.name, "ev-")
+    assert "phase: 3\n  status: validated" in second.read_text()
+
+
+def test_publishing_tells_of_a_broken_ledger(command: Caller, project: Project) -> None:
+    command("done", "a")
+    path = project.folder / LEDGER
+    path.write_text(path.read_text().replace("updated: 2026", "updated: soon"))
+
+    done = command("publish")
+
+    assert done.code == 0
+    assert "the ledger is left as it is" in done.err
+    assert len(events(project)) == 1
+
+
+def test_a_status_lists_who_runs_and_who_is_stale(command: Caller, clock: Clock) -> None:
+    assert command("status") == Done(0, "no session runs in this project\n", "")
+    command("start")
+    command("goal", "Ship it")
+    command("now", "x" * 50 + " " + "y" * 50)
+    clock.pass_time(minutes=3)
+    assert command("status").out == (
+        "generic-00000001  live, 3 min ago, on main\n"
+        "    goal: Ship it\n"
+        f"    now: {'x' * 50}\n"
+        f"      {'y' * 50}\n"
+    )
+    clock.pass_time(hours=1)
+    assert command("status").out.startswith("generic-00000001  stale, 1 h ago, on main\n")
+    command("start")
+    assert command("status").out.startswith("generic-00000003  live, 0 s ago, on main\n")
+    assert command("status", "--all").out.startswith("generic-00000001  ended, 0 s ago, on main\n")
+    answer = json.loads(command("status", "--all", "--json").out)
+    assert [(one["agent"], one["state"]) for one in answer["sessions"]] == [
+        ("generic-00000001", "ended"),
+        ("generic-00000003", "live"),
+    ]
+    assert answer["sessions"][1]["continues"] == "s-000000000002"
+    assert len(json.loads(command("status", "--json").out)["sessions"]) == 1

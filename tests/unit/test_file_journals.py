@@ -1,0 +1,149 @@
+"""Journals as files: damage is passed over, places are joined, what is acknowledged is there."""
+
+import errno
+import os
+import sys
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from passdown.core.journal import MAX_LINE, JournalLine, render_line
+from passdown.engines.files import write
+from passdown.engines.files.journals import FileJournals
+from passdown.errors import StorageError
+from tests.sessions import make_line
+
+ONE = "s-000000000001"
+
+
+def make_done(seq: int) -> JournalLine:
+    return make_line(seq, "done", f"fact {seq}")
+
+
+def open_in(*folders: Path) -> FileJournals:
+    return FileJournals([str(folder) for folder in folders])
+
+
+def path_in(folder: Path) -> Path:
+    return folder / f"{ONE}.jsonl"
+
+
+def test_a_journal_is_for_its_owner_alone(tmp_path: Path) -> None:
+    open_in(tmp_path / "journal").append(ONE, make_done)
+
+    assert path_in(tmp_path / "journal").stat().st_mode & 0o777 == 0o600
+    assert (tmp_path / "journal").stat().st_mode & 0o777 == 0o700
+
+
+@pytest.mark.parametrize("tail", ["", '{"v":1,"seq":2,"fa', "\x00\x00\x00", "{}\n", "\n\n", "  \r\n"])
+def test_damage_is_left_out_and_the_next_line_stands_on_its_own(tmp_path: Path, tail: str) -> None:
+    path_in(tmp_path).write_text(render_line(make_done(1)) + tail, encoding="utf-8")
+    journals = open_in(tmp_path)
+
+    added = journals.append(ONE, make_done)
+
+    assert list(journals.read(ONE)) == [make_done(1), added]
+    assert added.seq == 2
+
+
+def test_windows_line_ends_do_no_harm(tmp_path: Path) -> None:
+    path_in(tmp_path).write_bytes(render_line(make_done(1)).replace("\n", "\r\n").encode())
+
+    assert list(open_in(tmp_path).read(ONE)) == [make_done(1)]
+
+
+def test_numbers_go_on_where_the_end_of_the_file_holds_no_whole_line(tmp_path: Path) -> None:
+    path_in(tmp_path).write_bytes(render_line(make_done(7)).encode() + b"\xff" * 600_000 + b"\n")
+
+    assert open_in(tmp_path).append(ONE, make_done).seq == 8
+
+
+def test_only_names_of_sessions_are_listed(tmp_path: Path) -> None:
+    for name in ("s-2.jsonl", "s-1.jsonl", "S-1.jsonl", "-x.jsonl", "notes.md", ".passdown-1-00.tmp"):
+        (tmp_path / name).touch()
+
+    assert list(open_in(tmp_path, tmp_path / "none").sessions()) == ["s-1", "s-2"]
+
+
+def test_lines_of_two_places_are_joined_and_equal_ones_are_one(tmp_path: Path) -> None:
+    first, second = tmp_path / "a", tmp_path / "b"
+    open_in(second).append(ONE, make_done)
+    open_in(first).append(ONE, make_done)
+    journals = open_in(first, second)
+
+    added = journals.append(ONE, make_done)
+
+    assert list(journals.read(ONE)) == [make_done(1), added]
+    assert (added.seq, path_in(first).read_text().count("\n")) == (2, 2)
+    assert journals.changed(ONE) == path_in(first).stat().st_mtime_ns
+
+
+def test_a_sandboxed_journal_grows_in_the_checkout_and_its_numbers_go_on(tmp_path: Path) -> None:
+    git, checkout = tmp_path / "git", tmp_path / "checkout"
+    open_in(git).append(ONE, make_done)
+
+    def refuse(handle: int, data: memoryview) -> int:
+        if str(Path(f"/proc/self/fd/{handle}").readlink()).startswith(str(git)):
+            raise OSError(errno.EROFS, os.strerror(errno.EROFS))
+        return os.write(handle, data)
+
+    sandboxed = FileJournals([str(git), str(checkout)], ways=replace(write.HERE, write=refuse))
+    added = sandboxed.append(ONE, make_done)
+
+    assert (added.seq, path_in(git).read_text().count("\n"), path_in(checkout).read_text().count("\n")) == (
+        2,
+        1,
+        1,
+    )
+    assert open_in(git, checkout).append(ONE, make_done).seq == 3
+
+
+def test_a_journal_that_nobody_takes_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+
+    with pytest.raises(StorageError, match="could not write") as found:
+        open_in(tmp_path / "file" / "a", tmp_path / "file" / "b").append(ONE, make_done)
+    assert found.value.hint
+    with pytest.raises(StorageError, match="no place for a journal"):
+        FileJournals([]).append(ONE, make_done)
+
+
+def test_a_line_that_could_not_be_read_again_is_refused(tmp_path: Path) -> None:
+    journals = open_in(tmp_path)
+
+    with pytest.raises(StorageError, match="a line of the journal") as found:
+        journals.append(ONE, lambda seq: make_line(seq, "done", "x" * MAX_LINE))
+
+    assert found.value.hint
+    assert list(journals.read(ONE)) == []
+    assert journals.append(ONE, make_done).seq == 1
+
+
+def test_where_windows_locks_a_byte_behind_the_end_is_locked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    locked: list[tuple[int, int, int]] = []
+
+    def locking(handle: int, how: int, count: int) -> None:
+        locked.append((os.lseek(handle, 0, os.SEEK_CUR), how, count))
+
+    monkeypatch.setitem(sys.modules, "fcntl", None)
+    monkeypatch.setitem(sys.modules, "msvcrt", SimpleNamespace(locking=locking, LK_LOCK=1))
+    journals = open_in(tmp_path)
+
+    lines = [journals.append(ONE, make_done), journals.append(ONE, make_done)]
+
+    assert locked == [(0x7FFF_FFF0, 1, 1)] * 2
+    assert list(journals.read(ONE)) == lines
+
+
+def test_a_line_is_not_acknowledged_before_it_is_durable(tmp_path: Path) -> None:
+    def fail(handle: int) -> None:
+        raise OSError(errno.EIO, os.strerror(errno.EIO), handle)
+
+    journals = FileJournals([str(tmp_path)], ways=replace(write.HERE, sync=fail))
+
+    with pytest.raises(StorageError, match="Input/output error"):
+        journals.append(ONE, make_done)

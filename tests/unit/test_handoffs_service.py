@@ -1,0 +1,312 @@
+"""A handoff is written in all its forms, found again, compared with what is here, and gone on from."""
+
+from dataclasses import replace
+
+import pytest
+
+from passdown.core.accounts import Account
+from passdown.core.archives import parse_archive
+from passdown.core.facts import FactKind, Provenance
+from passdown.core.streams import parse_stream
+from passdown.engines.memory.documents import MemoryDocuments
+from passdown.errors import FormatError, PassdownError, UsageError
+from passdown.ports.repository import Committed
+from passdown.services.handoffs import (
+    Order,
+    create_handoff,
+    find_handoff,
+    list_handoffs,
+    look_at,
+    read_handoff,
+    resume_handoff,
+)
+from passdown.services.journals import Project
+from passdown.services.sessions import end_session
+from tests.sessions import LEDGER, Place, make_place, with_checkout
+from tests.unit.test_archives_service import HistoryRepository
+
+STREAM = "thoughts/shared/handoffs/auth/current.md"
+RECORD = "conductor/sessions/archive/2026-01-11-12-00-manual.md"
+
+
+def work(place: Place, **wish: object) -> Account:
+    """Start a session that knows something."""
+    account = place.start(**wish)
+    place.write("print()\n", "src/auth.py")
+    for kind, text, key in (
+        (FactKind.GOAL, "sign in", ""),
+        (FactKind.NOW, "logout", ""),
+        (FactKind.DONE, "model", ""),
+        (FactKind.NEXT, "docs\nrelease", ""),
+        (FactKind.DECISION, "Redis", "store"),
+        (FactKind.CONSTRAINT, "no JWT", ""),
+        (FactKind.QUESTION, "why?", ""),
+        (FactKind.TEST, "pytest -q", "0"),
+        (FactKind.FILE, "src/auth.py", ""),
+    ):
+        account = place.say(account, kind, text, key).account
+    return account
+
+
+def with_history(place: Place) -> Project:
+    """Give the project with a repository that tells of its commits."""
+    return with_checkout(place, repository=HistoryRepository(place.documents))
+
+
+@pytest.mark.requirement("R53", "R55", "R57", "R58", "G1")
+def test_a_handoff_is_event_stream_document_and_record() -> None:
+    place = make_place()
+    account = work(place)
+
+    handoff = create_handoff(place.project, account, Order(stream="auth"))
+
+    assert (handoff.stream, handoff.record) == (STREAM, RECORD)
+    assert handoff.written is not None
+    assert (handoff.written.event.type, handoff.written.event.reason) == ("handoff", "manual")
+    assert parse_stream(place.read(STREAM)).goal == "sign in"
+    assert parse_archive(place.read(RECORD)).summary == "sign in"
+    assert place.documents.exists(LEDGER)
+    assert isinstance(handoff.committed, Committed)
+    assert {STREAM, RECORD} <= set(handoff.committed.paths)
+
+
+@pytest.mark.requirement("R33")
+def test_without_a_name_the_stream_is_that_of_the_track() -> None:
+    place = make_place()
+    account = work(place, track="Sign In")
+
+    assert create_handoff(place.project, account, Order()).stream.endswith("/sign-in/current.md")
+
+
+def test_without_name_and_track_there_is_no_stream_document() -> None:
+    place = make_place()
+
+    handoff = create_handoff(place.project, work(place), Order())
+
+    assert handoff.stream == ""
+    assert place.documents.exists(handoff.record)
+
+
+@pytest.mark.requirement("R59")
+@pytest.mark.parametrize("name", ["Sign In", "events", "archive"])
+def test_a_name_that_is_not_kebab_case_or_taken_is_refused(name: str) -> None:
+    place = make_place()
+    account = work(place)
+
+    with pytest.raises(UsageError) as refused:
+        create_handoff(place.project, account, Order(stream=name))
+
+    assert refused.value.hint
+    assert place.events() == []
+
+
+@pytest.mark.requirement("R57", "R74", "R75")
+def test_a_document_that_is_there_is_updated() -> None:
+    place = make_place()
+    account = work(place)
+    create_handoff(place.project, account, Order(stream="auth"))
+    place.edit("Full context to be added.", "All of it is here.", STREAM)
+    place.pass_time(minutes=5)
+    account = place.say(account, FactKind.NOW, "release").account
+
+    create_handoff(place.project, account, Order(stream="auth"))
+
+    stream = parse_stream(place.read(STREAM))
+    assert stream.now == "release"
+    assert "All of it is here." in stream.context
+    assert stream.updated == place.clock.at
+
+
+@pytest.mark.parametrize("text", [b"---\ndate: x\n---\n\n# Work Stream: auth\n", b"\xff"])
+def test_a_document_that_cannot_be_read_is_refused_before_anything_is_written(text: bytes) -> None:
+    place = make_place()
+    account = work(place)
+    place.documents.replace(STREAM, text)
+
+    with pytest.raises(PassdownError):
+        create_handoff(place.project, account, Order(stream="auth"))
+
+    assert place.documents.read(STREAM) == text
+    assert place.events() == []
+    assert not place.documents.exists(RECORD)
+
+
+def test_a_document_that_somebody_makes_at_the_same_moment_is_updated() -> None:
+    place = make_place()
+    account = work(place)
+
+    class Racing(MemoryDocuments):
+        def create(self, path: str, data: bytes) -> bool:
+            if path == STREAM and not self.exists(path):
+                self.replace(path, data.replace(b"Full context", b"Their context"))
+                return False
+            return super().create(path, data)
+
+    racing = Racing({name: place.documents.read(name) for name in place.documents.list("")})
+    project = with_checkout(place, documents=racing)
+
+    create_handoff(project, account, Order(stream="auth"))
+
+    assert b"Their context" in racing.read(STREAM)
+
+
+def test_a_session_that_ended_can_be_handed_over() -> None:
+    place = make_place()
+    account = work(place)
+    end_session(place.project, account)
+
+    handoff = create_handoff(place.project, replace(account, ended_at=place.clock.at), Order())
+
+    assert handoff.written is None
+    assert handoff.snapshot.goal == "sign in"
+
+
+@pytest.mark.requirement("G1")
+def test_handoffs_are_listed_the_newest_first() -> None:
+    place = make_place()
+    account = work(place)
+    create_handoff(place.project, account, Order(stream="auth"))
+    place.pass_time(hours=1)
+    create_handoff(place.project, account, Order(trigger="milestone"))
+    place.write("---\nformat: 9\n---\n", "conductor/sessions/archive/2026-01-01-00-00-stale.md")
+    place.write("no date", "thoughts/shared/handoffs/bare/current.md")
+    place.write("other", "conductor/sessions/archive/README.md")
+    place.write("other", "thoughts/shared/handoffs/no-document/notes.md")
+
+    found = list_handoffs(place.project, 10)
+
+    assert [(one.name, one.kind, one.status) for one in found] == [
+        ("2026-01-11-13-00-milestone", "archive", "handoff"),
+        ("auth", "stream", "active"),
+        ("2026-01-11-12-00-manual", "archive", "complete"),
+        ("2026-01-01-00-00-stale", "archive", "unreadable"),
+        ("bare", "stream", ""),
+    ]
+    assert found[1].goal == "sign in"
+    assert list_handoffs(place.project, 1) == found[:1]
+
+
+def test_a_record_without_status_and_date_is_listed_by_its_name() -> None:
+    place = make_place()
+    place.write("# Session Handoff\n", "conductor/sessions/archive/2026-01-01-00-00-stale.md")
+
+    found = list_handoffs(place.project, 10)[0]
+
+    assert (found.status, found.at is not None) == ("", True)
+
+
+def test_a_handoff_is_found_by_its_name_the_start_of_it_or_its_path() -> None:
+    place = make_place()
+    account = work(place)
+    create_handoff(place.project, account, Order(stream="auth"))
+    create_handoff(place.project, account, Order())
+
+    assert find_handoff(place.project, "auth").path == STREAM
+    assert find_handoff(place.project, STREAM).path == STREAM
+    assert find_handoff(place.project, RECORD).path == RECORD
+    assert find_handoff(place.project, "2026-01-11-12-00-manual").path == RECORD
+    assert find_handoff(place.project, "2026-01-11-12-00-manual-").name == "2026-01-11-12-00-manual-2"
+    assert read_handoff(place.project, find_handoff(place.project, "auth")) == place.read(STREAM)
+    for name in ("none", ""):
+        with pytest.raises(UsageError, match="no handoff"):
+            find_handoff(place.project, name)
+    with pytest.raises(UsageError, match="can be"):
+        find_handoff(place.project, "2026-01")
+
+
+@pytest.mark.requirement("G18")
+@pytest.mark.parametrize("name", ["auth", "2026-01-11-12-00-manual"])
+def test_what_has_drifted_is_said_before_anybody_goes_on(name: str) -> None:
+    place = make_place()
+    project = with_history(place)
+    create_handoff(project, work(place), Order(stream="auth"))
+    place.write("print(1)\n", "src/auth.py")
+    place.pass_time(hours=25)
+    ran: list[str] = []
+
+    def run(command: str) -> int:
+        ran.append(command)
+        return 1
+
+    drift = look_at(project, name, run).drift
+
+    assert ran == ["pytest -q"]
+    assert (drift.commits, drift.changed, drift.is_old) == (2, ("src/auth.py",), True)
+    assert (drift.test, drift.test_then, drift.test_now) == ("pytest -q", 0, 1)
+
+
+def test_nothing_is_run_unless_asked_and_nothing_is_known_without_history() -> None:
+    place = make_place()
+    create_handoff(place.project, work(place), Order(stream="auth"))
+
+    drift = look_at(place.project, "auth").drift
+
+    assert drift.is_clean
+    assert (drift.commits, drift.test_now) == (None, None)
+
+
+def test_a_handoff_without_a_test_runs_nothing() -> None:
+    place = make_place()
+    place.write(
+        "---\ndate: 2026-01-11T12:00:00Z\n---\n", "conductor/sessions/archive/2026-01-11-12-00-stale.md"
+    )
+
+    assert look_at(place.project, "2026-01-11-12-00-stale", lambda _: 0).drift.test_now is None
+
+
+def test_a_handoff_that_cannot_be_read_is_refused() -> None:
+    place = make_place()
+    place.write("---\nformat: 9\n---\n", "conductor/sessions/archive/2026-01-11-12-00-stale.md")
+
+    with pytest.raises(FormatError):
+        look_at(place.project, "2026-01-11-12-00-stale")
+
+
+@pytest.mark.requirement("G18")
+def test_a_new_session_goes_on_with_what_was_passed_on() -> None:
+    place = make_place()
+    account = work(place, track="auth")
+    create_handoff(place.project, account, Order())
+    end_session(place.project, account)
+
+    resumed = resume_handoff(place.project, look_at(place.project, "2026-01-11-12-00-manual"), None)
+
+    now = resumed.account
+    assert resumed.is_new
+    assert now.session != account.session
+    assert now.goal is not None
+    assert (now.goal.text, now.goal.provenance) == ("sign in", Provenance.OBSERVED)
+    assert [one.text for one in now.of(FactKind.NEXT)] == ["docs", "release"]
+    assert [one.key for one in now.of(FactKind.DECISION)] == ["store"]
+    assert [one.text for one in now.of(FactKind.CONSTRAINT)] == ["no JWT"]
+    assert [one.text for one in now.of(FactKind.QUESTION)] == ["why?"]
+    assert now.track == "auth"
+    assert "sign in" in place.read(now.start.ledger)
+
+
+def test_resuming_twice_is_resuming_once() -> None:
+    place = make_place()
+    create_handoff(place.project, work(place), Order(stream="auth"))
+    other = make_place()
+    other.write(place.read(STREAM), STREAM)
+    looked = look_at(other.project, "auth")
+    first = resume_handoff(other.project, looked, None)
+
+    again = resume_handoff(other.project, looked, first.account)
+
+    assert (first.carried, again.carried) == (6, 0)
+    assert not again.is_new
+    assert again.account.lists == first.account.lists
+
+
+def test_what_a_session_stated_itself_is_not_overruled() -> None:
+    place = make_place()
+    create_handoff(place.project, work(place), Order(stream="auth"))
+    other = make_place()
+    other.write(place.read(STREAM), STREAM)
+    account = other.say(other.start(), FactKind.GOAL, "my own goal").account
+
+    resumed = resume_handoff(other.project, look_at(other.project, "auth"), account)
+
+    assert resumed.account.goal is not None
+    assert resumed.account.goal.text == "my own goal"

@@ -1,0 +1,61 @@
+"""Facts are written into journals and read back as accounts."""
+
+from datetime import timedelta
+
+import pytest
+
+from passdown.core.accounts import Account
+from passdown.core.bookkeeping import MAX_CHARS, Said
+from passdown.core.facts import FactKind, Provenance
+from passdown.errors import UsageError
+from passdown.services.journals import beat, read_account, read_accounts, say, write_fact
+from tests.sessions import NOON, make_line, make_place
+
+
+def test_what_a_session_says_is_stamped_and_signed() -> None:
+    place = make_place()
+    place.clock.at = NOON + timedelta(microseconds=123_456)
+    account = Account(session="s-1", agent="toast-00000001")
+
+    line = say(place.project, account, Said(FactKind.DECISION, "text", "key", "because"))
+
+    assert (line.seq, line.fact.agent, line.fact.at) == (
+        1,
+        "toast-00000001",
+        NOON + timedelta(milliseconds=123),
+    )
+    assert (line.fact.key, line.fact.because, line.fact.provenance) == ("key", "because", Provenance.STATED)
+    assert list(place.project.journals.read("s-1")) == [line]
+    assert beat(place.project, account).fact.kind == "heartbeat"
+
+
+def test_bytes_that_are_no_text_are_kept_as_escapes() -> None:
+    place = make_place()
+
+    line = say(place.project, Account(session="s-1", agent="a"), Said(FactKind.DONE, "a\udcffb"))
+
+    assert line.fact.text == "a\\udcffb"
+
+
+def test_what_is_too_long_for_a_line_is_refused() -> None:
+    place = make_place()
+
+    with pytest.raises(UsageError, match="too long") as found:
+        say(place.project, Account(session="s-1", agent="a"), Said(FactKind.DONE, "x" * (MAX_CHARS + 1)))
+    assert found.value.hint
+    assert list(place.project.journals.sessions()) == []
+
+
+def test_accounts_stand_in_the_order_of_their_starts_and_need_one() -> None:
+    place = make_place()
+    for session, at in (("s-1", 3), ("s-2", 2), ("s-3", 3)):
+        start = make_line(1, "start", at=NOON + timedelta(hours=at))
+        write_fact(place.project, session, start.fact)
+    write_fact(place.project, "s-0", make_line(1, "done").fact)
+
+    assert [account.session for account in read_accounts(place.project)] == ["s-2", "s-1", "s-3"]
+    assert read_account(place.project, "none") == Account(session="none")
+
+
+def test_nothing_is_swept_where_nobody_says_how() -> None:
+    assert make_place().project.sweep() == 0

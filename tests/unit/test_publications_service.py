@@ -1,0 +1,158 @@
+"""What is open is published once; the end of a turn publishes when it is worth it."""
+
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+
+from passdown.core.bookkeeping import Said
+from passdown.core.events import parse_event
+from passdown.core.facts import FactKind, Provenance
+from passdown.ports.repository import UNKNOWN
+from passdown.services.journals import say
+from passdown.services.publications import is_due, last_published, publish
+from passdown.services.sessions import end_session
+from passdown.settings import EventLayout, EventSettings, Settings
+from tests.sessions import NOON, Place, make_place, with_checkout
+
+QUARTER = timedelta(minutes=15)
+
+
+@pytest.fixture
+def place() -> Place:
+    """Give an empty project."""
+    return make_place()
+
+
+@pytest.mark.requirement("G15")
+def test_what_is_open_is_published_once(place: Place) -> None:
+    account = place.say(place.start(), FactKind.DONE, "a").account
+
+    first = publish(place.project, account.session, kind="checkpoint", reason="asked")
+    second = publish(place.project, account.session, kind="checkpoint", reason="asked")
+
+    assert first is not None
+    assert second is None
+    (text,) = place.events()
+    event = parse_event(text)
+    assert (event.this_session, event.session, event.covers, event.branch) == (
+        ("a",),
+        account.session,
+        "1-2",
+        "main",
+    )
+    place.say(account, FactKind.DONE, "b")
+    third = publish(place.project, account.session, kind="checkpoint", reason="asked")
+    assert third is not None
+    assert (third.event.covers, third.event.this_session) == ("3-3", ("b",))
+
+
+def test_an_event_lies_in_the_folder_of_its_day_where_that_is_set(place: Place) -> None:
+    account = place.say(place.start(), FactKind.DONE, "a").account
+    by_day = with_checkout(place, settings=Settings(events=EventSettings(layout=EventLayout.DAY)))
+
+    written = publish(by_day, account.session, kind="checkpoint", reason="asked")
+
+    assert written is not None
+    assert written.folder == "2026-01-11"
+
+
+def test_a_session_at_work_here_names_the_branch_it_is_on_now(place: Place) -> None:
+    account = place.start()
+    for branch, shown in (("feat", "feat"), (UNKNOWN, "main")):
+        place.say(account, FactKind.DONE, branch)
+        place.repository.current = branch
+        written = publish(place.project, account.session, kind="checkpoint", reason="asked")
+        assert written is not None
+        assert written.event.branch == shown
+
+
+def test_a_session_that_ended_or_works_elsewhere_keeps_the_branch_it_began_on(place: Place) -> None:
+    account = place.say(place.start(), FactKind.DONE, "a").account
+    other = make_place(place.project.journals, root="/other")  # type: ignore[arg-type]  # in memory
+    other.repository.current = "feat"
+
+    elsewhere = publish(other.project, account.session, kind="session_end", reason="recovered")
+    end_session(place.project, account)
+    say(place.project, account, Said(FactKind.DONE, "late"))
+    place.repository.current = "feat"
+    ended = publish(place.project, account.session, kind="session_end", reason="recovered")
+
+    assert elsewhere is not None
+    assert ended is not None
+    assert (elsewhere.event.branch, ended.event.branch) == ("main", "main")
+
+
+def test_a_turn_publishes_when_something_stated_is_open_and_the_last_event_is_old(place: Place) -> None:
+    account = place.start()
+    session = account.session
+    assert not is_due(place.project, session, QUARTER)
+    say(place.project, account, Said(FactKind.FILE, "a.py"), Provenance.OBSERVED)
+    assert not is_due(place.project, session, QUARTER)
+    assert last_published(place.project, session) is None
+
+    place.say(account, FactKind.DONE, "a")
+    assert is_due(place.project, session, QUARTER)
+    publish(place.project, session, kind="checkpoint", reason="turn")
+    assert last_published(place.project, session) == NOON
+    place.say(account, FactKind.DONE, "b")
+
+    place.pass_time(minutes=14, seconds=59)
+    assert not is_due(place.project, session, QUARTER)
+    place.pass_time(seconds=1)
+    assert is_due(place.project, session, QUARTER)
+
+
+def test_an_event_that_cannot_be_written_leaves_its_facts_open(place: Place) -> None:
+    account = place.say(place.start(), FactKind.DONE, "a").account
+
+    def refuse(folder: str, name: str, data: bytes) -> bool:
+        raise OSError(folder, name, data)
+
+    broken = with_checkout(place, log=replace_create(place, refuse))
+
+    with pytest.raises(OSError, match=account.agent):
+        publish(broken, account.session, kind="checkpoint", reason="asked")
+    assert publish(place.project, account.session, kind="checkpoint", reason="asked") is not None
+
+
+def replace_create(place: Place, create: object) -> object:
+    """Give the log with another way to create."""
+    log = make_place().log
+    log.create = create  # type: ignore[method-assign,assignment]
+    assert place.events() == []
+    return log
+
+
+def test_publishing_does_not_change_the_account(place: Place) -> None:
+    account = place.say(place.start(), FactKind.DONE, "a").account
+    before = list(place.project.journals.read(account.session))
+
+    publish(place.project, account.session, kind="checkpoint", reason="asked")
+
+    assert list(place.project.journals.read(account.session)) == before
+    assert replace(account) == account
+
+
+@pytest.mark.requirement("G18")
+def test_a_secret_never_reaches_an_event(place: Place) -> None:
+    token = "ghp_" + "Zx9Kq2Lm7Vb4Nc1Rt6Yp3Ws8Dh5Jf0Ga2Eb7"[:36]
+    account = place.say(place.start(), FactKind.DONE, f"pushed with {token}").account
+
+    publish(place.project, account.session, kind="checkpoint", reason="asked")
+
+    (text,) = place.events()
+    assert token not in text
+    assert "[redacted: " in text
+
+
+def test_a_receipt_that_was_taken_back_before_it_was_published_is_not_published(place: Place) -> None:
+    account = place.say(place.start(), FactKind.RECEIPT, "deployed").account
+    say(place.project, account, Said(FactKind.RETRACTION, "deployed", FactKind.RECEIPT.value))
+    say(place.project, account, Said(FactKind.DONE, "rolled back"))
+
+    written = publish(place.project, account.session, kind="checkpoint", reason="asked")
+
+    assert written is not None
+    assert written.event.receipts == ()
+    assert written.event.this_session == ("rolled back",)
