@@ -17,14 +17,19 @@ proof.load_hypothesis_profile()
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 _LOCAL_HOSTS = frozenset({"127.0.0.1", "::1", "localhost", "", None})
+_PROOF_SECONDS = 900
 _SCRUBBED = ("PASSDOWN_", "XDG_", "GIT_")
 _IDENTITY = (("AUTHOR", "Ada Author"), ("COMMITTER", "Cleo Committer"))
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Refuse a requirement marker that names no requirement."""
+    """Refuse a requirement marker that names no requirement; give proofs at full size the time they need."""
     if wrong := requirements.unknown_ids(requirements.marked(items)):
         raise pytest.UsageError("No such requirement: " + ", ".join(wrong))
+    if proof.LEVEL is not proof.Level.FAST:
+        for item in items:
+            if item.get_closest_marker("timeout") is None:
+                item.add_marker(pytest.mark.timeout(_PROOF_SECONDS))
 
 
 class NetworkError(AssertionError):
