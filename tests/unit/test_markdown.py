@@ -167,3 +167,12 @@ def test_new_lines_get_the_line_end_of_their_document(old: str, new: str) -> Non
 
 def test_old_lines_keep_theirs() -> None:
     assert with_line_ends("a\r\nb\nnew\n\nlast", "a\r\nb\nc\r\n") == "a\r\nb\nnew\r\n\r\nlast"
+
+
+@pytest.mark.parametrize("line", ["---\r", "--- \r", "#\r", "## \r"])
+def test_structure_before_a_carriage_return_is_escaped_too(line: str) -> None:
+    escaped = escape_text(f"---\n_idx\n{line}")
+
+    assert find_rule(escaped) < 0
+    assert len(split_sections(escaped)) == 1
+    assert unescape_text(escaped) == f"---\n_idx\n{line}"

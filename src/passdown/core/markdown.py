@@ -20,7 +20,7 @@ _CLOSING: Final = re.compile(r"[ \t]*(`{3,}|~{3,})[ \t]*\r?$")
 _COMMENT: Final = re.compile(_MARKERS + r"<!--")
 _HEADING: Final = re.compile(r"#{1,6}[ \t]+(?=[^\s])")
 _RULE: Final = re.compile(r"---[ \t]*\r?$")
-_LOOKS_STRUCTURAL: Final = re.compile(r"[ \t]*(?:\\|#{1,6}(?:[ \t]|$)|---[ \t]*$|\*\*[^*\n]{1,41}\*\*)")
+_LOOKS_STRUCTURAL: Final = re.compile(r"[ \t]*(?:\\|#{1,6}(?:[ \t\r]|$)|---[ \t]*\r?$|\*\*[^*\n]{1,41}\*\*)")
 _BACKSLASH: Final = re.compile(r"([ \t]*)\\(.*)", re.DOTALL)
 
 PLACEHOLDERS: Final = frozenset({"(none)", "(none yet)", "none", "n/a", "-"})
