@@ -191,7 +191,8 @@ def open_project(root: Path, settings: Settings) -> "Project":
     processes = SystemProcesses()
     common = checkout.repository.common_folder()
     own = [os.path.join(common, "passdown")] if common else []  # noqa: PTH118 - as text
-    runtimes = [str(one / settings.paths.runtime) for one in (root, *_other_roots(root, checkout))]
+    roots = [root, *(other for other, _ in list_other_roots(root, checkout))]
+    runtimes = [str(one / settings.paths.runtime) for one in roots]
     folders = [os.path.join(folder, "journal") for folder in (*own, *runtimes)]  # noqa: PTH118
     paths = settings.paths
     swept = [*own, *(str(root / path) for path in _written_folders(paths))]
@@ -217,11 +218,11 @@ def _written_folders(paths: Paths) -> tuple[str, ...]:
     return (paths.ledgers, paths.archive, paths.handoffs, paths.events, paths.event_archive, paths.runtime)
 
 
-def _other_roots(root: Path, checkout: "Checkout") -> list[Path]:
-    """Give the project's roots in its other checkouts: a session in a sandbox keeps its journal there."""
+def list_other_roots(root: Path, checkout: "Checkout") -> list[tuple[Path, str]]:
+    """Give the project's root in each of its other checkouts, with its branch; it need not be there."""
     checkouts = checkout.repository.checkouts()
     here = next((one.path for one in checkouts if one.is_here), None)
     if here is None:
         return []
     below = os.path.relpath(os.path.realpath(root), here)
-    return [Path(one.path) / below for one in checkouts if not one.is_here]
+    return [(Path(one.path) / below, one.branch) for one in checkouts if not one.is_here]

@@ -50,7 +50,7 @@ def fill_ledger(ledger: Ledger, account: Account, show_time: ShowTime) -> Ledger
         platform=account.start.host,
         bound_track=account.track or None,
         bound_bead=account.task or None,
-        mode=Mode(account.start.mode) if account.start.mode in set(Mode) else Mode.SINGLE,
+        mode=read_mode(account),
         mode_locked_at=account.started_at,
         heartbeat=account.touched_at,
         journal_seq=account.last_seq,
@@ -66,6 +66,11 @@ def fill_ledger(ledger: Ledger, account: Account, show_time: ShowTime) -> Ledger
         read=tuple(ReadFile(path=entry.text, reason=entry.because) for entry in reads),
         questions=_texts(account, FactKind.QUESTION),
     )
+
+
+def read_mode(account: Account) -> Mode:
+    """Give the mode a session started in; one that nobody knows is that of a single agent."""
+    return Mode(account.start.mode) if account.start.mode in set(Mode) else Mode.SINGLE
 
 
 def _texts(account: Account, kind: FactKind) -> tuple[str, ...]:

@@ -5,10 +5,10 @@ from dataclasses import dataclass, replace
 from typing import Annotated, Final
 
 from passdown.core.accounts import Account, fold_journal
-from passdown.core.bookkeeping import MAX_CHARS, Said, fill_ledger, find_edits, fits, show_ledger
+from passdown.core.bookkeeping import MAX_CHARS, Said, fill_ledger, find_edits, fits, read_mode, show_ledger
 from passdown.core.facts import FactKind, Provenance
 from passdown.core.ids import is_id
-from passdown.core.ledgers import Ledger, Mode, parse_ledger, render_ledger
+from passdown.core.ledgers import Ledger, parse_ledger, render_ledger
 from passdown.core.problems import Problem, Severity, error
 from passdown.core.sessions import SessionState, parse_session_state, render_session_state
 from passdown.errors import FormatError, StorageError
@@ -201,7 +201,7 @@ def _write_state(project: Project, account: Account, path: str) -> None:
     state = replace(
         known,
         agent_id=account.agent,
-        mode=Mode(account.start.mode) if account.start.mode in set(Mode) else Mode.SINGLE,
+        mode=read_mode(account),
         mode_locked_at=account.started_at,
         track_id=account.track or None,
         current_task=account.task or None,

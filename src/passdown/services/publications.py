@@ -2,7 +2,6 @@
 
 from dataclasses import replace
 from datetime import datetime, timedelta
-from typing import Final
 
 from passdown.core.accounts import Account, fold_journal
 from passdown.core.publications import has_stated, make_event, open_lines
@@ -11,8 +10,6 @@ from passdown.ports.repository import UNKNOWN
 from passdown.services.events import Written, take_in, write_event
 from passdown.services.journals import Project, read_account
 from passdown.settings import EventLayout
-
-TURN: Final = "turn"
 
 
 def publish(project: Project, session: str, *, kind: str, reason: str) -> Written | None:

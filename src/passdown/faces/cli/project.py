@@ -97,14 +97,8 @@ def open_others(project: Project) -> Sequence[Neighbour]:
 
 
 def _open_others(project: Project) -> Iterator[Neighbour]:
-    checkouts = project.checkout.repository.checkouts()
-    here = next((one.path for one in checkouts if one.is_here), None)
-    if here is None:
-        return
-    below = os.path.relpath(os.path.realpath(project.root), here)
-    for one in checkouts:
-        root = Path(one.path) / below
-        if one.is_here or not os.path.isdir(root):  # noqa: PTH112 - is_dir() raises where we may not look
+    for root, branch in wiring.list_other_roots(project.root, project.checkout):
+        if not os.path.isdir(root):  # noqa: PTH112 - is_dir() raises where we may not look
             continue
         shown = os.path.relpath(root, project.root).replace(os.sep, "/")
         try:
@@ -112,4 +106,4 @@ def _open_others(project: Project) -> Iterator[Neighbour]:
         except PassdownError as found:
             output.note(f"events of {shown} are left out: {found.message}")
             continue
-        yield Neighbour(Project(root, settings), shown, one.branch)
+        yield Neighbour(Project(root, settings), shown, branch)
