@@ -9,7 +9,7 @@ from passdown.engines.files.documents import FileDocuments
 from passdown.engines.files.event_log import FileEventLog
 from passdown.engines.index.memory import MemoryIndex
 from passdown.engines.memory.repository import MemoryRepository
-from passdown.services.synthesis import Checkout
+from passdown.services.checkouts import Checkout
 from passdown.settings import Settings
 from tests.projects import ARCHIVE, EVENTS
 

@@ -9,9 +9,10 @@ from typing import Final
 
 from passdown import wiring
 from passdown.core.events import Event
+from passdown.services.checkouts import Checkout
 from passdown.services.commits import Trigger
 from passdown.services.events import take_in, write_event
-from passdown.services.synthesis import Checkout, Outcome, synthesize
+from passdown.services.synthesis import Outcome, synthesize
 from passdown.services.views import make_text
 from passdown.settings import EventLayout, parse_settings
 from passdown.settings import Source as SettingsSource

@@ -15,10 +15,10 @@ from passdown.engines.memory.documents import MemoryDocuments
 from passdown.engines.memory.event_log import MemoryEventLog
 from passdown.engines.memory.journals import MemoryJournals
 from passdown.engines.memory.repository import MemoryRepository
+from passdown.services.checkouts import Checkout
 from passdown.services.journals import Project
 from passdown.services.ledgers import Kept, keep_ledger
 from passdown.services.sessions import Started, Wish, start_session
-from passdown.services.synthesis import Checkout
 from passdown.settings import Settings
 from tests.events import MovedClock
 

@@ -16,8 +16,8 @@ _CACHE: Final = "passdown/cache"
 
 if TYPE_CHECKING:  # what is built here is loaded when it is asked for
     from passdown.ports.index import Index
+    from passdown.services.checkouts import Checkout
     from passdown.services.journals import Project
-    from passdown.services.synthesis import Checkout
 
 
 def find_root(start: Path) -> Path:
@@ -96,7 +96,7 @@ def open_checkout(root: Path, settings: Settings, *, cached: bool = True) -> "Ch
     from passdown.engines.files.event_log import FileEventLog  # noqa: PLC0415 - built when asked for
     from passdown.engines.git.repository import GitRepository  # noqa: PLC0415
     from passdown.engines.system import SystemClock  # noqa: PLC0415
-    from passdown.services.synthesis import Checkout  # noqa: PLC0415
+    from passdown.services.checkouts import Checkout  # noqa: PLC0415
 
     clock = SystemClock()
     repository = GitRepository(root)

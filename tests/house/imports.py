@@ -7,6 +7,7 @@ from tests.house.tree import Finding, Module, imports, inside
 
 # A service may import the services before it in this list.
 SERVICE_ORDER = (
+    "checkouts",
     "documents",
     "events",
     "view_homes",
@@ -22,12 +23,14 @@ SERVICE_ORDER = (
     "ledgers",
     "publications",
     "archives",
+    "observations",
     "sessions",
     "handoffs",
     "tracks",
     "briefs",
     "certificates",
     "search",
+    "setups",
     "doctor",
 )
 

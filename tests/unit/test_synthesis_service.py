@@ -10,10 +10,10 @@ from passdown.engines.files.documents import FileDocuments
 from passdown.engines.index.sqlite import SqliteIndex, open_index
 from passdown.errors import CacheError, PassdownError
 from passdown.ports.repository import Committed, Skipped
+from passdown.services.checkouts import Checkout
 from passdown.services.commits import NotDue, Trigger
 from passdown.services.events import take_in
 from passdown.services.synthesis import (
-    Checkout,
     check_view,
     find_ahead,
     is_legacy,

@@ -12,8 +12,8 @@ from passdown.core.sources import Rank, parse_source
 from passdown.errors import FormatError, PassdownError
 from passdown.ports.event_log import EventLog, FileMark
 from passdown.ports.index import Change, Found, Index, Place
+from passdown.services.checkouts import Checkout
 from passdown.services.events import Step, take_in
-from passdown.services.synthesis import Checkout
 
 _CANDIDATES: Final = 10
 

@@ -14,7 +14,7 @@ from passdown.errors import UsageError
 from passdown.ports.clock import Entropy
 from passdown.ports.journals import Journals
 from passdown.ports.process import Processes
-from passdown.services.synthesis import Checkout
+from passdown.services.checkouts import Checkout
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -42,8 +42,8 @@ from passdown.core.texts import one_line
 from passdown.core.views import View, parse_view
 from passdown.errors import FormatError, PassdownError, StorageError
 from passdown.ports.event_log import EventLog
+from passdown.services.checkouts import Checkout
 from passdown.services.events import Written, take_in, write_event
-from passdown.services.synthesis import Checkout
 from passdown.services.view_homes import view_place
 from passdown.services.views import ignore_folder, make_text
 from passdown.settings import EventLayout

@@ -7,31 +7,16 @@ from typing import Final
 
 from passdown.core.blobs import blob_id
 from passdown.core.view_places import ViewPlace
-from passdown.ports.clock import Clock
-from passdown.ports.documents import Documents
-from passdown.ports.event_log import EventLog
 from passdown.ports.index import Index, Place
-from passdown.ports.repository import Committed, Repository, Skipped
+from passdown.ports.repository import Committed, Skipped
+from passdown.services.checkouts import Checkout
 from passdown.services.commits import NotDue, Trigger, commit
 from passdown.services.events import Step, take_in
 from passdown.services.rollups import Archived, archive_events
 from passdown.services.view_homes import LOCAL_VIEW, view_place
 from passdown.services.views import ViewState, WrittenView, judge_view, make_text, read_view, write_view
-from passdown.settings import Settings
 
 _FIRST: Final = 20
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Checkout:
-    """All that synthesis works with: the log, its index, the files around it, git, and the settings."""
-
-    log: EventLog
-    index: Index
-    documents: Documents
-    repository: Repository
-    clock: Clock
-    settings: Settings
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

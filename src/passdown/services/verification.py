@@ -16,8 +16,8 @@ from passdown.core.views import Footer, parse_view
 from passdown.errors import FormatError
 from passdown.ports.event_log import EventLog
 from passdown.ports.index import Change, Found, Index, Place
+from passdown.services.checkouts import Checkout
 from passdown.services.events import Step, name_event
-from passdown.services.synthesis import Checkout
 from passdown.services.view_homes import view_place
 from passdown.services.views import ViewState, judge_view, read_view
 

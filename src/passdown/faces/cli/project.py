@@ -12,7 +12,7 @@ from passdown import wiring
 from passdown.errors import CacheError, PassdownError, StorageError
 from passdown.faces.cli import output
 from passdown.faces.cli.progress import Progress
-from passdown.services.synthesis import Checkout
+from passdown.services.checkouts import Checkout
 from passdown.settings import Settings
 
 T = TypeVar("T")

@@ -13,9 +13,9 @@ from passdown.faces.cli import output
 from passdown.faces.cli.commands import log
 from passdown.faces.cli.project import open_here
 from passdown.ports.clock import Clock
+from passdown.services.checkouts import Checkout
 from passdown.services.events import Written, write_event
 from passdown.services.history import find_event
-from passdown.services.synthesis import Checkout
 from passdown.settings import EventLayout
 
 _json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
