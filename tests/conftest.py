@@ -18,18 +18,33 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 
 _LOCAL_HOSTS = frozenset({"127.0.0.1", "::1", "localhost", "", None})
 _PROOF_SECONDS = 900
+_TESTS = Path(__file__).parent
+_SLOW_ROOMS = frozenset({"e2e", "faults"})
 _SCRUBBED = ("PASSDOWN_", "XDG_", "GIT_")
 _IDENTITY = (("AUTHOR", "Ada Author"), ("COMMITTER", "Cleo Committer"))
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Refuse a requirement marker that names no requirement; give proofs at full size the time they need."""
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Refuse a requirement marker that names no requirement; choose what runs, and how long it may take."""
     if wrong := requirements.unknown_ids(requirements.marked(items)):
         raise pytest.UsageError("No such requirement: " + ", ".join(wrong))
+    if proof.LEVEL is proof.Level.FAST and config.args_source is pytest.Config.ArgsSource.TESTPATHS:
+        _leave_out_slow(config, items)
     if proof.LEVEL is not proof.Level.FAST:
         for item in items:
             if item.get_closest_marker("timeout") is None:
                 item.add_marker(pytest.mark.timeout(_PROOF_SECONDS))
+
+
+def _leave_out_slow(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave to CI, or to whoever names them, the tests that start process after process."""
+    slow = [item for item in items if item.path.is_relative_to(_TESTS) and _room(item) in _SLOW_ROOMS]
+    config.hook.pytest_deselected(items=slow)
+    items[:] = [item for item in items if item not in set(slow)]
+
+
+def _room(item: pytest.Item) -> str:
+    return item.path.relative_to(_TESTS).parts[0]
 
 
 class NetworkError(AssertionError):

@@ -22,7 +22,8 @@ from passdown.engines.process import SystemProcesses
 from passdown.services.journals import Project as Sessions
 from passdown.services.journals import read_account, write_fact
 from passdown.services.ledgers import keep_ledger
-from passdown.services.sessions import Started, Wish, is_live, start_session
+from passdown.services.presence import is_live
+from passdown.services.sessions import Started, Wish, start_session
 from tests.commands import environment
 from tests.gits import Project, make_started
 from tests.projects import EVENTS

@@ -19,7 +19,8 @@ def two_machines(folder: Path, *, policy: str, layout: str) -> tuple[Machine, Ma
     first.mkdir()
     git(first, "init", "-q", "-b", "main")
     (first / "README.md").write_text("A project.\n", encoding="utf-8")
-    git(first, "add", "README.md")
+    (first / "passdown.toml").touch()
+    git(first, "add", "README.md", "passdown.toml")
     git(first, "commit", "-qm", "Begin")
     ada = Machine(first, "ada-00000001", policy=policy, layout=layout, retention=3000)
     for number in range(12):

@@ -123,6 +123,8 @@ def _one_line(text: str) -> str:
 lines = (st.sampled_from(NASTY_LINES) | st.text(_ALPHABET, min_size=1, max_size=16).map(_one_line)).filter(
     bool
 )
+titles = lines.map(_one_line)
+"""A heading's words are parted by one space each."""
 _blocks = st.sampled_from(NASTY_BLOCKS) | st.lists(
     st.sampled_from((*NASTY_LINES, "", "", "  deeper")), min_size=2, max_size=5
 ).map("\n".join).map(_normal).filter(bool)
@@ -210,7 +212,7 @@ ledger_values: SearchStrategy[Ledger] = st.builds(
     tdd_phase=maybe(st.sampled_from(TddPhase)),
     heartbeat=maybe(seconds),
     validation=maybe(validations),
-    title=st.just("Session Ledger") | lines,
+    title=st.just("Session Ledger") | titles,
     task_bead=maybe(ids | lines),
     task_track=maybe(ids | lines),
     goal=maybe_text,
@@ -294,7 +296,7 @@ stream_values: SearchStrategy[Stream] = st.builds(
     session_name=maybe(st.just("auth-refactor") | texts),
     branch=maybe(texts),
     status=maybe(st.just("active") | texts),
-    title=st.just("Work Stream: auth-refactor") | lines,
+    title=st.just("Work Stream: auth-refactor") | titles,
     updated=maybe(seconds),
     goal=maybe_line,
     ledger_branch=maybe_line,
@@ -414,7 +416,7 @@ def _without_footer_keys(view: View) -> View:
 view_values: SearchStrategy[View] = (
     st.builds(
         View,
-        title=st.just(views.TITLE) | lines,
+        title=st.just(views.TITLE) | titles,
         updated=maybe(seconds),
         goal=maybe_line,
         now=focus,
@@ -466,7 +468,7 @@ archive_values: SearchStrategy[Archive] = st.builds(
     trigger=maybe(st.sampled_from(archives.TRIGGERS) | texts),
     status=maybe(st.sampled_from(ArchiveStatus)),
     track=maybe(ids | texts),
-    title=st.just("Session Handoff") | lines,
+    title=st.just("Session Handoff") | titles,
     summary=maybe_text,
     completed=items,
     in_progress=items,

@@ -75,10 +75,13 @@ def test_records_of_one_minute_get_numbers() -> None:
     place = make_place()
     account = work(place)
 
-    paths = [archive_ledger(place.project, account, "manual", keep=True).path for _ in range(3)]
+    paths: list[str] = []
+    for seconds in (0, 1, 1, 0):
+        place.pass_time(seconds=seconds)
+        paths.append(archive_ledger(place.project, account, "manual", keep=True).path)
 
     names = [path.removeprefix(f"{FOLDER}/2026-01-11-12-00-") for path in paths]
-    assert names == ["manual.md", "manual-2.md", "manual-3.md"]
+    assert names == ["manual.md", "manual-2.md", "manual-3.md", "manual-3.md"]
 
 
 @pytest.mark.requirement("R42")

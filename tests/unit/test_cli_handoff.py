@@ -20,7 +20,9 @@ RECORD = "conductor/sessions/archive/2026-01-11-12-00-manual.md"
 def project(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Project:
     """Give a repository with a commit, on a day in January."""
     stop_clock(monkeypatch, "2026-01-11T12:00:00Z")
-    return make_started(tmp_path / "project")
+    project = make_started(tmp_path / "project")
+    (project.folder / "passdown.toml").write_text("", encoding="utf-8")
+    return project
 
 
 @pytest.fixture
@@ -99,10 +101,10 @@ def test_a_secret_is_left_out_and_that_is_said(command: Caller, project: Project
 
 def test_a_commit_that_was_refused_is_said(command: Caller, monkeypatch: pytest.MonkeyPatch) -> None:
     refused = Skipped(why=Why.NO_IDENTITY, reason="nobody", hint="say who you are")
-    monkeypatch.setattr(handoffs, "commit", lambda *_: refused)
+    monkeypatch.setattr(handoffs, "bring_up_to_date", lambda *_: refused)
     assert "not committed: nobody\n  hint: say who you are\n" in command("handoff", "create").err
     silent = Skipped(why=Why.LOCKED, reason="locked")
-    monkeypatch.setattr(handoffs, "commit", lambda *_: silent)
+    monkeypatch.setattr(handoffs, "bring_up_to_date", lambda *_: silent)
     assert command("handoff", "create").err == "passdown: not committed: locked\n"
 
 

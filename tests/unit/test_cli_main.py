@@ -45,8 +45,8 @@ Commands:
               decision's key.
   publish     Publish what is open as an event that every checkout can merge.
   heartbeat   Give a sign of life, and bring the ledger up to date.
-  end         End a session: publish what is open, and let go of its track and
-              task.
+  end         End a session: publish what is open, archive its ledger, commit
+              where agreed.
   handoff     Hand work over: write what a session passes on, list it, go on
               from it.
   track       Bind a session to a track, let go of it, or finish it.

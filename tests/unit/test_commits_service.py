@@ -14,7 +14,7 @@ from passdown.errors import StorageError
 from passdown.ports.repository import Committed, Skipped, Why
 from passdown.services.commits import LAST_CHECKPOINT, NotDue, Trigger, commit, message_for
 from passdown.services.view_homes import view_place
-from passdown.settings import CommitSettings, Paths, Settings, ViewSettings
+from passdown.settings import FILE_NAME, CommitSettings, Paths, Settings, ViewSettings
 from tests.gits import make_project, make_started
 
 NOON = datetime(2026, 1, 10, 12, tzinfo=UTC)
@@ -65,11 +65,24 @@ class Bench:
 @pytest.fixture
 def bench() -> Bench:
     """Give a project without a commit."""
-    documents = MemoryDocuments()
+    documents = MemoryDocuments({FILE_NAME: b""})
     return Bench(documents=documents, repository=MemoryRepository(documents), clock=MovedClock())
 
 
 # --- triggers -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("trigger", Trigger)
+def test_where_nobody_agreed_only_a_request_is_committed(bench: Bench, trigger: Trigger) -> None:
+    bench.documents.remove(FILE_NAME, b"")
+
+    outcome = bench.commit(trigger, settings=EVERY)
+
+    if trigger is Trigger.ASKED:
+        assert isinstance(outcome, Committed)
+    else:
+        assert outcome == NotDue(reason="there is no passdown.toml; `passdown init` makes it")
+        assert bench.repository.commits == []
 
 
 @pytest.mark.requirement("R133")
@@ -191,6 +204,7 @@ def test_a_stamp_that_cannot_be_written_does_not_undo_the_commit(bench: Bench) -
 @pytest.mark.requirement("R135")
 def test_the_time_to_wait_holds_across_processes_in_a_real_repository(tmp_path: Path) -> None:
     project = make_project(tmp_path)
+    project.write(FILE_NAME)
     clock = MovedClock()
 
     def checkpoint(name: str) -> object:
@@ -213,6 +227,7 @@ def test_the_time_to_wait_holds_across_processes_in_a_real_repository(tmp_path: 
 @pytest.mark.parametrize("trigger", [Trigger.SESSION_END, Trigger.HANDOFF])
 def test_the_view_is_tracked_and_committed_with_its_events(tmp_path: Path, trigger: Trigger) -> None:
     project = make_started(tmp_path)
+    project.write(FILE_NAME)
     paths = [project.write(EVENT), project.write(view_place(project.repository(), Settings()).path)]
 
     outcome = commit(project.repository(), FileDocuments(tmp_path), MovedClock(), Settings(), trigger, paths)

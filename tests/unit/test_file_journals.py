@@ -48,6 +48,15 @@ def test_damage_is_left_out_and_the_next_line_stands_on_its_own(tmp_path: Path, 
     assert added.seq == 2
 
 
+@pytest.mark.parametrize("tail", [b"", b'{"v":1,"seq":3,"fa', b"\xff\xfe\n", b"x" * 9000])
+def test_the_last_whole_line_is_found_before_what_a_crash_left(tmp_path: Path, tail: bytes) -> None:
+    path_in(tmp_path).write_bytes(render_line(make_done(1)).encode() + tail)
+
+    assert open_in(tmp_path).last(ONE) == make_done(1)
+    path_in(tmp_path).write_bytes(tail)
+    assert open_in(tmp_path).last(ONE) is None
+
+
 def test_windows_line_ends_do_no_harm(tmp_path: Path) -> None:
     path_in(tmp_path).write_bytes(render_line(make_done(1)).replace("\n", "\r\n").encode())
 

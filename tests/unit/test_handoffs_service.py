@@ -22,6 +22,7 @@ from passdown.services.handoffs import (
 )
 from passdown.services.journals import Project
 from passdown.services.sessions import end_session
+from passdown.settings import FILE_NAME
 from tests.sessions import LEDGER, Place, make_place, with_checkout
 from tests.unit.test_archives_service import HistoryRepository
 
@@ -57,6 +58,7 @@ def with_history(place: Place) -> Project:
 def test_a_handoff_is_event_stream_document_and_record() -> None:
     place = make_place()
     account = work(place)
+    place.write("", FILE_NAME)
 
     handoff = create_handoff(place.project, account, Order(stream="auth"))
 
@@ -199,6 +201,7 @@ def test_a_handoff_is_found_by_its_name_the_start_of_it_or_its_path() -> None:
     place = make_place()
     account = work(place)
     create_handoff(place.project, account, Order(stream="auth"))
+    place.pass_time(seconds=1)
     create_handoff(place.project, account, Order())
 
     assert find_handoff(place.project, "auth").path == STREAM

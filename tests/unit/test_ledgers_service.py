@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from passdown.core.accounts import Account
 from passdown.core.bookkeeping import MAX_CHARS, Said
 from passdown.core.facts import FactKind
-from passdown.core.ledgers import parse_ledger
+from passdown.core.ledgers import Ledger, parse_ledger
 from passdown.engines.memory.documents import MemoryDocuments
 from passdown.errors import StorageError
 from passdown.services.journals import read_account, say
@@ -281,6 +281,18 @@ def test_the_ledger_of_a_session_that_ended_makes_room(place: Place) -> None:
     assert "mine" not in place.read()
 
 
+def test_the_ledger_of_another_session_that_ended_counts_as_empty(place: Place) -> None:
+    first = place.say(place.start(), FactKind.DONE, "mine").account
+    second = place.start(is_new=True)
+    stray = replace(second, start=replace(second.start, ledger=LEDGER))
+    assert read_ledger(place.project, stray).problems
+    end_session(place.project, first)
+
+    reading = read_ledger(place.project, stray)
+
+    assert (reading.ledger, reading.text, reading.problems) == (Ledger(), place.read(), ())
+
+
 @pytest.mark.parametrize(
     ("old", "new"),
     [
@@ -288,15 +300,29 @@ def test_the_ledger_of_a_session_that_ended_makes_room(place: Place) -> None:
         ("## Open Questions\n", "## My Own Section\n\nwords\n\n## Open Questions\n"),
         ("tdd_phase: null", "tdd_phase: RED"),
         ("platform: generic", "platform: generic\nx-owner: me"),
-        ("updated: 2026", "updated: soon"),
         ("journal_seq:", "x-seq:"),
     ],
 )
-def test_a_ledger_that_says_more_than_its_journal_is_not_free(place: Place, old: str, new: str) -> None:
+def test_a_ledger_that_says_more_than_its_journal_is_not_free_but_archived_whole(
+    place: Place, old: str, new: str
+) -> None:
     first = place.say(place.start(), FactKind.DONE, "mine").account
     end_session(place.project, first)
     assert is_free(place.project, LEDGER)
     place.edit(old, new)
+    before = place.read()
+    assert not is_free(place.project, LEDGER)
+
+    second = place.started(is_new=True)
+
+    assert [one.is_removed for one in second.archived] == [True]
+    assert before.rstrip() in place.read(second.archived[0].path)
+    assert second.account.start.ledger == LEDGER
+
+
+def test_a_broken_ledger_of_a_session_that_ended_is_left_where_it_is(place: Place) -> None:
+    end_session(place.project, place.say(place.start(), FactKind.DONE, "mine").account)
+    place.edit("updated: 2026", "updated: soon")
     before = place.read()
 
     second = place.start(is_new=True)
@@ -384,7 +410,7 @@ def test_unknown_sections_and_keys_survive_a_thousand_verbs(place: Place) -> Non
     place.edit("platform: generic\n", "platform: generic\nx-owner: someone # who\ndeep:\n  inner: 1\n")
     place.edit("## Open Questions\n", "## Wild Ideas\n\n- one\n  - deeper\n\n> quoted\n\n## Open Questions\n")
     place.edit("### Next\n", "### Blocked\n- by the weather\n\n### Next\n")
-    count = proof_count(fast=200, ci=1_000, long=1_000)
+    count = proof_count(fast=60, ci=1_000, long=1_000)
     texts = (*NASTY_LINES, *NASTY_BLOCKS)
 
     for number in range(count):

@@ -16,12 +16,10 @@ from passdown.engines.index.memory import MemoryIndex
 from passdown.engines.memory.journals import MemoryJournals
 from passdown.errors import CacheError, StorageError, UsageError
 from passdown.services.journals import read_account, say
+from passdown.services.presence import find_session, is_live, list_live
 from passdown.services.sessions import (
     Wish,
     end_session,
-    find_session,
-    is_live,
-    list_live,
     recover,
     start_session,
     touch,
@@ -323,6 +321,9 @@ def test_of_two_who_recover_at_the_same_moment_one_publishes(place: Place) -> No
 
         def read(self, session: str) -> list[JournalLine]:
             return list(place.project.journals.read(session))
+
+        def last(self, session: str) -> JournalLine | None:
+            return place.project.journals.last(session)
 
     slow = replace(place.project, journals=Racing())
 

@@ -24,7 +24,7 @@ from passdown.services.synthesis import (
 )
 from passdown.services.view_homes import view_place
 from passdown.services.views import ViewState
-from passdown.settings import EventSettings, Settings, ViewSettings
+from passdown.settings import FILE_NAME, EventSettings, Settings, ViewSettings
 from tests.benches import Bench, committed, make_bench
 from tests.projects import ARCHIVE, EVENTS, LOCAL, VIEW, listing, put, put_event
 
@@ -34,6 +34,7 @@ def bench(tmp_path: Path) -> Bench:
     """Give a checkout with an old event and a new one, on 11 January."""
     put_event(tmp_path, "2026-01-02T13:00:00Z", now="Old", goal="Fix hooks")
     put_event(tmp_path, "2026-01-10T13:00:00Z", now="New")
+    (tmp_path / FILE_NAME).write_bytes(b"")
     return make_bench(tmp_path)
 
 
@@ -79,7 +80,7 @@ def test_a_commit_takes_events_archive_and_view_along(bench: Bench) -> None:
 
     assert isinstance(outcome.committed, Committed)
     assert outcome.archived is not None
-    assert sorted(committed(bench)) == sorted(listing(bench.folder))
+    assert sorted(committed(bench)) == sorted(set(listing(bench.folder)) - {FILE_NAME})
     assert old_events(bench.folder)
     assert list_uncommitted(bench.checkout) == []
     assert not is_uncommitted(bench.checkout, outcome.place)

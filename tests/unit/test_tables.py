@@ -31,6 +31,7 @@ def test_the_lines_of_the_pieces_are_the_content(content: str) -> None:
 @given(st.lists(st.tuples(said_text, said_text | st.just("")), min_size=1))
 @example([("--", "")])
 @example([("\\--", "\\none"), ("Decision", "Reasoning")])
+@example([("\\\\\nNone", "\\\n-")])
 @example([("a\\", "b\\|c\\\n\\\\d<br>")])
 def test_written_rows_are_read_back(rows: list[tuple[str, str]]) -> None:
     content = "\n".join([write_header(HEADER), *map(write_row, rows)])

@@ -136,6 +136,11 @@ def entry_key(kind: str, fact: Fact) -> str:
     return make_key(fact.text)
 
 
+def is_last_word(fact: Fact) -> bool:
+    """Say whether a fact is an end after which nothing is left to do."""
+    return fact.kind == FactKind.END and fact.key == PUBLISHED
+
+
 class _Folding:
     """Collects an account, line by line."""
 

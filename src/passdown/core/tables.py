@@ -88,7 +88,7 @@ def _write_cell(cell: str) -> str:
 def _says_nothing(cell: str) -> bool:
     """Tell whether a cell, backslashes apart, would be taken for an empty one, or its row for a separator."""
     bare = cell.lstrip("\\")
-    return is_placeholder(bare) or _DASHES.fullmatch(bare) is not None
+    return "\n" not in bare and (is_placeholder(bare) or _DASHES.fullmatch(bare) is not None)
 
 
 def _escape(match: re.Match[str]) -> str:

@@ -20,6 +20,13 @@ class Journals(Protocol):
         """
         ...
 
+    def last(self, session: str) -> JournalLine | None:
+        """Give the line with the highest number; None without one.
+
+        It costs the same however long the journal is.
+        """
+        ...
+
     def append(self, session: str, make: Callable[[int], JournalLine]) -> JournalLine:
         """Add one line, made for the next free number; when it returns, the line survives a power cut.
 

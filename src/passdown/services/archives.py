@@ -1,7 +1,7 @@
 """Archive ledgers: the record of a session is in the archive before its ledger is gone (S0, R18 to R20)."""
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import timedelta
@@ -46,7 +46,7 @@ _HASH_SIZE: Final = 16
 class Archived:
     """A record in the archive, and what became of the ledger."""
 
-    path: Annotated[str, "The record's path from the root."]
+    path: Annotated[str, "The record's path from the root; empty when there was nothing to record."]
     session: Annotated[str, "Whose record it is."]
     trigger: Annotated[str, "What made it."]
     ledger: Annotated[str, "The ledger's path from the root."]
@@ -66,7 +66,8 @@ def archive_ledger(project: Project, account: Account, trigger: str, *, keep: bo
     """Archive the ledger of a session and remove it, unless it is to be kept; let go of track and task (R38).
 
     1. Edits by hand are taken in first. A ledger that says more than the journal stands whole in the record.
-    2. The record is written, durably and under a name of its own.
+    2. The record is written, durably and under a name of its own; a session that ended and said nothing
+       leaves none.
     3. Only then the ledger is removed, if it is still the one that was read.
 
     Raises a StorageError when the record could not be written; then the ledger stays.
@@ -74,11 +75,11 @@ def archive_ledger(project: Project, account: Account, trigger: str, *, keep: bo
     if account.ended_at is None:  # 1
         account = keep_ledger(project, account).account
     found = _read_own(project, account)
+    is_more = found is not None and found.ledger != show_ledger(account, project.show_time)
     snapshot = make_snapshot(account, look_around(project, account), trigger)
-    text = ""
-    if found is not None and found.ledger != show_ledger(account, project.show_time):
-        text = found.data.decode()
-    path = write_record(project, snapshot, text)  # 2
+    path = ""
+    if is_more or not _was_silent(account):
+        path = write_record(project, snapshot, found.data.decode() if found and is_more else "")  # 2
     is_removed = not keep and found is not None and _remove(project, account.start.ledger, found)  # 3
     unbound = [Said(FactKind.BINDING, "", key) for key in ("track", "task") if getattr(account, key)]
     if keep:
@@ -96,11 +97,15 @@ def archive_ledger(project: Project, account: Account, trigger: str, *, keep: bo
     )
 
 
-def archive_stale(project: Project) -> Sequence[Archived]:
+def _was_silent(account: Account) -> bool:
+    return account.ended_at is not None and not (account.goal or account.now or account.lists)
+
+
+def archive_stale(project: Project, live: Collection[str] = ()) -> Sequence[Archived]:
     """Archive the ledgers here that nobody keeps any more (R19).
 
     1. Of a session that ended, and whose journal is published.
-    2. Of whomever, when more than 24 hours passed since it was last updated.
+    2. Of whomever, when more than 24 hours passed since it was last updated; not of one that runs (C62).
 
     A ledger that cannot be read stays where it is, and so does one whose record cannot be written now.
     """
@@ -113,7 +118,7 @@ def archive_stale(project: Project) -> Sequence[Archived]:
         account = accounts.get(found.ledger.session_id or "", Account())
         if (account.start.checkout, account.start.ledger) != (project.root, path):
             account = Account()
-        trigger = _judge(project, found.ledger, account)
+        trigger = "" if account.session in live else _judge(project, found.ledger, account)
         # What cannot be archived today is archived at the next start.
         with suppress(StorageError):
             if trigger and account.session:
@@ -173,7 +178,11 @@ def _read(project: Project, path: str) -> _Found | None:
 
 
 def write_record(project: Project, snapshot: Snapshot, ledger: str = "") -> str:
-    """Write the record of a session under a name that nobody has, and give its path."""
+    """Write the record of a session under a name that nobody has, and give its path.
+
+    The same record is written once, though whoever wrote it was cut off before the ledger was removed.
+    """
+    documents = project.checkout.documents
     folder = project.checkout.settings.paths.archive
     at = snapshot.at or project.now()
     data = render_archive(to_archive(snapshot, ledger)).encode()
@@ -181,7 +190,7 @@ def write_record(project: Project, snapshot: Snapshot, ledger: str = "") -> str:
         path
         for number in count(1)
         for path in [f"{folder}/{archive_file_name(at, snapshot.trigger, number if number > 1 else 0)}"]
-        if project.checkout.documents.create(path, data)
+        if documents.create(path, data) or documents.read(path) == data
     )
 
 
@@ -192,7 +201,7 @@ def look_around(project: Project, account: Account) -> Surroundings:
     branch = repository.branch() if is_here else UNKNOWN
     paths = [entry.text for entry in account.of(FactKind.FILE)][-_MOST_FILES:]
     return Surroundings(
-        at=project.now(),
+        at=account.ended_at or project.now(),
         branch=account.start.branch if branch == UNKNOWN else branch,
         commit=read_head(project) if is_here else "",
         probes=probe_files(project, paths),

@@ -44,7 +44,8 @@ from passdown.ports.repository import UNKNOWN
 from passdown.services.events import take_in
 from passdown.services.history import Texts, label, parse_text
 from passdown.services.journals import Project
-from passdown.services.sessions import LEDGER, is_live
+from passdown.services.presence import is_live
+from passdown.services.sessions import LEDGER
 
 LIMIT: Final = 1_000
 """How many facts of a section are looked at; what is older is counted."""

@@ -13,7 +13,7 @@ from passdown.ports.clock import Clock
 from passdown.ports.documents import Documents
 from passdown.ports.repository import Committed, Repository, Skipped
 from passdown.services.view_homes import view_place
-from passdown.settings import CommitSettings, Paths, Settings
+from passdown.settings import FILE_NAME, CommitSettings, Paths, Settings
 
 LAST_CHECKPOINT: Final = "last-checkpoint-commit.txt"
 """The local file that holds the instant of the last commit for a checkpoint."""
@@ -50,29 +50,41 @@ def commit(
 ) -> Committed | Skipped | NotDue:
     """Commit these files of ours if the trigger calls for it; never pushes, never takes anything else along.
 
-    1. Whoever asks for a commit gets it; every other trigger is a setting of ``[commit]`` (C42).
-    2. For checkpoints at most one commit is made in `checkpoint_minutes`, counted across processes; two that
-       start in the same moment may both commit.
-    3. The tracked view takes part only where it is kept in its tracked place (C43).
+    The tracked view takes part only where it is kept in its tracked place (C43).
     """
-    # 1.
-    if not _is_wanted(settings.commit, trigger):
-        return NotDue(reason=f"[commit] {trigger.value} is false")
-    # 2.
-    is_checkpoint = trigger is Trigger.CHECKPOINT
-    if is_checkpoint and (until := _wait_until(documents, clock.now(), settings)):
-        reason = f"[commit] checkpoint_minutes is {settings.commit.checkpoint_minutes}"
-        return NotDue(reason=reason, until=until)
-    # 3.
+    if (not_due := find_not_due(documents, clock, settings, trigger)) is not None:
+        return not_due
     view = settings.paths.view
     is_view_left = view in paths and not view_place(repository, settings).is_tracked
     own = [path for path in paths if not (is_view_left and path == view)]
     outcome = repository.commit(own, message_for(settings.paths, own))
-    if is_checkpoint and isinstance(outcome, Committed):
+    if trigger is Trigger.CHECKPOINT and isinstance(outcome, Committed):
         # The commit stands; if its time cannot be kept, the next one comes too early, and no harm is done.
         with suppress(StorageError):
             documents.replace(_stamp_path(settings), f"{render_millis(clock.now())}\n".encode())
     return outcome
+
+
+def find_not_due(documents: Documents, clock: Clock, settings: Settings, trigger: Trigger) -> NotDue | None:
+    """Say why no commit is to be made now; None when one is.
+
+    1. Whoever asks for a commit gets it.
+    2. By itself nothing is committed where nobody agreed to it: agreement is the file of settings (C42).
+    3. Every other trigger is a setting of ``[commit]``.
+    4. For checkpoints at most one commit is made in `checkpoint_minutes`, counted across processes; two that
+       start in the same moment may both commit.
+    """
+    if trigger is Trigger.ASKED:  # 1
+        return None
+    if not documents.exists(FILE_NAME):  # 2
+        return NotDue(reason=f"there is no {FILE_NAME}; `passdown init` makes it")
+    if not _is_wanted(settings.commit, trigger):  # 3
+        return NotDue(reason=f"[commit] {trigger.value} is false")
+    until = _wait_until(documents, clock.now(), settings) if trigger is Trigger.CHECKPOINT else None
+    if until is not None:  # 4
+        reason = f"[commit] checkpoint_minutes is {settings.commit.checkpoint_minutes}"
+        return NotDue(reason=reason, until=until)
+    return None
 
 
 def _is_wanted(settings: CommitSettings, trigger: Trigger) -> bool:
@@ -82,7 +94,6 @@ def _is_wanted(settings: CommitSettings, trigger: Trigger) -> bool:
         Trigger.CHECKPOINT: settings.checkpoint,
         Trigger.START: settings.start,
         Trigger.EVENT: settings.event,
-        Trigger.ASKED: True,
     }
     return table[trigger]
 

@@ -35,13 +35,13 @@ from passdown.services.archives import (
     read_head,
     write_record,
 )
-from passdown.services.commits import NotDue, Trigger, commit
+from passdown.services.closings import bring_up_to_date
+from passdown.services.commits import NotDue, Trigger
 from passdown.services.events import Written
 from passdown.services.journals import Project, read_account
 from passdown.services.ledgers import keep_ledger
 from passdown.services.publications import publish
 from passdown.services.sessions import Wish, start_session
-from passdown.services.synthesis import list_uncommitted
 from passdown.settings import Paths
 
 DOCUMENT: Final = "current.md"
@@ -73,7 +73,7 @@ class Handoff:
     record: Annotated[str, "The record's path in the archive."]
     archived: Annotated[Archived | None, "What became of the ledger, if it was archived."]
     written: Annotated[Written | None, "The event; None when everything was published already."]
-    committed: Annotated[Committed | Skipped | NotDue, "Whether it was committed."]
+    committed: Annotated[Committed | Skipped | NotDue | None, "Whether it was committed."]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -112,7 +112,7 @@ def create_handoff(project: Project, account: Account, order: Order) -> Handoff:
     1. Edits of the ledger by hand are taken in.
     2. A stream document that cannot be read is refused before anything is written.
     3. The event comes first: it is what other checkouts merge.
-    4. The commit comes last, if the settings want it, with our own files and nothing else.
+    4. The view comes last, and a commit if the settings want it, with our own files and nothing else.
 
     Raises a StorageError when something could not be written; what was said is in the journal all the same.
     """
@@ -129,12 +129,9 @@ def create_handoff(project: Project, account: Account, order: Order) -> Handoff:
     archived: Archived | None = None
     if order.archive:
         archived = archive_ledger(project, account, order.trigger, keep=order.keep)
-    record = archived.path if archived else write_record(project, snapshot)
-    own = [*([path] if path else []), record, *list_uncommitted(project.checkout)]
-    checkout = project.checkout
-    committed = commit(  # 4
-        checkout.repository, checkout.documents, checkout.clock, checkout.settings, Trigger.HANDOFF, own
-    )
+    record = (archived.path if archived else "") or write_record(project, snapshot)
+    own = [*([path] if path else []), record]
+    committed = bring_up_to_date(project, Trigger.HANDOFF, own)  # 4
     return Handoff(
         snapshot=snapshot,
         stream=path,

@@ -1,11 +1,11 @@
 """Write facts into journals, and read what they add up to."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Annotated
 
-from passdown.core.accounts import Account, fold_journal
+from passdown.core.accounts import Account, fold_journal, is_last_word
 from passdown.core.bookkeeping import MAX_CHARS, Said, ShowTime, fits
 from passdown.core.facts import Fact, FactKind, Provenance
 from passdown.core.journal import JournalLine
@@ -43,9 +43,25 @@ def read_account(project: Project, session: str) -> Account:
 
 def read_accounts(project: Project) -> Sequence[Account]:
     """Add up every journal of the project, in the order in which the sessions began."""
-    accounts = [read_account(project, session) for session in project.journals.sessions()]
+    return _fold_all(project, project.journals.sessions())
+
+
+def _fold_all(project: Project, sessions: Iterable[str]) -> Sequence[Account]:
+    accounts = [read_account(project, session) for session in sessions]
     begun = [account for account in accounts if account.started_at is not None]
     return sorted(begun, key=lambda account: (account.started_at or project.now(), account.session))
+
+
+def read_open(project: Project) -> Sequence[Account]:
+    """Add up the journals whose last line does not say that all was published; the others are not read."""
+    return [account for account in _fold_all(project, _open_sessions(project)) if not account.is_published]
+
+
+def _open_sessions(project: Project) -> Iterator[str]:
+    for session in project.journals.sessions():
+        last = project.journals.last(session)
+        if last is not None and not is_last_word(last.fact):
+            yield session
 
 
 def write_fact(project: Project, session: str, fact: Fact) -> JournalLine:

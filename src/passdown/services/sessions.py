@@ -1,9 +1,8 @@
 """The life of a session: it starts, gives signs of life, ends, and is recovered when it never ended."""
 
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Generator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
-from datetime import timedelta
 from typing import Annotated, Final
 
 from passdown.core.accounts import NO_PROCESS, PUBLISHED, Account, Process, Start, make_start
@@ -11,8 +10,8 @@ from passdown.core.bookkeeping import Said
 from passdown.core.facts import FactKind, Provenance
 from passdown.core.ids import make_agent
 from passdown.core.journal import JournalLine
-from passdown.core.times import is_older
-from passdown.errors import CacheError, StorageError, UsageError
+from passdown.errors import CacheError, StorageError
+from passdown.services.archives import Archived, archive_stale
 from passdown.services.events import Written
 from passdown.services.journals import (
     Project,
@@ -20,22 +19,16 @@ from passdown.services.journals import (
     make_fact,
     read_account,
     read_accounts,
+    read_open,
     say,
     write_fact,
 )
 from passdown.services.ledgers import is_free, keep_ledger, read_ledger
+from passdown.services.presence import is_live, list_live
 from passdown.services.publications import publish
-
-STALE_AFTER: Final = timedelta(minutes=10)
-"""How long after its last sign of life a session is taken for dead, if nobody knows its process."""
 
 LEDGER: Final = "LEDGER.md"
 RECOVERED: Final = "recovered"
-HOST_VARIABLES: Final = (
-    "PASSDOWN_SESSION",
-    "CLAUDE_CODE_SESSION_ID",
-    "CODEX_THREAD_ID",
-)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,28 +60,8 @@ class Started:
     account: Account
     is_new: bool
     recovered: tuple[Recovered, ...] = ()
+    archived: tuple[Archived, ...] = ()
     others: tuple[Account, ...] = ()
-
-
-def is_live(project: Project, account: Account) -> bool:
-    """Say whether a session still runs (C62).
-
-    1. One that ended does not.
-    2. One whose process is known to live does, however long it was silent.
-    3. One whose process is known to be gone does not.
-    4. Otherwise the last sign of life decides.
-    """
-    if account.ended_at is not None or account.touched_at is None:  # 1
-        return False
-    alive = project.processes.is_alive(account.start.process)
-    if alive is not None:  # 2, 3
-        return alive
-    return not is_older(account.touched_at, project.now(), STALE_AFTER)  # 4
-
-
-def list_live(project: Project) -> Sequence[Account]:
-    """List the sessions of the project that run, the oldest first."""
-    return [account for account in read_accounts(project) if is_live(project, account)]
 
 
 def recover(project: Project) -> tuple[Recovered, ...]:
@@ -97,8 +70,8 @@ def recover(project: Project) -> tuple[Recovered, ...]:
     A session that cannot be published now is left for the next start.
     """
     recovered: list[Recovered] = []
-    for account in read_accounts(project):
-        if not account.is_published and not is_live(project, account):
+    for account in read_open(project):
+        if not is_live(project, account):
             # What cannot be written today is still in the journal tomorrow; what another one does is done.
             with suppress(StorageError, _AlreadyDoneError):
                 _keep_own(project, account)
@@ -142,20 +115,24 @@ def _finish(project: Project, account: Account, reason: str) -> Written | None:
 def start_session(project: Project, wish: Wish) -> Started:
     """Start a session, or give the one that runs already (C52, C53).
 
-    1. What killed processes left behind is swept up, and what never ended is recovered.
+    1. What killed processes left behind is swept up, what never ended is recovered, and the ledgers that
+       nobody keeps any more are archived.
     2. The same host session in the same checkout is the same session.
     3. A new id from the same process in the same checkout is added to its session, unless it is a fork.
     4. Otherwise a new one starts; it goes on from the one that had the host's id, or the last one here.
     """
     project.sweep()  # 1
     recovered = recover(project)
+    archived = archive_stale(project, {account.session for account in list_live(project)})
     process = project.processes.find_host()
     with _one_at_a_time(project):
         live = list_live(project)
         known = None if wish.is_new else _find_running(project, wish, live, process)
         account = _join(project, known, wish) if known else _begin(project, wish, process, live)
     others = tuple(one for one in live if one.session != account.session)
-    return Started(account=account, is_new=known is None, recovered=recovered, others=others)
+    return Started(
+        account=account, is_new=known is None, recovered=recovered, archived=tuple(archived), others=others
+    )
 
 
 @contextmanager
@@ -244,38 +221,6 @@ def _carry(before: Account) -> Sequence[Said]:
     if following:
         said.append(Said(FactKind.NEXT, "\n".join(following)))
     return said
-
-
-def find_session(project: Project, wanted: str, variables: Mapping[str, str]) -> Account | None:
-    """Find the session that a command means (C51); None when none runs here.
-
-    1. The one that was named, by its id or its agent.
-    2. The one that the environment names, by ours or the host's id.
-    3. The only one that runs in this checkout. Several: a UsageError that lists them.
-    """
-    accounts = read_accounts(project)
-    if wanted:  # 1
-        return _find_named(accounts, wanted)
-    for name in HOST_VARIABLES:  # 2
-        named = variables.get(name, "")
-        for account in reversed(accounts):
-            if named and account.ended_at is None and named in {account.session, *account.host_sessions}:
-                return account
-    here = [one for one in accounts if one.start.checkout == project.root and is_live(project, one)]
-    if len(here) > 1:  # 3
-        names = ", ".join(f"{one.session} ({one.agent})" for one in here)
-        raise UsageError(f"several sessions run here: {names}", hint="name one with --session")
-    return here[0] if here else None
-
-
-def _find_named(accounts: Sequence[Account], wanted: str) -> Account:
-    """Find a session by its id, its agent or an id of its host; one that ended is not opened again."""
-    for account in reversed(accounts):
-        if wanted in {account.session, account.agent, *account.host_sessions}:
-            if account.ended_at is not None:
-                raise UsageError(f"session {wanted} has ended", hint="`passdown start` starts another")
-            return account
-    raise UsageError(f"there is no session {wanted}", hint="`passdown status` lists them")
 
 
 def end_session(project: Project, account: Account, reason: str = "session-end") -> Written | None:

@@ -6,11 +6,12 @@ from datetime import datetime
 from typing import Final
 
 from passdown.core.blobs import blob_id
+from passdown.core.seals import Ownership, judge_owner
 from passdown.core.view_places import ViewPlace
 from passdown.ports.index import Index, Place
 from passdown.ports.repository import Committed, Skipped
 from passdown.services.checkouts import Checkout
-from passdown.services.commits import NotDue, Trigger, commit
+from passdown.services.commits import NotDue, Trigger, commit, find_not_due
 from passdown.services.events import Step, take_in
 from passdown.services.rollups import Archived, archive_events
 from passdown.services.view_homes import LOCAL_VIEW, view_place
@@ -80,19 +81,27 @@ def synthesize(
     archive: bool | None = None,
     trigger: Trigger | None = Trigger.ASKED,
     to_commit: bool = False,
+    also: Sequence[str] = (),
     step: Step | None = None,
 ) -> Outcome:
     """Make the view and write it; then archive and commit, where that is asked for or due.
 
-    1. Whoever asks gets the view in its place. A hook that does not commit writes the local one: a tracked
-       file that is changed and not committed would stop the user's next `git checkout`.
+    1. Whoever asks gets the view in its place. By itself the local one is written where no commit is due: a
+       tracked file that is changed and not committed would stop the user's next `git checkout`; and where a
+       document lies in its place that we did not make.
     2. `archive` says whether to archive. Left open it is done where the settings allow it; as it moves
        tracked files, only together with a commit, or outside git.
+
+    A commit takes along what is in `also`, paths of ours that events do not tell of.
     """
     settings = checkout.settings
     take_in(checkout.log, checkout.index, step)
     place = view_place(checkout.repository, settings)
-    if trigger is not Trigger.ASKED and not to_commit and checkout.repository.is_there():  # 1
+    committed: Committed | Skipped | NotDue | None = None
+    if to_commit and trigger is not None:
+        committed = find_not_due(checkout.documents, checkout.clock, settings, trigger)
+        to_commit = committed is None
+    if trigger is not Trigger.ASKED and _is_to_be_left(checkout, place, to_commit=to_commit):  # 1
         place = replace(place, path=f"{settings.paths.runtime}/{LOCAL_VIEW}", is_tracked=False)
     # One synthesis of a checkout at a time: else a slow one could put an older view over a newer one.
     with checkout.index.changing():
@@ -104,9 +113,8 @@ def synthesize(
     if archive:
         archived = archive_events(checkout.log, checkout.clock, settings.events.retention_days)
         take_in(checkout.log, checkout.index)
-    committed = None
     if to_commit and trigger is not None:
-        committed = _commit(checkout, place, trigger)
+        committed = _commit(checkout, place, trigger, also)
     digest = checkout.index.digest(1)
     return Outcome(
         place=place,
@@ -131,8 +139,18 @@ def find_ahead(index: Index, now: datetime) -> tuple[Place, ...]:
     )
 
 
-def _commit(checkout: Checkout, place: ViewPlace, trigger: Trigger) -> Committed | Skipped | NotDue:
-    paths = [*list_uncommitted(checkout), *([place.path] if place.is_tracked else [])]
+def _is_to_be_left(checkout: Checkout, place: ViewPlace, *, to_commit: bool) -> bool:
+    if not to_commit and checkout.repository.is_there():
+        return True
+    there = read_view(checkout.documents, place.path)
+    return there is not None and judge_owner(there) is Ownership.FOREIGN
+
+
+def _commit(
+    checkout: Checkout, place: ViewPlace, trigger: Trigger, also: Sequence[str]
+) -> Committed | Skipped | NotDue:
+    own = [*list_uncommitted(checkout), *([place.path] if place.is_tracked else [])]
+    paths = list(dict.fromkeys((*also, *own)))
     return commit(checkout.repository, checkout.documents, checkout.clock, checkout.settings, trigger, paths)
 
 
@@ -148,9 +166,10 @@ def is_uncommitted(checkout: Checkout, place: ViewPlace) -> bool:
 
 
 def list_uncommitted(checkout: Checkout) -> Sequence[str]:
-    """Name the events, rollups and archived files that the last commit lacks, or still has."""
+    """Name the events, rollups, archived files and records that the last commit lacks, or still has."""
     paths: list[str] = []
-    for folder in (checkout.settings.paths.events, checkout.settings.paths.event_archive):
+    ours = checkout.settings.paths
+    for folder in (ours.events, ours.event_archive, ours.archive):
         committed = set(checkout.repository.listing(folder))
         there = set(checkout.documents.list(folder))
         paths += sorted(committed ^ there)

@@ -18,6 +18,9 @@ from passdown.errors import StorageError
 
 SUFFIX: Final = ".jsonl"
 
+_TAIL: Final = 4096
+"""How much of a journal's end is read to find its last line."""
+
 _NAME: Final = re.compile(r"[a-z0-9][a-z0-9-]{0,63}\.jsonl")
 
 
@@ -38,6 +41,11 @@ class FileJournals:
         """Give the lines that can be read, by number; equal ones once."""
         lines = [line for folder in self._folders for line in _lines(_read(self._path(folder, session)))]
         return list(dict.fromkeys(sorted(lines, key=lambda line: line.seq)))
+
+    def last(self, session: str) -> JournalLine | None:
+        """Give the line with the highest number: the last whole one of a file."""
+        lasts = [line for folder in self._folders if (line := _read_last(self._path(folder, session)))]
+        return max(lasts, key=lambda line: line.seq, default=None)
 
     def append(self, session: str, make: Callable[[int], JournalLine]) -> JournalLine:
         """Add a line in the first folder that takes it."""
@@ -94,6 +102,29 @@ def _read(path: str) -> bytes:
             return file.read()
     except OSError:
         return b""
+
+
+def _read_last(path: str) -> JournalLine | None:
+    """Read the last whole line of a file from its end; where that holds none, from all of it."""
+    try:
+        with open(path, "rb") as file:  # noqa: PTH123 - one read
+            size = file.seek(0, os.SEEK_END)
+            file.seek(max(size - _TAIL, 0))
+            end = file.read()
+    except OSError:
+        return None
+    # What the cut leaves of a line is no whole line, and is passed over like a damaged one.
+    found = next(_backwards(end), None)
+    return found or (next(_backwards(_read(path)), None) if size > _TAIL else None)
+
+
+def _backwards(data: bytes) -> Iterator[JournalLine]:
+    """Read the lines that are whole, the last one first."""
+    for line in reversed(data.decode("utf-8", "replace").split("\n")):
+        if line.strip():
+            # As in reading all of them.
+            with suppress(Malformed):
+                yield parse_line(line.rstrip("\r"))
 
 
 def _encode(line: JournalLine) -> bytes:

@@ -24,6 +24,11 @@ class MemoryJournals:
         """Give the lines of a session."""
         return list(self._lines.get(session, ()))
 
+    def last(self, session: str) -> JournalLine | None:
+        """Give the last line."""
+        lines = self._lines.get(session)
+        return lines[-1] if lines else None
+
     def append(self, session: str, make: Callable[[int], JournalLine]) -> JournalLine:
         """Add one line, made for the next free number."""
         with self._lock:

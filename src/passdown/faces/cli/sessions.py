@@ -8,7 +8,8 @@ from passdown.faces.cli import output
 from passdown.faces.cli.project import current_folder
 from passdown.services.journals import Project
 from passdown.services.ledgers import Kept
-from passdown.services.sessions import Wish, find_session, start_session
+from passdown.services.presence import find_session
+from passdown.services.sessions import Wish, start_session
 
 
 def open_sessions() -> Project:
@@ -48,6 +49,18 @@ def note_kept(kept: Kept) -> None:
         output.note(f"{where}: {problem.field}: {problem.problem}; the ledger is left as it is")
     if kept.problems:
         output.note_hint("what you said is safe in the journal; mend the ledger and it shows it too")
+
+
+def note_committed(committed: object) -> None:
+    """Tell of a commit that was made, or refused."""
+    from passdown.ports.repository import Committed, Skipped  # noqa: PLC0415 - verbs make none
+
+    if isinstance(committed, Committed):
+        output.note(f"committed as {committed.commit[:12]}")
+    elif isinstance(committed, Skipped) and not committed.is_quiet:
+        output.note(f"not committed: {committed.reason}")
+        if committed.hint:
+            output.note_hint(committed.hint)
 
 
 def describe(account: Account) -> dict[str, object]:

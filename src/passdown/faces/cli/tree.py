@@ -30,7 +30,7 @@ COMMANDS: Final = MappingProxyType(
         "retract": "Take back what was said; TEXT is its text, the start of it, or a decision's key.",
         "publish": "Publish what is open as an event that every checkout can merge.",
         "heartbeat": "Give a sign of life, and bring the ledger up to date.",
-        "end": "End a session: publish what is open, and let go of its track and task.",
+        "end": "End a session: publish what is open, archive its ledger, commit where agreed.",
         "handoff": "Hand work over: write what a session passes on, list it, go on from it.",
         "track": "Bind a session to a track, let go of it, or finish it.",
         "synthesize": "Merge all events into the view; archive and commit when asked.",

@@ -5,6 +5,7 @@
 from abc import ABC, abstractmethod
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -46,6 +47,14 @@ class JournalsConformance(ABC):
 
         assert [line.seq for line in made] == [1, 2, 3]
         assert list(journals.read(_ONE)) == made
+
+    def test_the_last_line_is_found_without_the_others(self, journals: Journals) -> None:
+        """However long the lines are."""
+        assert journals.last(_ONE) is None
+        for text in ("one", "two " * 3000, "three"):
+            made = journals.append(_ONE, partial(_line, text=text))
+            assert journals.last(_ONE) == made
+        assert journals.last(_TWO) is None
 
     def test_every_session_has_lines_of_its_own(self, journals: Journals) -> None:
         """Sessions are named in the order of their names."""

@@ -13,8 +13,8 @@ from passdown.core.snapshots import Drift, Snapshot
 from passdown.core.times import age_words, render_seconds
 from passdown.faces.cli import output
 from passdown.faces.cli.lines import cut, width
-from passdown.faces.cli.sessions import describe, find_running, need_session, open_sessions
-from passdown.ports.repository import Committed, Skipped
+from passdown.faces.cli.sessions import describe, find_running, need_session, note_committed, open_sessions
+from passdown.ports.repository import Committed
 from passdown.services.handoffs import (
     Handoff,
     Listed,
@@ -110,13 +110,7 @@ def say_handoff(handoff: Handoff) -> None:
         output.say(f"published: {handoff.written.event.id}")
     _say_state(handoff.snapshot)
     _say_redacted(handoff.snapshot.redacted)
-    committed = handoff.committed
-    if isinstance(committed, Committed):
-        output.note(f"committed as {committed.commit[:12]}")
-    elif isinstance(committed, Skipped) and not committed.is_quiet:
-        output.note(f"not committed: {committed.reason}")
-        if committed.hint:
-            output.note_hint(committed.hint)
+    note_committed(handoff.committed)
     output.say("ready for clear")
 
 

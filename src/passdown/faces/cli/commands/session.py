@@ -12,12 +12,22 @@ from passdown.core.ledgers import PLATFORMS
 from passdown.core.times import age_words
 from passdown.errors import UsageError
 from passdown.faces.cli import output
-from passdown.faces.cli.sessions import describe, find_running, need_session, note_kept, open_sessions
+from passdown.faces.cli.sessions import (
+    describe,
+    find_running,
+    need_session,
+    note_committed,
+    note_kept,
+    open_sessions,
+)
+from passdown.ports.repository import Committed
+from passdown.services.closings import Closed, close_session
 from passdown.services.events import Written
 from passdown.services.journals import Project, read_accounts
 from passdown.services.ledgers import keep_ledger
+from passdown.services.presence import is_live
 from passdown.services.publications import publish as publish_session
-from passdown.services.sessions import Started, Wish, end_session, is_live, start_session, touch
+from passdown.services.sessions import Started, Wish, start_session, touch
 
 _json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 _session_option = click.option("--session", default="", metavar="ID", help="The session that is meant.")
@@ -53,6 +63,7 @@ def start(*, multi: bool, as_json: bool, **wish: str | bool) -> int:
                 **describe(started.account),
                 "is_new": started.is_new,
                 "recovered": [one.account.session for one in started.recovered],
+                "archived": [one.path for one in started.archived if one.path],
                 "others": [describe(one) for one in started.others],
             }
         )
@@ -70,6 +81,9 @@ def _say_started(project: Project, started: Started) -> None:
         output.say(f"goal: {account.goal.text}")
     for one in started.recovered:
         output.note(f"{one.account.agent} never ended: {_published(one.written)}")
+    for archived in started.archived:
+        if archived.path:
+            output.note(f"an old ledger is archived: {archived.path}")
     for other in started.others:
         doing = other.now.text if other.now else "silent"
         output.note(f"{other.agent} is at work too, {_age(project, other)} ago: {doing}")
@@ -102,21 +116,38 @@ def heartbeat(session: str, *, as_json: bool) -> int:
 @click.option("--reason", default="session-end", metavar="WORD", help="Why: clear, logout, done, …")
 @_json_option
 def end(session: str, reason: str, *, as_json: bool) -> int:
-    """End a session: publish what is open, and let go of its track and task."""
+    """End a session: publish what is open, archive its ledger, commit where agreed."""
     project = open_sessions()
     account = find_running(project, session)
     if account is None:
         raise UsageError("no session runs here", hint="`passdown status` lists the sessions")
-    written = end_session(project, account, reason)
+    closed = close_session(project, account, reason)
+    for trouble in closed.troubles:
+        output.note(trouble.message)
+        output.note_hint(trouble.hint)
     if as_json:
-        output.say_json({**describe(account), "event": written.event.id if written else None})
+        output.say_json(_describe_closed(closed))
     else:
-        output.say(f"{account.agent} ended; {_ended(written)}")
+        output.say(f"{account.agent} ended; {_ended(closed.written)}")
+        if closed.archived and closed.archived.path:
+            output.say(f"ledger archived: {closed.archived.path}")
+        note_committed(closed.committed)
     return 0
 
 
 def _ended(written: Written | None) -> str:
     return f"published {written.event.id}" if written else "everything was published already"
+
+
+def _describe_closed(closed: Closed) -> dict[str, object]:
+    committed = closed.committed
+    return {
+        **describe(closed.account),
+        "event": closed.written.event.id if closed.written else None,
+        "record": (closed.archived.path if closed.archived else "") or None,
+        "commit": committed.commit if isinstance(committed, Committed) else None,
+        "troubles": [trouble.message for trouble in closed.troubles],
+    }
 
 
 @click.command()
