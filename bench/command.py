@@ -1,6 +1,7 @@
 """Measure, print a table of ratios, and fail when a budget is missed.
 
-    bench/run [events] [logs] [commits] [start-up] [verbs] [--json FILE] [--save]
+    bench/run [events] [logs] [commits] [start-up] [verbs] [hooks] [search] [transcripts]
+              [--json FILE] [--save]
 
 Absolute times belong to the machine; the ratios compare with a floor that is measured in the same run.
 """
@@ -14,9 +15,12 @@ from typing import Final
 
 from bench.commits import measure_commits
 from bench.events import measure_events
+from bench.hooks import measure_hooks
 from bench.logs import measure_logs
 from bench.results import Row, render_json, render_table
+from bench.search import measure_search
 from bench.start_up import measure_start_up
+from bench.transcripts import measure_transcripts
 from bench.verbs import measure_verbs
 
 PARTS: Final[Mapping[str, Callable[[], list[Row]]]] = MappingProxyType(
@@ -26,6 +30,9 @@ PARTS: Final[Mapping[str, Callable[[], list[Row]]]] = MappingProxyType(
         "commits": measure_commits,
         "start-up": measure_start_up,
         "verbs": measure_verbs,
+        "hooks": measure_hooks,
+        "search": measure_search,
+        "transcripts": measure_transcripts,
     }
 )
 RESULTS: Final = Path(__file__).resolve().parent / "results"

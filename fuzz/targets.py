@@ -42,8 +42,11 @@ from passdown.core.times import (
     render_millis,
     render_seconds,
 )
+from passdown.core.transcripts import START, Tongue, parse_mark, read_piece, render_mark
 from passdown.core.yaml_library import load
 from passdown.errors import FormatError, PassdownError, UsageError
+from passdown.hosts.claude_code.transcripts import TONGUE as CLAUDE_CODE
+from passdown.hosts.codex.transcripts import TONGUE as CODEX
 from passdown.services.documents import check_text, plan_repair
 from passdown.settings import Source, parse_settings
 
@@ -54,6 +57,8 @@ REFUSALS: Final = (PassdownError, Malformed)
 
 _ROOT: Final = Path(__file__).resolve().parent.parent
 _LEVELS: Final = 6
+_SHORT: Final = 1500
+_EXCERPT: Final = 12
 _WRITTEN_ANEW: Final = 4
 _REPAIRED: Final = 16
 """One text in so many is written in full, or repaired, too: that costs several times what reading does."""
@@ -291,6 +296,25 @@ def _journal_line(text: str) -> None:
         assert journal.parse_line(journal.render_line(line).removesuffix("\n")) == line
 
 
+def _transcript_target(tongue: Tongue) -> Target:
+    """Check that a transcript tells the same in one piece and in two, and that nothing it tells is empty."""
+
+    def check(text: str) -> None:
+        data = text.encode("utf-8", "replace")
+        whole = read_piece(tongue, data)
+        assert whole.mark.offset == data.rfind(b"\n") + 1, "lines were left out"
+        assert all(one.text and one.text == one.text.strip() for one in whole.seen), "a fact is blank"
+        cut = crc32(data) % (len(data) + 1)
+        first = read_piece(tongue, data[:cut], START)
+        kept = parse_mark(render_mark(first.mark))
+        assert kept == first.mark, "a mark reads differently"
+        second = read_piece(tongue, data[kept.offset :], kept)
+        assert (*first.seen, *second.seen) == whole.seen, "a transcript tells something else when it is cut"
+        assert second.mark == whole.mark
+
+    return check
+
+
 def _settings(text: str) -> None:
     # RecursionError: what `tomllib` raises for deep nesting is for `wiring` to catch, not for the settings.
     with suppress(tomllib.TOMLDecodeError, UsageError, RecursionError):
@@ -318,8 +342,17 @@ TARGETS: Final[Mapping[str, Target]] = MappingProxyType(
         "times": _times,
         "journal-line": _journal_line,
         "settings": _settings,
+        "transcript-claude-code": _transcript_target(CLAUDE_CODE),
+        "transcript-codex": _transcript_target(CODEX),
     }
 )
+
+
+def _excerpt(path: Path) -> str:
+    """Give the short lines of a transcript that tell something."""
+    tongue = CODEX if path.name.startswith("rollout-") else CLAUDE_CODE
+    lines = [line for line in path.read_bytes().split(b"\n") if len(line) < _SHORT and tongue.wants(line, ())]
+    return b"".join(line + b"\n" for line in lines[:_EXCERPT]).decode()
 
 
 def seeds() -> dict[str, str]:
@@ -327,6 +360,8 @@ def seeds() -> dict[str, str]:
     texts = {f"example-{found.name}": found.example() for found in FORMATS}
     for path in sorted((_ROOT / "tests" / "formats" / "golden").glob("*")):
         texts[f"golden-{path.name}"] = path.read_text(encoding="utf-8")
+    for path in sorted((_ROOT / "tests" / "hosts" / "recordings").glob("*/*.jsonl")):
+        texts[f"transcript-{path.parent.name}"] = _excerpt(path)
     small = (
         "2026-01-10T13:03:52.123Z",
         "2026-01-10-13-03",

@@ -1,5 +1,6 @@
 """How tests call the command: in this process, as a process of its own, and at a terminal."""
 
+import gc
 import os
 import subprocess
 import sys
@@ -44,7 +45,10 @@ class Caller:
         """Call the command."""
         self._monkeypatch.setattr(sys, "argv", ["passdown", *arguments])
         self._capsys.readouterr()
-        code = main()
+        try:
+            code = main()
+        finally:
+            gc.enable()
         return Done(code, *self._capsys.readouterr())
 
 

@@ -2,91 +2,240 @@
 
     uv run python -m tests.transcripts     writes what the commands really print
 
-A fence with `title="path"` is saved as that file; `console` fences whose first line is `$ passdown …` are
-run in order in one empty folder. README shows the tutorial's first check.
+A page is done in order, in one empty folder that is the home of its reader:
+
+- a fence with `title="path"` is saved as that file; a `diff` fence with a title is an edit of that file;
+- each line `$ …` of a `console` fence is run, if the first of them is a command that we may run;
+- `$ script …` opens a window in the window, which is a process, and `$ exit` closes it.
+
+README shows, in its marked fences, commands with what a tutorial says that they print.
 """
 
+import json
 import os
 import re
+import shlex
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, Self
+
+from tests.steady import steady
 
 ROOT: Final = Path(__file__).resolve().parent.parent
-TUTORIAL: Final = ROOT / "docs" / "tutorial" / "first-check.md"
+FIRST_CHECK: Final = ROOT / "docs" / "tutorial" / "first-check.md"
+FIRST_SESSION: Final = ROOT / "docs" / "tutorial" / "first-session.md"
 README: Final = ROOT / "README.md"
 
+COLUMNS: Final = 80
+_MAY_RUN: Final = frozenset({"passdown", "git", "cat", "cd", "script", "exit"})
+_FOREIGN: Final = ("PASSDOWN_", "XDG_", "GIT_", "CLAUDE", "CODEX")
+_GIT_SETTINGS: Final = "[user]\nname = Ann\nemail = ann@example.org\n[init]\ndefaultBranch = main\n"
 _FENCE: Final = re.compile(
     r"^```(?P<kind>[a-z]+)(?: title=\"(?P<title>[^\"]+)\")?\n(?P<body>.*?)^```$", re.MULTILINE | re.DOTALL
 )
-_COMMAND: Final = re.compile(r"\$ passdown ([^\n]*)\n")
+_ENTRY: Final = re.compile(r"^\$ (?P<command>.*)\n(?P<output>(?:(?!\$ ).*\n)*)", re.MULTILINE)
 _MARKED: Final = re.compile(
-    r"(?<=<!-- output: check -->\n```console\n).*?(?=^```$)", re.MULTILINE | re.DOTALL
+    r"(?<=<!-- output: check -->\n```console\n).*?(?=^```$)"
+    r"|(?<=<!-- output: session -->\n```console\n).*?(?=^```$)",
+    re.MULTILINE | re.DOTALL,
 )
 
 
 class Block(NamedTuple):
-    """A fence of a page: where its body stands, and what it should be."""
+    """A fence of a page: where its body stands, and what its commands printed."""
 
     start: int
     end: int
-    wanted: str
+    commands: tuple[str, ...]
+    outputs: tuple[str, ...]
 
 
-def run(arguments: str, folder: Path) -> str:
-    """Run a command as a reader would in a folder, and return all it prints."""
-    environment = {**os.environ, "COLUMNS": "80"}
-    done = subprocess.run(
-        [sys.executable, "-m", "passdown", *arguments.split()],
-        cwd=folder,
-        env=environment,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        encoding="utf-8",
-        check=False,
+class Window:
+    """A process under which commands run, as under a terminal or an agent's host; it dies when closed."""
+
+    def __init__(self) -> None:
+        """Open it."""
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "tests.transcripts", "window"],
+            cwd=ROOT,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            encoding="utf-8",
+        )
+
+    def run(self, asked: dict[str, object]) -> str:
+        """Run a command in it, and return all it prints."""
+        typed, shown = self._process.stdin, self._process.stdout
+        assert typed
+        assert shown
+        typed.write(json.dumps(asked) + "\n")
+        typed.flush()
+        return str(json.loads(shown.readline()))
+
+    def close(self) -> None:
+        """Let it die; whoever ran in it is told nothing."""
+        self._process.communicate()
+
+
+def keep_window() -> None:
+    """Be a window: run what is asked for until nobody can ask any more."""
+    for line in sys.stdin:
+        sys.stdout.write(json.dumps(_run(json.loads(line))) + "\n")
+        sys.stdout.flush()
+
+
+def _run(asked: dict[str, object]) -> str:
+    """Run a command at a terminal at which nobody can type, and return all it prints."""
+    if sys.platform == "win32":  # has no such terminals
+        data, _ = _start(asked, stdout=subprocess.PIPE, stderr=subprocess.STDOUT).communicate()
+        return data.decode("utf-8").replace("\r\n", "\n")
+    screen, typed = os.openpty()
+    process = _start(asked, stdout=typed, stderr=typed)
+    os.close(typed)
+    data = b"".join(_read(screen))
+    process.wait()
+    return data.decode("utf-8").replace("\r\n", "\n")
+
+
+def _start(asked: dict[str, object], **outputs: int) -> subprocess.Popen[bytes]:
+    return subprocess.Popen(  # type: ignore[call-overload, no-any-return]  # it went through JSON
+        **asked, stdin=subprocess.DEVNULL, **outputs
     )
-    return done.stdout
 
 
-def replay(page: str, folder: Path) -> Iterator[Block]:
-    """Do what a page says, in order, and yield what its command blocks should show."""
+def _read(screen: int) -> Iterator[bytes]:
+    """Read what is shown until nobody writes any more; Linux calls that an error."""
+    with open(screen, "rb", buffering=0) as file, suppress(OSError):
+        while data := file.read(65536):
+            yield data
+
+
+class Desk:
+    """Where a reader follows a page: a home, the folder they are in, and the windows they have opened."""
+
+    def __init__(self, home: Path) -> None:
+        """Begin at home, which is empty but for what git must know."""
+        self.home = home
+        self._folder = home
+        self._windows: list[Window] = []
+        (home / ".gitconfig").write_text(_GIT_SETTINGS, encoding="utf-8")
+        ours = {name: value for name, value in os.environ.items() if not name.startswith(_FOREIGN)}
+        where = {"HOME": str(home), "USERPROFILE": str(home), "LC_ALL": "C.UTF-8"}
+        self._environment = {**ours, **where, "COLUMNS": str(COLUMNS), "TERM": "dumb", "TZ": "UTC"}
+
+    def __enter__(self) -> Self:
+        """Sit down."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Close what is open."""
+        for window in self._windows:
+            window.close()
+
+    def type(self, line: str) -> str:
+        """Type a command as a reader would, and return all it prints."""
+        program, *arguments = shlex.split(line)
+        match program:
+            case "cd":
+                self._folder /= arguments[0]
+            case "script":
+                self._windows.append(Window())
+            case "exit":
+                self._windows.pop().close()
+            case _:
+                start = [sys.executable, "-m", "passdown"] if program == "passdown" else [program]
+                asked: dict[str, object] = {
+                    "args": [*start, *arguments],
+                    "cwd": str(self._folder),
+                    "env": self._environment,
+                }
+                return self._windows[-1].run(asked) if self._windows else _run(asked)
+        return ""
+
+    def save(self, name: str, text: str) -> None:
+        """Save a file."""
+        path = self._folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+
+    def edit(self, name: str, difference: str) -> None:
+        """Edit a file by hand, as a difference without line numbers says."""
+        text = (self._folder / name).read_text(encoding="utf-8")
+        lines = difference.splitlines(keepends=True)
+        old, new = ("".join(line[1:] for line in lines if line[0] in signs) for signs in (" -", " +"))
+        assert text.count(old) == 1, f"{name} does not hold this once:\n{old}"
+        self.save(name, text.replace(old, new))
+
+
+def read_entries(body: str) -> list[tuple[str, str]]:
+    """Read the commands of a console fence, each with what it is said to print."""
+    return [(entry["command"], entry["output"]) for entry in _ENTRY.finditer(body)]
+
+
+def replay(page: str, desk: Desk) -> Iterator[Block]:
+    """Do what a page says, in order, and yield what its commands really print."""
     for fence in _FENCE.finditer(page):
-        body = fence["body"]
         if fence["title"]:
-            path = folder / fence["title"]
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(body, encoding="utf-8")
-        command = _COMMAND.match(body) if fence["kind"] == "console" else None
-        if command:
-            yield Block(fence.start("body"), fence.end("body"), command[0] + run(command[1], folder))
+            do = desk.edit if fence["kind"] == "diff" else desk.save
+            do(fence["title"], fence["body"])
+        commands = [command for command, _ in read_entries(fence["body"])]
+        if fence["kind"] == "console" and commands and commands[0].split()[0] in _MAY_RUN:
+            outputs = tuple(desk.type(command) for command in commands)
+            yield Block(fence.start("body"), fence.end("body"), tuple(commands), outputs)
 
 
-def corrected(page: str, folder: Path) -> str:
-    """Return a page with what its commands really print."""
-    for block in reversed(list(replay(page, folder))):
-        page = page[: block.start] + block.wanted + page[block.end :]
+def corrected(page: str, folder: Path, *, has_made_up_values: bool = False) -> str:
+    """Return a page with what its commands really print; what differs each time may be made up."""
+    with Desk(folder) as desk:
+        blocks = list(replay(page, desk))
+    outputs: Sequence[str] = [output for block in blocks for output in block.outputs]
+    if has_made_up_values:
+        outputs = steady(outputs, str(folder))
+    left = list(outputs)
+    for block in reversed(blocks):
+        shown = left[-len(block.commands) :]
+        del left[-len(block.commands) :]
+        wanted = "".join(f"$ {command}\n{said}" for command, said in zip(block.commands, shown, strict=True))
+        page = page[: block.start] + wanted + page[block.end :]
     return page
 
 
-def corrected_readme(readme: str, tutorial: str) -> str:
-    """Return the README with the tutorial's first check in its marked block."""
-    bodies = (fence["body"] for fence in _FENCE.finditer(tutorial))
-    shown = next(body for body in bodies if body.startswith("$ passdown check"))
-    return _MARKED.sub(lambda _: shown, readme)
+def corrected_readme(readme: str, pages: Sequence[str]) -> str:
+    """Return the README with what the pages show for its commands; the last time counts."""
+    fences = [
+        fence["body"] for page in pages for fence in _FENCE.finditer(page) if fence["kind"] == "console"
+    ]
+    shown = dict(entry for body in fences for entry in read_entries(body))
+
+    def fill(found: re.Match[str]) -> str:
+        return "".join(f"$ {command}\n{shown[command]}" for command, _ in read_entries(found[0]))
+
+    return _MARKED.sub(fill, readme)
+
+
+def correct_page(path: Path, folder: Path) -> str:
+    """Return what one of our tutorials should say."""
+    page = path.read_text(encoding="utf-8")
+    return corrected(page, folder, has_made_up_values=path == FIRST_SESSION)
 
 
 def main() -> None:
     """Write the pages anew."""
-    with tempfile.TemporaryDirectory() as folder:
-        tutorial = corrected(TUTORIAL.read_text(encoding="utf-8"), Path(folder))
-    TUTORIAL.write_text(tutorial, encoding="utf-8")
-    README.write_text(corrected_readme(README.read_text(encoding="utf-8"), tutorial), encoding="utf-8")
+    pages: list[str] = []
+    for path in (FIRST_CHECK, FIRST_SESSION):
+        with tempfile.TemporaryDirectory() as folder:
+            pages.append(correct_page(path, Path(folder)))
+        path.write_text(pages[-1], encoding="utf-8")
+    README.write_text(corrected_readme(README.read_text(encoding="utf-8"), pages), encoding="utf-8")
 
 
 if __name__ == "__main__":
-    main()
+    if sys.argv[1:] == ["window"]:
+        keep_window()
+    else:
+        main()

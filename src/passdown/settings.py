@@ -105,7 +105,16 @@ class CommitSettings:
     event: Annotated[bool, "When an event is written."] = False
 
 
-Section = Paths | EventSettings | ViewSettings | CommitSettings
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ContextSettings:
+    """From how many percent of a context on something is advised, where the host tells how full it is."""
+
+    suggest: Annotated[int, "A handoff soon.", Bounds(least=1, most=100)] = 70
+    save: Annotated[int, "A handoff now.", Bounds(least=1, most=100)] = 85
+    force: Annotated[int, "A handoff, then clear.", Bounds(least=1, most=100)] = 90
+
+
+Section = Paths | EventSettings | ViewSettings | CommitSettings | ContextSettings
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -116,6 +125,7 @@ class Settings:
     events: Annotated[EventSettings, "How published events are kept."] = field(default_factory=EventSettings)
     view: Annotated[ViewSettings, "Where the view is a tracked file."] = field(default_factory=ViewSettings)
     commit: Annotated[CommitSettings, "After what Passdown commits."] = field(default_factory=CommitSettings)
+    context: Annotated[ContextSettings, "When a handoff is advised."] = field(default_factory=ContextSettings)
 
 
 class Source(NamedTuple):

@@ -1,23 +1,34 @@
 """The one place that knows engines: it reads the settings and builds what a face asks for."""
 
-import hashlib
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeVar, cast
 
 from passdown.errors import StorageError, UsageError
 from passdown.ports.documents import Documents
 from passdown.settings import FILE_NAME, Paths, Settings, Source, parse_environment, parse_settings
 
+T = TypeVar("T")
+
 _CACHE: Final = "passdown/cache"
 
 if TYPE_CHECKING:  # what is built here is loaded when it is asked for
+    from passdown.core.ailments import Cache
+    from passdown.ports.clock import Clock
+    from passdown.ports.event_log import EventLog
     from passdown.ports.index import Index
-    from passdown.services.checkouts import Checkout
+    from passdown.ports.search import SearchIndex, Shelf
+    from passdown.services.briefs import Elsewhere
+    from passdown.services.checkouts import Checkout, Site
+    from passdown.services.doctor import Patient
+    from passdown.services.installs import Home
     from passdown.services.journals import Project
+    from passdown.services.observations import Source as TranscriptSource
+    from passdown.services.search import Library
 
 
 def find_root(start: Path) -> Path:
@@ -93,22 +104,88 @@ def open_documents(root: Path) -> Documents:
 
 def open_checkout(root: Path, settings: Settings, *, cached: bool = True) -> "Checkout":
     """Build what synthesis works with in one checkout; without a cache the index lives in memory."""
-    from passdown.engines.files.event_log import FileEventLog  # noqa: PLC0415 - built when asked for
-    from passdown.engines.git.repository import GitRepository  # noqa: PLC0415
+    from passdown.engines.git.repository import GitRepository  # noqa: PLC0415 - built when asked for
     from passdown.engines.system import SystemClock  # noqa: PLC0415
     from passdown.services.checkouts import Checkout  # noqa: PLC0415
 
     clock = SystemClock()
     repository = GitRepository(root)
-    paths = settings.paths
+
+    def open_log() -> "EventLog":
+        from passdown.engines.files.event_log import FileEventLog  # noqa: PLC0415 - few commands need it
+
+        paths = settings.paths
+        return FileEventLog(str(root / paths.events), str(root / paths.event_archive), clock)
+
+    def open_index() -> "Index":
+        return _open_index(root, settings, repository.common_folder()) if cached else open_memory_index()
+
     return Checkout(
-        log=FileEventLog(str(root / paths.events), str(root / paths.event_archive), clock),
-        index=_open_index(root, settings, repository.common_folder()) if cached else open_memory_index(),
+        log=_later(open_log),
+        index=_later(open_index),
         documents=open_documents(root),
         repository=repository,
         clock=clock,
         settings=settings,
     )
+
+
+def open_site(root: Path, settings: Settings) -> "Site":
+    """Build what set-up and pause work with in one checkout; nothing is made for it."""
+    from passdown.engines.git.repository import GitRepository  # noqa: PLC0415 - built when asked for
+    from passdown.services.checkouts import Site  # noqa: PLC0415
+
+    repository = GitRepository(root)
+    common = repository.common_folder()
+    top = next((one.path for one in repository.checkouts() if one.is_here), None)
+    below = os.path.relpath(os.path.realpath(root), top).replace(os.sep, "/") if top else ""
+    return Site(
+        documents=open_documents(root),
+        git=open_documents(Path(common)) if common else None,
+        below="" if below == os.curdir else below,
+        repository=repository,
+        settings=settings,
+    )
+
+
+def is_paused(root: Path, runtime: str) -> bool:
+    """Say whether what runs by itself is to do nothing here: the environment or a mark says so (C70).
+
+    For hooks: files of git are read, nothing is started, and no setting is looked up.
+    """
+    from passdown.core.pauses import GIT_MARK, MARK, is_off  # noqa: PLC0415 - asked for by hooks alone
+    from passdown.engines.git.layout import find_place  # noqa: PLC0415
+
+    if is_off(os.environ):
+        return True
+    place = find_place(str(root), os.environ)
+    marks = [os.path.join(root, runtime, MARK), *([os.path.join(place.common, GIT_MARK)] if place else [])]  # noqa: PTH118 - as text
+    return any(os.path.exists(mark) for mark in marks)  # noqa: PTH110 - exists() raises where we may not look
+
+
+def open_clock() -> "Clock":
+    """Return the machine's clock."""
+    from passdown.engines.system import SystemClock  # noqa: PLC0415 - built when asked for
+
+    return SystemClock()
+
+
+class _Late:
+    """Stands for a thing that is built when it is first asked for something."""
+
+    def __init__(self, build: Callable[[], object]) -> None:
+        self._build = build
+        self._built: object = None
+
+    def __getattr__(self, name: str) -> object:
+        if self._built is None:
+            self._built = self._build()
+        return getattr(self._built, name)
+
+
+def _later(build: Callable[[], T]) -> T:
+    """Build a thing when it is first asked for something: a verb needs neither log nor index."""
+    return cast("T", _Late(build))
 
 
 def open_memory_index() -> "Index":
@@ -130,10 +207,7 @@ def _open_index(root: Path, settings: Settings, common: str | None) -> "Index":
     from passdown.engines.index.sqlite import open_index  # noqa: PLC0415
 
     name = _cache_name(root)
-    folders = [Path(common) / _CACHE] if common is not None else []  # 1
-    if os.path.isdir(root / settings.paths.runtime):  # 2  # noqa: PTH112 - is_dir() raises where we may not look
-        folders.append(root / settings.paths.runtime)
-    for folder in folders:
+    for folder in _cache_folders(root, settings, common):  # 1, 2
         # A cache that cannot be used is done without: first elsewhere, then at all.
         with suppress(StorageError):
             write.make_folder(folder)
@@ -141,10 +215,20 @@ def _open_index(root: Path, settings: Settings, common: str | None) -> "Index":
     return open_memory_index()  # 3
 
 
-def _cache_name(root: Path) -> str:
+def _cache_folders(root: Path, settings: Settings, common: str | None) -> list[Path]:
+    """Name the folders that a cache may lie in, the best first."""
+    folders = [Path(common) / _CACHE] if common is not None else []
+    if os.path.isdir(root / settings.paths.runtime):  # noqa: PTH112 - is_dir() raises where we may not look
+        folders.append(root / settings.paths.runtime)
+    return folders
+
+
+def _cache_name(root: Path, what: str = "events") -> str:
     """Name the cache of a checkout."""
+    import hashlib  # noqa: PLC0415 - a verb opens no cache
+
     digest = hashlib.sha256(str(root).encode("utf-8", "surrogateescape")).hexdigest()
-    return f"events-{digest[:12]}.sqlite"
+    return f"{what}-{digest[:12]}.sqlite"
 
 
 def peek_view(root: Path, settings: Settings) -> tuple[str, int] | None:
@@ -174,6 +258,8 @@ def peek_view(root: Path, settings: Settings) -> tuple[str, int] | None:
 
 
 def _hash_file(path: Path) -> str:
+    import hashlib  # noqa: PLC0415 - a verb opens no cache
+
     try:
         return hashlib.sha256(path.read_bytes()).hexdigest()
     except OSError:
@@ -194,13 +280,12 @@ def open_project(root: Path, settings: Settings) -> "Project":
     roots = [root, *(other for other, _ in list_other_roots(root, checkout))]
     runtimes = [str(one / settings.paths.runtime) for one in roots]
     folders = [os.path.join(folder, "journal") for folder in (*own, *runtimes)]  # noqa: PTH118
-    paths = settings.paths
-    swept = [*own, *(str(root / path) for path in _written_folders(paths))]
 
     def sweep() -> int:
         from passdown.engines.files import archive  # noqa: PLC0415 - only a start needs it
 
-        return archive.sweep(swept, processes.is_gone)
+        swept, flat = _swept_folders(root, settings.paths, common)
+        return archive.sweep(swept, processes.is_gone, flat=flat)
 
     return Project(
         root=str(root),
@@ -211,6 +296,183 @@ def open_project(root: Path, settings: Settings) -> "Project":
         entropy=SystemEntropy(),
         show_time=local_time,
     )
+
+
+def open_library(root: Path, checkout: "Checkout", *, cached: bool = True) -> "Library":
+    """Build what a search works with; its cache lies beside that of the events, or in memory."""
+    from passdown.core.searches import Kind  # noqa: PLC0415 - built when asked for
+    from passdown.engines.files.shelves import StreamShelf, open_folder  # noqa: PLC0415
+    from passdown.engines.memory.search import MemorySearch  # noqa: PLC0415
+    from passdown.services.search import Library  # noqa: PLC0415
+
+    paths, clock = checkout.settings.paths, checkout.clock
+    shelves: dict[Kind, Shelf] = {
+        Kind.ARCHIVE: open_folder(str(root / paths.archive), clock),
+        Kind.EVENT: checkout.log,
+        Kind.STREAM: StreamShelf(str(root / paths.handoffs), clock),
+    }
+    index = _open_search(root, checkout) if cached else None
+    return Library(index=MemorySearch() if index is None else index, shelves=shelves)
+
+
+def _open_search(root: Path, checkout: "Checkout") -> "SearchIndex | None":
+    """Open the cache of the search where that of the events would lie; None where there is no place."""
+    from passdown.engines.files import write  # noqa: PLC0415 - built when asked for
+    from passdown.engines.index.mounts import is_local  # noqa: PLC0415
+    from passdown.engines.index.search import open_search  # noqa: PLC0415
+
+    name = _cache_name(root, "search")
+    for folder in _cache_folders(root, checkout.settings, checkout.repository.common_folder()):
+        # As with the events: first elsewhere, then not at all.
+        with suppress(StorageError):
+            write.make_folder(folder)
+            return open_search(str(folder / name), shared_memory=is_local(str(folder), sys.platform))
+    return None
+
+
+def _swept_folders(root: Path, paths: Paths, common: str | None) -> tuple[list[str], list[str]]:
+    """Name the folders that we write to: those of ours, and those in which only single files are ours."""
+    ours = [os.path.join(common, "passdown")] if common else []  # noqa: PTH118 - as text
+    shared = [os.path.join(common, "info")] if common else []  # noqa: PTH118
+    return [*ours, *(str(root / path) for path in _written_folders(paths))], [str(root), *shared]
+
+
+def open_patient(
+    root: Path, settings: Settings, warnings: tuple[str, ...] = (), refused: str = ""
+) -> "Patient":
+    """Build what the doctor looks at in one checkout."""
+    from passdown.engines.files import archive  # noqa: PLC0415 - built when asked for
+    from passdown.engines.process import SystemProcesses  # noqa: PLC0415
+    from passdown.services.doctor import Patient  # noqa: PLC0415
+
+    project = open_project(root, settings)
+    site = open_site(root, settings)
+    common = site.repository.common_folder()
+
+    def find_leftovers() -> list[str]:
+        swept, flat = _swept_folders(root, settings.paths, common)
+        found = archive.find_leftovers(swept, SystemProcesses().is_gone, flat=flat)
+        return [os.path.relpath(path, root).replace(os.sep, "/") for path in found]
+
+    return Patient(
+        project=project,
+        site=site,
+        fresh=open_memory_index,
+        find_leftovers=find_leftovers,
+        variables=os.environ,
+        cache=judge_cache(root, settings, common),
+        warnings=warnings,
+        refused=refused,
+    )
+
+
+def judge_cache(root: Path, settings: Settings, common: str | None, mounts: str = "") -> "Cache":
+    """Say whether the cache can be used, and lies on a disk of this machine as far as that can be told."""
+    from passdown.core.ailments import Cache  # noqa: PLC0415 - only the doctor asks
+    from passdown.engines.index.memory import MemoryIndex  # noqa: PLC0415
+    from passdown.engines.index.mounts import MOUNTS, is_local  # noqa: PLC0415
+
+    folders = _cache_folders(root, settings, common)
+    if not folders:  # there is no place for one, and no need
+        return Cache.GOOD
+    if isinstance(_open_index(root, settings, common), MemoryIndex):
+        return Cache.UNUSABLE
+    # A Mac has no list of mounts that we read.
+    is_known = sys.platform != "darwin"
+    is_remote = is_known and not is_local(str(folders[0]), sys.platform, mounts or MOUNTS)
+    return Cache.REMOTE if is_remote else Cache.GOOD
+
+
+HOSTS: Final = ("claude-code", "codex")
+"""The hosts whose transcripts can be read."""
+
+
+def guess_host(path: Path) -> str:
+    """Name the host that wrote a transcript, by where it lies: Codex calls its files rollouts."""
+    return "codex" if path.name.startswith("rollout-") else "claude-code"
+
+
+def open_source(root: Path, path: Path, host: str) -> "TranscriptSource":
+    """Build what reads a session's transcript; raise a UsageError when there is none."""
+    import importlib  # noqa: PLC0415 - only one host's code is loaded
+
+    from passdown.engines.files.transcripts import FileTranscripts  # noqa: PLC0415 - built when asked for
+    from passdown.services.observations import Source  # noqa: PLC0415
+
+    if not path.is_file():
+        hint = "give the path that the host names to its hooks"
+        raise UsageError(f"there is no transcript {path}", hint=hint)
+    module = importlib.import_module(f"passdown.hosts.{host.replace('-', '_')}.transcripts")
+    return Source(
+        path=str(path),
+        tongue=module.TONGUE,
+        transcripts=FileTranscripts(),
+        roots=(str(root), os.path.realpath(root)),
+    )
+
+
+def open_elsewhere(root: Path, checkout: "Checkout") -> "list[Elsewhere]":
+    """Open the logs of the project's other checkouts; one whose settings cannot be read is left out."""
+    from passdown.services.briefs import Elsewhere  # noqa: PLC0415 - built when asked for
+
+    found: list[Elsewhere] = []
+    for other, branch in list_other_roots(root, checkout):
+        # Whoever works there is told what is wrong.
+        with suppress(StorageError, UsageError):
+            if os.path.isdir(other):  # noqa: PTH112 - is_dir() raises where we may not look
+                there = open_checkout(other, read_settings(other)[0])
+                found.append(Elsewhere(log=there.log, index=there.index, branch=branch))
+    return found
+
+
+def open_home(host: str, called: str, instructions: Path | None = None) -> "Home":
+    """Build what an install into a host works with; raise a UsageError without a home."""
+    from passdown.core.installs import HOSTS as TAKERS  # noqa: PLC0415 - built when asked for
+    from passdown.core.installs import command_line  # noqa: PLC0415
+    from passdown.engines import homes  # noqa: PLC0415
+    from passdown.engines.files.archive import remove_empty_folders  # noqa: PLC0415
+    from passdown.engines.programs import SystemPrograms  # noqa: PLC0415
+    from passdown.services.installs import File, Home  # noqa: PLC0415
+
+    def open_file(path: str) -> File:
+        real = Path(os.path.realpath(path))  # a link stays a link
+        return File(open_documents(real.parent), real.name, path)
+
+    taker = TAKERS[host]
+    folder = os.path.realpath(homes.find_data_folder(os.environ, sys.platform))
+    settings = Path(homes.find_host_folder(taker, os.environ)) / taker.settings
+    return Home(
+        host=taker,
+        programs=SystemPrograms(os.path.expanduser("~")),  # noqa: PTH111 - Path.home() raises without one
+        data=open_documents(Path(folder)),
+        folder=folder.replace(os.sep, "/"),
+        settings=open_file(str(settings)),
+        plugin=homes.read_plugin(),
+        line=command_line(homes.find_own_program(called), sys.platform),
+        can_wrap=sys.platform != "win32",
+        open_file=open_file,
+        sweep=partial(remove_empty_folders, folder),
+        instructions=str(instructions / taker.instructions) if instructions else "",
+    )
+
+
+def append_line(path: str, line: str) -> None:
+    """Add a line to a file that somebody else asked us to."""
+    from passdown.engines.files import write  # noqa: PLC0415 - built when asked for
+
+    write.append(path, f"{line}\n".encode(), local=True)
+
+
+def note_trouble(root: Path, text: str) -> None:
+    """Write a line into our log; raise a StorageError when that is not possible."""
+    from passdown.core.texts import one_line  # noqa: PLC0415 - rarely needed
+    from passdown.core.times import render_seconds  # noqa: PLC0415
+    from passdown.engines.git.repository import GitRepository  # noqa: PLC0415
+    from passdown.engines.system import SystemClock  # noqa: PLC0415
+
+    common = GitRepository(root).common_folder()
+    folder = Path(common) / "passdown" if common else root / Paths().runtime
+    append_line(str(folder / "hooks.log"), f"{render_seconds(SystemClock().now())} {one_line(text)[:500]}")
 
 
 def _written_folders(paths: Paths) -> tuple[str, ...]:

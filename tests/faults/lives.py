@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Final
 
 from passdown.core.accounts import Process, fold_journal
+from passdown.core.bookkeeping import RULED_OUT
 from passdown.core.events import parse_event
 from passdown.core.facts import FactKind
 from passdown.core.journal import parse_journal
@@ -71,7 +72,8 @@ def said(root: Path) -> set[tuple[str, str]]:
     found = set()
     for path in (root / JOURNALS).glob("*.jsonl"):
         lines = parse_journal(path.read_text(encoding="utf-8", errors="replace")).lines
-        found |= {(line.fact.kind, text) for line in lines for text in line.fact.text.split("\n")}
+        texts = {(line.fact.kind, text) for line in lines for text in line.fact.text.split("\n")}
+        found |= {(kind, text.removeprefix(RULED_OUT)) for kind, text in texts}
     return found
 
 

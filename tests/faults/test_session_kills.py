@@ -157,4 +157,4 @@ def test_a_kill_at_every_call_of_a_verb_leaves_whole_files(strace: str, tmp_path
         counts = dict(pool.map(check, TRACED))
 
     print("points:", ", ".join(f"{verb} {count}" for verb, count in counts.items()))  # noqa: T201
-    assert min(counts.values()) >= 5
+    assert min(counts.values()) >= (2 if LEVEL is Level.FAST else 5)

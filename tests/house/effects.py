@@ -27,6 +27,7 @@ WRITERS = MappingProxyType(
         "engines/files/write.py": frozenset({"write", "move"}),
         "engines/files/archive.py": frozenset({"move"}),
         "engines/index/sqlite.py": frozenset({"move"}),  # throws its own damaged cache away
+        "engines/index/search.py": frozenset({"move"}),  # the same
     }
 )
 _OS_WRITES = words(

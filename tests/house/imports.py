@@ -8,6 +8,7 @@ from tests.house.tree import Finding, Module, imports, inside
 # A service may import the services before it in this list.
 SERVICE_ORDER = (
     "checkouts",
+    "local_files",
     "documents",
     "events",
     "view_homes",
@@ -30,10 +31,14 @@ SERVICE_ORDER = (
     "handoffs",
     "tracks",
     "briefs",
+    "deliveries",
     "certificates",
     "search",
     "pauses",
     "setups",
+    "levels",
+    "installs",
+    "purges",
     "doctor",
 )
 

@@ -5,9 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from passdown.core.accounts import Account
+from passdown.core.accounts import PROMPTED, Account
 from passdown.core.archives import LEDGER as WHOLE
 from passdown.core.archives import Archive, ArchiveStatus, parse_archive
+from passdown.core.bookkeeping import Said
 from passdown.core.facts import FactKind
 from passdown.core.snapshots import Probe
 from passdown.engines.files import archive as archiver
@@ -187,6 +188,21 @@ def test_a_ledger_that_an_ended_session_left_is_archived(*, is_graceful: bool, t
 
     assert [one.trigger for one in archived] == [trigger]
     assert archived[0].is_removed
+
+
+def test_what_stays_on_the_machine_is_in_no_record() -> None:
+    place = make_place()
+    account = place.start()
+    prompts = [Said(FactKind.GOAL, "a secret plan", PROMPTED), Said(FactKind.NOW, "go on", PROMPTED)]
+    keep_ledger(place.project, account, [*prompts, Said(FactKind.READ, "notes.txt")])
+    place.edit("## Open Questions\n", "## My Own Section\n\nwords\n\n## Open Questions\n")
+    assert "a secret plan" in place.read()
+
+    archived = archive_ledger(place.project, read_account(place.project, account.session), "manual")
+
+    record = place.read(archived.path)
+    assert "My Own Section" in record
+    assert not [text for text in ("a secret plan", "go on", "notes.txt") if text in record]
 
 
 @pytest.mark.requirement("R18", "R19")

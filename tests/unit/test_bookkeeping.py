@@ -16,14 +16,14 @@ from passdown.core.bookkeeping import (
     fill_ledger,
     find_edits,
     fits,
+    make_rule,
     show_decision,
     show_ledger,
     split_decision,
 )
-from passdown.core.facts import FactKind
+from passdown.core.facts import FactKind, make_key
 from passdown.core.journal import JournalLine, parse_line, render_line
 from passdown.core.ledgers import Ledger, LedgerDecision, Mode, ReadFile, parse_ledger, render_ledger
-from passdown.core.sources import make_key
 from tests.formats.strategies import BY_NAME, ids, lines, maybe_text, texts
 from tests.journals import nasty_journals
 from tests.sessions import AGENT, NOON, in_order, make_line, show_time
@@ -172,8 +172,18 @@ def test_rows_of_decisions_are_read_as_decisions_and_constraints() -> None:
         Said(FactKind.RETRACTION, "g", "decision"),
         Said(FactKind.DECISION, "x", "why not", "z"),
         Said(FactKind.DECISION, "Use SQLite", "db", "it is there"),
-        Said(FactKind.CONSTRAINT, "no daemon"),
+        Said(FactKind.CONSTRAINT, "Ruled out: no daemon"),
         Said(FactKind.DECISION, "Plain words: and more", "plain_words_and_more"),
+    ]
+
+
+def test_the_reason_of_what_is_ruled_out_becomes_a_part_of_it() -> None:
+    account = fold(("constraint", "Ruled out: a daemon"))
+    rows = fill_ledger(Ledger(), account, show_time).decisions
+
+    assert change(account, decisions=(replace(rows[0], reasoning="they hate it"),)) == [
+        Said(FactKind.RETRACTION, "Ruled out: a daemon", "constraint"),
+        Said(FactKind.CONSTRAINT, "Ruled out: a daemon (they hate it)"),
     ]
 
 
@@ -237,8 +247,11 @@ def says(ledger: Ledger) -> dict[str, object]:
     rows = {}
     for one in ledger.decisions:
         is_rule = one.decision.startswith(RULED_OUT)
-        key, text = ("", one.decision) if is_rule else split_decision(one.decision)
-        rows[key or text] = (text, one.reasoning)
+        if is_rule:  # its reason becomes a part of it
+            rows[make_rule(one.decision, one.reasoning)] = ("", "")
+        else:
+            key, text = split_decision(one.decision)
+            rows[key] = (text, one.reasoning)
     return {
         "goal": ledger.goal,
         "now": ledger.now,

@@ -108,7 +108,7 @@ def test_all_of_it_in_its_order() -> None:
         "You hold:",
         "task > t-4f2",
         "track > speed",
-        "Ruled out, or must hold:",
+        "Do not do:",
         "(codex-77ab01cd, 2 h, on feat/x) > No threads",
         "Done already, do not run again:",
         "(codex-77ab01cd, 2 h, observed) > mailed it",

@@ -96,9 +96,9 @@ def test_a_session_is_told_what_it_said(command: Caller) -> None:
 
     jsonschema.validate(answer, BRIEF)
     assert "\n> Ship it\n" in answer["text"]
-    assert "\n> No threads\n" in answer["text"]
+    assert "\n> Ruled out: No threads\n" in answer["text"]
     assert receipt_of(answer["text"], Frame(nonce=answer["nonce"])) == answer["sha256"]
-    assert {one["text"] for one in answer["account"]} == {"Ship it", "No threads"}
+    assert {one["text"] for one in answer["account"]} == {"Ship it", "Ruled out: No threads"}
     assert [one["is_in_brief"] for one in answer["facts"]] == [True, True]
     by_agent = json.loads(command("brief", "--json", "--session", answer["agent"]).out)
     assert by_agent["session"] == answer["session"]

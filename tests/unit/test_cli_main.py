@@ -26,6 +26,11 @@ Options:
   -h, --help  Show this message and exit.
 
 Commands:
+  init        Set Passdown up in this project: settings, and rules for git.
+  install     Install the plugin into Claude Code, Codex or Copilot; show what
+              changes first.
+  uninstall   Take the plugin out of a host again; what you changed meanwhile
+              stays.
   start       Start a session, or show the one that runs; what never ended is
               recovered first.
   status      List the sessions of the project, what each does, and which are
@@ -36,13 +41,14 @@ Commands:
   next        Say what comes after, one argument for each step, in order.
   decide      Record a choice under a key; a later one of the same key takes
               its place.
-  rule-out    Say what must not be done, or must hold, so that nobody tries it
+  rule-out    Say what must not be done, and why, so that nobody tries it
               again.
   ask         Write down a question that somebody must answer.
   answer      Answer a question; QUESTION is its text, or the start of it.
   note        Write a note to yourself; it stays on this machine.
   retract     Take back what was said; TEXT is its text, the start of it, or a
               decision's key.
+  observe     Take in what a host's transcript and git tell of a session.
   publish     Publish what is open as an event that every checkout can merge.
   heartbeat   Give a sign of life, and bring the ledger up to date.
   end         End a session: publish what is open, archive its ledger, commit
@@ -54,11 +60,17 @@ Commands:
   brief       Say what a starting session must know, within a budget.
   certify     Prove that no fact was lost.
   log         List what was published, the newest first.
+  search      Find words in ledgers, archives, events and streams.
   check       Say what is wrong with ledgers, events and other documents.
   event       Show an event, or take one back.
   view        Show the view, list what it leaves out, or verify it.
   format      List the document formats; show a schema or an example.
   migrate     Take over a `current.md` that Passdown did not make.
+  pause       Hold Passdown off in this project: what runs by itself does
+              nothing until `unpause`.
+  unpause     Let Passdown work again in this project.
+  doctor      Say what is wrong with the project as a whole, and mend what is
+              safe to mend.
 
   `passdown COMMAND --help` tells more about a command.
 """

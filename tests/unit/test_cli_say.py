@@ -10,6 +10,7 @@ from passdown.core.journal import parse_journal
 from passdown.core.ledgers import parse_ledger
 from passdown.engines.process import SystemProcesses
 from passdown.engines.system import SystemEntropy
+from passdown.faces.cli import main
 from tests.commands import Caller, Done, run
 from tests.gits import Project, make_started
 from tests.projects import stop_clock
@@ -46,7 +47,8 @@ def said(project: Project) -> list[tuple[str, str]]:
 def test_a_verb_starts_a_session_where_none_runs(command: Caller, project: Project) -> None:
     assert command("now", "write the parser") == Done(0, "now: write the parser\n", BEGINS)
     assert command("done") == Done(0, "done: write the parser\n", "")
-    assert said(project) == [("now", "write the parser"), ("done", "write the parser")]
+    text = "write the parser"
+    assert said(project) == [("now", text), ("done", text), ("retraction", text)]
     assert project.git("status", "--porcelain") == ""
 
 
@@ -56,15 +58,19 @@ def test_a_verb_starts_a_session_where_none_runs(command: Caller, project: Proje
         (("goal", "Ship it"), "goal: Ship it\n", ("goal", "Ship it")),
         (("now", " blanks "), "now: blanks\n", ("now", "blanks")),
         (("done", "a"), "done: a\n", ("done", "a")),
-        (("next", "a  b", "c", " "), "next: a b\nc\n", ("next", "a b\nc")),
+        (("next", "a  b", "c", " "), "next: a b; c\n", ("next", "a b\nc")),
         (
             ("decide", "db", "SQLite", "--because", "it is there"),
-            "decision: SQLite\n",
+            "decision db: SQLite (it is there)\n",
             ("decision", "SQLite"),
         ),
-        (("rule-out", "daemons"), "constraint: daemons\n", ("constraint", "daemons")),
+        (("rule-out", "daemons"), "Ruled out: daemons\n", ("constraint", "Ruled out: daemons")),
+        (
+            ("rule-out", "daemons", "--because", "they hate them"),
+            "Ruled out: daemons (they hate them)\n",
+            ("constraint", "Ruled out: daemons (they hate them)"),
+        ),
         (("ask", "why?"), "question: why?\n", ("question", "why?")),
-        (("answer", "why?", "because"), "answer: because\n", ("answer", "because")),
         (("note", "mine"), "note: mine\n", ("note", "mine")),
         (("retract", "a", "--kind", "done"), "retraction: a\n", ("retraction", "a")),
     ],
@@ -136,10 +142,36 @@ def test_a_question_is_answered_by_the_start_of_it(command: Caller, project: Pro
 
     assert command("answer", "why", "because").code == 0
     assert parse_ledger(ledger(project)).questions == ("who?",)
+    assert command("answer", "why", "no, for another reason").code == 0
     command("ask", "why else?")
     command("ask", "why not?")
+    unknown = command("answer", "when", "x")
+    assert (unknown.code, "no open question begins with 'when'" in unknown.err) == (2, True)
     several = command("answer", "why", "x")
     assert (several.code, "several facts begin with" in several.err) == (2, True)
+
+
+def test_a_question_of_an_earlier_session_is_answered(command: Caller) -> None:
+    command("ask", "may we use it?")
+    command("end")
+
+    assert command("answer", "may we", "yes") == Done(
+        0, "answer: yes\n", BEGINS.replace("1 begins", "3 begins")
+    )
+
+    assert "may we use it?" not in command("brief").out
+
+
+def test_what_is_done_is_no_longer_being_done(command: Caller, project: Project) -> None:
+    command("now", "write the parser")
+    command("done")
+    found = parse_ledger(ledger(project))
+    assert (found.done, found.now) == (("write the parser",), "")
+    command("now", "write the tests")
+    command("done", "another thing")
+    assert parse_ledger(ledger(project)).now == "write the tests"
+    command("done", "write the tests")
+    assert parse_ledger(ledger(project)).now == ""
 
 
 def test_a_fact_is_taken_back_by_its_text_its_start_or_its_key(command: Caller, project: Project) -> None:
@@ -148,7 +180,7 @@ def test_a_fact_is_taken_back_by_its_text_its_start_or_its_key(command: Caller, 
     command("rule-out", "daemons")
     command("rule-out", "daemons everywhere")
 
-    for text, out in (("wrote", "wrote the parser"), ("db", "db"), ("daemons", "daemons")):
+    for text, out in (("wrote", "wrote the parser"), ("db", "db"), ("daemons", "Ruled out: daemons")):
         assert command("retract", text) == Done(0, f"retraction: {out}\n", "")
     found = parse_ledger(ledger(project))
     assert (found.done, [row.decision for row in found.decisions]) == ((), ["Ruled out: daemons everywhere"])
@@ -229,3 +261,49 @@ def test_bytes_that_are_no_text_do_not_break_a_verb(project: Project) -> None:
 
     assert (done.code, done.out) == (0, "goal: a\\udcffb\n")
     assert run("status", cwd=project.folder).out.count("goal: a\\udcffb") == 1
+
+
+CALLS = (
+    ("goal", "a"),
+    ("now", "a"),
+    ("ask", "a"),
+    ("note", "a"),
+    ("done", "a"),
+    ("next", "a", "b  c"),
+    ("decide", "db", "SQLite"),
+    ("decide", "db", "SQLite", "--because", "it is there"),
+    ("rule-out", "a daemon", "--because", "they hate it"),
+    ("answer", "why", "because"),
+    ("answer", "wh", "it starts so"),
+    ("retract", "before"),
+    ("retract", "no such thing"),
+    ("decide", "db"),
+    ("now",),
+    ("goal", "a", "b"),
+    ("now", "-x"),
+    ("now", "--help"),
+    ("rule-out", "--because"),
+    ("decide", "a", "b", "--because", "-c"),
+    ("goal", " "),
+)
+
+
+def test_a_verb_does_the_same_whether_the_parser_looks_or_not(
+    command: Caller, project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    outcomes: list[tuple[object, ...]] = []
+    for number, verbs in enumerate((main._VERBS, ())):  # noqa: SLF001 - there is no other way to the parser
+        monkeypatch.setattr(main, "_VERBS", verbs)
+        command("start", "--new", "--nickname", f"n{number}", "--fresh")
+        session = json.loads(command("status", "--json").out)["sessions"][-1]["session"]
+        monkeypatch.setenv("PASSDOWN_SESSION", session)
+        command("ask", "why?")
+        command("done", "before")
+        answers = [command(*arguments) for arguments in CALLS]
+        journal = project.folder / ".git/passdown/journal" / f"{session}.jsonl"
+        lines = parse_journal(journal.read_text(encoding="utf-8")).lines
+        facts = [(one.fact.kind, one.fact.text, one.fact.key, one.fact.because) for one in lines[1:]]
+        outcomes.append((answers, facts))
+
+    assert outcomes[0] == outcomes[1]
+    assert {done.code for done in outcomes[0][0]} == {0, 2}  # type: ignore[attr-defined]  # the answers

@@ -74,7 +74,7 @@ def test_a_start_with_the_same_id_goes_on(command: Caller) -> None:
     again = command("start", "--session", "h-1", "--host", "claude")
 
     assert again.out == (
-        "toast-00000001 goes on on main (s-000000000002)\n"
+        "toast-00000001 is at work on main (s-000000000002)\n"
         "ledger: conductor/sessions/active/LEDGER.md\n"
         "goal: Ship it\n"
     )
@@ -124,7 +124,7 @@ def test_a_start_names_what_it_recovered_and_who_else_is_at_work(
     )
     assert f"generic-00000001 never ended: what it knew is published as {name}" in answer.err
     silent = command("start", "--new")
-    assert "is at work too, 0 s ago: silent" in silent.err
+    assert "is at work too, 0 s ago: it has not said on what" in silent.err
 
 
 def test_a_heartbeat_says_who_is_alive(command: Caller, clock: Clock, project: Project) -> None:

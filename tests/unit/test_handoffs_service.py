@@ -281,7 +281,7 @@ def test_a_new_session_goes_on_with_what_was_passed_on() -> None:
     assert (now.goal.text, now.goal.provenance) == ("sign in", Provenance.OBSERVED)
     assert [one.text for one in now.of(FactKind.NEXT)] == ["docs", "release"]
     assert [one.key for one in now.of(FactKind.DECISION)] == ["store"]
-    assert [one.text for one in now.of(FactKind.CONSTRAINT)] == ["no JWT"]
+    assert [one.text for one in now.of(FactKind.CONSTRAINT)] == ["Ruled out: no JWT"]
     assert [one.text for one in now.of(FactKind.QUESTION)] == ["why?"]
     assert now.track == "auth"
     assert "sign in" in place.read(now.start.ledger)

@@ -6,10 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from passdown.core.facts import make_key
 from passdown.core.merge import make_digest, merge
 from passdown.core.projections import LIMIT, make_view
 from passdown.core.rollups import Member, parse_rollup, render_rollup
-from passdown.core.sources import DECISIONS, DONE, Source, make_key, parse_source
+from passdown.core.sources import DECISIONS, DONE, Source, parse_source
 from passdown.core.views import render_view
 from tests.events import make_text_of
 from tests.texts import said_text

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from passdown.core.accounts import Process
+from passdown.core.accounts import MARK, PROMPTED, Process
 from passdown.core.bookkeeping import Said
 from passdown.core.events import Event, parse_event
 from passdown.core.facts import FactKind, Provenance
@@ -15,7 +15,7 @@ from passdown.core.ledgers import parse_ledger
 from passdown.engines.index.memory import MemoryIndex
 from passdown.engines.memory.journals import MemoryJournals
 from passdown.errors import CacheError, StorageError, UsageError
-from passdown.services.journals import read_account, say
+from passdown.services.journals import make_fact, read_account, say, write_fact
 from passdown.services.presence import find_session, is_live, list_live
 from passdown.services.sessions import (
     Wish,
@@ -412,3 +412,27 @@ def test_a_command_means_the_only_session_here(place: Place) -> None:
         find_session(place.project, "", {})
     place.pass_time(hours=1)
     assert find_session(place.project, "", {}) is None
+
+
+def test_a_session_that_goes_on_does_not_read_a_transcript_again_nor_take_a_prompt_for_what_was_stated(
+    place: Place,
+) -> None:
+    first = place.say(place.start(host_session="h-1"), FactKind.NOW, "writing tests").account
+    mark = replace(
+        make_fact(place.project, first, Said(FactKind.BOOKMARK, "t.jsonl"), Provenance.OBSERVED),
+        others=((MARK, '{"offset":7}'),),
+    )
+    write_fact(place.project, first.session, mark)
+    end_session(place.project, read_account(place.project, first.session))
+
+    second = place.start(host_session="h-1")
+    say(place.project, second, Said(FactKind.NOW, "go on", PROMPTED), Provenance.OBSERVED)
+
+    known = read_account(place.project, second.session)
+    assert known.bookmarks == {"t.jsonl": '{"offset":7}'}
+    assert known.now is not None
+    assert known.now.text == "writing tests"
+    say(place.project, second, Said(FactKind.NOW, "another thing"))
+    known = read_account(place.project, second.session)
+    assert known.now is not None
+    assert known.now.text == "another thing"

@@ -10,6 +10,7 @@ from passdown.errors import UsageError
 from passdown.settings import (
     Bounds,
     CommitSettings,
+    ContextSettings,
     EventLayout,
     EventSettings,
     Paths,
@@ -117,7 +118,9 @@ def test_a_section_that_is_no_table_is_refused() -> None:
     )
 
 
-@pytest.mark.parametrize("section", [Settings, Paths, EventSettings, ViewSettings, CommitSettings])
+@pytest.mark.parametrize(
+    "section", [Settings, Paths, EventSettings, ViewSettings, CommitSettings, ContextSettings]
+)
 def test_every_field_has_a_doc(section: type) -> None:
     for name, hint in get_type_hints(section, include_extras=True).items():
         assert get_origin(hint) is Annotated, name

@@ -311,7 +311,7 @@ def test_the_next_session_carries_on_all_but_what_is_done() -> None:
         "question",
     ]
     assert said[2] == Said(FactKind.NEXT, "Remove tokens\nWrite docs")
-    assert said[5] == Said(FactKind.CONSTRAINT, "no JWT", "", "cannot be revoked")
+    assert said[5] == Said(FactKind.CONSTRAINT, "Ruled out: no JWT (cannot be revoked)")
     assert carry_on(Snapshot()) == []
 
 

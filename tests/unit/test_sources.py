@@ -5,6 +5,7 @@ from datetime import UTC, datetime
 
 import pytest
 
+from passdown.core.facts import make_key
 from passdown.core.sources import (
     CHECKPOINTS,
     DECISIONS,
@@ -14,7 +15,6 @@ from passdown.core.sources import (
     Checkpoint,
     all_retracted,
     is_retracted,
-    make_key,
     parse_source,
     read_covered,
 )

@@ -5,9 +5,14 @@ import os
 import subprocess
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Final
 
-VERSION: Final = frozenset({"passdown", "passdown.faces", "passdown.faces.cli", "passdown.faces.cli.main"})
+import pytest
+
+VERSION: Final = frozenset(
+    {"gc", "passdown", "passdown.faces", "passdown.faces.cli", "passdown.faces.cli.main"}
+)
 """All that `passdown --version` may load beyond what the interpreter has at its start."""
 
 HEAVY: Final = (
@@ -36,6 +41,40 @@ HEAVY: Final = (
     "yaml",
     "zipfile",
 )
+VERB: Final = [
+    "passdown.core.accounts",
+    "passdown.core.bookkeeping",
+    "passdown.core.documents",
+    "passdown.core.facts",
+    "passdown.core.fields",
+    "passdown.core.frontmatter",
+    "passdown.core.ids",
+    "passdown.core.journal",
+    "passdown.core.jsontext",
+    "passdown.core.keys",
+    "passdown.core.ledgers",
+    "passdown.core.lists",
+    "passdown.core.markdown",
+    "passdown.core.outlines",
+    "passdown.core.pieces",
+    "passdown.core.places",
+    "passdown.core.problems",
+    "passdown.core.scalars",
+    "passdown.core.sessions",
+    "passdown.core.tables",
+    "passdown.core.texts",
+    "passdown.core.times",
+    "passdown.core.validations",
+    "passdown.core.view_places",
+    "passdown.core.yaml_library",
+    "passdown.services.checkouts",
+    "passdown.services.journals",
+    "passdown.services.ledgers",
+    "passdown.services.local_files",
+    "passdown.services.presence",
+]
+"""All of core and services that a verb may load: journal, ledger, and what reads and writes them."""
+
 _SCRIPT: Final = """
 import sys
 before = set(sys.modules)
@@ -83,6 +122,17 @@ def test_formats_are_listed_without_yaml_and_engines() -> None:
     light = {"passdown.core.formats", "passdown.core.events"}
 
     assert not set(heavy(loaded("format"))) - light
+
+
+def test_a_verb_loads_neither_parser_nor_log_nor_index(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    loaded("start")
+    names = loaded("now", "writing a test")
+
+    assert [name for name in names if name.startswith(("passdown.core.", "passdown.services."))] == VERB
+    assert not {"click", "hashlib", "sqlite3", "subprocess", "tomllib", "yaml"} & set(names)
 
 
 def test_unknown_heavy_module_would_be_seen() -> None:

@@ -12,10 +12,9 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Annotated, Final, NamedTuple
 
-from passdown.core.facts import Fact, FactKind, Provenance
+from passdown.core.facts import Fact, FactKind, Provenance, make_key
 from passdown.core.ids import slug
 from passdown.core.journal import JournalLine
-from passdown.core.sources import make_key
 
 ADD: Final = "add"
 """The key of next steps that follow those that are there; without it they take their place."""
@@ -44,6 +43,14 @@ class Process(NamedTuple):
 
 
 NO_PROCESS: Final = Process()
+
+
+class Delivery(NamedTuple):
+    """A brief that was sent to the session: what marks it, its hash, and how it arrived."""
+
+    nonce: str
+    hash: str
+    state: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,6 +86,10 @@ class Account:
     task: Annotated[str, "The task it has claimed."] = ""
     goal: Annotated[Entry | None, "What it is to achieve."] = None
     now: Annotated[Entry | None, "What it does."] = None
+    bookmarks: Annotated[Mapping[str, str], "How far each transcript was read, as JSON."] = field(
+        default_factory=dict[str, str]
+    )
+    deliveries: Annotated[tuple[Delivery, ...], "The briefs it was sent, oldest first."] = ()
     lists: Annotated[Mapping[str, tuple[Entry, ...]], "The other facts by kind, oldest first."] = field(
         default_factory=dict[str, tuple[Entry, ...]]
     )
@@ -88,7 +99,9 @@ class Account:
         return self.lists.get(kind.value, ())
 
 
-_SILENT: Final = frozenset({FactKind.HEARTBEAT, FactKind.HOST, FactKind.END})
+_SILENT: Final = frozenset(
+    {FactKind.HEARTBEAT, FactKind.HOST, FactKind.END, FactKind.BOOKMARK, FactKind.DELIVERY}
+)
 _LISTS: Final = frozenset(
     {
         FactKind.NEXT,
@@ -105,8 +118,28 @@ _LISTS: Final = frozenset(
         FactKind.READ,
         FactKind.COMMIT,
         FactKind.TEST,
+        FactKind.COMMAND,
+        FactKind.PLAN,
     }
 )
+_HERE_ONLY: Final = frozenset(
+    {
+        FactKind.PROMPT,
+        FactKind.NOTE,
+        FactKind.READ,
+        FactKind.COMMAND,
+        FactKind.PLAN,
+        FactKind.BOOKMARK,
+        FactKind.DELIVERY,
+    }
+)
+"""What stays on the machine (C61): what was said to the host, and what commands were run."""
+
+PROMPTED: Final = "prompt"
+"""The key of a goal or now that nobody stated: it is a prompt (C60)."""
+
+MARK: Final = "mark"
+"""The member of a bookmark that tells how far a transcript was read."""
 
 
 def fold_journal(session: str, lines: Iterable[JournalLine]) -> Account:
@@ -134,6 +167,41 @@ def entry_key(kind: str, fact: Fact) -> str:
     if kind == FactKind.CHECKPOINT:
         return make_key(f"{fact.at.isoformat()}\n{fact.key or ''}\n{fact.text}")
     return make_key(fact.text)
+
+
+def may_leave(kind: str, entry: Fact | Entry) -> bool:
+    """Say whether what a session knows may leave the machine (C61).
+
+    1. Prompts, notes to oneself, files that were read, commands and plans stay.
+    2. A goal or now that is a prompt stays, also when a later session carries it on.
+    3. Of files that were only seen, those outside the project stay.
+    """
+    if kind in _HERE_ONLY:  # 1
+        return False
+    if kind in {FactKind.GOAL, FactKind.NOW}:  # 2
+        return entry.key != PROMPTED
+    is_seen_file = kind == FactKind.FILE and entry.provenance is Provenance.OBSERVED
+    return not is_seen_file or is_inside(entry.text)  # 3
+
+
+def is_inside(path: str) -> bool:
+    """Say whether a path, written from the root, lies in the project."""
+    return not path.startswith(("/", "\\", "../", "~")) and path != ".." and path[1:2] != ":"
+
+
+def only_shared(account: Account) -> Account:
+    """Give an account without what stays on the machine."""
+    goal, now = account.goal, account.now
+    return replace(
+        account,
+        goal=goal if goal and may_leave(FactKind.GOAL, goal) else None,
+        now=now if now and may_leave(FactKind.NOW, now) else None,
+        bookmarks={},
+        lists={
+            kind: tuple(entry for entry in entries if may_leave(kind, entry))
+            for kind, entries in account.lists.items()
+        },
+    )
 
 
 def is_last_word(fact: Fact) -> bool:
@@ -181,12 +249,25 @@ class _Folding:
         elif fact.kind == FactKind.HOST:
             ids = (*self._account.host_sessions, fact.text)
             self._account = replace(self._account, host_sessions=tuple(dict.fromkeys(ids)))
+        elif fact.kind == FactKind.DELIVERY:
+            self._take_delivery(fact)
+        elif fact.kind == FactKind.BOOKMARK:
+            marks = {**self._account.bookmarks, fact.text: dict(fact.others).get(MARK, "")}
+            self._account = replace(self._account, bookmarks=marks)
         elif fact.kind == FactKind.BINDING:
             track, task = self._account.track, self._account.task
             track, task = (track, fact.text) if fact.key == "task" else (fact.text, task)
             self._account = replace(self._account, track=track, task=task)
         elif fact.kind == FactKind.END:
             self._take_end(fact)
+
+    def _take_delivery(self, fact: Fact) -> None:
+        """Add a brief that was sent, or say how it arrived."""
+        known = {one.nonce: one for one in self._account.deliveries}
+        nonce, (state, _, digest) = fact.key or "", fact.text.partition(" ")
+        before = known.get(nonce, Delivery(nonce, digest, state))
+        known[nonce] = before._replace(state=state)
+        self._account = replace(self._account, deliveries=tuple(known.values()))
 
     def _take_end(self, fact: Fact) -> None:
         """End the session; it ends once, and lets go of track and task when all of it is published."""
@@ -228,9 +309,16 @@ class _Folding:
 
 
 def _unless_weaker(known: Entry | None, entry: Entry) -> Entry:
-    """Take the new entry, unless it was only observed and the known one was stated."""
+    """Take the new entry, unless it is weaker than the known one.
+
+    What was only observed is weaker than what was stated, and a prompt is weaker than all but a prompt: what
+    an earlier session stated is carried on as observed.
+    """
+    if known is None:
+        return entry
     observed = entry.provenance is Provenance.OBSERVED
-    return known if known is not None and observed and known.provenance is not Provenance.OBSERVED else entry
+    is_prompt = entry.key == PROMPTED and known.key != PROMPTED
+    return known if is_prompt or (observed and known.provenance is not Provenance.OBSERVED) else entry
 
 
 def make_start(start: Start, at: datetime, agent: str) -> Fact:

@@ -11,16 +11,20 @@ from datetime import datetime
 from typing import Final, NamedTuple
 
 from passdown.core.accounts import Account, Entry
-from passdown.core.facts import FactKind
+from passdown.core.facts import FactKind, Provenance, make_key
 from passdown.core.ids import slug
 from passdown.core.ledgers import Ledger, LedgerDecision, Mode, ReadFile, parse_ledger, render_ledger
-from passdown.core.sources import make_key
 
 RULED_OUT: Final = "Ruled out: "
 """How a constraint begins in Key Decisions: a ledger has no section for it."""
 
 MAX_CHARS: Final = 32_768
 """How long a fact may be, its key and reason included; escaped it still fits a line of a journal."""
+
+MOST_READS: Final = 20
+"""How many files that a session was seen to read stand in its ledger: the last ones."""
+
+_SETTLED: Final = frozenset({"completed", "deleted", "cancelled"})
 
 ShowTime = Callable[[datetime], str]
 """Gives the local time of day, HH:MM, of an instant."""
@@ -42,7 +46,7 @@ def fits(said: Said) -> bool:
 
 def fill_ledger(ledger: Ledger, account: Account, show_time: ShowTime) -> Ledger:
     """Put what an account knows into a ledger (1); its times are the account's."""
-    reads = _shown(account, FactKind.READ)
+    reads = _reads(account)
     return replace(
         ledger,
         updated=account.said_at,
@@ -59,7 +63,7 @@ def fill_ledger(ledger: Ledger, account: Account, show_time: ShowTime) -> Ledger
         goal=account.goal.text if account.goal else "",
         done=_texts(account, FactKind.DONE),
         now=account.now.text if account.now else "",
-        next=_texts(account, FactKind.NEXT),
+        next=_texts(account, FactKind.NEXT) or _planned(account),
         decisions=tuple(_rows(account, show_time)),
         branch=account.start.branch,
         modified=_texts(account, FactKind.FILE),
@@ -77,6 +81,19 @@ def _texts(account: Account, kind: FactKind) -> tuple[str, ...]:
     return tuple(entry.text for entry in _shown(account, kind))
 
 
+def _reads(account: Account) -> tuple[Entry, ...]:
+    """Give the files that were read: all that somebody named, and the last that were seen."""
+    reads = _shown(account, FactKind.READ)
+    seen = [entry for entry in reads if entry.provenance is Provenance.OBSERVED]
+    older = set(seen[:-MOST_READS])
+    return tuple(entry for entry in reads if entry not in older)
+
+
+def _planned(account: Account) -> tuple[str, ...]:
+    """Give the items of the host's plan that are not done: what is next, as long as nobody says it."""
+    return tuple(entry.text for entry in _shown(account, FactKind.PLAN) if entry.because not in _SETTLED)
+
+
 def _shown(account: Account, kind: FactKind) -> tuple[Entry, ...]:
     """Give the facts of a kind that can be shown: a blank one leaves no trace in a document."""
     return tuple(entry for entry in account.of(kind) if entry.text.strip())
@@ -84,7 +101,7 @@ def _shown(account: Account, kind: FactKind) -> tuple[Entry, ...]:
 
 def _rows(account: Account, show_time: ShowTime) -> Iterator[LedgerDecision]:
     for kind, entry in _choices(account):
-        text = show_decision(entry) if kind is FactKind.DECISION else f"{RULED_OUT}{entry.text}"
+        text = show_decision(entry) if kind is FactKind.DECISION else make_rule(entry.text)
         yield LedgerDecision(decision=text, reasoning=entry.because, when=show_time(entry.at))
 
 
@@ -94,6 +111,12 @@ def _choices(account: Account) -> Sequence[tuple[FactKind, Entry]]:
         (kind, one) for kind in (FactKind.DECISION, FactKind.CONSTRAINT) for one in _shown(account, kind)
     ]
     return sorted(found, key=lambda choice: choice[1].seq)
+
+
+def make_rule(text: str, because: str = "") -> str:
+    """Say what is ruled out, and why, so that nobody takes it for a wish wherever it is read."""
+    rule = text if text.startswith(RULED_OUT) else f"{RULED_OUT}{text}"
+    return f"{rule} ({because})" if because else rule
 
 
 def show_decision(entry: Entry) -> str:
@@ -123,7 +146,7 @@ def find_edits(ledger: Ledger, base: Account, show_time: ShowTime) -> Sequence[S
     ):
         said += _list_edits(kind, _shown(base, kind), before, after)
     said += _decision_edits(_choices(base), shown.decisions, ledger.decisions)
-    said += _read_edits(_shown(base, FactKind.READ), shown.read, ledger.read)
+    said += _read_edits(_reads(base), shown.read, ledger.read)
     return said
 
 
@@ -189,13 +212,17 @@ def _decision_edits(
             yield _read_choice(text, reasoning)
         elif old[text][0] != reasoning:
             _, kind, entry = old[text]
-            yield Said(kind, entry.text, entry.key, reasoning)
+            if kind is FactKind.CONSTRAINT:  # its reason is a part of what it says
+                yield Said(FactKind.RETRACTION, entry.text, kind.value)
+                yield _read_choice(text, reasoning)
+            else:
+                yield Said(kind, entry.text, entry.key, reasoning)
 
 
 def _read_choice(text: str, reasoning: str) -> Said:
     """Read a row that somebody wrote."""
     if text.startswith(RULED_OUT):
-        return Said(FactKind.CONSTRAINT, text.removeprefix(RULED_OUT), because=reasoning)
+        return Said(FactKind.CONSTRAINT, make_rule(text, reasoning))
     key, said = split_decision(text)
     return Said(FactKind.DECISION, said, key, reasoning)
 

@@ -226,7 +226,7 @@ def _make_parts(standing: Standing, show: _Showing) -> Iterator[Part]:
     blocking += [known for known in standing.of(FactKind.CHECKPOINT) if _has_failed(known)]
     yield _plain_part(1, "blocker", "Blockers", [show.line(known) for known in blocking])
     yield _plain_part(1, "holding", "You hold", list(_holdings(standing, show)))
-    yield _part(standing, show, 1, FactKind.CONSTRAINT, "Ruled out, or must hold")
+    yield _part(standing, show, 1, FactKind.CONSTRAINT, "Do not do")
     yield _part(standing, show, 1, FactKind.RECEIPT, "Done already, do not run again")
     following = [show.line(known) for known in aim.next]
     yield _plain_part(2, FactKind.NEXT, "Next", following)

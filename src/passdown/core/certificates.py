@@ -15,8 +15,8 @@ from enum import StrEnum
 from types import MappingProxyType
 from typing import Annotated, Final, NamedTuple
 
-from passdown.core.accounts import ADD, entry_key
-from passdown.core.facts import Fact, FactKind, Provenance
+from passdown.core.accounts import ADD, entry_key, may_leave
+from passdown.core.facts import Fact, FactKind, Provenance, make_key
 from passdown.core.ids import FactId, fact_id
 from passdown.core.journal import JournalLine
 from passdown.core.sources import (
@@ -32,7 +32,6 @@ from passdown.core.sources import (
     Value,
     all_retracted,
     is_retracted,
-    make_key,
 )
 from passdown.core.standings import KINDS, TOLD_AS, checkpoint_text
 
@@ -46,6 +45,8 @@ _SILENT: Final = frozenset(
         FactKind.END,
         FactKind.CLAIM,
         FactKind.RESERVATION,
+        FactKind.BOOKMARK,
+        FactKind.DELIVERY,
     }
 )
 _FACTS: Final = frozenset(FactKind) - _SILENT
@@ -76,6 +77,7 @@ class Stated:
     session: Annotated[str, "The session whose journal has it; empty for an event."] = ""
     seq: Annotated[int, "The line's number."] = 0
     is_seen: Annotated[bool, "Whether it was only observed."] = False
+    stays: Annotated[bool, "Whether it does not leave the machine."] = False
     retired_by: Annotated[str, "The line or event that took its place, or took it back."] = ""
 
     @property
@@ -161,6 +163,7 @@ def _take_line(trace: _Trace, session: str, line: JournalLine) -> None:
         session=session,
         seq=line.seq,
         is_seen=fact.provenance is Provenance.OBSERVED,
+        stays=not may_leave(fact.kind, fact),
     )
     if fact.kind == FactKind.RETRACTION:
         trace.retire(fact.key or "", one.key, one.where)
@@ -328,6 +331,7 @@ def find_unpublished(
             is_covered
             and one.kind in _PUBLISHED
             and not one.retired_by
+            and not one.stays
             and _public_name(one) not in published
         ):
             what = f"{one.text} (covered by an event, in none)"

@@ -1,5 +1,6 @@
 """The fact: one thing a session must not lose (C56)."""
 
+import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
@@ -41,6 +42,10 @@ class FactKind(StrEnum):
     READ = "read"
     COMMIT = "commit"
     TEST = "test"
+    COMMAND = "command"
+    PLAN = "plan"
+    BOOKMARK = "bookmark"
+    DELIVERY = "delivery"
 
 
 class Provenance(StrEnum):
@@ -111,3 +116,10 @@ def render_fact(fact: Fact) -> str:
     members = [f"{dump(name)}:{dump(value)}" for name, value in pairs if value is not None]
     members += [f"{dump(name)}:{text}" for name, text in fact.others]
     return "{" + ",".join(members) + "}"
+
+
+def make_key(text: str) -> str:
+    """Give what texts of one fact share: the text itself, in one form of Unicode and line ends."""
+    if text.isascii() and "\r" not in text:
+        return text
+    return unicodedata.normalize("NFC", text.replace("\r\n", "\n").replace("\r", "\n"))

@@ -1,6 +1,5 @@
 """Names of things: one grammar for our ids, a safe file name for foreign ones, and ids made from content."""
 
-import hashlib
 import re
 import unicodedata
 from dataclasses import dataclass
@@ -170,6 +169,8 @@ def _is_lost(character: str) -> bool:
 
 def _hash(text: str) -> str:
     """Hash text as UTF-8; halves of surrogate pairs, as file names can hold them, are hashed too."""
+    import hashlib  # noqa: PLC0415 - most commands need no hash, and it loads a library
+
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 

@@ -3,22 +3,23 @@
 1. The last goal, now and list of next steps of those lines.
 2. What they state and do not take back again.
 3. What they take back or answer, also when it was stated before them.
-4. Prompts, notes to oneself, files that were read and output of commands stay on the machine.
+4. Prompts, notes to oneself, plans, files that were read and commands stay on the machine, and so does a goal
+   or now that is a prompt. Of commands only tests are told, with their exit codes.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
-from passdown.core.accounts import Account, Entry, entry_key, fold_journal
+from passdown.core.accounts import Account, Entry, entry_key, fold_journal, may_leave, only_shared
 from passdown.core.checkpoints import read_state
 from passdown.core.events import Event, EventCheckpoint
-from passdown.core.facts import Fact, FactKind, Provenance
+from passdown.core.facts import Fact, FactKind, Provenance, make_key
 from passdown.core.fields import read_count
 from passdown.core.ids import fact_id
 from passdown.core.journal import JournalLine
 from passdown.core.pairs import Pair
 from passdown.core.problems import Malformed
-from passdown.core.sources import make_key
+from passdown.core.sources import show_test
 
 _RECEIPTS: Final = (FactKind.RECEIPT, FactKind.COMMIT, FactKind.TEST)
 _PUBLIC: Final = frozenset(
@@ -53,7 +54,9 @@ def _after(lines: Iterable[JournalLine], covered: int) -> Sequence[JournalLine]:
 
 
 def _is_public(fact: Fact) -> bool:
-    return fact.key in _TAKEN_BACK if fact.kind == FactKind.RETRACTION else fact.kind in _PUBLIC
+    if fact.kind == FactKind.RETRACTION:
+        return fact.key in _TAKEN_BACK
+    return fact.kind in _PUBLIC and may_leave(fact.kind, fact)
 
 
 def has_stated(lines: Iterable[JournalLine]) -> bool:
@@ -73,7 +76,8 @@ def make_event(
     if not wanted:
         return None
     # All that is open is folded: a receipt that was taken back again is not published.
-    whole, said = fold_journal(account.session, lines), fold_journal(account.session, _after(lines, covered))
+    whole = only_shared(fold_journal(account.session, lines))
+    said = only_shared(fold_journal(account.session, _after(lines, covered)))
     void = {kind: _void(wanted, kind) for kind in (FactKind.DONE, FactKind.DECISION, FactKind.CONSTRAINT)}
     return Event(
         agent=account.agent,
@@ -91,7 +95,7 @@ def make_event(
         checkpoints=tuple(_checkpoint(entry, whole.task) for entry in said.of(FactKind.CHECKPOINT)),
         open_questions=_texts(said, FactKind.QUESTION),
         constraints=_texts(said, FactKind.CONSTRAINT),
-        receipts=tuple(text for receipt in _RECEIPTS for text in _texts(said, receipt)),
+        receipts=tuple(_receipt(kind, entry) for kind in _RECEIPTS for entry in said.of(kind)),
         feedback=_texts(said, FactKind.FEEDBACK),
         files_modified=_texts(said, FactKind.FILE),
         provenance=tuple(_provenance(said)),
@@ -104,6 +108,11 @@ def make_event(
 
 def _texts(said: Account, kind: FactKind) -> tuple[str, ...]:
     return tuple(entry.text for entry in said.of(kind))
+
+
+def _receipt(kind: FactKind, entry: Entry) -> str:
+    """Show what was done; a test with its exit code, if that is known."""
+    return show_test(entry.text, entry.key) if kind is FactKind.TEST else entry.text
 
 
 def _register(entry: Entry | None, covered: int) -> str | None:

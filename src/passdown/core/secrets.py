@@ -22,7 +22,18 @@ _NAME_LIMIT: Final = 50
 # What no rule reads across, so that texts can be searched together.
 _BETWEEN: Final = "\n;\n"
 _LOCAL: Final = frozenset(
-    {FactKind.PROMPT, FactKind.NOTE, FactKind.READ, FactKind.START, FactKind.HOST, FactKind.HEARTBEAT}
+    {
+        FactKind.PROMPT,
+        FactKind.NOTE,
+        FactKind.READ,
+        FactKind.COMMAND,
+        FactKind.PLAN,
+        FactKind.BOOKMARK,
+        FactKind.DELIVERY,
+        FactKind.START,
+        FactKind.HOST,
+        FactKind.HEARTBEAT,
+    }
 )
 
 

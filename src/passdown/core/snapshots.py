@@ -13,11 +13,11 @@ from datetime import datetime, timedelta
 from types import MappingProxyType
 from typing import Annotated, Final, NamedTuple, cast
 
-from passdown.core.accounts import Account
+from passdown.core.accounts import Account, only_shared
 from passdown.core.archives import LEDGER, Archive, ArchiveDecision, Artifact, archive_status
-from passdown.core.bookkeeping import RULED_OUT, Said, split_decision
+from passdown.core.bookkeeping import RULED_OUT, Said, make_rule, split_decision
 from passdown.core.checkpoints import Phase, PhaseState, ValidationState, read_state
-from passdown.core.facts import FactKind
+from passdown.core.facts import FactKind, make_key
 from passdown.core.fields import read_count
 from passdown.core.ids import slug
 from passdown.core.jsontext import dump
@@ -27,7 +27,6 @@ from passdown.core.pairs import Pair
 from passdown.core.problems import Malformed, Unknown
 from passdown.core.scalars import read_scalar, write_scalar
 from passdown.core.secrets import redact, redact_account, redact_all
-from passdown.core.sources import make_key
 from passdown.core.streams import Checkpoint, Stream, Workflow, open_phase, read_question, write_question
 from passdown.core.times import is_older
 
@@ -122,10 +121,13 @@ class Drift:
 
 def make_snapshot(account: Account, around: Surroundings, trigger: str) -> Snapshot:
     """Make a snapshot of what an account knows, without its secrets (1)."""
-    clean, found = redact_account(account)
+    clean, found = redact_account(only_shared(account))
     (branch, *paths), more = redact_all([around.branch, *(probe.path for probe in around.probes)])
     decisions = [(one.seq, Choice(one.key, one.text, one.because)) for one in clean.of(FactKind.DECISION)]
-    decisions += [(one.seq, Choice("", one.text, one.because)) for one in clean.of(FactKind.CONSTRAINT)]
+    decisions += [
+        (one.seq, Choice("", one.text.removeprefix(RULED_OUT), one.because))
+        for one in clean.of(FactKind.CONSTRAINT)
+    ]
     tests = clean.of(FactKind.TEST)
     return Snapshot(
         at=around.at,
@@ -443,8 +445,10 @@ def carry_on(snapshot: Snapshot) -> Sequence[Said]:
     if snapshot.next:
         said.append(Said(FactKind.NEXT, "\n".join(" ".join(text.split()) for text in snapshot.next)))
     for choice in snapshot.choices:
-        kind = FactKind.DECISION if choice.key else FactKind.CONSTRAINT
-        said.append(Said(kind, choice.text, choice.key, choice.because))
+        if choice.key:
+            said.append(Said(FactKind.DECISION, choice.text, choice.key, choice.because))
+        else:
+            said.append(Said(FactKind.CONSTRAINT, make_rule(choice.text, choice.because)))
     return [*said, *(Said(FactKind.QUESTION, text) for text in snapshot.questions)]
 
 

@@ -5,7 +5,6 @@ text, so the same event found twice is one event.
 """
 
 import hashlib
-import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import datetime
 from types import MappingProxyType
@@ -13,6 +12,7 @@ from typing import Final, Literal, NamedTuple, cast, get_args
 
 from passdown.core.checkpoints import read_state
 from passdown.core.events import Event, EventCheckpoint, parse_event, read_event
+from passdown.core.facts import make_key
 from passdown.core.ids import parse_event_file_name
 from passdown.core.problems import Malformed
 from passdown.core.times import parse_instant
@@ -78,6 +78,7 @@ class Source(NamedTuple):
     covered: int
 
 
+_EXIT: Final = ": exit "
 _SETS: Final = frozenset({DONE, QUESTIONS, CONSTRAINTS, RECEIPTS, FEEDBACK})
 _REGISTERS: Final = frozenset({GOAL, NOW, NEXT})
 _RETRACTIONS: Final[Mapping[str, Section]] = MappingProxyType(
@@ -185,6 +186,12 @@ def _read_set(facts: list[Fact], name: str, value: object, rank: Rank) -> None:
     facts.extend([(section, make_key(text), text, at) for text in cast("Texts", value)])
 
 
+def _read_receipts(facts: list[Fact], name: str, value: object, rank: Rank) -> None:
+    """Read what was done; of one test only the last exit code counts."""
+    section, at = cast("Section", name), rank.at
+    facts.extend([(section, make_key(command_of(text)), text, at) for text in cast("Texts", value)])
+
+
 def _read_register(facts: list[Fact], name: str, value: object, rank: Rank) -> None:
     facts.append((cast("Section", name), "", cast("Value", value), rank.at))
 
@@ -208,6 +215,7 @@ def _read_retractions(facts: list[Fact], name: str, value: object, rank: Rank) -
 _READERS: Final[Mapping[str, Callable[[list[Fact], str, object, Rank], None]]] = MappingProxyType(
     {
         **dict.fromkeys(_SETS, _read_set),
+        RECEIPTS: _read_receipts,
         **dict.fromkeys(_REGISTERS, _read_register),
         **dict.fromkeys(_RETRACTIONS, _read_retractions),
         DECISIONS: _read_decisions,
@@ -222,11 +230,15 @@ def read_covered(covers: str) -> int:
     return int(last) if len(last) <= _LINE_DIGITS and last.isascii() and last.isdigit() else 0
 
 
-def make_key(text: str) -> str:
-    """Give what texts of one fact share: the text itself, in one form of Unicode and line ends."""
-    if text.isascii() and "\r" not in text:
-        return text
-    return unicodedata.normalize("NFC", text.replace("\r\n", "\n").replace("\r", "\n"))
+def show_test(command: str, code: str) -> str:
+    """Show a test that was run, with its exit code if that is known."""
+    return f"{command}{_EXIT}{code}" if code.isdigit() else command
+
+
+def command_of(receipt: str) -> str:
+    """Give the command of a test that `show_test` shows; any other receipt is all of it."""
+    command, sign, code = receipt.rpartition(_EXIT)
+    return command if sign and command and code.isascii() and code.isdigit() else receipt
 
 
 class Checkpoint(NamedTuple):

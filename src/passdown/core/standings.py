@@ -16,7 +16,7 @@ from typing import Annotated, Final, NamedTuple, cast
 
 from passdown.core.accounts import Account, Entry, entry_key
 from passdown.core.events import Event
-from passdown.core.facts import Fact, FactKind, Provenance
+from passdown.core.facts import Fact, FactKind, Provenance, make_key
 from passdown.core.ids import FactId, fact_id
 from passdown.core.journal import JournalLine
 from passdown.core.merge import Digest, Held
@@ -30,7 +30,8 @@ from passdown.core.sources import (
     RECEIPTS,
     Checkpoint,
     Section,
-    make_key,
+    command_of,
+    show_test,
 )
 
 _EVER: Final = datetime.max.replace(tzinfo=UTC)
@@ -221,7 +222,11 @@ def mark_observed(tables: Tables, events: Mapping[str, Event]) -> None:
         for key, known in table.items():
             found = marks.get(known.event, {})
             kinds = [kind for kind, told in TOLD_AS.items() if told is known.kind]
-            values = [found[name] for kind in kinds if (name := fact_id(kind, known.text)) in found]
+            # Of a test the command alone is the fact; an event shows its exit code too.
+            texts = dict.fromkeys((known.text, command_of(known.text)))
+            values = [
+                found[name] for kind in kinds for text in texts if (name := fact_id(kind, text)) in found
+            ]
             if values and values[0] in set(Provenance):
                 table[key] = known._replace(provenance=Provenance(values[0]))
 
@@ -253,8 +258,14 @@ def _state(tables: Tables, fact: Fact) -> None:
     kind = TOLD_AS[fact.kind]
     table, key = tables.setdefault(kind, {}), entry_key(fact.kind, fact)
     if key not in table or table[key].at <= fact.at:
-        text = f"{fact.text} ({fact.because})" if kind is FactKind.DECISION and fact.because else fact.text
-        table[key] = Known(kind, text, fact.at, fact.agent, fact.provenance, key)
+        table[key] = Known(kind, _told(fact), fact.at, fact.agent, fact.provenance, key)
+
+
+def _told(fact: Fact) -> str:
+    """Say a fact as an event would: a decision with its reason, a test with its exit code."""
+    if fact.kind == FactKind.DECISION and fact.because:
+        return f"{fact.text} ({fact.because})"
+    return show_test(fact.text, fact.key or "") if fact.kind == FactKind.TEST else fact.text
 
 
 def settled_of(lines: Iterable[JournalLine]) -> Settled:

@@ -47,7 +47,8 @@ class Documents(Protocol):
     def remove(self, path: str, data: bytes) -> bool:
         """Remove a file that holds exactly these bytes; False if it holds others, or is not there.
 
-        Only the archiver calls it, for what the archive holds already. Raises a StorageError if the file
+        Only the archiver calls it, for what the archive holds already, and whoever takes a mark of ours away
+        that says nothing but that it is there. Raises a StorageError if the file
         cannot be removed, or if a link on the way leads out of the root.
         """
         ...

@@ -36,6 +36,13 @@ class Journals(Protocol):
         """
         ...
 
+    def extend(self, session: str, make: Callable[[int], Sequence[JournalLine]]) -> Sequence[JournalLine]:
+        """Add lines by one write, made for the numbers from the next free one on; there may be none.
+
+        The promises of `append` hold for them all. Cut off by a crash, the first of them may be there.
+        """
+        ...
+
     def changed(self, session: str) -> int:
         """Tell when a journal last grew, in nanoseconds of the file system's clock; 0 without one."""
         ...

@@ -3,16 +3,16 @@
 import hashlib
 from collections.abc import Collection, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from itertools import count
 from typing import Annotated, Final
 
-from passdown.core.accounts import Account
+from passdown.core.accounts import Account, may_leave
 from passdown.core.archives import archive_file_name, render_archive
 from passdown.core.bookkeeping import Said, show_ledger
 from passdown.core.facts import FactKind, Provenance
-from passdown.core.ledgers import Ledger, parse_ledger
+from passdown.core.ledgers import Ledger, parse_ledger, render_ledger
 from passdown.core.problems import Severity
 from passdown.core.snapshots import (
     Probe,
@@ -79,7 +79,7 @@ def archive_ledger(project: Project, account: Account, trigger: str, *, keep: bo
     snapshot = make_snapshot(account, look_around(project, account), trigger)
     path = ""
     if is_more or not _was_silent(account):
-        path = write_record(project, snapshot, found.data.decode() if found and is_more else "")  # 2
+        path = write_record(project, snapshot, _shared_text(found, account) if found and is_more else "")  # 2
     is_removed = not keep and found is not None and _remove(project, account.start.ledger, found)  # 3
     unbound = [Said(FactKind.BINDING, "", key) for key in ("track", "task") if getattr(account, key)]
     if keep:
@@ -95,6 +95,16 @@ def archive_ledger(project: Project, account: Account, trigger: str, *, keep: bo
         is_removed=is_removed,
         redacted=snapshot.redacted,
     )
+
+
+def _shared_text(found: _Found, account: Account) -> str:
+    """Give the text of a ledger without what stays on the machine (C61); else to the byte."""
+    ledger = replace(found.ledger, read=())
+    if account.goal and not may_leave(FactKind.GOAL, account.goal):
+        ledger = replace(ledger, goal="")
+    if account.now and not may_leave(FactKind.NOW, account.now):
+        ledger = replace(ledger, now="")
+    return found.data.decode() if ledger == found.ledger else render_ledger(ledger)
 
 
 def _was_silent(account: Account) -> bool:

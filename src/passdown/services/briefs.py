@@ -13,11 +13,11 @@ from passdown.core.bookkeeping import Said, find_edits
 from passdown.core.briefs import Brief, Combined, Frame, pack_brief, render_banner
 from passdown.core.budgets import Budget
 from passdown.core.events import Event
-from passdown.core.facts import Fact, FactKind
+from passdown.core.facts import Fact, FactKind, make_key
 from passdown.core.journal import JournalLine
 from passdown.core.ledgers import Ledger, parse_ledger
 from passdown.core.merge import Digest
-from passdown.core.sources import GOAL, NEXT, NOW, Section, make_key
+from passdown.core.sources import GOAL, NEXT, NOW, Section
 from passdown.core.standings import (
     NO_AIM,
     Aim,

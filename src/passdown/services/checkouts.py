@@ -1,22 +1,35 @@
 """A checkout: what the services of one working folder work with."""
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated
 
-from passdown.ports.clock import Clock
-from passdown.ports.documents import Documents
-from passdown.ports.event_log import EventLog
-from passdown.ports.index import Index
-from passdown.ports.repository import Repository
-from passdown.settings import Settings
+if TYPE_CHECKING:  # a verb asks for none of them, and each brings others along
+    from passdown.ports.clock import Clock
+    from passdown.ports.documents import Documents
+    from passdown.ports.event_log import EventLog
+    from passdown.ports.index import Index
+    from passdown.ports.repository import Repository
+    from passdown.settings import Settings
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Checkout:
     """All that services work with here: the log, its index, the files around it, git, and the settings."""
 
-    log: EventLog
-    index: Index
-    documents: Documents
-    repository: Repository
-    clock: Clock
-    settings: Settings
+    log: "EventLog"
+    index: "Index"
+    documents: "Documents"
+    repository: "Repository"
+    clock: "Clock"
+    settings: "Settings"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Site:
+    """A checkout's folder and git's own, for what is neither event nor document: rules, marks, settings."""
+
+    documents: Annotated["Documents", "The files below the project's root."]
+    git: Annotated["Documents | None", "The files of git that all checkouts share; None without git."]
+    below: Annotated[str, "The project's root from the top of the checkout; empty at the top."]
+    repository: "Repository"
+    settings: "Settings"

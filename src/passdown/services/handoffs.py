@@ -8,7 +8,7 @@ from typing import Annotated, Final
 from passdown.core.accounts import Account
 from passdown.core.archives import parse_archive, parse_archive_file_name
 from passdown.core.bookkeeping import Said
-from passdown.core.facts import FactKind, Provenance
+from passdown.core.facts import FactKind, Provenance, make_key
 from passdown.core.ids import is_stream_name, kebab
 from passdown.core.problems import Severity
 from passdown.core.snapshots import (
@@ -22,7 +22,6 @@ from passdown.core.snapshots import (
     make_snapshot,
     to_stream,
 )
-from passdown.core.sources import make_key
 from passdown.core.streams import Stream, parse_stream, render_stream
 from passdown.errors import FormatError, PassdownError, StorageError, UsageError
 from passdown.ports.commits import Commits

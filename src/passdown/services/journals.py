@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from passdown.core.accounts import Account, fold_journal, is_last_word
 from passdown.core.bookkeeping import MAX_CHARS, Said, ShowTime, fits
@@ -11,10 +11,12 @@ from passdown.core.facts import Fact, FactKind, Provenance
 from passdown.core.journal import JournalLine
 from passdown.core.times import to_millis
 from passdown.errors import UsageError
-from passdown.ports.clock import Entropy
-from passdown.ports.journals import Journals
-from passdown.ports.process import Processes
 from passdown.services.checkouts import Checkout
+
+if TYPE_CHECKING:  # see there
+    from passdown.ports.clock import Entropy
+    from passdown.ports.journals import Journals
+    from passdown.ports.process import Processes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,9 +25,9 @@ class Project:
 
     root: Annotated[str, "The checkout's folder, absolute."]
     checkout: Annotated[Checkout, "Log, index, documents, git, clock and settings."]
-    journals: Annotated[Journals, "The journals of all sessions."]
-    processes: Annotated[Processes, "The processes of this machine."]
-    entropy: Annotated[Entropy, "Where names come from."]
+    journals: Annotated["Journals", "The journals of all sessions."]
+    processes: Annotated["Processes", "The processes of this machine."]
+    entropy: Annotated["Entropy", "Where names come from."]
     show_time: Annotated[ShowTime, "The local time of day of an instant."]
     sweep: Annotated[
         Callable[[], int], "Removes what killed processes left behind; says how many files that were."

@@ -13,7 +13,7 @@ from passdown.core.problems import Problem, Severity, error
 from passdown.core.sessions import SessionState, parse_session_state, render_session_state
 from passdown.errors import FormatError, StorageError
 from passdown.services.journals import Project, read_account, say
-from passdown.services.views import ignore_folder
+from passdown.services.local_files import ignore_folder
 
 ROUNDS: Final = 3
 """How often a ledger is taken in that somebody edits at the same moment."""

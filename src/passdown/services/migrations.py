@@ -14,6 +14,7 @@ from typing import Annotated, Final, NamedTuple, cast
 
 from passdown.core.checkpoints import Phase, PhaseState, read_state
 from passdown.core.events import MAX_CHARS, Event, EventCheckpoint, render_event
+from passdown.core.facts import make_key
 from passdown.core.merge import Digest
 from passdown.core.pairs import Pair
 from passdown.core.problems import Malformed, Unknown
@@ -33,7 +34,6 @@ from passdown.core.sources import (
     Section,
     Source,
     Value,
-    make_key,
     parse_source,
 )
 from passdown.core.streams import Checkpoint as StreamCheckpoint
@@ -44,8 +44,9 @@ from passdown.errors import FormatError, PassdownError, StorageError
 from passdown.ports.event_log import EventLog
 from passdown.services.checkouts import Checkout
 from passdown.services.events import Written, take_in, write_event
+from passdown.services.local_files import ignore_folder
 from passdown.services.view_homes import view_place
-from passdown.services.views import ignore_folder, make_text
+from passdown.services.views import make_text
 from passdown.settings import EventLayout
 
 TYPE: Final = "migration"

@@ -2,10 +2,10 @@
 
 from collections.abc import Generator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated, Final
 
-from passdown.core.accounts import NO_PROCESS, PUBLISHED, Account, Process, Start, make_start
+from passdown.core.accounts import MARK, NO_PROCESS, PUBLISHED, Account, Process, Start, make_start
 from passdown.core.bookkeeping import Said
 from passdown.core.facts import FactKind, Provenance
 from passdown.core.ids import make_agent
@@ -188,6 +188,9 @@ def _begin(project: Project, wish: Wish, process: Process, live: Sequence[Accoun
     carried = [] if before is None or wish.is_fresh else list(_carry(before))
     for said in carried:
         say(project, account, said, Provenance.OBSERVED)
+    for name, mark in (before.bookmarks if before else {}).items():  # what was read then is not read again
+        fact = make_fact(project, account, Said(FactKind.BOOKMARK, name), Provenance.OBSERVED)
+        write_fact(project, session, replace(fact, others=((MARK, mark),)))
     bound = [Said(FactKind.BINDING, wish.track, "track")] if wish.track else []
     return keep_ledger(project, read_account(project, session), bound).account
 
@@ -214,10 +217,10 @@ def _find_before(project: Project, wish: Wish) -> Account | None:
 
 def _carry(before: Account) -> Sequence[Said]:
     """Say again what the last session was to achieve and had not finished."""
-    said = [Said(FactKind.GOAL, before.goal.text)] if before.goal else []
+    said = [Said(FactKind.GOAL, before.goal.text, before.goal.key)] if before.goal else []
     following = [entry.text for entry in before.of(FactKind.NEXT)]
     if before.now:
-        said.append(Said(FactKind.NOW, before.now.text))
+        said.append(Said(FactKind.NOW, before.now.text, before.now.key))
     if following:
         said.append(Said(FactKind.NEXT, "\n".join(following)))
     return said

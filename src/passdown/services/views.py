@@ -2,16 +2,15 @@
 
 import hashlib
 from enum import StrEnum
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 from passdown.core.seals import Ownership, judge_owner, read_seal
 from passdown.core.view_places import RENDERER
-from passdown.errors import PassdownError, StorageError
+from passdown.errors import PassdownError
 from passdown.ports.documents import Documents
 from passdown.ports.index import Index
+from passdown.services.local_files import ignore_folder
 from passdown.services.view_notes import NOTE
-
-_IGNORE: Final = b"# Everything here is local to this checkout.\n*\n"
 
 
 class ViewState(StrEnum):
@@ -100,21 +99,5 @@ def write_view(documents: Documents, path: str, text: str, runtime: str) -> Writ
     return WrittenView(path, before, kept)
 
 
-def ignore_folder(documents: Documents, folder: str) -> None:
-    """Keep a folder of local files out of git by a rule that lies in it."""
-    rule = f"{folder}/.gitignore"
-    if not documents.exists(rule):
-        documents.replace(rule, _IGNORE)
-
-
 def _hash(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()
-
-
-def is_writable(documents: Documents, folder: str) -> bool:
-    """Say whether local files can be kept in a folder; its rule for git is written to find out."""
-    try:
-        ignore_folder(documents, folder)
-    except StorageError:
-        return False
-    return True

@@ -34,7 +34,7 @@ def move_files(folder: str, names: Sequence[str], archive: str, *, ways: write.W
 
 
 def remove_file(path: str, data: bytes, *, ways: write.Ways = write.HERE) -> bool:
-    """Remove a file that holds exactly these bytes, which the archive holds too; say whether it is gone.
+    """Remove a file that holds exactly these bytes, which nobody misses; say whether it is gone.
 
     Raises a StorageError when it cannot be removed.
     """
@@ -48,14 +48,23 @@ def remove_file(path: str, data: bytes, *, ways: write.Ways = write.HERE) -> boo
     return True
 
 
+def remove_empty_folders(folder: str) -> None:
+    """Remove the folders below a folder in which nothing lies, and then itself."""
+    for path, _, _ in os.walk(folder, topdown=False):
+        # One that is not empty, or not ours to remove, stays.
+        with suppress(OSError):
+            os.rmdir(path)  # noqa: PTH106 - as above
+
+
 def _remove(path: str) -> None:
     try:
         os.unlink(path)
     except FileNotFoundError:
         raise
     except OSError as error:
-        reason = f"could not move {path} to the archive: {error.strerror}"
-        raise StorageError(reason, hint="It is in both places now, which does no harm.") from error
+        reason = f"could not remove {path}: {error.strerror}"
+        hint = "If it was to be archived, it is in both places now, which does no harm."
+        raise StorageError(reason, hint=hint) from error
 
 
 def _is_there(folder: str, name: str, archive: str, ways: write.Ways) -> bool:
@@ -75,22 +84,37 @@ def _read(path: str) -> bytes | None:
         return None
 
 
-def sweep(folders: Iterable[str], is_gone: Callable[[int], bool]) -> int:
+def sweep(folders: Iterable[str], is_gone: Callable[[int], bool], *, flat: Iterable[str] = ()) -> int:
     """Remove the unfinished writes of processes that are gone, at any depth; answer how many there were.
 
-    One whose process may still run stays, and so does what cannot be removed: readers skip it.
+    One whose process may still run stays, and so does what cannot be removed: readers skip it. Below `flat`
+    folders only the files that lie directly in them are looked at.
     """
     swept = 0
-    for path in {path for folder in folders for path in _leftovers(folder)}:
-        if is_gone(write.leftover_pid(os.path.basename(path))):  # noqa: PTH119 - as above
-            # Another start may sweep at the same moment.
-            with suppress(OSError):
-                os.unlink(path)
-                swept += 1
+    for path in find_leftovers(folders, is_gone, flat=flat):
+        # Another start may sweep at the same moment.
+        with suppress(OSError):
+            os.unlink(path)
+            swept += 1
     return swept
 
 
-def _leftovers(folder: str) -> Iterator[str]:
+def find_leftovers(
+    folders: Iterable[str], is_gone: Callable[[int], bool], *, flat: Iterable[str] = ()
+) -> list[str]:
+    """Name the unfinished writes that `sweep` would remove, in order."""
+    every = [path for folder in folders for path in _leftovers(folder)]
+    every += [path for folder in flat for path in _leftovers(folder, is_flat=True)]
+    return sorted(
+        path
+        for path in set(every)
+        if is_gone(write.leftover_pid(os.path.basename(path)))  # noqa: PTH119 - as above
+    )
+
+
+def _leftovers(folder: str, *, is_flat: bool = False) -> Iterator[str]:
     """Find unfinished writes below a folder; links are not followed, and what cannot be read has none."""
-    for place, _, names in os.walk(folder):
+    for place, folders, names in os.walk(folder):
         yield from (os.path.join(place, name) for name in names if write.is_leftover(name))
+        if is_flat:
+            folders.clear()

@@ -49,28 +49,34 @@ class FileJournals:
 
     def append(self, session: str, make: Callable[[int], JournalLine]) -> JournalLine:
         """Add a line in the first folder that takes it."""
+        return self.extend(session, lambda seq: [make(seq)])[0]
+
+    def extend(self, session: str, make: Callable[[int], Sequence[JournalLine]]) -> Sequence[JournalLine]:
+        """Add lines in the first folder that takes them."""
         refused: StorageError | None = None
         for folder in self._folders:
             try:
-                return self._append(folder, session, make)
+                return self._extend(folder, session, make)
             except StorageError as error:
                 refused = error
         raise refused or StorageError(
             "there is no place for a journal", hint="work in a folder you can write"
         )
 
-    def _append(self, folder: str, session: str, make: Callable[[int], JournalLine]) -> JournalLine:
+    def _extend(
+        self, folder: str, session: str, make: Callable[[int], Sequence[JournalLine]]
+    ) -> Sequence[JournalLine]:
         path = self._path(folder, session)
         made: list[JournalLine] = []
 
-        def make_line(end: bytes) -> bytes:
+        def make_lines(end: bytes) -> bytes:
             # An end without a whole line is damaged, or the file is new.
             last = _last(end) or _last(_read(path))
-            made.append(make(max(last, self._last_elsewhere(folder, session)) + 1))
-            return _encode(made[-1])
+            made.extend(make(max(last, self._last_elsewhere(folder, session)) + 1))
+            return b"".join(map(_encode, made))
 
-        write.append(path, make_line, local=True, ways=self._ways)
-        return made[-1]
+        write.append(path, make_lines, local=True, ways=self._ways)
+        return made
 
     def _last_elsewhere(self, folder: str, session: str) -> int:
         others = (one for one in self._folders if one != folder)

@@ -202,7 +202,7 @@ def append(path: FilePath, line: bytes | MakeLine, *, local: bool = True, ways: 
     skip empty lines: one may appear where a neighbour was seen in the middle of its write.
 
     A line may also be made from the end of the file, at most its last 512 KiB, which then nobody else adds
-    to meanwhile. Returns the line.
+    to meanwhile; several can be made at once, for the same single write, or none. Returns what was added.
     """
     if isinstance(line, bytes):
         _require_line(line)
@@ -215,7 +215,9 @@ def append(path: FilePath, line: bytes | MakeLine, *, local: bool = True, ways: 
                 raise _odd_file(path)
             if not isinstance(line, bytes):
                 ways.lock(handle)
-                line = _require_line(line(_read_end(handle)))
+                line = _require_lines(line(_read_end(handle)))
+                if not line:
+                    return line
             size = os.lseek(handle, 0, os.SEEK_END)
             written = line
             if size == 0:
@@ -372,6 +374,13 @@ def _require_line(line: bytes) -> bytes:
         message = "a line must end in its only line feed"
         raise ValueError(message)
     return line
+
+
+def _require_lines(lines: bytes) -> bytes:
+    if lines and (not lines.endswith(b"\n") or b"\n\n" in lines or lines.startswith(b"\n")):
+        message = "lines must each end in a line feed and not be empty"
+        raise ValueError(message)
+    return lines
 
 
 def _read_end(handle: int) -> bytes:

@@ -226,3 +226,41 @@ def find_unfinished(folder: str) -> str:
     return next(
         (words for name, words in UNFINISHED.items() if os.path.lexists(os.path.join(folder, name))), ""
     )
+
+
+_MADE: Final = ("commit", "cherry-pick", "revert", "am")
+_RECORD: Final = 1_048_576
+"""How much of the end of a checkout's record is read."""
+
+
+def read_made(folder: str, since: float) -> list[str]:
+    """Give the commits that the record of a checkout's HEAD says were made since, the oldest first.
+
+    A line holds the id before and after, who, when, and how: ``commit: subject``. What an amendment replaced
+    is not given. A repository that keeps its record elsewhere has none.
+    """
+    made: dict[str, None] = {}
+    for line in _read_end(os.path.join(folder, "logs", "HEAD")).decode("utf-8", "replace").split("\n"):
+        facts, _, how = line.partition("\t")
+        words = facts.split(" ")
+        if len(words) < _RECORD_WORDS or not words[-2].isdigit() or int(words[-2]) < since:
+            continue
+        if "(amend)" in how.partition(":")[0]:
+            made.pop(words[0], None)
+        is_merged = how.startswith("merge ") and "Merge made" in how
+        if _ID.fullmatch(words[1]) and (how.startswith(_MADE) or is_merged):
+            made[words[1]] = None
+    return list(made)
+
+
+_RECORD_WORDS: Final = 4
+
+
+def _read_end(path: str) -> bytes:
+    try:
+        with open(path, "rb") as file:  # noqa: PTH123 - as above
+            size = file.seek(0, os.SEEK_END)
+            file.seek(max(0, size - _RECORD))
+            return file.read()
+    except OSError:
+        return b""

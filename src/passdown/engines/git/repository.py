@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime
 from typing import TYPE_CHECKING, Final
 
 from passdown.engines.git import layout
@@ -142,6 +143,44 @@ class GitRepository:
             return None
         text = self._ask(place, "rev-list", "--count", f"{commit}..HEAD")
         return int(text) if text.isdigit() else None
+
+    def commits_since(self, at: datetime) -> Sequence[str]:
+        """Give the commits that were made in this checkout since, the oldest first."""
+        place = self._place()
+        # Git counts whole seconds.
+        return layout.read_made(place.folder, int(at.timestamp())) if place else ()
+
+    def files_since(self, at: datetime) -> Sequence[str]:
+        """Give the files that those commits changed, and those that differ and were written since."""
+        place = self._place()
+        if place is None:
+            return ()
+        from passdown.engines.git.process import split_names  # noqa: PLC0415 - most only read files
+
+        git = self._git(place)
+        names = "".join(f"{name}\n" for name in self.commits_since(at)).encode()
+        options = ("-r", "-z", "--root", "--no-commit-id", "--name-only", "--relative")
+        found = dict.fromkeys(
+            split_names(git.run("diff-tree", "--stdin", *options, data=names).output) if names else ()
+        )
+        for asked in (
+            ("diff", "--name-only", "-z", "--relative", "--no-ext-diff", "HEAD"),
+            ("ls-files", "-z", "--others", "--exclude-standard"),
+        ):
+            # What is gone has no time; if a commit took it away, that tells.
+            written = (
+                path
+                for path in split_names(git.run(*asked).output)
+                if self._written_at(path) >= at.timestamp()
+            )
+            found |= dict.fromkeys(written)
+        return list(found)
+
+    def _written_at(self, path: str) -> float:
+        try:
+            return os.lstat(os.path.join(self._root, path)).st_mtime  # noqa: PTH118 - as text
+        except OSError:
+            return 0.0
 
     def _git(self, place: layout.Place) -> "Git":
         from passdown.engines.git.process import Git  # noqa: PLC0415 - most only read files

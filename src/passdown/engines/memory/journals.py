@@ -31,13 +31,18 @@ class MemoryJournals:
 
     def append(self, session: str, make: Callable[[int], JournalLine]) -> JournalLine:
         """Add one line, made for the next free number."""
+        return self.extend(session, lambda seq: [make(seq)])[0]
+
+    def extend(self, session: str, make: Callable[[int], Sequence[JournalLine]]) -> Sequence[JournalLine]:
+        """Add lines, made for the next free numbers."""
         with self._lock:
             known = self._lines.get(session, [])
-            line = make(max((one.seq for one in known), default=0) + 1)
-            self._lines[session] = [*known, line]
-            self._changes += 1
-            self._changed[session] = self._changes
-        return line
+            lines = make(max((one.seq for one in known), default=0) + 1)
+            if lines:
+                self._lines[session] = [*known, *lines]
+                self._changes += 1
+                self._changed[session] = self._changes
+        return lines
 
     def changed(self, session: str) -> int:
         """Tell which change of all was a journal's last; 0 without one."""

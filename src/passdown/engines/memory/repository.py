@@ -3,6 +3,7 @@
 import posixpath
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 
 from passdown.core.blobs import blob_id
 from passdown.ports.documents import Documents
@@ -27,6 +28,7 @@ class MemoryRepository:
         self.default: str | None = None
         self.there = True
         self.refusal: Skipped | None = None
+        self.works: list[tuple[datetime, str, tuple[str, ...]]] = []
         self._documents = documents
         self._ignored = tuple(ignored)
 
@@ -75,6 +77,14 @@ class MemoryRepository:
             return Skipped(why=Why.NOTHING, reason="there is nothing to commit")
         self.commits.append(MemoryCommit(message=message, files=files))
         return Committed(commit=f"{len(self.commits):040x}", paths=tuple(own))
+
+    def commits_since(self, at: datetime) -> Sequence[str]:
+        """Give the commits that a test says were made since."""
+        return [name for made, name, _ in self.works if made >= at]
+
+    def files_since(self, at: datetime) -> Sequence[str]:
+        """Give the files that a test says were changed since."""
+        return [path for made, _, paths in self.works if made >= at for path in paths]
 
     def _files(self) -> Mapping[str, str]:
         return self.commits[-1].files if self.commits else {}

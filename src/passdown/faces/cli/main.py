@@ -1,13 +1,17 @@
 """The command `passdown`: the version at once, then the command tree."""
 
+import gc
 import sys
 
 from passdown import __version__
 
+_VERBS = ("goal", "now", "done", "next", "decide", "rule-out", "ask", "answer", "note", "retract")
+
 
 def main() -> int:
     """Run the command line and return its exit code."""
-    return _run(sys.argv[1:])
+    arguments = sys.argv[1:]
+    return _answer_hook(arguments[1:]) if arguments[:1] == ["hook"] else _run(arguments)
 
 
 def synthesize() -> int:
@@ -17,6 +21,7 @@ def synthesize() -> int:
 
 
 def _run(arguments: list[str]) -> int:
+    gc.disable()  # a command is over before garbage matters; looking for it takes a tenth of a verb
     if arguments == ["--version"]:
         return _say_version()
     if arguments == ["synthesize", "--check"] and _is_current():
@@ -26,15 +31,36 @@ def _run(arguments: list[str]) -> int:
 
     as_json = output.wants_json(arguments)
     try:
-        from passdown.faces.cli import tree  # noqa: PLC0415 - an interrupt may come while it loads
-
-        return tree.run(arguments)
+        return _call(arguments)
     except PassdownError as found:
         return output.report(found, as_json=as_json)
     except KeyboardInterrupt:
         return output.report_interrupt(as_json=as_json)
     except Exception as found:  # noqa: BLE001 - the entry point reports what nobody foresaw
         return output.report_bug(found, __version__, as_json=as_json)
+
+
+def _call(arguments: list[str]) -> int:
+    """Call a verb at once, and what else there is through the tree; an interrupt may come while they load."""
+    if arguments and arguments[0] in _VERBS:
+        from passdown.faces.cli.saying import say_plainly  # noqa: PLC0415
+
+        code = say_plainly(arguments)
+        if code is not None:
+            return code
+    if arguments == ["status-line"]:
+        from passdown.faces.cli.status_line import show_status  # noqa: PLC0415
+
+        return show_status()
+    from passdown.faces.cli import tree  # noqa: PLC0415
+
+    return tree.run(arguments)
+
+
+def _answer_hook(arguments: list[str]) -> int:
+    from passdown.faces.hooks.quick import main as answer  # noqa: PLC0415 - nothing else is loaded for it
+
+    return answer(arguments)
 
 
 def _is_current() -> bool:

@@ -9,7 +9,6 @@ from passdown.faces.cli.project import current_folder
 from passdown.services.journals import Project
 from passdown.services.ledgers import Kept
 from passdown.services.presence import find_session
-from passdown.services.sessions import Wish, start_session
 
 
 def open_sessions() -> Project:
@@ -31,6 +30,8 @@ def need_session(project: Project, wanted: str) -> Account:
     found = find_running(project, wanted)
     if found is not None:
         return found
+    from passdown.services.sessions import Wish, start_session  # noqa: PLC0415 - most verbs find one
+
     started = start_session(project, Wish())
     output.note(f"no session was running here: {started.account.agent} begins")
     return started.account

@@ -48,6 +48,17 @@ class JournalsConformance(ABC):
         assert [line.seq for line in made] == [1, 2, 3]
         assert list(journals.read(_ONE)) == made
 
+    def test_several_lines_are_added_at_once_or_none(self, journals: Journals) -> None:
+        """They are made for the next free number; nothing made is nothing written."""
+        first = journals.append(_ONE, _line)
+        made = journals.extend(_ONE, lambda seq: [_line(seq, "two"), _line(seq + 1, "three")])
+        changed = journals.changed(_ONE)
+
+        assert journals.extend(_ONE, lambda _: []) == []
+        assert [line.seq for line in made] == [2, 3]
+        assert list(journals.read(_ONE)) == [first, *made]
+        assert journals.changed(_ONE) == changed
+
     def test_the_last_line_is_found_without_the_others(self, journals: Journals) -> None:
         """However long the lines are."""
         assert journals.last(_ONE) is None

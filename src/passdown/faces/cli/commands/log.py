@@ -68,7 +68,7 @@ def show_log(way: Way) -> None:
     if way.all and way.limit is not None:
         raise UsageError("--all and --limit do not go together", hint="leave one of them out")
     project = open_here()
-    wanted = Wanted(way.agent, way.branch, way.type, _since(way.since, project.checkout.clock.now()))
+    wanted = Wanted(way.agent, way.branch, way.type, read_since(way.since, project.checkout.clock.now()))
     sources = read_sources(project)
     found = list(join_logs([source.places for source in sources], wanted))
     limit = len(found) if way.all else way.limit or _USUAL
@@ -89,7 +89,8 @@ def read_sources(project: Project, prefix: str = "") -> list[Source]:
     return sources
 
 
-def _since(text: str, now: datetime) -> datetime | None:
+def read_since(text: str, now: datetime) -> datetime | None:
+    """Read an instant, or how long ago it was; None for an empty text, and for before all time."""
     if not text:
         return None
     ago = _AGO.fullmatch(text)

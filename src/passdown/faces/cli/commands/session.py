@@ -74,7 +74,7 @@ def start(*, multi: bool, as_json: bool, **wish: str | bool) -> int:
 
 def _say_started(project: Project, started: Started) -> None:
     account = started.account
-    word = "started" if started.is_new else "goes on"
+    word = "started" if started.is_new else "is at work"
     output.say(f"{account.agent} {word} on {account.start.branch} ({account.session})")
     output.say(f"ledger: {account.start.ledger}")
     if account.goal:
@@ -85,7 +85,7 @@ def _say_started(project: Project, started: Started) -> None:
         if archived.path:
             output.note(f"an old ledger is archived: {archived.path}")
     for other in started.others:
-        doing = other.now.text if other.now else "silent"
+        doing = other.now.text if other.now else "it has not said on what"
         output.note(f"{other.agent} is at work too, {_age(project, other)} ago: {doing}")
 
 

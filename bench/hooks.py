@@ -1,0 +1,96 @@
+"""What a host waits for when it calls our hooks, in multiples of P: the interpreter alone.
+
+Each is a whole process of the installed wheel, in a repository with a log of events whose cache is warm. The
+aims are 2 P for a prompt, 4 P for a start, and 5 P for the end of a turn. Only the first is reached: a start
+loads journals, merge and brief, a turn loads what reads transcripts. Those figures only inform.
+"""
+
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import Final
+
+from bench.corpus import make_log
+from bench.results import Row
+from bench.start_up import make_environment
+
+ROUNDS: Final = 10
+EVENTS: Final = int(os.environ.get("PASSDOWN_BENCH_HOOK_EVENTS", "10000"))
+PROMPT: Final = 2.5
+"""The aim is 2; the rest is for a busy machine."""
+
+MOMENTS: Final = {
+    "start": {"hook_event_name": "SessionStart", "source": "resume"},
+    "prompt": {"hook_event_name": "UserPromptSubmit", "prompt": "go on"},
+    "turn end": {"hook_event_name": "Stop"},
+    "end": {"hook_event_name": "SessionEnd", "reason": "clear"},
+}
+
+
+def measure_hooks(rounds: int = ROUNDS, events: int = EVENTS) -> list[Row]:
+    """Let a host call every hook once a round; ratios are of the minima."""
+    programs = make_environment() / "bin"
+    with tempfile.TemporaryDirectory() as home:
+        project = _make_project(Path(home) / "project", events)
+        commands = {"P": [str(programs / "python"), "-I", "-c", "pass"]}
+        commands |= {name: [str(programs / "passdown"), "hook", "--host", "claude"] for name in MOMENTS}
+        inputs = {name: _write_payload(Path(home), project, name) for name in MOMENTS}
+        times = _time({"commands": commands, "inputs": inputs}, home, project, rounds)
+    floor, middle = min(times["P"]), statistics.median(times["P"])
+    return [
+        Row(
+            part="hooks",
+            name=f"{name}, {events} events" if name == "start" else name,
+            value=min(seconds) * 1000,
+            unit="ms",
+            ratio=min(seconds) / floor,
+            budget=PROMPT if name == "prompt" else None,
+            median_ratio=statistics.median(seconds) / middle,
+        )
+        for name, seconds in times.items()
+    ]
+
+
+def _make_project(project: Path, events: int) -> Path:
+    subprocess.run(["git", "init", "-q", "-b", "main", str(project)], check=True)  # noqa: S607 - as users do
+    (project / "passdown.toml").write_text('[events]\nlayout = "day"\n', encoding="utf-8")
+    folder = project / "thoughts" / "shared" / "handoffs" / "events"
+    for day, name, text in make_log(events):
+        path = folder / day / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    return project
+
+
+def _write_payload(home: Path, project: Path, name: str) -> str:
+    transcript = home / "transcript.jsonl"
+    transcript.touch()
+    path = home / f"{name}.json"
+    payload = {
+        "session_id": "bench",
+        "cwd": str(project),
+        "transcript_path": str(transcript),
+        **MOMENTS[name],
+    }
+    path.write_text(json.dumps(payload), encoding="utf-8")
+    return str(path)
+
+
+def _time(order: dict[str, object], home: str, project: Path, rounds: int) -> dict[str, list[float]]:
+    order["environment"] = {"HOME": home, "PATH": os.defpath, "LANG": "C.UTF-8"}
+    done = subprocess.run(
+        [sys.executable, "-I", str(Path(__file__).with_name("spawn.py")), str(rounds)],
+        input=json.dumps(order),
+        capture_output=True,
+        cwd=project,
+        text=True,
+        check=False,
+    )
+    if done.returncode:
+        sys.exit(f"bench: {done.stderr.strip()}")
+    times: dict[str, list[float]] = json.loads(done.stdout)
+    return times

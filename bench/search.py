@@ -1,0 +1,207 @@
+"""Search over 100,000 documents: built, asked, with one more; ripgrep looks at the same files in that run.
+
+`PASSDOWN_BENCH_DOCUMENTS` sets another number of documents.
+"""
+
+import gc
+import os
+import random
+import statistics
+import subprocess
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Final
+
+from bench.corpus import make_log
+from bench.results import Row
+from passdown import wiring
+from passdown.core.searches import parse_query
+from passdown.engines.index.search import SqliteSearch
+from passdown.ports.search import Wanted
+from passdown.services.journals import Project
+from passdown.services.search import Library, Search, search
+
+COUNT: Final = int(os.environ.get("PASSDOWN_BENCH_DOCUMENTS", "100000"))
+EVENTS: Final = 10
+"""One document in so many is an event of 740 bytes; the others are records of 2,250 bytes."""
+
+# The aims are 2 ms, 100 times, 0.6 and 5 ms; the bounds of the times are what a busy machine keeps too.
+SELECTIVE: Final = 2.0
+ONE_MORE: Final = 5.0
+BUSY: Final = 3.0
+TIMES: Final = 100.0
+SIZE: Final = 0.6
+ASKED: Final = 200
+MORE: Final = 15
+ROUNDS: Final = 3
+
+_SEED: Final = 20_260_110
+_START: Final = datetime(2026, 1, 10, 13, 3, tzinfo=UTC)
+_LETTERS: Final = "etaoinshrdlucmfwypvbgk"
+_VOCABULARY: Final = 20_000
+_SENTENCES: Final = 20_000
+_PARTS: Final = ("Summary", "Completed", "In Progress", "Next Steps", "Context for Next Session")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Corpus:
+    """Documents on disk, with their size, and what searches them."""
+
+    root: Path
+    size: int
+    project: Project
+    library: Library
+
+    def ask(self, text: str) -> int:
+        """Search as the command does; give how many were found."""
+        return search(self.project, self.library, Search(text=text)).total
+
+
+def measure_search(count: int = COUNT) -> list[Row]:
+    """Measure a corpus of so many documents."""
+    with tempfile.TemporaryDirectory() as folder:
+        root = Path(folder)
+        size = write_corpus(root, count)
+        settings, _ = wiring.read_settings(root)
+        project = wiring.open_project(root, settings)
+        library = wiring.open_library(root, project.checkout)
+        corpus = Corpus(root=root, size=size, project=project, library=library)
+        return list(_measure(corpus, count))
+
+
+def write_corpus(root: Path, count: int) -> int:
+    """Write the documents, in folders that look an hour old; give their size in bytes."""
+    (root / ".conductor").mkdir()
+    archive, events = root / "conductor/sessions/archive", root / "thoughts/shared/handoffs/events"
+    archive.mkdir(parents=True)
+    size = 0
+    for name, text in make_records(count - count // EVENTS):
+        (archive / name).write_text(text, encoding="utf-8")
+        size += len(text)
+    for day, name, text in make_log(count // EVENTS):
+        (events / day).mkdir(parents=True, exist_ok=True)
+        (events / day / name).write_text(text, encoding="utf-8")
+        size += len(text)
+    for one in [archive, events, *events.iterdir()]:
+        subprocess.run(["touch", "-d", "1 hour ago", str(one)], check=True)  # noqa: S607 - every system has it
+    return size
+
+
+def make_records(count: int) -> Iterator[tuple[str, str]]:
+    """Make the name and text of so many records, each with a word of its own; the same ones in every run."""
+    source = random.Random(_SEED)  # noqa: S311 - the texts must repeat, nobody need be surprised
+    words = ["".join(source.choices(_LETTERS, k=source.randint(2, 10))) for _ in range(_VOCABULARY)]
+    weights = [1 / (rank + 5) for rank in range(_VOCABULARY)]
+    drawn = source.choices(words, weights, k=_SENTENCES * 10)
+    sentences = [" ".join(drawn[at * 10 : at * 10 + 10]) for at in range(_SENTENCES)]
+    for number in range(count):
+        at = _START + timedelta(minutes=number)
+        items = source.choices(sentences, k=29)
+        parts = [
+            f"## {part}\n\n" + "".join(f"- {item}.\n" for item in items[place::5])
+            for place, part in enumerate(_PARTS)
+        ]
+        head = (
+            f"date: {at:%Y-%m-%dT%H:%M:%SZ}\nsession_id: s-{source.getrandbits(48):012x}\ntrigger: manual\n"
+        )
+        title = f"# Session Handoff\n\n{own_word(number)} in src/{words[number % 5000]}.py\n\n"
+        yield f"{at:%Y-%m-%d-%H-%M}-manual.md", f"---\n{head}---\n\n{title}" + "\n".join(parts)
+
+
+def own_word(number: int) -> str:
+    """Give the word that only one record has."""
+    return f"ticket{number * 7919 % 1_000_003:06}"
+
+
+def _measure(corpus: Corpus, count: int) -> Iterator[Row]:
+    build = _seconds(lambda: corpus.ask(own_word(0)))
+    records = count - count // EVENTS
+    needles = [own_word(number * 7 % records) for number in range(ASKED)]
+    assert all(corpus.ask(needle) == 1 for needle in needles[:3])
+    asked = sorted(_timed(corpus.ask, needles))
+    found = statistics.median(_timed(lambda needle: _find(corpus, needle), needles))
+    common = statistics.median(_timed(corpus.ask, ["summary"] * ROUNDS))
+    rg = min(_timed(lambda needle: _run_rg(corpus, needle), needles[:ROUNDS]))
+    middle, slow = asked[len(asked) // 2], asked[len(asked) * 95 // 100]
+    more = statistics.median(_add_events(corpus, count))
+    flat = statistics.median(_add_records(corpus, count))
+    index = _close(corpus)
+    yield _row("corpus", corpus.size / 1e6, "MB", count / 100_000)
+    yield _row("build", build, "s", count / build)
+    yield _row("index, to the corpus", index / 1e6, "MB", index / corpus.size, SIZE)
+    yield _row("selective, to 2 ms", middle, "ms", middle / SELECTIVE, BUSY)
+    yield _row("selective, 95 of 100", slow, "ms", slow / SELECTIVE)
+    yield _row("of that, the index", found, "ms", found / SELECTIVE)
+    yield _row("a word in nearly all", common, "ms", common / SELECTIVE)
+    yield _row("ripgrep, to selective", rg, "ms", rg / middle, TIMES, at_least=True)
+    yield _row("one more event, to 5 ms", more, "ms", more / ONE_MORE, BUSY)
+    yield _row("one more record (flat)", flat, "ms", flat / ONE_MORE)
+
+
+def _row(
+    name: str, value: float, unit: str, ratio: float, budget: float | None = None, *, at_least: bool = False
+) -> Row:
+    return Row(
+        part="search", name=name, value=value, unit=unit, ratio=ratio, budget=budget, at_least=at_least
+    )
+
+
+def _seconds(act: Callable[[], object]) -> float:
+    start = time.perf_counter()
+    act()
+    return time.perf_counter() - start
+
+
+def _timed(act: Callable[[str], object], texts: Sequence[str]) -> list[float]:
+    """Do something with each text; give the milliseconds that each took."""
+    gc.collect()
+    times: list[float] = []
+    for text in texts:
+        start = time.perf_counter()
+        act(text)
+        times.append((time.perf_counter() - start) * 1000)
+    return times
+
+
+def _close(corpus: Corpus) -> int:
+    """Close the index; give the size of its file, which is all that is left of it."""
+    index = corpus.library.index
+    assert isinstance(index, SqliteSearch)
+    index.close()
+    return sum(path.stat().st_size for path in (corpus.root / ".conductor").glob("search-*"))
+
+
+def _find(corpus: Corpus, text: str) -> None:
+    corpus.library.index.find(parse_query(text), Wanted(), 10)
+
+
+def _run_rg(corpus: Corpus, text: str) -> None:
+    done = subprocess.run(["rg", "-l", "-F", "-w", text, str(corpus.root)], check=True, capture_output=True)  # noqa: S607 - the floor
+    assert done.stdout.count(b"\n") == 1
+
+
+def _add_events(corpus: Corpus, count: int) -> Iterator[float]:
+    """Add events one by one, and find each by a word of its own."""
+    events = corpus.root / "thoughts/shared/handoffs/events"
+    later = list(make_log(count // EVENTS + MORE + 1))[count // EVENTS :]
+    for number, (day, name, text) in enumerate(later):
+        (events / day).mkdir(exist_ok=True)
+        (events / day / name).write_text(
+            text.replace("branch: ", f"branch: fresh{number}/"), encoding="utf-8"
+        )
+        yield from _timed(corpus.ask, [f"fresh{number}"])
+        assert corpus.ask(f"fresh{number}") == 1
+
+
+def _add_records(corpus: Corpus, count: int) -> Iterator[float]:
+    """Add records one by one to the folder that holds all of them, which must be listed."""
+    records = list(make_records(ROUNDS))
+    for number, (_, text) in enumerate(records):
+        name = f"2030-01-10-13-0{number}-manual.md"
+        new = text.replace("# Session", f"# new{count}x{number} Session")
+        (corpus.root / "conductor/sessions/archive" / name).write_text(new, encoding="utf-8")
+        yield from _timed(corpus.ask, [f"new{count}x{number}"])

@@ -1,0 +1,92 @@
+"""What Passdown costs, as it measured itself: one JSON line for each thing that ran.
+
+A line is ``{"at": "2026-01-11T12:00:00Z", "what": "start", "ms": 31.5, "chars": 1200}``: when, what ran, how
+long it took, how many characters it put before an agent. A line with an ``event`` tells of something else and
+is passed over; one that cannot be read is counted and left out.
+"""
+
+import json
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final, NamedTuple, cast
+
+from passdown.core.texts import one_line
+
+FILE: Final = "metrics.jsonl"
+"""Where measurements are kept, below the folder of local state."""
+
+GIT_FILE: Final = f"passdown/{FILE}"
+"""The same for all checkouts of a project, below git's own folder."""
+
+
+class Measured(NamedTuple):
+    """One thing that ran."""
+
+    what: str
+    ms: float
+    chars: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cost:
+    """What one kind of thing costs: half of them at most p50, 95 of 100 at most p95."""
+
+    what: str
+    count: int
+    p50_ms: float
+    p95_ms: float
+    p50_chars: int
+    p95_chars: int
+
+
+def parse_measures(text: str) -> tuple[list[Measured], int]:
+    """Read all lines; give what was measured, and how many lines are no measurement and nothing else."""
+    lines = [_load(line) for line in text.split("\n") if line.strip()]
+    ours = [values for values in lines if values is None or "event" not in values]
+    found = [one for values in ours if values is not None and (one := _parse(values)) is not None]
+    return found, len(ours) - len(found)
+
+
+def _load(line: str) -> Mapping[str, object] | None:
+    try:
+        data = json.loads(line)
+    except (ValueError, RecursionError):
+        return None
+    return cast("dict[str, object]", data) if isinstance(data, dict) else None
+
+
+def _parse(values: Mapping[str, object]) -> Measured | None:
+    what, ms, chars = values.get("what"), values.get("ms"), values.get("chars", 0)
+    if not isinstance(what, str) or not what or not _is_amount(ms) or not _is_amount(chars):
+        return None
+    return Measured(one_line(what), float(cast("float", ms)), int(cast("float", chars)))
+
+
+def _is_amount(value: object) -> bool:
+    """Say whether a value is a number from 0 on."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return False
+    return 0 <= value < math.inf
+
+
+def sum_up(measures: Iterable[Measured]) -> list[Cost]:
+    """Give the cost of each kind of thing, in the order of their names."""
+    kinds: dict[str, list[Measured]] = {}
+    for one in measures:
+        kinds.setdefault(one.what, []).append(one)
+    return [_sum_up(what, kinds[what]) for what in sorted(kinds)]
+
+
+def _sum_up(what: str, measures: Sequence[Measured]) -> Cost:
+    times, chars = sorted(one.ms for one in measures), sorted(one.chars for one in measures)
+    count = len(measures)
+    half, most = math.ceil(count * 0.50) - 1, math.ceil(count * 0.95) - 1
+    return Cost(
+        what=what,
+        count=count,
+        p50_ms=times[half],
+        p95_ms=times[most],
+        p50_chars=chars[half],
+        p95_chars=chars[most],
+    )

@@ -1,0 +1,66 @@
+"""Where this machine keeps what an install touches: hosts' folders, our own data, our program, the plugin."""
+
+# ruff: noqa: PTH100, PTH113, PTH117, PTH118, PTH119, PTH120, PTH122 (paths as text, as they are written down)
+
+import os
+import shutil
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final
+
+from passdown.core.installs import Host
+from passdown.errors import UsageError
+
+_NAME: Final = "passdown"
+_SUFFIX: Final = ".exe"
+_NO_HOME: Final = "set HOME to your home folder, then repeat"
+
+
+def find_data_folder(variables: Mapping[str, str], platform: str) -> str:
+    """Give the folder for what we keep for a user, where the platform has it (C69)."""
+    if platform == "win32":
+        folder = variables.get("LOCALAPPDATA") or variables.get("APPDATA")
+        if not folder:
+            raise UsageError("there is no folder for the data of programs", hint="set LOCALAPPDATA")
+        return os.path.join(folder, _NAME)
+    if platform == "darwin":
+        return os.path.join(_find_home(variables), "Library", "Application Support", _NAME)
+    shared = variables.get("XDG_DATA_HOME", "")
+    if not os.path.isabs(shared):  # the standard says to ignore such a value
+        shared = os.path.join(_find_home(variables), ".local", "share")
+    return os.path.join(shared, _NAME)
+
+
+def _find_home(variables: Mapping[str, str]) -> str:
+    home = variables.get("HOME") or variables.get("USERPROFILE")
+    if not home:
+        raise UsageError("there is no home folder", hint=_NO_HOME)
+    return home
+
+
+def find_host_folder(host: Host, variables: Mapping[str, str]) -> str:
+    """Give the folder that a host keeps its settings in."""
+    return variables.get(host.variable) or os.path.join(_find_home(variables), host.home)
+
+
+def find_own_program(called: str, platform: str = sys.platform) -> tuple[str, ...]:
+    """Give the words that start this program from anywhere, the same after an upgrade in its place.
+
+    The link that a tool for installing made is kept: it stays, while what it points to may move.
+    """
+    name = os.path.basename(called)
+    if os.path.splitext(name)[0] == _NAME:
+        path = os.path.abspath(called) if os.path.dirname(called) else shutil.which(called) or ""
+        suffixes = (_SUFFIX, "") if platform == "win32" else ("",)
+        for suffix in suffixes:
+            if path and os.path.isfile(path + suffix):
+                return (path + suffix,)
+    return (sys.executable, "-m", _NAME)
+
+
+def read_plugin() -> Mapping[str, bytes]:
+    """Read the plugin that came with the package, by path."""
+    top = Path(__file__).resolve().parent.parent / "plugin"
+    files = sorted(path for path in top.rglob("*") if path.is_file())
+    return {path.relative_to(top).as_posix(): path.read_bytes() for path in files}

@@ -1,0 +1,45 @@
+"""The `Programs` of this machine."""
+
+import shutil
+import subprocess
+from collections.abc import Sequence
+from typing import Final
+
+from passdown.ports.programs import Outcome
+
+TIME_LIMIT: Final = 120.0
+"""Seconds that a program may take; the first start of a host can be slow."""
+
+NOT_STARTED: Final = -1001
+TIMED_OUT: Final = -1002
+
+
+class SystemPrograms:
+    """Starts programs, found as a shell finds them."""
+
+    def __init__(self, folder: str, *, seconds: float = TIME_LIMIT) -> None:
+        """Keep in which folder they run, and for how long."""
+        self._folder = folder
+        self._seconds = seconds
+
+    def find(self, name: str) -> str:
+        """Give the path of a program; empty if there is none."""
+        return shutil.which(name) or ""
+
+    def run(self, command: Sequence[str]) -> Outcome:
+        """Run a program to its end."""
+        try:
+            done = subprocess.run(  # noqa: S603 - a list of words, never a shell
+                list(command),
+                cwd=self._folder,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                timeout=self._seconds,
+                check=False,
+            )
+        except subprocess.TimeoutExpired:
+            return Outcome(TIMED_OUT, f"it took longer than {self._seconds:g} seconds")
+        except OSError as found:
+            return Outcome(NOT_STARTED, f"it could not be started: {found.strerror or found}")
+        return Outcome(done.returncode, done.stdout.decode("utf-8", "replace"))

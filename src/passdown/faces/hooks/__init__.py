@@ -1,0 +1,1 @@
+"""What hosts call at the moments of a session."""

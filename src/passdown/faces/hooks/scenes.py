@@ -1,0 +1,30 @@
+"""One call of a host, and what every moment needs to know about it."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+from passdown.core.accounts import Account
+from passdown.core.budgets import Budget
+from passdown.core.moments import Call
+from passdown.errors import UsageError
+from passdown.services.journals import Project
+from passdown.services.presence import find_session
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scene:
+    """One call of a host, and all that is there to answer it."""
+
+    call: Call
+    platform: Annotated[str, "What ledgers call the host."]
+    budget: Annotated[Budget, "What the host lets through."]
+    root: Path
+    project: Project
+
+    def find(self) -> Account | None:
+        """Find the session that the host means; None when it has none that runs."""
+        try:
+            return find_session(self.project, self.call.session, {}) if self.call.session else None
+        except UsageError:
+            return None

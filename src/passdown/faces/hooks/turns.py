@@ -1,0 +1,64 @@
+"""Moments at which something was done: it is taken in, and published when it is time."""
+
+from datetime import timedelta
+from pathlib import Path
+from types import MappingProxyType
+from typing import Final
+
+from passdown import wiring
+from passdown.core.accounts import Account
+from passdown.core.moments import Reply
+from passdown.errors import UsageError
+from passdown.faces.hooks import quick
+from passdown.faces.hooks.scenes import Scene
+from passdown.services.deliveries import CUT, confirm, leave_word
+from passdown.services.observations import observe
+from passdown.services.publications import is_due, publish
+from passdown.services.sessions import Wish, start_session
+
+PUBLISH_AFTER: Final = timedelta(minutes=15)
+"""How old a session's last event must be before the end of a turn publishes another (C57)."""
+
+_WRITERS: Final = MappingProxyType({"claude": "claude-code", "codex": "codex"})
+"""The hosts whose transcripts can be read."""
+
+
+def end_turn(scene: Scene) -> Reply:
+    """Take in what the turn did, see whether the brief arrived, and publish when it is time."""
+    wish = Wish(host=scene.platform, host_session=scene.call.session)
+    account = _look(scene, scene.find() or start_session(scene.project, wish).account)
+    if is_due(scene.project, account.session, PUBLISH_AFTER):
+        publish(scene.project, account.session, kind="checkpoint", reason="turn-end")
+    return Reply()
+
+
+def save(scene: Scene) -> Reply:
+    """Take in what was done and publish all of it: the history is about to be cut."""
+    account = scene.find()
+    if account is not None:
+        _look(scene, account)
+        publish(scene.project, account.session, kind="checkpoint", reason="pre-compact")
+    return Reply()
+
+
+def end_subagent(scene: Scene) -> Reply:
+    """Take in what a subagent did, which its session's transcript leads to."""
+    account = scene.find()
+    if account is not None:
+        _look(scene, account)
+    return Reply()
+
+
+def _look(scene: Scene, account: Account) -> Account:
+    """Read what is new in the transcript; without one that can be read, nothing is."""
+    host = _WRITERS.get(scene.platform, "")
+    if not scene.call.transcript or not host:
+        return account
+    try:
+        source = wiring.open_source(scene.root, Path(scene.call.transcript), host)
+    except UsageError:  # it is not there yet
+        return account
+    if any(one.state == CUT for one in confirm(scene.project, account, source)):
+        site = wiring.open_site(scene.root, scene.project.checkout.settings)
+        leave_word(site, quick.waiting_name(scene.call.session))
+    return observe(scene.project, account, source, with_files=False).kept.account

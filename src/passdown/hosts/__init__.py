@@ -1,0 +1,1 @@
+"""What is specific to a host: how it writes its transcripts."""

@@ -1,0 +1,144 @@
+"""Brief a session through its host, and find out whether the brief arrived whole (C67).
+
+Every brief that was sent stands in the session's journal with its nonce and hash. What the transcript shows
+between the nonces, hashed, tells whether all of it arrived. One that was cut is sent again, smaller.
+"""
+
+import json
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Annotated, Final
+
+from passdown.core.accounts import Account, Delivery
+from passdown.core.bookkeeping import Said
+from passdown.core.briefs import Frame, brief_hash, receipt_of
+from passdown.core.budgets import Budget
+from passdown.core.facts import FactKind, Provenance
+from passdown.core.transcripts import parse_mark
+from passdown.errors import StorageError
+from passdown.services.briefs import Elsewhere, make_brief
+from passdown.services.checkouts import Site
+from passdown.services.journals import Project, read_account, say
+from passdown.services.local_files import ignore_folder
+from passdown.services.observations import Source
+
+SENT: Final = "sent"
+WHOLE: Final = "whole"
+CUT: Final = "cut"
+
+WORDS: Final = "waiting"
+"""The folder of local state with a file for each session that something waits for."""
+
+GIT_WORDS: Final = f"passdown/{WORDS}"
+"""The same for all checkouts of a project, below git's own folder."""
+
+_NONCE: Final = 6
+_ECHO: Final = "stdout"
+"""The member in which a host keeps what our hook printed; that says nothing about what the model got."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sent:
+    """A brief on its way."""
+
+    account: Annotated[Account, "What the session knows now."]
+    text: Annotated[str, "What it is told; empty when it has just that before it already."]
+
+
+def send_brief(
+    project: Project,
+    account: Account,
+    budget: Budget,
+    others: Sequence[Elsewhere] = (),
+    *,
+    is_known: bool = False,
+) -> Sent:
+    """Make a brief and write down that it was sent.
+
+    With `is_known` the session has its history before it: what it was told last is not told again.
+    """
+    nonce = project.entropy.token(_NONCE).hex()
+    brief = make_brief(project, account, budget, nonce, others)
+    digest = brief_hash(brief)
+    last = account.deliveries[-1] if account.deliveries else None
+    if is_known and last is not None and (last.hash, last.state) == (digest, WHOLE):
+        return Sent(account=account, text="")
+    _note(project, account, nonce, f"{SENT} {digest}")
+    return Sent(account=read_account(project, account.session), text=brief.text)
+
+
+def confirm(project: Project, account: Account, source: Source) -> Sequence[Delivery]:
+    """Look in what is new in a transcript for the briefs that were sent, and write down how each arrived.
+
+    One that is not there may still come: it stays as it is, and is never taken for whole. To be called before
+    the transcript is observed: what was read then is not new any more.
+    """
+    waiting = [one for one in account.deliveries if one.state == SENT]
+    lines = list(_new_lines(account, source)) if waiting else []
+    judged: list[Delivery] = []
+    for delivery in waiting:
+        if state := _judge(delivery, lines):
+            _note(project, account, delivery.nonce, state)
+            judged.append(delivery._replace(state=state))
+    return judged
+
+
+def _new_lines(account: Account, source: Source) -> Iterator[bytes]:
+    name = source.path.replace("\\", "/").rpartition("/")[2]
+    offset = parse_mark(account.bookmarks.get(name, "")).offset
+    if offset > source.transcripts.size(source.path):  # another file has taken its place
+        offset = 0
+    while data := source.transcripts.read(source.path, offset):
+        offset += len(data)
+        yield from data.split(b"\n")
+
+
+def _note(project: Project, account: Account, nonce: str, text: str) -> None:
+    say(project, account, Said(FactKind.DELIVERY, text, nonce), Provenance.OBSERVED)
+
+
+def _judge(delivery: Delivery, texts: Sequence[bytes]) -> str:
+    """Say how a brief arrived; empty when nothing of it is there."""
+    frame, mark = Frame(nonce=delivery.nonce), delivery.nonce.encode()
+    found = [text for line in texts if mark in line for text in _strings(line) if delivery.nonce in text]
+    receipts = {receipt_of(text, frame) for text in found}
+    if delivery.hash in receipts:
+        return WHOLE
+    return CUT if receipts else ""
+
+
+def leave_word(site: Site, name: str) -> None:
+    """Leave a file that the next prompt of a session finds: something waits to be told."""
+    if site.git is not None:
+        # A sandbox may forbid git's folder; then the word lies in this checkout.
+        with suppress(StorageError):
+            site.git.replace(f"{GIT_WORDS}/{name}", b"", local=True)
+            return
+    runtime = site.settings.paths.runtime
+    ignore_folder(site.documents, runtime)
+    site.documents.replace(f"{runtime}/{WORDS}/{name}", b"", local=True)
+
+
+def take_word(site: Site, name: str) -> None:
+    """Take it away again; one that cannot be taken away is told once more."""
+    with suppress(StorageError):
+        if site.git is not None:
+            site.git.remove(f"{GIT_WORDS}/{name}", b"")
+        site.documents.remove(f"{site.settings.paths.runtime}/{WORDS}/{name}", b"")
+
+
+def _strings(line: bytes) -> Iterator[str]:
+    """Give every text of a line of JSON; none of one that is none."""
+    try:
+        waiting: list[object] = [json.loads(line)]
+    except (ValueError, RecursionError):
+        return
+    while waiting:
+        value = waiting.pop()
+        if isinstance(value, str):
+            yield value
+        elif isinstance(value, dict):
+            waiting.extend(part for name, part in value.items() if name != _ECHO)
+        elif isinstance(value, list):
+            waiting.extend(value)

@@ -1,0 +1,40 @@
+"""What everything that calls itself `Transcripts` must do."""
+
+# ruff: noqa: S101 (a suite asserts)
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from pathlib import Path
+
+from passdown.ports.transcripts import Transcripts
+
+
+class TranscriptsConformance(ABC):
+    """The promises of the port; a subclass says how to make one with files, and is named `Test…`."""
+
+    @abstractmethod
+    def make(self, folder: Path, files: Mapping[str, bytes]) -> tuple[Transcripts, str]:
+        """Make transcripts with these files, and say below which folder they lie."""
+
+    def test_a_file_is_read_from_an_offset_to_its_end(self, tmp_path: Path) -> None:
+        """Beyond the end there is nothing, and without a file neither."""
+        transcripts, top = self.make(tmp_path, {"a.jsonl": b"0123456789"})
+
+        assert transcripts.size(f"{top}/a.jsonl") == 10  # noqa: PLR2004
+        assert transcripts.read(f"{top}/a.jsonl", 0) == b"0123456789"
+        assert transcripts.read(f"{top}/a.jsonl", 7) == b"789"
+        assert transcripts.read(f"{top}/a.jsonl", 10) == b""
+        assert transcripts.read(f"{top}/a.jsonl", 99) == b""
+        assert transcripts.size(f"{top}/b.jsonl") == 0
+        assert transcripts.read(f"{top}/b.jsonl", 0) == b""
+
+    def test_files_are_found_by_patterns(self, tmp_path: Path) -> None:
+        """Each is named once, in order; a star stands for one name."""
+        names = ("s/x/b.jsonl", "s/x/a.jsonl", "s/c.jsonl", "s/x/a.txt", "s/x/y/d.jsonl")
+        transcripts, top = self.make(tmp_path, dict.fromkeys(names, b"x"))
+        patterns = [f"{top}/s/*/*.jsonl", f"{top}/s/x/a.*", f"{top}/none/*"]
+
+        found = transcripts.find(patterns)
+
+        assert list(found) == [f"{top}/s/x/a.jsonl", f"{top}/s/x/a.txt", f"{top}/s/x/b.jsonl"]
+        assert list(transcripts.find([])) == []

@@ -1,0 +1,54 @@
+"""Output that is the same each time it is made: what differs from run to run becomes made up.
+
+An id or a hash that is shown twice is made up once, so that a reader can follow it through a page. All times
+become one moment and all ages one age, because a run takes seconds and a reader takes minutes.
+"""
+
+import re
+from collections.abc import Sequence
+from hashlib import sha256
+from typing import Final
+
+HOME: Final = "/home/ann"
+MOMENT: Final = "2026-03-02T09:30:00.000"
+AGE: Final = "2 min"
+
+_SHORT: Final = 8
+_HOUR: Final = slice(11, 16)
+_VALUE: Final = re.compile(
+    r"""
+      (?<=\bev-)(?P<event>[0-9a-f]{16}|[0-9a-f]{8})\b
+    | (?<=\bs-)(?P<session>[0-9a-f]{12})\b
+    | (?<=[a-z]-)(?P<agent>[0-9a-f]{8})\b
+    | \b(?P<sum>[0-9a-f]{64})\b
+    | \b(?P<nonce>[0-9a-f]{12})\b
+    | ^(?P<commit>[0-9a-f]{7})(?=\ )
+    | \b(?P<moment>\d{4}-\d\d-\d\d[T\ -]\d\d[:-]\d\d(?:[:-]\d\d(?:\.\d{3})?)?)(?=Z|-)
+    | (?<=\ )(?P<hour>\d\d:\d\d)(?=\ )
+    | \b(?P<age>\d+\ (?:s|min|h|d))(?=\ ago|\)|$)
+    """,
+    re.VERBOSE | re.MULTILINE,
+)
+
+
+def steady(texts: Sequence[str], home: str = "") -> list[str]:
+    """Give texts, in their order, with made-up values; the real home folder is made up too."""
+    known: dict[tuple[str, str], str] = {}
+
+    def make_up(found: re.Match[str]) -> str:
+        kind = found.lastgroup or ""
+        real = found[0]
+        match kind:
+            case "age":
+                return AGE
+            case "hour":
+                return MOMENT[_HOUR]
+            case "moment":
+                return "".join(new if old.isdigit() else old for old, new in zip(real, MOMENT, strict=False))
+        # An id may be shown whole and cut short: the start of it is enough to know it.
+        name = (kind, real[:_SHORT])
+        count = sum(other == kind for other, _ in known)
+        made = known.setdefault(name, sha256(f"{kind} {count}".encode()).hexdigest())
+        return made[: len(real)]
+
+    return [_VALUE.sub(make_up, text.replace(home, HOME) if home else text) for text in texts]

@@ -1,0 +1,180 @@
+"""`passdown install` and `uninstall` show what changes, ask, do it, and say what is left to the person."""
+
+import json
+import sys
+from pathlib import Path
+
+import jsonschema
+import pytest
+
+from tests.commands import Caller
+from tests.fake_hosts import FakeHosts
+from tests.gits import Project, make_started
+from tests.projects import put
+from tests.setup_answers import INSTALL
+
+LINE = f"{sys.executable} -m passdown"
+NOT_DONE = (
+    "passdown: nothing was changed\n  hint: there is no terminal to ask at; --yes does it without asking\n"
+)
+
+
+@pytest.fixture
+def hosts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> FakeHosts:
+    """Give a home with hosts."""
+    return FakeHosts(tmp_path, monkeypatch)
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Project:
+    """Give a repository with a commit."""
+    return make_started(tmp_path / "project")
+
+
+@pytest.fixture
+def command(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], project: Project, hosts: FakeHosts
+) -> Caller:
+    """Give a way to call the command, in a project."""
+    del hosts
+    return Caller(monkeypatch, capsys, project.folder)
+
+
+def test_without_a_terminal_it_shows_and_changes_nothing(command: Caller, hosts: FakeHosts) -> None:
+    before = hosts.files()
+
+    done = command("install", "claude")
+
+    folder = f"{hosts.home}/.local/share/passdown"
+    assert (done.code, done.err) == (1, NOT_DONE)
+    assert hosts.files() == before
+    lines = done.out.splitlines()
+    assert f"+++ {hosts.home}/.claude/settings.json"[:70] in done.out
+    assert lines[-4:] == [
+        f"{folder}: 12 new of the plugin's files",
+        f"hooks call: {LINE} hook --host claude",
+        f'run: claude plugin marketplace add "{folder}/plugins/claude"',
+        "run: claude plugin install passdown@passdown",
+    ]
+
+
+def test_yes_installs_and_again_says_that_nothing_changed(command: Caller, hosts: FakeHosts) -> None:
+    done = command("install", "claude", "--yes")
+
+    assert (done.code, done.out.endswith("\ninstalled into Claude Code\n")) == (0, True)
+    assert done.err == "  hint: it works from the next session on, in projects with a passdown.toml\n"
+    before = hosts.files()
+    again = command("install", "claude")
+    assert again == (0, "", "passdown: Claude Code has the plugin already; nothing was changed\n")
+    assert hosts.files() == before
+
+
+def test_codex_leaves_one_step_to_the_person(command: Caller) -> None:
+    done = command("install", "codex", "--yes")
+
+    assert done.err == (
+        "  hint: start codex, type /hooks, and trust the hooks of passdown; until then it\n"
+        "        skips them\n"
+    )
+
+
+def test_uninstall_shows_asks_and_undoes(command: Caller, hosts: FakeHosts) -> None:
+    command("install", "copilot", "--yes")
+
+    shown = command("uninstall", "copilot")
+    done = command("uninstall", "copilot", "--yes")
+
+    assert (shown.code, shown.err) == (1, NOT_DONE)
+    assert "13 removed of the plugin's files" in shown.out
+    assert (done.code, done.out.endswith("\nuninstalled from Copilot\n")) == (0, True)
+    assert hosts.files() == {}
+    again = command("uninstall", "copilot", "--yes")
+    assert again == (0, "", "passdown: Copilot has nothing of Passdown; nothing was changed\n")
+
+
+def test_what_a_host_refuses_is_told(command: Caller, hosts: FakeHosts) -> None:
+    command("install", "claude", "--yes")
+    hosts.refuse()
+
+    done = command("uninstall", "claude", "--yes")
+
+    assert done.code == 0
+    assert done.err == "passdown: Claude Code refused: no such luck\n" * 2
+    assert command("install", "codex", "--yes").code == 1
+
+
+def test_a_status_line_that_is_left_is_told(command: Caller, hosts: FakeHosts) -> None:
+    put(hosts.home, ".claude/settings.json", '{"statusLine": 1}')
+
+    done = command("install", "claude", "--yes")
+    again = command("install", "claude", "--yes")
+
+    told = "passdown: there is a status line of another kind, which is left as it is\n"
+    assert done.err.startswith(told)
+    assert again.err.startswith(told)
+
+
+def test_purge_lists_local_data_and_leaves_the_rest(command: Caller, project: Project) -> None:
+    put(project.folder, ".git/passdown/journal/s-1.jsonl", "x")
+    for number in range(25):
+        put(project.folder, f".conductor/x{number}", "x")
+    put(project.folder, "passdown.toml", "[nosuch]\n")
+
+    shown = command("uninstall", "claude", "--purge")
+    done = command("uninstall", "claude", "--purge", "--yes")
+
+    assert shown.code == 1
+    assert shown.out.splitlines()[:2] == [
+        "removed for good, 26 local files of this project:",
+        "  .git/passdown/journal/s-1.jsonl",
+    ]
+    assert shown.out.splitlines()[-1] == "  and 6 more"
+    assert "unknown section [nosuch]" in shown.err
+    assert done.out.endswith("removed: 26 local files of this project\n")
+    assert not (project.folder / ".git/passdown/journal/s-1.jsonl").exists()
+    assert (project.folder / "passdown.toml").exists()
+
+
+def test_instructions_are_written_only_when_asked_for(command: Caller, project: Project) -> None:
+    command("install", "codex", "--yes")
+    assert not (project.folder / "AGENTS.md").exists()
+
+    done = command("install", "codex", "--yes", "--instructions")
+
+    assert "+<!-- >>> passdown >>> -->" in done.out.splitlines()
+    assert "passdown brief" in (project.folder / "AGENTS.md").read_text()
+    command("uninstall", "codex", "--yes")
+    assert not (project.folder / "AGENTS.md").exists()
+
+
+def test_json_tells_what_would_be_done_and_only_yes_does_it(command: Caller) -> None:
+    for arguments, code, is_done, count in (([], 1, False, 2), (["--yes"], 0, True, 2), ([], 0, False, 0)):
+        done = command("install", "codex", "--json", *arguments)
+        answer = json.loads(done.out)
+        jsonschema.validate(answer, INSTALL)
+        assert (done.code, answer["done"], len(answer["commands"])) == (code, is_done, count)
+        assert answer["line"] == f"{LINE} hook --host codex"
+
+    answer = json.loads(command("uninstall", "codex", "--json", "--yes").out)
+    jsonschema.validate(answer, INSTALL)
+    assert (answer["step"], answer["commands"][0][1:]) == ("", ["plugin", "remove", "passdown@passdown"])
+
+
+def test_a_program_that_was_started_for_once_is_warned_about(
+    command: Caller, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "executable", str(tmp_path / "archive-v0" / "x" / "python"))
+
+    done = command("install", "claude")
+
+    assert done.err.startswith("passdown: this program was started for once; its path may soon be gone\n")
+
+
+def test_a_host_that_nobody_knows_is_refused(command: Caller) -> None:
+    assert command("install", "emacs").code == 2
+
+
+def test_a_project_with_a_space_in_its_path_can_be_shown(command: Caller, hosts: FakeHosts) -> None:
+    done = command("install", "copilot", "--yes")
+
+    assert f'run: copilot plugin marketplace add "{hosts.home}' in done.out

@@ -1,0 +1,373 @@
+"""What hosts are answered at each moment, and what is known afterwards."""
+
+import io
+import json
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from passdown import wiring
+from passdown.core.accounts import Account
+from passdown.core.facts import FactKind
+from passdown.core.moments import Call, Moment, Reply
+from passdown.engines.process import SystemProcesses
+from passdown.faces.hooks import main as hooks
+from passdown.faces.hooks import quick, starts, turns
+from passdown.hosts.codex.hooks import read_call, write_reply
+from passdown.hosts.copilot import hooks as copilot
+from passdown.services.journals import Project, read_accounts
+from passdown.settings import FILE_NAME, Settings
+from tests.commands import Caller
+from tests.gits import make_started
+from tests.projects import stop_clock
+
+HOST = "c56f02b3-c3e9-44ef-b8fc-b9f23ec3e30c"
+
+
+class Stage:
+    """A project, and a host that calls its hooks."""
+
+    def __init__(
+        self, root: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        """Begin without a session."""
+        self.root = root
+        self.transcript = root.parent / "transcript.jsonl"
+        self._monkeypatch = monkeypatch
+        self._capsys = capsys
+        self.command = Caller(monkeypatch, capsys, root)
+
+    def call(self, event: str, *arguments: str, **told: object) -> dict[str, Any]:
+        """Call a hook and give its answer."""
+        payload = {
+            "hook_event_name": event,
+            "session_id": HOST,
+            "cwd": str(self.root),
+            "transcript_path": str(self.transcript),
+            **told,
+        }
+        data = io.BytesIO(json.dumps(payload).encode())
+        self._monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=data))
+        self._capsys.readouterr()
+        assert quick.main(list(arguments)) == 0
+        out = self._capsys.readouterr().out
+        return json.loads(out) if out else {}
+
+    def write(self, *texts: str) -> None:
+        """Let the person say something, as Claude Code writes it down."""
+        for text in texts:
+            self._add({"type": "user", "message": {"role": "user", "content": text}})
+
+    def show(self, text: str) -> None:
+        """Let the model read something of ours, as Claude Code writes it down, beside what we printed."""
+        told = {"hookSpecificOutput": {"additionalContext": text}}
+        self._add({"type": "attachment", "attachment": {"type": "hook_success", "stdout": json.dumps(told)}})
+        self._add(
+            {"type": "attachment", "attachment": {"type": "hook_additional_context", "content": [text]}}
+        )
+
+    def _add(self, line: dict[str, object]) -> None:
+        number = len(self.transcript.read_bytes()) if self.transcript.exists() else 0
+        usual = {"isSidechain": False, "uuid": f"u-{number}", "timestamp": "2026-01-11T12:00:00.000Z"}
+        with self.transcript.open("a", encoding="utf-8") as file:
+            whole = {**line, **usual, "sessionId": HOST}
+            file.write(json.dumps(whole, separators=(",", ":")) + "\n")
+
+    def project(self) -> Project:
+        """Open the project as a new process would."""
+        return wiring.open_project(self.root, Settings())
+
+    def accounts(self) -> list[Account]:
+        """Give what every session knows."""
+        return list(read_accounts(self.project()))
+
+    def own(self) -> Account:
+        """Give what the session of the host knows."""
+        return next(one for one in self.accounts() if HOST in one.host_sessions)
+
+    def log(self) -> str:
+        """Give what went wrong."""
+        path = self.root / ".git" / "passdown" / "hooks.log"
+        return path.read_text(encoding="utf-8") if path.exists() else ""
+
+
+@pytest.fixture
+def stage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Stage:
+    """Give a project whose owner agreed, on a day in January."""
+    stop_clock(monkeypatch, "2026-01-11T12:00:00Z")
+    folder = make_started(tmp_path / "project").folder
+    (folder / FILE_NAME).touch()
+    return Stage(folder, monkeypatch, capsys)
+
+
+def context(answer: dict[str, Any]) -> str:
+    text: str = answer["hookSpecificOutput"]["additionalContext"]
+    return text
+
+
+@pytest.mark.requirement("R120", "R121", "R131")
+def test_a_start_begins_a_session_and_briefs_it(stage: Stage) -> None:
+    answer = stage.call("SessionStart", source="startup")
+
+    assert answer["hookSpecificOutput"]["hookEventName"] == "SessionStart"
+    assert context(answer).startswith("===== passdown brief ")
+    assert answer["systemMessage"] == "Passdown: 0 events"
+    (account,) = stage.accounts()
+    assert (account.start.host, account.host_sessions) == ("claude", (HOST,))
+    assert [one.state for one in account.deliveries] == ["sent"]
+    assert stage.log() == ""
+
+
+def test_what_was_said_is_in_the_brief_after_a_compaction_and_a_clear(stage: Stage) -> None:
+    stage.call("SessionStart", source="startup")
+    stage.command("goal", "Fix the parser")
+    stage.command("done", "read the code")
+
+    after = context(stage.call("SessionStart", source="compact"))
+    stage.call("SessionEnd", reason="clear")
+    cleared = stage.call("SessionStart", source="clear", session_id="another")
+
+    for text in (after, context(cleared)):
+        assert "Fix the parser" in text
+        assert "read the code" in text
+    assert "goal: Fix the parser" in cleared["systemMessage"]
+
+
+def test_a_clear_keeps_the_session_of_the_same_process(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+    own = SystemProcesses().find_host()
+    monkeypatch.setattr(SystemProcesses, "find_host", lambda _: own)
+    stage.call("SessionStart", source="startup")
+    stage.call("SessionEnd", reason="clear")
+    stage.call("SessionStart", source="clear", session_id="another")
+
+    (account,) = stage.accounts()
+    assert account.host_sessions == (HOST, "another")
+    stage.call("SessionStart", source="fork", session_id="child")
+    assert len(stage.accounts()) == 2
+
+
+def test_the_host_is_told_which_session_it_is(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = stage.root.parent / "environment"
+    monkeypatch.setenv("CLAUDE_ENV_FILE", str(file))
+
+    stage.call("SessionStart", source="startup")
+
+    assert file.read_text() == f"export PASSDOWN_SESSION={stage.accounts()[0].session}\n"
+    monkeypatch.setenv("CLAUDE_ENV_FILE", str(stage.root))
+    assert context(stage.call("SessionStart", source="compact"))
+
+
+@pytest.mark.requirement("G9")
+def test_a_brief_that_arrived_whole_is_confirmed_and_not_sent_again(stage: Stage) -> None:
+    stage.show(context(stage.call("SessionStart", source="startup")))
+    stage.call("Stop")
+    stage.show(context(stage.call("SessionStart", source="compact")))
+
+    assert stage.call("Stop") == {}
+
+    assert [one.state for one in stage.own().deliveries] == ["whole", "whole"]
+    again = stage.call("SessionStart", source="resume")
+    assert "hookSpecificOutput" not in again
+    stage.command("goal", "another one")
+    assert "another one" in context(stage.call("SessionStart", source="resume"))
+
+
+@pytest.mark.parametrize("where", ["preview", "middle"])
+def test_a_brief_that_was_cut_is_sent_again_smaller_and_the_person_is_told(stage: Stage, where: str) -> None:
+    stage.command("goal", "Fix the parser")
+    brief = context(stage.call("SessionStart", source="startup"))
+    cut = brief[:100] if where == "preview" else f"{brief[:90]}…{brief[-90:]}"
+    stage.show(cut)
+
+    stage.call("Stop")
+    assert [one.state for one in stage.own().deliveries] == ["cut"]
+    answer = stage.call("UserPromptSubmit", prompt="go on")
+
+    assert len(context(answer)) <= 2000
+    assert "Fix the parser" in context(answer)
+    assert answer["systemMessage"] == starts.CUT
+    assert stage.call("UserPromptSubmit", prompt="and on") == {}
+
+
+def test_a_brief_that_is_not_found_is_never_taken_for_whole(stage: Stage) -> None:
+    stage.call("SessionStart", source="startup")
+    stage.write("hello")
+    stage.transcript.write_bytes(stage.transcript.read_bytes() + b"no JSON\n" + b"[" * 5000 + b"\n")
+
+    stage.call("Stop")
+
+    assert [one.state for one in stage.own().deliveries] == ["sent"]
+
+
+def test_a_word_for_a_session_that_is_gone_is_taken_away(stage: Stage) -> None:
+    word = stage.root / ".git" / "passdown" / "waiting" / HOST
+    word.parent.mkdir(parents=True)
+    word.touch()
+
+    assert stage.call("UserPromptSubmit") == {}
+    assert not word.exists()
+
+
+def test_a_word_lies_in_the_checkout_where_the_folder_of_git_cannot_be_written(stage: Stage) -> None:
+    brief = context(stage.call("SessionStart", source="startup"))
+    (stage.root / ".git" / "passdown" / "waiting").write_text("in the way")
+    stage.show(brief[:100])
+
+    stage.call("Stop")
+
+    assert (stage.root / ".conductor" / "waiting" / HOST).exists()
+    assert context(stage.call("UserPromptSubmit"))
+
+
+@pytest.mark.requirement("R132")
+def test_a_turn_is_taken_in_and_published_when_it_is_time(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stage.call("SessionStart", source="startup")
+    stage.write("please fix the parser")
+    stage.call("Stop")
+    assert stage.own().goal is not None
+    events = stage.root / "thoughts" / "shared" / "handoffs" / "events"
+    assert not events.exists()  # a prompt stays on the machine
+    stage.command("done", "one")
+    stage.call("Stop")
+    assert len(list(events.rglob("*.md"))) == 1
+    stage.command("done", "two")
+    stop_clock(monkeypatch, "2026-01-11T12:14:59Z")
+    stage.call("Stop")
+    assert len(list(events.rglob("*.md"))) == 1
+    stop_clock(monkeypatch, "2026-01-11T12:15:01Z")
+    stage.call("Stop")
+    assert len(list(events.rglob("*.md"))) == 2
+
+
+def test_a_turn_that_nobody_started_starts_a_session(stage: Stage) -> None:
+    stage.write("hello")
+
+    assert stage.call("Stop") == {}
+
+    (account,) = stage.accounts()
+    assert account.host_sessions == (HOST,)
+    assert [entry.text for entry in account.of(FactKind.PROMPT)] == ["hello"]
+
+
+def test_everything_is_published_before_a_compaction(stage: Stage) -> None:
+    assert stage.call("PreCompact") == {}
+    stage.call("SessionStart", source="startup")
+    stage.command("done", "one")
+
+    assert stage.call("PreCompact", trigger="manual") == {}
+
+    (event,) = (stage.root / "thoughts" / "shared" / "handoffs" / "events").rglob("*.md")
+    assert "reason: pre-compact" in event.read_text(encoding="utf-8")
+
+
+def test_a_subagent_is_briefed_and_its_end_is_taken_in(stage: Stage) -> None:
+    assert stage.call("SubagentStart", agent_id="a1") == {}
+    assert stage.call("SubagentStop", agent_id="a1") == {}
+    stage.command("goal", "Fix the parser")
+    stage.call("SessionStart", source="startup")
+
+    brief = context(stage.call("SubagentStart", agent_id="a1"))
+
+    assert "Fix the parser" in brief
+    assert len(brief) <= 2000
+    stage.write("a prompt")
+    assert stage.call("SubagentStop", agent_id="a1") == {}
+    assert [entry.text for entry in stage.own().of(FactKind.PROMPT)] == ["a prompt"]
+
+
+def test_an_end_writes_one_line_and_the_next_start_does_the_rest(stage: Stage) -> None:
+    assert stage.call("SessionEnd", reason="logout") == {}
+    stage.call("SessionStart", source="startup")
+    stage.command("done", "one")
+    before = stage.accounts()[0].last_seq
+
+    assert stage.call("SessionEnd", reason="logout") == {}
+
+    (account,) = stage.accounts()
+    assert (account.last_seq, account.end_reason, account.is_published) == (before + 1, "logout", False)
+    stage.call("SessionStart", source="startup", session_id="next")
+    assert next(one for one in stage.accounts() if one.end_reason == "logout").is_published
+
+
+@pytest.mark.parametrize("told", [{"transcript_path": None}, {"transcript_path": "/nowhere/t.jsonl"}])
+def test_a_turn_without_a_transcript_is_a_turn_all_the_same(stage: Stage, told: dict[str, object]) -> None:
+    stage.call("SessionStart", source="startup")
+
+    assert stage.call("Stop", **told) == {}
+    assert stage.log() == ""
+
+
+def test_other_events_and_hosts_that_are_not_known_do_no_harm(stage: Stage) -> None:
+    assert stage.call("PreToolUse") == {}
+    assert stage.call("SessionStart", "--host", "nobody") == {}
+    assert "SessionStart: KeyError: 'nobody'" in stage.log()
+
+
+@pytest.mark.requirement("G17")
+def test_what_goes_wrong_is_noted_in_one_line_and_nowhere_else(stage: Stage) -> None:
+    (stage.root / FILE_NAME).write_text("[view]\ncommit = 'sometimes'\n")
+
+    assert stage.call("SessionStart", source="startup") == {}
+
+    (line,) = stage.log().splitlines()
+    assert line.startswith("2026-01-11T12:00:00Z SessionStart: ")
+    (stage.root / ".git" / "passdown" / "hooks.log").unlink()
+    (stage.root / ".git" / "passdown" / "hooks.log").mkdir()
+    assert stage.call("SessionStart", source="startup") == {}
+
+
+def test_without_git_the_log_lies_in_the_checkout(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    stop_clock(monkeypatch, "2026-01-11T12:00:00Z")
+    (tmp_path / FILE_NAME).write_text("= nonsense")
+    stage = Stage(tmp_path, monkeypatch, capsys)
+
+    assert stage.call("SessionStart", source="startup") == {}
+
+    assert "is not valid TOML" in (tmp_path / ".conductor" / "hooks.log").read_text()
+
+
+def test_an_answer_is_in_the_dialect_of_its_host(stage: Stage) -> None:
+    codex = stage.call("SessionStart", "--host", "codex", source="startup")
+    assert set(codex) == {"systemMessage", "hookSpecificOutput"}
+    answer = stage.call("SessionStart", "--host", "copilot", source="new", session_id="c-1")
+    assert set(answer) == {"additionalContext"}
+    assert {one.start.host for one in stage.accounts()} == {"codex", "copilot"}
+    assert stage.call("Stop", "--host", "copilot", session_id="c-1") == {}
+
+
+@pytest.mark.parametrize(
+    ("payload", "variables", "host"),
+    [
+        ({}, {}, "claude"),
+        ({"transcript_path": "/h/.claude/projects/p/a.jsonl"}, {"CLAUDECODE": "1"}, "claude"),
+        ({"transcript_path": "/h/sessions/2026/rollout-1.jsonl"}, {"CLAUDECODE": "1"}, "codex"),
+        ({"transcript_path": r"C:\h\rollout-1.jsonl"}, {}, "codex"),
+        ({"transcript_path": None, "turn_id": "t"}, {}, "codex"),
+        ({"turn_id": "t"}, {"COPILOT_CLI": "1"}, "copilot"),
+    ],
+)
+def test_a_host_is_told_by_signs_of_its_own(
+    payload: dict[str, object], variables: dict[str, str], host: str
+) -> None:
+    assert hooks.guess_host(payload, variables) == host
+
+
+def test_a_reply_that_says_nothing_is_no_answer() -> None:
+    call = Call(Moment.START, "SessionStart", "s", "/")
+
+    assert write_reply(call, Reply()) == {}
+    assert write_reply(call, Reply(notice="n")) == {"systemMessage": "n"}
+    assert copilot.write_reply(call, Reply(notice="n")) == {}
+    assert copilot.read_call({"hook_event_name": "nothing"}) is None
+    assert read_call({"hook_event_name": 3}) is None
+
+
+def test_turns_are_published_after_the_time_that_was_decided() -> None:
+    assert turns.PUBLISH_AFTER.total_seconds() == 900

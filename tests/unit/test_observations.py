@@ -1,0 +1,288 @@
+"""What was seen becomes facts that are new, each told once."""
+
+from dataclasses import replace
+
+import pytest
+
+from passdown.core.accounts import PROMPTED, Account, fold_journal, is_inside, may_leave, only_shared
+from passdown.core.bookkeeping import MOST_READS, Said, find_edits, show_ledger
+from passdown.core.budgets import Budget
+from passdown.core.facts import FactKind, Provenance
+from passdown.core.observations import AIM_CHARS, Grounds, Told, from_root, refs_of, tell
+from passdown.core.publications import make_event
+from passdown.core.sources import command_of, show_test
+from passdown.core.standings import tables_of
+from passdown.core.transcripts import Observation
+from passdown.services.briefs import ALL, make_brief
+from passdown.services.ledgers import keep_ledger
+from passdown.services.publications import publish
+from tests.sessions import in_order, make_line, make_place, show_time
+
+ON = Grounds(roots=("/p", "/private/p"), own=("conductor/active", ".conductor"))
+COMMIT = "0123456789abcdef0123456789abcdef01234567"
+
+
+def account_of(*facts: tuple[str, ...]) -> Account:
+    return fold_journal("s-1", in_order(("start",), *facts))
+
+
+def said(told: object) -> list[tuple[str, ...]]:
+    return [
+        tuple(part for part in (one.said.kind, one.said.text, one.said.key, one.said.because) if part)
+        for one in told  # type: ignore[attr-defined]
+    ]
+
+
+def see(kind: FactKind, text: str, ref: str = "", **more: object) -> Observation:
+    return Observation(kind, text, ref, **more)  # type: ignore[arg-type]  # a test knows what it sees
+
+
+def test_nothing_seen_is_nothing_told() -> None:
+    assert tell(Account(), (), (), ON) == []
+
+
+def test_what_a_line_names_is_not_told_again() -> None:
+    lines = [
+        make_line(1, "test", "pytest", others=(("ref", '"a"'), ("other", "3"))),
+        make_line(2, "file", others=(("ref", "4"),)),
+    ]
+    seen = [see(FactKind.TEST, "pytest", name, exit=code) for name, code in (("a", 0), ("b", 1), ("b", 1))]
+
+    assert refs_of(lines) == {"a"}
+    assert tell(Account(), refs_of(lines), seen, ON) == [Told(Said(FactKind.TEST, "pytest", "1"), "b")]
+
+
+def test_files_are_told_once_by_their_paths_from_the_root() -> None:
+    known = account_of(("file", "known.py"))
+    paths = ("/p/a.py", "/p/./x/../a.py", "/private/p/b/c.py", "/p/known.py", "/p", "/etc/passwd", "/p/../q")
+    own = ("/p/.git/config", "/p/conductor/active/LEDGER.md", "/p/.conductor/x", "/p/.conductors")
+    seen = [see(FactKind.FILE, path) for path in (*paths, *own)] + [see(FactKind.READ, "C:\\p\\a.py")]
+
+    assert said(tell(known, (), seen, ON)) == [("file", "a.py"), ("file", "b/c.py"), ("file", ".conductors")]
+    assert from_root("C:\\p\\a.py", ["C:/p"]) == "a.py"
+    assert from_root("/p/a", ["", "/"]) is None
+
+
+def test_a_command_is_told_once_for_each_exit_code_and_a_test_each_time() -> None:
+    known = account_of(("command", "ls", "0"))
+    seen = [
+        see(FactKind.COMMAND, "ls", exit=0),
+        see(FactKind.COMMAND, "ls", exit=2),
+        see(FactKind.COMMAND, "ls", exit=2),
+        see(FactKind.COMMAND, "ls"),
+        see(FactKind.COMMAND, "ls"),
+        see(FactKind.TEST, "pytest", exit=1),
+        see(FactKind.TEST, "pytest", exit=1),
+    ]
+
+    assert said(tell(known, (), seen, ON)) == [
+        ("command", "ls", "2"),
+        ("command", "ls"),
+        ("test", "pytest", "1"),
+        ("test", "pytest", "1"),
+    ]
+
+
+def test_an_item_of_a_plan_is_told_as_it_gets_on() -> None:
+    known = account_of(("plan", "a", "", "pending"))
+    seen = [
+        see(FactKind.PLAN, "a", status="pending"),
+        see(FactKind.PLAN, "a", status="completed"),
+        see(FactKind.PLAN, "a", status="completed"),
+        see(FactKind.PLAN, "b", status="pending"),
+    ]
+
+    assert said(tell(known, (), seen, ON)) == [("plan", "a", "completed"), ("plan", "b", "pending")]
+
+
+def test_a_commit_that_git_has_too_is_verified_and_told_by_its_whole_id() -> None:
+    on = Grounds(roots=("/p",), commits=("f" * 40, COMMIT), files=("z.py", ".git/x"))
+    seen = [see(FactKind.COMMIT, COMMIT[:7]), see(FactKind.COMMIT, "aaaaaaa"), see(FactKind.COMMIT, "abc")]
+
+    told = tell(account_of(("commit", "f" * 12)), (), seen, on)
+
+    assert [(one.said.text, one.provenance.value) for one in told] == [
+        (COMMIT, "verified"),
+        ("aaaaaaa", "observed"),
+        ("abc", "observed"),
+        ("z.py", "observed"),
+    ]
+
+
+def test_a_commit_that_only_git_tells_of_is_observed() -> None:
+    on = Grounds(roots=("/p",), commits=(COMMIT,))
+
+    assert tell(Account(), (), (), on) == [Told(Said(FactKind.COMMIT, COMMIT), f"git {COMMIT}")]
+
+
+def test_where_nobody_says_them_goal_and_now_are_prompts() -> None:
+    long = "Do this. " * 100
+    first = tell(
+        Account(), (), [see(FactKind.PROMPT, long), see(FactKind.PROMPT, "b"), see(FactKind.PROMPT, "b")], ON
+    )
+
+    assert said(first)[2:] == [("prompt", long), ("prompt", "b")]
+    goal, now = first[:2]
+    assert (goal.said.kind, now.said) == (FactKind.GOAL, Said(FactKind.NOW, "b", PROMPTED))
+    assert (len(goal.said.text), goal.said.text[-1], goal.said.key) == (AIM_CHARS, "…", PROMPTED)
+
+
+@pytest.mark.parametrize(
+    ("facts", "wanted"),
+    [
+        ([("goal", "g")], ["now"]),
+        ([("goal", "g"), ("now", "n")], []),
+        ([("prompt", "a")], ["now"]),
+        ([("prompt", "b")], []),
+    ],
+)
+def test_what_was_stated_stays_and_a_goal_is_made_once(
+    facts: list[tuple[str, ...]], wanted: list[str]
+) -> None:
+    told = tell(account_of(*facts), (), [see(FactKind.PROMPT, "b")], ON)
+
+    assert [one.said.kind.value for one in told if one.said.kind is not FactKind.PROMPT] == wanted
+
+
+def test_a_last_prompt_takes_the_place_of_the_one_before() -> None:
+    line = make_line(1, "now", "a", PROMPTED, provenance=Provenance.OBSERVED)
+    told = tell(fold_journal("s-1", [line]), (), [see(FactKind.PROMPT, "b")], ON)
+
+    assert ("now", "b", PROMPTED) in said(told)
+
+
+def test_the_command_of_a_test_does_not_tell_where_the_project_lies() -> None:
+    on = Grounds(roots=("/p", "/"))
+    seen = [see(FactKind.TEST, "/p/.venv/bin/pytest /p/tests /usr/p", exit=0)]
+
+    assert said(tell(Account(), (), seen, on)) == [("test", ".venv/bin/pytest tests /usr/p", "0")]
+
+
+def test_what_moves_the_cursor_is_told_as_an_escape() -> None:
+    seen = [see(FactKind.FILE, "/p/a\nb.py"), see(FactKind.TEST, "pytest \x1b[31m", exit=0)]
+
+    assert said(tell(Account(), (), seen, ON)) == [
+        ("file", "a\\u000ab.py"),
+        ("test", "pytest \\u001b[31m", "0"),
+    ]
+
+
+# --- what leaves the machine ----------------------------------------------------------------------
+
+
+PRIVATE = [
+    make_line(2, "prompt", "SECRET-prompt", provenance=Provenance.OBSERVED),
+    make_line(3, "goal", "SECRET-goal", PROMPTED, provenance=Provenance.OBSERVED),
+    make_line(4, "now", "SECRET-now", PROMPTED, provenance=Provenance.OBSERVED),
+    make_line(5, "command", "SECRET-command", "0", provenance=Provenance.OBSERVED),
+    make_line(6, "plan", "SECRET-plan", provenance=Provenance.OBSERVED),
+    make_line(7, "read", "SECRET-read", provenance=Provenance.OBSERVED),
+    make_line(8, "note", "SECRET-note"),
+    make_line(9, "bookmark", "SECRET-bookmark", others=(("mark", '{"offset":7}'),)),
+    make_line(10, "file", "/SECRET-outside", provenance=Provenance.OBSERVED),
+]
+PUBLIC = [
+    make_line(11, "file", "a.py", provenance=Provenance.OBSERVED),
+    make_line(12, "test", "pytest", "1", provenance=Provenance.OBSERVED),
+    make_line(13, "test", "make test", provenance=Provenance.OBSERVED),
+    make_line(14, "commit", COMMIT, provenance=Provenance.VERIFIED),
+]
+START = make_line(1, "start")
+
+
+def test_an_event_says_what_may_leave_the_machine_and_nothing_else() -> None:
+    lines = [START, *PRIVATE, *PUBLIC]
+    event = make_event(fold_journal("s-1", lines), lines, 0, kind="checkpoint", reason="turn")
+
+    assert event is not None
+    assert "SECRET" not in repr(event)
+    assert event.files_modified == ("a.py",)
+    assert event.receipts == (COMMIT, "pytest: exit 1", "make test")
+    assert sorted(pair.value for pair in event.provenance) == ["observed", "observed", "observed", "verified"]
+
+
+def test_what_stays_on_the_machine_is_not_worth_an_event() -> None:
+    assert make_event(fold_journal("s-1", PRIVATE), PRIVATE, 0, kind="checkpoint", reason="turn") is None
+
+
+def test_an_account_for_others_holds_nothing_that_stays() -> None:
+    account = fold_journal("s-1", [START, *PRIVATE, *PUBLIC])
+    shared = only_shared(account)
+
+    assert account.bookmarks == {"SECRET-bookmark": '{"offset":7}'}
+    assert "SECRET" in repr(account)
+    assert "SECRET" not in repr(shared)
+    assert [entry.text for entry in shared.of(FactKind.FILE)] == ["a.py"]
+    stated = fold_journal("s-1", in_order(("goal", "g"), ("now", "n"), ("file", "/etc/hosts")))
+    assert only_shared(stated) == stated
+
+
+def test_a_stated_goal_and_a_carried_one_leave() -> None:
+    carried = make_line(1, "goal", "g", provenance=Provenance.OBSERVED)
+
+    assert may_leave("goal", carried.fact)
+    assert not may_leave("goal", PRIVATE[1].fact)
+
+
+@pytest.mark.parametrize("path", ["/a", "\\a", "../a", "..", "~/a", "C:/a"])
+def test_a_path_that_leads_out_is_not_inside(path: str) -> None:
+    assert not is_inside(path)
+    assert is_inside("..a/b")
+
+
+@pytest.mark.parametrize("code", ["", "0", "137", "?"])
+def test_a_test_is_known_by_its_command_whatever_its_exit_code(code: str) -> None:
+    assert command_of(show_test("make: exit test", code)) == "make: exit test"
+    assert command_of("pushed to main") == "pushed to main"
+    assert command_of(": exit 3") == ": exit 3"
+
+
+def test_of_one_test_only_the_last_exit_code_is_in_the_view() -> None:
+    place = make_place()
+    account = place.start()
+    for code in ("1", "0"):
+        place.pass_time(seconds=1)
+        place.say(account, FactKind.TEST, "pytest", code)
+        publish(place.project, account.session, kind="checkpoint", reason="asked")
+
+    receipts = tables_of(place.project.checkout.index.digest(ALL))[FactKind.RECEIPT]
+
+    assert [known.text for known in receipts.values()] == ["pytest: exit 0"]
+
+
+def test_a_test_that_was_seen_is_told_as_observed_from_its_event() -> None:
+    place = make_place()
+    account = place.start()
+    keep_ledger(place.project, account, [Said(FactKind.TEST, "pytest", "1")], provenance=Provenance.OBSERVED)
+    open_ = make_brief(place.project, account, Budget(), "0123abcd").text
+    publish(place.project, account.session, kind="checkpoint", reason="asked")
+    published = make_brief(place.project, None, Budget(), "0123abcd").text
+
+    for text in (open_, published):
+        assert "observed) > pytest: exit 1\n" in text
+
+
+# --- the ledger -----------------------------------------------------------------------------------
+
+
+def test_a_ledger_shows_all_files_that_were_named_and_the_last_that_were_seen_to_be_read() -> None:
+    named = make_line(1, "read", "named.md", because="why")
+    seen = [make_line(seq, "read", f"{seq}.md", provenance=Provenance.OBSERVED) for seq in range(2, 40)]
+    account = fold_journal("s-1", [named, *seen])
+
+    ledger = show_ledger(account, show_time)
+
+    assert [one.path for one in ledger.read] == ["named.md", *(f"{seq}.md" for seq in range(20, 40))]
+    assert MOST_READS == 20
+    assert find_edits(ledger, account, show_time) == []
+    fewer = replace(ledger, read=ledger.read[1:])
+    assert find_edits(fewer, account, show_time) == [Said(FactKind.RETRACTION, "named.md", "read")]
+
+
+def test_as_long_as_nobody_names_next_steps_the_plan_does() -> None:
+    plan = [("plan", "a", "", "completed"), ("plan", "b", "", "pending"), ("plan", "c", "", "deleted")]
+    planned, named = account_of(*plan), account_of(*plan, ("next", "x"))
+
+    assert show_ledger(planned, show_time).next == ("b",)
+    assert show_ledger(named, show_time).next == ("x",)
+    assert find_edits(show_ledger(planned, show_time), planned, show_time) == []

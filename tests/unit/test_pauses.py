@@ -1,0 +1,171 @@
+"""A pause is a mark for all checkouts, or a variable; it holds off what runs by itself."""
+
+import json
+from datetime import UTC, datetime
+from pathlib import Path
+
+import jsonschema
+import pytest
+
+from passdown import wiring
+from passdown.core.pauses import is_off, parse_mark, render_mark
+from passdown.engines.memory.documents import MemoryDocuments
+from passdown.engines.memory.repository import MemoryRepository
+from passdown.errors import StorageError
+from passdown.services.checkouts import Site
+from passdown.services.pauses import Pause, find_pauses, pause, unpause
+from passdown.settings import Settings
+from tests.commands import Caller, Done
+from tests.gits import Project, make_started
+from tests.projects import put, stop_clock
+from tests.setup_answers import PAUSE
+
+NOON = datetime(2026, 1, 11, 12, tzinfo=UTC)
+GIT_MARK = ".git/passdown/paused"
+LOCAL_MARK = ".conductor/paused"
+
+
+class SealedDocuments(MemoryDocuments):
+    """Files in a folder that a sandbox lets nobody write to."""
+
+    def replace(self, path: str, data: bytes, *, local: bool = False) -> None:
+        """Refuse."""
+        del data, local
+        raise StorageError(f"could not write {path}", hint="work elsewhere")
+
+
+@pytest.fixture
+def project(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Project:
+    """Give a repository with a commit, at noon."""
+    stop_clock(monkeypatch, "2026-01-11T12:00:00Z")
+    return make_started(tmp_path / "project")
+
+
+@pytest.fixture
+def command(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], project: Project) -> Caller:
+    """Give a way to call the command, in the project."""
+    return Caller(monkeypatch, capsys, project.folder)
+
+
+def make_site(git: MemoryDocuments | None) -> Site:
+    documents = MemoryDocuments()
+    repository = MemoryRepository(documents)
+    return Site(documents=documents, git=git, below="", repository=repository, settings=Settings())
+
+
+def is_paused(folder: Path) -> bool:
+    return wiring.is_paused(folder, ".conductor")
+
+
+@pytest.mark.parametrize(
+    ("value", "off"), [("1", True), ("true", True), (" YES ", True), ("0", False), ("", False), ("No", False)]
+)
+def test_a_variable_turns_it_off(value: str, *, off: bool) -> None:
+    assert is_off({"PASSDOWN_OFF": value}) == off
+    assert not is_off({})
+
+
+def test_a_mark_says_since_when() -> None:
+    assert parse_mark(render_mark(NOON)) == NOON
+    assert parse_mark("whatever\n") is None
+
+
+def test_a_mark_lies_with_git_or_else_in_the_checkout() -> None:
+    for git, by in (
+        (MemoryDocuments(), GIT_MARK),
+        (SealedDocuments(), LOCAL_MARK),
+        (None, LOCAL_MARK),
+    ):
+        site = make_site(git)
+        assert pause(site, NOON) == Pause(by=by, since=NOON)
+        assert pause(site, NOON) is None
+        assert find_pauses(site, {}) == (Pause(by=by, since=NOON),)
+        assert unpause(site) == (by,)
+        assert (unpause(site), find_pauses(site, {})) == ((), ())
+
+
+def test_every_mark_is_found_and_taken_away_and_so_is_one_that_says_nothing() -> None:
+    site = make_site(MemoryDocuments({"passdown/paused": b"x" * 100}))
+    site.documents.replace(LOCAL_MARK, b"")
+
+    found = find_pauses(site, {"PASSDOWN_OFF": "1"})
+
+    assert found == (Pause(by="PASSDOWN_OFF"), Pause(by=GIT_MARK), Pause(by=LOCAL_MARK))
+    assert unpause(site) == (GIT_MARK, LOCAL_MARK)
+
+
+def test_a_folder_in_the_place_of_a_mark_is_one_too() -> None:
+    site = make_site(MemoryDocuments({"passdown/paused/x": b""}))
+
+    assert find_pauses(site, {}) == (Pause(by=GIT_MARK),)
+    with pytest.raises(StorageError):
+        unpause(site)
+
+
+def test_a_pause_holds_for_all_checkouts(
+    command: Caller, project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    project.git("worktree", "add", "--quiet", "../other", "-b", "side")
+    other = project.folder.parent / "other"
+
+    assert command("pause") == Done(0, f"paused: {GIT_MARK}\n", "")
+    assert command("pause") == Done(0, "paused already since 2026-01-11T12:00:00Z\n", "")
+    assert is_paused(project.folder)
+    assert is_paused(other)
+    monkeypatch.chdir(other)
+    assert command("unpause") == Done(0, "works again\n", "")
+    assert not is_paused(project.folder)
+    assert command("unpause") == Done(0, "was not paused\n", "")
+    assert project.git("status", "--porcelain") == ""
+
+
+def test_without_git_it_holds_for_the_folder(
+    command: Caller, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "plain").mkdir()
+    monkeypatch.chdir(tmp_path / "plain")
+
+    assert command("pause").out == f"paused: {LOCAL_MARK}\n"
+    assert is_paused(tmp_path / "plain")
+    assert (tmp_path / "plain" / LOCAL_MARK).stat().st_mode & 0o077 == 0
+    assert command("unpause").out == "works again\n"
+    assert not is_paused(tmp_path / "plain")
+
+
+def test_a_mark_that_does_not_say_since_when_is_one_too(command: Caller, project: Project) -> None:
+    put(project.folder, GIT_MARK, "")
+
+    assert command("pause").out == "paused already\n"
+
+
+def test_what_is_called_by_hand_works_while_paused(command: Caller, monkeypatch: pytest.MonkeyPatch) -> None:
+    command("pause")
+    monkeypatch.setenv("PASSDOWN_OFF", "1")
+
+    assert command("start").code == command("goal", "Fix hooks").code == 0
+    assert "goal: Fix hooks" in command("status").out
+
+
+def test_the_variable_is_named_when_unpausing_does_not_help(
+    command: Caller, project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PASSDOWN_OFF", "1")
+
+    assert is_paused(project.folder)
+    assert command("unpause") == Done(
+        0,
+        "was not paused\n",
+        "passdown: PASSDOWN_OFF is set in your environment, and still turns it off\n",
+    )
+
+
+def test_json_says_whether_and_by_what(command: Caller, project: Project) -> None:
+    put(project.folder, "passdown.toml", "[nosuch]\n")
+    expected = (("pause", True, True), ("pause", True, False), ("unpause", False, True))
+    for name, paused, changed in expected:
+        done = command(name, "--json")
+        answer = json.loads(done.out)
+        jsonschema.validate(answer, PAUSE)
+        assert (answer["is_paused"], answer["changed"]) == (paused, changed)
+        assert answer["where"] == ([GIT_MARK] if paused else [])
+        assert "unknown section [nosuch]" in done.err
