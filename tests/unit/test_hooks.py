@@ -244,6 +244,31 @@ def test_a_turn_is_taken_in_and_published_when_it_is_time(
     assert len(list(events.rglob("*.md"))) == 2
 
 
+@pytest.mark.parametrize(
+    ("level", "events", "notice"),
+    [
+        ("69 low", 1, ""),
+        ("84 suggest", 1, ""),
+        ("86 save", 2, ""),
+        ("91 force", 2, "Passdown: the context is 91 % full. All is saved: clear or compact now"),
+    ],
+)
+def test_a_context_that_is_nearly_full_is_saved_and_one_that_is_full_is_told(
+    stage: Stage, level: str, events: int, notice: str
+) -> None:
+    stage.call("SessionStart", source="startup")
+    stage.command("done", "one")
+    stage.call("Stop")
+    stage.command("done", "two")
+    path = stage.root / ".git" / "passdown" / "levels" / HOST
+    path.parent.mkdir()
+    path.write_text(f"{level} 2026-01-11T12:00:00Z\n")
+
+    assert stage.call("Stop").get("systemMessage", "") == notice
+
+    assert len(list((stage.root / "thoughts/shared/handoffs/events").rglob("*.md"))) == events
+
+
 def test_a_turn_that_nobody_started_starts_a_session(stage: Stage) -> None:
     stage.write("hello")
 

@@ -8,7 +8,7 @@ import json
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Annotated, Final
+from typing import Annotated, Final, cast
 
 from passdown.core.accounts import Account, Delivery
 from passdown.core.bookkeeping import Said
@@ -139,6 +139,7 @@ def _strings(line: bytes) -> Iterator[str]:
         if isinstance(value, str):
             yield value
         elif isinstance(value, dict):
-            waiting.extend(part for name, part in value.items() if name != _ECHO)
+            members = cast("dict[str, object]", value)
+            waiting.extend(part for name, part in members.items() if name != _ECHO)
         elif isinstance(value, list):
-            waiting.extend(value)
+            waiting.extend(cast("list[object]", value))

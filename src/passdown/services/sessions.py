@@ -188,7 +188,8 @@ def _begin(project: Project, wish: Wish, process: Process, live: Sequence[Accoun
     carried = [] if before is None or wish.is_fresh else list(_carry(before))
     for said in carried:
         say(project, account, said, Provenance.OBSERVED)
-    for name, mark in (before.bookmarks if before else {}).items():  # what was read then is not read again
+    bookmarks = before.bookmarks if before else Account().bookmarks
+    for name, mark in bookmarks.items():  # what was read then is not read again
         fact = make_fact(project, account, Said(FactKind.BOOKMARK, name), Provenance.OBSERVED)
         write_fact(project, session, replace(fact, others=((MARK, mark),)))
     bound = [Said(FactKind.BINDING, wish.track, "track")] if wish.track else []

@@ -1,6 +1,6 @@
 """What the everyday verbs do: each writes one fact down for good, then brings the ledger up to date."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from types import MappingProxyType
 from typing import Final, NamedTuple
 
@@ -168,35 +168,41 @@ def _choose(text: str, names: Sequence[tuple[str, str]]) -> str | None:
     return found[0] if found else None
 
 
-class _Plain(NamedTuple):
-    """A verb that is called without options, but for a reason where one may stand."""
+class _Shape(NamedTuple):
+    """How many texts a verb takes when it is called without options, but for a reason where one may stand."""
 
-    run: Callable[[Sequence[str], str], int]
-    least: int
-    most: int
+    least: int = 1
+    most: int = 1
     has_reason: bool = False
 
 
-def _one(kind: FactKind) -> _Plain:
-    return _Plain(lambda texts, _: say(Said(kind, texts[0])), 1, 1)
-
-
-_PLAIN: Final = MappingProxyType(
+_KINDS: Final = MappingProxyType(
+    {"goal": FactKind.GOAL, "now": FactKind.NOW, "ask": FactKind.QUESTION, "note": FactKind.NOTE}
+)
+_SHAPES: Final = MappingProxyType(
     {
-        "goal": _one(FactKind.GOAL),
-        "now": _one(FactKind.NOW),
-        "ask": _one(FactKind.QUESTION),
-        "note": _one(FactKind.NOTE),
-        "done": _Plain(lambda texts, _: say_done("".join(texts)), 0, 1),
-        "next": _Plain(lambda texts, _: say_next(texts), 1, 100),
-        "decide": _Plain(
-            lambda texts, why: say(Said(FactKind.DECISION, texts[1], texts[0], why)), 2, 2, has_reason=True
-        ),
-        "rule-out": _Plain(lambda texts, why: say_rule(texts[0], why), 1, 1, has_reason=True),
-        "answer": _Plain(lambda texts, _: say_answer(texts[0], texts[1]), 2, 2),
-        "retract": _Plain(lambda texts, _: say_retraction(texts[0]), 1, 1),
+        **dict.fromkeys((*_KINDS, "retract"), _Shape()),
+        "done": _Shape(least=0),
+        "next": _Shape(most=100),
+        "decide": _Shape(least=2, most=2, has_reason=True),
+        "rule-out": _Shape(has_reason=True),
+        "answer": _Shape(least=2, most=2),
     }
 )
+
+
+def _carry_out(verb: str, texts: Sequence[str], why: str) -> int:
+    if verb == "done":
+        return say_done("".join(texts))
+    if verb == "next":
+        return say_next(texts)
+    if verb == "decide":
+        return say(Said(FactKind.DECISION, texts[1], texts[0], why))
+    if verb == "rule-out":
+        return say_rule(texts[0], why)
+    if verb == "answer":
+        return say_answer(texts[0], texts[1])
+    return say_retraction(texts[0]) if verb == "retract" else say(Said(_KINDS[verb], texts[0]))
 
 
 def say_plainly(arguments: Sequence[str]) -> int | None:
@@ -205,10 +211,10 @@ def say_plainly(arguments: Sequence[str]) -> int | None:
     The parser of the command line takes longer to load than a verb to be written down.
     """
     verb, *texts = arguments
-    plain, why = _PLAIN[verb], ""
-    if plain.has_reason and texts[-2:-1] == [_BECAUSE]:
+    shape, why = _SHAPES[verb], ""
+    if shape.has_reason and texts[-2:-1] == [_BECAUSE]:
         *texts, _, why = texts
-    is_plain = plain.least <= len(texts) <= plain.most
+    is_plain = shape.least <= len(texts) <= shape.most
     if not is_plain or any(text.startswith("-") for text in (*texts, why)):
         return None
-    return plain.run(texts, why)
+    return _carry_out(verb, texts, why)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
 from types import MappingProxyType
-from typing import Final, Protocol
+from typing import Final, Protocol, cast
 
 from passdown import wiring
 from passdown.core.budgets import Budget
@@ -89,8 +89,7 @@ def find_dialect(arguments: list[str], payload: Mapping[str, object]) -> Dialect
     """Find how the host speaks that was named, or that the signs tell of."""
     named = arguments[1] if len(arguments) >= _SEVERAL and arguments[0] == "--host" else ""
     host = named or guess_host(payload, os.environ)
-    module: Dialect = importlib.import_module(f"passdown.hosts.{_MODULES[host]}.hooks")
-    return module
+    return cast("Dialect", importlib.import_module(f"passdown.hosts.{_MODULES[host]}.hooks"))
 
 
 _MODULES: Final = MappingProxyType({"claude": "claude_code", "codex": "codex", "copilot": "copilot"})

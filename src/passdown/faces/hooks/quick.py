@@ -40,10 +40,13 @@ def _read_payload() -> dict[str, object]:
     """Read what the host tells; nothing when it is no object of JSON, or too long."""
     try:
         data = sys.stdin.buffer.read(MOST_BYTES + 1)
-        payload = _parse(data.decode()) if len(data) <= MOST_BYTES else None
+        return _members(_parse(data.decode()) if len(data) <= MOST_BYTES else None)
     except (OSError, ValueError, RecursionError, AttributeError):
         return {}
-    return payload if isinstance(payload, dict) else {}
+
+
+def _members(payload: object) -> dict[str, object]:
+    return {str(name): payload[name] for name in payload} if isinstance(payload, dict) else {}  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]  # what came in is looked at member by member
 
 
 class _Plain:

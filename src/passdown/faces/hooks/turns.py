@@ -7,11 +7,14 @@ from typing import Final
 
 from passdown import wiring
 from passdown.core.accounts import Account
+from passdown.core.levels import Level
 from passdown.core.moments import Reply
 from passdown.errors import UsageError
 from passdown.faces.hooks import quick
 from passdown.faces.hooks.scenes import Scene
+from passdown.services.checkouts import Site
 from passdown.services.deliveries import CUT, confirm, leave_word
+from passdown.services.levels import read_level
 from passdown.services.observations import observe
 from passdown.services.publications import is_due, publish
 from passdown.services.sessions import Wish, start_session
@@ -19,17 +22,28 @@ from passdown.services.sessions import Wish, start_session
 PUBLISH_AFTER: Final = timedelta(minutes=15)
 """How old a session's last event must be before the end of a turn publishes another (C57)."""
 
+_NEARLY_FULL: Final = frozenset({Level.SAVE, Level.FORCE})
 _WRITERS: Final = MappingProxyType({"claude": "claude-code", "codex": "codex"})
 """The hosts whose transcripts can be read."""
 
 
 def end_turn(scene: Scene) -> Reply:
-    """Take in what the turn did, see whether the brief arrived, and publish when it is time."""
+    """Take in what the turn did, see whether the brief arrived, and publish when it is time.
+
+    A context that is nearly full is a reason to publish, and one that is full to tell the person (C38). That
+    it fills up is said by the status line, which is where we know it from.
+    """
     wish = Wish(host=scene.platform, host_session=scene.call.session)
     account = _look(scene, scene.find() or start_session(scene.project, wish).account)
-    if is_due(scene.project, account.session, PUBLISH_AFTER):
+    reading = read_level(_site(scene), quick.waiting_name(scene.call.session))
+    if reading is not None and reading.level in _NEARLY_FULL:
+        publish(scene.project, account.session, kind="checkpoint", reason="token-budget")
+    elif is_due(scene.project, account.session, PUBLISH_AFTER):
         publish(scene.project, account.session, kind="checkpoint", reason="turn-end")
-    return Reply()
+    if reading is None or reading.level is not Level.FORCE:
+        return Reply()
+    full = f"the context is {reading.percent} % full"
+    return Reply(notice=f"Passdown: {full}. All is saved: clear or compact now")
 
 
 def save(scene: Scene) -> Reply:
@@ -49,6 +63,10 @@ def end_subagent(scene: Scene) -> Reply:
     return Reply()
 
 
+def _site(scene: Scene) -> Site:
+    return wiring.open_site(scene.root, scene.project.checkout.settings)
+
+
 def _look(scene: Scene, account: Account) -> Account:
     """Read what is new in the transcript; without one that can be read, nothing is."""
     host = _WRITERS.get(scene.platform, "")
@@ -59,6 +77,5 @@ def _look(scene: Scene, account: Account) -> Account:
     except UsageError:  # it is not there yet
         return account
     if any(one.state == CUT for one in confirm(scene.project, account, source)):
-        site = wiring.open_site(scene.root, scene.project.checkout.settings)
-        leave_word(site, quick.waiting_name(scene.call.session))
+        leave_word(_site(scene), quick.waiting_name(scene.call.session))
     return observe(scene.project, account, source, with_files=False).kept.account
