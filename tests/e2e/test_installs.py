@@ -5,6 +5,7 @@
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
@@ -13,6 +14,7 @@ from typing import Final
 
 import pytest
 
+import passdown
 from passdown.core.installs import HOSTS as TAKERS
 from passdown.core.installs import MANIFEST, command_line, render_plugin
 from passdown.engines.homes import read_plugin
@@ -295,13 +297,16 @@ def test_copilot_is_briefed_and_its_settings_come_back_to_the_byte(world: World)
 @pytest.mark.timeout(180)
 def test_the_plugin_is_valid_for_its_own_host(world: World) -> None:
     program = need("claude")
-    top = Path(__file__).parents[2]
+    top = world.ground.folder / "market"
+    plugin = top / "src" / "passdown" / "plugin"
+    shutil.copytree(Path(passdown.__file__).parent / "plugin", plugin)
+    shutil.copytree(Path(__file__).parents[2] / ".claude-plugin", top / ".claude-plugin")
 
-    for folder in (top / "src" / "passdown" / "plugin", top):
+    for folder in (plugin, top):
         ended = world.ground.run([program, "plugin", "validate", "--strict", str(folder)])
         assert (ended.code, "Validation passed" in ended.out) == (0, True), ended
     options = ["--strict", "--profile", "directory"]
-    ended = world.ground.run([program, "plugin", "validate", *options, str(top / "src/passdown/plugin")])
+    ended = world.ground.run([program, "plugin", "validate", *options, str(plugin)])
     assert ended.code == 0, ended
 
 

@@ -37,6 +37,8 @@ def run_child(verb: str, report: int) -> NoReturn:
             call("done", text)
         if verb == "publish":
             call("done", text)
+        if verb == "answer":
+            call("ask", "why?")
         os.write(report, f"begin {text}\n".encode())
         code = call(*VERBS[verb](text))
         os.write(report, f"ack {text}\n".encode())

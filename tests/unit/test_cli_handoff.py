@@ -108,6 +108,19 @@ def test_a_commit_that_was_refused_is_said(command: Caller, monkeypatch: pytest.
     assert command("handoff", "create").err == "passdown: not committed: locked\n"
 
 
+def test_without_a_name_the_newest_is_meant(command: Caller, monkeypatch: pytest.MonkeyPatch) -> None:
+    for verb in ("show", "resume"):
+        done = command("handoff", verb)
+        assert (done.code, "there are no handoffs" in done.err) == (2, True)
+    command("handoff", "create", "--stream", "auth")
+    stop_clock(monkeypatch, "2026-01-11T14:00:00Z")
+    command("goal", "Something newer")
+    command("handoff", "create")
+
+    assert "Something newer" in command("handoff", "show").out
+    assert "goal: Something newer" in command("handoff", "resume").out
+
+
 @pytest.mark.requirement("G1")
 def test_handoffs_are_listed_with_age_and_status(command: Caller, monkeypatch: pytest.MonkeyPatch) -> None:
     empty = command("handoff")

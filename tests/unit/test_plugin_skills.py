@@ -137,4 +137,4 @@ def test_the_repository_is_a_marketplace_with_the_plugin() -> None:
 
     assert about["name"] == "passdown"
     assert [one["source"] for one in about["plugins"]] == ["./src/passdown/plugin"]
-    assert (top / "src/passdown/plugin/.claude-plugin/plugin.json").is_file()
+    assert PLUGIN.joinpath(".claude-plugin/plugin.json").is_file()

@@ -11,6 +11,7 @@ from passdown.core.archives import TRIGGERS
 from passdown.core.schemas import to_data
 from passdown.core.snapshots import Drift, Snapshot
 from passdown.core.times import age_words, render_seconds
+from passdown.errors import UsageError
 from passdown.faces.cli import output
 from passdown.faces.cli.lines import cut, width
 from passdown.faces.cli.sessions import describe, find_running, need_session, note_committed, open_sessions
@@ -174,13 +175,16 @@ def _listed_data(listed: Listed) -> dict[str, object]:
 
 
 @command.command(short_help="Print a handoff as it was written.")
-@click.argument("name")
+@click.argument("name", required=False, default="")
 @_json_option
 @click.pass_obj
 def show(above: bool, name: str, *, as_json: bool) -> None:  # noqa: FBT001 - click passes it so
-    """Print a handoff as it was written; NAME is a stream, a record, or the start of a record's name."""
+    """Print a handoff as it was written; NAME is a stream, a record, or the start of a record's name.
+
+    Without a name it is the newest.
+    """
     project = open_sessions()
-    listed = find_handoff(project, name)
+    listed = find_handoff(project, name or _newest(project))
     text = read_handoff(project, listed)
     if above or as_json:
         output.say_json({**_listed_data(read_listed(project, listed)), "text": text})
@@ -189,20 +193,21 @@ def show(above: bool, name: str, *, as_json: bool) -> None:  # noqa: FBT001 - cl
 
 
 @command.command(short_help="Go on from a handoff.")
-@click.argument("name")
+@click.argument("name", required=False, default="")
 @_session_option
 @click.option("--run-test", is_flag=True, help="Run the recorded test command, without a shell.")
 @_json_option
 @click.pass_obj
 def resume(above: bool, name: str, session: str, *, run_test: bool, as_json: bool) -> None:  # noqa: FBT001 - click passes it so
-    """Say what changed since a handoff was written, and go on from it.
+    """Say what changed since a handoff was written, and go on from it; without a name it is the newest.
 
     Compared are branch, commits, the hashes of the files, the age, and with --run-test how the recorded test
     ends now. Goal, now, next, decisions and questions are then those of the session that runs, or of a new
     one; what the session has stated itself stays.
     """
     project = open_sessions()
-    looked = look_at(project, name, (lambda text: _run(project, text)) if run_test else None)
+    chosen = name or _newest(project)
+    looked = look_at(project, chosen, (lambda text: _run(project, text)) if run_test else None)
     if not (above or as_json):
         for line in drift_lines(looked.drift, is_run=run_test):
             output.say(line)
@@ -216,6 +221,14 @@ def resume(above: bool, name: str, session: str, *, run_test: bool, as_json: boo
     _say_state(looked.snapshot)
     for text in looked.snapshot.questions:
         output.say(output.wrapped(f"question: {text}", "", "  "))
+
+
+def _newest(project: Project) -> str:
+    """Name the handoff that was written last."""
+    newest = list_handoffs(project, 1)
+    if not newest:
+        raise UsageError("there are no handoffs", hint="`passdown handoff create` writes one")
+    return newest[0].path
 
 
 def _resumed_data(looked: Looked, resumed: Resumed) -> dict[str, object]:
