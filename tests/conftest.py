@@ -19,7 +19,8 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 _LOCAL_HOSTS = frozenset({"127.0.0.1", "::1", "localhost", "", None})
 _PROOF_SECONDS = 900
 _TESTS = Path(__file__).parent
-_SLOW_ROOMS = frozenset({"e2e", "faults"})
+_SLOW_ROOMS = frozenset({"e2e", "faults", "proofs"})
+_SLOW_FILES = frozenset({"test_git_process.py", "test_harness.py", "test_hostile.py", "test_linear_time.py"})
 _SCRUBBED = ("PASSDOWN_", "XDG_", "GIT_")
 _IDENTITY = (("AUTHOR", "Ada Author"), ("COMMITTER", "Cleo Committer"))
 
@@ -37,14 +38,14 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def _leave_out_slow(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave to CI, or to whoever names them, the tests that start process after process."""
-    slow = [item for item in items if item.path.is_relative_to(_TESTS) and _room(item) in _SLOW_ROOMS]
+    """Leave to CI, or to whoever names them, the tests that start process after process, wait, or prove."""
+    slow = [item for item in items if _room(item) in _SLOW_ROOMS or item.path.name in _SLOW_FILES]
     config.hook.pytest_deselected(items=slow)
     items[:] = [item for item in items if item not in set(slow)]
 
 
 def _room(item: pytest.Item) -> str:
-    return item.path.relative_to(_TESTS).parts[0]
+    return item.path.relative_to(_TESTS).parts[0] if item.path.is_relative_to(_TESTS) else ""
 
 
 class NetworkError(AssertionError):
