@@ -327,6 +327,20 @@ def test_a_turn_without_a_transcript_is_a_turn_all_the_same(stage: Stage, told: 
     assert stage.log() == ""
 
 
+def test_a_host_that_is_gone_is_no_trouble(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Gone(io.StringIO):
+        def flush(self) -> None:
+            raise BrokenPipeError
+
+    with monkeypatch.context() as patch:
+        patch.setattr(sys, "stdout", Gone())
+        hooks.answer([], {"hook_event_name": "SessionStart", "session_id": HOST}, str(stage.root))
+        assert sys.stdout is None
+
+    assert stage.log() == ""
+    assert len(stage.accounts()) == 1
+
+
 def test_other_events_and_hosts_that_are_not_known_do_no_harm(stage: Stage) -> None:
     assert stage.call("PreToolUse") == {}
     assert stage.call("SessionStart", "--host", "nobody") == {}

@@ -81,8 +81,17 @@ def _answer(arguments: list[str], payload: Mapping[str, object], root: Path) -> 
     act: Callable[[Scene], Reply] = getattr(importlib.import_module(f"passdown.faces.hooks.{module}"), name)
     reply = dialect.write_reply(call, act(scene))
     if reply:
-        sys.stdout.write(json.dumps(reply, ensure_ascii=True))
+        _say(json.dumps(reply, ensure_ascii=True))
+
+
+def _say(text: str) -> None:
+    """Answer a host, which may be gone by now: then nobody reads, and nothing went wrong."""
+    try:
+        sys.stdout.write(text)
         sys.stdout.flush()
+    except BrokenPipeError:
+        # The interpreter must not try to flush the rest at its end.
+        sys.stdout = None
 
 
 def find_dialect(arguments: list[str], payload: Mapping[str, object]) -> Dialect:
