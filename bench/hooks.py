@@ -9,7 +9,6 @@ import json
 import os
 import statistics
 import subprocess
-import sys
 import tempfile
 from pathlib import Path
 from typing import Final
@@ -17,6 +16,7 @@ from typing import Final
 from bench.corpus import make_log
 from bench.results import Row
 from bench.start_up import make_environment
+from bench.timing import time_commands
 
 ROUNDS: Final = 10
 EVENTS: Final = int(os.environ.get("PASSDOWN_BENCH_HOOK_EVENTS", "10000"))
@@ -39,7 +39,7 @@ def measure_hooks(rounds: int = ROUNDS, events: int = EVENTS) -> list[Row]:
         commands = {"P": [str(programs / "python"), "-I", "-c", "pass"]}
         commands |= {name: [str(programs / "passdown"), "hook", "--host", "claude"] for name in MOMENTS}
         inputs = {name: _write_payload(Path(home), project, name) for name in MOMENTS}
-        times = _time({"commands": commands, "inputs": inputs}, home, project, rounds)
+        times = time_commands(commands, home, rounds, folder=project, inputs=inputs)
     floor, middle = min(times["P"]), statistics.median(times["P"])
     return [
         Row(
@@ -78,19 +78,3 @@ def _write_payload(home: Path, project: Path, name: str) -> str:
     }
     path.write_text(json.dumps(payload), encoding="utf-8")
     return str(path)
-
-
-def _time(order: dict[str, object], home: str, project: Path, rounds: int) -> dict[str, list[float]]:
-    order["environment"] = {"HOME": home, "PATH": os.defpath, "LANG": "C.UTF-8"}
-    done = subprocess.run(
-        [sys.executable, "-I", str(Path(__file__).with_name("spawn.py")), str(rounds)],
-        input=json.dumps(order),
-        capture_output=True,
-        cwd=project,
-        text=True,
-        check=False,
-    )
-    if done.returncode:
-        sys.exit(f"bench: {done.stderr.strip()}")
-    times: dict[str, list[float]] = json.loads(done.stdout)
-    return times

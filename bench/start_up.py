@@ -1,7 +1,6 @@
 """How long commands take to start, in multiples of P: the interpreter of the wheel's environment alone."""
 
 import hashlib
-import json
 import os
 import shutil
 import statistics
@@ -15,6 +14,7 @@ from typing import Final
 
 from bench.corpus import make_log
 from bench.results import Row
+from bench.timing import time_commands
 from passdown import wiring
 from passdown.core.formats import LEDGER
 
@@ -37,7 +37,7 @@ def measure_start_up(rounds: int = ROUNDS) -> list[Row]:
         document = Path(home) / "LEDGER.md"
         document.write_text(LEDGER.example(), encoding="utf-8")
         project = _make_project(Path(home) / "project", folder / "bin" / "passdown")
-        times = _time(_commands(folder / "bin", document, project), home, rounds)
+        times = time_commands(_commands(folder / "bin", document, project), home, rounds)
         looking = _time_of_looking(project)
     floor, middle = min(times["P"]), statistics.median(times["P"])
     times[CHECKED] = [seconds - looking for seconds in times[CHECKED]]
@@ -96,22 +96,6 @@ def _commands(programs: Path, document: Path, project: Path) -> dict[str, list[s
         "passdown format": [passdown, "format"],
         CHECKED: ["/bin/sh", "-c", f"cd '{project}' && exec '{passdown}' synthesize --check"],
     }
-
-
-def _time(commands: Mapping[str, list[str]], home: str, rounds: int) -> dict[str, list[float]]:
-    order = {"commands": commands, "environment": {"HOME": home, "PATH": os.defpath, "LANG": "C.UTF-8"}}
-    script = Path(__file__).with_name("spawn.py")
-    done = subprocess.run(
-        [sys.executable, "-I", str(script), str(rounds)],
-        input=json.dumps(order),
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    if done.returncode:
-        sys.exit(f"bench: {done.stderr.strip()}")
-    times: dict[str, list[float]] = json.loads(done.stdout)
-    return times
 
 
 def make_environment() -> Path:

@@ -4,18 +4,15 @@ Each is a whole process of the installed wheel, in a repository with a session, 
 The aim is at most 8 P for each; that is not reached yet, so the figures only inform.
 """
 
-import json
-import os
 import statistics
 import subprocess
-import sys
 import tempfile
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
 from bench.results import Row
 from bench.start_up import make_environment
+from bench.timing import time_commands
 
 ROUNDS: Final = 15
 VERBS: Final = (
@@ -45,7 +42,7 @@ def measure_verbs(rounds: int = ROUNDS) -> list[Row]:
         subprocess.run(["git", "init", "-q", "-b", "main", str(project)], check=True)  # noqa: S607 - as users do
         commands = {"P": [str(programs / "python"), "-I", "-c", "pass"]}
         commands |= {f"passdown {verb[0]}": [str(programs / "passdown"), *verb] for verb in VERBS}
-        times = _time(commands, home, project, rounds)
+        times = time_commands(commands, home, rounds, folder=project)
     floor, middle = min(times["P"]), statistics.median(times["P"])
     return [
         Row(
@@ -58,19 +55,3 @@ def measure_verbs(rounds: int = ROUNDS) -> list[Row]:
         )
         for name, seconds in times.items()
     ]
-
-
-def _time(commands: Mapping[str, list[str]], home: str, project: Path, rounds: int) -> dict[str, list[float]]:
-    order = {"commands": commands, "environment": {"HOME": home, "PATH": os.defpath, "LANG": "C.UTF-8"}}
-    done = subprocess.run(
-        [sys.executable, "-I", str(Path(__file__).with_name("spawn.py")), str(rounds)],
-        input=json.dumps(order),
-        capture_output=True,
-        cwd=project,
-        text=True,
-        check=False,
-    )
-    if done.returncode:
-        sys.exit(f"bench: {done.stderr.strip()}")
-    times: dict[str, list[float]] = json.loads(done.stdout)
-    return times

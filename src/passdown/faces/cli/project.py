@@ -24,8 +24,9 @@ _MANY: Final = 500
 class Reading:
     """The bar that is shown while many files are read."""
 
-    def __init__(self) -> None:
+    def __init__(self, what: str = "reading events") -> None:
         """Begin without a bar: how many files there are is not known yet."""
+        self._what = what
         self._progress: Progress | None = None
 
     def __enter__(self) -> Self:
@@ -40,10 +41,10 @@ class Reading:
             self._progress.hide()
 
     def step(self, number: int, total: int) -> None:
-        """Count one more file as read."""
+        """Count one more file as read; when the count begins anew, so does the bar."""
         if self._progress is None or number == 1:
             shown = total >= _MANY and output.is_terminal(sys.stderr)
-            self._progress = Progress("reading events", total, shown=shown)
+            self._progress = Progress(self._what, total, shown=shown)
         self._progress.step()
 
 

@@ -1,11 +1,9 @@
 """`passdown search`: find words in ledgers, archived sessions, events and streams."""
 
-import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from types import TracebackType
-from typing import Final, Self
+from typing import Final
 
 import click
 
@@ -17,14 +15,14 @@ from passdown.errors import CacheError
 from passdown.faces.cli import output
 from passdown.faces.cli.commands.log import read_since
 from passdown.faces.cli.lines import cut, minute, width
-from passdown.faces.cli.progress import Progress
+from passdown.faces.cli.project import Reading
 from passdown.faces.cli.sessions import open_sessions
 from passdown.ports.search import Wanted
 from passdown.services.journals import Project
 from passdown.services.search import Answer, Match, Search, search
 
 _USUAL: Final = 10
-_MANY: Final = 500
+_READING: Final = "reading documents"
 _INDENT: Final = 4
 _NUMBER: Final = 6
 _JSON_LINE: Final = 200
@@ -82,36 +80,13 @@ def find(project: Project, asked: Search) -> Answer:
     root = Path(project.root)
     library = wiring.open_library(root, project.checkout)
     try:
-        with _Reading() as reading:
+        with Reading(_READING) as reading:
             return search(project, library, asked, reading.step)
     except CacheError as found:
         output.note(f"{found.message}; going on without it")
         library = replace(library, index=wiring.open_library(root, project.checkout, cached=False).index)
-        with _Reading() as reading:
+        with Reading(_READING) as reading:
             return search(project, library, asked, reading.step)
-
-
-class _Reading:
-    """The bar that is shown while many documents are read for the first time."""
-
-    def __init__(self) -> None:
-        self._progress: Progress | None = None
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, found: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        if self._progress is not None:
-            self._progress.hide()
-
-    def step(self, number: int, total: int) -> None:
-        """Count one more file as read; each kind of document has a bar of its own."""
-        if self._progress is None or number == 1:
-            shown = total >= _MANY and output.is_terminal(sys.stderr)
-            self._progress = Progress("reading documents", total, shown=shown)
-        self._progress.step()
 
 
 def _say(answer: Answer) -> None:
