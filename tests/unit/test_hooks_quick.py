@@ -13,7 +13,7 @@ import pytest
 from passdown.core import pauses
 from passdown.faces.hooks import main as whole
 from passdown.faces.hooks import quick
-from passdown.services import deliveries
+from passdown.services import deliveries, local_files
 from passdown.settings import FILE_NAME, Paths
 from tests.gits import make_started
 
@@ -193,7 +193,7 @@ def test_the_names_are_those_that_others_use() -> None:
     assert quick.SETTINGS == FILE_NAME
     assert Paths().runtime == quick.RUNTIME
     assert quick.WORDS == deliveries.WORDS
-    assert f"passdown/{quick.WORDS}" == deliveries.GIT_WORDS
+    assert f"passdown/{quick.WORDS}" == f"{local_files.OURS}/{deliveries.WORDS}"
     assert pauses.GIT_MARK == "passdown/paused"
 
 

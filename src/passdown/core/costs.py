@@ -16,9 +16,6 @@ from passdown.core.texts import one_line
 FILE: Final = "metrics.jsonl"
 """Where measurements are kept, below the folder of local state."""
 
-GIT_FILE: Final = f"passdown/{FILE}"
-"""The same for all checkouts of a project, below git's own folder."""
-
 
 class Measured(NamedTuple):
     """One thing that ran."""

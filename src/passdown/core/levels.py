@@ -11,9 +11,6 @@ from passdown.core.times import parse_instant, render_seconds
 FOLDER: Final = "levels"
 """The folder of local state with a file for each session whose host tells how full its context is."""
 
-GIT_FOLDER: Final = f"passdown/{FOLDER}"
-"""The same below git's own folder, for all checkouts of a project."""
-
 WIDEST: Final = 100
 _FULL: Final = 100
 _FIELDS: Final = 3

@@ -20,7 +20,7 @@ from passdown.errors import StorageError
 from passdown.services.briefs import Elsewhere, make_brief
 from passdown.services.checkouts import Site
 from passdown.services.journals import Project, read_account, say
-from passdown.services.local_files import ignore_folder
+from passdown.services.local_files import list_places, write_local
 from passdown.services.observations import Source
 
 SENT: Final = "sent"
@@ -29,9 +29,6 @@ CUT: Final = "cut"
 
 WORDS: Final = "waiting"
 """The folder of local state with a file for each session that something waits for."""
-
-GIT_WORDS: Final = f"passdown/{WORDS}"
-"""The same for all checkouts of a project, below git's own folder."""
 
 _NONCE: Final = 6
 _ECHO: Final = "stdout"
@@ -110,22 +107,14 @@ def _judge(delivery: Delivery, texts: Sequence[bytes]) -> str:
 
 def leave_word(site: Site, name: str) -> None:
     """Leave a file that the next prompt of a session finds: something waits to be told."""
-    if site.git is not None:
-        # A sandbox may forbid git's folder; then the word lies in this checkout.
-        with suppress(StorageError):
-            site.git.replace(f"{GIT_WORDS}/{name}", b"", local=True)
-            return
-    runtime = site.settings.paths.runtime
-    ignore_folder(site.documents, runtime)
-    site.documents.replace(f"{runtime}/{WORDS}/{name}", b"", local=True)
+    write_local(site, f"{WORDS}/{name}", b"")
 
 
 def take_word(site: Site, name: str) -> None:
     """Take it away again; one that cannot be taken away is told once more."""
     with suppress(StorageError):
-        if site.git is not None:
-            site.git.remove(f"{GIT_WORDS}/{name}", b"")
-        site.documents.remove(f"{site.settings.paths.runtime}/{WORDS}/{name}", b"")
+        for place in list_places(site, f"{WORDS}/{name}"):
+            place.documents.remove(place.path, b"")
 
 
 def _strings(line: bytes) -> Iterator[str]:

@@ -6,7 +6,7 @@ from typing import Annotated, Final
 
 from passdown.core import ailments
 from passdown.core.ailments import Ailment, Cache, Finding
-from passdown.core.costs import FILE, GIT_FILE, Cost, parse_measures, sum_up
+from passdown.core.costs import FILE, Cost, parse_measures, sum_up
 from passdown.core.pauses import OFF
 from passdown.core.problems import Severity
 from passdown.core.times import too_far_ahead
@@ -17,6 +17,7 @@ from passdown.services.checkouts import Site
 from passdown.services.documents import check_document, list_project
 from passdown.services.events import Step
 from passdown.services.journals import Project, read_account, read_open
+from passdown.services.local_files import list_places
 from passdown.services.pauses import find_pauses
 from passdown.services.presence import is_live
 from passdown.services.sessions import recover
@@ -307,10 +308,7 @@ def _synthesize(patient: Patient) -> str:
 def read_costs(site: Site) -> tuple[list[Cost], int]:
     """Sum up what Passdown measured of itself; say how many lines of it cannot be read."""
     texts: list[str] = []
-    places = [(site.documents, f"{site.settings.paths.runtime}/{FILE}")]
-    if site.git is not None:
-        places.insert(0, (site.git, GIT_FILE))
-    for documents, path in places:
+    for documents, path, _ in list_places(site, FILE):
         if documents.exists(path):
             if documents.size(path) > _MOST_BYTES:
                 hint = "move it away; a new one is begun"

@@ -2,10 +2,10 @@
 
 from contextlib import suppress
 
-from passdown.core.levels import FOLDER, GIT_FOLDER, Reading, parse_reading, render_reading
+from passdown.core.levels import FOLDER, Reading, parse_reading, render_reading
 from passdown.errors import StorageError
 from passdown.services.checkouts import Site
-from passdown.services.local_files import ignore_folder
+from passdown.services.local_files import list_places, write_local
 
 
 def note_level(site: Site, name: str, reading: Reading) -> bool:
@@ -13,26 +13,15 @@ def note_level(site: Site, name: str, reading: Reading) -> bool:
     old = read_level(site, name)
     if old is not None and (old.percent, old.level) == (reading.percent, reading.level):
         return False
-    data = render_reading(reading).encode()
-    if site.git is not None:
-        # A sandbox may forbid git's folder; then it lies in this checkout.
-        with suppress(StorageError):
-            site.git.replace(f"{GIT_FOLDER}/{name}", data, local=True)
-            return True
-    runtime = site.settings.paths.runtime
-    ignore_folder(site.documents, runtime)
-    site.documents.replace(f"{runtime}/{FOLDER}/{name}", data, local=True)
+    write_local(site, f"{FOLDER}/{name}", render_reading(reading).encode())
     return True
 
 
 def read_level(site: Site, name: str) -> Reading | None:
     """Give the level that was written down last; None if there is none that can be read."""
-    places = [(site.documents, f"{site.settings.paths.runtime}/{FOLDER}/{name}")]
-    if site.git is not None:
-        places.insert(0, (site.git, f"{GIT_FOLDER}/{name}"))
-    for documents, path in places:
+    for place in list_places(site, f"{FOLDER}/{name}"):
         # What cannot be read is written again.
         with suppress(StorageError):
-            if reading := parse_reading(documents.read(path).decode("ascii", "replace")):
+            if reading := parse_reading(place.documents.read(place.path).decode("ascii", "replace")):
                 return reading
     return None

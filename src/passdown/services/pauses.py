@@ -1,16 +1,15 @@
 """Pause a project and go on again: a mark for all its checkouts (C70)."""
 
-from collections.abc import Iterator, Mapping
-from contextlib import suppress
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Annotated, Final
 
-from passdown.core.pauses import GIT_MARK, MARK, OFF, is_off, parse_mark, render_mark
+from passdown.core.pauses import MARK, OFF, is_off, parse_mark, render_mark
 from passdown.errors import StorageError
 from passdown.ports.documents import Documents
 from passdown.services.checkouts import Site
-from passdown.services.local_files import ignore_folder
+from passdown.services.local_files import list_places, write_local
 
 _MOST_BYTES: Final = 64
 
@@ -26,7 +25,7 @@ class Pause:
 def find_pauses(site: Site, variables: Mapping[str, str]) -> tuple[Pause, ...]:
     """Say whether, and by what, Passdown is turned off here."""
     found = [Pause(by=OFF)] if is_off(variables) else []
-    for documents, path, shown in _places(site):
+    for documents, path, shown in list_places(site, MARK):
         if documents.exists(path):
             found.append(Pause(by=shown, since=_read(documents, path)))
     return tuple(found)
@@ -40,32 +39,16 @@ def pause(site: Site, now: datetime) -> Pause | None:
     """
     if find_pauses(site, {}):
         return None
-    data = render_mark(now).encode()
-    if site.git is not None:
-        # A sandbox may forbid git's folder; then the mark lies in this checkout.
-        with suppress(StorageError):
-            site.git.replace(GIT_MARK, data, local=True)
-            return Pause(by=f".git/{GIT_MARK}", since=now)
-    runtime = site.settings.paths.runtime
-    ignore_folder(site.documents, runtime)
-    site.documents.replace(f"{runtime}/{MARK}", data, local=True)
-    return Pause(by=f"{runtime}/{MARK}", since=now)
+    return Pause(by=write_local(site, MARK, render_mark(now).encode()), since=now)
 
 
 def unpause(site: Site) -> tuple[str, ...]:
     """Take every mark away and name it; raise a StorageError when one cannot be taken away."""
     gone: list[str] = []
-    for documents, path, shown in _places(site):
+    for documents, path, shown in list_places(site, MARK):
         if documents.exists(path) and documents.remove(path, documents.read(path)):
             gone.append(shown)
     return tuple(gone)
-
-
-def _places(site: Site) -> Iterator[tuple[Documents, str, str]]:
-    if site.git is not None:
-        yield site.git, GIT_MARK, f".git/{GIT_MARK}"
-    path = f"{site.settings.paths.runtime}/{MARK}"
-    yield site.documents, path, path
 
 
 def _read(documents: Documents, path: str) -> datetime | None:
