@@ -2,6 +2,7 @@
 
 import gc
 import os
+import select
 import subprocess
 import sys
 from pathlib import Path
@@ -11,6 +12,9 @@ from typing import NamedTuple, Self
 import pytest
 
 from passdown.faces.cli.main import main
+
+PATIENCE = 60
+"""Seconds that somebody at a terminal waits for the next word."""
 
 AT_TERMINAL = """
 import fcntl, runpy, sys, termios
@@ -121,6 +125,14 @@ class Terminal:
         """Press keys."""
         os.write(self._ours, text.encode())
 
+    def interrupt(self) -> None:
+        """Press Ctrl-C; the line end wakes a command that did not wait for keys yet."""
+        self.type("\x03\n")
+
+    def end_input(self) -> None:
+        """Press Ctrl-D."""
+        self.type("\x04")
+
     def close(self) -> Done:
         """Read what is left, and say how the command ended."""
         while self._read():
@@ -128,6 +140,8 @@ class Terminal:
         return Done(self._process.wait(), self.seen.replace("\r\n", "\n"), "")
 
     def _read(self) -> bool:
+        if not select.select([self._ours], [], [], PATIENCE)[0]:
+            raise TimeoutError(f"the command said nothing more for {PATIENCE} s: {self.seen!r}")
         try:
             data = os.read(self._ours, 4096)
         except OSError:  # Linux says so when the other side has gone

@@ -5,7 +5,7 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import jsonschema
@@ -412,14 +412,15 @@ def test_at_a_terminal_anything_but_yes_leaves_the_file_as_it_was(tmp_path: Path
 
 
 @posix
-@pytest.mark.parametrize("key", ["\x03", "\x04"], ids=["Ctrl-C", "Ctrl-D"])
-def test_at_a_terminal_the_question_can_be_broken_off(tmp_path: Path, key: str) -> None:
+@pytest.mark.parametrize("break_off", [Terminal.interrupt, Terminal.end_input], ids=["Ctrl-C", "Ctrl-D"])
+def test_at_a_terminal_the_question_can_be_broken_off(
+    tmp_path: Path, break_off: Callable[[Terminal], None]
+) -> None:
     path = write(tmp_path / "LEDGER.md", TWO_NOWS)
 
     with Terminal("check", "--fix", "LEDGER.md", cwd=tmp_path) as terminal:
         terminal.read_until(QUESTION)
-        # The line end wakes a process that was interrupted just before it began to wait for keys.
-        terminal.type(f"{key}\n" if key == "\x03" else key)
+        break_off(terminal)
         done = terminal.close()
 
     assert done.code == 130

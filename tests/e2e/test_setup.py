@@ -69,7 +69,7 @@ def test_whoever_breaks_off_has_nothing_written(project: Project) -> None:
 
     with Terminal("init", cwd=project.folder) as terminal:
         terminal.read_until(SHARE)
-        terminal.type("\x03")
+        terminal.interrupt()
         done = terminal.close()
 
     assert done.code == 130
@@ -100,7 +100,7 @@ def test_whoever_breaks_off_has_nothing_mended(project: Project) -> None:
 
     with Terminal("doctor", "--fix", cwd=project.folder) as terminal:
         terminal.read_until("Mend these 2? [y/N]: ")
-        terminal.type("\x03")
+        terminal.interrupt()
         done = terminal.close()
 
     assert done.code == 130

@@ -75,7 +75,7 @@ def test_an_interrupt_ends_with_130_and_changes_nothing(project: Project) -> Non
 
     with Terminal("synthesize", cwd=project.folder) as terminal:
         terminal.read_until("Write the view? [Y/n]: ")
-        terminal.type("\x03\n")  # the line end wakes one that did not wait for keys yet
+        terminal.interrupt()
         done = terminal.close()
 
     assert (done.code, done.out.splitlines()[-1]) == (130, "passdown: interrupted")
@@ -153,7 +153,7 @@ def test_a_person_agrees_to_migrate(tmp_path: Path) -> None:
 
     with Terminal("migrate", cwd=tmp_path) as terminal:
         terminal.read_until(question)
-        terminal.type("\x03\n")  # the line end wakes one that did not wait for keys yet
+        terminal.interrupt()
         assert terminal.close().code == 130
     assert list(listing(tmp_path)) == [VIEW]
     with Terminal("migrate", cwd=tmp_path) as terminal:
