@@ -7,7 +7,6 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
@@ -19,6 +18,7 @@ from passdown.engines.index.memory import MemoryIndex
 from passdown.engines.index.sqlite import SqliteIndex, open_index
 from passdown.engines.system import SystemClock
 from passdown.ports.index import Index
+from passdown.records import record
 from passdown.services.events import take_in
 from passdown.services.views import make_text, write_view
 
@@ -36,7 +36,7 @@ ROUNDS: Final = 3
 MORE: Final = 15
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Log:
     """A log on disk, with what is made from it."""
 

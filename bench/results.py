@@ -3,10 +3,11 @@
 import json
 import platform
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass
+
+from passdown.records import asdict, record
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Row:
     """One thing measured. `ratio` compares it with its floor; without a budget it only informs."""
 

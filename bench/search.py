@@ -11,7 +11,6 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Final
@@ -22,6 +21,7 @@ from passdown import wiring
 from passdown.core.searches import parse_query
 from passdown.engines.index.search import SqliteSearch
 from passdown.ports.search import Wanted
+from passdown.records import record
 from passdown.services.journals import Project
 from passdown.services.search import Library, Search, search
 
@@ -47,7 +47,7 @@ _SENTENCES: Final = 20_000
 _PARTS: Final = ("Summary", "Completed", "In Progress", "Next Steps", "Context for Next Session")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Corpus:
     """Documents on disk, with their size, and what searches them."""
 

@@ -20,11 +20,11 @@ import tempfile
 import time
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 from fuzz.targets import TARGETS, seeds
+from passdown.records import record
 
 SECONDS: Final = 20
 RUNS: Final = 1_000_000
@@ -44,7 +44,7 @@ _COMMON: Final = (
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Outcome:
     """What fuzzing one target gave."""
 

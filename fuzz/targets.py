@@ -7,7 +7,6 @@ must hold beyond that is asserted here, so that a run without a finding says mor
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import fields, is_dataclass, replace
 from datetime import datetime
 from pathlib import Path
 from types import MappingProxyType
@@ -47,6 +46,7 @@ from passdown.core.yaml_library import load
 from passdown.errors import FormatError, PassdownError, UsageError
 from passdown.hosts.claude_code.transcripts import TONGUE as CLAUDE_CODE
 from passdown.hosts.codex.transcripts import TONGUE as CODEX
+from passdown.records import compared_names_of, is_record, names_of, replace
 from passdown.services.documents import check_text, plan_repair
 from passdown.settings import Source, parse_settings
 
@@ -78,8 +78,8 @@ def settled(value: object) -> object:
         return value.replace(microsecond=0)
     if isinstance(value, tuple):
         return tuple(settled(one) for one in cast("tuple[object, ...]", value))
-    if is_dataclass(value):
-        return {one.name: settled(getattr(value, one.name)) for one in fields(value) if one.compare}
+    if is_record(value):
+        return {name: settled(getattr(value, name)) for name in compared_names_of(value)}
     return value
 
 
@@ -320,8 +320,8 @@ def _settings(text: str) -> None:
     with suppress(tomllib.TOMLDecodeError, UsageError, RecursionError):
         settings, warnings = parse_settings([Source("fuzz", tomllib.loads(text))])
         assert all(isinstance(one, str) for one in warnings)
-        for one in fields(settings.paths):
-            path = str(getattr(settings.paths, one.name))
+        for name in names_of(settings.paths):
+            path = str(getattr(settings.paths, name))
             assert path, "a path is empty"
             assert not path.startswith(("/", "\\")), "a path is absolute"
             assert ".." not in path.replace("\\", "/").split("/"), "a path leads out"

@@ -1,7 +1,6 @@
 """A checkout to try services on: files in a folder, git in memory, a clock that is moved."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -9,6 +8,7 @@ from passdown.engines.files.documents import FileDocuments
 from passdown.engines.files.event_log import FileEventLog
 from passdown.engines.index.memory import MemoryIndex
 from passdown.engines.memory.repository import MemoryRepository
+from passdown.records import record, replace
 from passdown.services.checkouts import Checkout
 from passdown.settings import Settings
 from tests.projects import ARCHIVE, EVENTS
@@ -32,7 +32,7 @@ class MovedClock:
         return self.at.timestamp()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Bench:
     """A checkout and what a test changes about it."""
 

@@ -2,13 +2,13 @@
 
 import os
 import subprocess
-from dataclasses import dataclass
 from pathlib import Path
 
 from passdown.engines.git.repository import GitRepository
+from passdown.records import record
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Project:
     """One checkout of a real repository."""
 

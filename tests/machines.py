@@ -2,13 +2,14 @@
 
 import shutil
 import subprocess
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Final
 
 from passdown import wiring
 from passdown.core.events import Event
+from passdown.records import replace
 from passdown.services.checkouts import Checkout
 from passdown.services.commits import Trigger
 from passdown.services.events import take_in, write_event

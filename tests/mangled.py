@@ -3,10 +3,11 @@
 import re
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import fields, is_dataclass, replace
 from typing import TypeVar, cast
 
 from hypothesis import strategies as st
+
+from passdown.records import compared_names_of, is_record, replace
 
 T = TypeVar("T")
 
@@ -121,7 +122,7 @@ def strings(value: object) -> list[str]:
     """The texts in a value."""
     if isinstance(value, str):
         return [value]
-    if is_dataclass(value):
-        named = [getattr(value, one.name) for one in fields(value) if one.compare]
+    if is_record(value):
+        named = [getattr(value, name) for name in compared_names_of(value)]
         return [text for one in named for text in strings(one)]
     return [text for one in value for text in strings(one)] if isinstance(value, tuple) else []

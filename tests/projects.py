@@ -1,7 +1,6 @@
 """Projects with events, for tests of what is made of them."""
 
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
@@ -11,6 +10,7 @@ from passdown.core.events import Event, render_event
 from passdown.core.ids import event_file_name
 from passdown.core.times import parse_instant
 from passdown.engines.system import SystemClock
+from passdown.records import replace
 from passdown.services.events import name_event
 
 EVENTS: Final = "thoughts/shared/handoffs/events"
@@ -24,7 +24,7 @@ def make_event(ts: str, agent: str = "toast", **said: object) -> Event:
     at = parse_instant(ts)
     assert at is not None
     event = Event(ts=at, agent=agent, branch="main", type="session_end", reason="clear")
-    return name_event(replace(event, **said))  # type: ignore[arg-type]  # a test knows what it says
+    return name_event(replace(event, **said))
 
 
 def put(folder: Path, path: str, text: str) -> Path:

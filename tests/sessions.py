@@ -1,7 +1,6 @@
 """A project in memory in which sessions work, with a clock and processes that a test moves."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
@@ -15,6 +14,7 @@ from passdown.engines.memory.documents import MemoryDocuments
 from passdown.engines.memory.event_log import MemoryEventLog
 from passdown.engines.memory.journals import MemoryJournals
 from passdown.engines.memory.repository import MemoryRepository
+from passdown.records import record, replace
 from passdown.services.checkouts import Checkout
 from passdown.services.journals import Project
 from passdown.services.ledgers import Kept, keep_ledger
@@ -58,7 +58,7 @@ class KnownProcesses:
         return self.alive.get(process)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Place:
     """A project, and what a test changes about it."""
 
@@ -142,7 +142,7 @@ def make_place(
 
 def with_checkout(place: Place, **changes: object) -> Project:
     """Give the project with other parts of its checkout."""
-    return replace(place.project, checkout=replace(place.project.checkout, **changes))  # type: ignore[arg-type]
+    return replace(place.project, checkout=replace(place.project.checkout, **changes))
 
 
 def show_time(at: datetime) -> str:

@@ -1,18 +1,17 @@
-"""Settings: one frozen dataclass for each section, each field with default, check and doc.
+"""Settings: one record for each section, each field with default, check and doc.
 
 Later sources win: defaults, user file, project file, environment, flags. A key nobody knows is a warning. A
 field is checked by its type; where that says too little, a third part of its annotation says the rest.
 """
 
-import dataclasses
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Annotated, Any, Final, NamedTuple, cast, get_args, get_type_hints
 
 from passdown.core.view_places import ViewPolicy
 from passdown.errors import UsageError
+from passdown.records import as_dict, field, names_of, record, replace
 
 FILE_NAME: Final = "passdown.toml"
 PREFIX: Final = "PASSDOWN_"
@@ -26,12 +25,12 @@ _YES: Final = frozenset({"true", "1"})
 _NO: Final = frozenset({"false", "0"})
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class ProjectPath:
     """Says of a text that it is a path within the project."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Bounds:
     """Says of a whole number how small and how large it may be."""
 
@@ -46,7 +45,7 @@ class EventLayout(StrEnum):
     DAY = "day"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Paths:
     """Where documents lie, each from the project's root. The defaults are the places other tools read."""
 
@@ -68,7 +67,7 @@ class Paths:
     loops: Annotated[str, "Changes with their loop ledgers.", ProjectPath()] = "changes"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class EventSettings:
     """How published events are kept."""
 
@@ -79,7 +78,7 @@ class EventSettings:
     archive: Annotated[bool, "Archive old events without being asked."] = True
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class ViewSettings:
     """Where the view is a tracked file; elsewhere it lies below `paths.runtime`, which git ignores."""
 
@@ -91,7 +90,7 @@ class ViewSettings:
     ] = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class CommitSettings:
     """After what Passdown commits its own files, and nothing else."""
 
@@ -105,7 +104,7 @@ class CommitSettings:
     event: Annotated[bool, "When an event is written."] = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class ContextSettings:
     """From how many percent of a context on something is advised, where the host tells how full it is."""
 
@@ -117,7 +116,7 @@ class ContextSettings:
 Section = Paths | EventSettings | ViewSettings | CommitSettings | ContextSettings
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Settings:
     """All sections."""
 
@@ -142,18 +141,16 @@ class Source(NamedTuple):
 def parse_environment(variables: Mapping[str, str]) -> Source:
     """Take `PASSDOWN_<SECTION>_<KEY>` out of the environment; other variables are not settings."""
     tables: dict[str, dict[str, object]] = {}
-    for section in dataclasses.fields(Settings):
-        start = f"{PREFIX}{section.name.upper()}_"
+    for section in names_of(Settings):
+        start = f"{PREFIX}{section.upper()}_"
         found = {name: text for name, text in variables.items() if name.startswith(start)}
-        tables[section.name] = {name.removeprefix(start).lower(): text for name, text in found.items()}
+        tables[section] = {name.removeprefix(start).lower(): text for name, text in found.items()}
     return Source("environment", tables, is_text=True)
 
 
 def parse_settings(sources: Iterable[Source]) -> tuple[Settings, tuple[str, ...]]:
     """Fold sources, the later winning, into settings and warnings. Raises `UsageError` for a bad value."""
-    sections: dict[str, Any] = {
-        one.name: getattr(Settings(), one.name) for one in dataclasses.fields(Settings)
-    }
+    sections: dict[str, Any] = as_dict(Settings())
     warnings: list[str] = []
     for source in sources:
         for name, table in source.tables.items():
@@ -166,9 +163,9 @@ def parse_settings(sources: Iterable[Source]) -> tuple[Settings, tuple[str, ...]
             elif table:
                 old: Section = sections[name]
                 values, unknown = _read_table(name, type(old), cast("Mapping[str, object]", table), source)
-                sections[name] = dataclasses.replace(old, **values)
+                sections[name] = replace(old, **values)
                 warnings += unknown
-    return dataclasses.replace(Settings(), **sections), tuple(warnings)
+    return replace(Settings(), **sections), tuple(warnings)
 
 
 def _read_table(

@@ -6,7 +6,6 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -19,6 +18,7 @@ from passdown.core.facts import FactKind
 from passdown.engines.files import write
 from passdown.engines.files.journals import FileJournals
 from passdown.engines.process import SystemProcesses
+from passdown.records import replace
 from passdown.services.journals import Project as Sessions
 from passdown.services.journals import read_account, write_fact
 from passdown.services.ledgers import keep_ledger

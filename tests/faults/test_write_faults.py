@@ -9,13 +9,13 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
 import passdown
 from passdown.engines.files import write
+from passdown.records import record
 
 SOURCE = str(Path(passdown.__file__).parents[1])
 REFUSED = 3
@@ -53,7 +53,7 @@ else:
 """
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Case:
     """One write, what lies there before, and which contents are fine afterwards."""
 
@@ -103,7 +103,7 @@ def strace() -> str:
     pytest.skip(missing)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Outcome:
     """How a traced child ended."""
 

@@ -1,7 +1,7 @@
 """Values of every format as a writer would make them, with nasty texts and with parts no field holds."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -31,6 +31,7 @@ from passdown.core.sessions import SessionState
 from passdown.core.streams import Checkpoint, Question, QuestionKind, Stream, Workflow, read_question
 from passdown.core.validations import IN_VALIDATION, Validation
 from passdown.core.views import Earlier, Footer, View
+from passdown.records import replace
 
 NASTY_LINES = (
     *("fix: the thing", "key: value", "a:", ": b", "issue #12 fixed", "# heading", "## Goal", "### Now"),

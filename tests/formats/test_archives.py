@@ -1,6 +1,5 @@
 """The session archive: its names, its repair, the ledger that older ones carry."""
 
-from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
@@ -13,6 +12,7 @@ from passdown.core.archives import (
     parse_archive_file_name,
     render_archive,
 )
+from passdown.records import replace
 
 AT = datetime(2025, 12, 28, 13, 49, tzinfo=UTC)
 HEAD = "---\ndate: 2025-12-28T13:49:00Z\nsession_id: T-1\ntrigger: manual\nstatus: complete\n---\n\n"

@@ -1,7 +1,5 @@
 """The event: read as far as it can be, never changed."""
 
-from dataclasses import replace
-
 import pytest
 from hypothesis import given
 
@@ -19,6 +17,7 @@ from passdown.core.ids import event_file_name, parse_event_file_name
 from passdown.core.pairs import Pair
 from passdown.core.problems import Malformed, Severity
 from passdown.core.times import parse_instant
+from passdown.records import replace
 from tests.formats.strategies import event_values
 
 HEAD = "---\nts: 2026-01-10T13:03:52Z\nagent: toast\nbranch: b\ntype: t\nreason: r\n---\n\n"

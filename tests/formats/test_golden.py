@@ -1,7 +1,6 @@
 """The seeds' own examples, to the byte where the seed is undamaged, and shapes seen in the field."""
 
 from collections.abc import Iterable
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -30,6 +29,7 @@ from passdown.core.streams import Question, QuestionKind, Stream, Workflow, pars
 from passdown.core.times import parse_instant
 from passdown.core.validations import Validation
 from passdown.core.views import Footer, parse_view
+from passdown.records import replace
 from tests.formats.counter import lost_lines
 from tests.formats.strategies import BY_NAME, Kind
 

@@ -1,6 +1,5 @@
 """The journal and its facts: torn, damaged and newer lines are kept, those around them are read."""
 
-from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
@@ -20,6 +19,7 @@ from passdown.core.journal import (
 )
 from passdown.core.problems import Malformed, Severity, Unknown
 from passdown.core.times import Stamp
+from passdown.records import replace
 
 AT = datetime(2026, 1, 1, tzinfo=UTC)
 FACT = Fact(kind="done", text="a", at=AT, agent="toast")

@@ -1,6 +1,5 @@
 """What holds for every format: reading gives back what was written, and writing what was read."""
 
-from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +11,7 @@ from passdown.core.formats import FORMATS, Format
 from passdown.core.problems import Severity
 from passdown.core.schemas import to_data
 from passdown.errors import FormatError
+from passdown.records import names_of, replace
 from tests.formats.counter import lost_lines
 from tests.formats.strategies import BY_NAME, KINDS, NASTY_BLOCKS, NASTY_LINES, Kind
 from tests.proof import proof_count
@@ -160,7 +160,7 @@ def test_each_example_is_valid_and_written_as_we_write(one: Format) -> None:
 
 
 def _fields(value: Any) -> list[str]:  # noqa: ANN401 - any document
-    return [one.name for one in fields(value) if one.name not in {"problems", "source"}]
+    return [name for name in names_of(value) if name not in {"problems", "source"}]
 
 
 def _rendered(kind: Kind, text: str) -> str | None:

@@ -1,7 +1,5 @@
 """The live ledger, field by field."""
 
-from dataclasses import replace
-
 import pytest
 
 from passdown.core import examples
@@ -14,6 +12,7 @@ from passdown.core.ledgers import (
 )
 from passdown.core.problems import Severity
 from passdown.core.validations import IN_VALIDATION, Validation
+from passdown.records import replace
 
 HEAD = "---\nupdated: 2025-12-27T10:30:00Z\nsession_id: T-1\nplatform: claude\n"
 

@@ -1,12 +1,11 @@
 """The session state file."""
 
-from dataclasses import replace
-
 import pytest
 
 from passdown.core.ledgers import Mode
 from passdown.core.sessions import parse_session_state, render_session_state
 from passdown.errors import FormatError
+from passdown.records import replace
 
 TEXT = '{"agentId": "a", "mode": "SA", "lastUpdated": "2026-01-01T00:00:00Z"}'
 

@@ -1,12 +1,11 @@
 """The stream document and its Ledger section."""
 
-from dataclasses import replace
-
 import pytest
 
 from passdown.core import examples
 from passdown.core.pairs import Pair
 from passdown.core.streams import Question, QuestionKind, fix_stream, parse_stream, render_stream
+from passdown.records import replace
 
 HEAD = (
     "---\ndate: 2026-01-01T00:00:00Z\nsession_name: a\nbranch: b\nstatus: active\n---\n\n# Work Stream: a\n\n"

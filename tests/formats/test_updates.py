@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -23,6 +22,7 @@ from passdown.core.ledgers import (
 from passdown.core.pairs import Pair
 from passdown.core.streams import Checkpoint, Question, QuestionKind, Workflow, parse_stream, render_stream
 from passdown.core.validations import Validation
+from passdown.records import replace
 from tests.formats.strategies import NASTY_LINES
 from tests.proof import proof_count
 

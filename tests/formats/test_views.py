@@ -1,6 +1,5 @@
 """The view: a Ledger section with a footer that says what it was made of."""
 
-from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
@@ -19,6 +18,7 @@ from passdown.core.views import (
     render_view,
     seal_view,
 )
+from passdown.records import replace
 
 
 @pytest.mark.requirement("G14")

@@ -1,7 +1,5 @@
 """Faults that the seeds' own documents and tools had: each gets a warning that names it."""
 
-from dataclasses import replace
-
 import pytest
 
 from passdown.core import examples, formats
@@ -23,6 +21,7 @@ from passdown.core.sessions import parse_session_state, render_session_state
 from passdown.core.streams import Stream, Workflow, parse_stream, render_stream
 from passdown.core.validations import Validation
 from passdown.core.views import parse_view, render_view
+from passdown.records import replace
 
 
 def _said(document: Document, field: str) -> list[str]:
@@ -31,12 +30,12 @@ def _said(document: Document, field: str) -> list[str]:
 
 
 def _ledger(**changes: object) -> Ledger:
-    changed: Ledger = replace(examples.LEDGER, **changes)  # type: ignore[arg-type]  # fields by name
+    changed: Ledger = replace(examples.LEDGER, **changes)
     return parse_ledger(render_ledger(changed))
 
 
 def _stream(**changes: object) -> Stream:
-    changed: Stream = replace(examples.STREAM, **changes)  # type: ignore[arg-type]  # fields by name
+    changed: Stream = replace(examples.STREAM, **changes)
     return parse_stream(render_stream(changed))
 
 

@@ -4,10 +4,11 @@ import json
 import os
 import subprocess
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 from typing import Final, NamedTuple
+
+from passdown.records import record
 
 SECONDS: Final = 120
 _PATH: Final = "/usr/local/bin:/usr/bin:/bin"
@@ -55,7 +56,7 @@ class Ended(NamedTuple):
     err: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Ground:
     """Where a host runs: a home and a project below one folder."""
 

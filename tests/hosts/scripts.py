@@ -6,16 +6,17 @@ transcript can be counted against it. `{root}` in a value is the project's folde
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, cast
+
+from passdown.records import field, record
 
 RECORDINGS: Final = Path(__file__).resolve().parent / "recordings"
 ROOT: Final = "/project"
 """Where a recorded project lies: the recorder puts it in the place of the real folder."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Leaves:
     """What one call leaves behind; paths are written from the project's root."""
 
@@ -29,7 +30,7 @@ class Leaves:
     plan: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Call:
     """One use of a tool; a text instead of an object is the input of a tool without a schema."""
 
@@ -39,7 +40,7 @@ class Call:
     namespace: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Step:
     """One answer of the model: a text, calls, or both; calls of one step run at the same time.
 
@@ -53,7 +54,7 @@ class Step:
     agent: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Turn:
     """A prompt, and the steps that answer it; every turn but the first resumes the session."""
 
@@ -63,7 +64,7 @@ class Turn:
     is_said: bool = True
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Script:
     """All turns of one session of one host."""
 
@@ -88,7 +89,7 @@ class Script:
         return [turn.prompt for turn in self.turns if turn.is_said]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Recording:
     """A script that was played, the transcripts that came of it, and what git knows of it."""
 

@@ -138,7 +138,7 @@ def _path_effect(name: str, last: str, call: ast.Call) -> tuple[str, str]:
     if last in _PATH_WRITES:
         return "write", f".{last}()"
     # str.replace takes two arguments and datetime.replace keywords; Path.replace takes one.
-    one = len(call.args) == 1 and not call.keywords and name != "dataclasses.replace"
+    one = len(call.args) == 1 and not call.keywords and name != "passdown.records.replace"
     if last in _PATH_MOVES or (last in _ONE_ARGUMENT_MOVES and one):
         return "move", f".{last}()"
     return "", ""

@@ -42,7 +42,7 @@ SERVICE_ORDER = (
     "doctor",
 )
 
-_LOWEST = frozenset({"core", "errors"})
+_LOWEST = frozenset({"core", "errors", "records"})
 _STORE = _LOWEST | {"ports"}
 
 # From each part of the house, the parts it may import.
@@ -51,6 +51,7 @@ MAY_IMPORT = MappingProxyType(
         "__init__": frozenset({"errors"}),
         "__main__": frozenset({"faces"}),
         "errors": frozenset[str](),
+        "records": frozenset[str](),
         "core": _LOWEST,
         "settings": _LOWEST | {"settings"},
         "ports": _STORE,
@@ -71,7 +72,7 @@ SHARED_ENGINES = frozenset({"files", "system"})
 
 
 def rule_import_direction(module: Module) -> Iterator[Finding]:
-    """Imports go one way: faces, wiring, {services, engines, trackers, hosts}, ports, core, errors."""
+    """Imports go one way: faces, wiring, {services, engines, trackers, hosts}, ports, core, the lowest."""
     zone = module.parts[0]
     if zone == "plugin":
         yield Finding(1, "plugin is text and holds no Python")

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from tests.house.tree import PACKAGE, Finding, Function, Module, calls, imports, references, words
 
 PURE_MODULES = words(
-    "__future__ re dataclasses datetime enum typing collections collections.abc functools itertools "
+    "__future__ re datetime enum typing collections collections.abc functools itertools "
     "hashlib json json.decoder unicodedata types textwrap string difflib "
     "zlib binascii math bisect operator"
 )

@@ -6,8 +6,9 @@ Nothing here uses the code that merges. A stamp is (time, agent, id, hash); of t
 import hashlib
 import unicodedata
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 from datetime import datetime
+
+from passdown.records import field, record
 
 Stamp = tuple[datetime, str, str, str]
 Entry = tuple[datetime, Stamp, object]
@@ -22,7 +23,7 @@ SETS = {
 REGISTERS = ("goal", "now", "next")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Fact:
     """A checkpoint as it was stated."""
 
@@ -34,7 +35,7 @@ class Fact:
     updated: datetime | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Said:
     """What an event says, as its writer meant it."""
 
@@ -63,7 +64,7 @@ def make_stamp(text: str, at: datetime, agent: str, name: str) -> Stamp:
     return (at, agent, name or digest[:16], digest)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Answer:
     """What holds: registers, and the entries of each list, the newest first."""
 

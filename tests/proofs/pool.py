@@ -1,12 +1,12 @@
 """Random events to merge: many ties, many retractions, one text in several forms."""
 
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta, timezone
 from random import Random
 
 from passdown.core.rollups import Member
 from passdown.core.scalars import quote
 from passdown.core.sources import Source, parse_source
+from passdown.records import record
 from tests.proofs.oracle import SETS, Fact, Said, make_stamp
 
 START = datetime(2026, 1, 10, 23, 59, 58, tzinfo=UTC)
@@ -18,7 +18,7 @@ _ZONE = timezone(timedelta(hours=9))
 _VOIDS = tuple(void for void in SETS.values() if void)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Sample:
     """One event: what it says, the file it is in, and how it is read."""
 

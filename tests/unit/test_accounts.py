@@ -1,6 +1,5 @@
 """What the lines of a journal add up to."""
 
-from dataclasses import replace
 from datetime import timedelta
 
 import pytest
@@ -21,6 +20,7 @@ from passdown.core.accounts import (
 )
 from passdown.core.facts import Fact, FactKind, Provenance
 from passdown.core.journal import JournalLine
+from passdown.records import replace
 from tests.journals import journals, nasty_journals
 from tests.sessions import AGENT, NOON, in_order, make_line
 

@@ -1,6 +1,5 @@
 """A ledger that nobody keeps is archived at the next start, and its record is there before it is gone."""
 
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -16,6 +15,7 @@ from passdown.engines.files.archive import remove_file
 from passdown.engines.memory.documents import MemoryDocuments
 from passdown.engines.memory.repository import MemoryRepository
 from passdown.errors import StorageError
+from passdown.records import replace
 from passdown.services import archives
 from passdown.services.archives import archive_ledger, archive_stale, look_around, probe_files
 from passdown.services.journals import read_account

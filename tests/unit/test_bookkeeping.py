@@ -1,7 +1,6 @@
 """A ledger is the rendering of an account, and an edited ledger says new facts."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -24,6 +23,7 @@ from passdown.core.bookkeeping import (
 from passdown.core.facts import FactKind, make_key
 from passdown.core.journal import JournalLine, parse_line, render_line
 from passdown.core.ledgers import Ledger, LedgerDecision, Mode, ReadFile, parse_ledger, render_ledger
+from passdown.records import replace
 from tests.formats.strategies import BY_NAME, ids, lines, maybe_text, texts
 from tests.journals import nasty_journals
 from tests.sessions import AGENT, NOON, in_order, make_line, show_time

@@ -1,6 +1,5 @@
 """A brief shows the right line of work, and all that holds for it, from journals and events."""
 
-from dataclasses import replace
 from datetime import datetime, timedelta
 
 import pytest
@@ -17,6 +16,7 @@ from passdown.core.standings import known_of
 from passdown.engines.index.memory import MemoryIndex
 from passdown.engines.memory.event_log import MemoryEventLog
 from passdown.errors import StorageError
+from passdown.records import replace
 from passdown.services.briefs import Elsewhere, make_banner, make_brief, read_standing
 from passdown.services.events import name_event
 from passdown.services.journals import write_fact
@@ -34,7 +34,7 @@ def brief_of(place: Place, account: Account | None, *others: Elsewhere) -> Brief
 
 def put_event(log: MemoryEventLog, at: datetime, agent: str = "remote-1", **said: object) -> Event:
     """Publish an event as another machine would."""
-    event = name_event(replace(Event(ts=at, agent=agent, branch="main"), **said))  # type: ignore[arg-type]
+    event = name_event(replace(Event(ts=at, agent=agent, branch="main"), **said))
     assert log.create("", event_file_name(at, agent), render_event(event).encode())
     return event
 

@@ -1,7 +1,6 @@
 """Every fact that was stated is told, shown or retired by name; what is not is found."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from datetime import timedelta
 
 from passdown.core.accounts import ADD
@@ -13,6 +12,7 @@ from passdown.core.rollups import Member, name_rollup, render_rollup
 from passdown.core.sources import Source
 from passdown.engines.index.memory import MemoryIndex
 from passdown.engines.memory.journals import MemoryJournals
+from passdown.records import replace
 from passdown.services.certificates import certify, read_sources
 from passdown.services.publications import publish
 from passdown.services.sessions import end_session

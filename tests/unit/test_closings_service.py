@@ -1,7 +1,5 @@
 """What follows the end of a session."""
 
-from dataclasses import replace
-
 import pytest
 
 from passdown.core.archives import parse_archive
@@ -9,6 +7,7 @@ from passdown.core.facts import FactKind
 from passdown.engines.memory.documents import MemoryDocuments
 from passdown.errors import StorageError
 from passdown.ports.repository import Committed
+from passdown.records import replace
 from passdown.services.closings import close_session
 from passdown.services.commits import NotDue
 from passdown.services.journals import Project, read_account

@@ -1,6 +1,5 @@
 """A commit is made when the settings say so, and the view is committed only where it belongs."""
 
-from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -12,6 +11,7 @@ from passdown.engines.memory.documents import MemoryDocuments
 from passdown.engines.memory.repository import MemoryRepository
 from passdown.errors import StorageError
 from passdown.ports.repository import Committed, Skipped, Why
+from passdown.records import record, replace
 from passdown.services.commits import LAST_CHECKPOINT, NotDue, Trigger, commit, message_for
 from passdown.services.view_homes import view_place
 from passdown.settings import FILE_NAME, CommitSettings, Paths, Settings, ViewSettings
@@ -41,7 +41,7 @@ class MovedClock:
         return self.at.timestamp()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Bench:
     """A project in memory, with a clock."""
 

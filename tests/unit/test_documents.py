@@ -1,7 +1,6 @@
 """Documents, proved on the ledger: nothing is lost, and a change changes only its own lines."""
 
 from collections import Counter
-from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -22,6 +21,7 @@ from passdown.core.ledgers import (
 )
 from passdown.core.validations import Validation
 from passdown.errors import FormatError
+from passdown.records import replace
 from tests.mangled import changed, documents, strings, words
 from tests.texts import normal_text, said_line, said_text, texts
 

@@ -1,7 +1,6 @@
 """Checking tells what is wrong and where; repairing changes nothing that a document says."""
 
 from collections.abc import Callable
-from dataclasses import replace
 
 import pytest
 
@@ -9,6 +8,7 @@ from passdown.core.formats import ARCHIVE, EVENT, FORMATS, JOURNAL, LEDGER, STRE
 from passdown.core.problems import Problem, Severity
 from passdown.engines.memory.documents import MemoryDocuments
 from passdown.errors import StorageError, UsageError
+from passdown.records import replace
 from passdown.services import documents as service
 from passdown.services.documents import Checked, Repair, check_document, check_text, plan_repair, write_repair
 from passdown.settings import Paths

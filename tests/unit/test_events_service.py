@@ -1,6 +1,5 @@
 """Taking events in, and writing them: each once, in an order that respects cause and effect."""
 
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from itertools import permutations, product
 from pathlib import Path
@@ -18,6 +17,7 @@ from passdown.engines.memory.event_log import MemoryEventLog
 from passdown.engines.system import SystemClock
 from passdown.errors import StorageError
 from passdown.ports.event_log import FileMark
+from passdown.records import replace
 from passdown.services.events import name_event, take_in, write_event
 from tests.events import SEED_EXAMPLE, START, MovedClock, make_text, read
 

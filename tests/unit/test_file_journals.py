@@ -3,7 +3,6 @@
 import errno
 import os
 import sys
-from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -13,6 +12,7 @@ from passdown.core.journal import MAX_LINE, JournalLine, render_line
 from passdown.engines.files import write
 from passdown.engines.files.journals import FileJournals
 from passdown.errors import StorageError
+from passdown.records import replace
 from tests.sessions import make_line
 
 ONE = "s-000000000001"

@@ -1,7 +1,5 @@
 """A handoff is written in all its forms, found again, compared with what is here, and gone on from."""
 
-from dataclasses import replace
-
 import pytest
 
 from passdown.core.accounts import Account
@@ -11,6 +9,7 @@ from passdown.core.streams import parse_stream
 from passdown.engines.memory.documents import MemoryDocuments
 from passdown.errors import FormatError, PassdownError, UsageError
 from passdown.ports.repository import Committed
+from passdown.records import replace
 from passdown.services.handoffs import (
     Order,
     create_handoff,

@@ -8,7 +8,6 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import fields, is_dataclass, replace
 from enum import StrEnum
 from pathlib import Path
 from types import MappingProxyType
@@ -30,6 +29,7 @@ from passdown.core.ids import (
 from passdown.engines.files.documents import FileDocuments
 from passdown.errors import FormatError, StorageError, UsageError
 from passdown.faces.cli.main import main
+from passdown.records import compared_names_of, is_record, names_of, replace
 from passdown.settings import Source, parse_settings
 from tests import proof
 from tests.hostile import CONTROL, STRUCTURE, TRAPS, WAYS_OUT
@@ -162,10 +162,10 @@ def leaves(value: object, where: Where = ()) -> Iterator[Where]:
     elif isinstance(value, tuple):
         for number, one in enumerate(value):
             yield from leaves(one, (*where, number))
-    elif is_dataclass(value):
-        for one in fields(value):
-            if one.name not in {"source", "problems", "unknown", "others"}:
-                yield from leaves(getattr(value, one.name), (*where, one.name))
+    elif is_record(value):
+        for name in names_of(value):
+            if name not in {"source", "problems", "unknown", "others"}:
+                yield from leaves(getattr(value, name), (*where, name))
 
 
 def put(value: object, where: Where, text: str) -> object:
@@ -186,8 +186,8 @@ def letters(value: object) -> str:
         return re.sub(r"[\s:\x1c-\x1f\x85]", "", value.encode("utf-8", "replace").decode())
     if isinstance(value, tuple):
         return "".join(map(letters, value))
-    if is_dataclass(value):
-        return "".join(letters(getattr(value, one.name)) for one in fields(value))
+    if is_record(value):
+        return "".join(letters(getattr(value, name)) for name in names_of(value))
     return str(value)
 
 
@@ -208,12 +208,12 @@ def injections(found: Format, where: Where, text: str) -> Iterator[str]:
     shown = f"{'/'.join(map(str, where))} = {text!a}"
     if again.unknown:
         yield f"{shown}: {again.unknown[0].text!a} was read as unknown"
-    for one in fields(cast("type", value)):
-        before, after = getattr(value, one.name), getattr(again, one.name)
-        if not one.compare or before == after or one.name in {"unknown", "footer"}:
+    for name in compared_names_of(value):
+        before, after = getattr(value, name), getattr(again, name)
+        if before == after or name in {"unknown", "footer"}:
             continue
-        if one.name != where[0]:
-            yield f"{shown}: {one.name} changed to {after!a:.80}"
+        if name != where[0]:
+            yield f"{shown}: {name} changed to {after!a:.80}"
         elif letters(before) != letters(after):
             yield f"{shown}: reads {letters(after)!a:.80}"
 

@@ -321,8 +321,12 @@ NEAR_MISSES = (
     ),
     ("disk-writes", "services/a.py", "def f(x): return x.replace('a', 'b').replace('a', 'b', 1)"),
     ("disk-writes", "services/a.py", "def f(at): return at.replace(tzinfo=None)"),
-    ("disk-writes", "services/a.py", "import dataclasses\ndef f(x): dataclasses.replace(x)"),
-    ("disk-writes", "services/a.py", "from dataclasses import replace\ndef f(x): return replace(x, a=1)"),
+    ("disk-writes", "services/a.py", "import passdown.records\ndef f(x): passdown.records.replace(x)"),
+    (
+        "disk-writes",
+        "services/a.py",
+        "from passdown.records import replace\ndef f(x): replace(x, a=1)",
+    ),
     ("disk-writes", "services/a.py", "import os\ndef f(p): os.open(p, os.O_RDONLY | os.O_CLOEXEC)"),
     (
         "disk-writes",

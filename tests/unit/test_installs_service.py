@@ -1,7 +1,6 @@
 """The plugin is installed into a host and taken out again; what was there is there again to the byte."""
 
 import json
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -9,6 +8,7 @@ import pytest
 from passdown import wiring
 from passdown.core.installs import HOSTS
 from passdown.errors import FormatError, PassdownError, StorageError, UsageError
+from passdown.records import replace
 from passdown.services.installs import Edit, Home, Plan, install, plan_install, plan_uninstall, uninstall
 from tests.fake_hosts import FakeHosts
 

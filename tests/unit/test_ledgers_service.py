@@ -1,7 +1,6 @@
 """Ledgers are kept: edits are taken in, what cannot be read is left alone, nothing that was said is lost."""
 
 import json
-from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings
@@ -13,6 +12,7 @@ from passdown.core.facts import FactKind
 from passdown.core.ledgers import Ledger, parse_ledger
 from passdown.engines.memory.documents import MemoryDocuments
 from passdown.errors import StorageError
+from passdown.records import replace
 from passdown.services.journals import read_account, say
 from passdown.services.ledgers import is_free, keep_ledger, read_ledger
 from passdown.services.sessions import end_session

@@ -1,7 +1,6 @@
 """What a document says becomes one event, except for what events state already; no line is lost."""
 
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,6 +10,7 @@ from passdown.core.events import EventCheckpoint
 from passdown.core.formats import STREAM
 from passdown.core.pairs import Pair
 from passdown.errors import PassdownError, StorageError
+from passdown.records import replace
 from passdown.services.migrations import Plan, migrate, plan_migration
 from passdown.services.synthesis import synthesize
 from passdown.settings import EventLayout, EventSettings, Settings

@@ -1,7 +1,5 @@
 """What was seen becomes facts that are new, each told once."""
 
-from dataclasses import replace
-
 import pytest
 
 from passdown.core.accounts import PROMPTED, Account, fold_journal, is_inside, may_leave, only_shared
@@ -13,6 +11,7 @@ from passdown.core.publications import make_event
 from passdown.core.sources import command_of, show_test
 from passdown.core.standings import tables_of
 from passdown.core.transcripts import Observation
+from passdown.records import replace
 from passdown.services.briefs import ALL, make_brief
 from passdown.services.ledgers import keep_ledger
 from passdown.services.publications import publish

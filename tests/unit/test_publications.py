@@ -1,7 +1,6 @@
 """What a session publishes, and that it does not matter when."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 from datetime import timedelta
 
 import pytest
@@ -18,6 +17,7 @@ from passdown.core.merge import LISTS, REGISTERS, Merged, merge
 from passdown.core.pairs import Pair
 from passdown.core.publications import has_stated, make_event, open_lines
 from passdown.core.sources import parse_source, read_covered
+from passdown.records import replace
 from passdown.services.events import name_event
 from tests.journals import journals
 from tests.sessions import AGENT, NOON, in_order, make_line

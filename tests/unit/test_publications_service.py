@@ -1,6 +1,5 @@
 """What is open is published once; the end of a turn publishes when it is worth it."""
 
-from dataclasses import replace
 from datetime import timedelta
 
 import pytest
@@ -9,6 +8,7 @@ from passdown.core.bookkeeping import Said
 from passdown.core.events import parse_event
 from passdown.core.facts import FactKind, Provenance
 from passdown.ports.repository import UNKNOWN
+from passdown.records import replace
 from passdown.services.journals import say
 from passdown.services.publications import is_due, last_published, publish
 from passdown.services.sessions import end_session

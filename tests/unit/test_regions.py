@@ -1,7 +1,6 @@
 """Documents with one typed section, proved on the stream: what stands around it is never touched."""
 
 from collections import Counter
-from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
@@ -12,6 +11,7 @@ from passdown.core.checkpoints import Phase, PhaseState, ValidationState
 from passdown.core.pairs import Pair
 from passdown.core.regions import cut_region
 from passdown.core.streams import Checkpoint, Stream, Workflow, fix_stream, parse_stream, render_stream
+from passdown.records import replace
 from tests.mangled import changed, documents, words
 from tests.texts import normal_text, said_line, said_text, texts
 

@@ -1,7 +1,6 @@
 """Searching a project: what is new is read once, what changes each time, and the answer says where."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -18,6 +17,7 @@ from passdown.errors import StorageError, UsageError
 from passdown.ports import search as ports
 from passdown.ports.event_log import FileMark
 from passdown.ports.search import RANKED, Hits, SearchIndex, Wanted
+from passdown.records import field, record, replace
 from passdown.services import search as service
 from passdown.services.search import Answer, Library, Search, search
 from tests.events import make_text
@@ -65,7 +65,7 @@ class Shelf:
         return found and found[1]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Desk:
     """A project with shelves."""
 

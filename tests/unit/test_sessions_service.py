@@ -2,7 +2,6 @@
 
 from collections.abc import Generator
 from contextlib import contextmanager
-from dataclasses import replace
 
 import pytest
 
@@ -15,6 +14,7 @@ from passdown.core.ledgers import parse_ledger
 from passdown.engines.index.memory import MemoryIndex
 from passdown.engines.memory.journals import MemoryJournals
 from passdown.errors import CacheError, StorageError, UsageError
+from passdown.records import replace
 from passdown.services.journals import make_fact, read_account, say, write_fact
 from passdown.services.presence import find_session, is_live, list_live
 from passdown.services.sessions import (

@@ -1,12 +1,12 @@
 """Settings come from several sources, the later wins, and no path leads out of the project."""
 
-import dataclasses
 from typing import Annotated, get_args, get_origin, get_type_hints
 
 import pytest
 
 from passdown.core.view_places import ViewPolicy
 from passdown.errors import UsageError
+from passdown.records import as_dict, replace
 from passdown.settings import (
     Bounds,
     CommitSettings,
@@ -39,7 +39,7 @@ def test_a_later_source_wins_and_the_rest_stays() -> None:
 
     settings, warnings = parse_settings([user, project, environment])
 
-    assert settings.paths == dataclasses.replace(Paths(), ledgers="u", archive="p", events="e")
+    assert settings.paths == replace(Paths(), ledgers="u", archive="p", events="e")
     assert warnings == ()
 
 
@@ -49,7 +49,7 @@ def test_an_unknown_key_or_section_is_a_warning_that_names_what_may_be_meant() -
 
     settings, warnings = parse_settings([file, environment])
 
-    assert settings.paths == dataclasses.replace(Paths(), view="v.md")
+    assert settings.paths == replace(Paths(), view="v.md")
     assert warnings == (
         "passdown.toml: unknown section [path]; did you mean paths?",
         "passdown.toml: unknown section [qqqq]",
@@ -130,8 +130,7 @@ def test_every_field_has_a_doc(section: type) -> None:
 
 
 def test_every_number_has_bounds_and_every_path_is_checked_as_one() -> None:
-    for section in dataclasses.fields(Settings):
-        default = getattr(Settings(), section.name)
+    for default in as_dict(Settings()).values():
         for name, hint in get_type_hints(type(default), include_extras=True).items():
             kind, _, *rule = get_args(hint)
             assert [type(one) for one in rule] == ([Bounds] if kind is int else [ProjectPath] * len(rule)), (
@@ -141,13 +140,13 @@ def test_every_number_has_bounds_and_every_path_is_checked_as_one() -> None:
 
 
 def test_the_defaults_pass_the_checks_themselves() -> None:
-    defaults = dataclasses.asdict(Settings())
+    defaults = {name: as_dict(section) for name, section in as_dict(Settings()).items()}
 
     assert parse_settings([Source("all", defaults)]) == (Settings(), ())
 
 
 def test_the_defaults_pass_the_checks_of_the_environment() -> None:
-    tables = dataclasses.asdict(Settings())
+    tables = {name: as_dict(section) for name, section in as_dict(Settings()).items()}
     variables = {
         f"PASSDOWN_{section}_{key}".upper(): str(value)
         for section, table in tables.items()

@@ -1,6 +1,5 @@
 """One snapshot, several documents: what is passed on is read back, and the rest of a document stays."""
 
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -31,6 +30,7 @@ from passdown.core.snapshots import (
     to_stream,
 )
 from passdown.core.streams import Checkpoint, Stream, parse_stream, render_stream
+from passdown.records import replace
 from tests.sessions import in_order
 
 NOON = datetime(2026, 1, 10, 12, tzinfo=UTC)

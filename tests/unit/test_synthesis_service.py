@@ -1,6 +1,5 @@
 """Synthesis writes the view where the trigger lets it, then archives and commits where that is due."""
 
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -10,6 +9,7 @@ from passdown.engines.files.documents import FileDocuments
 from passdown.engines.index.sqlite import SqliteIndex, open_index
 from passdown.errors import CacheError, PassdownError
 from passdown.ports.repository import Committed, Skipped
+from passdown.records import replace
 from passdown.services.checkouts import Checkout
 from passdown.services.commits import NotDue, Trigger
 from passdown.services.events import take_in

@@ -1,12 +1,12 @@
 """Verifying reads everything anew, and names each event that is missing or altered."""
 
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from passdown.core.events import render_event
 from passdown.engines.index.memory import MemoryIndex
+from passdown.records import replace
 from passdown.services.events import take_in
 from passdown.services.synthesis import synthesize
 from passdown.services.verification import Finding, Left, Verdict, Wrong, verify

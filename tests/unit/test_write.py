@@ -6,7 +6,6 @@ import stat
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -17,6 +16,7 @@ from passdown.engines.files.write import F_FULLFSYNC, HERE, Ways, full_sync, is_
 from passdown.engines.system import SystemClock, SystemEntropy, pause
 from passdown.errors import StorageError
 from passdown.ports.clock import Clock, Entropy
+from passdown.records import replace
 
 posix = pytest.mark.skipif(sys.platform == "win32", reason="Windows has no modes, FIFOs or folder handles")
 MIB = 1024 * 1024

@@ -8,13 +8,13 @@ is known by (host, process, checkout, ledger) stands in its first line: the jour
 
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Annotated, Final, NamedTuple
 
 from passdown.core.facts import Fact, FactKind, Provenance, make_key
 from passdown.core.ids import slug
 from passdown.core.journal import JournalLine
+from passdown.records import field, record, replace
 
 ADD: Final = "add"
 """The key of next steps that follow those that are there; without it they take their place."""
@@ -53,7 +53,7 @@ class Delivery(NamedTuple):
     state: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Start:
     """What a session is known by."""
 
@@ -67,7 +67,7 @@ class Start:
     mode: Annotated[str, "SA or MA."] = "SA"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Account:
     """All that a session knows."""
 

@@ -2,13 +2,13 @@
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Annotated, Final
 
 from passdown.core.problems import Severity
 from passdown.core.times import age_words, is_older, render_seconds
+from passdown.records import record
 
 SKEW: Final = timedelta(minutes=5)
 """How far clocks may disagree before it is said (C10)."""
@@ -50,7 +50,7 @@ class Cache(StrEnum):
     REMOTE = "remote"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Finding:
     """One thing that is wrong, and what to do next."""
 

@@ -1,7 +1,6 @@
 """The session archive record: what a session left behind when it ended or was cut off (G2)."""
 
 import re
-from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 from typing import Annotated, Final
@@ -25,6 +24,7 @@ from passdown.core.outlines import Outline
 from passdown.core.places import Heading, ListOf, Paragraph, Place, TableOf
 from passdown.core.problems import Problem, Unknown, warning
 from passdown.core.times import parse_instant, render_archive_stamp
+from passdown.records import field, record
 
 VERSION: Final = 1
 TRIGGERS: Final = (
@@ -67,7 +67,7 @@ _PAIRING: Final = (
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class ArchiveDecision:
     """A row of Key Decisions."""
 
@@ -75,7 +75,7 @@ class ArchiveDecision:
     reasoning: Annotated[str, "Why."] = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Artifact:
     """A file with what was done to it or what it is for."""
 
@@ -83,7 +83,7 @@ class Artifact:
     note: Annotated[str, "The change, or the purpose."] = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Archive:
     """The record of one session, for whoever comes after."""
 
@@ -105,7 +105,7 @@ class Archive:
     questions: Annotated[tuple[str, ...], "What is open."] = ()
     unknown: Annotated[tuple[Unknown, ...], "What no field holds, verbatim."] = ()
     problems: tuple[Problem, ...] = field(default=(), compare=False)
-    source: str | None = field(default=None, compare=False, repr=False)
+    source: str | None = field(default=None, compare=False)
 
 
 def _read_artifact(cells: list[str]) -> Artifact:

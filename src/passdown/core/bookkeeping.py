@@ -6,7 +6,6 @@
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import replace
 from datetime import datetime
 from typing import Final, NamedTuple
 
@@ -14,6 +13,7 @@ from passdown.core.accounts import Account, Entry
 from passdown.core.facts import FactKind, Provenance, make_key
 from passdown.core.ids import slug
 from passdown.core.ledgers import Ledger, LedgerDecision, Mode, ReadFile, parse_ledger, render_ledger
+from passdown.records import replace
 
 RULED_OUT: Final = "Ruled out: "
 """How a constraint begins in Key Decisions: a ledger has no section for it."""

@@ -17,7 +17,6 @@ The same standing, budget, instant and frame give the same bytes.
 import hashlib
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from types import MappingProxyType
 from typing import Annotated, Final, NamedTuple
@@ -30,6 +29,7 @@ from passdown.core.standings import Known, Standing
 from passdown.core.texts import one_line
 from passdown.core.times import age_words, is_older, render_millis
 from passdown.errors import UsageError
+from passdown.records import record
 
 MAX_TEXT: Final = 300
 UNKNOWN: Final = "unknown"
@@ -66,7 +66,7 @@ _LIST: Final = MappingProxyType(
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Frame:
     """What marks the brief in a transcript; nothing within depends on it."""
 
@@ -124,7 +124,7 @@ class Omission(NamedTuple):
     command: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Brief:
     """What a session is told."""
 

@@ -1,9 +1,9 @@
 """How much a starting session may be told: tokens it pays for, and characters its host lets through (C68)."""
 
-from dataclasses import dataclass
 from typing import Annotated, Final, NamedTuple
 
 from passdown.errors import UsageError
+from passdown.records import record
 
 TOKENS: Final = 1_500
 CHARACTERS: Final = 9_000
@@ -42,7 +42,7 @@ def count_tokens(text: str) -> int:
     return measure(text).tokens
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Budget:
     """What a brief may take; both limits hold."""
 

@@ -9,7 +9,6 @@
 
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from datetime import datetime
 from enum import StrEnum
 from types import MappingProxyType
@@ -34,6 +33,7 @@ from passdown.core.sources import (
     is_retracted,
 )
 from passdown.core.standings import KINDS, TOLD_AS, checkpoint_text
+from passdown.records import field, record, replace
 
 _SILENT: Final = frozenset(
     {
@@ -66,7 +66,7 @@ class How(StrEnum):
     UNACCOUNTED = "unaccounted"
 
 
-@dataclass(slots=True, kw_only=True)
+@record(frozen=False)
 class Stated:
     """One time that a fact was stated."""
 
@@ -96,7 +96,7 @@ class Accounted(NamedTuple):
     where: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Certificate:
     """What became of every fact."""
 

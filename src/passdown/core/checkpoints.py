@@ -1,7 +1,6 @@
 """Checkpoints: where a resumable agent stands, phase by phase (S1, R85 to R95)."""
 
 import re
-from dataclasses import dataclass
 from enum import StrEnum
 from itertools import islice
 from types import MappingProxyType
@@ -11,6 +10,7 @@ from passdown.core.fields import read_choice
 from passdown.core.jsontext import Member, count_of, dump, read_object, text_of, texts_of
 from passdown.core.places import At, Reading, Stray
 from passdown.core.problems import Malformed, error, warning
+from passdown.records import record
 
 
 class PhaseState(StrEnum):
@@ -44,7 +44,7 @@ _MEMBERS: Final = frozenset(
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Phase:
     """One line of Phase Status."""
 
@@ -54,7 +54,7 @@ class Phase:
     detail: Annotated[str, "What was seen, or when it began."] = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class ValidationState:
     """What a resumed agent re-runs before it goes on."""
 
@@ -96,7 +96,7 @@ def write_phase(phase: Phase) -> str:
     return line.replace("\n", " ")
 
 
-@dataclass(frozen=True, slots=True)
+@record(kw_only=False)
 class JsonBlock:
     """The Validation State: a JSON object in a code block."""
 

@@ -8,10 +8,10 @@ is passed over; one that cannot be read is counted and left out.
 import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Final, NamedTuple, cast
 
 from passdown.core.texts import one_line
+from passdown.records import record
 
 FILE: Final = "metrics.jsonl"
 """Where measurements are kept, below the folder of local state."""
@@ -25,7 +25,7 @@ class Measured(NamedTuple):
     chars: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Cost:
     """What one kind of thing costs: half of them at most p50, 95 of 100 at most p95."""
 

@@ -6,7 +6,6 @@ a revision rewrites only the places whose value changed. A value made from nothi
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Final, Protocol, TypeVar, cast
 
 from passdown.core.frontmatter import Split, line_at, split_front_matter
@@ -16,6 +15,7 @@ from passdown.core.outlines import TITLE, Body, Outline, read_body, retitled, re
 from passdown.core.places import Held, Place
 from passdown.core.problems import Problem, Unknown, error, warning
 from passdown.errors import FormatError
+from passdown.records import record
 
 T = TypeVar("T")
 
@@ -45,7 +45,7 @@ Revise = Callable[[D, str, frozenset[str]], str]
 """Makes a text say what a document says, and writes the places that are named anew."""
 
 
-@dataclass(frozen=True, slots=True)
+@record(kw_only=False)
 class Shape:
     """What a format's documents are made of; `title` is the heading of level 1."""
 
@@ -55,7 +55,7 @@ class Shape:
     title: str
 
 
-@dataclass(frozen=True, slots=True)
+@record(kw_only=False)
 class Content:
     """What shall stand in a document."""
 
@@ -65,7 +65,7 @@ class Content:
     unknown: tuple[Unknown, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@record(kw_only=False)
 class Found:
     """What was read from a document."""
 

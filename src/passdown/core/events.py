@@ -6,7 +6,6 @@ seed's keys is complete. Nothing in an event stops it from being read: what does
 """
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
 from datetime import datetime
 from types import MappingProxyType
 from typing import Annotated, Final, cast
@@ -38,6 +37,7 @@ from passdown.core.pairs import Pair
 from passdown.core.problems import Malformed, Problem, Unknown, error, warning
 from passdown.core.scalars import NULLS, read_scalar, write_scalar
 from passdown.core.times import render_millis, render_seconds
+from passdown.records import field, record
 
 VERSION: Final = 1
 MAX_CHARS: Final = 65_536
@@ -45,7 +45,7 @@ FRONT: Final = "front matter"
 BODY: Final = "body"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class EventCheckpoint:
     """A point of progress from which work can resume."""
 
@@ -58,7 +58,7 @@ class EventCheckpoint:
     others: Annotated[tuple[Pair, ...], "Further keys, and values that do not fit theirs."] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Event:
     """One immutable record a session wrote."""
 
@@ -91,7 +91,7 @@ class Event:
     retracted_events: Annotated[tuple[str, ...], "Ids of events to ignore, whatever their `ts`."] = ()
     unknown: Annotated[tuple[Unknown, ...], "What no field holds, verbatim."] = ()
     problems: tuple[Problem, ...] = field(default=(), compare=False)
-    source: str | None = field(default=None, compare=False, repr=False)
+    source: str | None = field(default=None, compare=False)
 
 
 _make_event: Final = cast("Callable[..., Event]", Event)

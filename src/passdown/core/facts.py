@@ -2,7 +2,6 @@
 
 import unicodedata
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 from typing import Annotated, Final
@@ -12,6 +11,7 @@ from passdown.core.ids import FactId, fact_id
 from passdown.core.jsontext import dump, text_of
 from passdown.core.problems import Malformed
 from passdown.core.times import Stamp, render_millis
+from passdown.records import record
 
 
 class FactKind(StrEnum):
@@ -56,7 +56,7 @@ class Provenance(StrEnum):
     VERIFIED = "verified"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Fact:
     """One thing a session must not lose, with its author and its time."""
 

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from datetime import timedelta
 from typing import Final, Protocol, TypeVar
 
@@ -12,6 +11,7 @@ from passdown.core.ids import fold, parse_event_file_name
 from passdown.core.problems import Problem, Unknown, warning
 from passdown.core.schemas import schema_of
 from passdown.errors import UsageError
+from passdown.records import record
 
 
 class Document(Protocol):
@@ -31,7 +31,7 @@ class Document(Protocol):
 D = TypeVar("D", bound=Document)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Format:
     """One document format."""
 

@@ -2,12 +2,12 @@
 
 import re
 import unicodedata
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Final, NewType
 
 from passdown.core.times import parse_instant, render_file_stamp
 from passdown.errors import FormatError
+from passdown.records import record
 
 SessionId = NewType("SessionId", str)
 AgentId = NewType("AgentId", str)
@@ -33,7 +33,7 @@ _AGENT_BYTES: Final = 4
 _HASH_SIZE: Final = 6
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class EventName:
     """What an event's file name says: when it was written, and the folded name of who wrote it."""
 

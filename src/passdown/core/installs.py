@@ -3,11 +3,11 @@
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Annotated, Final, NamedTuple, cast
 
 from passdown.core.jsontext import dump
+from passdown.records import record
 
 PLUGIN: Final = "passdown"
 PLUGIN_ID: Final = f"{PLUGIN}@{PLUGIN}"
@@ -203,7 +203,7 @@ def _at(value: object, *names: str) -> object:
 # --- the receipt ----------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Receipt:
     """What was there before an install, so that it can be undone."""
 

@@ -7,7 +7,6 @@ A line that is torn, damaged or newer is kept as it is and reported; those aroun
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Annotated, Final, cast
 from zlib import crc32
 
@@ -15,6 +14,7 @@ from passdown.core.facts import Fact, parse_fact, render_fact
 from passdown.core.jsontext import count_of, dump
 from passdown.core.problems import Malformed, Problem, Unknown, error, warning
 from passdown.errors import FormatError
+from passdown.records import field, record
 
 VERSION: Final = 1
 MAX_CHARS: Final = 16_777_216
@@ -27,7 +27,7 @@ _TAIL: Final = len(',"sum":"01234567"}')
 _MEMBERS: Final = ("v", "seq", "fact", "sum")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class JournalLine:
     """One fact with its place in the journal."""
 
@@ -36,14 +36,14 @@ class JournalLine:
     others: Annotated[tuple[tuple[str, str], ...], "Further members: name and JSON value."] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Journal:
     """A session's lines in order; one that cannot be read stays among them as it is."""
 
     lines: Annotated[tuple[JournalLine, ...], "The lines that could be read."] = ()
     unknown: Annotated[tuple[Unknown, ...], "The lines that could not, verbatim."] = ()
     problems: tuple[Problem, ...] = field(default=(), compare=False)
-    source: str | None = field(default=None, compare=False, repr=False)
+    source: str | None = field(default=None, compare=False)
 
 
 def checksum(text: str) -> str:

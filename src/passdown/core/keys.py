@@ -1,11 +1,11 @@
 """The front matter of a document as typed keys, read and changed without touching the others."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Final, Generic, NamedTuple, Protocol, TypeVar, cast
 
 from passdown.core.frontmatter import Entry, Stray, raw_entry, split_entries
 from passdown.core.problems import Malformed, Problem, Unknown, error, warning
+from passdown.records import record
 
 T = TypeVar("T")
 
@@ -20,7 +20,7 @@ class HeldKey(NamedTuple):
     written: str
 
 
-@dataclass(frozen=True, slots=True)
+@record(kw_only=False)
 class Key(Generic[T]):
     """One key: how it is read and written, and what it is when absent."""
 
@@ -68,7 +68,7 @@ class AnyKey(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
+@record(kw_only=False)
 class Keys:
     """What was read from a front matter."""
 

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 from typing import Annotated, Final, NamedTuple
@@ -34,6 +33,7 @@ from passdown.core.places import Entries, Heading, Line, ListOf, Paragraph, Plac
 from passdown.core.problems import Problem, Unknown, warning
 from passdown.core.times import parse_clock
 from passdown.core.validations import IN_VALIDATION, Block, Validation, read_block, write_block
+from passdown.records import field, record
 
 VERSION: Final = 1
 PLATFORMS: Final = frozenset({"claude", "codex", "copilot", "gemini", "opencode", "cursor", "amp", "generic"})
@@ -72,7 +72,7 @@ _ALTERNATIVES: Final = re.compile(r"[|,/]| or ")
 _ICONS: Final = ((GateStatus.PASS, "✅"), (GateStatus.WARN, "⚠️"), (GateStatus.FAIL, "❌"))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class LedgerDecision:
     """A row of Key Decisions."""
 
@@ -81,7 +81,7 @@ class LedgerDecision:
     when: Annotated[str, "Local time of day, HH:MM."] = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class ReadFile:
     """A file that was read, and why."""
 
@@ -89,7 +89,7 @@ class ReadFile:
     reason: Annotated[str, "What it was read for."] = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class GateResult:
     """A row of Validation History."""
 
@@ -99,7 +99,7 @@ class GateResult:
     notes: Annotated[str, "What was found."] = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Ledger:
     """The running account one session keeps of itself."""
 
@@ -130,7 +130,7 @@ class Ledger:
     gate_history: Annotated[tuple[GateResult, ...], "Every gate event, oldest first."] = ()
     unknown: Annotated[tuple[Unknown, ...], "What no field holds, verbatim."] = ()
     problems: tuple[Problem, ...] = field(default=(), compare=False)
-    source: str | None = field(default=None, compare=False, repr=False)
+    source: str | None = field(default=None, compare=False)
 
 
 _UPDATED: Final = instant_key("updated", required=True)

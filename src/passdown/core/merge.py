@@ -15,7 +15,6 @@ The same events give the same answer in any order, in any groups, however often 
 
 import hashlib
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from datetime import date, datetime
 from itertools import islice
 from typing import Final, NamedTuple
@@ -39,6 +38,7 @@ from passdown.core.sources import (
     all_retracted,
     is_retracted,
 )
+from passdown.records import record
 
 REGISTERS: Final[tuple[Section, ...]] = (GOAL, NOW, NEXT)
 LISTS: Final[tuple[Section, ...]] = (
@@ -67,7 +67,7 @@ class Newest(NamedTuple):
     total: int = 0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Digest:
     """What a view needs to know of all events: the newest of each section, and what they are in all."""
 
@@ -82,7 +82,7 @@ class Digest:
 Table = dict[str, Held]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Merged:
     """All that holds, section by section, each from the oldest to the newest."""
 

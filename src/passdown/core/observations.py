@@ -12,7 +12,6 @@
 
 import json
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
 from typing import Annotated, Final, NamedTuple
 
 from passdown.core.accounts import PROMPTED, Account
@@ -21,6 +20,7 @@ from passdown.core.facts import FactKind, Provenance, make_key
 from passdown.core.journal import JournalLine
 from passdown.core.texts import one_line, printable
 from passdown.core.transcripts import Observation
+from passdown.records import record
 
 REF: Final = "ref"
 """The member of a line that names what it was seen by."""
@@ -40,7 +40,7 @@ class Told(NamedTuple):
     provenance: Provenance = Provenance.OBSERVED
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Grounds:
     """Where a session works, and what git knows of it."""
 
@@ -89,30 +89,26 @@ def _cut(text: str) -> str:
     return line if len(line) <= AIM_CHARS else f"{line[: AIM_CHARS - 1]}…"
 
 
-@dataclass(slots=True)
 class _Telling:
     """Collects what is new, one observation after the other."""
 
-    account: Account
-    on: Grounds
-    told: list[Told] = field(default_factory=list[Told])
-    prompts: list[str] = field(default_factory=list[str])
-    known: set[tuple[str, ...]] = field(default_factory=set[tuple[str, ...]])
-    commits: set[str] = field(default_factory=set[str])
-
-    def __post_init__(self) -> None:
+    def __init__(self, account: Account, on: Grounds) -> None:
         """Start with what the session knows."""
-        for kind in (FactKind.FILE, FactKind.READ):
-            self.known |= {(kind, make_key(entry.text)) for entry in self.account.of(kind)}
-        for entry in self.account.of(FactKind.COMMAND):
-            self.known.add((FactKind.COMMAND, make_key(entry.text), entry.key))
-        self.commits |= {entry.text for entry in self.account.of(FactKind.COMMIT)}
-        self.plan = {make_key(entry.text): entry.because for entry in self.account.of(FactKind.PLAN)}
-        asked = self.account.of(FactKind.PROMPT)
+        self.account = account
+        self.on = on
+        self.told: list[Told] = []
+        self.prompts: list[str] = []
+        self.known = {
+            (str(kind), make_key(entry.text))
+            for kind in (FactKind.FILE, FactKind.READ)
+            for entry in account.of(kind)
+        } | {
+            (str(FactKind.COMMAND), make_key(entry.text), entry.key) for entry in account.of(FactKind.COMMAND)
+        }
+        self.commits = {entry.text for entry in account.of(FactKind.COMMIT)}
+        self.plan = {make_key(entry.text): entry.because for entry in account.of(FactKind.PLAN)}
+        asked = account.of(FactKind.PROMPT)
         self.last = asked[-1].text if asked else ""
-
-    plan: dict[str, str] = field(init=False)
-    last: str = field(init=False)
 
     def take(self, one: Observation) -> None:
         """Tell one observation, if it is new."""

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 from passdown.core.keys import PLACE
@@ -18,6 +17,7 @@ from passdown.core.markdown import (
 )
 from passdown.core.places import AnyPlace, At, Held, composed
 from passdown.core.problems import Problem, Unknown, error, warning
+from passdown.records import record
 
 TITLE: Final = "title"
 
@@ -51,7 +51,7 @@ class Segment(NamedTuple):
         return self.line + (self.head + self.lead).count("\n")
 
 
-@dataclass(frozen=True, slots=True)
+@record(kw_only=False)
 class Outline:
     """The places of a format, in the order in which they are written."""
 
@@ -62,7 +62,7 @@ class Outline:
         return {_fold(place.name): place for place in self.places}
 
 
-@dataclass(frozen=True, slots=True)
+@record(kw_only=False)
 class Body:
     """What was read from a body."""
 

@@ -1,10 +1,11 @@
 """A `key: text` item, as decisions and resume notes are written."""
 
-from dataclasses import dataclass
 from typing import Annotated
 
+from passdown.records import record
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+
+@record
 class Pair:
     """A key with what is said about it."""
 

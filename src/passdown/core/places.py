@@ -6,7 +6,6 @@ there, keeps apart what is no value of it, and can change the value without touc
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from functools import partial
 from typing import Final, Generic, NamedTuple, Protocol, TypeVar
 
@@ -16,6 +15,7 @@ from passdown.core.markdown import escape_text, is_placeholder, unescape_text
 from passdown.core.pieces import Kind, Piece, splice
 from passdown.core.problems import Malformed, Problem, error, warning
 from passdown.core.tables import cut_table, read_row, write_header, write_row
+from passdown.records import record, replace
 
 T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
@@ -63,7 +63,7 @@ class Codec(Protocol[T]):
         ...
 
 
-@dataclass(frozen=True, slots=True)
+@record(kw_only=False)
 class Paragraph:
     """Free text, all of it the value."""
 
@@ -167,7 +167,7 @@ def _lines(strays: Sequence[Stray]) -> list[str]:
     return [line for stray in strays for line in stray.text.split("\n") if line.strip()]
 
 
-@dataclass(frozen=True, slots=True)
+@record(kw_only=False)
 class ListOf(Generic[T]):
     """A list with a value in each item; if `bare`, text that is no item is one where there is no other."""
 
@@ -215,7 +215,7 @@ class ListOf(Generic[T]):
         return _checked(self, spliced, value, cut.strays)
 
 
-@dataclass(frozen=True, slots=True)
+@record(kw_only=False)
 class TableOf(Generic[T]):
     """A table with a value in each row."""
 
@@ -291,7 +291,7 @@ class Held(NamedTuple):
     revise: Callable[[str], str]
 
 
-@dataclass(frozen=True, slots=True)
+@record(kw_only=False)
 class Place(Generic[T]):
     """A section or bold label that holds one field.
 
@@ -362,7 +362,7 @@ class AnyPlace(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
+@record(kw_only=False)
 class Heading:
     """A section that only holds other places."""
 
@@ -379,7 +379,7 @@ class Heading:
         return content
 
 
-@dataclass(frozen=True, slots=True)
+@record(kw_only=False)
 class Line(Generic[T]):
     """One line; what follows it is stray."""
 
@@ -413,7 +413,7 @@ class Line(Generic[T]):
         return (self.write(value) or (NONE if more.strip() else "")) + newline + more
 
 
-@dataclass(frozen=True, slots=True)
+@record(kw_only=False)
 class Entries(Generic[T]):
     """Some `key: value` lines that together are one value."""
 

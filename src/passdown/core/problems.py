@@ -1,7 +1,8 @@
 """What a reader found wrong, and what it kept although it has no field for it."""
 
-from dataclasses import dataclass
 from enum import StrEnum
+
+from passdown.records import record
 
 
 class Severity(StrEnum):
@@ -11,7 +12,7 @@ class Severity(StrEnum):
     WARNING = "warning"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Problem:
     """One thing that is wrong with a document; nothing is dropped because of it."""
 
@@ -23,7 +24,7 @@ class Problem:
     fixable: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Unknown:
     """Text that no field holds, verbatim, with the place it was found in."""
 

@@ -8,7 +8,6 @@ recalled when its whole text is in the brief.
 
 import hashlib
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import Annotated, Final, NamedTuple, cast
 
@@ -23,6 +22,7 @@ from passdown.core.merge import make_digest, merge
 from passdown.core.publications import make_event
 from passdown.core.sources import Source, parse_source
 from passdown.core.standings import Standing, aim_of, gather, mark_observed, settled_of
+from passdown.records import record, replace
 
 SESSIONS: Final = (1, 5, 20, 100, 500)
 TOKENS: Final = (300, 500, 800, 1_500, 3_000)
@@ -67,7 +67,7 @@ class Planted(NamedTuple):
     key: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class History:
     """The journals and events of sessions that followed each other."""
 

@@ -1,13 +1,13 @@
-"""A value as JSON data, and the JSON Schema of that data, both read off its dataclass."""
+"""A value as JSON data, and the JSON Schema of that data, both read off its fields."""
 
 import types
 from collections.abc import Iterator
-from dataclasses import Field, fields, is_dataclass
 from datetime import datetime
 from enum import StrEnum
 from typing import Annotated, Final, Union, cast, get_args, get_origin, get_type_hints
 
 from passdown.core.times import render_millis, render_seconds
+from passdown.records import is_record, names_of
 
 DIALECT: Final = "https://json-schema.org/draft/2020-12/schema"
 
@@ -22,17 +22,17 @@ def to_data(value: object) -> object:
         return value.value
     if isinstance(value, tuple):
         return [to_data(one) for one in cast("tuple[object, ...]", value)]
-    if is_dataclass(value):
-        return {field.name: to_data(getattr(value, field.name)) for field in _shown(type(value))}
+    if is_record(value):
+        return {name: to_data(getattr(value, name)) for name in _shown(value)}
     return value
 
 
-def _shown(cls: type) -> Iterator["Field[object]"]:
-    return (field for field in fields(cls) if field.name not in _HIDDEN)
+def _shown(value: object) -> Iterator[str]:
+    return (name for name in names_of(value) if name not in _HIDDEN)
 
 
 def schema_of(cls: type, title: str, doc: str) -> dict[str, object]:
-    """Return the JSON Schema of `to_data` of any value of a dataclass."""
+    """Return the JSON Schema of `to_data` of any value of a class of records."""
     definitions: dict[str, object] = {}
     schema = _of_class(cls, definitions)
     head: dict[str, object] = {"$schema": DIALECT, "title": title, "description": doc}
@@ -41,7 +41,7 @@ def schema_of(cls: type, title: str, doc: str) -> dict[str, object]:
 
 def _of_class(cls: type, definitions: dict[str, object]) -> dict[str, object]:
     hints = get_type_hints(cls, include_extras=True)
-    properties = {field.name: _of_hint(hints[field.name], definitions) for field in _shown(cls)}
+    properties = {name: _of_hint(hints[name], definitions) for name in _shown(cls)}
     return {
         "type": "object",
         "properties": properties,
@@ -77,7 +77,7 @@ def _of_type(hint: object, definitions: dict[str, object]) -> dict[str, object]:
         return {"type": "string", "format": "date-time"}
     if isinstance(hint, type) and issubclass(hint, StrEnum):
         return {"enum": [choice.value for choice in hint]}
-    if isinstance(hint, type) and is_dataclass(hint):
+    if isinstance(hint, type) and is_record(hint):
         if hint.__name__ not in definitions:
             definitions[hint.__name__] = {}
             definitions[hint.__name__] = _of_class(hint, definitions)

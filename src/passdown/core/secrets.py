@@ -6,7 +6,6 @@ anchor and nothing more. Every pattern takes time in proportion to what it reads
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from functools import cache
 from math import log2
 from types import MappingProxyType
@@ -16,6 +15,7 @@ from passdown.core import secret_rules
 from passdown.core.accounts import Account, Entry
 from passdown.core.facts import FactKind
 from passdown.core.journal import JournalLine
+from passdown.records import record, replace
 
 _STEM: Final = 3
 _NAME_LIMIT: Final = 50
@@ -44,7 +44,7 @@ class Redacted(NamedTuple):
     found: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Rule:
     """One way to find one kind of secret."""
 

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Mapping
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, field
 from datetime import datetime
 from types import MappingProxyType
 from typing import Annotated, Final, cast
@@ -15,12 +14,13 @@ from passdown.core.ledgers import Mode, TddPhase
 from passdown.core.problems import Malformed, Problem, Unknown, error, warning
 from passdown.core.times import render_seconds
 from passdown.errors import FormatError
+from passdown.records import field, record
 
 VERSION: Final = 1
 MAX_CHARS: Final = 65_536
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class SessionState:
     """Where one session stands, for tools that read JSON."""
 
@@ -34,7 +34,7 @@ class SessionState:
     last_updated: Annotated[datetime | None, "Last sign of life."] = None
     unknown: Annotated[tuple[Unknown, ...], "Members that no field holds: name and JSON value."] = ()
     problems: tuple[Problem, ...] = field(default=(), compare=False)
-    source: str | None = field(default=None, compare=False, repr=False)
+    source: str | None = field(default=None, compare=False)
 
 
 def _text(value: object) -> str | None:

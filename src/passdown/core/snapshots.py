@@ -8,7 +8,6 @@
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from types import MappingProxyType
 from typing import Annotated, Final, NamedTuple, cast
@@ -29,6 +28,7 @@ from passdown.core.scalars import read_scalar, write_scalar
 from passdown.core.secrets import redact, redact_account, redact_all
 from passdown.core.streams import Checkpoint, Stream, Workflow, open_phase, read_question, write_question
 from passdown.core.times import is_older
+from passdown.records import record, replace
 
 OLD_AFTER: Final = timedelta(hours=24)
 """How long after it was written a handoff may say what is no longer so."""
@@ -60,7 +60,7 @@ class Probe(NamedTuple):
     hash: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Surroundings:
     """What is the case around a session: when, where, and in which files."""
 
@@ -70,7 +70,7 @@ class Surroundings:
     probes: Annotated[tuple[Probe, ...], "The files that were changed, with the hash of each."] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Snapshot:
     """What one session passes on."""
 
@@ -98,7 +98,7 @@ class Snapshot:
     redacted: Annotated[tuple[str, ...], "The rules by which secrets were found and taken out."] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Drift:
     """What is different from what a snapshot says."""
 

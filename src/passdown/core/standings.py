@@ -9,7 +9,6 @@
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from types import MappingProxyType
 from typing import Annotated, Final, NamedTuple, cast
@@ -33,6 +32,7 @@ from passdown.core.sources import (
     command_of,
     show_test,
 )
+from passdown.records import field, record
 
 _EVER: Final = datetime.max.replace(tzinfo=UTC)
 
@@ -122,7 +122,7 @@ _LASTING: Final = (FactKind.FEEDBACK, FactKind.RECEIPT)
 """What events can state and not take back."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Standing:
     """All that a session can be told."""
 

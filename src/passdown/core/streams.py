@@ -5,7 +5,6 @@ level, or the end, code fences apart. An update replaces that section and nothin
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 from typing import Annotated, Final
@@ -25,6 +24,7 @@ from passdown.core.problems import Problem, Unknown, warning
 from passdown.core.regions import Region, read_region, revise_region, write_region
 from passdown.core.scalars import quote, read_scalar, write_scalar
 from passdown.core.times import render_seconds
+from passdown.records import field, record
 
 VERSION: Final = 1
 _TITLE: Final = "Work Stream:"
@@ -40,7 +40,7 @@ class QuestionKind(StrEnum):
     TODO = "todo"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Question:
     """Something open; an unconfirmed one is to be verified after a clear."""
 
@@ -48,7 +48,7 @@ class Question:
     kind: Annotated[QuestionKind, "What kind of open point it is."] = QuestionKind.QUESTION
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Workflow:
     """The counters of Workflow State."""
 
@@ -59,7 +59,7 @@ class Workflow:
     max_retries: Annotated[int | None, "Retries allowed."] = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Checkpoint:
     """The Checkpoints section of a resumable agent."""
 
@@ -72,7 +72,7 @@ class Checkpoint:
     resume: Annotated[tuple[Pair, ...], "Current focus, next action, blockers."] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Stream:
     """A named document that groups the sessions on one piece of work."""
 
@@ -98,7 +98,7 @@ class Stream:
     context: Annotated[str, "Everything after the Ledger section, verbatim."] = ""
     unknown: Annotated[tuple[Unknown, ...], "What no field holds, verbatim."] = ()
     problems: tuple[Problem, ...] = field(default=(), compare=False)
-    source: str | None = field(default=None, compare=False, repr=False)
+    source: str | None = field(default=None, compare=False)
 
 
 def read_question(text: str) -> Question:

@@ -5,9 +5,10 @@ Only the two S0 tables hold a local time of day (``HH:MM``); it is never turned 
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Final
+
+from passdown.records import record
 
 FOLLOW_LIMIT: Final = timedelta(hours=24)
 """How far ahead of its own clock a writer follows the clocks of others (C26)."""
@@ -31,7 +32,7 @@ _UNIX_SECONDS: Final = re.compile(r"[0-9]{10}")
 _CLOCK: Final = re.compile(rf"{_HOUR}:{_SIXTY}")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, order=True)
+@record(order=True)
 class Stamp:
     """The place of a record in the order of all records: instant, then agent, then id."""
 

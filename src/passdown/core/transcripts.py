@@ -13,11 +13,11 @@ What is specific to a host (which lines matter, and how they are read) comes as 
 
 import json
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from typing import Annotated, Final, NamedTuple, cast
 
 from passdown.core.commands import find_commits, find_tests
 from passdown.core.facts import FactKind
+from passdown.records import field, record, replace
 
 MAX_LINE: Final = 33_554_432
 MAX_WAITING: Final = 100
@@ -55,7 +55,7 @@ class Call(NamedTuple):
     texts: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Mark:
     """How far a transcript was read, and what must be remembered for the rest of it."""
 
@@ -79,7 +79,7 @@ class Reading(NamedTuple):
     passed_over: int = 0
 
 
-@dataclass(slots=True, kw_only=True)
+@record(frozen=False)
 class Book:
     """Collects what lines tell; a host's tongue writes into it."""
 

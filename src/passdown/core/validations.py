@@ -1,13 +1,13 @@
 """The `validation` block of a ledger's front matter: where the gates of the bound track stand (R16, R17)."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Annotated, Final, NamedTuple
 
 from passdown.core.fields import read_count, texts_key
 from passdown.core.frontmatter import Entry, raw_entry, read_text, split_entries, write_text
 from passdown.core.keys import PLACE
 from passdown.core.problems import Malformed
+from passdown.records import record
 
 IN_VALIDATION: Final = f"{PLACE} / validation"
 """The place of what no key of the validation block holds; no path of titles has blanks around its `/`."""
@@ -16,7 +16,7 @@ _KEYS: Final = ("gates_passed", "current_gate", "retries", "last_failure")
 _GATES_PASSED: Final = texts_key("gates_passed")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Validation:
     """Where the validation gates of the bound track stand."""
 

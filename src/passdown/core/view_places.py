@@ -1,8 +1,9 @@
 """Where the view lies: in the tracked place, or in a local one that git ignores."""
 
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Annotated, Final
+
+from passdown.records import record
 
 RENDERER: Final = 1
 """The version of the view's renderer: another one may write the same events in other bytes."""
@@ -16,7 +17,7 @@ class ViewPolicy(StrEnum):
     NEVER = "never"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class ViewPlace:
     """The file in which the view is kept, and why it is not a tracked one."""
 

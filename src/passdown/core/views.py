@@ -5,7 +5,6 @@ footer says from which events it was made and holds the hash of the text above i
 """
 
 import re
-from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Annotated, Final, Generic, NamedTuple, TypeVar
 
@@ -23,6 +22,7 @@ from passdown.core.seals import hash_text
 from passdown.core.streams import GOAL, LEDGER, NOW, UPDATED, Question, read_question, write_question
 from passdown.core.times import render_millis
 from passdown.core.view_places import RENDERER
+from passdown.records import field, record, replace
 
 T = TypeVar("T")
 
@@ -35,7 +35,7 @@ _EARLIER: Final = re.compile(r"""And ([0-9]{1,9}) earlier: (?:`([^`\n]*)`|("[^\n
 _IN_CODE: Final = re.compile(r"[^`\x00-\x1f\x7f-\x9f\u2028\u2029]*")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Earlier:
     """What a section leaves out, and the command that lists it."""
 
@@ -43,7 +43,7 @@ class Earlier:
     command: Annotated[str, "The command that lists them."]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Footer:
     """From what and by what a view was made."""
 
@@ -56,7 +56,7 @@ class Footer:
     view_sha256: Annotated[str | None, "The hash of the text above the footer."] = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class View:
     """The document merged from events; it may be deleted and rebuilt."""
 
@@ -79,7 +79,7 @@ class View:
     footer: Annotated[Footer | None, "Made of what; absent in a document that is not ours."] = None
     unknown: Annotated[tuple[Unknown, ...], "What no field holds, verbatim."] = ()
     problems: tuple[Problem, ...] = field(default=(), compare=False)
-    source: str | None = field(default=None, compare=False, repr=False)
+    source: str | None = field(default=None, compare=False)
 
 
 class Bounded(NamedTuple, Generic[T]):
@@ -89,7 +89,7 @@ class Bounded(NamedTuple, Generic[T]):
     earlier: Earlier | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@record(kw_only=False)
 class BoundedList(Generic[T]):
     """A list whose last line may say how many earlier entries there are."""
 

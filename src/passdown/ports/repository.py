@@ -1,9 +1,10 @@
 """What services ask of git: which branch, which checkouts, what is committed, and one careful commit."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Annotated, Final, Protocol
+
+from passdown.records import record
 
 UNKNOWN: Final = "unknown"
 """The branch of a checkout that stands on none."""
@@ -20,7 +21,7 @@ class Why(StrEnum):
     REFUSED = "refused"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Checkout:
     """One working copy of the project."""
 
@@ -29,7 +30,7 @@ class Checkout:
     is_here: Annotated[bool, "Whether it is the one we stand in."]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Committed:
     """A commit was made."""
 
@@ -37,7 +38,7 @@ class Committed:
     paths: Annotated[tuple[str, ...], "The files that were handed to it, also those that had not changed."]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Skipped:
     """No commit was made, and files, index and history are as they were."""
 

@@ -3,7 +3,6 @@
 import hashlib
 from collections.abc import Collection, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
 from datetime import timedelta
 from itertools import count
 from typing import Annotated, Final
@@ -26,6 +25,7 @@ from passdown.core.times import is_older
 from passdown.errors import FormatError, StorageError
 from passdown.ports.commits import Commits
 from passdown.ports.repository import UNKNOWN
+from passdown.records import record, replace
 from passdown.services.journals import Project, read_accounts, say
 from passdown.services.ledgers import keep_ledger
 
@@ -42,7 +42,7 @@ _MOST_BYTES: Final = 16_777_216
 _HASH_SIZE: Final = 16
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Archived:
     """A record in the archive, and what became of the ledger."""
 
@@ -54,7 +54,7 @@ class Archived:
     redacted: Annotated[tuple[str, ...], "The rules by which secrets were taken out."] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class _Found:
     """A ledger on disk."""
 

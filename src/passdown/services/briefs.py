@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cached_property
 from itertools import islice
@@ -41,6 +40,7 @@ from passdown.errors import FormatError, StorageError
 from passdown.ports.event_log import EventLog
 from passdown.ports.index import Index
 from passdown.ports.repository import UNKNOWN
+from passdown.records import record, replace
 from passdown.services.events import take_in
 from passdown.services.history import Texts, label, parse_text
 from passdown.services.journals import Project
@@ -64,7 +64,7 @@ _MARKED_KINDS: Final = (
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Elsewhere:
     """The events of another checkout of the project."""
 

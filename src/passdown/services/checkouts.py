@@ -1,7 +1,8 @@
 """A checkout: what the services of one working folder work with."""
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
+
+from passdown.records import record
 
 if TYPE_CHECKING:  # a verb asks for none of them, and each brings others along
     from passdown.ports.clock import Clock
@@ -12,7 +13,7 @@ if TYPE_CHECKING:  # a verb asks for none of them, and each brings others along
     from passdown.settings import Settings
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Checkout:
     """All that services work with here: the log, its index, the files around it, git, and the settings."""
 
@@ -24,7 +25,7 @@ class Checkout:
     settings: "Settings"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Site:
     """A checkout's folder and git's own, for what is neither event nor document: rules, marks, settings."""
 

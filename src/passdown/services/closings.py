@@ -1,12 +1,12 @@
 """What follows the end of a session: archive of its ledger, view, and a commit of our files (C36)."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Annotated
 
 from passdown.core.accounts import Account
 from passdown.errors import PassdownError, StorageError
 from passdown.ports.repository import Committed, Skipped
+from passdown.records import record
 from passdown.services.archives import SESSION_END, Archived, archive_ledger
 from passdown.services.commits import NotDue, Trigger
 from passdown.services.events import Written
@@ -15,7 +15,7 @@ from passdown.services.sessions import end_session
 from passdown.services.synthesis import synthesize
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Closed:
     """A session that ended, and what came of it."""
 

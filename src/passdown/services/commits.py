@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Annotated, Final
@@ -12,6 +11,7 @@ from passdown.errors import StorageError
 from passdown.ports.clock import Clock
 from passdown.ports.documents import Documents
 from passdown.ports.repository import Committed, Repository, Skipped
+from passdown.records import record
 from passdown.services.view_homes import view_place
 from passdown.settings import FILE_NAME, CommitSettings, Paths, Settings
 
@@ -32,7 +32,7 @@ class Trigger(StrEnum):
     ASKED = "asked"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class NotDue:
     """No commit was tried: the settings say no, or not yet."""
 

@@ -7,7 +7,6 @@ between the nonces, hashed, tells whether all of it arrived. One that was cut is
 import json
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import Annotated, Final, cast
 
 from passdown.core.accounts import Account, Delivery
@@ -17,6 +16,7 @@ from passdown.core.budgets import Budget
 from passdown.core.facts import FactKind, Provenance
 from passdown.core.transcripts import parse_mark
 from passdown.errors import StorageError
+from passdown.records import record
 from passdown.services.briefs import Elsewhere, make_brief
 from passdown.services.checkouts import Site
 from passdown.services.journals import Project, read_account, say
@@ -35,7 +35,7 @@ _ECHO: Final = "stdout"
 """The member in which a host keeps what our hook printed; that says nothing about what the model got."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Sent:
     """A brief on its way."""
 

@@ -1,7 +1,6 @@
 """Examine a project as a whole, and mend what is safe to mend."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Annotated, Final
 
 from passdown.core import ailments
@@ -13,6 +12,7 @@ from passdown.core.times import too_far_ahead
 from passdown.errors import PassdownError, StorageError
 from passdown.ports.documents import Documents
 from passdown.ports.index import Index
+from passdown.records import record
 from passdown.services.checkouts import Site
 from passdown.services.documents import check_document, list_project
 from passdown.services.events import Step
@@ -44,7 +44,7 @@ _PROBE: Final = "passdown-probe"
 _CACHE: Final = ".git/passdown/cache"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Patient:
     """All that is looked at."""
 
@@ -58,7 +58,7 @@ class Patient:
     refused: Annotated[str, "Why the settings could not be read at all; then the defaults are used."] = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Mended:
     """What was mended, and what could not be."""
 

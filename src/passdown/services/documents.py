@@ -2,7 +2,6 @@
 
 import difflib
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
 from typing import Final, cast
 
 from passdown.core.formats import Document, Format, judge_path, recognise
@@ -10,6 +9,7 @@ from passdown.core.problems import Problem, Severity, error
 from passdown.core.schemas import to_data
 from passdown.errors import FormatError, PassdownError, StorageError, UsageError
 from passdown.ports.documents import Documents
+from passdown.records import record, replace
 from passdown.settings import Paths
 
 MAX_BYTES: Final = 67_108_864
@@ -17,7 +17,7 @@ MAX_ROUNDS: Final = 8
 SUFFIXES: Final = (".md", ".json", ".jsonl")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Checked:
     """What a check found in one file."""
 
@@ -38,7 +38,7 @@ class Checked:
         return any(problem.severity is Severity.ERROR for problem in self.problems)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Repair:
     """A change that would mend a document without changing what it says."""
 

@@ -2,7 +2,6 @@
 
 import hashlib
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Final, NamedTuple
 
@@ -15,6 +14,7 @@ from passdown.errors import StorageError
 from passdown.ports.clock import Clock
 from passdown.ports.event_log import EventLog, FileMark
 from passdown.ports.index import Change, Found, Index
+from passdown.records import replace
 
 _END: Final = datetime.max.replace(tzinfo=UTC)
 _UNREAD: Final = FileMark(-1, -1, -1)

@@ -1,7 +1,6 @@
 """Hand work over: write down what a session passes on, find it again, say what changed since, and go on."""
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Annotated, Final
 
@@ -26,6 +25,7 @@ from passdown.core.streams import Stream, parse_stream, render_stream
 from passdown.errors import FormatError, PassdownError, StorageError, UsageError
 from passdown.ports.commits import Commits
 from passdown.ports.repository import Committed, Skipped
+from passdown.records import record, replace
 from passdown.services.archives import (
     Archived,
     archive_ledger,
@@ -53,7 +53,7 @@ Run = Callable[[str], int | None]
 """Runs a command and gives its exit code; None when it could not be run."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Order:
     """What a handoff is to consist of."""
 
@@ -63,7 +63,7 @@ class Order:
     keep: Annotated[bool, "Leave the ledger where it is, though it is archived."] = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Handoff:
     """A handoff that was written, and where."""
 
@@ -75,7 +75,7 @@ class Handoff:
     committed: Annotated[Committed | Skipped | NotDue | None, "Whether it was committed."]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Listed:
     """A handoff that is there."""
 
@@ -87,7 +87,7 @@ class Listed:
     goal: Annotated[str, "What it is about."] = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Looked:
     """A handoff that was read, and what is different now."""
 
@@ -96,7 +96,7 @@ class Looked:
     drift: Drift
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Resumed:
     """A session that goes on from a handoff."""
 

@@ -3,7 +3,6 @@
 import tomllib
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, replace
 from typing import Annotated, Final, NamedTuple, TypeVar, cast
 
 from passdown.core.installs import (
@@ -31,6 +30,7 @@ from passdown.core.status_lines import (
 from passdown.errors import FormatError, PassdownError, StorageError, UsageError
 from passdown.ports.documents import Documents
 from passdown.ports.programs import Programs
+from passdown.records import record, replace
 
 S = TypeVar("S")
 T = TypeVar("T")
@@ -58,7 +58,7 @@ class Edit(NamedTuple):
     after: bytes | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Home:
     """A host on this machine, and all that an install into it works with."""
 
@@ -90,7 +90,7 @@ class Home:
         return f"installs/{self.host.name}.json"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Plan:
     """What is to be done, in this order; nothing when it is done already."""
 

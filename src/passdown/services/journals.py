@@ -1,7 +1,6 @@
 """Write facts into journals, and read what they add up to."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Annotated
 
@@ -11,6 +10,7 @@ from passdown.core.facts import Fact, FactKind, Provenance
 from passdown.core.journal import JournalLine
 from passdown.core.times import to_millis
 from passdown.errors import UsageError
+from passdown.records import record
 from passdown.services.checkouts import Checkout
 
 if TYPE_CHECKING:  # see there
@@ -19,7 +19,7 @@ if TYPE_CHECKING:  # see there
     from passdown.ports.process import Processes
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Project:
     """All that sessions work with: a checkout, the journals of the project, and who runs on this machine."""
 

@@ -1,7 +1,6 @@
 """Keep a session's ledger: take in what was edited by hand, write down what was said, and render it."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from typing import Annotated, Final
 
 from passdown.core.accounts import Account, fold_journal
@@ -12,6 +11,7 @@ from passdown.core.ledgers import Ledger, parse_ledger, render_ledger
 from passdown.core.problems import Problem, Severity, error
 from passdown.core.sessions import SessionState, parse_session_state, render_session_state
 from passdown.errors import FormatError, StorageError
+from passdown.records import record, replace
 from passdown.services.journals import Project, read_account, say
 from passdown.services.local_files import ignore_folder
 
@@ -22,7 +22,7 @@ _LONG: Final = f"cut it to {MAX_CHARS} characters; what is longer belongs into a
 _BUSY: Final = "it is left alone; `passdown status` lists the sessions"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Kept:
     """How the ledger stands after a touch."""
 
@@ -36,7 +36,7 @@ class Kept:
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Reading:
     """The ledger as it is on disk."""
 

@@ -8,7 +8,6 @@ lost: the document is kept, whole, below the folder of local state.
 import hashlib
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Annotated, Final, NamedTuple, cast
 
@@ -42,6 +41,7 @@ from passdown.core.texts import one_line
 from passdown.core.views import View, parse_view
 from passdown.errors import FormatError, PassdownError, StorageError
 from passdown.ports.event_log import EventLog
+from passdown.records import record, replace
 from passdown.services.checkouts import Checkout
 from passdown.services.events import Written, take_in, write_event
 from passdown.services.local_files import ignore_folder
@@ -66,7 +66,7 @@ class Said(NamedTuple):
     left: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Plan:
     """What would be published, and what would not."""
 

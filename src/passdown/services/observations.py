@@ -2,7 +2,6 @@
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from typing import Annotated, Final
 
 from passdown.core.accounts import MARK, Account, fold_journal
@@ -15,6 +14,7 @@ from passdown.core.secrets import redact, redact_all
 from passdown.core.transcripts import START, Mark, Observation, Tongue, parse_mark, read_piece, render_mark
 from passdown.ports.transcripts import Transcripts
 from passdown.ports.works import Works
+from passdown.records import record, replace
 from passdown.services.journals import Project, make_fact
 from passdown.services.ledgers import Kept, keep_ledger
 
@@ -22,7 +22,7 @@ MOST_PARTS: Final = 1000
 """How many transcripts of subagents are read for one session."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Source:
     """A session's transcript: where it is, and how its host writes."""
 
@@ -32,7 +32,7 @@ class Source:
     roots: Annotated[tuple[str, ...], "The project's root, by every path that leads there."] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Observed:
     """What was new."""
 
@@ -42,7 +42,7 @@ class Observed:
     passed_over: Annotated[int, "How many lines could not be read."]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class _Intake:
     """What transcripts tell beyond what was read before, and how far they are read now."""
 

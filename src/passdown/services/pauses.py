@@ -1,20 +1,20 @@
 """Pause a project and go on again: a mark for all its checkouts (C70)."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Annotated, Final
 
 from passdown.core.pauses import MARK, OFF, is_off, parse_mark, render_mark
 from passdown.errors import StorageError
 from passdown.ports.documents import Documents
+from passdown.records import record
 from passdown.services.checkouts import Site
 from passdown.services.local_files import list_places, write_local
 
 _MOST_BYTES: Final = 64
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Pause:
     """That a project is paused, since when, and by what."""
 

@@ -1,12 +1,12 @@
 """Publish what a session knows and no event says yet (C57)."""
 
-from dataclasses import replace
 from datetime import datetime, timedelta
 
 from passdown.core.accounts import Account, fold_journal
 from passdown.core.publications import has_stated, make_event, open_lines
 from passdown.core.secrets import redact_lines
 from passdown.ports.repository import UNKNOWN
+from passdown.records import replace
 from passdown.services.events import Written, take_in, write_event
 from passdown.services.journals import Project, read_account
 from passdown.settings import EventLayout

@@ -6,7 +6,6 @@ ledgers of running sessions change all the time and are read each time.
 
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Annotated, Final, NamedTuple
 
@@ -43,6 +42,7 @@ from passdown.ports.search import (
     ShelfChange,
     Wanted,
 )
+from passdown.records import record
 from passdown.services.events import Step
 from passdown.services.journals import Project
 
@@ -56,7 +56,7 @@ _MICROSECOND: Final = 1_000
 _ENDING: Final = ".md"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Library:
     """The documents that can be searched, and the index of their words."""
 
@@ -64,7 +64,7 @@ class Library:
     shelves: Mapping[Kind, Shelf]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Search:
     """What is searched for, and how much of it is to be shown."""
 
@@ -74,7 +74,7 @@ class Search:
     size: Annotated[int, "How long the line of an answer may be."] = 160
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Match:
     """A document that was found."""
 
@@ -88,7 +88,7 @@ class Match:
     command: Annotated[str, "The command that shows all of it."]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Answer:
     """What was found, the best first: ledgers of running sessions, then the rest."""
 

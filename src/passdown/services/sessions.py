@@ -2,7 +2,6 @@
 
 from collections.abc import Generator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass, replace
 from typing import Annotated, Final
 
 from passdown.core.accounts import MARK, NO_PROCESS, PUBLISHED, Account, Process, Start, make_start
@@ -11,6 +10,7 @@ from passdown.core.facts import FactKind, Provenance
 from passdown.core.ids import make_agent
 from passdown.core.journal import JournalLine
 from passdown.errors import CacheError, StorageError
+from passdown.records import record, replace
 from passdown.services.archives import Archived, archive_stale
 from passdown.services.events import Written
 from passdown.services.journals import (
@@ -31,7 +31,7 @@ LEDGER: Final = "LEDGER.md"
 RECOVERED: Final = "recovered"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Wish:
     """What a start asks for."""
 
@@ -45,7 +45,7 @@ class Wish:
     is_fresh: Annotated[bool, "Do not carry the goal of the last session on."] = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Recovered:
     """A session that never ended, and what was published for it."""
 
@@ -53,7 +53,7 @@ class Recovered:
     written: Written | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Started:
     """A session that runs."""
 

@@ -1,6 +1,5 @@
 """Set a checkout up: plan what is missing, show it, write it; nothing is committed."""
 
-from dataclasses import dataclass
 from typing import Annotated, Final, NamedTuple
 
 from passdown.core.setups import (
@@ -15,6 +14,7 @@ from passdown.core.setups import (
 )
 from passdown.errors import StorageError, UsageError
 from passdown.ports.documents import Documents
+from passdown.records import record
 from passdown.services.checkouts import Site
 from passdown.settings import FILE_NAME, Paths
 
@@ -37,7 +37,7 @@ class Change(NamedTuple):
         return f".git/{self.path}" if self.is_gits else self.path
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Wish:
     """How somebody wants a project to be set up."""
 
@@ -45,7 +45,7 @@ class Wish:
     commits: Annotated[bool, "Let Passdown commit its own files."] = True
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Plan:
     """What is to be written, in this order; nothing when the project is set up."""
 

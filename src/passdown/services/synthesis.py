@@ -1,7 +1,6 @@
 """Synthesis: from the events of a checkout to its view, and what may follow: archiving and a commit (S2)."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final
 
@@ -10,6 +9,7 @@ from passdown.core.seals import Ownership, judge_owner
 from passdown.core.view_places import ViewPlace
 from passdown.ports.index import Index, Place
 from passdown.ports.repository import Committed, Skipped
+from passdown.records import record, replace
 from passdown.services.checkouts import Checkout
 from passdown.services.commits import NotDue, Trigger, commit, find_not_due
 from passdown.services.events import Step, take_in
@@ -20,7 +20,7 @@ from passdown.services.views import ViewState, WrittenView, judge_view, make_tex
 _FIRST: Final = 20
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Outlook:
     """What synthesis would do, before it does it."""
 
@@ -32,7 +32,7 @@ class Outlook:
     text: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Outcome:
     """What synthesis did."""
 

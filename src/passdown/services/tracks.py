@@ -1,7 +1,6 @@
 """Bind a session to a track, let go of it, and finish it (S0, R33 to R43)."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Annotated, Final
 
 from passdown.core.accounts import Account
@@ -9,6 +8,7 @@ from passdown.core.bookkeeping import Said
 from passdown.core.facts import FactKind
 from passdown.core.ids import clean_foreign, kebab
 from passdown.errors import UsageError
+from passdown.records import record
 from passdown.services.handoffs import (
     Handoff,
     Listed,
@@ -27,7 +27,7 @@ SWITCH: Final = "track-switch"
 COMPLETE: Final = "track-complete"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Bound:
     """A session, and the track it works on now."""
 

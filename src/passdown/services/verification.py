@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Annotated, Final, NamedTuple
 
@@ -16,6 +15,7 @@ from passdown.core.views import Footer, parse_view
 from passdown.errors import FormatError
 from passdown.ports.event_log import EventLog
 from passdown.ports.index import Change, Found, Index, Place
+from passdown.records import field, record
 from passdown.services.checkouts import Checkout
 from passdown.services.events import Step, name_event
 from passdown.services.view_homes import view_place
@@ -47,7 +47,7 @@ class Left(NamedTuple):
     problem: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Verdict:
     """What verifying found."""
 
@@ -77,7 +77,7 @@ class Verdict:
         return self.recorded_count is None or self.recorded_count < self.event_count
 
 
-@dataclass(slots=True, kw_only=True)
+@record(frozen=False)
 class _Scan:
     """What was found by reading everything."""
 

@@ -18,13 +18,13 @@ import stat
 import sys
 from collections.abc import Callable, Generator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from functools import partial
 from types import MappingProxyType
 from typing import Final, Protocol
 
 from passdown.engines.system import SystemEntropy, pause
 from passdown.errors import StorageError
+from passdown.records import record
 
 FilePath = str | os.PathLike[str]
 
@@ -91,7 +91,7 @@ def lock_start(handle: int) -> None:
     msvcrt.locking(handle, msvcrt.LK_LOCK, 1)  # type: ignore[attr-defined,unused-ignore]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Ways:
     """What differs between systems; `ways_for` chooses, tests pass their own."""
 
@@ -111,7 +111,7 @@ class Ways:
     token: Callable[[int], bytes] = SystemEntropy().token
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Folder:
     """A folder that stays the same one while we write in it."""
 

@@ -8,12 +8,12 @@ What these functions cannot tell for certain they answer with None, and then git
 import os
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final
 
 from passdown.errors import UsageError
 from passdown.ports.repository import UNKNOWN, Checkout
+from passdown.records import record
 
 _HEADS: Final = "refs/heads/"
 _ID: Final = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
@@ -35,7 +35,7 @@ UNFINISHED: Final = MappingProxyType(
 """What lies in a checkout's git folder while a command of several steps is under way."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Place:
     """A checkout and where git keeps things about it; all paths are absolute."""
 

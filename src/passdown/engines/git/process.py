@@ -2,8 +2,9 @@
 
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
+
+from passdown.records import record
 
 if TYPE_CHECKING:
     import subprocess
@@ -23,7 +24,7 @@ _MOST_CHARACTERS: Final = 24_000
 """How much one command line may hold on every system."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Answer:
     """How a git process ended."""
 

@@ -2,15 +2,15 @@
 
 import posixpath
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 
 from passdown.core.blobs import blob_id
 from passdown.ports.documents import Documents
 from passdown.ports.repository import UNKNOWN, Checkout, Committed, Skipped, Why
+from passdown.records import record
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class MemoryCommit:
     """One commit that was made: its message, and the files it left behind."""
 

@@ -3,7 +3,6 @@
 import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import Final, NamedTuple, Self, TypeVar
@@ -12,6 +11,7 @@ from passdown import wiring
 from passdown.errors import CacheError, PassdownError, StorageError
 from passdown.faces.cli import output
 from passdown.faces.cli.progress import Progress
+from passdown.records import replace
 from passdown.services.checkouts import Checkout
 from passdown.settings import Settings
 

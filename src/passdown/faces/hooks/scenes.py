@@ -1,6 +1,5 @@
 """One call of a host, and what every moment needs to know about it."""
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
@@ -8,11 +7,12 @@ from passdown.core.accounts import Account
 from passdown.core.budgets import Budget
 from passdown.core.moments import Call
 from passdown.errors import UsageError
+from passdown.records import record
 from passdown.services.journals import Project
 from passdown.services.presence import find_session
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Scene:
     """One call of a host, and all that is there to answer it."""
 

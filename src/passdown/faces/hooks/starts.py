@@ -2,7 +2,6 @@
 
 import os
 from contextlib import suppress
-from dataclasses import replace
 from typing import Final
 
 from passdown import wiring
@@ -13,6 +12,7 @@ from passdown.core.times import age_words
 from passdown.errors import StorageError
 from passdown.faces.hooks import quick
 from passdown.faces.hooks.scenes import Scene
+from passdown.records import replace
 from passdown.services.deliveries import send_brief, take_word
 from passdown.services.sessions import Wish, start_session
 

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
 from typing import Final, TypeVar
 
 import click
@@ -18,6 +17,7 @@ from passdown.errors import PassdownError, StorageError, UsageError
 from passdown.faces.cli import output
 from passdown.faces.cli.project import open_here, open_others
 from passdown.faces.cli.sessions import find_running
+from passdown.records import record, replace
 from passdown.services.briefs import ALL, LIMIT, Elsewhere, make_banner, read_standing
 from passdown.services.journals import Project, read_accounts
 from passdown.services.ledgers import keep_ledger
@@ -29,7 +29,7 @@ _MOST_SESSIONS: Final = 10_000
 _MOST_TOKENS: Final = 1_000_000
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Way:
     """What is wanted, and how."""
 

@@ -3,7 +3,6 @@
 import os
 import sys
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -17,6 +16,7 @@ from passdown.errors import StorageError, UsageError
 from passdown.faces.cli import output
 from passdown.faces.cli.progress import Progress
 from passdown.ports.documents import Documents
+from passdown.records import as_dict, record
 from passdown.services.documents import (
     Checked,
     check_document,
@@ -64,7 +64,7 @@ class Mending(NamedTuple):
     written: bool
 
 
-@dataclass(slots=True, kw_only=True)
+@record(frozen=False)
 class Tally:
     """How many files came out how."""
 
@@ -130,7 +130,7 @@ def command(*, files: tuple[str, ...], fix: bool, yes: bool, strict: bool, as_js
             elif as_json and checked.is_ours:
                 pieces.append(output.render_json(_as_data(target.shown, checked, mending)))
     if as_json:
-        output.say_json_list("files", pieces, {"summary": asdict(tally)})
+        output.say_json_list("files", pieces, {"summary": as_dict(tally)})
     else:
         _say_summary(tally, search, fixable=0 if fix else fixable)
     return 1 if tally.fails(strict=strict) else 0

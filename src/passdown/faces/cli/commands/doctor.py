@@ -1,7 +1,6 @@
 """`passdown doctor`: say what is wrong with the project as a whole, and mend what is safe to mend."""
 
 from collections.abc import Sequence
-from dataclasses import asdict, replace
 from typing import Final
 
 import click
@@ -14,6 +13,7 @@ from passdown.errors import CacheError, PassdownError, UsageError
 from passdown.faces.cli import output
 from passdown.faces.cli.lines import cut, width
 from passdown.faces.cli.project import Reading, current_folder
+from passdown.records import as_dict, replace
 from passdown.services.checkouts import Site
 from passdown.services.doctor import Mended, Patient, examine, mend, read_costs
 from passdown.settings import Settings
@@ -195,7 +195,7 @@ def _as_data(findings: Sequence[Finding], mended: Mended) -> dict[str, object]:
 def _say_costs(site: Site, *, as_json: bool) -> int:
     costs, skipped = read_costs(site)
     if as_json:
-        output.say_json({"skipped": skipped, "costs": [asdict(cost) for cost in costs]})
+        output.say_json({"skipped": skipped, "costs": [as_dict(cost) for cost in costs]})
         return 0
     if costs:
         head = ("what", "runs", "p50 ms", "p95 ms", "p50 chars", "p95 chars")

@@ -2,7 +2,6 @@
 
 import shlex
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Final
 
 import click
@@ -16,6 +15,7 @@ from passdown.faces.cli import output
 from passdown.faces.cli.lines import cut, width
 from passdown.faces.cli.sessions import describe, find_running, need_session, note_committed, open_sessions
 from passdown.ports.repository import Committed
+from passdown.records import record
 from passdown.services.handoffs import (
     Handoff,
     Listed,
@@ -53,7 +53,7 @@ def command(context: click.Context, *, as_json: bool) -> None:
         _list(_USUAL, as_json=as_json)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Way:
     """How a handoff is to be written."""
 

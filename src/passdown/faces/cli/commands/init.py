@@ -1,7 +1,6 @@
 """`passdown init`: show what a project needs, ask, and write it."""
 
 import os
-from dataclasses import replace
 from pathlib import Path
 
 import click
@@ -11,6 +10,7 @@ from passdown.core.texts import one_line
 from passdown.faces.cli import output
 from passdown.faces.cli.lines import cut, width
 from passdown.faces.cli.project import current_folder
+from passdown.records import replace
 from passdown.services.checkouts import Site
 from passdown.services.documents import Repair
 from passdown.services.setups import Change, Plan, Wish, is_initialised, is_private, plan_setup, write_setup

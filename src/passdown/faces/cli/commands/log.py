@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final, NamedTuple
 
@@ -15,6 +14,7 @@ from passdown.faces.cli import output
 from passdown.faces.cli.lines import event_lines
 from passdown.faces.cli.project import Neighbour, Project, Reading, open_here, open_others
 from passdown.ports.index import Place
+from passdown.records import record
 from passdown.services.history import Seen, Texts, Wanted, join_logs, label, list_places, parse_text
 
 _USUAL: Final = 20
@@ -22,7 +22,7 @@ _AGO: Final = re.compile(r"([0-9]{1,6})(min|h|d|w)")
 _UNITS: Final = (("min", 60), ("h", 3_600), ("d", 86_400), ("w", 604_800))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Way:
     """Which events are wanted, how many, and how."""
 

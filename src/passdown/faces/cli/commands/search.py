@@ -1,7 +1,6 @@
 """`passdown search`: find words in ledgers, archived sessions, events and streams."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
@@ -18,6 +17,7 @@ from passdown.faces.cli.lines import cut, minute, width
 from passdown.faces.cli.project import Reading
 from passdown.faces.cli.sessions import open_sessions
 from passdown.ports.search import Wanted
+from passdown.records import record, replace
 from passdown.services.journals import Project
 from passdown.services.search import Answer, Match, Search, search
 
@@ -28,7 +28,7 @@ _NUMBER: Final = 6
 _JSON_LINE: Final = 200
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Way:
     """What is searched for, where, and how it is shown."""
 

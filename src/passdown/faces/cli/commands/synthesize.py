@@ -3,7 +3,6 @@
 import glob
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 from typing import Final
@@ -21,6 +20,7 @@ from passdown.faces.cli.lines import cut, event_lines, minute, width
 from passdown.faces.cli.project import Project, Reading, current_folder, open_here
 from passdown.ports.index import Place
 from passdown.ports.repository import Committed, Skipped
+from passdown.records import record
 from passdown.services.commits import NotDue
 from passdown.services.documents import Repair
 from passdown.services.events import take_in
@@ -43,7 +43,7 @@ _AHEAD: Final = 3
 _RUN: Final = "run `passdown synthesize`"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Way:
     """How the user wants it done."""
 

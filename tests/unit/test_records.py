@@ -1,0 +1,197 @@
+"""Records: values that cannot be changed, compared by what they say, made as cheaply as they are loaded."""
+
+import subprocess
+import sys
+from typing import Annotated, Generic, TypeVar
+
+import pytest
+
+from passdown.records import (
+    FrozenError,
+    as_dict,
+    compared_names_of,
+    field,
+    is_record,
+    names_of,
+    record,
+    replace,
+)
+
+T = TypeVar("T")
+
+
+@record
+class Point:
+    """A place."""
+
+    x: int
+    y: Annotated[int, "Up."] = 2
+
+    def far(self) -> int:
+        """Go."""
+        return self.x + self.y
+
+
+@record(kw_only=False)
+class Pair(Generic[T]):
+    """Two of a kind."""
+
+    first: T
+    second: T
+
+
+@record(frozen=False)
+class Open:
+    """Something that grows."""
+
+    seen: list[int] = field(default_factory=list[int])
+    count: int = 0
+
+
+@record
+class Noted:
+    """A text and where it was read."""
+
+    text: str
+    source: str | None = field(default=None, compare=False)
+
+
+@record(order=True)
+class Step:
+    """Something that comes before or after."""
+
+    at: int
+    name: str = ""
+
+
+@record
+class Nothing:
+    """A sign."""
+
+
+@record
+class Checked:
+    """Two numbers in their order."""
+
+    least: int
+    most: int
+
+    def __post_init__(self) -> None:
+        """Look."""
+        if self.least > self.most:
+            raise ValueError("the wrong way round")
+
+
+def test_a_record_has_its_fields_and_defaults_and_methods() -> None:
+    point = Point(x=1)
+
+    assert (point.x, point.y, point.far()) == (1, 2, 3)
+    assert (Point.__name__, Point.__qualname__, Point.__doc__) == ("Point", "Point", "A place.")
+
+
+def test_what_is_missing_or_unknown_is_refused() -> None:
+    with pytest.raises(TypeError, match="'x'"):
+        Point()  # type: ignore[call-arg]
+    with pytest.raises(TypeError, match="'z'"):
+        Point(x=1, z=2)  # type: ignore[call-arg]
+    with pytest.raises(TypeError, match="positional"):
+        Point(1)  # type: ignore[call-arg]
+
+
+def test_a_record_cannot_be_changed_and_has_no_room_for_more() -> None:
+    point = Point(x=1)
+
+    with pytest.raises(FrozenError, match=r"Point\.x cannot be changed"):
+        point.x = 2  # type: ignore[misc]
+    with pytest.raises(FrozenError):
+        del point.x
+    assert not hasattr(point, "__dict__")
+
+
+def test_an_open_record_can_be_changed_has_lists_of_its_own_and_no_hash() -> None:
+    one, other = Open(), Open()
+    one.seen.append(1)
+    one.count = 3
+
+    assert (one.seen, other.seen, one.count) == ([1], [], 3)
+    assert not hasattr(one, "more")
+    with pytest.raises(TypeError, match="unhashable"):
+        hash(one)
+    assert Open(seen=[4]).seen == [4]
+
+
+def test_records_are_equal_by_kind_and_by_what_is_compared() -> None:
+    assert Point(x=1) == Point(x=1, y=2)
+    assert Point(x=1) != Point(x=2)
+    assert Noted(text="a", source="s") == Noted(text="a")
+    assert len({Noted(text="a", source="s"), Noted(text="a"), Noted(text="b")}) == 2
+    assert Step(at=1) != Point(x=1)  # type: ignore[comparison-overlap]
+    assert Nothing() == Nothing()
+    assert len({Nothing(), Nothing()}) == 1
+
+
+def test_fields_by_place_are_matched_by_place() -> None:
+    match Pair(1, second=2):
+        case Pair(first, second):
+            assert (first, second) == (1, 2)
+
+
+def test_records_of_a_kind_have_an_order_where_it_was_asked_for() -> None:
+    steps = [Step(at=2), Step(at=1, name="b"), Step(at=1, name="a")]
+
+    assert sorted(steps) == [Step(at=1, name="a"), Step(at=1, name="b"), Step(at=2)]
+    with pytest.raises(TypeError, match="not supported"):
+        sorted([Step(at=1), Point(x=1)])  # type: ignore[type-var]
+
+
+def test_a_record_shows_what_is_compared() -> None:
+    assert repr(Noted(text="a", source="s")) == "Noted(text='a')"
+    assert repr(Nothing()) == "Nothing()"
+
+
+def test_a_check_of_its_own_runs_whenever_one_is_made() -> None:
+    with pytest.raises(ValueError, match="wrong way"):
+        Checked(least=2, most=1)
+    with pytest.raises(ValueError, match="wrong way"):
+        replace(Checked(least=1, most=2), most=0)
+
+
+def test_another_is_made_from_one_and_what_changes() -> None:
+    noted = Noted(text="a", source="s")
+
+    assert replace(noted, text="b").source == "s"
+    assert replace(Pair(1, 2), second=3) == Pair(1, 3)
+    with pytest.raises(TypeError, match="'txt'"):
+        replace(noted, txt="b")
+
+
+def test_fields_can_be_listed() -> None:
+    assert names_of(Noted) == names_of(Noted(text="a")) == ("text", "source")
+    assert compared_names_of(Noted) == ("text",)
+    assert as_dict(Noted(text="a")) == {"text": "a", "source": None}
+    assert is_record(Noted)
+    assert is_record(Nothing())
+    assert not is_record("a")
+
+
+def test_a_method_that_a_class_has_is_kept() -> None:
+    @record
+    class Shy:
+        word: str
+
+        def __repr__(self) -> str:
+            return "?"
+
+    assert repr(Shy(word="a")) == "?"
+
+
+def test_what_a_verb_loads_has_no_dataclasses() -> None:
+    shown = "import sys, passdown.faces.cli.saying, passdown.faces.hooks.starts, passdown.faces.hooks.turns"
+    done = subprocess.run(
+        [sys.executable, "-I", "-c", f"{shown}; print({{'dataclasses', 'inspect'}} & set(sys.modules))"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+
+    assert done.stdout == "set()\n"
