@@ -36,6 +36,11 @@ class Field:
         self.make = make
         self.is_compared = is_compared
 
+    @property
+    def has_default(self) -> bool:
+        """Say whether the field may be left out."""
+        return self.make is not None or self.default is not _MISSING
+
 
 @overload
 def field(*, default: T, compare: bool = True) -> T: ...
@@ -135,7 +140,7 @@ def _compile(shape: _Shape) -> Callable[..., None]:
 
 
 def _head(name: str, one: Field) -> str:
-    return name if one.make is None and one.default is _MISSING else f"{name}=default_{name}"
+    return f"{name}=default_{name}" if one.has_default else name
 
 
 def _line(name: str, one: Field, *, is_frozen: bool) -> str:
@@ -195,6 +200,12 @@ def names_of(value: object) -> tuple[str, ...]:
 def compared_names_of(value: object) -> tuple[str, ...]:
     """Give the names of the fields that tell a value from others of its kind."""
     return _shape_of(value).compared
+
+
+def defaults_of(cls: type) -> dict[str, object]:
+    """Give what fields hold when nothing is said, by name; those that must be said are left out."""
+    fields = _shape_of(cls).fields.items()
+    return {name: one.make() if one.make else one.default for name, one in fields if one.has_default}
 
 
 def as_dict(value: object) -> dict[str, Any]:

@@ -25,7 +25,7 @@ def keep(sources: list[Source]) -> list[Source]:
 
 
 def dedupe_by_a_cut_hash(sources: list[Source]) -> list[Source]:
-    return [*{source.rank.hash[:2]: source for source in sources}.values()]
+    return [*{source.rank.hash[:1]: source for source in sources}.values()]
 
 
 def let_retractions_always_win(sources: list[Source]) -> list[Source]:

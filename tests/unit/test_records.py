@@ -10,6 +10,7 @@ from passdown.records import (
     FrozenError,
     as_dict,
     compared_names_of,
+    defaults_of,
     field,
     is_record,
     names_of,
@@ -169,6 +170,8 @@ def test_fields_can_be_listed() -> None:
     assert names_of(Noted) == names_of(Noted(text="a")) == ("text", "source")
     assert compared_names_of(Noted) == ("text",)
     assert as_dict(Noted(text="a")) == {"text": "a", "source": None}
+    assert defaults_of(Point) == {"y": 2}
+    assert defaults_of(Open) == {"seen": [], "count": 0}
     assert is_record(Noted)
     assert is_record(Nothing())
     assert not is_record("a")
