@@ -4,7 +4,7 @@ import json
 import platform
 from collections.abc import Iterable, Sequence
 
-from passdown.records import asdict, record
+from passdown.records import as_dict, record
 
 
 @record
@@ -53,5 +53,5 @@ def render_json(rows: Sequence[Row]) -> str:
         "system": platform.system(),
         "machine": platform.machine(),
     }
-    data = {"version": 1, "on": about, "rows": [{**asdict(row), "met": row.met} for row in rows]}
+    data = {"version": 1, "on": about, "rows": [{**as_dict(row), "met": row.met} for row in rows]}
     return json.dumps(data, indent=2) + "\n"

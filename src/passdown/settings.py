@@ -4,11 +4,11 @@ Later sources win: defaults, user file, project file, environment, flags. A key 
 field is checked by its type; where that says too little, a third part of its annotation says the rest.
 """
 
-import re
 from collections.abc import Iterable, Mapping
 from enum import StrEnum
 from typing import Annotated, Any, Final, NamedTuple, cast, get_args, get_type_hints
 
+from passdown.core.patterns import pattern
 from passdown.core.view_places import ViewPolicy
 from passdown.errors import UsageError
 from passdown.records import as_dict, field, names_of, record, replace
@@ -17,10 +17,10 @@ FILE_NAME: Final = "passdown.toml"
 PREFIX: Final = "PASSDOWN_"
 
 # What would lead out of the project, or mean another file on another system.
-_WAYS_OUT: Final = re.compile(r"^[/~]|^[A-Za-z]:|[\\\x00-\x1f\x7f]")
+_WAYS_OUT: Final = pattern(r"^[/~]|^[A-Za-z]:|[\\\x00-\x1f\x7f]")
 _NO_PARTS: Final = frozenset({"..", ".git"})
-_CONTROL: Final = re.compile(r"[\x00-\x1f\x7f]")
-_NUMBER: Final = re.compile(r"-?[0-9]{1,9}")
+_CONTROL: Final = pattern(r"[\x00-\x1f\x7f]")
+_NUMBER: Final = pattern(r"-?[0-9]{1,9}")
 _YES: Final = frozenset({"true", "1"})
 _NO: Final = frozenset({"false", "0"})
 
@@ -76,6 +76,9 @@ class EventSettings:
         int, "Events older than so many days are archived.", Bounds(least=0, most=3650)
     ] = 7
     archive: Annotated[bool, "Archive old events without being asked."] = True
+    publish_minutes: Annotated[
+        int, "A session publishes at the end of a turn once in so many minutes.", Bounds(least=0, most=1440)
+    ] = 15
 
 
 @record

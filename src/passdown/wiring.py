@@ -13,8 +13,12 @@ from passdown.ports.documents import Documents
 from passdown.settings import FILE_NAME, Paths, Settings, Source, parse_environment, parse_settings
 
 T = TypeVar("T")
+Wait = float | None
+"""Seconds that whoever writes to a cache is waited for; None is as long as that usually takes."""
 
 _CACHE: Final = "passdown/cache"
+_SWEPT: Final = 7 * 86_400
+"""Seconds: folders of days that have not changed for so long are left to the doctor."""
 
 if TYPE_CHECKING:  # what is built here is loaded when it is asked for
     from passdown.core.ailments import Cache
@@ -102,8 +106,8 @@ def open_documents(root: Path) -> Documents:
     return FileDocuments(root)
 
 
-def open_checkout(root: Path, settings: Settings, *, cached: bool = True) -> "Checkout":
-    """Build what synthesis works with in one checkout; without a cache the index lives in memory."""
+def open_checkout(root: Path, settings: Settings, *, cached: bool = True, wait: Wait = None) -> "Checkout":
+    """Build what synthesis works with in one checkout; an index that is not cached lives in memory."""
     from passdown.engines.git.repository import GitRepository  # noqa: PLC0415 - built when asked for
     from passdown.engines.system import SystemClock  # noqa: PLC0415
     from passdown.services.checkouts import Checkout  # noqa: PLC0415
@@ -118,7 +122,8 @@ def open_checkout(root: Path, settings: Settings, *, cached: bool = True) -> "Ch
         return FileEventLog(str(root / paths.events), str(root / paths.event_archive), clock)
 
     def open_index() -> "Index":
-        return _open_index(root, settings, repository.common_folder()) if cached else open_memory_index()
+        common = repository.common_folder()
+        return _open_index(root, settings, common, wait) if cached else open_memory_index()
 
     return Checkout(
         log=_later(open_log),
@@ -146,21 +151,6 @@ def open_site(root: Path, settings: Settings) -> "Site":
         repository=repository,
         settings=settings,
     )
-
-
-def is_paused(root: Path, runtime: str) -> bool:
-    """Say whether what runs by itself is to do nothing here: the environment or a mark says so (C70).
-
-    For hooks: files of git are read, nothing is started, and no setting is looked up.
-    """
-    from passdown.core.pauses import GIT_MARK, MARK, is_off  # noqa: PLC0415 - asked for by hooks alone
-    from passdown.engines.git.layout import find_place  # noqa: PLC0415
-
-    if is_off(os.environ):
-        return True
-    place = find_place(str(root), os.environ)
-    marks = [os.path.join(root, runtime, MARK), *([os.path.join(place.common, GIT_MARK)] if place else [])]  # noqa: PTH118 - as text
-    return any(os.path.exists(mark) for mark in marks)  # noqa: PTH110 - exists() raises where we may not look
 
 
 def open_clock() -> "Clock":
@@ -195,7 +185,7 @@ def open_memory_index() -> "Index":
     return MemoryIndex()
 
 
-def _open_index(root: Path, settings: Settings, common: str | None) -> "Index":
+def _open_index(root: Path, settings: Settings, common: str | None, wait: Wait = None) -> "Index":
     """Open the cache where it disturbs nobody.
 
     1. In git's own folder, one for each checkout: no file appears in the working tree.
@@ -211,7 +201,8 @@ def _open_index(root: Path, settings: Settings, common: str | None) -> "Index":
         # A cache that cannot be used is done without: first elsewhere, then at all.
         with suppress(StorageError):
             write.make_folder(folder)
-            return open_index(str(folder / name), shared_memory=is_local(str(folder), sys.platform))
+            shared = is_local(str(folder), sys.platform)
+            return open_index(str(folder / name), shared_memory=shared, wait=wait)
     return open_memory_index()  # 3
 
 
@@ -266,14 +257,14 @@ def _hash_file(path: Path) -> str:
         return ""
 
 
-def open_project(root: Path, settings: Settings) -> "Project":
-    """Build what sessions work with in one checkout."""
+def open_project(root: Path, settings: Settings, *, cached: bool = True, wait: Wait = None) -> "Project":
+    """Build what sessions work with in one checkout; for cache and waiting see `open_checkout`."""
     from passdown.engines.files.journals import FileJournals  # noqa: PLC0415 - built when asked for
     from passdown.engines.process import SystemProcesses  # noqa: PLC0415
-    from passdown.engines.system import SystemEntropy, local_time  # noqa: PLC0415
+    from passdown.engines.system import SystemClock, SystemEntropy, local_time  # noqa: PLC0415
     from passdown.services.journals import Project  # noqa: PLC0415
 
-    checkout = open_checkout(root, settings)
+    checkout = open_checkout(root, settings, cached=cached, wait=wait)
     processes = SystemProcesses()
     common = checkout.repository.common_folder()
     own = [os.path.join(common, "passdown")] if common else []  # noqa: PTH118 - as text
@@ -285,7 +276,8 @@ def open_project(root: Path, settings: Settings) -> "Project":
         from passdown.engines.files import archive  # noqa: PLC0415 - only a start needs it
 
         swept, flat = _swept_folders(root, settings.paths, common)
-        return archive.sweep(swept, processes.is_gone, flat=flat)
+        since = SystemClock().now().timestamp() - _SWEPT
+        return archive.sweep(swept, processes.is_gone, flat=flat, since=since)
 
     return Project(
         root=str(root),
@@ -341,17 +333,21 @@ def open_patient(
     root: Path, settings: Settings, warnings: tuple[str, ...] = (), refused: str = ""
 ) -> "Patient":
     """Build what the doctor looks at in one checkout."""
-    from passdown.engines.files import archive  # noqa: PLC0415 - built when asked for
+    from passdown.engines import homes  # noqa: PLC0415 - built when asked for
+    from passdown.engines.files import archive  # noqa: PLC0415
     from passdown.engines.process import SystemProcesses  # noqa: PLC0415
+    from passdown.engines.programs import SystemPrograms  # noqa: PLC0415
     from passdown.services.doctor import Patient  # noqa: PLC0415
 
     project = open_project(root, settings)
     site = open_site(root, settings)
     common = site.repository.common_folder()
 
+    swept, flat = _swept_folders(root, settings.paths, common)
+    is_gone = SystemProcesses().is_gone
+
     def find_leftovers() -> list[str]:
-        swept, flat = _swept_folders(root, settings.paths, common)
-        found = archive.find_leftovers(swept, SystemProcesses().is_gone, flat=flat)
+        found = archive.find_leftovers(swept, is_gone, flat=flat)
         return [os.path.relpath(path, root).replace(os.sep, "/") for path in found]
 
     return Patient(
@@ -359,10 +355,13 @@ def open_patient(
         site=site,
         fresh=open_memory_index,
         find_leftovers=find_leftovers,
+        sweep=lambda: archive.sweep(swept, is_gone, flat=flat),
         variables=os.environ,
         cache=judge_cache(root, settings, common),
         warnings=warnings,
         refused=refused,
+        hooks=homes.read_hooks(os.environ, sys.platform),
+        programs=SystemPrograms(str(root), seconds=10.0, variables=homes.emptied(os.environ)),
     )
 
 
@@ -383,12 +382,14 @@ def judge_cache(root: Path, settings: Settings, common: str | None, mounts: str 
     return Cache.REMOTE if is_remote else Cache.GOOD
 
 
-HOSTS: Final = ("claude-code", "codex")
+HOSTS: Final = ("claude-code", "codex", "copilot")
 """The hosts whose transcripts can be read."""
 
 
 def guess_host(path: Path) -> str:
-    """Name the host that wrote a transcript, by where it lies: Codex calls its files rollouts."""
+    """Name the host that wrote a transcript, by what it is called: Codex's are rollouts, Copilot's events."""
+    if path.name == "events.jsonl":
+        return "copilot"
     return "codex" if path.name.startswith("rollout-") else "claude-code"
 
 
@@ -461,18 +462,6 @@ def append_line(path: str, line: str) -> None:
     from passdown.engines.files import write  # noqa: PLC0415 - built when asked for
 
     write.append(path, f"{line}\n".encode(), local=True)
-
-
-def note_trouble(root: Path, text: str) -> None:
-    """Write a line into our log; raise a StorageError when that is not possible."""
-    from passdown.core.texts import one_line  # noqa: PLC0415 - rarely needed
-    from passdown.core.times import render_seconds  # noqa: PLC0415
-    from passdown.engines.git.repository import GitRepository  # noqa: PLC0415
-    from passdown.engines.system import SystemClock  # noqa: PLC0415
-
-    common = GitRepository(root).common_folder()
-    folder = Path(common) / "passdown" if common else root / Paths().runtime
-    append_line(str(folder / "hooks.log"), f"{render_seconds(SystemClock().now())} {one_line(text)[:500]}")
 
 
 def _written_folders(paths: Paths) -> tuple[str, ...]:

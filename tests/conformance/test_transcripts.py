@@ -12,6 +12,11 @@ from passdown.ports.transcripts import Transcripts
 from passdown.testing.conformance.transcripts import TranscriptsConformance
 
 
+def _no_wait(seconds: float) -> None:
+    """Wait for nobody: nothing in a test sleeps."""
+    del seconds
+
+
 class TestFileTranscripts(TranscriptsConformance):
     """Files of this machine."""
 
@@ -20,7 +25,20 @@ class TestFileTranscripts(TranscriptsConformance):
         for name, data in files.items():
             (folder / name).parent.mkdir(parents=True, exist_ok=True)
             (folder / name).write_bytes(data)
-        return FileTranscripts(), folder.as_posix()
+        return FileTranscripts(wait=_no_wait), folder.as_posix()
+
+    def test_what_a_host_writes_late_is_waited_for(self, tmp_path: Path) -> None:
+        """It is looked again as soon as the wait is over."""
+        path = tmp_path / "a.jsonl"
+        waited: list[float] = []
+
+        def wait(seconds: float) -> None:
+            waited.append(seconds)
+            path.write_bytes(b"late\n" * (len(waited) == 3))
+
+        FileTranscripts(wait).await_line(str(path), 0, b"late".__eq__)
+
+        assert len(waited) == 3
 
     def test_what_is_there_and_cannot_be_read_is_reported(self, tmp_path: Path) -> None:
         """A folder is no transcript."""

@@ -21,6 +21,7 @@ SERVICE_ORDER = (
     "migrations",
     "verification",
     "journals",
+    "unpublished",
     "presence",
     "ledgers",
     "publications",
@@ -28,9 +29,9 @@ SERVICE_ORDER = (
     "observations",
     "sessions",
     "closings",
+    "briefs",
     "handoffs",
     "tracks",
-    "briefs",
     "deliveries",
     "certificates",
     "search",
@@ -67,7 +68,10 @@ MAY_IMPORT = MappingProxyType(
 )
 
 # The quick hook path skips services and wiring, so it may name the engine that appends.
-EXTRA_IMPORTS = MappingProxyType({"faces/hooks/quick.py": frozenset({"engines"})})
+# What a hook notes must be written where wiring fails.
+EXTRA_IMPORTS = MappingProxyType(
+    {f"faces/hooks/{name}.py": frozenset({"engines"}) for name in ("quick", "notes", "rests")}
+)
 SHARED_ENGINES = frozenset({"files", "system"})
 
 

@@ -1,5 +1,6 @@
 """A ledger that nobody keeps is archived at the next start, and its record is there before it is gone."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -34,8 +35,9 @@ class HistoryRepository(MemoryRepository):
         """Give the last commit."""
         return "abc1234"
 
-    def count_since(self, commit: str) -> int | None:
+    def count_since(self, commit: str, apart_from: Sequence[str] = ()) -> int | None:
         """Count the commits since."""
+        assert "conductor/sessions/archive" in apart_from
         return 2 if commit == "abc1234" else None
 
 

@@ -7,15 +7,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from passdown.core.banners import Combined, render_banner
 from passdown.core.briefs import (
     UNKNOWN,
     Brief,
-    Combined,
     Frame,
     brief_hash,
     pack_brief,
     receipt_of,
-    render_banner,
 )
 from passdown.core.budgets import Budget
 from passdown.core.events import Event
@@ -130,6 +129,28 @@ def test_all_of_it_in_its_order() -> None:
         "> Wrote it",
         "===== passdown brief 0123456789ab ends",
     ]
+
+
+def test_a_test_that_failed_blocks_and_is_not_done_already() -> None:
+    commit = "fedcba9876543210" * 2 + "fedcba98"
+    receipts = table(
+        know(FactKind.RECEIPT, "pytest: exit 1"),
+        know(FactKind.RECEIPT, "make test: exit 2", hours=48),
+        know(FactKind.RECEIPT, "mypy: exit 0"),
+        know(FactKind.RECEIPT, commit, hours=3),
+        *(know(FactKind.RECEIPT, f"{number:040x}", hours=4) for number in range(11)),
+    )
+
+    brief = pack(Standing(agent=ME, tables={FactKind.RECEIPT: receipts}))
+
+    assert (
+        "\nBlockers:\n> failed: pytest: exit 1\nDone already, do not run again:\n> mypy: exit 0\n"
+        in brief.text
+    )
+    assert "\nFailed when last run:\n(2 d) > make test: exit 2\nCommits:\n> fedcba987654\n" in brief.text
+    assert "\nand 2 more: `passdown view list receipts`\n" in brief.text
+    assert commit not in brief.text
+    assert know(FactKind.RECEIPT, commit).id not in brief.facts
 
 
 @pytest.mark.requirement("G11")

@@ -39,6 +39,8 @@ def test_the_usual_budget_is_1500_tokens_and_9000_characters() -> None:
 def test_what_was_cut_is_sent_again_within_a_preview() -> None:
     assert Budget().smaller() == Budget(tokens=1_500, characters=2_000)
     assert Budget(tokens=300, characters=700).smaller() == Budget(tokens=300, characters=700)
+    assert Budget().smaller(2) == Budget(tokens=750, characters=1_000)
+    assert Budget().smaller(9) == Budget(tokens=250, characters=600)
 
 
 @pytest.mark.parametrize(("tokens", "characters"), [(249, 9_000), (1_500, 599), (-1, -1)])

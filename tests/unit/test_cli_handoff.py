@@ -196,6 +196,21 @@ def test_resume_in_the_session_that_runs_as_json(command: Caller) -> None:
     assert "goes on from" in command("handoff", "resume", "auth").out
 
 
+def test_our_own_commits_are_no_drift(command: Caller, project: Project) -> None:
+    project.git("add", "passdown.toml")
+    project.git("commit", "--quiet", "--message", "set up")
+    command("handoff", "create", "--stream", "auth")
+    project.git("add", "--all")
+    project.git("commit", "--quiet", "--allow-empty", "--message", "ours")
+    assert json.loads(command("handoff", "resume", "auth", "--json").out)["drift"]["commits"] == 0
+
+    (project.folder / "a.py").write_text("a = 1\n", encoding="utf-8")
+    project.git("add", "--all")
+    project.git("commit", "--quiet", "--message", "theirs")
+
+    assert json.loads(command("handoff", "resume", "auth", "--json").out)["drift"]["commits"] == 1
+
+
 def write_record(folder: Path, test: str, code: str = "test_exit_code: 0\n") -> None:
     """Write a record that names a test."""
     head = f"---\ndate: 2026-01-11T11:00:00Z\nsession_id: s\ntrigger: stale\nstatus: interrupted\n{code}"

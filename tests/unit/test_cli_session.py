@@ -217,3 +217,65 @@ def test_a_status_lists_who_runs_and_who_is_stale(command: Caller, clock: Clock)
     ]
     assert answer["sessions"][1]["continues"] == "s-000000000002"
     assert len(json.loads(command("status", "--json").out)["sessions"]) == 1
+
+
+def test_a_status_says_that_the_project_is_paused(command: Caller, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert json.loads(command("status", "--json").out)["paused_by"] is None
+    command("pause")
+
+    said = "paused by .git/passdown/paused: nothing runs by itself until `passdown unpause`\n"
+    assert command("status").out == f"{said}no session runs in this project\n"
+    monkeypatch.setenv("PASSDOWN_OFF", "1")
+    assert json.loads(command("status", "--json").out)["paused_by"] == "PASSDOWN_OFF, .git/passdown/paused"
+
+
+def test_a_fresh_start_is_not_told_the_goal_of_yesterday(command: Caller) -> None:
+    command("start")
+    command("goal", "Ship it")
+    command("end")
+
+    assert json.loads(command("start", "--fresh", "--json").out)["goal"] is None
+    assert "Ship it" not in command("brief").out
+    command("goal", "Mend it")
+    assert "Goal:\n> Mend it\n" in command("brief").out
+
+
+def test_a_session_keeps_the_mode_it_began_with(command: Caller, project: Project) -> None:
+    command("start", "--session", "h-1")
+
+    assert command("start", "--session", "h-1", "--multi").err == (
+        "passdown: generic-00000001 keeps the mode it began with: SA\n"
+    )
+    assert (
+        json.loads((project.folder / ".conductor" / "session-state_generic-00000001.json").read_text())[
+            "mode"
+        ]
+        == "SA"
+    )
+
+
+@pytest.mark.parametrize(
+    ("preferences", "mode"),
+    [('{"preferredMode": "MA"}', "MA"), ('{"preferredMode": "XX"}', "SA"), ("[", "SA"), ("[]", "SA")],
+)
+def test_the_mode_that_is_preferred_here_is_taken(
+    command: Caller, project: Project, preferences: str, mode: str
+) -> None:
+    folder = project.folder / ".conductor"
+    folder.mkdir()
+    (folder / "preferences.json").write_text(preferences, encoding="utf-8")
+
+    command("start")
+
+    [path] = folder.glob("session-state_*.json")
+    assert json.loads(path.read_text(encoding="utf-8"))["mode"] == mode
+
+
+def test_an_end_can_leave_the_ledger(command: Caller, project: Project) -> None:
+    command("start")
+    command("goal", "Ship it")
+
+    assert "archived" not in command("end", "--keep").out
+    ledger = project.folder / "conductor" / "sessions" / "active" / "LEDGER.md"
+    assert "Ship it" in ledger.read_text(encoding="utf-8")
+    assert "an old ledger is archived" in command("start").err

@@ -7,14 +7,16 @@ import pytest
 from passdown.core.accounts import Account
 from passdown.core.budgets import Budget
 from passdown.core.facts import FactKind
-from passdown.core.transcripts import Mark, render_mark
+from passdown.core.transcripts import Mark, Tongue, render_mark
 from passdown.engines.memory.documents import MemoryDocuments
 from passdown.engines.memory.repository import MemoryRepository
 from passdown.engines.memory.transcripts import MemoryTranscripts
 from passdown.errors import StorageError
 from passdown.hosts.claude_code.transcripts import TONGUE
+from passdown.hosts.copilot.transcripts import TONGUE as COPILOT
+from passdown.records import replace
 from passdown.services.checkouts import Site
-from passdown.services.deliveries import confirm, leave_word, send_brief, take_word
+from passdown.services.deliveries import await_turn_end, confirm, leave_word, send_brief, take_word
 from passdown.services.journals import read_account
 from passdown.services.observations import Source
 from passdown.settings import Settings
@@ -76,6 +78,7 @@ def test_what_our_hook_printed_does_not_count(place: Place) -> None:
     account, text = sent(place)
 
     assert confirm(place.project, account, source({"stdout": text})) == []
+    assert confirm(place.project, account, source({"data": {"output": {"additionalContext": text}}})) == []
     judged = confirm(place.project, account, source({"stdout": text, "content": text[:50]}))
     assert [one.state for one in judged] == ["cut"]
 
@@ -123,6 +126,41 @@ def test_what_arrived_whole_is_not_told_again_to_whoever_has_it_before_them(plac
     assert send_brief(place.project, known, Budget()).text
     changed = place.say(known, FactKind.GOAL, "sign out").account
     assert "sign out" in send_brief(place.project, changed, Budget(), is_known=True).text
+
+
+def test_a_host_that_writes_late_is_waited_for_from_where_its_transcript_was_read(place: Place) -> None:
+    over = json.dumps({"type": "hook.start", "data": {"hookType": "agentStop"}}, separators=(",", ":"))
+    line = over.encode() + b"\n"
+    path = "/host/one/events.jsonl"
+    transcripts = MemoryTranscripts()
+    transcripts.files[path] = line
+    transcripts.late[path] = line
+    account = place.start()
+
+    def wait(tongue: Tongue, offset: int) -> bytes:
+        read = replace(account, bookmarks={"one/events.jsonl": render_mark(Mark(offset=offset))})
+        await_turn_end(read, Source(path=path, tongue=tongue, transcripts=transcripts))
+        return transcripts.files[path]
+
+    assert wait(TONGUE, len(line)) == line  # Claude Code has written all by then
+    assert wait(COPILOT, 0) == line
+    assert wait(COPILOT, len(line)) == line * 2
+
+
+def test_every_brief_that_is_cut_makes_the_next_one_smaller(place: Place) -> None:
+    account = place.start()
+    for number in range(40):
+        account = place.say(account, FactKind.DECISION, "oak " * 50, f"box-{number}").account
+    sizes: list[int] = []
+    for _ in range(4):
+        told = send_brief(place.project, account, Budget())
+        sizes.append(len(told.text))
+        confirm(place.project, told.account, source({"text": told.text[:100]}))
+        account = read_account(place.project, account.session)
+
+    assert sizes[0] > 2_000
+    for size, most in zip(sizes[1:], (2_000, 1_000, 600), strict=True):
+        assert most // 2 < size <= most
 
 
 class Locked(MemoryDocuments):

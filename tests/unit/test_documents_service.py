@@ -73,6 +73,8 @@ def test_a_project_is_listed_once_and_in_order_by_its_settings() -> None:
         "conductor/sessions/active/LEDGER.md",
         "view.txt",
         ".conductor/session-state_a.json",
+        ".conductor/edited-view-0123456789ab.md",
+        ".conductor/preferences.json",
     )
 
     assert service.list_project(MemoryDocuments(dict.fromkeys(names, b"")), paths) == [

@@ -156,3 +156,54 @@ def test_a_line_is_not_acknowledged_before_it_is_durable(tmp_path: Path) -> None
 
     with pytest.raises(StorageError, match="Input/output error"):
         journals.append(ONE, make_done)
+
+
+def test_what_is_unchanged_is_given_again_and_what_grew_is_read_on(tmp_path: Path) -> None:
+    ours, theirs = open_in(tmp_path), open_in(tmp_path)
+    ours.append(ONE, make_done)
+    first = ours.read(ONE)
+
+    assert ours.read(ONE) is first
+    theirs.append(ONE, make_done)
+    assert [line.seq for line in ours.read(ONE)] == [1, 2]
+    assert ours.read(ONE) == theirs.read(ONE)
+
+
+def test_a_line_that_was_half_written_when_it_was_read_is_read_when_it_is_whole(tmp_path: Path) -> None:
+    journals = open_in(tmp_path)
+    journals.append(ONE, make_done)
+    second = render_line(make_done(2)).encode()
+    with path_in(tmp_path).open("ab") as file:
+        file.write(second[:20])
+    assert [line.seq for line in journals.read(ONE)] == [1]
+
+    with path_in(tmp_path).open("ab") as file:
+        file.write(second[20:-1])
+    assert [line.seq for line in journals.read(ONE)] == [1, 2]
+    with path_in(tmp_path).open("ab") as file:
+        file.write(second[-1:])
+
+    assert [line.seq for line in journals.read(ONE)] == [1, 2]
+
+
+@pytest.mark.parametrize("numbers", [[7], [7, 8], [7, 8, 9]], ids=["shorter", "as long", "longer"])
+def test_a_journal_that_was_exchanged_is_read_anew(tmp_path: Path, numbers: list[int]) -> None:
+    journals = open_in(tmp_path)
+    for _ in range(2):
+        journals.append(ONE, make_done)
+    assert [line.seq for line in journals.read(ONE)] == [1, 2]
+
+    path_in(tmp_path).write_text("".join(render_line(make_done(seq)) for seq in numbers), encoding="utf-8")
+    os.utime(path_in(tmp_path), (1_000, 1_000))
+
+    assert [line.seq for line in journals.read(ONE)] == numbers
+
+
+def test_a_journal_that_is_gone_has_no_lines(tmp_path: Path) -> None:
+    journals = open_in(tmp_path)
+    journals.append(ONE, make_done)
+    assert len(journals.read(ONE)) == 1
+
+    path_in(tmp_path).unlink()
+
+    assert list(journals.read(ONE)) == []

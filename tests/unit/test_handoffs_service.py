@@ -312,3 +312,33 @@ def test_what_a_session_stated_itself_is_not_overruled() -> None:
 
     assert resumed.account.goal is not None
     assert resumed.account.goal.text == "my own goal"
+
+
+def test_what_sessions_before_decided_is_passed_on_too() -> None:
+    place = make_place()
+    first = work(place)
+    place.say(first, FactKind.DECISION, "Postgres", "database")
+    end_session(place.project, first)
+    account = place.start()
+    place.say(account, FactKind.RETRACTION, "no JWT", FactKind.CONSTRAINT.value)
+    account = place.say(account, FactKind.DECISION, "SQLite after all", "database").account
+
+    create_handoff(place.project, account, Order(stream="auth"))
+
+    stream = parse_stream(place.read(STREAM))
+    assert [(one.key, one.value) for one in stream.decisions] == [
+        ("store", "Redis"),
+        ("database", "SQLite after all"),
+    ]
+    assert [one.text for one in stream.questions] == ["why?"]
+
+
+def test_one_that_begins_afresh_passes_on_what_it_knows_itself() -> None:
+    place = make_place()
+    end_session(place.project, work(place))
+    account = place.start(is_fresh=True)
+    account = place.say(account, FactKind.GOAL, "another").account
+
+    create_handoff(place.project, account, Order(stream="auth"))
+
+    assert parse_stream(place.read(STREAM)).decisions == ()

@@ -15,7 +15,7 @@ from passdown.core.facts import FactKind
 from passdown.core.moments import Call, Moment, Reply
 from passdown.engines.process import SystemProcesses
 from passdown.faces.hooks import main as hooks
-from passdown.faces.hooks import quick, starts, turns
+from passdown.faces.hooks import quick, starts
 from passdown.hosts.codex.hooks import read_call, write_reply
 from passdown.hosts.copilot import hooks as copilot
 from passdown.services.journals import Project, read_accounts
@@ -190,6 +190,8 @@ def test_a_brief_that_was_cut_is_sent_again_smaller_and_the_person_is_told(stage
     assert "Fix the parser" in context(answer)
     assert answer["systemMessage"] == starts.CUT
     assert stage.call("UserPromptSubmit", prompt="and on") == {}
+    again = stage.call("SessionStart", source="compact")
+    assert len(context(again)) <= 2000  # the host that cut once is not told more again
 
 
 def test_a_brief_that_is_not_found_is_never_taken_for_whole(stage: Stage) -> None:
@@ -202,13 +204,28 @@ def test_a_brief_that_is_not_found_is_never_taken_for_whole(stage: Stage) -> Non
     assert [one.state for one in stage.own().deliveries] == ["sent"]
 
 
-def test_a_word_for_a_session_that_is_gone_is_taken_away(stage: Stage) -> None:
+def test_a_word_for_a_session_whose_end_was_told_is_taken_away_and_the_session_goes_on(stage: Stage) -> None:
     word = stage.root / ".git" / "passdown" / "waiting" / HOST
     word.parent.mkdir(parents=True)
     word.touch()
 
-    assert stage.call("UserPromptSubmit") == {}
+    assert context(stage.call("UserPromptSubmit"))
     assert not word.exists()
+    assert stage.own().ended_at is None
+
+
+@pytest.mark.parametrize("host", ["claude", "codex", "copilot"])
+def test_a_host_that_does_not_call_after_a_compaction_is_told_at_the_next_prompt(
+    stage: Stage, host: str
+) -> None:
+    named = ("--host", host)
+    stage.call("SessionStart", *named, source="startup")
+    stage.call("PreCompact", *named, trigger="auto")
+
+    answer = stage.call("UserPromptSubmit", *named, prompt="go on")
+
+    assert ("passdown brief" in answer.get("additionalContext", "")) is (host == "copilot")
+    assert stage.call("UserPromptSubmit", *named, prompt="and on") == {}
 
 
 def test_a_word_lies_in_the_checkout_where_the_folder_of_git_cannot_be_written(stage: Stage) -> None:
@@ -242,6 +259,10 @@ def test_a_turn_is_taken_in_and_published_when_it_is_time(
     stop_clock(monkeypatch, "2026-01-11T12:15:01Z")
     stage.call("Stop")
     assert len(list(events.rglob("*.md"))) == 2
+    (stage.root / "passdown.toml").write_text("[events]\npublish_minutes = 0\n", encoding="utf-8")
+    stage.command("done", "three")
+    stage.call("Stop")
+    assert len(list(events.rglob("*.md"))) == 3
 
 
 @pytest.mark.parametrize(
@@ -406,7 +427,3 @@ def test_a_reply_that_says_nothing_is_no_answer() -> None:
     assert copilot.write_reply(call, Reply(notice="n")) == {}
     assert copilot.read_call({"hook_event_name": "nothing"}) is None
     assert read_call({"hook_event_name": 3}) is None
-
-
-def test_turns_are_published_after_the_time_that_was_decided() -> None:
-    assert turns.PUBLISH_AFTER.total_seconds() == 900

@@ -5,6 +5,7 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -34,8 +35,11 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Collect the events that the whole hook is asked to answer."""
     events: list[str] = []
 
-    def answer(arguments: list[str], payload: dict[str, object], root: str) -> int:
-        del arguments
+    def answer(
+        arguments: list[str], payload: dict[str, object], root: str, elapsed: Callable[[], float]
+    ) -> int:
+        assert arguments == []
+        assert elapsed() > 0
         events.append(f"{payload['hook_event_name']} {Path(root).name}")
         return 0
 

@@ -8,11 +8,12 @@ from passdown.core.budgets import Budget
 from passdown.core.facts import FactKind, Provenance
 from passdown.core.observations import AIM_CHARS, Grounds, Told, from_root, refs_of, tell
 from passdown.core.publications import make_event
-from passdown.core.sources import command_of, show_test
+from passdown.core.sources import command_of, has_failed, show_test
 from passdown.core.standings import tables_of
 from passdown.core.transcripts import Observation
+from passdown.ports.index import EVERY
 from passdown.records import replace
-from passdown.services.briefs import ALL, make_brief
+from passdown.services.briefs import make_brief
 from passdown.services.ledgers import keep_ledger
 from passdown.services.publications import publish
 from tests.sessions import in_order, make_line, make_place, show_time
@@ -236,6 +237,12 @@ def test_a_test_is_known_by_its_command_whatever_its_exit_code(code: str) -> Non
     assert command_of(": exit 3") == ": exit 3"
 
 
+def test_a_test_has_failed_when_it_did_not_end_with_nought() -> None:
+    receipts = ("pytest: exit 1", "pytest: exit 0", "pytest: exit 00", "pytest", "exit 1", ": exit 3")
+
+    assert [text for text in receipts if has_failed(text)] == ["pytest: exit 1"]
+
+
 def test_of_one_test_only_the_last_exit_code_is_in_the_view() -> None:
     place = make_place()
     account = place.start()
@@ -244,7 +251,7 @@ def test_of_one_test_only_the_last_exit_code_is_in_the_view() -> None:
         place.say(account, FactKind.TEST, "pytest", code)
         publish(place.project, account.session, kind="checkpoint", reason="asked")
 
-    receipts = tables_of(place.project.checkout.index.digest(ALL))[FactKind.RECEIPT]
+    receipts = tables_of(place.project.checkout.index.digest(EVERY))[FactKind.RECEIPT]
 
     assert [known.text for known in receipts.values()] == ["pytest: exit 0"]
 
@@ -258,7 +265,7 @@ def test_a_test_that_was_seen_is_told_as_observed_from_its_event() -> None:
     published = make_brief(place.project, None, Budget(), "0123abcd").text
 
     for text in (open_, published):
-        assert "observed) > pytest: exit 1\n" in text
+        assert "observed) > failed: pytest: exit 1\n" in text
 
 
 # --- the ledger -----------------------------------------------------------------------------------

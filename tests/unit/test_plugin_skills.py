@@ -49,6 +49,23 @@ def test_the_skill_names_its_triggers_and_the_steps_in_order() -> None:
     assert text.count("\n") <= 40
 
 
+@pytest.mark.requirement("R56", "R78", "R79")
+def test_the_skill_says_what_a_handoff_is_worth_and_what_not() -> None:
+    text = " ".join(read("skills/handoff/SKILL.md").split())
+
+    for said in (
+        "before a clear",
+        "70 %",
+        "several days",
+        "refactoring",
+        "less than half an hour",
+        "simple fix",
+        "one file",
+        "Rather clear and go on from the ledger than compact",
+    ):
+        assert said in text
+
+
 @pytest.mark.parametrize("path", TEXTS)
 def test_every_command_exists_with_its_options(path: str) -> None:
     text = read(path)

@@ -15,8 +15,9 @@ from passdown.core.ids import fact_id
 from passdown.core.journal import JournalLine
 from passdown.core.merge import LISTS, REGISTERS, Merged, merge
 from passdown.core.pairs import Pair
-from passdown.core.publications import has_stated, make_event, open_lines
+from passdown.core.publications import make_event
 from passdown.core.sources import parse_source, read_covered
+from passdown.core.unpublished import has_stated, open_lines
 from passdown.records import replace
 from passdown.services.events import name_event
 from tests.journals import journals
@@ -164,7 +165,7 @@ def test_only_what_is_stated_or_verified_makes_the_end_of_a_turn_worth_an_event(
     seen = make_line(1, "file", "a.py", provenance=Provenance.OBSERVED)
 
     assert not has_stated([seen])
-    assert has_stated([seen, make_line(2, "test", "pytest: 0", provenance=Provenance.VERIFIED)])
+    assert not has_stated([seen, make_line(2, "commit", "ab12", provenance=Provenance.VERIFIED)])
     assert has_stated([make_line(1, "done", "a")])
 
 

@@ -10,10 +10,11 @@ from passdown.core.facts import FactKind, Provenance
 from passdown.ports.repository import UNKNOWN
 from passdown.records import replace
 from passdown.services.journals import say
-from passdown.services.publications import is_due, last_published, publish
+from passdown.services.publications import publish
 from passdown.services.sessions import end_session
+from passdown.services.unpublished import is_due
 from passdown.settings import EventLayout, EventSettings, Settings
-from tests.sessions import NOON, Place, make_place, with_checkout
+from tests.sessions import Place, make_place, with_checkout
 
 QUARTER = timedelta(minutes=15)
 
@@ -89,12 +90,10 @@ def test_a_turn_publishes_when_something_stated_is_open_and_the_last_event_is_ol
     assert not is_due(place.project, session, QUARTER)
     say(place.project, account, Said(FactKind.FILE, "a.py"), Provenance.OBSERVED)
     assert not is_due(place.project, session, QUARTER)
-    assert last_published(place.project, session) is None
 
     place.say(account, FactKind.DONE, "a")
     assert is_due(place.project, session, QUARTER)
     publish(place.project, session, kind="checkpoint", reason="turn")
-    assert last_published(place.project, session) == NOON
     place.say(account, FactKind.DONE, "b")
 
     place.pass_time(minutes=14, seconds=59)

@@ -12,10 +12,10 @@ from passdown.engines.index import sqlite
 HERE = Path(sqlite.__file__).parent
 QUERIES = read_queries(HERE / "queries.sql")
 # These list everything, for whoever asked for everything.
-WHOLE = frozenset({"list_folders", "list_days", "places"})
+WHOLE = frozenset({"list_folders", "list_days"})
 LARGE = re.compile(r"SCAN (files|sources|facts|holds|retractions)\b(?!.*USING (COVERING )?INDEX)")
-# In the order of time, and the first row that is not retracted ends it.
-IN_ORDER = {"latest": "SCAN sources USING INDEX sources_by_time"}
+# In the order of time, and the first row that is not retracted, or the last that was asked for, ends it.
+IN_ORDER = dict.fromkeys(("latest", "newest_places"), "SCAN sources USING INDEX sources_by_time")
 
 
 def plan_of(query: str) -> list[str]:

@@ -1,5 +1,6 @@
 """Records: values that cannot be changed, compared by what they say, made as cheaply as they are loaded."""
 
+import os
 import subprocess
 import sys
 from typing import Annotated, Generic, TypeVar
@@ -192,6 +193,7 @@ def test_what_a_verb_loads_has_no_dataclasses() -> None:
     shown = "import sys, passdown.faces.cli.saying, passdown.faces.hooks.starts, passdown.faces.hooks.turns"
     done = subprocess.run(
         [sys.executable, "-I", "-c", f"{shown}; print({{'dataclasses', 'inspect'}} & set(sys.modules))"],
+        env={name: text for name, text in os.environ.items() if not name.startswith("COVERAGE")},
         capture_output=True,
         text=True,
         check=True,

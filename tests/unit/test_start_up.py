@@ -56,6 +56,7 @@ VERB: Final = [
     "passdown.core.lists",
     "passdown.core.markdown",
     "passdown.core.outlines",
+    "passdown.core.patterns",
     "passdown.core.pieces",
     "passdown.core.places",
     "passdown.core.problems",

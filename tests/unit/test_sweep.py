@@ -7,7 +7,7 @@ import pytest
 
 from passdown import wiring
 from passdown.engines.files import write
-from passdown.engines.files.archive import sweep
+from passdown.engines.files.archive import find_leftovers, sweep
 from passdown.settings import Settings
 from tests.gits import make_started
 
@@ -70,3 +70,35 @@ def test_a_project_sweeps_where_it_writes_and_nowhere_else(tmp_path: Path) -> No
     assert wiring.open_project(project.folder, Settings()).sweep() == 4
     assert [path.parent.name for path in project.folder.rglob(gone)] == ["src"]
     assert len(list(project.folder.rglob(own))) == 4
+
+
+def test_the_folder_of_a_day_is_looked_at_when_it_has_changed_since(tmp_path: Path) -> None:
+    days = {name: tmp_path / "events" / name for name in ("2026-01-09", "2026-01-10", "2026-01-10-b")}
+    put(*(folder / GONE for folder in days.values()))
+    for folder in days.values():
+        os.utime(folder, (1_000, 1_000))
+    os.utime(days["2026-01-10"], (3_000, 3_000))
+
+    assert sweep([str(tmp_path)], lambda _: True, since=2_000) == 2
+    assert [path.parent.name for path in tmp_path.rglob(GONE)] == ["2026-01-09"]
+    assert sweep([str(tmp_path)], lambda _: True) == 1
+
+
+def test_a_folder_within_another_is_looked_at_once(tmp_path: Path) -> None:
+    put(tmp_path / "a" / "b" / GONE, tmp_path / "ab" / GONE)
+    folders = [str(tmp_path / name) for name in ("ab", "a/b", "a", "a")]
+
+    assert find_leftovers(folders, lambda _: True) == sorted(str(one) for one in tmp_path.rglob(GONE))
+
+
+def test_the_folder_of_a_day_that_is_gone_meanwhile_has_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    put(tmp_path / "2026-01-10" / GONE)
+
+    def lose(path: str) -> os.stat_result:
+        raise FileNotFoundError(path)
+
+    monkeypatch.setattr(os, "stat", lose)
+
+    assert sweep([str(tmp_path)], lambda _: True, since=2_000) == 0

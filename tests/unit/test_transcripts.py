@@ -26,8 +26,9 @@ from passdown.core.transcripts import (
 )
 from passdown.hosts.claude_code.transcripts import TONGUE as CLAUDE_CODE
 from passdown.hosts.codex.transcripts import TONGUE as CODEX
+from passdown.hosts.copilot.transcripts import TONGUE as COPILOT
 
-TONGUES = (CLAUDE_CODE, CODEX)
+TONGUES = (CLAUDE_CODE, CODEX, COPILOT)
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
@@ -198,6 +199,57 @@ def test_subagents_write_beside_the_session() -> None:
     assert CLAUDE_CODE.parts("/h/s.jsonl", START) == ("/h/s/subagents/*.jsonl", "/h/s/subagents/*/*.jsonl")
 
 
+# --- Copilot --------------------------------------------------------------------------------------
+
+
+def tool(name: str, tool_name: str, given_: object, **ended: object) -> tuple[Line, Line]:
+    begun = {"toolCallId": name, "toolName": tool_name, "arguments": given_}
+    told_ = {"toolCallId": name, "success": True, **ended}
+    return (
+        {"type": "tool.execution_start", "data": begun},
+        {"type": "tool.execution_complete", "data": told_},
+    )
+
+
+def test_copilots_prompts_are_those_of_the_person() -> None:
+    data = lines(
+        {"type": "user.message", "data": {"content": "do it"}, "id": "1"},
+        {"type": "user.message", "data": {"content": "helper: look"}, "agentId": "a", "id": "2"},
+        {"type": "user.message", "data": {"content": "told", "source": "agent-1"}, "id": "3"},
+        {"type": "session.shutdown", "data": {}},
+    )
+
+    assert told(read_piece(COPILOT, data)) == [("prompt", "do it", None)]
+
+
+def test_copilots_tools_tell_what_they_edited_read_and_ran() -> None:
+    whole = {"properties": {"viewType": "file"}}
+    edits = [{"path": "/p/a.py", "kind": "edit"}, {"kind": "edit"}, "strange"]
+    data = lines(
+        {"type": "session.start", "data": {"context": {"cwd": "/p"}}},
+        *tool("1", "apply_patch", "*** Begin Patch", fileEdits=edits),
+        *tool("2", "edit", {"path": "/p/b.py"}, success=False, fileEdits=edits),
+        *tool("3", "view", {"path": "c.py"}, toolTelemetry=whole),
+        *tool("4", "view", {"path": "/p"}, toolTelemetry={"properties": {"viewType": "directory"}}),
+        *tool("5", "bash", {"command": "make test"}, shellExecution={"exitCode": 2}),
+        *tool("6", "powershell", {"command": "wait"}),
+    )
+
+    assert told(read_piece(COPILOT, data)) == [
+        ("file", "/p/a.py", None),
+        ("read", "/p/c.py", None),
+        ("command", "make test", 2),
+        ("test", "make test", 2),
+        ("command", "wait", None),
+    ]
+
+
+def test_a_transcript_is_known_by_its_name_and_by_its_folders_where_all_are_called_alike() -> None:
+    assert CODEX.bookmark("C:\\a\\b\\rollout-1.jsonl") == "rollout-1.jsonl"
+    assert COPILOT.bookmark("/home/x/one/events.jsonl") == "one/events.jsonl"
+    assert COPILOT.bookmark("events.jsonl") == "events.jsonl"
+
+
 # --- Codex ----------------------------------------------------------------------------------------
 
 
@@ -337,7 +389,14 @@ def test_a_subagent_that_was_started_is_looked_for_by_its_id() -> None:
     ]
 
 
-# --- both -----------------------------------------------------------------------------------------
+# --- all ------------------------------------------------------------------------------------------
+
+
+def said(tongue: Tongue, text: str) -> bytes:
+    """Let the person say something, as each host writes it down."""
+    if tongue is COPILOT:
+        return lines({"type": "user.message", "data": {"content": text}, "id": "1"})
+    return lines(prompt(text) if tongue is CLAUDE_CODE else event("user_message", message=text))
 
 
 @pytest.mark.parametrize("tongue", TONGUES, ids=lambda one: one.name)
@@ -351,15 +410,12 @@ def test_a_subagent_that_was_started_is_looked_for_by_its_id() -> None:
         b'"session_meta tool_use"tool_use"',
         b'\xff\xfe{"type":"user","session_meta"',
         b'{"type":"user","session_meta":"' + b"x" * 10_000_000,
+        b'{"type":"user.message","data":' + b"[" * 100_000,
     ],
-    ids=("deep", "a long number", "no end", "a list", "a text", "no text", "10 MB"),
+    ids=("deep", "a long number", "no end", "a list", "a text", "no text", "10 MB", "deep in another"),
 )
 def test_a_hostile_line_is_passed_over_and_those_after_it_are_read(tongue: Tongue, line: bytes) -> None:
-    after = (
-        lines(prompt("Go on.")) if tongue is CLAUDE_CODE else lines(event("user_message", message="Go on."))
-    )
-
-    reading = read_piece(tongue, line + b"\n" + after)
+    reading = read_piece(tongue, line + b"\n" + said(tongue, "Go on."))
 
     assert told(reading) == [("prompt", "Go on.", None)]
     assert reading.passed_over == tongue.wants(line, ())
@@ -381,6 +437,10 @@ def test_no_value_is_of_a_type_that_breaks_a_reader(tongue: Tongue, data: st.Dat
         event("item_completed", item={"type": "UserMessage", "id": "a", "content": [{"text": "x"}]}),
         event("exec_command_end", call_id="a", command=["ls"], exit_code=1, parsed_cmd=[{"type": "read"}]),
         META,
+        *tool("a", "bash", {"command": "make test"}, shellExecution={"exitCode": 1}),
+        *tool("a", "view", {"path": "x"}, fileEdits=[{"path": "y"}], toolTelemetry={"properties": {}}),
+        {"type": "user.message", "data": {"content": "x"}, "id": "1"},
+        {"type": "session.start", "data": {"context": {"cwd": "/p"}}},
     ]
     drawn = data.draw(st.lists(st.sampled_from(samples), max_size=4))
     broken = [_break(data, json.loads(json.dumps(one))) for one in drawn]
@@ -411,7 +471,7 @@ def test_a_line_that_is_too_long_is_passed_over_in_pieces(
     tongue: Tongue, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(transcripts, "MAX_LINE", 64)
-    after = lines(prompt("Go on."), event("user_message", message="Go on."))
+    after = said(tongue, "Go on.")
 
     first = read_piece(tongue, b"x" * 64)
     second = read_piece(tongue, b"x" * 64, first.mark)

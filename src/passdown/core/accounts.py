@@ -9,6 +9,7 @@ is known by (host, process, checkout, ledger) stands in its first line: the jour
 import json
 from collections.abc import Iterable, Mapping
 from datetime import datetime
+from itertools import pairwise
 from typing import Annotated, Final, NamedTuple
 
 from passdown.core.facts import Fact, FactKind, Provenance, make_key
@@ -65,6 +66,7 @@ class Start:
     process: Annotated[Process, "The host's process."] = NO_PROCESS
     continues: Annotated[str, "The session that this one goes on from."] = ""
     mode: Annotated[str, "SA or MA."] = "SA"
+    is_fresh: Annotated[bool, "Whether it does not carry on what others were to achieve."] = False
 
 
 @record
@@ -145,9 +147,16 @@ MARK: Final = "mark"
 def fold_journal(session: str, lines: Iterable[JournalLine]) -> Account:
     """Add up the lines of a journal, read in any order; a line that comes twice counts once."""
     folding = _Folding(session)
-    for line in sorted(set(lines), key=_order):
+    for line in _in_order([*lines]):
         folding.take(line)
     return folding.account()
+
+
+def _in_order(lines: list[JournalLine]) -> list[JournalLine]:
+    """Sort lines and take out doubles; numbers that grow, as nearly always, show that none is needed."""
+    if all(before.seq < after.seq for before, after in pairwise(lines)):
+        return lines
+    return sorted(set(lines), key=_order)
 
 
 def _order(line: JournalLine) -> tuple[object, ...]:
@@ -215,16 +224,20 @@ class _Folding:
     def __init__(self, session: str) -> None:
         self._account = Account(session=session)
         self._tables: dict[str, dict[str, Entry]] = {}
+        self._agent = ""
+        self._last_seq = 0
+        self._touched_at: datetime | None = None
+        self._said_at: datetime | None = None
 
     def take(self, line: JournalLine) -> None:
         """Apply one line."""
         fact = line.fact
         account = self._account
-        self._account = replace(
-            account, touched_at=fact.at, last_seq=line.seq, agent=account.agent or fact.agent
-        )
+        self._agent = self._agent or fact.agent
+        self._last_seq, self._touched_at = line.seq, fact.at
         if fact.kind not in _SILENT:
-            self._account = replace(self._account, said_at=fact.at, is_published=False)
+            self._said_at = fact.at
+            self._account = replace(account, is_published=False) if account.is_published else account
         entry = Entry(fact.text, fact.at, line.seq, fact.provenance, fact.key or "", fact.because or "")
         if fact.kind in _LISTS:
             self._add(fact, entry)
@@ -305,7 +318,14 @@ class _Folding:
     def account(self) -> Account:
         """Give what was collected."""
         lists = {kind: tuple(table.values()) for kind, table in self._tables.items()}
-        return replace(self._account, lists=lists)
+        return replace(
+            self._account,
+            agent=self._agent,
+            last_seq=self._last_seq,
+            touched_at=self._touched_at,
+            said_at=self._said_at,
+            lists=lists,
+        )
 
 
 def _unless_weaker(known: Entry | None, entry: Entry) -> Entry:
@@ -332,6 +352,7 @@ def make_start(start: Start, at: datetime, agent: str) -> Fact:
         "process": list(start.process),
         "continues": start.continues,
         "mode": start.mode,
+        "fresh": start.is_fresh,
     }
     others = tuple((name, json.dumps(value, ensure_ascii=True)) for name, value in values.items() if value)
     return Fact(kind=FactKind.START.value, text="started", at=at, agent=agent, others=others)
@@ -354,6 +375,7 @@ def read_start(fact: Fact) -> Start:
         process=_read_process(values.get("process")),
         continues=text("continues"),
         mode=text("mode", "SA"),
+        is_fresh=values.get("fresh") is True,
     )
 
 

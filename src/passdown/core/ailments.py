@@ -6,6 +6,7 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Annotated, Final
 
+from passdown.core.patterns import pattern
 from passdown.core.problems import Severity
 from passdown.core.times import age_words, is_older, render_seconds
 from passdown.records import record
@@ -17,7 +18,7 @@ MANY_FILES: Final = 5_000
 """Above so many live events a folder for each day is proposed (C48)."""
 
 _NAMED: Final = 3
-_PLAIN: Final = re.compile(r"[\w@%+=:,./-]+", re.ASCII)
+_PLAIN: Final = pattern(r"[\w@%+=:,./-]+", re.ASCII)
 _FIX: Final = "`passdown doctor --fix`"
 
 
@@ -40,6 +41,7 @@ class Ailment(StrEnum):
     LAYOUT = "layout"
     DOCUMENTS = "documents"
     PAUSED = "paused"
+    HOOKS = "hooks"
 
 
 class Cache(StrEnum):
@@ -225,6 +227,13 @@ def broken_documents(paths: Sequence[str], errors: int) -> Finding:
     what = f"{_count(errors, 'error')} in {_few(paths)}"
     hint = "`passdown check` names each; with --fix it repairs what is safe to repair"
     return Finding(code=Ailment.DOCUMENTS, what=what, hint=hint, where=paths[0])
+
+
+def silent_hooks(title: str, host: str, line: str, reason: str) -> Finding:
+    """What a host calls at the moments of a session does not answer."""
+    what = f"the hooks of {title} do not answer: {line}: {reason}"
+    hint = f"is it still installed there? `passdown install {host}` writes the line anew"
+    return Finding(code=Ailment.HOOKS, what=what, hint=hint)
 
 
 def paused(by: str, since: datetime | None, *, is_variable: bool) -> Finding:

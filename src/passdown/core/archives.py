@@ -1,6 +1,5 @@
 """The session archive record: what a session left behind when it ended or was cut off (G2)."""
 
-import re
 from datetime import datetime
 from enum import StrEnum
 from typing import Annotated, Final
@@ -21,6 +20,7 @@ from passdown.core.frontmatter import split_front_matter
 from passdown.core.ids import fold
 from passdown.core.markdown import find_rule
 from passdown.core.outlines import Outline
+from passdown.core.patterns import pattern
 from passdown.core.places import Heading, ListOf, Paragraph, Place, TableOf
 from passdown.core.problems import Problem, Unknown, warning
 from passdown.core.times import parse_instant, render_archive_stamp
@@ -45,8 +45,8 @@ TRIGGERS: Final = (
 )
 LEDGER: Final = "ledger"
 
-_SECOND_FRONT: Final = re.compile(r"---[ \t]*\r?\n(?:(?!---)[^\n]*\n)*?(?:updated|session_id):")
-_NAME: Final = re.compile(r"([0-9]{4}-[0-9]{2}-[0-9]{2}[-T][0-9]{2}-[0-9]{2})-([a-z-]+?)(?:-[0-9]+)?\.md")
+_SECOND_FRONT: Final = pattern(r"---[ \t]*\r?\n(?:(?!---)[^\n]*\n)*?(?:updated|session_id):")
+_NAME: Final = pattern(r"([0-9]{4}-[0-9]{2}-[0-9]{2}[-T][0-9]{2}-[0-9]{2})-([a-z-]+?)(?:-[0-9]+)?\.md")
 
 
 class ArchiveStatus(StrEnum):

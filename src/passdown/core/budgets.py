@@ -61,6 +61,8 @@ class Budget:
         """Say whether something of this size stays within both limits."""
         return size.tokens <= self.tokens and size.characters <= self.characters
 
-    def smaller(self) -> "Budget":
-        """Give the budget for what was cut on its way: what a host shows even then."""
-        return Budget(tokens=min(self.tokens, TOKENS), characters=min(self.characters, PREVIEW))
+    def smaller(self, times: int = 1) -> "Budget":
+        """Give the budget for what was cut: what hosts show even then, half of it for each time more."""
+        tokens = max(LEAST_TOKENS, TOKENS >> times - 1)
+        characters = max(LEAST_CHARACTERS, PREVIEW >> times - 1)
+        return Budget(tokens=min(self.tokens, tokens), characters=min(self.characters, characters))

@@ -8,6 +8,7 @@ from typing import Annotated, Final
 
 from passdown.core.fields import read_choice
 from passdown.core.jsontext import Member, count_of, dump, read_object, text_of, texts_of
+from passdown.core.patterns import pattern
 from passdown.core.places import At, Reading, Stray
 from passdown.core.problems import Malformed, error, warning
 from passdown.records import record
@@ -31,13 +32,13 @@ _SYMBOLS: Final = (
     (PhaseState.FAILED, "✗"),
     (PhaseState.SKIPPED, "⊘"),
 )
-_PHASE: Final = re.compile(
+_PHASE: Final = pattern(
     r"Phase (?P<phase>[0-9]{1,9})(?: \((?P<name>[^\n]{0,300}?)\))?: ?(?:[^\w\s()]{1,4} ?)?"
     r"(?P<state>[A-Za-z]+(?:[_ -][A-Za-z]+)?)(?: \((?P<detail>[^\n]*)\))?",
     re.IGNORECASE,
 )
-_OPENED: Final = re.compile(r"```(?:json)?\s*\Z")
-_EDGE: Final = re.compile(r"^\{", re.MULTILINE)
+_OPENED: Final = pattern(r"```(?:json)?\s*\Z")
+_EDGE: Final = pattern(r"^\{", re.MULTILINE)
 _TRIES: Final = 8
 _MEMBERS: Final = frozenset(
     {"test_count", "tests_passing", "files_modified", "last_test_command", "last_test_exit_code"}

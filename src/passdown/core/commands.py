@@ -9,28 +9,30 @@ from collections.abc import Iterator, Sequence
 from types import MappingProxyType
 from typing import Final, NamedTuple
 
+from passdown.core.patterns import pattern
+
 MAX_CHARS: Final = 20_000
 """How much of a command is looked at."""
 
-_TOKEN: Final = re.compile(
+_TOKEN: Final = pattern(
     r"""(?P<plain>'[^']*'|"(?:\\.|[^"\\])*"|\\.|\d*>&\d*-?|&>>?|<<<)"""
     r"""|<<-?[ \t]*(?P<quote>['"\\]?)(?P<word>[A-Za-z0-9_]+)['"]?"""
     r"""|(?P<operator>&&|\|\||\|&|[;\n|&])"""
     r"""|[^'"\\;\n|&<>0-9]+|.""",
     re.DOTALL,
 )
-_WORD: Final = re.compile(r"""(?:'[^']*'|"(?:\\.|[^"\\])*"|\\.|[^\s'"\\])+""", re.DOTALL)
-_ASSIGNMENT: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*=")
-_PYTHON: Final = re.compile(r"(?:python|pypy)[0-9.]*(?:\.exe)?")
-_SCRIPT: Final = re.compile(r"run[-_]?(?:all[-_]?)?tests?(?:\.[a-z]+)?|tests?\.(?:sh|py|js|mjs|ts|rb|pl)")
-_HEADING: Final = re.compile(r"^\[[^\]\n]{1,200} ([0-9a-f]{7,64})\] ", re.MULTILINE)
+_WORD: Final = pattern(r"""(?:'[^']*'|"(?:\\.|[^"\\])*"|\\.|[^\s'"\\])+""", re.DOTALL)
+_ASSIGNMENT: Final = pattern(r"[A-Za-z_][A-Za-z0-9_]*=")
+_PYTHON: Final = pattern(r"(?:python|pypy)[0-9.]*(?:\.exe)?")
+_SCRIPT: Final = pattern(r"run[-_]?(?:all[-_]?)?tests?(?:\.[a-z]+)?|tests?\.(?:sh|py|js|mjs|ts|rb|pl)")
+_HEADING: Final = pattern(r"^\[[^\]\n]{1,200} ([0-9a-f]{7,64})\] ", re.MULTILINE)
 
 _WRAPPERS: Final = frozenset(
     {"sudo", "env", "time", "command", "exec", "nohup", "npx", "bunx", "xvfb-run", "!"}
 )
 _VALUED: Final = frozenset({"timeout", "nice", "stdbuf", "ionice"})
-_VALUE: Final = re.compile(r"-.*|[0-9.]+[smhd]?|[A-Z]+")
-_REDIRECTION: Final = re.compile(r"(?:\s*\d*>&\d*-?)+\Z")
+_VALUE: Final = pattern(r"-.*|[0-9.]+[smhd]?|[A-Z]+")
+_REDIRECTION: Final = pattern(r"(?:\s*\d*>&\d*-?)+\Z")
 _RUNNERS: Final = frozenset(
     {"uv", "poetry", "pipenv", "hatch", "pdm", "rye", "conda", "coverage", "bundle", "pnpm"}
 )
@@ -125,7 +127,7 @@ TARGETS: Final = MappingProxyType(
 )
 """Programs that test when one of their words names such a target."""
 
-_HINT: Final = re.compile(r"test|spec|check|verify|eunit|run|ct| t\b|" + "|".join(sorted(TESTS)))
+_HINT: Final = pattern(r"test|spec|check|verify|eunit|run|ct| t\b|" + "|".join(sorted(TESTS)))
 """What stands in every command that tests; most have nothing of it and need not be cut."""
 
 _COMMITTING: Final = frozenset({"commit", "merge", "cherry-pick", "revert"})

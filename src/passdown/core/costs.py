@@ -8,9 +8,11 @@ is passed over; one that cannot be read is counted and left out.
 import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
 from typing import Final, NamedTuple, cast
 
 from passdown.core.texts import one_line
+from passdown.core.times import render_seconds
 from passdown.records import record
 
 FILE: Final = "metrics.jsonl"
@@ -35,6 +37,11 @@ class Cost:
     p95_ms: float
     p50_chars: int
     p95_chars: int
+
+
+def render_measure(at: datetime, what: str, ms: float, chars: int) -> str:
+    """Write down one thing that ran."""
+    return json.dumps({"at": render_seconds(at), "what": what, "ms": round(ms, 1), "chars": chars})
 
 
 def parse_measures(text: str) -> tuple[list[Measured], int]:

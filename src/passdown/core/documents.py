@@ -12,6 +12,7 @@ from passdown.core.frontmatter import Split, line_at, split_front_matter
 from passdown.core.keys import PLACE, AnyKey, HeldKey, Key, Keys, read_keys, revise_keys, write_keys
 from passdown.core.markdown import fold_title, with_line_ends, write_heading
 from passdown.core.outlines import TITLE, Body, Outline, read_body, retitled, revise_body, write_body
+from passdown.core.patterns import pattern
 from passdown.core.places import Held, Place
 from passdown.core.problems import Problem, Unknown, error, warning
 from passdown.errors import FormatError
@@ -21,7 +22,7 @@ T = TypeVar("T")
 
 MAX_CHARS: Final = 1_048_576
 
-_RULE: Final = re.compile(r"^---[ \t]*\r?$", re.MULTILINE)
+_RULE: Final = pattern(r"^---[ \t]*\r?$", re.MULTILINE)
 MAX_LINES: Final = 20_000
 
 

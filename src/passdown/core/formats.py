@@ -8,6 +8,7 @@ from typing import Final, Protocol, TypeVar
 from passdown.core import archives, events, examples, journal, ledgers, sessions, streams, views
 from passdown.core.frontmatter import split_entries, split_front_matter
 from passdown.core.ids import fold, parse_event_file_name
+from passdown.core.patterns import pattern
 from passdown.core.problems import Problem, Unknown, warning
 from passdown.core.schemas import schema_of
 from passdown.errors import UsageError
@@ -152,20 +153,20 @@ JOURNAL: Final = Format(
 
 FORMATS: Final = (LEDGER, STREAM, EVENT, VIEW, SESSION_STATE, ARCHIVE, JOURNAL)
 
-_JSON_START: Final = re.compile(r"\ufeff?\s*\{")
+_JSON_START: Final = pattern(r"\ufeff?\s*\{")
 _PATHS: Final = (
-    (re.compile(r"(^|/)session-state_[^/]*\.json$"), SESSION_STATE),
-    (re.compile(r"(^|/)(?:passdown|\.conductor)/journal/[^/]*\.jsonl$"), JOURNAL),
-    (re.compile(r"(^|/)LEDGER\.md$"), LEDGER),
-    (re.compile(r"(^|/)sessions/archive/[^/]*\.md$"), ARCHIVE),
-    (re.compile(r"(^|/)events/(?:[0-9-]+/)?[0-9]{4}-[0-9]{2}-[0-9]{2}T[^/]*_[^/]*\.md$"), EVENT),
-    (re.compile(r"(^|/)handoffs/[^/]+/current\.md$"), STREAM),
-    (re.compile(r"(^|/)(?:handoffs|\.conductor)/current\.md$"), VIEW),
+    (pattern(r"(^|/)session-state_[^/]*\.json$"), SESSION_STATE),
+    (pattern(r"(^|/)(?:passdown|\.conductor)/journal/[^/]*\.jsonl$"), JOURNAL),
+    (pattern(r"(^|/)LEDGER\.md$"), LEDGER),
+    (pattern(r"(^|/)sessions/archive/[^/]*\.md$"), ARCHIVE),
+    (pattern(r"(^|/)events/(?:[0-9-]+/)?[0-9]{4}-[0-9]{2}-[0-9]{2}T[^/]*_[^/]*\.md$"), EVENT),
+    (pattern(r"(^|/)handoffs/[^/]+/current\.md$"), STREAM),
+    (pattern(r"(^|/)(?:handoffs|\.conductor)/current\.md$"), VIEW),
 )
 _TITLES: Final = (
-    (re.compile(r"^# Session Ledger\b", re.MULTILINE), LEDGER),
-    (re.compile(r"^# Work Stream:", re.MULTILINE), STREAM),
-    (re.compile(r"^# Session Handoff\b", re.MULTILINE), ARCHIVE),
+    (pattern(r"^# Session Ledger\b", re.MULTILINE), LEDGER),
+    (pattern(r"^# Work Stream:", re.MULTILINE), STREAM),
+    (pattern(r"^# Session Handoff\b", re.MULTILINE), ARCHIVE),
 )
 _KEYS: Final = (
     (frozenset({"ts", "agent"}), EVENT),

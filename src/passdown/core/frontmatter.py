@@ -20,6 +20,7 @@ from typing import Final, NamedTuple
 
 from passdown.core import yaml_library
 from passdown.core.ids import slug
+from passdown.core.patterns import pattern
 from passdown.core.problems import Malformed
 from passdown.core.scalars import (
     NULLS,
@@ -32,29 +33,27 @@ from passdown.core.scalars import (
 )
 
 # Both begin with the line end before the key: the search for one character is the fastest there is.
-_KEY: Final = re.compile(r"\n([A-Za-z_][A-Za-z0-9_-]{0,63}):(?!\S)([^\n]*)")
-_NESTED_KEY: Final = re.compile(
+_KEY: Final = pattern(r"\n([A-Za-z_][A-Za-z0-9_-]{0,63}):(?!\S)([^\n]*)")
+_NESTED_KEY: Final = pattern(
     r"""\n("(?:[^"\\\n]|\\[^\n])*"|'(?:[^'\n]|'')*'|[^\s#"'\-][^\n:]*(?::\S[^\n:]*)*):(?!\S)([^\n]*)"""
 )
 # Runs of lines: any that say something, and those that belong to no entry although they stand below one.
-_LINES: Final = re.compile(r"(?:^[^\n]*\S[^\n]*\n?)+", re.MULTILINE)
-_STRAYS: Final = re.compile(
-    r"(?:^(?![ \t\r\n]|-[ \t\r\n]|-\Z|[\]}][ \t\r]*(?:\n|\Z))[^\n]+\n?)+", re.MULTILINE
-)
-_MAYBE_STRAY: Final = re.compile(r"\n(?![ \t\r\n]|-[ \t\r\n]|-?\Z)")
+_LINES: Final = pattern(r"(?:^[^\n]*\S[^\n]*\n?)+", re.MULTILINE)
+_STRAYS: Final = pattern(r"(?:^(?![ \t\r\n]|-[ \t\r\n]|-\Z|[\]}][ \t\r]*(?:\n|\Z))[^\n]+\n?)+", re.MULTILINE)
+_MAYBE_STRAY: Final = pattern(r"\n(?![ \t\r\n]|-[ \t\r\n]|-?\Z)")
 # The shapes our writer gives to maps and records, cut in one go; whatever is left over is read with care.
-_PLAIN_PAIR: Final = re.compile(
+_PLAIN_PAIR: Final = pattern(
     r"""  ([A-Za-z_][A-Za-z0-9_-]*): (?:"([^"\\\n]*)"|([^\s"'|>{\[#][^\n]*))(?:\n|\Z)"""
 )
-_PLAIN_MEMBER: Final = re.compile(r"""(- |  )([A-Za-z_][A-Za-z0-9_-]*): ([^\s"'|>{\[#][^\n]*)(?:\n|\Z)""")
+_PLAIN_MEMBER: Final = pattern(r"""(- |  )([A-Za-z_][A-Za-z0-9_-]*): ([^\s"'|>{\[#][^\n]*)(?:\n|\Z)""")
 _QUOTES: Final = frozenset("\"'")
 _KEY_LIMIT: Final = 64
-_PLAIN_KEY: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
+_PLAIN_KEY: Final = pattern(r"[A-Za-z_][A-Za-z0-9_-]*")
 # How a line below a key can begin, and what can follow its dash.
 _BELOW: Final = frozenset({"", " ", "\t", "\r", "-"})
 _BLANKS: Final = frozenset({"", " ", "\t", "\r"})
-_BLOCK: Final = re.compile(r"[|>][+-]?([1-9]?)[+-]?")
-_DASH: Final = re.compile(r"([ \t]*)-(?:[ \t]+|$)")
+_BLOCK: Final = pattern(r"[|>][+-]?([1-9]?)[+-]?")
+_DASH: Final = pattern(r"([ \t]*)-(?:[ \t]+|$)")
 
 
 class Entry(NamedTuple):

@@ -1,10 +1,10 @@
 """Names of things: one grammar for our ids, a safe file name for foreign ones, and ids made from content."""
 
-import re
 import unicodedata
 from datetime import datetime
 from typing import Final, NewType
 
+from passdown.core.patterns import pattern
 from passdown.core.times import parse_instant, render_file_stamp
 from passdown.errors import FormatError
 from passdown.records import record
@@ -22,11 +22,11 @@ ID_LIMIT: Final = 64
 FOREIGN_LIMIT: Final = 256
 SLUG_LIMIT: Final = 48
 
-_ID: Final = re.compile(r"[a-z0-9][a-z0-9-]{0,63}")
-_KEBAB: Final = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
-_WORD: Final = re.compile(r"[a-z0-9]+")
-_EVENT_FILE: Final = re.compile(r"([0-9T.-]+Z)_([^/\\]+)\.md")
-_DEVICE: Final = re.compile(r"con|prn|aux|nul|com[0-9]|lpt[0-9]")  # Windows reserves them in every folder
+_ID: Final = pattern(r"[a-z0-9][a-z0-9-]{0,63}")
+_KEBAB: Final = pattern(r"[a-z0-9]+(?:-[a-z0-9]+)*")
+_WORD: Final = pattern(r"[a-z0-9]+")
+_EVENT_FILE: Final = pattern(r"([0-9T.-]+Z)_([^/\\]+)\.md")
+_DEVICE: Final = pattern(r"con|prn|aux|nul|com[0-9]|lpt[0-9]")  # Windows reserves them in every folder
 _UNPRINTABLE: Final = frozenset({"Cc", "Cs", "Zl", "Zp"})  # control, half a surrogate pair, line ends
 _MEANINGFUL: Final = frozenset({"Sm", "Sc", "So"})  # a `+` or `→` tells texts apart; a comma does not
 _AGENT_BYTES: Final = 4

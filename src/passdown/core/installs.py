@@ -7,6 +7,7 @@ from types import MappingProxyType
 from typing import Annotated, Final, NamedTuple, cast
 
 from passdown.core.jsontext import dump
+from passdown.core.patterns import pattern
 from passdown.records import record
 
 PLUGIN: Final = "passdown"
@@ -23,10 +24,14 @@ VERSION: Final = 1
 
 _SOURCE_LINE: Final = '"passdown hook"'
 _USED: Final = tuple(f"{PLUGIN}/{path}" for path in (MANIFEST, "hooks/", "skills/"))
-_VERSION_LINE: Final = re.compile(rb'^ *"version": .*\n', re.MULTILINE)
-_PLAIN: Final = re.compile(r"[\w@%+=:,./-]+", re.ASCII)
-_SPECIAL: Final = re.compile(r'(["$`\\])')
-_FLEETING: Final = re.compile(r"[\\/](?:archive-v\d+|\.?pipx[\\/]\.cache)[\\/]")
+_VERSION_LINE: Final = pattern(rb'^ *"version": .*\n', re.MULTILINE)
+_PLAIN: Final = pattern(r"[\w@%+=:,./-]+", re.ASCII)
+_SPECIAL: Final = pattern(r'(["$`\\])')
+_ESCAPED: Final = pattern(r'\\(["$`\\])')
+_ONE: Final = r'"(?:[^"\\]|\\.)*"|[^\s"]+'
+_LINE: Final = pattern(rf"(?:{_ONE})(?: +(?:{_ONE}))*")
+_WORD: Final = pattern(r'"((?:[^"\\]|\\.)*)"|([^\s"]+)')
+_FLEETING: Final = pattern(r"[\\/](?:archive-v\d+|\.?pipx[\\/]\.cache)[\\/]")
 
 Command = tuple[str, ...]
 
@@ -128,6 +133,13 @@ def _quoted(word: str, platform: str) -> str:
     return f'"{word}"' if platform == "win32" else '"' + _SPECIAL.sub(r"\\\1", word) + '"'
 
 
+def split_line(line: str) -> tuple[str, ...]:
+    """Give the words of a command that was written so; none if it was not."""
+    if not _LINE.fullmatch(line):
+        return ()
+    return tuple(plain or _ESCAPED.sub(r"\1", quoted) for quoted, plain in _WORD.findall(line))
+
+
 def is_fleeting(words: Sequence[str]) -> bool:
     """Say whether a program lies where a tool that runs it once has put it, and may take it away."""
     return any(_FLEETING.search(word) for word in words)
@@ -153,6 +165,25 @@ def render_plugin(files: Mapping[str, bytes], line: str, host: Host) -> Mapping[
     rendered[hooks] = rendered[hooks].replace(_SOURCE_LINE.encode(), called)
     rendered[MARKETPLACE] = _render_marketplace().encode()
     return rendered
+
+
+def read_hook_lines(data: bytes) -> tuple[str, ...]:
+    """Give the commands that the hooks of a plugin call, each once; none if they cannot be read."""
+    try:
+        hooks = _at(json.loads(data), "hooks")
+    except (ValueError, RecursionError):
+        return ()
+    groups = [one for name in _names(hooks) for one in _items(_at(hooks, name))]
+    calls = [_at(call, "command") for group in groups for call in _items(_at(group, "hooks"))]
+    return tuple(dict.fromkeys(line for line in calls if isinstance(line, str)))
+
+
+def _names(value: object) -> list[str]:
+    return list(cast("dict[str, object]", value)) if isinstance(value, dict) else []
+
+
+def _items(value: object) -> list[object]:
+    return cast("list[object]", value) if isinstance(value, list) else []
 
 
 def _render_marketplace() -> str:
@@ -246,8 +277,7 @@ def parse_receipt(data: bytes) -> Receipt | None:
 
 
 def _texts(value: object) -> tuple[str, ...]:
-    items = cast("list[object]", value) if isinstance(value, list) else []
-    return tuple(item for item in items if isinstance(item, str))
+    return tuple(item for item in _items(value) if isinstance(item, str))
 
 
 # --- instructions ---------------------------------------------------------------------------------

@@ -5,13 +5,13 @@ A line that is torn, damaged or newer is kept as it is and reported; those aroun
 """
 
 import json
-import re
 from collections.abc import Mapping
 from typing import Annotated, Final, cast
 from zlib import crc32
 
 from passdown.core.facts import Fact, parse_fact, render_fact
 from passdown.core.jsontext import count_of, dump
+from passdown.core.patterns import pattern
 from passdown.core.problems import Malformed, Problem, Unknown, error, warning
 from passdown.errors import FormatError
 from passdown.records import field, record
@@ -21,8 +21,8 @@ MAX_CHARS: Final = 16_777_216
 MAX_LINES: Final = 100_000
 MAX_LINE: Final = 262_144
 
-_SUM: Final = re.compile(r',"sum":"([0-9a-f]{8})"\}')
-_PLACE: Final = re.compile(r"line ([1-9][0-9]{0,8})")
+_SUM: Final = pattern(r',"sum":"([0-9a-f]{8})"\}')
+_PLACE: Final = pattern(r"line ([1-9][0-9]{0,8})")
 _TAIL: Final = len(',"sum":"01234567"}')
 _MEMBERS: Final = ("v", "seq", "fact", "sum")
 

@@ -1,14 +1,14 @@
 """JSON objects as text: members read by type, changed one at a time, all else kept to the byte."""
 
 import json
-import re
 from collections.abc import Mapping
 from typing import Final, NamedTuple, cast
 
+from passdown.core.patterns import pattern
 from passdown.core.problems import Malformed
 
-_SPACE: Final = re.compile(r"[ \t\r\n]*")
-_SURROGATE: Final = re.compile("[\ud800-\udfff]")
+_SPACE: Final = pattern(r"[ \t\r\n]*")
+_SURROGATE: Final = pattern("[\ud800-\udfff]")
 _DECODER: Final = json.JSONDecoder()
 
 

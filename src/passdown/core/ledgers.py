@@ -29,6 +29,7 @@ from passdown.core.fields import (
 from passdown.core.frontmatter import line_at
 from passdown.core.keys import HeldKey, Key
 from passdown.core.outlines import Outline
+from passdown.core.patterns import pattern
 from passdown.core.places import Entries, Heading, Line, ListOf, Paragraph, Place, TableOf
 from passdown.core.problems import Problem, Unknown, warning
 from passdown.core.times import parse_clock
@@ -64,11 +65,11 @@ class GateStatus(StrEnum):
 
 
 _MAX_TICKS: Final = 8
-_PATH: Final = re.compile(
+_PATH: Final = pattern(
     rf"(?P<ticks>`{{1,{_MAX_TICKS}}}+)(?P<pad> ?)(?P<path>(?:(?!(?P=ticks))[^\n])+?)(?P=pad)(?P=ticks)(?!`)"
 )
-_TICKS: Final = re.compile(r"`+")
-_ALTERNATIVES: Final = re.compile(r"[|,/]| or ")
+_TICKS: Final = pattern(r"`+")
+_ALTERNATIVES: Final = pattern(r"[|,/]| or ")
 _ICONS: Final = ((GateStatus.PASS, "✅"), (GateStatus.WARN, "⚠️"), (GateStatus.FAIL, "❌"))
 
 

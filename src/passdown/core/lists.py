@@ -1,13 +1,13 @@
 """Markdown lists: where an item begins and ends, and what it says."""
 
-import re
 from typing import Final
 
 from passdown.core.markdown import State, escape_text, is_placeholder, mark_lines, unescape_text
+from passdown.core.patterns import pattern
 from passdown.core.pieces import Kind, Piece
 
-_BULLET: Final = re.compile(r"[ \t]*(?:[-*+•→]|[0-9]{1,9}[.)]|\[(?:->|→)\])(?:[ \t]+|$)")
-_TICK: Final = re.compile(r"\[( |x|X|~|-|->|→)\](?:[ \t]+|$)")
+_BULLET: Final = pattern(r"[ \t]*(?:[-*+•→]|[0-9]{1,9}[.)]|\[(?:->|→)\])(?:[ \t]+|$)")
+_TICK: Final = pattern(r"\[( |x|X|~|-|->|→)\](?:[ \t]+|$)")
 
 
 def cut_list(content: str, line: int) -> list[Piece]:

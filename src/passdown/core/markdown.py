@@ -12,16 +12,18 @@ from enum import Enum, auto
 from itertools import accumulate
 from typing import Final, NamedTuple
 
-_MAY_OPEN: Final = re.compile(r"```|~~~|<!--")
-_FENCES: Final = re.compile(r"```|~~~")
+from passdown.core.patterns import pattern
+
+_MAY_OPEN: Final = pattern(r"```|~~~|<!--")
+_FENCES: Final = pattern(r"```|~~~")
 _MARKERS: Final = r"[ \t]*(?:(?:[-*+•→]|[0-9]{1,9}[.)]|\[(?:[ xX~-]|->|→)\])[ \t]+)*"
-_FENCE: Final = re.compile(_MARKERS + r"(`{3,}(?=[^`\r\n]*\r?$)|~{3,})")
-_CLOSING: Final = re.compile(r"[ \t]*(`{3,}|~{3,})[ \t]*\r?$")
-_COMMENT: Final = re.compile(_MARKERS + r"<!--")
-_HEADING: Final = re.compile(r"#{1,6}[ \t]+(?=[^\s])")
-_RULE: Final = re.compile(r"---[ \t]*\r?$")
-_LOOKS_STRUCTURAL: Final = re.compile(r"[ \t]*(?:\\|#{1,6}(?:[ \t\r]|$)|---[ \t]*\r?$|\*\*[^*\n]{1,41}\*\*)")
-_BACKSLASH: Final = re.compile(r"([ \t]*)\\(.*)", re.DOTALL)
+_FENCE: Final = pattern(_MARKERS + r"(`{3,}(?=[^`\r\n]*\r?$)|~{3,})")
+_CLOSING: Final = pattern(r"[ \t]*(`{3,}|~{3,})[ \t]*\r?$")
+_COMMENT: Final = pattern(_MARKERS + r"<!--")
+_HEADING: Final = pattern(r"#{1,6}[ \t]+(?=[^\s])")
+_RULE: Final = pattern(r"---[ \t]*\r?$")
+_LOOKS_STRUCTURAL: Final = pattern(r"[ \t]*(?:\\|#{1,6}(?:[ \t\r]|$)|---[ \t]*\r?$|\*\*[^*\n]{1,41}\*\*)")
+_BACKSLASH: Final = pattern(r"([ \t]*)\\(.*)", re.DOTALL)
 
 PLACEHOLDERS: Final = frozenset({"(none)", "(none yet)", "none", "n/a", "-"})
 _LONGEST_PLACEHOLDER: Final = max(map(len, PLACEHOLDERS))

@@ -1,6 +1,5 @@
 """The body of a Markdown document as an outline of places, read and changed without touching the rest."""
 
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
@@ -15,13 +14,14 @@ from passdown.core.markdown import (
     split_sections,
     write_heading,
 )
+from passdown.core.patterns import pattern
 from passdown.core.places import AnyPlace, At, Held, composed
 from passdown.core.problems import Problem, Unknown, error, warning
 from passdown.records import record
 
 TITLE: Final = "title"
 
-_LABEL: Final = re.compile(r"\*\*([^*\n:]{1,40})(?::\*\*|\*\*:)")
+_LABEL: Final = pattern(r"\*\*([^*\n:]{1,40})(?::\*\*|\*\*:)")
 _DEEPEST: Final = 6
 _LABEL_LEVEL: Final = 7
 

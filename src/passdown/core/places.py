@@ -4,7 +4,6 @@ A place is a key of the front matter, a section, or a bold label in a section. I
 there, keeps apart what is no value of it, and can change the value without touching the rest.
 """
 
-import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Final, Generic, NamedTuple, Protocol, TypeVar
@@ -12,6 +11,7 @@ from typing import Final, Generic, NamedTuple, Protocol, TypeVar
 from passdown.core.keys import AnyKey, HeldKey, read_keys, revise_keys, write_keys
 from passdown.core.lists import cut_list, read_item, split_tick, write_item
 from passdown.core.markdown import escape_text, is_placeholder, unescape_text
+from passdown.core.patterns import pattern
 from passdown.core.pieces import Kind, Piece, splice
 from passdown.core.problems import Malformed, Problem, error, warning
 from passdown.core.tables import cut_table, read_row, write_header, write_row
@@ -21,7 +21,7 @@ T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
 
 NONE: Final = "(none)"
-_COMMENT_START: Final = re.compile(r"\s*<!--")
+_COMMENT_START: Final = pattern(r"\s*<!--")
 _SHORT: Final = 60
 
 

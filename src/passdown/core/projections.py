@@ -4,13 +4,13 @@ A view stays under 16 KB: each section has a number of entries and a number of b
 300 characters is cut, and whatever is left out is counted, with the command that shows it.
 """
 
-import re
 from collections.abc import Callable, Sequence
 from typing import Final, NamedTuple, TypeVar, cast
 
 from passdown.core.checkpoints import Phase, PhaseState, read_state
 from passdown.core.merge import Digest, Held, Newest
 from passdown.core.pairs import Pair
+from passdown.core.patterns import pattern
 from passdown.core.problems import Malformed
 from passdown.core.sources import (
     CHECKPOINTS,
@@ -36,7 +36,7 @@ MAX_TEXT: Final = 300
 LIMIT: Final = 20
 """How many entries of a section can be shown at most."""
 
-_NUMBER: Final = re.compile(r"[0-9]{1,9}")
+_NUMBER: Final = pattern(r"[0-9]{1,9}")
 
 
 class Bound(NamedTuple):

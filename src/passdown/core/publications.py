@@ -8,60 +8,22 @@
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Final
 
-from passdown.core.accounts import Account, Entry, entry_key, fold_journal, may_leave, only_shared
+from passdown.core.accounts import Account, Entry, entry_key, fold_journal, only_shared
 from passdown.core.checkpoints import read_state
 from passdown.core.events import Event, EventCheckpoint
-from passdown.core.facts import Fact, FactKind, Provenance, make_key
+from passdown.core.facts import FactKind, Provenance, make_key
 from passdown.core.fields import read_count
 from passdown.core.ids import fact_id
 from passdown.core.journal import JournalLine
 from passdown.core.pairs import Pair
 from passdown.core.problems import Malformed
 from passdown.core.sources import show_test
-
-_RECEIPTS: Final = (FactKind.RECEIPT, FactKind.COMMIT, FactKind.TEST)
-_PUBLIC: Final = frozenset(
-    {
-        FactKind.GOAL,
-        FactKind.NOW,
-        FactKind.NEXT,
-        FactKind.DONE,
-        FactKind.DECISION,
-        FactKind.CONSTRAINT,
-        FactKind.QUESTION,
-        FactKind.ANSWER,
-        FactKind.FEEDBACK,
-        FactKind.FILE,
-        FactKind.CHECKPOINT,
-        *_RECEIPTS,
-    }
-)
-_TAKEN_BACK: Final = frozenset(
-    {FactKind.NEXT, FactKind.DONE, FactKind.DECISION, FactKind.CONSTRAINT, FactKind.QUESTION}
-)
-"""What an event can take back; the rest is taken back on this machine only."""
-
-
-def open_lines(lines: Iterable[JournalLine], covered: int) -> Sequence[JournalLine]:
-    """Give the lines that no event covers and that say something others may know (4)."""
-    return [line for line in lines if line.seq > covered and _is_public(line.fact)]
+from passdown.core.unpublished import PUBLIC, RECEIPTS, open_lines
 
 
 def _after(lines: Iterable[JournalLine], covered: int) -> Sequence[JournalLine]:
     return [line for line in lines if line.seq > covered]
-
-
-def _is_public(fact: Fact) -> bool:
-    if fact.kind == FactKind.RETRACTION:
-        return fact.key in _TAKEN_BACK
-    return fact.kind in _PUBLIC and may_leave(fact.kind, fact)
-
-
-def has_stated(lines: Iterable[JournalLine]) -> bool:
-    """Say whether anything was stated or verified, and not only seen."""
-    return any(line.fact.provenance is not Provenance.OBSERVED for line in lines)
 
 
 def make_event(
@@ -95,7 +57,7 @@ def make_event(
         checkpoints=tuple(_checkpoint(entry, whole.task) for entry in said.of(FactKind.CHECKPOINT)),
         open_questions=_texts(said, FactKind.QUESTION),
         constraints=_texts(said, FactKind.CONSTRAINT),
-        receipts=tuple(_receipt(kind, entry) for kind in _RECEIPTS for entry in said.of(kind)),
+        receipts=tuple(_receipt(kind, entry) for kind in RECEIPTS for entry in said.of(kind)),
         feedback=_texts(said, FactKind.FEEDBACK),
         files_modified=_texts(said, FactKind.FILE),
         provenance=tuple(_provenance(said)),
@@ -153,7 +115,7 @@ def _provenance(said: Account) -> Iterator[Pair]:
     lists = {kind.value: (entry,) for kind, entry in registers.items() if entry is not None}
     for kind, entries in sorted({**lists, **said.lists}.items()):
         for entry in entries:
-            if entry.provenance is not Provenance.STATED and kind in _PUBLIC:
+            if entry.provenance is not Provenance.STATED and kind in PUBLIC:
                 yield Pair(key=fact_id(kind, entry.text), value=entry.provenance.value)
 
 

@@ -8,12 +8,13 @@ import re
 from types import MappingProxyType
 from typing import Final
 
+from passdown.core.patterns import pattern
 from passdown.core.problems import Malformed
 
 NULLS: Final = frozenset({"", "~", "null", "Null", "NULL"})
 
-_QUOTED: Final = re.compile(r"""'[^']*(?:''[^']*)*'|"[^"\\]*(?:\\.[^"\\]*)*\"""", re.DOTALL)
-_ESCAPE: Final = re.compile(r"\\(x[0-9A-Fa-f]{2}|u[0-9A-Fa-f]{4}|U[0-9A-Fa-f]{8}|.)", re.DOTALL)
+_QUOTED: Final = pattern(r"""'[^']*(?:''[^']*)*'|"[^"\\]*(?:\\.[^"\\]*)*\"""", re.DOTALL)
+_ESCAPE: Final = pattern(r"\\(x[0-9A-Fa-f]{2}|u[0-9A-Fa-f]{4}|U[0-9A-Fa-f]{8}|.)", re.DOTALL)
 _NAMED: Final = MappingProxyType(
     {
         "0": "\0",
@@ -40,22 +41,22 @@ _LAST_CODE_POINT: Final = 0x10FFFF
 _CONTROL: Final = (
     "\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\ufffe\uffff\ud800-\udfff"
 )
-_ESCAPED: Final = re.compile(f'[\\\\"\t\n{_CONTROL}]')
-_HARD_IN_BLOCK: Final = re.compile(f"[{_CONTROL}]")
+_ESCAPED: Final = pattern(f'[\\\\"\t\n{_CONTROL}]')
+_HARD_IN_BLOCK: Final = pattern(f"[{_CONTROL}]")
 _SHORT: Final = MappingProxyType({"\\": "\\\\", '"': '\\"', "\n": "\\n", "\t": "\\t", "\r": "\\r"})
-_NOT_PLAIN: Final = re.compile(
+_NOT_PLAIN: Final = pattern(
     rf"^[\s\-?:,\[\]{{}}#&*!|>'\"%@`=<~]|:\s|:$|\s#|\s$|[\t\n{_CONTROL}]",
 )
-_SURPRISE: Final = re.compile(
+_SURPRISE: Final = pattern(
     r"y|n|yes|no|on|off|true|false|null"
     r"|[-+]?\.?(?:inf|nan)|[-+.]?[0-9][0-9a-fx_:.,o+\-]*"
     r"|[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}(?:[Tt \t].*)?",
     re.IGNORECASE,
 )
-_FLOW_ITEM: Final = re.compile(
+_FLOW_ITEM: Final = pattern(
     r"""\s*(?:("(?:[^"\\]|\\.)*"|'(?:[^']|'')*')\s*|([^\s,\[\]{}"'][^,\[\]{}]*))(?:,|$)"""
 )
-_IN_FLOW: Final = re.compile(r"[,\[\]{}?]")
+_IN_FLOW: Final = pattern(r"[,\[\]{}?]")
 
 
 def unquote(text: str) -> str | None:

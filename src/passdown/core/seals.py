@@ -5,8 +5,10 @@ import re
 from enum import StrEnum
 from typing import Final, NamedTuple
 
-_SEAL: Final = re.compile(r"---\r?\n_synthesized:\r?\n((?:[ \t]+[^\n]*\n)*)---\s*\Z")
-_KEY: Final = re.compile(r"^[ \t]+(\w+): *\"?([^\"\n]*?)\"?\r?$", re.MULTILINE)
+from passdown.core.patterns import pattern
+
+_SEAL: Final = pattern(r"---\r?\n_synthesized:\r?\n((?:[ \t]+[^\n]*\n)*)---\s*\Z")
+_KEY: Final = pattern(r"^[ \t]+(\w+): *\"?([^\"\n]*?)\"?\r?$", re.MULTILINE)
 
 
 class Seal(NamedTuple):

@@ -12,6 +12,7 @@ from enum import StrEnum
 from typing import Final, NamedTuple
 
 from passdown.core.frontmatter import Entry, read_text, split_entries, split_front_matter
+from passdown.core.patterns import pattern
 from passdown.core.problems import Malformed
 from passdown.core.times import parse_instant
 
@@ -27,12 +28,12 @@ _SINGLE: Final = (
 )
 # Signs of these scripts belong to their words, though they are not letters.
 _SIGNS: Final = "\u0900-\u0963\u0966-\u109f\u1780-\u17d3"
-_WORD: Final = re.compile(rf"[{_SINGLE}]|(?:[^\W_{_SINGLE}]|[{_SIGNS}]){{1,{MAX_WORD}}}")
-_ASCII_WORD: Final = re.compile(rf"[a-z0-9]{{1,{MAX_WORD}}}")
+_WORD: Final = pattern(rf"[{_SINGLE}]|(?:[^\W_{_SINGLE}]|[{_SIGNS}]){{1,{MAX_WORD}}}")
+_ASCII_WORD: Final = pattern(rf"[a-z0-9]{{1,{MAX_WORD}}}")
 # Accents of Latin, Greek and Cyrillic, points of Hebrew and Arabic: a search without them finds them too.
-_ACCENTS: Final = re.compile("[\u0300-\u036f\u0483-\u0487\u0591-\u05c7\u0610-\u061a\u064b-\u065f\u0670]")
-_PIECE: Final = re.compile(r'"([^"]*)"(\*?)|(\S+)')
-_SAFE: Final = re.compile(r"[A-Za-z0-9_./:@%+][A-Za-z0-9_./:@%+-]*")
+_ACCENTS: Final = pattern("[\u0300-\u036f\u0483-\u0487\u0591-\u05c7\u0610-\u061a\u064b-\u065f\u0670]")
+_PIECE: Final = pattern(r'"([^"]*)"(\*?)|(\S+)')
+_SAFE: Final = pattern(r"[A-Za-z0-9_./:@%+][A-Za-z0-9_./:@%+-]*")
 _MORE: Final = "…"
 _LEAD: Final = 3
 # As SQLite ranks.

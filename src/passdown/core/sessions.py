@@ -1,5 +1,6 @@
 """The session state file `.conductor/session-state_<agent>.json`, in camelCase (S4, R217 to R219, C28)."""
 
+import json
 from collections.abc import Callable, Mapping
 from collections.abc import Set as AbstractSet
 from datetime import datetime
@@ -18,6 +19,7 @@ from passdown.records import field, record
 
 VERSION: Final = 1
 MAX_CHARS: Final = 65_536
+USUAL_MODE: Final = "SA"
 
 
 @record
@@ -44,6 +46,17 @@ def _text(value: object) -> str | None:
 def _instant(value: object) -> datetime | None:
     text = _text(value)
     return None if text is None else read_instant(text)
+
+
+def read_preferred_mode(data: bytes) -> str:
+    """Read the mode that somebody prefers from `preferences.json`; what does not fit says nothing."""
+    try:
+        found: object = json.loads(data)
+    except (ValueError, RecursionError):
+        return USUAL_MODE
+    members = cast("dict[str, object]", found) if isinstance(found, dict) else {}
+    mode = members.get("preferredMode")
+    return mode if isinstance(mode, str) and mode in set(Mode) else USUAL_MODE
 
 
 def _mode(value: object) -> Mode | None:

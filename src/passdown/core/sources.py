@@ -241,6 +241,12 @@ def command_of(receipt: str) -> str:
     return command if sign and command and code.isascii() and code.isdigit() else receipt
 
 
+def has_failed(receipt: str) -> bool:
+    """Say whether a receipt is of a test that ended with anything but 0."""
+    code = receipt[len(command_of(receipt)) :].removeprefix(_EXIT)
+    return bool(code.strip("0"))
+
+
 class Checkpoint(NamedTuple):
     """A checkpoint in one form; together with its time, equal ones are the same checkpoint (C12)."""
 

@@ -297,6 +297,16 @@ def _voided(fact: Fact) -> tuple[FactKind, str] | None:
     return (kind, make_key(fact.text)) if kind is not None and kind in _LASTING else None
 
 
+def touches(tables: Tables, settled: Settled) -> bool:
+    """Say whether anything that is done with stands in tables at all."""
+    return any(
+        (kind, name) in settled
+        for kind in _LASTING
+        for key, known in tables.get(kind, {}).items()
+        for name in (key, known.id)
+    )
+
+
 def drop_settled(tables: Tables, settled: Settled) -> None:
     """Take out what was answered or taken back after it was stated (3)."""
     for kind in _LASTING:

@@ -5,13 +5,13 @@ somebody else has changed meanwhile.
 """
 
 import json
-import re
 from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Final, NamedTuple, cast
 
 from passdown.core.installs import PLUGIN, PLUGIN_ID
 from passdown.core.jsontext import read_members, revise_members
+from passdown.core.patterns import pattern
 from passdown.core.problems import Malformed
 
 MEMBER: Final = "statusLine"
@@ -20,7 +20,7 @@ VERB: Final = "status-line"
 _LISTS: Final = MappingProxyType({"enabledPlugins": PLUGIN_ID, "extraKnownMarketplaces": PLUGIN})
 """The members in which a host notes plugins, and what ours is called there."""
 
-_OURS: Final = re.compile(r'passdown(?:\.exe)?"? status-line\b')
+_OURS: Final = pattern(r'passdown(?:\.exe)?"? status-line\b')
 # The host hands its JSON over once, and two commands want it.
 _HEAD: Final = 'input=$(cat); printf %s "$input" | '
 _MIDDLE: Final = '; printf %s "$input" | {\n'

@@ -5,16 +5,17 @@ from collections.abc import Sequence
 from typing import Final
 
 from passdown.core.markdown import State, fold_title, is_placeholder, mark_lines
+from passdown.core.patterns import pattern
 from passdown.core.pieces import Kind, Piece
 
 MAX_ROW: Final = 65_536
 
-_SEPARATOR: Final = re.compile(r"\|?[ \t]*:?--[-:| \t]*$")
-_CELL: Final = re.compile(r"([^|\\]*(?:\\.[^|\\]*)*)(\\?)(?:\||$)", re.DOTALL)
-_DASHES: Final = re.compile(r"[:-]+")
+_SEPARATOR: Final = pattern(r"\|?[ \t]*:?--[-:| \t]*$")
+_CELL: Final = pattern(r"([^|\\]*(?:\\.[^|\\]*)*)(\\?)(?:\||$)", re.DOTALL)
+_DASHES: Final = pattern(r"[:-]+")
 # A backslash is one only before a bar or a `<br>`; elsewhere, as in a Windows path, it is text.
-_WRITTEN: Final = re.compile(r"(\\+)(\||<br[ ]*/?>)?|<br[ ]*/?>")
-_ESCAPED: Final = re.compile(r"(\\+)(\||\n|<(?=br[ ]*/?>))?|\||\n|<(?=br[ ]*/?>)")
+_WRITTEN: Final = pattern(r"(\\+)(\||<br[ ]*/?>)?|<br[ ]*/?>")
+_ESCAPED: Final = pattern(r"(\\+)(\||\n|<(?=br[ ]*/?>))?|\||\n|<(?=br[ ]*/?>)")
 
 
 def cut_table(content: str, header: Sequence[str], line: int) -> list[Piece]:

@@ -3,13 +3,15 @@
 import re
 from typing import Final
 
+from passdown.core.patterns import pattern
+
 # Characters that move the cursor, turn the direction of writing, or cannot be seen. Joiners (U+200C, U+200D)
 # stay: scripts and emoji need them.
-_UNSEEN: Final = re.compile(
+_UNSEEN: Final = pattern(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f"
     "\ufeff\ufff9-\ufffb\ud800-\udfff\U000e0000-\U000e007f]"
 )
-_BREAKS: Final = re.compile(r"[\n\t]")
+_BREAKS: Final = pattern(r"[\n\t]")
 
 
 def printable(text: str) -> str:

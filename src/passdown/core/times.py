@@ -3,11 +3,11 @@
 Only the two S0 tables hold a local time of day (``HH:MM``); it is never turned into an instant.
 """
 
-import re
 from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
+from passdown.core.patterns import pattern
 from passdown.records import record
 
 FOLLOW_LIMIT: Final = timedelta(hours=24)
@@ -22,14 +22,14 @@ _HOUR: Final = r"(?:[01][0-9]|2[0-3])"
 _SIXTY: Final = r"[0-5][0-9]"
 
 # The hour is checked here because newer Pythons also read 24:00 as the next day.
-_COMMON: Final = re.compile(rf"{_DATE}T{_HOUR}:{_SIXTY}:{_SIXTY}(?:\.[0-9]{{3}})?Z")
-_ISO: Final = re.compile(
+_COMMON: Final = pattern(rf"{_DATE}T{_HOUR}:{_SIXTY}:{_SIXTY}(?:\.[0-9]{{3}})?Z")
+_ISO: Final = pattern(
     rf"{_DATE}(?:[T ]{_HOUR}:{_SIXTY}(?::{_SIXTY}(?:[.,][0-9]{{1,9}})?)?(?:Z|[+-]{_HOUR}(?::?{_SIXTY})?)?)?"
 )
-_FILE_STAMP: Final = re.compile(rf"({_DATE})T({_HOUR})-({_SIXTY})-({_SIXTY})(?:[.-]([0-9]{{1,9}}))?Z?")
-_ARCHIVE_STAMP: Final = re.compile(rf"({_DATE})-({_HOUR})-({_SIXTY})")
-_UNIX_SECONDS: Final = re.compile(r"[0-9]{10}")
-_CLOCK: Final = re.compile(rf"{_HOUR}:{_SIXTY}")
+_FILE_STAMP: Final = pattern(rf"({_DATE})T({_HOUR})-({_SIXTY})-({_SIXTY})(?:[.-]([0-9]{{1,9}}))?Z?")
+_ARCHIVE_STAMP: Final = pattern(rf"({_DATE})-({_HOUR})-({_SIXTY})")
+_UNIX_SECONDS: Final = pattern(r"[0-9]{10}")
+_CLOCK: Final = pattern(rf"{_HOUR}:{_SIXTY}")
 
 
 @record(order=True)

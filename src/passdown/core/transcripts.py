@@ -153,6 +153,16 @@ class Tongue(NamedTuple):
     """Writes into a book what a line tells."""
     parts: Callable[[str, Mark], Sequence[str]]
     """Gives patterns for the files, besides a transcript, that tell of the same session: subagents' own."""
+    has_own_folder: bool = False
+    """Every transcript lies in a folder that names it; the files themselves are all called alike."""
+    is_turn_end: Callable[[bytes], bool] | None = None
+    """Says whether a line tells that we were called at the end of a turn; only a host that writes its lines a
+    while after the fact, and so after it called, has one."""
+
+    def bookmark(self, path: str) -> str:
+        """Name a transcript among all that a session and those before it wrote."""
+        parts = path.replace("\\", "/").rsplit("/", 2)
+        return "/".join(parts[-2:]) if self.has_own_folder else parts[-1]
 
 
 def read_piece(tongue: Tongue, data: bytes, mark: Mark = START) -> Reading:

@@ -14,6 +14,7 @@ from passdown.core.fields import count_key, instant_key, text_key
 from passdown.core.keys import Keys, read_keys, write_keys
 from passdown.core.outlines import Outline
 from passdown.core.pairs import Pair, read_pair, write_pair
+from passdown.core.patterns import pattern
 from passdown.core.places import At, ListOf, Place, Reading
 from passdown.core.problems import Problem, Unknown, error, warning
 from passdown.core.regions import Region, read_region, write_region
@@ -30,9 +31,9 @@ VERSION: Final = RENDERER
 TITLE: Final = "Project Ledger"
 FOOTER: Final = "footer"
 
-_FOOTER: Final = re.compile(r"\s*_synthesized:[ \t]*\r?\n(?P<keys>(?:[ \t]+[^\n]*\n|\r?\n)*)---\s*")
-_EARLIER: Final = re.compile(r"""And ([0-9]{1,9}) earlier: (?:`([^`\n]*)`|("[^\n]*"))\r?""")
-_IN_CODE: Final = re.compile(r"[^`\x00-\x1f\x7f-\x9f\u2028\u2029]*")
+_FOOTER: Final = pattern(r"\s*_synthesized:[ \t]*\r?\n(?P<keys>(?:[ \t]+[^\n]*\n|\r?\n)*)---\s*")
+_EARLIER: Final = pattern(r"""And ([0-9]{1,9}) earlier: (?:`([^`\n]*)`|("[^\n]*"))\r?""")
+_IN_CODE: Final = pattern(r"[^`\x00-\x1f\x7f-\x9f\u2028\u2029]*")
 
 
 @record

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
-from passdown.core.installs import Host
+from passdown.core.installs import HOOKS, HOSTS, PLUGIN, Host
 from passdown.errors import UsageError
 
 _NAME: Final = "passdown"
@@ -30,6 +30,16 @@ def find_data_folder(variables: Mapping[str, str], platform: str) -> str:
     if not os.path.isabs(shared):  # the standard says to ignore such a value
         shared = os.path.join(_find_home(variables), ".local", "share")
     return os.path.join(shared, _NAME)
+
+
+def find_state_folder(variables: Mapping[str, str], platform: str) -> str:
+    """Give the folder for what we note on a user's machine, and nobody would miss."""
+    if platform in {"win32", "darwin"}:
+        return find_data_folder(variables, platform)
+    state = variables.get("XDG_STATE_HOME", "")
+    if not os.path.isabs(state):
+        state = os.path.join(_find_home(variables), ".local", "state")
+    return os.path.join(state, _NAME)
 
 
 def _find_home(variables: Mapping[str, str]) -> str:
@@ -64,3 +74,18 @@ def read_plugin() -> Mapping[str, bytes]:
     top = Path(__file__).resolve().parent.parent / "plugin"
     files = sorted(path for path in top.rglob("*") if path.is_file())
     return {path.relative_to(top).as_posix(): path.read_bytes() for path in files}
+
+
+def read_hooks(variables: Mapping[str, str], platform: str) -> Mapping[str, bytes]:
+    """Read the hooks of each host that the plugin was installed into, by the host's name."""
+    try:
+        folder = Path(find_data_folder(variables, platform)) / "plugins"
+    except UsageError:
+        return {}
+    paths = {name: folder / name / PLUGIN / HOOKS for name in HOSTS}
+    return {name: path.read_bytes() for name, path in paths.items() if os.path.isfile(path)}
+
+
+def emptied(variables: Mapping[str, str]) -> dict[str, str]:
+    """Give an environment in which nothing is set but what Windows needs to start a program."""
+    return {name: text for name, text in variables.items() if name.upper() == "SYSTEMROOT"}

@@ -2,7 +2,7 @@
 
 import shutil
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from passdown.ports.programs import Outcome
@@ -17,10 +17,13 @@ TIMED_OUT: Final = -1002
 class SystemPrograms:
     """Starts programs, found as a shell finds them."""
 
-    def __init__(self, folder: str, *, seconds: float = TIME_LIMIT) -> None:
-        """Keep in which folder they run, and for how long."""
+    def __init__(
+        self, folder: str, *, seconds: float = TIME_LIMIT, variables: Mapping[str, str] | None = None
+    ) -> None:
+        """Keep in which folder they run, for how long, and in which environment, if not in ours."""
         self._folder = folder
         self._seconds = seconds
+        self._variables = variables
 
     def find(self, name: str) -> str:
         """Give the path of a program; empty if there is none."""
@@ -32,6 +35,7 @@ class SystemPrograms:
             done = subprocess.run(  # noqa: S603 - a list of words, never a shell
                 list(command),
                 cwd=self._folder,
+                env=self._variables,
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.STDOUT,

@@ -3,11 +3,14 @@
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from datetime import datetime
-from typing import NamedTuple, Protocol
+from typing import Final, NamedTuple, Protocol
 
 from passdown.core.merge import Digest
 from passdown.core.sources import Rank, Source
 from passdown.ports.event_log import FileMark
+
+EVERY: Final = 2_000_000_000
+"""A limit that nothing reaches."""
 
 
 class Found(NamedTuple):
@@ -39,6 +42,13 @@ class Place(NamedTuple):
     is_retracted: bool
 
 
+class Published(NamedTuple):
+    """How far the events of a session go: the last line of its journal in them (0: none), and the newest."""
+
+    line: int
+    at: datetime | None
+
+
 class Index(Protocol):
     """All events found in one log, ready to be asked; it may be lost at any time and built again."""
 
@@ -66,12 +76,12 @@ class Index(Protocol):
         """Give the time of the newest event that is not later than this."""
         ...
 
-    def covered(self, session: str) -> int:
-        """Give the last line of a session's journal that an event publishes; 0 for none."""
+    def published(self, session: str) -> Published:
+        """Give how far the events of a session go."""
         ...
 
-    def places(self, prefix: str = "") -> Sequence[Place]:
-        """Give every event, the newest first; with a prefix, those whose id or hash begins so."""
+    def places(self, prefix: str = "", limit: int = EVERY) -> Sequence[Place]:
+        """Give events, the newest first; with a prefix, those whose id or hash begins so."""
         ...
 
     def recall(self, name: str) -> str | None:

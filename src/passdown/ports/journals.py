@@ -27,6 +27,13 @@ class Journals(Protocol):
         """
         ...
 
+    def mentioning(self, *texts: str) -> Sequence[str]:
+        """Name the sessions whose journal holds one of these texts, as JSON writes it, in order.
+
+        No line is read for it, so that one which need not be read costs next to nothing.
+        """
+        ...
+
     def append(self, session: str, make: Callable[[int], JournalLine]) -> JournalLine:
         """Add one line, made for the next free number; when it returns, the line survives a power cut.
 

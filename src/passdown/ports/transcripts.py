@@ -1,6 +1,6 @@
 """What services ask of the files in which a host writes down a session."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Protocol
 
 
@@ -13,6 +13,10 @@ class Transcripts(Protocol):
 
     def size(self, path: str) -> int:
         """Give how long a file is, in bytes; 0 without one."""
+        ...
+
+    def await_line(self, path: str, offset: int, is_it: Callable[[bytes], bool]) -> None:
+        """Wait a moment for a line of a kind, from an offset on; go on without it when the moment is over."""
         ...
 
     def read(self, path: str, offset: int) -> bytes:

@@ -9,7 +9,7 @@ from typing import Annotated, Final
 
 from passdown.core.accounts import Account, fold_journal
 from passdown.core.bookkeeping import Said, find_edits
-from passdown.core.briefs import Brief, Combined, Frame, pack_brief, render_banner
+from passdown.core.briefs import Brief, Frame, pack_brief
 from passdown.core.budgets import Budget
 from passdown.core.events import Event
 from passdown.core.facts import Fact, FactKind, make_key
@@ -22,7 +22,6 @@ from passdown.core.standings import (
     Aim,
     Known,
     Peer,
-    Settled,
     Standing,
     Tables,
     aim_of,
@@ -35,6 +34,7 @@ from passdown.core.standings import (
     newest_aim,
     settled_of,
     tables_of,
+    touches,
 )
 from passdown.errors import FormatError, StorageError
 from passdown.ports.event_log import EventLog
@@ -43,17 +43,19 @@ from passdown.ports.repository import UNKNOWN
 from passdown.records import record, replace
 from passdown.services.events import take_in
 from passdown.services.history import Texts, label, parse_text
-from passdown.services.journals import Project
+from passdown.services.journals import Project, newest_first, read_account, read_open
 from passdown.services.presence import is_live
 from passdown.services.sessions import LEDGER
 
 LIMIT: Final = 1_000
 """How many facts of a section are looked at; what is older is counted."""
-ALL: Final = 2_000_000_000
-
 _ELSEWHERE: Final = 50
 _RECENT: Final = 100
 _MARKED: Final = 60
+_CHAIN: Final = 20
+_LATELY: Final = 50
+_SETTLING: Final = (f'"{FactKind.ANSWER.value}"', f'"{FactKind.RETRACTION.value}"')
+"""What stands in a journal that may take back what events say."""
 _LISTED: Final = 10
 _MARKED_KINDS: Final = (
     FactKind.FEEDBACK,
@@ -92,6 +94,8 @@ def read_standing(
 
 def make_banner(project: Project, account: Account | None) -> str:
     """Say which events were combined, and the goal and now that come out of it (R120, R121)."""
+    from passdown.core.banners import Combined, render_banner  # noqa: PLC0415 - most briefs have none
+
     looking = _Looking(project, account, ())
     aim = looking.aim()
     combined = [
@@ -109,12 +113,12 @@ class _Looking:
         self._index = project.checkout.index
         take_in(project.checkout.log, self._index)
         self._others = list(_take_in(others))
-        self._lines = {name: project.journals.read(name) for name in project.journals.sessions()}
-        folded = [fold_journal(name, lines) for name, lines in self._lines.items()]
-        self._accounts = {one.session: one for one in folded if one.started_at is not None}
-        self._live = {one.session for one in self._accounts.values() if is_live(project, one)}
+        self._names = newest_first(project)
+        self._foreign: dict[str, Sequence[JournalLine]] = {}
+        self._open = {one.session: one for one in read_open(project)}
+        self._live = {name for name, one in self._open.items() if is_live(project, one)}
         # What the journal says by now counts, not what it said when it was last added up.
-        self._account = account and self._accounts.get(account.session, account)
+        self._account = account and (self._read(account.session) or account)
         self._before = self._find_before()
         own = [self._account] if self._account else []
         self._own = {one.session for one in (*own, *self._before)}
@@ -122,7 +126,8 @@ class _Looking:
     def stand(self, limit: int) -> Standing:
         """Put everything together."""
         digest = self.digest(limit)
-        tables = gather(digest, self._elsewhere(tables_of(digest)), self._waiting(), self._settled)
+        tables = gather(digest, self._elsewhere(tables_of(digest)), self._waiting(), {})
+        self._drop_settled(tables)
         self._drop_resolved(tables)
         mark_observed(tables, self._events_of(tables))
         own = self._account or Account()
@@ -143,20 +148,40 @@ class _Looking:
 
     # --- which sessions -------------------------------------------------------------------------
 
+    def _read(self, name: str) -> Account | None:
+        """Add up a journal; None when there is none, or it has no beginning."""
+        account = read_account(self._project, name) if name in self._names else None
+        return account if account and account.started_at is not None else None
+
+    def _lines(self, name: str) -> Sequence[JournalLine]:
+        return self._foreign.get(name) or self._project.journals.read(name)
+
+    @cached_property
+    def _lately(self) -> Sequence[Account]:
+        """Give the sessions that said something last, and those that never ended; events tell of the rest."""
+        names = dict.fromkeys((*self._names[:_LATELY], *self._open))
+        return [account for name in names if (account := self._read(name)) is not None]
+
     def _find_before(self) -> Sequence[Account]:
-        """Give the sessions that are gone on from, the nearest first; a ledger that no journal made, else."""
+        """Give the sessions that are gone on from, the nearest first; a ledger that no journal made, else.
+
+        What the oldest of a long row knew is in its events.
+        """
         found: list[Account] = []
         name = self._account.start.continues if self._account else self._last_here()
-        while name in self._accounts and name not in {one.session for one in found}:
-            found.append(self._accounts[name])
-            name = found[-1].start.continues
+        while len(found) < _CHAIN and name not in {one.session for one in found}:
+            account = self._read(name)
+            if account is None:
+                break
+            found.append(account)
+            name = account.start.continues
         return found or ([] if self._account else list(self._read_ledger()))
 
     def _last_here(self) -> str:
         """Name the session that a start would go on from."""
         here = [
             (one.touched_at, one.session)
-            for one in self._accounts.values()
+            for one in self._lately
             if one.start.checkout == self._project.root and one.session not in self._live and one.touched_at
         ]
         return max(here)[1] if here else ""
@@ -165,25 +190,25 @@ class _Looking:
         """Read the ledger that lies here, if it is not the rendering of a journal, as if it were one."""
         ledger = _parse_ledger(self._project)
         said = find_edits(ledger, Account(), self._project.show_time)
-        if not said or ledger.session_id in self._accounts:
+        if not said or ledger.session_id in self._names:
             return
         at = ledger.updated or ledger.heartbeat or self._project.now()
         author = Account(agent=ledger.session_id or LEDGER)
-        self._lines[author.agent] = [
+        self._foreign[author.agent] = [
             JournalLine(seq=seq, fact=_make_fact(one, at, author.agent)) for seq, one in enumerate(said, 1)
         ]
-        yield fold_journal(author.agent, self._lines[author.agent])
+        yield fold_journal(author.agent, self._foreign[author.agent])
 
     def _waiting(self) -> Iterator[JournalLine]:
         """Give the lines of these sessions that no event covers."""
         for name in sorted(self._own):
             indexes = (self._index, *(one.index for one in self._others))
-            covered = max(index.covered(name) for index in indexes)
-            yield from (line for line in self._lines.get(name, ()) if line.seq > covered)
+            covered = max(index.published(name).line for index in indexes)
+            yield from (line for line in self._lines(name) if line.seq > covered)
 
     def _peers(self) -> Iterator[Peer]:
         for name in sorted(self._live - self._own):
-            one = self._accounts[name]
+            one = self._open[name]
             texts = [entry.text for entry in (one.goal, one.now) if entry]
             yield Peer(
                 one.agent, one.start.branch, " | now: ".join(texts), one.touched_at or self._project.now()
@@ -192,10 +217,11 @@ class _Looking:
     # --- whose goal -----------------------------------------------------------------------------
 
     def aim(self) -> Aim:
-        """Choose whose goal, now and next are shown (C59)."""
-        chain = [*([self._account] if self._account else []), *self._before]
+        """Choose whose goal, now and next are shown (C59); to one that begins afresh only its own (C53)."""
+        is_fresh = self._account is not None and self._account.start.is_fresh
+        chain = [*([self._account] if self._account else []), *(() if is_fresh else self._before)]
         own = aim_of(chain[0], chain[1:]) if chain else NO_AIM
-        if own.is_known:
+        if own.is_known or is_fresh:
             return own
         track = self._account.track if self._account else ""
         branch = self._project.checkout.repository.branch()
@@ -239,21 +265,21 @@ class _Looking:
         return Aim(goal[0] if goal else None, now[0] if now else None, known(FactKind.NEXT, NEXT))
 
     def _strangers(self, *, is_running: bool) -> Sequence[Account]:
-        others = (one for one in self._accounts.values() if one.session not in self._own)
+        others = (one for one in self._lately if one.session not in self._own)
         return [one for one in others if (one.session in self._live) is is_running]
 
     def _track_of(self, account: Account) -> str:
         """Name the track that a session works on, or worked on until it ended."""
         bound = [
             line.fact.text
-            for line in self._lines[account.session]
+            for line in self._lines(account.session)
             if line.fact.kind == FactKind.BINDING and line.fact.key == "track" and line.fact.text
         ]
         return bound[-1] if bound else ""
 
     def _aims_of(self, events: Iterable[tuple[str, Event]]) -> Sequence[Aim]:
         """Give the work of agents that only events tell of."""
-        known = {one.agent for one in self._accounts.values()}
+        known = {one.agent for one in self._lately}
         return list(aims_of_events(pair for pair in events if pair[1].agent not in known).values())
 
     # --- what events say ------------------------------------------------------------------------
@@ -262,14 +288,16 @@ class _Looking:
     def recent(self) -> Sequence[tuple[str, Event]]:
         """Give the newest events that count, each with its hash, the newest first."""
         texts = Texts(self._project.checkout.log)
-        places = islice((one for one in self._index.places() if not one.is_retracted), _RECENT)
+        places = (one for one in self._index.places(limit=_RECENT) if not one.is_retracted)
         events = [(place.rank, parse_text(texts.read(place))) for place in places]
         # An event without a time or an agent has those of its file's name.
         return [(rank.hash, replace(event, ts=rank.at, agent=rank.agent)) for rank, event in events]
 
-    @cached_property
-    def _settled(self) -> Settled:
-        return settled_of(line for lines in self._lines.values() for line in lines)
+    def _drop_settled(self, tables: Tables) -> None:
+        """Take out what a session answered or took back; all journals are read only when one may have."""
+        names = self._project.journals.mentioning(*_SETTLING)
+        if touches(tables, settled_of(line for name in names for line in self._lines(name))):
+            drop_settled(tables, settled_of(line for name in self._names for line in self._lines(name)))
 
     def _drop_resolved(self, tables: Tables) -> None:
         """Take out feedback that an event of another machine answers; only recent ones are looked at."""

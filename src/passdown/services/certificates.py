@@ -22,7 +22,8 @@ from passdown.core.rollups import is_rollup, parse_rollup
 from passdown.core.sources import Source, parse_source
 from passdown.core.standings import known_of, tables_of
 from passdown.ports.event_log import EventLog
-from passdown.services.briefs import ALL, Elsewhere, make_brief
+from passdown.ports.index import EVERY
+from passdown.services.briefs import Elsewhere, make_brief
 from passdown.services.journals import Project
 
 _NONCE: Final = "certified"
@@ -46,9 +47,9 @@ def certify(
             session: frozenset(known.id for known in known_of(fold_journal(session, own)))
             for session, own in lines.items()
         },
-        frozenset(_listed(index.digest(ALL))),
+        frozenset(_listed(index.digest(EVERY))),
     )
-    covered = {session: index.covered(session) for session in lines}
+    covered = {session: index.published(session).line for session in lines}
     losses = [
         *(gap for session, own in lines.items() for gap in find_gaps(session, own)),
         *find_unpublished(journals, covered, events),

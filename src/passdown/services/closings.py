@@ -26,8 +26,10 @@ class Closed:
     troubles: Annotated[tuple[PassdownError, ...], "What could not be done; the next start or end does it."]
 
 
-def close_session(project: Project, account: Account, reason: str = SESSION_END) -> Closed:
-    """End a session and do all that follows.
+def close_session(
+    project: Project, account: Account, reason: str = SESSION_END, *, keep: bool = False
+) -> Closed:
+    """End a session and do all that follows; with `keep` its ledger stays until the next start (C37).
 
     The event comes first: what was known is safe with it. What fails after it is told and left to the next.
     """
@@ -36,7 +38,8 @@ def close_session(project: Project, account: Account, reason: str = SESSION_END)
     troubles: list[PassdownError] = []
     archived: Archived | None = None
     try:
-        archived = archive_ledger(project, ended, SESSION_END) if _is_here(project, ended) else None
+        if not keep and _is_here(project, ended):
+            archived = archive_ledger(project, ended, SESSION_END)
     except StorageError as found:
         troubles.append(found)
     committed: Committed | Skipped | NotDue | None = None

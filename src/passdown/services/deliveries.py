@@ -7,21 +7,21 @@ between the nonces, hashed, tells whether all of it arrived. One that was cut is
 import json
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from typing import Annotated, Final, cast
+from typing import TYPE_CHECKING, Annotated, Final, cast
 
 from passdown.core.accounts import Account, Delivery
 from passdown.core.bookkeeping import Said
-from passdown.core.briefs import Frame, brief_hash, receipt_of
 from passdown.core.budgets import Budget
 from passdown.core.facts import FactKind, Provenance
-from passdown.core.transcripts import parse_mark
 from passdown.errors import StorageError
 from passdown.records import record
-from passdown.services.briefs import Elsewhere, make_brief
 from passdown.services.checkouts import Site
 from passdown.services.journals import Project, read_account, say
 from passdown.services.local_files import list_places, write_local
-from passdown.services.observations import Source
+
+if TYPE_CHECKING:  # who sends reads no transcript, and who reads one makes no brief
+    from passdown.services.briefs import Elsewhere
+    from passdown.services.observations import Source
 
 SENT: Final = "sent"
 WHOLE: Final = "whole"
@@ -31,8 +31,8 @@ WORDS: Final = "waiting"
 """The folder of local state with a file for each session that something waits for."""
 
 _NONCE: Final = 6
-_ECHO: Final = "stdout"
-"""The member in which a host keeps what our hook printed; that says nothing about what the model got."""
+_ECHOES: Final = frozenset({"stdout", "output"})
+"""The members in which hosts keep what our hook printed; that says nothing about what the model got."""
 
 
 @record
@@ -47,14 +47,20 @@ def send_brief(
     project: Project,
     account: Account,
     budget: Budget,
-    others: Sequence[Elsewhere] = (),
+    others: "Sequence[Elsewhere]" = (),
     *,
     is_known: bool = False,
 ) -> Sent:
     """Make a brief and write down that it was sent.
 
-    With `is_known` the session has its history before it: what it was told last is not told again.
+    With `is_known` the session has its history before it: what it was told last is not told again. A session
+    whose host cut briefs gets smaller ones from then on.
     """
+    from passdown.core.briefs import brief_hash  # noqa: PLC0415 - see above
+    from passdown.services.briefs import make_brief  # noqa: PLC0415
+
+    if cuts := sum(one.state == CUT for one in account.deliveries):
+        budget = budget.smaller(cuts)
     nonce = project.entropy.token(_NONCE).hex()
     brief = make_brief(project, account, budget, nonce, others)
     digest = brief_hash(brief)
@@ -65,7 +71,7 @@ def send_brief(
     return Sent(account=read_account(project, account.session), text=brief.text)
 
 
-def confirm(project: Project, account: Account, source: Source) -> Sequence[Delivery]:
+def confirm(project: Project, account: Account, source: "Source") -> Sequence[Delivery]:
     """Look in what is new in a transcript for the briefs that were sent, and write down how each arrived.
 
     One that is not there may still come: it stays as it is, and is never taken for whole. To be called before
@@ -81,9 +87,22 @@ def confirm(project: Project, account: Account, source: Source) -> Sequence[Deli
     return judged
 
 
-def _new_lines(account: Account, source: Source) -> Iterator[bytes]:
-    name = source.path.replace("\\", "/").rpartition("/")[2]
-    offset = parse_mark(account.bookmarks.get(name, "")).offset
+def await_turn_end(account: Account, source: "Source") -> None:
+    """Give a host that writes late the time to write down what the turn did."""
+    if source.tongue.is_turn_end is not None:
+        offset = _offset(account, source)
+        source.transcripts.await_line(source.path, offset, source.tongue.is_turn_end)
+
+
+def _offset(account: Account, source: "Source") -> int:
+    """Say how far a transcript was read."""
+    from passdown.core.transcripts import parse_mark  # noqa: PLC0415 - see above
+
+    return parse_mark(account.bookmarks.get(source.tongue.bookmark(source.path), "")).offset
+
+
+def _new_lines(account: Account, source: "Source") -> Iterator[bytes]:
+    offset = _offset(account, source)
     if offset > source.transcripts.size(source.path):  # another file has taken its place
         offset = 0
     while data := source.transcripts.read(source.path, offset):
@@ -97,6 +116,8 @@ def _note(project: Project, account: Account, nonce: str, text: str) -> None:
 
 def _judge(delivery: Delivery, texts: Sequence[bytes]) -> str:
     """Say how a brief arrived; empty when nothing of it is there."""
+    from passdown.core.briefs import Frame, receipt_of  # noqa: PLC0415 - see above
+
     frame, mark = Frame(nonce=delivery.nonce), delivery.nonce.encode()
     found = [text for line in texts if mark in line for text in _strings(line) if delivery.nonce in text]
     receipts = {receipt_of(text, frame) for text in found}
@@ -129,6 +150,6 @@ def _strings(line: bytes) -> Iterator[str]:
             yield value
         elif isinstance(value, dict):
             members = cast("dict[str, object]", value)
-            waiting.extend(part for name, part in members.items() if name != _ECHO)
+            waiting.extend(part for name, part in members.items() if name not in _ECHOES)
         elif isinstance(value, list):
             waiting.extend(cast("list[object]", value))

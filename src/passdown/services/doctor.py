@@ -6,12 +6,14 @@ from typing import Annotated, Final
 from passdown.core import ailments
 from passdown.core.ailments import Ailment, Cache, Finding
 from passdown.core.costs import FILE, Cost, parse_measures, sum_up
+from passdown.core.installs import HOSTS, read_hook_lines, split_line
 from passdown.core.pauses import OFF
 from passdown.core.problems import Severity
 from passdown.core.times import too_far_ahead
 from passdown.errors import PassdownError, StorageError
 from passdown.ports.documents import Documents
 from passdown.ports.index import Index
+from passdown.ports.programs import Outcome, Programs
 from passdown.records import record
 from passdown.services.checkouts import Site
 from passdown.services.documents import check_document, list_project
@@ -37,7 +39,6 @@ from passdown.services.views import ViewState
 from passdown.settings import EventLayout
 
 _JOURNAL: Final = "journal"
-_COPIES: Final = ("edited-view-", "legacy-current-")
 _AHEAD: Final = 3
 _MOST_BYTES: Final = 67_108_864
 _PROBE: Final = "passdown-probe"
@@ -52,7 +53,10 @@ class Patient:
     site: Annotated[Site, "The checkout's folder, and git's own."]
     fresh: Annotated[Callable[[], Index], "Makes an empty index."]
     find_leftovers: Annotated[Callable[[], Sequence[str]], "Names the unfinished writes of dead processes."]
+    sweep: Annotated[Callable[[], int], "Removes them, and says how many there were."]
     variables: Annotated[Mapping[str, str], "The environment."]
+    hooks: Annotated[Mapping[str, bytes], "The hooks of the hosts that have the plugin."]
+    programs: Annotated[Programs, "Runs programs with nothing in their environment."]
     cache: Annotated[Cache, "Whether the cache can be used."] = Cache.GOOD
     warnings: Annotated[tuple[str, ...], "What is odd about the settings."] = ()
     refused: Annotated[str, "Why the settings could not be read at all; then the defaults are used."] = ""
@@ -86,6 +90,7 @@ def examine(patient: Patient, step: Step | None = None) -> tuple[Finding, ...]:
         *_find_documents(patient.project),
         *_find_cache(patient),
         *_find_pauses(patient),
+        *_find_hooks(patient),
     )
 
 
@@ -226,10 +231,7 @@ def _find_layout(project: Project) -> Iterator[Finding]:
 def _find_documents(project: Project) -> Iterator[Finding]:
     """Check the documents that are kept; a copy of what somebody edited is as that one left it."""
     documents, paths = project.checkout.documents, project.checkout.settings.paths
-    apart = (
-        *(f"{one}/" for one in (paths.events, paths.event_archive, f"{paths.runtime}/{_JOURNAL}")),
-        *(f"{paths.runtime}/{one}" for one in _COPIES),
-    )
+    apart = tuple(f"{one}/" for one in (paths.events, paths.event_archive, f"{paths.runtime}/{_JOURNAL}"))
     broken: list[str] = []
     errors = 0
     for path in list_project(documents, paths):
@@ -252,6 +254,18 @@ def _find_cache(patient: Patient) -> Iterator[Finding]:
 def _find_pauses(patient: Patient) -> Iterator[Finding]:
     for one in find_pauses(patient.site, patient.variables):
         yield ailments.paused(one.by, one.since, is_variable=one.by == OFF)
+
+
+def _find_hooks(patient: Patient) -> Iterator[Finding]:
+    """Call what hosts call, in an emptied environment and with nothing to answer (C71)."""
+    for name, data in patient.hooks.items():
+        for line in read_hook_lines(data):
+            words = split_line(line)
+            outcome = patient.programs.run(words) if words else Outcome(1, "it is no command")
+            if not outcome.is_done:
+                said = [one for one in outcome.text.splitlines() if one.strip()]
+                reason = said[-1] if said else f"it ended with {outcome.code}"
+                yield ailments.silent_hooks(HOSTS[name].title, name, line, reason)
 
 
 # --- mending ----------------------------------------------------------------------------------------
@@ -290,7 +304,7 @@ def _write_rules(patient: Patient) -> str:
 
 
 def _sweep(patient: Patient) -> str:
-    return f"unfinished writes removed: {patient.project.sweep()}"
+    return f"unfinished writes removed: {patient.sweep()}"
 
 
 def _recover(patient: Patient) -> str:

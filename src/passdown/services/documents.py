@@ -16,6 +16,9 @@ MAX_BYTES: Final = 67_108_864
 MAX_ROUNDS: Final = 8
 SUFFIXES: Final = (".md", ".json", ".jsonl")
 
+NO_DOCUMENTS: Final = ("edited-view-", "legacy-current-", "preferences.json")
+"""How the names of files begin that lie among local state and are kept as somebody wrote them."""
+
 
 @record
 class Checked:
@@ -85,11 +88,12 @@ def list_documents(documents: Documents, path: str) -> Sequence[str]:
 def list_project(documents: Documents, paths: Paths) -> Sequence[str]:
     """Name the files of a project that its settings say are documents, each once, in order."""
     names: set[str] = set()
+    apart = tuple(f"{paths.runtime}/{name}" for name in NO_DOCUMENTS)
     for place in project_folders(paths):
         names.update(name for name in documents.list(place) if name.endswith(SUFFIXES))
     if documents.exists(paths.view):
         names.add(paths.view)
-    return sorted(names)
+    return sorted(name for name in names if not name.startswith(apart))
 
 
 def project_folders(paths: Paths) -> Sequence[str]:

@@ -100,7 +100,7 @@ def write_event(log: EventLog, index: Index, clock: Clock, event: Event, *, by_d
     with index.changing():
         _apply(log, index)
         last = read_covered(event.covers or "")
-        if event.session and last and last <= index.covered(event.session):
+        if event.session and last and last <= index.published(event.session).line:
             return None
         written = _create(log, index, clock, event, by_day=by_day)
         _apply(log, index)

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime
 from typing import Annotated, Final
 
-from passdown.core.accounts import Account
+from passdown.core.accounts import Account, Entry
 from passdown.core.archives import parse_archive, parse_archive_file_name
 from passdown.core.bookkeeping import Said
 from passdown.core.facts import FactKind, Provenance, make_key
@@ -34,6 +34,7 @@ from passdown.services.archives import (
     read_head,
     write_record,
 )
+from passdown.services.briefs import read_standing
 from passdown.services.closings import bring_up_to_date
 from passdown.services.commits import NotDue, Trigger
 from passdown.services.events import Written
@@ -47,6 +48,8 @@ DOCUMENT: Final = "current.md"
 MANUAL: Final = "manual"
 STREAM: Final = "stream"
 ARCHIVE: Final = "archive"
+_CHAIN: Final = 20
+_INHERITED: Final = (FactKind.DECISION, FactKind.CONSTRAINT, FactKind.QUESTION)
 _NEVER: Final = datetime.min.replace(tzinfo=UTC)
 
 Run = Callable[[str], int | None]
@@ -121,7 +124,8 @@ def create_handoff(project: Project, account: Account, order: Order) -> Handoff:
         _read_stream(project, path)  # 2
     if account.ended_at is None:
         account = keep_ledger(project, account).account  # 1
-    snapshot = make_snapshot(account, look_around(project, account), order.trigger)
+    inherited = _with_inherited(project, account)
+    snapshot = make_snapshot(inherited, look_around(project, account), order.trigger)
     written = publish(project, account.session, kind="handoff", reason=order.trigger)  # 3
     if path:
         _write_stream(project, path, name, snapshot)
@@ -139,6 +143,31 @@ def create_handoff(project: Project, account: Account, order: Order) -> Handoff:
         written=written,
         committed=committed,
     )
+
+
+def _with_inherited(project: Project, account: Account) -> Account:
+    """Add what the sessions before decided, ruled out and asked, and nobody took back since."""
+    agents = {one.agent for one in _before(project, account)}
+    standing = read_standing(project, account)
+    lists = dict(account.lists)
+    for kind in _INHERITED:
+        own = account.of(kind)
+        keys = {make_key(one.key if kind is FactKind.DECISION else one.text) for one in own}
+        found = [one for one in standing.of(kind) if one.agent in agents and one.key not in keys]
+        entries = [Entry(one.text, one.at, 0, one.provenance, one.key) for one in reversed(found)]
+        lists[kind.value] = (*entries, *own)
+    return replace(account, lists=lists)
+
+
+def _before(project: Project, account: Account) -> Iterator[Account]:
+    """Follow the sessions that one goes on from, unless it began afresh."""
+    seen = {account.session}
+    while account.start.continues and not account.start.is_fresh and len(seen) <= _CHAIN:
+        account = read_account(project, account.start.continues)
+        if account.session in seen or account.started_at is None:
+            return
+        seen.add(account.session)
+        yield account
 
 
 def _stream_name(project: Project, account: Account, wanted: str) -> str:
@@ -272,13 +301,19 @@ def look_at(project: Project, name: str, run: Run | None = None) -> Looked:
         probes=probe_files(project, [probe.path for probe in snapshot.probes]),
     )
     commits = (
-        repository.count_since(snapshot.commit)
+        repository.count_since(snapshot.commit, _own_paths(project.checkout.settings.paths))
         if isinstance(repository, Commits) and snapshot.commit
         else None
     )
     test_now = run(snapshot.test) if run is not None and snapshot.test else None
     drift = find_drift(snapshot, here, commits, test_now)
     return Looked(listed=read_listed(project, listed), snapshot=snapshot, drift=drift)
+
+
+def _own_paths(paths: Paths) -> Sequence[str]:
+    """Name what our own commits change: they say nothing about the work."""
+    shared = (paths.archive, paths.handoffs, paths.events, paths.event_archive, paths.view)
+    return (paths.ledgers, paths.runtime, *shared)
 
 
 def resume_handoff(project: Project, looked: Looked, account: Account | None) -> Resumed:

@@ -10,7 +10,7 @@ from passdown.core.facts import Fact, FactKind, Provenance
 from passdown.core.journal import JournalLine
 from passdown.core.times import to_millis
 from passdown.errors import UsageError
-from passdown.records import record
+from passdown.records import field, record
 from passdown.services.checkouts import Checkout
 
 if TYPE_CHECKING:  # see there
@@ -32,6 +32,10 @@ class Project:
     sweep: Annotated[
         Callable[[], int], "Removes what killed processes left behind; says how many files that were."
     ] = lambda: 0
+    folded: Annotated[
+        dict[str, tuple[Sequence[JournalLine], Account]],
+        "What was added up before, and the lines of it.",
+    ] = field(default_factory=dict[str, tuple[Sequence[JournalLine], Account]], compare=False)
 
     def now(self) -> datetime:
         """Give the present instant, in the precision of facts."""
@@ -40,7 +44,11 @@ class Project:
 
 def read_account(project: Project, session: str) -> Account:
     """Add up the journal of a session; an account without a start for one that has none."""
-    return fold_journal(session, project.journals.read(session))
+    lines = project.journals.read(session)
+    known = project.folded.get(session)
+    if known is None or known[0] is not lines:  # what was given again did not change
+        known = project.folded[session] = (lines, fold_journal(session, lines))
+    return known[1]
 
 
 def read_accounts(project: Project) -> Sequence[Account]:
@@ -52,6 +60,12 @@ def _fold_all(project: Project, sessions: Iterable[str]) -> Sequence[Account]:
     accounts = [read_account(project, session) for session in sessions]
     begun = [account for account in accounts if account.started_at is not None]
     return sorted(begun, key=lambda account: (account.started_at or project.now(), account.session))
+
+
+def newest_first(project: Project) -> Sequence[str]:
+    """Name the sessions that have a journal, the one that grew last first."""
+    names = project.journals.sessions()
+    return sorted(names, key=lambda name: (project.journals.changed(name), name), reverse=True)
 
 
 def read_open(project: Project) -> Sequence[Account]:

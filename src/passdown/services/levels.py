@@ -25,3 +25,12 @@ def read_level(site: Site, name: str) -> Reading | None:
             if reading := parse_reading(place.documents.read(place.path).decode("ascii", "replace")):
                 return reading
     return None
+
+
+def forget_level(site: Site, name: str) -> None:
+    """Take away what was written down for a session that is over, as far as that is possible."""
+    for place in list_places(site, f"{FOLDER}/{name}"):
+        # What stays is small, and nobody reads it.
+        with suppress(StorageError):
+            if place.documents.exists(place.path):
+                place.documents.remove(place.path, place.documents.read(place.path))

@@ -6,7 +6,6 @@ lost: the document is kept, whole, below the folder of local state.
 """
 
 import hashlib
-import re
 from collections.abc import Iterable, Iterator
 from datetime import datetime
 from typing import Annotated, Final, NamedTuple, cast
@@ -16,6 +15,7 @@ from passdown.core.events import MAX_CHARS, Event, EventCheckpoint, render_event
 from passdown.core.facts import make_key
 from passdown.core.merge import Digest
 from passdown.core.pairs import Pair
+from passdown.core.patterns import pattern
 from passdown.core.problems import Malformed, Unknown
 from passdown.core.rollups import is_rollup, parse_rollup
 from passdown.core.seals import Ownership, judge_owner
@@ -53,8 +53,8 @@ TYPE: Final = "migration"
 
 _ALL: Final = 2_000_000_000
 
-_CUT: Final = re.compile(r"… `passdown event show [0-9a-f]{16}`")
-_NUMBER: Final = re.compile(r"[0-9]{1,9}")
+_CUT: Final = pattern(r"… `passdown event show [0-9a-f]{16}`")
+_NUMBER: Final = pattern(r"[0-9]{1,9}")
 
 
 class Said(NamedTuple):

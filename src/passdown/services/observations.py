@@ -94,7 +94,7 @@ def _read(source: Source, known: Account) -> _Intake:
     passed_over = 0
     paths = [source.path]
     for path in paths:
-        name = path.replace("\\", "/").rpartition("/")[2]
+        name = source.tongue.bookmark(path)
         before = parse_mark(known.bookmarks.get(name, ""))
         mark = before if before.offset <= source.transcripts.size(path) else START
         while data := source.transcripts.read(path, mark.offset):

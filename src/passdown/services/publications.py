@@ -1,14 +1,12 @@
 """Publish what a session knows and no event says yet (C57)."""
 
-from datetime import datetime, timedelta
-
 from passdown.core.accounts import Account, fold_journal
-from passdown.core.publications import has_stated, make_event, open_lines
+from passdown.core.publications import make_event
 from passdown.core.secrets import redact_lines
 from passdown.ports.repository import UNKNOWN
 from passdown.records import replace
 from passdown.services.events import Written, take_in, write_event
-from passdown.services.journals import Project, read_account
+from passdown.services.journals import Project
 from passdown.settings import EventLayout
 
 
@@ -25,7 +23,7 @@ def publish(project: Project, session: str, *, kind: str, reason: str) -> Writte
     event = make_event(
         _where_it_is(project, fold_journal(session, lines)),
         lines,
-        checkout.index.covered(session),
+        checkout.index.published(session).line,
         kind=kind,
         reason=reason,
     )
@@ -42,20 +40,3 @@ def _where_it_is(project: Project, account: Account) -> Account:
     branch = project.checkout.repository.branch()
     start = account.start if branch == UNKNOWN else replace(account.start, branch=branch)
     return replace(account, start=start)
-
-
-def is_due(project: Project, session: str, interval: timedelta) -> bool:
-    """Say whether the end of a turn publishes: something stated is open, and the last event is old enough."""
-    index = project.checkout.index
-    waiting = open_lines(project.journals.read(session), index.covered(session))
-    if not has_stated(waiting):
-        return False
-    last = last_published(project, session)
-    return last is None or project.now() - last >= interval
-
-
-def last_published(project: Project, session: str) -> datetime | None:
-    """Give the time of the newest event of a session in this checkout."""
-    agent = read_account(project, session).agent
-    times = [place.rank.at for place in project.checkout.index.places() if place.rank.agent == agent]
-    return max(times, default=None)

@@ -1,34 +1,38 @@
 """The life of a session: it starts, gives signs of life, ends, and is recovered when it never ended."""
 
-from collections.abc import Generator, Sequence
+from collections.abc import Collection, Generator, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
-from typing import Annotated, Final
+from typing import TYPE_CHECKING, Annotated, Final
 
 from passdown.core.accounts import MARK, NO_PROCESS, PUBLISHED, Account, Process, Start, make_start
 from passdown.core.bookkeeping import Said
 from passdown.core.facts import FactKind, Provenance
 from passdown.core.ids import make_agent
 from passdown.core.journal import JournalLine
+from passdown.core.sessions import USUAL_MODE, read_preferred_mode
 from passdown.errors import CacheError, StorageError
 from passdown.records import record, replace
-from passdown.services.archives import Archived, archive_stale
 from passdown.services.events import Written
 from passdown.services.journals import (
     Project,
     beat,
     make_fact,
+    newest_first,
     read_account,
-    read_accounts,
     read_open,
     say,
     write_fact,
 )
 from passdown.services.ledgers import is_free, keep_ledger, read_ledger
 from passdown.services.presence import is_live, list_live
-from passdown.services.publications import publish
+
+if TYPE_CHECKING:  # what archives and publishes is loaded when there is something to do
+    from passdown.services.archives import Archived
 
 LEDGER: Final = "LEDGER.md"
 RECOVERED: Final = "recovered"
+PREFERENCES: Final = "preferences.json"
+"""In the folder of local state: what a person prefers, as other tools read it."""
 
 
 @record
@@ -39,7 +43,7 @@ class Wish:
     host_session: Annotated[str, "The id the host gave the session."] = ""
     nickname: Annotated[str, "What the agent is called; the host if empty."] = ""
     track: Annotated[str, "The track to work on."] = ""
-    mode: Annotated[str, "SA or MA."] = "SA"
+    mode: Annotated[str, "SA or MA; empty for what is preferred here."] = ""
     is_new: Annotated[bool, "Start another session, whatever there is."] = False
     is_fork: Annotated[bool, "A child of the session that the same process runs."] = False
     is_fresh: Annotated[bool, "Do not carry the goal of the last session on."] = False
@@ -60,7 +64,7 @@ class Started:
     account: Account
     is_new: bool
     recovered: tuple[Recovered, ...] = ()
-    archived: tuple[Archived, ...] = ()
+    archived: "tuple[Archived, ...]" = ()
     others: tuple[Account, ...] = ()
 
 
@@ -98,6 +102,8 @@ def _finish(project: Project, account: Account, reason: str) -> Written | None:
 
     The last line comes last: cut off before it, the next start does the rest.
     """
+    from passdown.services.publications import publish  # noqa: PLC0415 - see above
+
     written: list[Written] = []
 
     def make(seq: int) -> JournalLine:
@@ -123,7 +129,7 @@ def start_session(project: Project, wish: Wish) -> Started:
     """
     project.sweep()  # 1
     recovered = recover(project)
-    archived = archive_stale(project, {account.session for account in list_live(project)})
+    archived = _archive_stale(project, list_live(project))
     process = project.processes.find_host()
     with _one_at_a_time(project):
         live = list_live(project)
@@ -133,6 +139,17 @@ def start_session(project: Project, wish: Wish) -> Started:
     return Started(
         account=account, is_new=known is None, recovered=recovered, archived=tuple(archived), others=others
     )
+
+
+def _archive_stale(project: Project, live: Sequence[Account]) -> "Sequence[Archived]":
+    """Archive the ledgers that nobody keeps any more; mostly there is none but those of who runs."""
+    folder = project.checkout.settings.paths.ledgers
+    kept = {one.start.ledger for one in live if one.start.checkout == project.root}
+    if all(path in kept or not path.endswith(LEDGER) for path in project.checkout.documents.list(folder)):
+        return ()
+    from passdown.services.archives import archive_stale  # noqa: PLC0415 - see above
+
+    return archive_stale(project, {account.session for account in live})
 
 
 @contextmanager
@@ -181,7 +198,8 @@ def _begin(project: Project, wish: Wish, process: Process, live: Sequence[Accoun
         ledger=_choose_ledger(project, live, agent),
         process=process,
         continues=before.session if before else "",
-        mode=wish.mode,
+        is_fresh=wish.is_fresh,
+        mode=wish.mode or _preferred_mode(project),
     )
     write_fact(project, session, make_start(start, project.now(), agent))
     account = read_account(project, session)
@@ -194,6 +212,16 @@ def _begin(project: Project, wish: Wish, process: Process, live: Sequence[Accoun
         write_fact(project, session, replace(fact, others=((MARK, mark),)))
     bound = [Said(FactKind.BINDING, wish.track, "track")] if wish.track else []
     return keep_ledger(project, read_account(project, session), bound).account
+
+
+def _preferred_mode(project: Project) -> str:
+    """Give the mode that somebody prefers in this checkout, or the usual one."""
+    path = f"{project.checkout.settings.paths.runtime}/{PREFERENCES}"
+    documents = project.checkout.documents
+    try:
+        return read_preferred_mode(documents.read(path)) if documents.exists(path) else USUAL_MODE
+    except StorageError:
+        return USUAL_MODE
 
 
 def _choose_ledger(project: Project, live: Sequence[Account], agent: str) -> str:
@@ -209,11 +237,18 @@ def _choose_ledger(project: Project, live: Sequence[Account], agent: str) -> str
 
 def _find_before(project: Project, wish: Wish) -> Account | None:
     """Find the session that a new one goes on from: by the host's id, else the last that ended here."""
-    ended = [one for one in read_accounts(project) if one.ended_at is not None]
-    same = [one for one in ended if wish.host_session and wish.host_session in one.host_sessions]
-    here = [one for one in ended if one.start.checkout == project.root]
-    found = same or here
-    return found[-1] if found else None
+    order = newest_first(project)
+    host = wish.host_session
+    named = project.journals.mentioning(host) if host else ()
+    same = (one for one in _read_ended(project, order, named) if host in one.host_sessions)
+    here = (one for one in _read_ended(project, order, order) if one.start.checkout == project.root)
+    return next(same, None) or next(here, None)
+
+
+def _read_ended(project: Project, order: Sequence[str], wanted: Collection[str]) -> Iterator[Account]:
+    """Read sessions that ended, each when it is asked for: mostly the first will do."""
+    accounts = (read_account(project, name) for name in order if name in wanted)
+    return (account for account in accounts if account.ended_at is not None)
 
 
 def _carry(before: Account) -> Sequence[Said]:

@@ -57,7 +57,7 @@ def look_ahead(checkout: Checkout, step: Step | None = None) -> Outlook:
     place = view_place(checkout.repository, checkout.settings)
     state = judge_view(checkout.documents, place.path, checkout.index)
     digest = checkout.index.digest(1)
-    newest = tuple(checkout.index.places()[:_FIRST])
+    newest = tuple(checkout.index.places(limit=_FIRST))
     return Outlook(
         place=place,
         state=state,

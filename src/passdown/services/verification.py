@@ -1,12 +1,12 @@
 """Verify a view against its events, from scratch; name each event that is missing or altered (C63, C64)."""
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from enum import StrEnum
 from typing import Annotated, Final, NamedTuple
 
 from passdown.core.blobs import blob_id
 from passdown.core.events import parse_event
+from passdown.core.patterns import pattern
 from passdown.core.rollups import Member, is_rollup, parse_rollup
 from passdown.core.seals import read_seal
 from passdown.core.sources import Source, parse_source
@@ -21,7 +21,7 @@ from passdown.services.events import Step, name_event
 from passdown.services.view_homes import view_place
 from passdown.services.views import ViewState, judge_view, read_view
 
-_OURS: Final = re.compile(r"ev-[0-9a-f]{16}")
+_OURS: Final = pattern(r"ev-[0-9a-f]{16}")
 
 
 class Wrong(StrEnum):

@@ -3,14 +3,18 @@
 A file is durably in the archive before it is gone here.
 """
 
-# ruff: noqa: PTH108, PTH114, PTH118, PTH120, PTH123 (pathlib is slow on 100,000 files)
+# ruff: noqa: PTH108, PTH114, PTH116, PTH118, PTH120, PTH123 (pathlib is slow on 100,000 files)
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
+from typing import Final
 
+from passdown.core.patterns import pattern
 from passdown.engines.files import write
 from passdown.errors import StorageError
+
+_DAY: Final = pattern(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 
 
 def move_files(folder: str, names: Sequence[str], archive: str, *, ways: write.Ways = write.HERE) -> int:
@@ -84,14 +88,17 @@ def _read(path: str) -> bytes | None:
         return None
 
 
-def sweep(folders: Iterable[str], is_gone: Callable[[int], bool], *, flat: Iterable[str] = ()) -> int:
+def sweep(
+    folders: Iterable[str], is_gone: Callable[[int], bool], *, flat: Iterable[str] = (), since: float = 0
+) -> int:
     """Remove the unfinished writes of processes that are gone, at any depth; answer how many there were.
 
     One whose process may still run stays, and so does what cannot be removed: readers skip it. Below `flat`
-    folders only the files that lie directly in them are looked at.
+    folders only the files that lie directly in them are looked at. The folder of a day, of which there may be
+    a thousand, is looked at when it has changed since then.
     """
     swept = 0
-    for path in find_leftovers(folders, is_gone, flat=flat):
+    for path in find_leftovers(folders, is_gone, flat=flat, since=since):
         # Another start may sweep at the same moment.
         with suppress(OSError):
             os.unlink(path)
@@ -100,11 +107,11 @@ def sweep(folders: Iterable[str], is_gone: Callable[[int], bool], *, flat: Itera
 
 
 def find_leftovers(
-    folders: Iterable[str], is_gone: Callable[[int], bool], *, flat: Iterable[str] = ()
+    folders: Iterable[str], is_gone: Callable[[int], bool], *, flat: Iterable[str] = (), since: float = 0
 ) -> list[str]:
     """Name the unfinished writes that `sweep` would remove, in order."""
-    every = [path for folder in folders for path in _leftovers(folder)]
-    every += [path for folder in flat for path in _leftovers(folder, is_flat=True)]
+    every = [path for folder in _highest(folders) for path in _leftovers(folder, since)]
+    every += [path for folder in flat for path in _leftovers(folder, since, is_flat=True)]
     return sorted(
         path
         for path in set(every)
@@ -112,9 +119,26 @@ def find_leftovers(
     )
 
 
-def _leftovers(folder: str, *, is_flat: bool = False) -> Iterator[str]:
+def _highest(folders: Iterable[str]) -> list[str]:
+    """Leave out the folders that lie in another one."""
+    found: list[str] = []
+    for folder in sorted({os.path.join(folder, "") for folder in folders}):
+        if not found or not folder.startswith(found[-1]):
+            found.append(folder)
+    return found
+
+
+def _leftovers(folder: str, since: float, *, is_flat: bool = False) -> Iterator[str]:
     """Find unfinished writes below a folder; links are not followed, and what cannot be read has none."""
     for place, folders, names in os.walk(folder):
         yield from (os.path.join(place, name) for name in names if write.is_leftover(name))
-        if is_flat:
-            folders.clear()
+        folders[:] = [] if is_flat else [one for one in folders if not _is_old_day(place, one, since)]
+
+
+def _is_old_day(place: str, name: str, since: float) -> bool:
+    if since <= 0 or not _DAY.fullmatch(name):
+        return False
+    try:
+        return os.stat(os.path.join(place, name)).st_mtime < since
+    except OSError:
+        return True

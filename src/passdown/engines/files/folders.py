@@ -3,12 +3,13 @@
 # ruff: noqa: PTH116, PTH118 (pathlib is slow, and dear to load)
 
 import os
-import re
 import stat
 from collections.abc import Mapping
 from typing import Final
 
-_DAY: Final = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
+from passdown.core.patterns import pattern
+
+_DAY: Final = pattern(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 # Some systems stamp folders by a clock that stands still for so long; git guards its index the same way.
 _SETTLED: Final = 2.0
 _BILLION: Final = 1_000_000_000

@@ -6,12 +6,13 @@ Where that cannot be written, as in a sandbox, a journal grows in the checkout; 
 # ruff: noqa: PTH116, PTH118, PTH208 (one listing and one stat each, often)
 
 import os
-import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
-from typing import Final
+from itertools import pairwise
+from typing import BinaryIO, Final, NamedTuple
 
 from passdown.core.journal import JournalLine, parse_line, render_line
+from passdown.core.patterns import pattern
 from passdown.core.problems import Malformed
 from passdown.engines.files import write
 from passdown.errors import StorageError
@@ -21,7 +22,32 @@ SUFFIX: Final = ".jsonl"
 _TAIL: Final = 4096
 """How much of a journal's end is read to find its last line."""
 
-_NAME: Final = re.compile(r"[a-z0-9][a-z0-9-]{0,63}\.jsonl")
+_NAME: Final = pattern(r"[a-z0-9][a-z0-9-]{0,63}\.jsonl")
+
+
+_SEEN: Final = 64
+"""How many bytes tell that a journal still begins as it did."""
+
+
+_Mark = tuple[int, int, int]
+
+
+def _mark(found: os.stat_result) -> _Mark:
+    """Give what changes when a file does."""
+    return (found.st_ino, found.st_size, found.st_mtime_ns)
+
+
+class _Part(NamedTuple):
+    """What was read of a journal in one folder, so that only what is new is read the next time."""
+
+    mark: _Mark
+    size: int
+    end: bytes
+    lines: tuple[JournalLine, ...]
+    rest: tuple[JournalLine, ...]
+
+
+_NOTHING: Final = _Part((0, 0, 0), 0, b"", (), ())
 
 
 class FileJournals:
@@ -31,6 +57,9 @@ class FileJournals:
         """Keep the folders, as full paths, the preferred one first."""
         self._folders = tuple(folders)
         self._ways = ways
+        self._parts: dict[str, _Part] = {}
+        self._lasts: dict[str, tuple[_Mark, JournalLine | None]] = {}
+        self._joined: dict[str, tuple[tuple[_Part, ...], Sequence[JournalLine]]] = {}
 
     def sessions(self) -> Sequence[str]:
         """Name the sessions that have a journal."""
@@ -39,13 +68,63 @@ class FileJournals:
 
     def read(self, session: str) -> Sequence[JournalLine]:
         """Give the lines that can be read, by number; equal ones once."""
-        lines = [line for folder in self._folders for line in _lines(_read(self._path(folder, session)))]
-        return list(dict.fromkeys(sorted(lines, key=lambda line: line.seq)))
+        parts = tuple(self._read_on(self._path(folder, session)) for folder in self._folders)
+        known, joined = self._joined.get(session, ((), ()))
+        if len(parts) != len(known) or any(new is not old for new, old in zip(parts, known, strict=True)):
+            joined = _join([line for part in parts for line in (*part.lines, *part.rest)])
+            self._joined[session] = (parts, joined)
+        return joined
+
+    def _read_on(self, path: str) -> "_Part":
+        """Read what a journal has grown by; one that changed in another way is read anew."""
+        before = self._parts.get(path, _NOTHING)
+        try:
+            with open(path, "rb") as file:  # noqa: PTH123 - one read
+                mark = _mark(os.fstat(file.fileno()))
+                if mark == before.mark:
+                    return before
+                known = before if _goes_on(file, before) else _NOTHING
+                file.seek(known.size)
+                data = file.read()
+        except OSError:
+            return _NOTHING
+        whole = data.rfind(b"\n") + 1
+        part = _Part(
+            mark,
+            known.size + whole,
+            (known.end + data[:whole])[-_SEEN:],
+            (*known.lines, *_lines(data[:whole])),
+            tuple(_lines(data[whole:])),
+        )
+        self._parts[path] = part
+        return part
 
     def last(self, session: str) -> JournalLine | None:
         """Give the line with the highest number: the last whole one of a file."""
-        lasts = [line for folder in self._folders if (line := _read_last(self._path(folder, session)))]
+        lasts = [line for folder in self._folders if (line := self._last_in(self._path(folder, session)))]
         return max(lasts, key=lambda line: line.seq, default=None)
+
+    def _last_in(self, path: str) -> JournalLine | None:
+        try:
+            mark = _mark(os.stat(path))
+        except OSError:
+            return None
+        known = self._lasts.get(path)
+        if known is None or known[0] != mark:
+            known = self._lasts[path] = (mark, _read_last(path))
+        return known[1]
+
+    def mentioning(self, *texts: str) -> Sequence[str]:
+        """Name the sessions whose journal holds one of these texts."""
+        wanted = [text.encode() for text in texts]
+        found = {
+            name
+            for folder in self._folders
+            for name in _list(folder)
+            for data in [_read(os.path.join(folder, name))]
+            if any(text in data for text in wanted)
+        }
+        return sorted(name.removesuffix(SUFFIX) for name in found)
 
     def append(self, session: str, make: Callable[[int], JournalLine]) -> JournalLine:
         """Add a line in the first folder that takes it."""
@@ -93,6 +172,19 @@ class FileJournals:
 
     def _path(self, folder: str, session: str) -> str:
         return os.path.join(folder, f"{session}{SUFFIX}")
+
+
+def _goes_on(file: BinaryIO, known: _Part) -> bool:
+    """Say whether what was read still stands before what is new."""
+    file.seek(known.size - len(known.end))
+    return file.read(len(known.end)) == known.end
+
+
+def _join(lines: list[JournalLine]) -> Sequence[JournalLine]:
+    """Put lines in the order of their numbers, equal ones once."""
+    if all(before.seq < after.seq for before, after in pairwise(lines)):
+        return lines
+    return list(dict.fromkeys(sorted(lines, key=lambda line: line.seq)))
 
 
 def _list(folder: str) -> list[str]:

@@ -7,7 +7,9 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Final
 
-_NAME: Final = re.compile(r"^-- name: (\w+)\n", re.MULTILINE)
+from passdown.core.patterns import pattern
+
+_NAME: Final = pattern(r"^-- name: (\w+)\n", re.MULTILINE)
 
 
 @cache

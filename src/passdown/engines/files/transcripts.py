@@ -4,15 +4,24 @@
 
 import glob
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
+from typing import Final
 
 from passdown.core.transcripts import MAX_LINE
+from passdown.engines.system import pause
 from passdown.errors import StorageError
+
+_TRIES: Final = 25
+_SECONDS: Final = 0.02
 
 
 class FileTranscripts:
     """Files that hosts write, wherever they lie; they are only read."""
+
+    def __init__(self, wait: Callable[[float], None] = pause) -> None:
+        """Wait in this way."""
+        self._wait = wait
 
     def find(self, patterns: Sequence[str]) -> Sequence[str]:
         """Give the paths of the files that match any of the patterns."""
@@ -24,6 +33,13 @@ class FileTranscripts:
         with suppress(OSError):
             return os.path.getsize(path)
         return 0
+
+    def await_line(self, path: str, offset: int, is_it: Callable[[bytes], bool]) -> None:
+        """Wait, for half a second at most, until a file holds a line of a kind from an offset on."""
+        for _ in range(_TRIES):
+            if any(map(is_it, self.read(path, offset).split(b"\n"))):
+                return
+            self._wait(_SECONDS)
 
     def read(self, path: str, offset: int) -> bytes:
         """Give what a file holds from an offset on."""

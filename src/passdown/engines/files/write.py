@@ -13,7 +13,6 @@ A ``local`` file is for its owner alone (0600, new folders 0700); a shared one f
 
 import errno
 import os
-import re
 import stat
 import sys
 from collections.abc import Callable, Generator
@@ -22,6 +21,7 @@ from functools import partial
 from types import MappingProxyType
 from typing import Final, Protocol
 
+from passdown.core.patterns import pattern
 from passdown.engines.system import SystemEntropy, pause
 from passdown.errors import StorageError
 from passdown.records import record
@@ -45,7 +45,7 @@ _NO_FOLDER_SYNC: Final = frozenset({errno.EINVAL, errno.EOPNOTSUPP, errno.ENOTSU
 _FIRST_PAUSE: Final = 0.005
 _END: Final = 524_288
 _LOCKED_BYTE: Final = 0x7FFF_FFF0
-_LEFTOVER: Final = re.compile(r"\.passdown-[0-9]+-[0-9a-f]{16}\.tmp")
+_LEFTOVER: Final = pattern(r"\.passdown-[0-9]+-[0-9a-f]{16}\.tmp")
 
 _HINTS: Final = MappingProxyType(
     {

@@ -6,17 +6,17 @@ What these functions cannot tell for certain they answer with None, and then git
 # ruff: noqa: PTH112, PTH113, PTH114, PTH118, PTH119, PTH120 (os.path answers False where pathlib raises)
 
 import os
-import re
 from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 from typing import Final
 
+from passdown.core.patterns import pattern
 from passdown.errors import UsageError
 from passdown.ports.repository import UNKNOWN, Checkout
 from passdown.records import record
 
 _HEADS: Final = "refs/heads/"
-_ID: Final = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
+_ID: Final = pattern(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 _TRUE: Final = frozenset({"true", "yes", "on", "1"})
 _MOST: Final = 65_536
 """How much of a small file of git is read."""

@@ -136,12 +136,13 @@ class GitRepository:
         place = self._place()
         return self._last_commit(place) if place else ""
 
-    def count_since(self, commit: str) -> int | None:
+    def count_since(self, commit: str, apart_from: Sequence[str] = ()) -> int | None:
         """Count the commits made since; None if that one is not known here."""
         place = self._place()
         if place is None or not (commit.isalnum() and commit.isascii()):
             return None
-        text = self._ask(place, "rev-list", "--count", f"{commit}..HEAD")
+        wanted = ["--", ":/", *(f":(exclude,literal){path}" for path in apart_from)] if apart_from else []
+        text = self._ask(place, "rev-list", "--count", f"{commit}..HEAD", *wanted)
         return int(text) if text.isdigit() else None
 
     def commits_since(self, at: datetime) -> Sequence[str]:

@@ -7,7 +7,7 @@ from datetime import datetime
 from passdown.core.merge import Digest, Merged, make_digest, merge
 from passdown.core.sources import Source, all_retracted, is_retracted
 from passdown.ports.event_log import FileMark
-from passdown.ports.index import Change, Found, Place
+from passdown.ports.index import EVERY, Change, Found, Place, Published
 
 
 class MemoryIndex:
@@ -64,12 +64,14 @@ class MemoryIndex:
         """Give the time of the newest event that is not later than this."""
         return max((rank.at for rank in self._merge().ranks if rank.at <= until), default=None)
 
-    def covered(self, session: str) -> int:
-        """Give the last line of a session's journal that an event publishes; 0 for none."""
-        return max((source.covered for source in self._sources() if source.session == session), default=0)
+    def published(self, session: str) -> Published:
+        """Give how far the events of a session go."""
+        own = [source for source in self._sources() if source.session == session]
+        line = max((source.covered for source in own), default=0)
+        return Published(line, max((source.rank.at for source in own), default=None))
 
-    def places(self, prefix: str = "") -> Sequence[Place]:
-        """Give every event, or those whose id or hash begins so, the newest first."""
+    def places(self, prefix: str = "", limit: int = EVERY) -> Sequence[Place]:
+        """Give events, or those whose id or hash begins so, the newest first and no more than asked for."""
         retracted = all_retracted(self._sources())
         places = {
             source.rank: Place(
@@ -84,7 +86,7 @@ class MemoryIndex:
             for source in found.sources
             if source.rank.id.startswith(prefix) or source.rank.hash.startswith(prefix)
         }
-        return [places[rank] for rank in sorted(places, reverse=True)]
+        return [places[rank] for rank in sorted(places, reverse=True)[:limit]]
 
     def recall(self, name: str) -> str | None:
         """Give what was remembered since the last change."""

@@ -1,15 +1,16 @@
 """Whether a file lies on a disk of this machine: SQLite's write-ahead log needs memory that readers share."""
 
 import os
-import re
 from typing import Final
+
+from passdown.core.patterns import pattern
 
 MOUNTS: Final = "/proc/self/mountinfo"
 
 _LOCAL: Final = frozenset(
     {"ext2", "ext3", "ext4", "xfs", "btrfs", "tmpfs", "zfs", "f2fs", "overlay", "bcachefs", "jfs", "reiserfs"}
 )
-_ESCAPE: Final = re.compile(r"\\([0-7]{3})")
+_ESCAPE: Final = pattern(r"\\([0-7]{3})")
 _MIDDLE: Final = " - "
 _POINT: Final = 4
 

@@ -137,15 +137,26 @@ SELECT ts FROM sources WHERE void = 0 ORDER BY ts DESC LIMIT 1;
 -- name: newest_until
 SELECT ts FROM sources WHERE ts <= ? ORDER BY ts DESC LIMIT 1;
 
--- name: last_covered
-SELECT coalesce(max(covered), 0) FROM sources WHERE session = ?;
+-- name: published
+SELECT coalesce(max(covered), 0), max(ts) FROM sources WHERE session = ?;
 
 -- name: places
 SELECT sources.ts, sources.agent, sources.name, sources.hash, sources.branch, sources.type, sources.void,
     min(files.folder || '/' || files.name)
 FROM sources JOIN holds ON holds.source = sources.id JOIN files ON files.id = holds.file
-WHERE substr(sources.name, 1, length(:prefix)) = :prefix
-    OR substr(sources.hash, 1, length(:prefix)) = :prefix
+WHERE sources.id IN (
+    SELECT id FROM sources WHERE name >= :first AND name < :last
+    UNION SELECT id FROM sources WHERE hash >= :first AND hash < :last
+)
+GROUP BY sources.id;
+
+-- name: newest_places
+SELECT sources.ts, sources.agent, sources.name, sources.hash, sources.branch, sources.type, sources.void,
+    min(files.folder || '/' || files.name)
+FROM sources JOIN holds ON holds.source = sources.id JOIN files ON files.id = holds.file
+WHERE sources.id IN (
+    SELECT id FROM sources ORDER BY ts DESC, agent DESC, name DESC, hash DESC LIMIT :limit
+)
 GROUP BY sources.id;
 
 -- name: recall

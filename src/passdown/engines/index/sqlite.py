@@ -39,12 +39,14 @@ from passdown.engines.index.rows import (
 )
 from passdown.errors import CacheError
 from passdown.ports.event_log import FileMark
-from passdown.ports.index import Change, Found, Place
+from passdown.ports.index import EVERY, Change, Found, Place, Published
 
 VERSION: Final = 1
 WAIT_SECONDS: Final = 10.0
 
 _HERE: Final = Path(__file__).parent
+_LAST: Final = "\U0010ffff"
+"""Nothing that begins with a prefix comes after the prefix and this."""
 
 
 class FactKey(NamedTuple):
@@ -54,26 +56,28 @@ class FactKey(NamedTuple):
     key: str
 
 
-def open_index(path: str, *, shared_memory: bool) -> "SqliteIndex":
+def open_index(path: str, *, shared_memory: bool, wait: float | None = None) -> "SqliteIndex":
     """Open the index in a file, made if missing and emptied if another version made it.
 
     `shared_memory` allows SQLite's write-ahead log, which network file systems cannot do. A damaged file is
-    thrown away. Raises a CacheError when it cannot be opened or written; there is always the index in memory.
+    thrown away. Other writers are waited for, `wait` seconds or as long as they usually take. Raises a
+    CacheError when it cannot be opened or written; there is always the index in memory.
     """
     with _reporting():
         try:
-            return _open(path, shared_memory=shared_memory)
+            return _open(path, shared_memory=shared_memory, wait=wait)
         except sqlite3.OperationalError:  # locked, not writable, disk full: not damaged
             raise
         except sqlite3.DatabaseError:
             for end in ("", "-wal", "-shm", "-journal"):
                 with suppress(OSError):  # what is not there, or not ours to remove, shows when it is opened
                     os.unlink(path + end)
-            return _open(path, shared_memory=shared_memory)
+            return _open(path, shared_memory=shared_memory, wait=wait)
 
 
-def _open(path: str, *, shared_memory: bool) -> "SqliteIndex":
-    connection = sqlite3.connect(path, timeout=WAIT_SECONDS, isolation_level=None)
+def _open(path: str, *, shared_memory: bool, wait: float | None) -> "SqliteIndex":
+    seconds = WAIT_SECONDS if wait is None else wait
+    connection = sqlite3.connect(path, timeout=seconds, isolation_level=None)
     with ExitStack() as unless_opened:
         unless_opened.callback(connection.close)
         connection.execute(f"PRAGMA journal_mode = {'WAL' if shared_memory else 'TRUNCATE'}")
@@ -369,15 +373,18 @@ class SqliteIndex:
         row = self._one("newest_until", to_micros(until))
         return to_instant(row[0]) if row else None
 
-    def covered(self, session: str) -> int:
-        """Give the last line of a session's journal that an event publishes; 0 for none."""
-        return int(self._one("last_covered", session)[0])
+    def published(self, session: str) -> Published:
+        """Give how far the events of a session go."""
+        line, ts = self._one("published", session)
+        return Published(int(line), None if ts is None else to_instant(ts))
 
-    def places(self, prefix: str = "") -> Sequence[Place]:
-        """Give every event, or those whose id or hash begins so, the newest first."""
+    def places(self, prefix: str = "", limit: int = EVERY) -> Sequence[Place]:
+        """Give events, or those whose id or hash begins so, the newest first and no more than asked for."""
+        query = "places" if prefix else "newest_places"
+        values = {"first": prefix, "last": f"{prefix}{_LAST}", "limit": limit}
         with _reporting():
-            rows = self._connection.execute(self._queries["places"], {"prefix": prefix}).fetchall()
-        return sorted(map(_make_place, rows), key=lambda place: place.rank, reverse=True)
+            rows = self._connection.execute(self._queries[query], values).fetchall()
+        return sorted(map(_make_place, rows), key=lambda place: place.rank, reverse=True)[:limit]
 
     def recall(self, name: str) -> str | None:
         """Give what was remembered since the last change."""

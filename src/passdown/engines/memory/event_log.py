@@ -1,13 +1,13 @@
 """The `EventLog` in this process's memory; what is created survives no longer than the object."""
 
-import re
 from collections.abc import Mapping, Sequence
 from typing import Final
 
+from passdown.core.patterns import pattern
 from passdown.core.rollups import is_rollup
 from passdown.ports.event_log import FileMark
 
-_DAY: Final = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
+_DAY: Final = pattern(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 
 
 class MemoryEventLog:

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from threading import RLock
 
-from passdown.core.journal import JournalLine
+from passdown.core.journal import JournalLine, render_line
 
 
 class MemoryJournals:
@@ -28,6 +28,11 @@ class MemoryJournals:
         """Give the last line."""
         lines = self._lines.get(session)
         return lines[-1] if lines else None
+
+    def mentioning(self, *texts: str) -> Sequence[str]:
+        """Name the sessions whose journal holds one of these texts."""
+        written = {session: "".join(map(render_line, lines)) for session, lines in self._lines.items()}
+        return sorted(session for session, all_ in written.items() if any(text in all_ for text in texts))
 
     def append(self, session: str, make: Callable[[int], JournalLine]) -> JournalLine:
         """Add one line, made for the next free number."""

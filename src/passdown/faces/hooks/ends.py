@@ -1,10 +1,14 @@
 """The end of a session: hosts wait a second at most, so one line is written. The next start does the rest."""
 
+from passdown import wiring
 from passdown.core.bookkeeping import Said
 from passdown.core.facts import FactKind, Provenance
+from passdown.core.levels import FOLDER
 from passdown.core.moments import KEPT_BY, Reply
+from passdown.faces.hooks import quick
 from passdown.faces.hooks.scenes import Scene
 from passdown.services.journals import beat, say
+from passdown.services.levels import forget_level
 
 
 def end(scene: Scene) -> Reply:
@@ -16,4 +20,12 @@ def end(scene: Scene) -> Reply:
         beat(scene.project, account)
     else:
         say(scene.project, account, Said(FactKind.END, scene.call.cause or "end"), Provenance.OBSERVED)
+    _forget_level(scene)
     return Reply()
+
+
+def _forget_level(scene: Scene) -> None:
+    """Forget how full the context was; the host will not use this id again, and most never told."""
+    if quick.has_file(str(scene.root), FOLDER, scene.call.session):
+        site = wiring.open_site(scene.root, scene.project.checkout.settings)
+        forget_level(site, quick.waiting_name(scene.call.session))

@@ -5,7 +5,6 @@ import json
 import os
 import sys
 from collections.abc import Callable, Mapping
-from contextlib import suppress
 from pathlib import Path
 from types import MappingProxyType
 from typing import Final, Protocol, cast
@@ -13,8 +12,14 @@ from typing import Final, Protocol, cast
 from passdown import wiring
 from passdown.core.budgets import Budget
 from passdown.core.moments import Call, Moment, Reply
-from passdown.errors import PassdownError
+from passdown.errors import CacheError, PassdownError
+from passdown.faces.hooks import notes, quick
 from passdown.faces.hooks.scenes import Scene
+
+PATIENCE: Final = 0.02
+"""Seconds that a hook waits for a cache that another process writes; it is done without then."""
+
+RESTS: Final = "Passdown does nothing here: `passdown init` lets it work. This is said once"
 
 _SEVERAL: Final = 2
 
@@ -48,50 +53,93 @@ ACTS: Final = MappingProxyType(
 """Where each moment is answered; only that part is loaded."""
 
 
-def answer(arguments: list[str], payload: Mapping[str, object], root: str) -> int:
-    """Do what the moment calls for and answer; what goes wrong is noted in our log and nowhere else."""
+def answer(
+    arguments: list[str],
+    payload: Mapping[str, object],
+    root: str,
+    elapsed: Callable[[], float] | None = None,
+) -> int:
+    """Do what the moment calls for and answer; what goes wrong is noted in our log and nowhere else.
+
+    What it cost is written down when all is said, if somebody tells the milliseconds that it took.
+    """
+    moment, chars = "", 0
     try:
-        _answer(arguments, payload, Path(root))
+        dialect = find_dialect(arguments, payload)
+        call = dialect.read_call(payload)
+        if call is not None:
+            moment = call.moment.value
+            chars = _answer(dialect, call, Path(root))
+    except quick.OutOfTimeError:
+        raise
     except PassdownError as found:
         _note(root, payload, found.message)
     except Exception as found:  # noqa: BLE001 - a hook never breaks the agent
         _note(root, payload, f"{type(found).__name__}: {found}")
+    if moment and elapsed is not None:
+        notes.note_cost(root, moment, elapsed(), chars)
     return 0
 
 
 def _note(root: str, payload: Mapping[str, object], text: str) -> None:
-    with suppress(PassdownError, OSError):  # the log was the last place to tell
-        wiring.note_trouble(Path(root), f"{payload.get('hook_event_name')}: {text}")
+    notes.note_trouble(root, f"{payload.get('hook_event_name')}: {text}")
 
 
-def _answer(arguments: list[str], payload: Mapping[str, object], root: Path) -> None:
-    dialect = find_dialect(arguments, payload)
-    call = dialect.read_call(payload)
-    if call is None:
-        return
+def _answer(dialect: Dialect, call: Call, root: Path) -> int:
+    """Answer a call; say how many characters the model is to read."""
+    scene = _open(dialect, call, root)
+    _note_damage(scene)
+    module, name = ACTS[call.moment]
+    act: Callable[[Scene], Reply] = getattr(importlib.import_module(f"passdown.faces.hooks.{module}"), name)
+    try:
+        reply = act(scene)
+    except CacheError as found:  # another process may hold it for long; there is a way without it
+        notes.note_trouble(str(root), f"{call.event}: {found.message}")
+        reply = act(_open(dialect, call, root, cached=False))
+    told = dialect.write_reply(call, reply)
+    if told and (reason := _say(json.dumps(told, ensure_ascii=True))):
+        notes.note_trouble(str(root), f"{call.event}: {reason}")
+    return len(reply.context)
+
+
+def _open(dialect: Dialect, call: Call, root: Path, *, cached: bool = True) -> Scene:
     settings, _ = wiring.read_settings(root)
-    scene = Scene(
+    return Scene(
         call=call,
         platform=dialect.PLATFORM,
         budget=dialect.MOST,
         root=root,
-        project=wiring.open_project(root, settings),
+        project=wiring.open_project(root, settings, cached=cached, wait=PATIENCE),
     )
-    module, name = ACTS[call.moment]
-    act: Callable[[Scene], Reply] = getattr(importlib.import_module(f"passdown.faces.hooks.{module}"), name)
-    reply = dialect.write_reply(call, act(scene))
-    if reply:
-        _say(json.dumps(reply, ensure_ascii=True))
 
 
-def _say(text: str) -> None:
-    """Answer a host, which may be gone by now: then nobody reads, and nothing went wrong."""
+def _note_damage(scene: Scene) -> None:
+    """Note that git's folder is there and cannot be used: what is known lies in the checkout meanwhile."""
+    if quick.find_top(str(scene.root)) and not scene.project.checkout.repository.is_there():
+        text = "git's folder is damaged, so what is known is kept in the checkout"
+        notes.note_trouble(str(scene.root), f"{scene.call.event}: {text}")
+
+
+def _say(text: str) -> str:
+    """Answer a host, and give why that failed; it may be gone by now, and then nothing went wrong."""
+    if sys.stdout is None:  # closed by whoever started us
+        return "there is nobody to answer"
     try:
         sys.stdout.write(text)
         sys.stdout.flush()
-    except BrokenPipeError:
+    except OSError as found:
         # The interpreter must not try to flush the rest at its end.
         sys.stdout = None
+        return "" if isinstance(found, BrokenPipeError) else f"could not answer: {found.strerror}"
+    return ""
+
+
+def say_rest(arguments: list[str], payload: Mapping[str, object]) -> None:
+    """Say that nothing is done in a repository, because its owner did not agree (C50)."""
+    dialect = find_dialect(arguments, payload)
+    call = dialect.read_call(payload)
+    if call is not None and (told := dialect.write_reply(call, Reply(notice=RESTS))):
+        _say(json.dumps(told, ensure_ascii=True))
 
 
 def find_dialect(arguments: list[str], payload: Mapping[str, object]) -> Dialect:

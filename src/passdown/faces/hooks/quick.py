@@ -5,8 +5,16 @@ A hook never breaks the agent: whatever goes wrong, it says nothing and exits wi
 
 # ruff: noqa: PTH109, PTH110, PTH112, PTH113, PTH118, PTH120, PTH123 (pathlib takes longer to load than this)
 
+import _thread
 import os
 import sys
+import time
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import signal as signals
+else:
+    import _signal as signals  # the usual one loads `enum`, which takes as long as all of this
 
 MOST_BYTES = 16_777_216
 """More than any payload that was ever seen; what is longer is not read."""
@@ -16,33 +24,163 @@ RUNTIME = ".conductor"
 WORDS = "waiting"
 """The folder of local state that holds a file for each session with something to be told."""
 
+GRACE = 0.2
+"""Seconds in which a hook that is out of time may clean up."""
+
+_READING = 5.0
 _NO = frozenset({"", "0", "false", "no", "off"})
 _PROMPT = "UserPromptSubmit"
+_START = "SessionStart"
+
+
+class OutOfTimeError(Exception):
+    """A hook has worked for as long as it may."""
+
+
+class Guard:
+    """Ends a hook before its host does.
+
+    1. A host that does not say what it wants is left at once.
+    2. Work is interrupted where it stands, after a line in our log. What is written is whole at any moment,
+       and nothing is said to be done before it is.
+    3. Whoever is still cleaning up a moment later is left, too.
+
+    Without signals, as on Windows, a thread looks at the clock; it interrupts nobody, and leaves.
+    """
+
+    def __init__(self) -> None:
+        """Guard nothing yet."""
+        self._root = ""
+        self._text = ""
+        self._before: tuple[object, tuple[float, float]] | None = None
+        self._lock: _thread.LockType | None = None
+
+    def watch(self, seconds: float, root: str = "", text: str = "") -> None:
+        """Count from now on; with a root it is work that is done."""
+        self._root, self._text = root, text
+        try:
+            old = signals.signal(signals.SIGALRM, self._ring)
+            timer = signals.setitimer(signals.ITIMER_REAL, seconds, GRACE)
+            self._before = self._before or (old, timer)
+        except (AttributeError, ValueError):  # Windows, or a thread that gets no signals
+            if root:
+                self._watch_by_thread(seconds)
+
+    def lift(self) -> None:
+        """Count no more."""
+        if self._before is not None:
+            old, timer = self._before
+            signals.setitimer(signals.ITIMER_REAL, *timer)
+            signals.signal(signals.SIGALRM, old)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]  # it was there
+            self._before = None
+        if self._lock is not None:
+            self._lock.release()
+            self._lock = None
+
+    def _ring(self, *_: object) -> None:
+        root, self._root = self._root, ""
+        if not root:  # 1, 3
+            os._exit(0)
+        _note(root, self._text)  # 2
+        raise OutOfTimeError
+
+    def _watch_by_thread(self, seconds: float) -> None:
+        self._lock = lock = _thread.allocate_lock()
+        lock.acquire()
+        _thread.start_new_thread(self._wait, (lock, seconds))
+
+    def _wait(self, lock: _thread.LockType, seconds: float) -> None:
+        if not lock.acquire(timeout=seconds):
+            _note(self._root, self._text)
+            os._exit(0)
 
 
 def main(arguments: list[str]) -> int:
     """Answer a hook."""
+    began = time.perf_counter()
     if os.environ.get("PASSDOWN_OFF", "").strip().lower() not in _NO:
         return 0
-    payload = _read_payload()
-    root = find_root(_folder_of(payload)) if payload else ""
-    if not payload or not root or is_paused(root):
+    guard = Guard()
+    try:
+        try:
+            guard.watch(_READING)
+            return _answer(arguments, guard, began)
+        finally:
+            guard.lift()
+    except (OutOfTimeError, KeyboardInterrupt):
+        os._exit(0)
+    except Exception as found:  # noqa: BLE001 - a hook never breaks the agent
+        _note(find_root(_folder_of({})), f"hook: {type(found).__name__}: {found}")
         return 0
-    session = payload.get("session_id")
-    if payload.get("hook_event_name") == _PROMPT and not is_waiting(root, str(session)):
+
+
+def limit_of(event: str) -> float:
+    """Give the seconds that a hook may take: less than the plugin tells hosts, who wait little at the end."""
+    if event == "SessionEnd":
+        return 0.8
+    return 8.0 if event in {_PROMPT, "SubagentStart"} else 25.0
+
+
+def _answer(arguments: list[str], guard: Guard, began: float) -> int:
+    payload, wrong = _read_payload()
+    folder = _folder_of(payload)
+    root = find_root(folder)
+    event = str(payload.get("hook_event_name"))
+    if not root and event == _START:
+        return _rest(arguments, payload, folder)
+    if not root or (not payload and not wrong) or is_paused(root):
         return 0
+    if wrong:
+        _note(root, f"hook: {wrong}")
+        return 0
+    if event == _PROMPT and not is_waiting(root, str(payload.get("session_id"))):
+        return 0
+    seconds = limit_of(event)
+    guard.watch(seconds, root, f"{event}: not done after {seconds:g} seconds")
     from passdown.faces.hooks.main import answer  # noqa: PLC0415 - the rest is loaded when it is needed
 
-    return answer(arguments, payload, root)
+    return answer(arguments, payload, root, lambda: (time.perf_counter() - began) * 1000)
 
 
-def _read_payload() -> dict[str, object]:
-    """Read what the host tells; nothing when it is no object of JSON, or too long."""
+def _note(root: str, text: str) -> None:
+    """Write a line into our log, if there is a project; what goes wrong with that is told nobody."""
+    try:
+        from passdown.faces.hooks.notes import note_trouble  # noqa: PLC0415 - rarely needed
+
+        if root:
+            note_trouble(root, text)
+    except Exception:  # noqa: BLE001 - a hook never breaks the agent
+        return
+
+
+def _rest(arguments: list[str], payload: dict[str, object], folder: str) -> int:
+    """Say once, in a repository whose owner did not agree, that nothing is done (C50)."""
+    top = find_top(folder)
+    if not top:
+        return 0
+    from passdown.faces.hooks.rests import is_news  # noqa: PLC0415 - once for each session
+
+    if is_news(top):
+        from passdown.faces.hooks.main import say_rest  # noqa: PLC0415 - once for each repository
+
+        say_rest(arguments, payload)
+    return 0
+
+
+def _read_payload() -> tuple[dict[str, object], str]:
+    """Read what the host tells, and what is wrong with it: no object of JSON, or too long."""
+    if sys.stdin is None:
+        return {}, "there is no input"
     try:
         data = sys.stdin.buffer.read(MOST_BYTES + 1)
-        return _members(_parse(data.decode()) if len(data) <= MOST_BYTES else None)
+        if len(data) > MOST_BYTES:
+            return {}, f"the input is longer than {MOST_BYTES} bytes"
+        if not data.strip():
+            return {}, ""
+        found = _members(_parse(data.decode()))
     except (OSError, ValueError, RecursionError, AttributeError):
-        return {}
+        return {}, "the input is no JSON"
+    return found, "" if found else "the input tells nothing"
 
 
 def _members(payload: object) -> dict[str, object]:
@@ -71,7 +209,7 @@ def _parse(text: str) -> object:
         return json.loads(text)
     try:
         value: object = make_scanner(_Plain)(text.lstrip(), 0)[0]  # type: ignore[arg-type]  # it asks for members only
-    except StopIteration:
+    except (StopIteration, SystemError):  # the module that has the scanner's own error is not loaded
         raise ValueError("no JSON") from None
     return value
 
@@ -96,6 +234,18 @@ def find_root(folder: str) -> str:
     return ""
 
 
+def find_top(folder: str) -> str:
+    """Find the top of the repository that a folder lies in; empty where there is none."""
+    while folder:
+        if os.path.exists(os.path.join(folder, ".git")):
+            return folder
+        above = os.path.dirname(folder)
+        if above == folder:
+            return ""
+        folder = above
+    return ""
+
+
 def is_paused(root: str) -> bool:
     """Say whether the project is held off (C70)."""
     marks = [os.path.join(root, RUNTIME, "paused")]
@@ -106,10 +256,15 @@ def is_paused(root: str) -> bool:
 
 def is_waiting(root: str, session: str) -> bool:
     """Say whether something waits to be told to a session at its next prompt."""
+    return has_file(root, WORDS, session)
+
+
+def has_file(root: str, kind: str, session: str) -> bool:
+    """Say whether there is a file of that kind for a session."""
     folders = [os.path.join(root, RUNTIME)]
     if common := find_common(root):
         folders.append(os.path.join(common, "passdown"))
-    return any(os.path.exists(os.path.join(folder, WORDS, waiting_name(session))) for folder in folders)
+    return any(os.path.exists(os.path.join(folder, kind, waiting_name(session))) for folder in folders)
 
 
 def waiting_name(session: str) -> str:
@@ -119,17 +274,9 @@ def waiting_name(session: str) -> str:
 
 def find_common(folder: str) -> str:
     """Find the folder of git that all checkouts share; empty without git."""
-    while folder:
-        entry = os.path.join(folder, ".git")
-        if os.path.isdir(entry):
-            return entry
-        if os.path.isfile(entry):
-            return _follow(entry)
-        above = os.path.dirname(folder)
-        if above == folder:
-            return ""
-        folder = above
-    return ""
+    top = find_top(folder)
+    entry = os.path.join(top, ".git")
+    return "" if not top else entry if os.path.isdir(entry) else _follow(entry)
 
 
 def _follow(entry: str) -> str:

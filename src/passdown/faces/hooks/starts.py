@@ -62,13 +62,16 @@ def _export(account: Account) -> None:
 
 
 def prompt(scene: Scene) -> Reply:
-    """Send a brief again that was cut on its way, smaller, and tell the person."""
+    """Brief the session again; the last brief was cut on its way, of which the person is told.
+
+    Or it was forgotten, in a host that shows the person nothing of ours.
+    """
     account = scene.find()
     site = wiring.open_site(scene.root, scene.project.checkout.settings)
     take_word(site, quick.waiting_name(scene.call.session))
-    if account is None:
-        return Reply()
-    sent = send_brief(scene.project, account, scene.budget.smaller())
+    if account is None:  # its end was told, and yet it goes on
+        return start(scene)
+    sent = send_brief(scene.project, account, _usual(scene.budget))
     return Reply(context=sent.text, notice=CUT)
 
 

@@ -8,23 +8,21 @@ from typing import Final
 from passdown import wiring
 from passdown.core.accounts import Account
 from passdown.core.levels import Level
-from passdown.core.moments import Reply
+from passdown.core.moments import Moment, Reply
 from passdown.errors import UsageError
 from passdown.faces.hooks import quick
 from passdown.faces.hooks.scenes import Scene
 from passdown.services.checkouts import Site
-from passdown.services.deliveries import CUT, confirm, leave_word
+from passdown.services.deliveries import CUT, await_turn_end, confirm, leave_word
 from passdown.services.levels import read_level
 from passdown.services.observations import observe
-from passdown.services.publications import is_due, publish
-from passdown.services.sessions import Wish, start_session
-
-PUBLISH_AFTER: Final = timedelta(minutes=15)
-"""How old a session's last event must be before the end of a turn publishes another (C57)."""
+from passdown.services.unpublished import is_due
 
 _NEARLY_FULL: Final = frozenset({Level.SAVE, Level.FORCE})
-_WRITERS: Final = MappingProxyType({"claude": "claude-code", "codex": "codex"})
+_WRITERS: Final = MappingProxyType({"claude": "claude-code", "codex": "codex", "copilot": "copilot"})
 """The hosts whose transcripts can be read."""
+_FORGETFUL: Final = frozenset({"copilot"})
+"""The hosts that do not call when a compaction is over: the next prompt briefs the session anew."""
 
 
 def end_turn(scene: Scene) -> Reply:
@@ -33,17 +31,24 @@ def end_turn(scene: Scene) -> Reply:
     A context that is nearly full is a reason to publish, and one that is full to tell the person (C38). That
     it fills up is said by the status line, which is where we know it from.
     """
-    wish = Wish(host=scene.platform, host_session=scene.call.session)
-    account = _look(scene, scene.find() or start_session(scene.project, wish).account)
+    account = _look(scene, scene.find() or _start(scene))
     reading = read_level(_site(scene), quick.waiting_name(scene.call.session))
     if reading is not None and reading.level in _NEARLY_FULL:
-        publish(scene.project, account.session, kind="checkpoint", reason="token-budget")
-    elif is_due(scene.project, account.session, PUBLISH_AFTER):
-        publish(scene.project, account.session, kind="checkpoint", reason="turn-end")
+        _publish(scene, account, "token-budget")
+    elif is_due(scene.project, account.session, _interval(scene)):
+        _publish(scene, account, "turn-end")
     if reading is None or reading.level is not Level.FORCE:
         return Reply()
     full = f"the context is {reading.percent} % full"
     return Reply(notice=f"Passdown: {full}. All is saved: clear or compact now")
+
+
+def _start(scene: Scene) -> Account:
+    """Start a session that nobody told us of."""
+    from passdown.services.sessions import Wish, start_session  # noqa: PLC0415 - nearly always it runs
+
+    wish = Wish(host=scene.platform, host_session=scene.call.session)
+    return start_session(scene.project, wish).account
 
 
 def save(scene: Scene) -> Reply:
@@ -51,7 +56,9 @@ def save(scene: Scene) -> Reply:
     account = scene.find()
     if account is not None:
         _look(scene, account)
-        publish(scene.project, account.session, kind="checkpoint", reason="pre-compact")
+        _publish(scene, account, "pre-compact")
+        if scene.platform in _FORGETFUL:
+            leave_word(_site(scene), quick.waiting_name(scene.call.session))
     return Reply()
 
 
@@ -61,6 +68,17 @@ def end_subagent(scene: Scene) -> Reply:
     if account is not None:
         _look(scene, account)
     return Reply()
+
+
+def _interval(scene: Scene) -> timedelta:
+    """Say how old the last event must be before the end of a turn publishes another (C57)."""
+    return timedelta(minutes=scene.project.checkout.settings.events.publish_minutes)
+
+
+def _publish(scene: Scene, account: Account, reason: str) -> None:
+    from passdown.services.publications import publish  # noqa: PLC0415 - most turns publish nothing
+
+    publish(scene.project, account.session, kind="checkpoint", reason=reason)
 
 
 def _site(scene: Scene) -> Site:
@@ -76,6 +94,8 @@ def _look(scene: Scene, account: Account) -> Account:
         source = wiring.open_source(scene.root, Path(scene.call.transcript), host)
     except UsageError:  # it is not there yet
         return account
+    if scene.call.moment is Moment.TURN_END:
+        await_turn_end(account, source)
     if any(one.state == CUT for one in confirm(scene.project, account, source)):
         leave_word(_site(scene), quick.waiting_name(scene.call.session))
     return observe(scene.project, account, source, with_files=False).kept.account

@@ -12,6 +12,7 @@ from types import MappingProxyType
 from typing import Final
 
 from passdown.core.facts import FactKind
+from passdown.core.patterns import pattern
 from passdown.core.transcripts import (
     Book,
     Call,
@@ -23,11 +24,11 @@ from passdown.core.transcripts import (
     text_at,
 )
 
-_EXIT: Final = re.compile(r"(?:Error: )?Exit code (\d{1,9})(?:\n|\Z)")
-_COMMAND: Final = re.compile(
+_EXIT: Final = pattern(r"(?:Error: )?Exit code (\d{1,9})(?:\n|\Z)")
+_COMMAND: Final = pattern(
     r"<command-name>([^<]*)</command-name>.*?<command-args>(.*?)</command-args>", re.DOTALL
 )
-_ENDED: Final = re.compile(
+_ENDED: Final = pattern(
     r"<task-notification>.*?<tool-use-id>([^<]*)</tool-use-id>.*?\(exit code (-?\d{1,9})\)", re.DOTALL
 )
 _PATHS: Final[Mapping[str, tuple[FactKind, str]]] = MappingProxyType(

@@ -11,6 +11,7 @@ from collections.abc import Collection, Sequence
 from typing import Final
 
 from passdown.core.facts import FactKind
+from passdown.core.patterns import pattern
 from passdown.core.transcripts import (
     Book,
     Call,
@@ -23,17 +24,17 @@ from passdown.core.transcripts import (
     text_at,
 )
 
-_EXIT: Final = re.compile(r"^(?:Process exited with code|Exit code:) (-?\d{1,9})$", re.MULTILINE)
-_RUNNING: Final = re.compile(r"^Process running with session ID (\d{1,18})$", re.MULTILINE)
-_PATCHED: Final = re.compile(r"^\*\*\* (?:(?:Add|Update|Delete) File|Move to): (.+)$", re.MULTILINE)
+_EXIT: Final = pattern(r"^(?:Process exited with code|Exit code:) (-?\d{1,9})$", re.MULTILINE)
+_RUNNING: Final = pattern(r"^Process running with session ID (\d{1,18})$", re.MULTILINE)
+_PATCHED: Final = pattern(r"^\*\*\* (?:(?:Add|Update|Delete) File|Move to): (.+)$", re.MULTILINE)
 _HEAD: Final = 400
 """Where in an output the exit code stands."""
 
-_WANTED: Final = re.compile(
+_WANTED: Final = pattern(
     rb'"(?:function_call|custom_tool_call|local_shell_call|UserMessage|CommandExecution|FileChange'
     rb'|session_meta|turn_context|user_message|exec_command_end|patch_apply_end)"'
 )
-_RESULT: Final = re.compile(rb'"(?:function_call|custom_tool_call)_output".*?"call_id":"([^"\\]*)"')
+_RESULT: Final = pattern(rb'"(?:function_call|custom_tool_call)_output".*?"call_id":"([^"\\]*)"')
 _GLANCE: Final = 600
 """Where in a line its type stands."""
 

@@ -39,7 +39,8 @@ class IndexConformance(ABC):
         """It can be asked at once."""
         assert index.digest(_LIMIT) == make_digest(merge([]), 0, _LIMIT)
         assert (index.folders(), index.files("")) == ({}, {})
-        assert (index.newest(_at(9)), index.covered("s"), [*index.places()]) == (None, 0, [])
+        assert (index.newest(_at(9)), [*index.places()]) == (None, [])
+        assert index.published("s") == (0, None)
 
     def test_folders_and_files_are_given_back_as_they_were(self, index: Index) -> None:
         """Marks are kept to the bit."""
@@ -154,12 +155,16 @@ class IndexConformance(ABC):
 
         assert newest == [None, _at(1), _at(1), _at(3), _at(3), _at(5), _at(5)]
 
-    def test_the_last_line_covered_is_kept_for_each_session(self, index: Index) -> None:
-        """The highest counts, whatever the order."""
+    def test_how_far_events_go_is_kept_for_each_session(self, index: Index) -> None:
+        """The last line and the newest event count, whatever the order."""
         _apply(index, {}, [_found("a.md", _event(1, session="s", covers="10-19"))])
         _apply(index, {}, [_found("b.md", _event(2, session="s", covers="1-9"), _event(3, session="t"))])
 
-        assert [index.covered(session) for session in ("s", "t", "u")] == [19, 0, 0]
+        assert [index.published(session) for session in ("s", "t", "u")] == [
+            (19, _at(2)),
+            (0, _at(3)),
+            (0, None),
+        ]
 
     def test_events_are_listed_newest_first_with_one_file_that_holds_them(self, index: Index) -> None:
         """Of several files the first by name is told, so that every engine tells the same."""
@@ -194,6 +199,17 @@ class IndexConformance(ABC):
         assert all(event.rank.id in found(event.rank.hash[:8]) for event in events)
         assert found("") == sorted(event.rank.id for event in events)
 
+    @pytest.mark.parametrize("limit", [0, 1, 3, 5, 9])
+    def test_no_more_events_are_listed_than_asked_for(self, index: Index, limit: int) -> None:
+        """Those of the same time are told apart by agent, id and hash, as everywhere."""
+        events = [_event(1, name=name) for name in ("é", "b", "\U0001f642")] + [_event(0), _event(2)]
+        _apply(index, {}, [_found("a.md", *events)])
+
+        listed = [place.rank for place in index.places(limit=limit)]
+
+        assert listed == sorted((event.rank for event in events), reverse=True)[:limit]
+        assert len(index.places("b", limit=1)) == min(1, len(index.places("b")))
+
     @pytest.mark.parametrize(
         "text", ["plain", "é e\u0301 🙂", "nul \0 in it", "'; DROP TABLE files; --", "j[1]"]
     )
@@ -211,7 +227,7 @@ class IndexConformance(ABC):
         _apply(index, {text: 1}, [_found("a.md", source, folder=text)])
 
         assert index.digest(_LIMIT) == make_digest(merge([source]), 0, _LIMIT)
-        assert (index.covered(text), [*index.files(text)]) == (5, ["a.md"])
+        assert (index.published(text).line, [*index.files(text)]) == (5, ["a.md"])
 
     def test_what_is_remembered_lasts_at_most_until_the_next_change(self, index: Index) -> None:
         """It was made from what the index said."""

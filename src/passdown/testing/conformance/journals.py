@@ -48,6 +48,16 @@ class JournalsConformance(ABC):
         assert [line.seq for line in made] == [1, 2, 3]
         assert list(journals.read(_ONE)) == made
 
+    def test_a_journal_that_mentions_something_is_named(self, journals: Journals) -> None:
+        """One of several texts is enough, and each journal is named once."""
+        for session, texts in ((_ONE, ["alpha", "beta alpha"]), (_TWO, ["gamma"])):
+            for text in texts:
+                journals.append(session, partial(_line, text=text))
+
+        assert list(journals.mentioning("alpha")) == [_ONE]
+        assert list(journals.mentioning("gamma", "beta", "delta")) == [_ONE, _TWO]
+        assert list(journals.mentioning("delta")) == list(journals.mentioning()) == []
+
     def test_several_lines_are_added_at_once_or_none(self, journals: Journals) -> None:
         """They are made for the next free number; nothing made is nothing written."""
         first = journals.append(_ONE, _line)

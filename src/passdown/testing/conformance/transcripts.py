@@ -28,6 +28,15 @@ class TranscriptsConformance(ABC):
         assert transcripts.size(f"{top}/b.jsonl") == 0
         assert transcripts.read(f"{top}/b.jsonl", 0) == b""
 
+    def test_a_line_is_waited_for_no_longer_than_a_moment(self, tmp_path: Path) -> None:
+        """One that is there is there at once; one that is not does not come because somebody waits."""
+        transcripts, top = self.make(tmp_path, {"a.jsonl": b"one\ntwo\n"})
+
+        transcripts.await_line(f"{top}/a.jsonl", 4, b"two".__eq__)
+        transcripts.await_line(f"{top}/a.jsonl", 4, b"one".__eq__)
+
+        assert transcripts.read(f"{top}/a.jsonl", 0) == b"one\ntwo\n"
+
     def test_files_are_found_by_patterns(self, tmp_path: Path) -> None:
         """Each is named once, in order; a star stands for one name."""
         names = ("s/x/b.jsonl", "s/x/a.jsonl", "s/c.jsonl", "s/x/a.txt", "s/x/y/d.jsonl")

@@ -17,8 +17,9 @@ from passdown.errors import PassdownError, StorageError, UsageError
 from passdown.faces.cli import output
 from passdown.faces.cli.project import open_here, open_others
 from passdown.faces.cli.sessions import find_running
+from passdown.ports.index import EVERY
 from passdown.records import record, replace
-from passdown.services.briefs import ALL, LIMIT, Elsewhere, make_banner, read_standing
+from passdown.services.briefs import LIMIT, Elsewhere, make_banner, read_standing
 from passdown.services.journals import Project, read_accounts
 from passdown.services.ledgers import keep_ledger
 
@@ -113,7 +114,7 @@ def _show(
         else:
             output.say(text)
         return
-    standing = read_standing(project, account, others, ALL if way.as_json else LIMIT)
+    standing = read_standing(project, account, others, EVERY if way.as_json else LIMIT)
     frame = Frame(nonce=project.entropy.token(_NONCE).hex())
     brief = pack_brief(standing, budget, project.now(), frame)
     if way.as_json:

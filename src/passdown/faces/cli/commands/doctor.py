@@ -33,8 +33,8 @@ def command(*, fix: bool, yes: bool, cost: bool, as_json: bool) -> int:
     """Say what is wrong with the project as a whole, and mend what is safe to mend.
 
     Looked at are settings, git's rules for our files, what killed processes left behind, sessions that never
-    ended, journals, the view and its events, clocks, the cache, and the documents. Nothing is written
-    without --fix.
+    ended, journals, the view and its events, clocks, the cache, the documents, and whether the hooks that
+    were installed answer. Nothing is written without --fix.
 
     --fix writes missing rules for git, removes unfinished writes of dead processes, publishes what dead
     sessions knew, and makes an outdated view anew. It deletes nothing that anybody wrote.

@@ -1,12 +1,12 @@
 """`passdown log`: what was published, the newest first, in all checkouts of the project."""
 
-import re
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Final, NamedTuple
 
 import click
 
+from passdown.core.patterns import pattern
 from passdown.core.schemas import to_data
 from passdown.core.times import parse_instant, render_millis
 from passdown.errors import UsageError
@@ -18,7 +18,7 @@ from passdown.records import record
 from passdown.services.history import Seen, Texts, Wanted, join_logs, label, list_places, parse_text
 
 _USUAL: Final = 20
-_AGO: Final = re.compile(r"([0-9]{1,6})(min|h|d|w)")
+_AGO: Final = pattern(r"([0-9]{1,6})(min|h|d|w)")
 _UNITS: Final = (("min", 60), ("h", 3_600), ("d", 86_400), ("w", 604_800))
 
 

@@ -1,10 +1,13 @@
 """The life of a session, told by hand or by a hook: start, heartbeat, end, publish, status."""
 
+import os
+from pathlib import Path
 from types import MappingProxyType
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import click
 
+from passdown import wiring
 from passdown.core.accounts import Account
 from passdown.core.bookkeeping import Said
 from passdown.core.facts import FactKind
@@ -21,13 +24,14 @@ from passdown.faces.cli.sessions import (
     open_sessions,
 )
 from passdown.ports.repository import Committed
-from passdown.services.closings import Closed, close_session
 from passdown.services.events import Written
-from passdown.services.journals import Project, read_accounts
+from passdown.services.journals import Project, read_accounts, read_open
 from passdown.services.ledgers import keep_ledger
 from passdown.services.presence import is_live
-from passdown.services.publications import publish as publish_session
 from passdown.services.sessions import Started, Wish, start_session, touch
+
+if TYPE_CHECKING:  # only an end needs what ends
+    from passdown.services.closings import Closed
 
 _json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 _session_option = click.option("--session", default="", metavar="ID", help="The session that is meant.")
@@ -50,13 +54,15 @@ def start(*, multi: bool, as_json: bool, **wish: str | bool) -> int:
         host_session=str(wish["host_session"]),
         nickname=str(wish["nickname"]),
         track=str(wish["track"]),
-        mode="MA" if multi else "SA",
+        mode="MA" if multi else "",
         is_new=bool(wish["is_new"]),
         is_fresh=bool(wish["is_fresh"]),
     )
     if asked.host not in PLATFORMS:
         output.note(f"{asked.host} is no host that Passdown knows; it is kept as it is")
     started = start_session(project, asked)
+    if asked.mode and started.account.start.mode != asked.mode:
+        output.note(f"{started.account.agent} keeps the mode it began with: {started.account.start.mode}")
     if as_json:
         output.say_json(
             {
@@ -114,14 +120,17 @@ def heartbeat(session: str, *, as_json: bool) -> int:
 @click.command()
 @_session_option
 @click.option("--reason", default="session-end", metavar="WORD", help="Why: clear, logout, done, …")
+@click.option("--keep", is_flag=True, help="Leave the ledger where it is.")
 @_json_option
-def end(session: str, reason: str, *, as_json: bool) -> int:
+def end(session: str, reason: str, *, keep: bool, as_json: bool) -> int:
     """End a session: publish what is open, archive its ledger, commit where agreed."""
+    from passdown.services.closings import close_session  # noqa: PLC0415 - see above
+
     project = open_sessions()
     account = find_running(project, session)
     if account is None:
         raise UsageError("no session runs here", hint="`passdown status` lists the sessions")
-    closed = close_session(project, account, reason)
+    closed = close_session(project, account, reason, keep=keep)
     for trouble in closed.troubles:
         output.note(trouble.message)
         output.note_hint(trouble.hint)
@@ -139,7 +148,7 @@ def _ended(written: Written | None) -> str:
     return f"published {written.event.id}" if written else "everything was published already"
 
 
-def _describe_closed(closed: Closed) -> dict[str, object]:
+def _describe_closed(closed: "Closed") -> dict[str, object]:
     committed = closed.committed
     return {
         **describe(closed.account),
@@ -157,6 +166,8 @@ def _describe_closed(closed: Closed) -> dict[str, object]:
 @_json_option
 def publish(session: str, checkpoint: str, state: str, *, as_json: bool) -> int:
     """Publish what is open as an event that every checkout can merge."""
+    from passdown.services.publications import publish as publish_session  # noqa: PLC0415 - as above
+
     project = open_sessions()
     account = need_session(project, session)
     said = [Said(FactKind.CHECKPOINT, state, checkpoint)] if checkpoint else []
@@ -178,11 +189,16 @@ def publish(session: str, checkpoint: str, state: str, *, as_json: bool) -> int:
 def status(*, show_all: bool, as_json: bool) -> int:
     """List the sessions of the project, what each does, and which are stale."""
     project = open_sessions()
-    rows = [(account, _state(project, account)) for account in read_accounts(project)]
+    accounts = read_accounts(project) if show_all else read_open(project)
+    rows = [(account, _state(project, account)) for account in accounts]
     rows = [row for row in rows if show_all or row[1] != "ended"]
+    paused = _find_pause(project)
     if as_json:
-        output.say_json({"sessions": [{**describe(account), "state": state} for account, state in rows]})
+        sessions = [{**describe(account), "state": state} for account, state in rows]
+        output.say_json({"sessions": sessions, "paused_by": paused or None})
         return 0
+    if paused:
+        output.say(f"paused by {paused}: nothing runs by itself until `passdown unpause`")
     if not rows:
         output.say("no session runs in this project")
     for account, state in rows:
@@ -191,6 +207,14 @@ def status(*, show_all: bool, as_json: bool) -> int:
             if entry:
                 output.say(output.wrapped(f"{name}: {entry.text}", "    ", "      "))
     return 0
+
+
+def _find_pause(project: Project) -> str:
+    """Name what turns Passdown off here; empty when nothing does."""
+    from passdown.services.pauses import find_pauses  # noqa: PLC0415 - no other command here asks
+
+    site = wiring.open_site(Path(project.root), project.checkout.settings)
+    return ", ".join(pause.by for pause in find_pauses(site, os.environ))
 
 
 def _state(project: Project, account: Account) -> str:

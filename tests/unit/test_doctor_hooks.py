@@ -1,0 +1,105 @@
+"""The doctor calls what hosts call, in an emptied environment, and says when nobody answers (C71)."""
+
+import json
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+from passdown.core.installs import command_line, read_hook_lines, split_line
+from passdown.engines import homes
+from passdown.engines.programs import SystemPrograms
+from tests.commands import Caller, Done
+from tests.gits import make_started
+
+HEALTHY = Done(0, "", "passdown: nothing is wrong\n")
+
+
+@pytest.fixture
+def command(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Caller:
+    """Give a way to call the command, in a project that is set up."""
+    call = Caller(monkeypatch, capsys, make_started(tmp_path / "project").folder)
+    assert call("init", "--yes").code == 0
+    return call
+
+
+def install(line: str, host: str = "claude") -> None:
+    """Write hooks as an install does."""
+    folder = Path(homes.find_data_folder(os.environ, sys.platform))
+    path = folder / "plugins" / host / "passdown" / "hooks" / "hooks.json"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    called = [{"hooks": [{"type": "command", "command": line}]}]
+    path.write_text(json.dumps({"hooks": {"SessionStart": called, "Stop": called}}), encoding="utf-8")
+
+
+def find(command: Caller) -> list[str]:
+    answer = json.loads(command("doctor", "--json").out)
+    return [one["what"] for one in answer["findings"] if one["code"] == "hooks"]
+
+
+def python_line(*words: str) -> str:
+    return command_line([sys.executable, *words], sys.platform)
+
+
+def test_hooks_that_answer_are_healthy(command: Caller) -> None:
+    install(python_line("-m", "passdown", "hook", "--host", "claude"))
+
+    assert command("doctor") == HEALTHY
+
+
+def test_hooks_are_called_with_nothing_in_their_environment(
+    command: Caller, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SOMETHING", "1")
+    script = tmp_path / "a hook.py"
+    script.write_text("import os, sys; sys.exit('SOMETHING' in os.environ or 'HOME' in os.environ)")
+    install(python_line(str(script)))
+    assert find(command) == []
+
+    script.write_text("import sys; print('nobody home'); sys.exit(3)")
+    assert find(command) == [
+        f"the hooks of Claude Code do not answer: {python_line(str(script))}: nobody home"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("line", "reason"),
+    [
+        ("/nowhere/passdown hook", "it could not be started: "),
+        ("passdown-that-is-nowhere hook", "it could not be started: "),
+        ('"unfinished', "it is no command"),
+        (python_line("-c", "raise SystemExit(7)"), "it ended with 7"),
+    ],
+)
+def test_hooks_that_do_not_answer_are_named(command: Caller, line: str, reason: str) -> None:
+    install(line, "codex")
+
+    (found,) = find(command)
+
+    assert found.startswith(f"the hooks of Codex do not answer: {line}: {reason}")
+    done = command("doctor")
+    assert done.code == 1
+    assert "`passdown install codex` writes the line anew" in " ".join(done.out.split())
+
+
+@pytest.mark.parametrize(
+    "data", [b"", b"[", b"[]", b'{"hooks": []}', b'{"hooks": {"Stop": [{"hooks": [{}]}]}}']
+)
+def test_hooks_that_cannot_be_read_name_nothing(data: bytes) -> None:
+    assert read_hook_lines(data) == ()
+
+
+def test_the_plugin_as_it_comes_has_one_line() -> None:
+    assert read_hook_lines(homes.read_plugin()["hooks/hooks.json"]) == ("passdown hook",)
+
+
+@pytest.mark.parametrize("words", [("/a/b", "hook"), ("/a b/c", 'x"y', "$z\\"), ("a",)])
+def test_a_line_has_the_words_it_was_written_from(words: tuple[str, ...]) -> None:
+    assert split_line(command_line(words, "linux")) == words
+
+
+def test_without_a_home_no_plugin_was_installed() -> None:
+    assert homes.read_hooks({}, "linux") == {}
+    assert homes.emptied({"PATH": "x", "SystemRoot": "w"}) == {"SystemRoot": "w"}
+    assert SystemPrograms("/").run([sys.executable, "-c", "import os; os.environ['HOME']"]).is_done
