@@ -66,6 +66,12 @@ else:
 """
 
 
+def write_program(path: Path) -> None:
+    """Write a host that takes plugins; its name says which one it is."""
+    path.write_text(f"#!{sys.executable} -SE\n" + _SCRIPT.replace("\\\\n", "\\n"), encoding="utf-8")
+    path.chmod(0o755)
+
+
 class FakeHosts:
     """A home with the three hosts on its PATH, and git."""
 
@@ -76,9 +82,7 @@ class FakeHosts:
         self.programs.mkdir(parents=True)
         self.home.mkdir()
         for name in ("claude", "codex", "copilot"):
-            path = self.programs / name
-            path.write_text(f"#!{sys.executable} -SE\n" + _SCRIPT.replace("\\\\n", "\\n"), encoding="utf-8")
-            path.chmod(0o755)
+            write_program(self.programs / name)
         (self.programs / "git").symlink_to(shutil.which("git") or "git")
         monkeypatch.setenv("HOME", str(self.home))
         monkeypatch.setenv("PATH", str(self.programs))

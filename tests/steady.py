@@ -25,7 +25,7 @@ _VALUE: Final = re.compile(
     | ^(?P<commit>[0-9a-f]{7})(?=\ )
     | \b(?P<moment>\d{4}-\d\d-\d\d[T\ -]\d\d[:-]\d\d(?:[:-]\d\d(?:\.\d{3})?)?)(?=Z|-)
     | (?<=\ )(?P<hour>\d\d:\d\d)(?=\ )
-    | \b(?P<age>\d+\ (?:s|min|h|d))(?=\ ago|\)|$)
+    | \b(?P<age>\d+\ (?:s|min|h|d))(?=\ ago|\ old|\)|$)
     """,
     re.VERBOSE | re.MULTILINE,
 )

@@ -45,6 +45,7 @@ def test_a_made_up_value_is_as_long_as_the_real_one() -> None:
         ("live, 0 s ago, on main", "live, 2 min ago, on main"),
         ("(toast, 3 h) > Text", "(toast, 2 min) > Text"),
         ("age: 14 min", "age: 2 min"),
+        ("1 event, the newest 9 s old; goal", "1 event, the newest 2 min old; goal"),
     ],
 )
 def test_times_are_one_moment_and_ages_one_age(real: str, shown: str) -> None:
