@@ -9,6 +9,7 @@
     ├── OutdatedError        4  a view is older than its events
     └── StorageError         5  the disk or the engine said no; try later
         └── CacheError       5  what can be rebuilt cannot be used; there is a way without it
+            └── UnreadError  5  it would have to be built first, and there is no time
 
 Losing a race is a value, not an error. What is not in this tree is our bug and ends with 70.
 """
@@ -67,3 +68,7 @@ class StorageError(PassdownError):
 
 class CacheError(StorageError):
     """A cache cannot be used; whoever asked can do without it."""
+
+
+class UnreadError(CacheError):
+    """So much was never read that somebody in a hurry does not begin with it."""

@@ -6,15 +6,26 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, TypeVar, cast
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeVar, cast
 
 from passdown.errors import StorageError, UsageError
 from passdown.ports.documents import Documents
 from passdown.settings import FILE_NAME, Paths, Settings, Source, parse_environment, parse_settings
 
 T = TypeVar("T")
-Wait = float | None
-"""Seconds that whoever writes to a cache is waited for; None is as long as that usually takes."""
+
+
+class Haste(NamedTuple):
+    """How much time whoever asks has: none to wait for others, or to read a large log for the first time."""
+
+    wait: float | None = None
+    """Seconds that others who write to the cache are waited for; None is as long as that usually takes."""
+    most: int = 0
+    """How many events are read that were never read before; 0 is all of them."""
+    is_cached: bool = True
+
+
+PATIENT: Final = Haste()
 
 _CACHE: Final = "passdown/cache"
 _SWEPT: Final = 7 * 86_400
@@ -106,7 +117,7 @@ def open_documents(root: Path) -> Documents:
     return FileDocuments(root)
 
 
-def open_checkout(root: Path, settings: Settings, *, cached: bool = True, wait: Wait = None) -> "Checkout":
+def open_checkout(root: Path, settings: Settings, haste: Haste = PATIENT) -> "Checkout":
     """Build what synthesis works with in one checkout; an index that is not cached lives in memory."""
     from passdown.engines.git.repository import GitRepository  # noqa: PLC0415 - built when asked for
     from passdown.engines.system import SystemClock  # noqa: PLC0415
@@ -119,11 +130,12 @@ def open_checkout(root: Path, settings: Settings, *, cached: bool = True, wait: 
         from passdown.engines.files.event_log import FileEventLog  # noqa: PLC0415 - few commands need it
 
         paths = settings.paths
-        return FileEventLog(str(root / paths.events), str(root / paths.event_archive), clock)
+        log = FileEventLog(str(root / paths.events), str(root / paths.event_archive), clock)
+        return _hurry(log, haste) if haste.most else log
 
     def open_index() -> "Index":
         common = repository.common_folder()
-        return _open_index(root, settings, common, wait) if cached else open_memory_index()
+        return _open_index(root, settings, common, haste.wait) if haste.is_cached else open_memory_index()
 
     return Checkout(
         log=_later(open_log),
@@ -133,6 +145,12 @@ def open_checkout(root: Path, settings: Settings, *, cached: bool = True, wait: 
         clock=clock,
         settings=settings,
     )
+
+
+def _hurry(log: "EventLog", haste: Haste) -> "EventLog":
+    from passdown.engines.files.hurried import HurriedLog  # noqa: PLC0415 - only hooks are in a hurry
+
+    return HurriedLog(log, haste.most, is_cached=haste.is_cached)
 
 
 def open_site(root: Path, settings: Settings) -> "Site":
@@ -185,7 +203,7 @@ def open_memory_index() -> "Index":
     return MemoryIndex()
 
 
-def _open_index(root: Path, settings: Settings, common: str | None, wait: Wait = None) -> "Index":
+def _open_index(root: Path, settings: Settings, common: str | None, wait: float | None = None) -> "Index":
     """Open the cache where it disturbs nobody.
 
     1. In git's own folder, one for each checkout: no file appears in the working tree.
@@ -257,14 +275,14 @@ def _hash_file(path: Path) -> str:
         return ""
 
 
-def open_project(root: Path, settings: Settings, *, cached: bool = True, wait: Wait = None) -> "Project":
-    """Build what sessions work with in one checkout; for cache and waiting see `open_checkout`."""
+def open_project(root: Path, settings: Settings, haste: Haste = PATIENT) -> "Project":
+    """Build what sessions work with in one checkout."""
     from passdown.engines.files.journals import FileJournals  # noqa: PLC0415 - built when asked for
     from passdown.engines.process import SystemProcesses  # noqa: PLC0415
     from passdown.engines.system import SystemClock, SystemEntropy, local_time  # noqa: PLC0415
     from passdown.services.journals import Project  # noqa: PLC0415
 
-    checkout = open_checkout(root, settings, cached=cached, wait=wait)
+    checkout = open_checkout(root, settings, haste)
     processes = SystemProcesses()
     common = checkout.repository.common_folder()
     own = [os.path.join(common, "passdown")] if common else []  # noqa: PTH118 - as text
@@ -412,7 +430,7 @@ def open_source(root: Path, path: Path, host: str) -> "TranscriptSource":
     )
 
 
-def open_elsewhere(root: Path, checkout: "Checkout") -> "list[Elsewhere]":
+def open_elsewhere(root: Path, checkout: "Checkout", haste: Haste = PATIENT) -> "list[Elsewhere]":
     """Open the logs of the project's other checkouts; one whose settings cannot be read is left out."""
     from passdown.services.briefs import Elsewhere  # noqa: PLC0415 - built when asked for
 
@@ -421,7 +439,7 @@ def open_elsewhere(root: Path, checkout: "Checkout") -> "list[Elsewhere]":
         # Whoever works there is told what is wrong.
         with suppress(StorageError, UsageError):
             if os.path.isdir(other):  # noqa: PTH112 - is_dir() raises where we may not look
-                there = open_checkout(other, read_settings(other)[0])
+                there = open_checkout(other, read_settings(other)[0], haste)
                 found.append(Elsewhere(log=there.log, index=there.index, branch=branch))
     return found
 

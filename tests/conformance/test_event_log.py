@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from passdown.engines.files.event_log import FileEventLog
+from passdown.engines.files.hurried import HurriedLog
 from passdown.engines.memory.event_log import MemoryEventLog
 from passdown.engines.system import SystemClock
 from passdown.ports.event_log import EventLog
@@ -21,6 +22,14 @@ class TestFileEventLog(EventLogConformance):
         """Read the archive."""
         del log
         return {one.name: one.read_bytes() for one in (folder / "archive" / day).iterdir()}
+
+
+class TestHurriedLog(TestFileEventLog):
+    """A log that is not large, for one in a hurry."""
+
+    def make(self, folder: Path) -> EventLog:
+        """Make a log whose folder is not there yet."""
+        return HurriedLog(super().make(folder), 1_000, is_cached=True)
 
 
 class TestMemoryEventLog(EventLogConformance):

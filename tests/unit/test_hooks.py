@@ -136,6 +136,29 @@ def test_what_was_said_is_in_the_brief_after_a_compaction_and_a_clear(stage: Sta
     assert "goal: Fix the parser" in cleared["systemMessage"]
 
 
+def test_a_large_log_that_was_never_read_is_told_and_its_newest_events_are_known(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(hooks, "HASTE", hooks.HASTE._replace(most=2))
+    events = stage.root / "thoughts" / "shared" / "handoffs" / "events"
+    events.mkdir(parents=True)
+    for hour in range(4):
+        text = f"---\nts: 2026-01-10T0{hour}:00:00Z\nagent: toast\n---\n\nthis_session:\n- did {hour}\n"
+        (events / f"2026-01-10T0{hour}-00-00Z_toast.md").write_text(text, encoding="utf-8")
+
+    answer = stage.call("SessionStart", source="startup")
+
+    said = "Passdown: more than 2 events were never read here; `passdown brief` reads all of them, once"
+    assert answer["systemMessage"] == said
+    assert "did 3" in context(answer)
+    assert "did 1" not in context(answer)
+    assert stage.log().endswith("SessionStart: more than 2 events were never read here\n")
+    assert "did 1" in stage.command("brief").out
+    again = stage.call("SessionStart", source="clear")
+    assert again["systemMessage"].startswith("Passdown: 4 events")
+    assert "did 1" in context(again)
+
+
 def test_a_clear_keeps_the_session_of_the_same_process(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
     own = SystemProcesses().find_host()
     monkeypatch.setattr(SystemProcesses, "find_host", lambda _: own)

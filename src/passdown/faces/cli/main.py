@@ -60,6 +60,7 @@ def _call(arguments: list[str]) -> int:
 def _answer_hook(arguments: list[str]) -> int:
     from passdown.faces.hooks.quick import main as answer  # noqa: PLC0415 - nothing else is loaded for it
 
+    gc.disable()  # as below
     return answer(arguments)
 
 

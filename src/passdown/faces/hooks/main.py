@@ -12,12 +12,12 @@ from typing import Final, Protocol, cast
 from passdown import wiring
 from passdown.core.budgets import Budget
 from passdown.core.moments import Call, Moment, Reply
-from passdown.errors import CacheError, PassdownError
+from passdown.errors import CacheError, PassdownError, UnreadError
 from passdown.faces.hooks import notes, quick
 from passdown.faces.hooks.scenes import Scene
 
-PATIENCE: Final = 0.02
-"""Seconds that a hook waits for a cache that another process writes; it is done without then."""
+HASTE: Final = wiring.Haste(wait=0.02, most=2_000)
+"""A cache that another process writes is done without, and so is a large log that was never read."""
 
 RESTS: Final = "Passdown does nothing here: `passdown init` lets it work. This is said once"
 
@@ -87,7 +87,7 @@ def _note(root: str, payload: Mapping[str, object], text: str) -> None:
 
 def _answer(dialect: Dialect, call: Call, root: Path) -> int:
     """Answer a call; say how many characters the model is to read."""
-    scene = _open(dialect, call, root)
+    scene = _open(dialect, call, root, HASTE)
     _note_damage(scene)
     module, name = ACTS[call.moment]
     act: Callable[[Scene], Reply] = getattr(importlib.import_module(f"passdown.faces.hooks.{module}"), name)
@@ -95,21 +95,24 @@ def _answer(dialect: Dialect, call: Call, root: Path) -> int:
         reply = act(scene)
     except CacheError as found:  # another process may hold it for long; there is a way without it
         notes.note_trouble(str(root), f"{call.event}: {found.message}")
-        reply = act(_open(dialect, call, root, cached=False))
+        reply = act(_open(dialect, call, root, HASTE._replace(is_cached=False)))
+        if isinstance(found, UnreadError) and call.moment is Moment.START:
+            reply = reply._replace(notice=f"Passdown: {found.message}; {found.hint}")
     told = dialect.write_reply(call, reply)
     if told and (reason := _say(json.dumps(told, ensure_ascii=True))):
         notes.note_trouble(str(root), f"{call.event}: {reason}")
     return len(reply.context)
 
 
-def _open(dialect: Dialect, call: Call, root: Path, *, cached: bool = True) -> Scene:
+def _open(dialect: Dialect, call: Call, root: Path, haste: wiring.Haste) -> Scene:
     settings, _ = wiring.read_settings(root)
     return Scene(
         call=call,
         platform=dialect.PLATFORM,
         budget=dialect.MOST,
         root=root,
-        project=wiring.open_project(root, settings, cached=cached, wait=PATIENCE),
+        project=wiring.open_project(root, settings, haste),
+        haste=haste,
     )
 
 

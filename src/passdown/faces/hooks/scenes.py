@@ -10,6 +10,7 @@ from passdown.errors import UsageError
 from passdown.records import record
 from passdown.services.journals import Project
 from passdown.services.presence import find_session
+from passdown.wiring import Haste
 
 
 @record
@@ -21,6 +22,7 @@ class Scene:
     budget: Annotated[Budget, "What the host lets through."]
     root: Path
     project: Project
+    haste: Haste
 
     def find(self) -> Account | None:
         """Find the session that the host means; None when it has none that runs."""

@@ -32,7 +32,7 @@ def start(scene: Scene) -> Reply:
         scene.project,
         started.account,
         _usual(scene.budget),
-        wiring.open_elsewhere(scene.root, scene.project.checkout),
+        wiring.open_elsewhere(scene.root, scene.project.checkout, scene.haste),
         is_known=call.cause == _RESUME,
     )
     return Reply(context=sent.text, notice=_greet(scene, started.account))

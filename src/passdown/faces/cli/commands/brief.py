@@ -15,11 +15,12 @@ from passdown.core.standings import Known, Standing, known_of
 from passdown.core.times import render_millis
 from passdown.errors import PassdownError, StorageError, UsageError
 from passdown.faces.cli import output
-from passdown.faces.cli.project import open_here, open_others
+from passdown.faces.cli.project import Reading, open_here, open_others
 from passdown.faces.cli.sessions import find_running
 from passdown.ports.index import EVERY
 from passdown.records import record, replace
 from passdown.services.briefs import LIMIT, Elsewhere, make_banner, read_standing
+from passdown.services.events import take_in
 from passdown.services.journals import Project, read_accounts
 from passdown.services.ledgers import keep_ledger
 
@@ -91,6 +92,8 @@ def call_here(wanted: str, work: Callable[[Project, Account | None, Sequence[Els
         # Where nothing can be written, what was edited by hand is left for the next time.
         with suppress(StorageError):
             account = keep_ledger(project, account).account
+    with Reading() as reading:
+        here.call(lambda checkout: take_in(checkout.log, checkout.index, reading.step))
     checkouts = [(one.project.checkout, one.branch) for one in open_others(here)]
     others = [Elsewhere(log=one.log, index=one.index, branch=branch) for one, branch in checkouts]
     return here.call(lambda checkout: work(replace(project, checkout=checkout), account, others))
