@@ -1,7 +1,8 @@
 """How long each verb of a session takes as a user feels it, in multiples of P: the interpreter alone.
 
 Each is a whole process of the installed wheel, in a repository with a session, its journal and its ledger.
-The aim is at most 8 P for each; that is not reached yet, so the figures only inform.
+The aim is 8 P for each. The figures of three inform: a start looks after whoever never ended, publishing asks
+the index of the log, and an end makes the archive and the view, too.
 """
 
 import statistics
@@ -15,6 +16,9 @@ from bench.start_up import make_environment
 from bench.timing import time_commands
 
 ROUNDS: Final = 15
+MOST: Final = 10.0
+"""The aim is 8; the rest is for a busy machine."""
+_LONGER: Final = frozenset({"P", "passdown start", "passdown publish", "passdown end"})
 VERBS: Final = (
     ("start",),
     ("goal", "Ship the parser before the end of the week"),
@@ -51,6 +55,7 @@ def measure_verbs(rounds: int = ROUNDS) -> list[Row]:
             value=min(seconds) * 1000,
             unit="ms",
             ratio=min(seconds) / floor,
+            budget=None if name in _LONGER else MOST,
             median_ratio=statistics.median(seconds) / middle,
         )
         for name, seconds in times.items()

@@ -411,14 +411,14 @@ def guess_host(path: Path) -> str:
     return "codex" if path.name.startswith("rollout-") else "claude-code"
 
 
-def open_source(root: Path, path: Path, host: str) -> "TranscriptSource":
-    """Build what reads a session's transcript; raise a UsageError when there is none."""
+def open_source(root: Path, path: Path, host: str, *, may_come: bool = False) -> "TranscriptSource":
+    """Build what reads a session's transcript; raise a UsageError when there is none, unless it may yet come."""
     import importlib  # noqa: PLC0415 - only one host's code is loaded
 
     from passdown.engines.files.transcripts import FileTranscripts  # noqa: PLC0415 - built when asked for
     from passdown.services.observations import Source  # noqa: PLC0415
 
-    if not path.is_file():
+    if not may_come and not path.is_file():
         hint = "give the path that the host names to its hooks"
         raise UsageError(f"there is no transcript {path}", hint=hint)
     module = importlib.import_module(f"passdown.hosts.{host.replace('-', '_')}.transcripts")

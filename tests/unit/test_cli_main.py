@@ -10,7 +10,8 @@ import pytest
 
 import passdown
 from passdown.core.formats import LEDGER
-from passdown.faces.cli import tree
+from passdown.faces.cli import living, saying, tree
+from passdown.faces.cli import main as main_module
 from passdown.services import documents
 from tests.answers import ERROR
 from tests.commands import Caller, Done
@@ -211,3 +212,11 @@ def test_the_table_of_commands_says_what_each_command_says_of_itself() -> None:
         assert (command.help or "").splitlines()[0] == said
     assert tree.cli.list_commands(context) == list(tree.COMMANDS)
     assert tree.cli.get_command(context, "nosuch") is None
+
+
+def test_what_is_done_without_the_parser_is_in_the_tree_under_the_same_name() -> None:
+    commands = tree.cli.list_commands(click.Context(tree.cli))
+
+    assert set(main_module._VERBS) == set(saying._SHAPES)  # noqa: SLF001 - two lists, so that little is loaded
+    assert set(main_module._OF_LIFE) == set(living.PLAIN)  # noqa: SLF001
+    assert {*saying._SHAPES, *living.PLAIN} <= set(commands)  # noqa: SLF001

@@ -12,7 +12,7 @@ from passdown.core.transcripts import MAX_LINE
 from passdown.engines.system import pause
 from passdown.errors import StorageError
 
-_TRIES: Final = 25
+_TRIES: Final = 50
 _SECONDS: Final = 0.02
 
 
@@ -35,7 +35,7 @@ class FileTranscripts:
         return 0
 
     def await_line(self, path: str, offset: int, is_it: Callable[[bytes], bool]) -> None:
-        """Wait, for half a second at most, until a file holds a line of a kind from an offset on."""
+        """Wait, for a second at most, until a file holds a line of a kind from an offset on."""
         for _ in range(_TRIES):
             if any(map(is_it, self.read(path, offset).split(b"\n"))):
                 return

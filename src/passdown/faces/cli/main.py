@@ -6,6 +6,7 @@ import sys
 from passdown import __version__
 
 _VERBS = ("goal", "now", "done", "next", "decide", "rule-out", "ask", "answer", "note", "retract")
+_OF_LIFE = ("start", "heartbeat", "end", "publish", "status")
 
 
 def main() -> int:
@@ -48,6 +49,10 @@ def _call(arguments: list[str]) -> int:
         code = say_plainly(arguments)
         if code is not None:
             return code
+    if len(arguments) == 1 and arguments[0] in _OF_LIFE:
+        from passdown.faces.cli.living import PLAIN  # noqa: PLC0415
+
+        return PLAIN[arguments[0]]()
     if arguments == ["status-line"]:
         from passdown.faces.cli.status_line import show_status  # noqa: PLC0415
 

@@ -9,7 +9,6 @@ from passdown import wiring
 from passdown.core.accounts import Account
 from passdown.core.levels import Level
 from passdown.core.moments import Moment, Reply
-from passdown.errors import UsageError
 from passdown.faces.hooks import quick
 from passdown.faces.hooks.scenes import Scene
 from passdown.services.checkouts import Site
@@ -90,12 +89,11 @@ def _look(scene: Scene, account: Account) -> Account:
     host = _WRITERS.get(scene.platform, "")
     if not scene.call.transcript or not host:
         return account
-    try:
-        source = wiring.open_source(scene.root, Path(scene.call.transcript), host)
-    except UsageError:  # it is not there yet
-        return account
+    source = wiring.open_source(scene.root, Path(scene.call.transcript), host, may_come=True)
     if scene.call.moment is Moment.TURN_END:
         await_turn_end(account, source)
+    if not source.transcripts.size(source.path):  # it is not there yet
+        return account
     if any(one.state == CUT for one in confirm(scene.project, account, source)):
         leave_word(_site(scene), quick.waiting_name(scene.call.session))
     return observe(scene.project, account, source, with_files=False).kept.account
