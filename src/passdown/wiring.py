@@ -33,6 +33,7 @@ _SWEPT: Final = 7 * 86_400
 
 if TYPE_CHECKING:  # what is built here is loaded when it is asked for
     from passdown.core.ailments import Cache
+    from passdown.core.installs import Host
     from passdown.ports.clock import Clock
     from passdown.ports.event_log import EventLog
     from passdown.ports.index import Index
@@ -412,7 +413,7 @@ def guess_host(path: Path) -> str:
 
 
 def open_source(root: Path, path: Path, host: str, *, may_come: bool = False) -> "TranscriptSource":
-    """Build what reads a session's transcript; raise a UsageError when there is none, unless it may yet come."""
+    """Build what reads a session's transcript; raise a UsageError without one, unless it may yet come."""
     import importlib  # noqa: PLC0415 - only one host's code is loaded
 
     from passdown.engines.files.transcripts import FileTranscripts  # noqa: PLC0415 - built when asked for
@@ -473,6 +474,21 @@ def open_home(host: str, called: str, instructions: Path | None = None) -> "Home
         sweep=partial(remove_empty_folders, folder),
         instructions=str(instructions / taker.instructions) if instructions else "",
     )
+
+
+def list_hosts_without_us() -> "list[Host]":
+    """Name the hosts that are on this machine and do not have the plugin; none where nobody can tell."""
+    import shutil  # noqa: PLC0415 - only a set-up asks
+
+    from passdown.core.installs import HOSTS as TAKERS  # noqa: PLC0415
+    from passdown.engines import homes  # noqa: PLC0415
+
+    try:
+        folder = Path(homes.find_data_folder(os.environ, sys.platform))
+    except UsageError:
+        return []
+    here = [host for host in TAKERS.values() if shutil.which(host.program)]
+    return [host for host in here if not (folder / "plugins" / host.name).is_dir()]
 
 
 def append_line(path: str, line: str) -> None:

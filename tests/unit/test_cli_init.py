@@ -6,7 +6,9 @@ from pathlib import Path
 import jsonschema
 import pytest
 
+from passdown import wiring
 from tests.commands import Caller, Done
+from tests.fake_hosts import FakeHosts
 from tests.gits import Project, make_started
 from tests.projects import listing, put
 from tests.setup_answers import INIT
@@ -146,3 +148,18 @@ def test_a_link_in_the_place_of_a_file_is_not_followed(command: Caller, project:
     assert ".gitignore: it is not a regular file" in done.err
     assert (project.folder.parent / "mine.txt").read_text() == "mine\n"
     assert not (project.folder / "passdown.toml").exists()
+
+
+def test_a_host_that_is_here_and_has_no_plugin_is_offered(
+    command: Caller, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    FakeHosts(tmp_path / "hosts", monkeypatch)
+    data = wiring.open_home("codex", "passdown").folder
+    Path(data, "plugins", "codex").mkdir(parents=True)
+
+    hints = [line for line in command("init", "--yes").err.splitlines() if "passdown install" in line]
+
+    assert hints == [
+        "  hint: `passdown install claude` lets Claude Code do the rest by itself",
+        "  hint: `passdown install copilot` lets Copilot do the rest by itself",
+    ]

@@ -43,6 +43,18 @@ def test_the_host_is_the_first_process_above_us_that_is_no_shell(tmp_path: Path)
     assert processes.find_host() == Process(72, "80", f"{BOOT} {SPACE}")
 
 
+def test_the_host_in_a_window_of_a_terminal_is_the_shell_of_that_window(tmp_path: Path) -> None:
+    processes = make_proc(
+        tmp_path, (os.getppid(), "sh", 71, 100), (71, "-zsh", 72, 90), (72, "tmux: server", 1, 80)
+    )
+
+    assert processes.find_host() == Process(71, "90", f"{BOOT} {SPACE}")
+
+
+def test_a_terminal_without_a_shell_is_no_host(tmp_path: Path) -> None:
+    assert make_proc(tmp_path, (os.getppid(), "tmux: server", 1, 80)).find_host() == NO_PROCESS
+
+
 @pytest.mark.parametrize("chain", [(), ((0, "bash", 1, 7), (1, "init", 0, 1)), ((0, "bash", 0, 7),)])
 def test_a_host_that_nobody_knows_is_none(
     tmp_path: Path, chain: tuple[tuple[int, str, int, int], ...]

@@ -12,6 +12,11 @@ from passdown.core.accounts import NO_PROCESS, Process
 PROC: Final = "/proc"
 _START_FIELD: Final = 19
 _SHELLS: Final = frozenset({"sh", "bash", "zsh", "dash", "fish", "env", "sudo", "timeout", "uv", "cmd.exe"})
+_TERMINALS: Final = frozenset(
+    {"tmux", "tmux: server", "screen", "SCREEN", "login", "sshd", "sshd-session", "script", "xterm", "kitty"}
+    | {"alacritty", "foot", "ghostty", "konsole", "gnome-terminal-", "xfce4-terminal", "wezterm-gui"}
+    | {"Terminal", "iTerm2", "iTermServer-3"}
+)
 _DEAD: Final = frozenset({"Z", "X"})
 """The states of processes that have ended and whose parents have not asked yet how."""
 _LIMIT: Final = 16
@@ -28,15 +33,20 @@ class SystemProcesses:
         self._is_posix = platform != "win32"
 
     def find_host(self) -> Process:
-        """Give the first process above us that is no shell."""
-        pid = os.getppid()
+        """Give the first process above us that is no shell; of a terminal, the shell that it opened.
+
+        A terminal may hold many windows, and lives on when one is closed.
+        """
+        pid, shell = os.getppid(), 0
         for _ in range(_LIMIT):
             name, parent = self._describe(pid)
             if not name or pid <= 1:
                 return NO_PROCESS
-            if name.lstrip("-") not in _SHELLS:  # a login shell has a hyphen before its name
-                return Process(pid, self._started(pid), self._boot())
-            pid = parent
+            if name.lstrip("-") in _SHELLS:  # a login shell has a hyphen before its name
+                pid, shell = parent, pid
+                continue
+            found = shell if name in _TERMINALS else pid
+            return Process(found, self._started(found), self._boot()) if found else NO_PROCESS
         return NO_PROCESS
 
     def is_alive(self, process: Process) -> bool | None:

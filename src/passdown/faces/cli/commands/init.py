@@ -58,9 +58,17 @@ def command(*, yes: bool, private: bool | None, no_commit: bool, here: bool, as_
         write_setup(site, plan.changes)
     if as_json:
         output.say_json(_as_data(root, plan, is_written=is_agreed))
-    else:
-        _say_written(site, plan, is_written=is_agreed)
+        return 0 if is_agreed else 1
+    _say_written(site, plan, is_written=is_agreed)
+    if is_agreed:
+        _offer_installs()
     return 0 if is_agreed else 1
+
+
+def _offer_installs() -> None:
+    """Name the hosts that are here and could do all of it by themselves."""
+    for host in wiring.list_hosts_without_us():
+        output.note_hint(f"`passdown install {host.name}` lets {host.title} do the rest by itself")
 
 
 def _find_root(*, here: bool) -> Path:
