@@ -6,26 +6,14 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, NamedTuple, TypeVar, cast
+from typing import TYPE_CHECKING, Final, TypeVar, cast
 
 from passdown.errors import StorageError, UsageError
 from passdown.ports.documents import Documents
+from passdown.services.checkouts import PATIENT, Haste
 from passdown.settings import FILE_NAME, Paths, Settings, Source, parse_environment, parse_settings
 
 T = TypeVar("T")
-
-
-class Haste(NamedTuple):
-    """How much time whoever asks has: none to wait for others, or to read a large log for the first time."""
-
-    wait: float | None = None
-    """Seconds that others who write to the cache are waited for; None is as long as that usually takes."""
-    most: int = 0
-    """How many events are read that were never read before; 0 is all of them."""
-    is_cached: bool = True
-
-
-PATIENT: Final = Haste()
 
 _CACHE: Final = "passdown/cache"
 _SWEPT: Final = 7 * 86_400
@@ -132,7 +120,11 @@ def open_checkout(root: Path, settings: Settings, haste: Haste = PATIENT) -> "Ch
 
         paths = settings.paths
         log = FileEventLog(str(root / paths.events), str(root / paths.event_archive), clock)
-        return _hurry(log, haste) if haste.most else log
+        if not haste.most:
+            return log
+        from passdown.engines.files.hurried import HurriedLog  # noqa: PLC0415 - only hooks are in a hurry
+
+        return HurriedLog(log, haste.most, is_cached=haste.is_cached)
 
     def open_index() -> "Index":
         common = repository.common_folder()
@@ -146,12 +138,6 @@ def open_checkout(root: Path, settings: Settings, haste: Haste = PATIENT) -> "Ch
         clock=clock,
         settings=settings,
     )
-
-
-def _hurry(log: "EventLog", haste: Haste) -> "EventLog":
-    from passdown.engines.files.hurried import HurriedLog  # noqa: PLC0415 - only hooks are in a hurry
-
-    return HurriedLog(log, haste.most, is_cached=haste.is_cached)
 
 
 def open_site(root: Path, settings: Settings) -> "Site":
@@ -477,18 +463,10 @@ def open_home(host: str, called: str, instructions: Path | None = None) -> "Home
 
 
 def list_hosts_without_us() -> "list[Host]":
-    """Name the hosts that are on this machine and do not have the plugin; none where nobody can tell."""
-    import shutil  # noqa: PLC0415 - only a set-up asks
+    """Name the hosts that are on this machine and do not have the plugin."""
+    from passdown.engines.homes import list_hosts_without_us  # noqa: PLC0415 - only a set-up asks
 
-    from passdown.core.installs import HOSTS as TAKERS  # noqa: PLC0415
-    from passdown.engines import homes  # noqa: PLC0415
-
-    try:
-        folder = Path(homes.find_data_folder(os.environ, sys.platform))
-    except UsageError:
-        return []
-    here = [host for host in TAKERS.values() if shutil.which(host.program)]
-    return [host for host in here if not (folder / "plugins" / host.name).is_dir()]
+    return list_hosts_without_us(os.environ, sys.platform)
 
 
 def append_line(path: str, line: str) -> None:

@@ -4,11 +4,10 @@
 """
 
 import json
-import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
@@ -21,12 +20,13 @@ from passdown.engines.homes import read_plugin
 from tests.commands import Terminal
 from tests.fake_hosts import FakeHosts
 from tests.gits import make_started
-from tests.hosts.drivers import ClaudeCode, Codex, Ended, Ground
+from tests.hosts.drivers import ClaudeCode, Codex, Copilot, Ended, Ground
 from tests.hosts.model import Model
 from tests.hosts.scripts import Step
+from tests.hosts.stages import FOLDER, need
+from tests.hosts.talks import list_hooks
 from tests.projects import put
 
-FOLDER: Final = os.environ.get("PASSDOWN_HOSTS", "")
 GOAL: Final = "Visitors find the lighthouse by its colour"
 SETTINGS: Final = """{
     "model":  "opus",
@@ -35,35 +35,6 @@ SETTINGS: Final = """{
      "Read"]}
 }"""
 _PATH: Final = "/usr/local/bin:/usr/bin:/bin"
-
-
-def need(program: str) -> str:
-    """Give the path of a host's program, or skip the test."""
-    path = Path(FOLDER) / program
-    if not path.exists():
-        pytest.skip(f"the folder that PASSDOWN_HOSTS names has no program {program}")
-    return str(path)
-
-
-class Copilot:
-    """Copilot: a turn is one `copilot -p`."""
-
-    def __init__(self, program: str, ground: Ground) -> None:
-        """Keep which program runs where."""
-        self._program = program
-        self._ground = ground
-
-    def turn(self, prompt: str, options: Sequence[str]) -> Ended:
-        """Let the person say something, and wait until the host is done."""
-        return self._ground.run(
-            [self._program, "-p", prompt, *options],
-            COPILOT_PROVIDER_BASE_URL=f"{self._ground.address}/v1",
-            COPILOT_PROVIDER_API_KEY="test",
-            COPILOT_PROVIDER_WIRE_API="responses",
-            COPILOT_PROVIDER_MAX_PROMPT_TOKENS="100000",
-            COPILOT_MODEL="gpt-5.4",
-            COPILOT_ALLOW_ALL="true",
-        )
 
 
 class World:
@@ -126,8 +97,7 @@ def _is_noise(path: Path, home: Path) -> bool:
 @pytest.fixture
 def world(tmp_path: Path) -> Iterator[World]:
     """Give a place to install into."""
-    if not FOLDER:
-        pytest.skip("PASSDOWN_HOSTS names no folder with the hosts' programs")
+    need("claude")
     with Model() as model:
         yield World(tmp_path / "a folder", model)
 
@@ -230,39 +200,11 @@ def test_codex_is_briefed_and_its_settings_come_back_to_the_byte(world: World) -
     assert [name for name in after if "passdown" in name] == []
 
 
-def trusted_by(world: World, program: str) -> dict[str, str]:
-    """Ask Codex for the hash by which it would trust each hook."""
-    asked = (
-        {
-            "id": 1,
-            "method": "initialize",
-            "params": {"clientInfo": {"name": "x", "title": "x", "version": "1"}},
-        },
-        {"method": "initialized"},
-        {"id": 2, "method": "hooks/list", "params": {"cwds": [str(world.ground.root)]}},
-    )
-    with subprocess.Popen(
-        [program, "app-server"],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        text=True,
-        env={"HOME": str(world.home), "PATH": _PATH},
-    ) as server:
-        assert server.stdin is not None
-        assert server.stdout is not None
-        server.stdin.writelines(json.dumps(one) + "\n" for one in asked)
-        server.stdin.flush()
-        told = next(line for line in server.stdout if json.loads(line).get("id") == 2)
-        server.kill()
-    return {hook["key"]: hook["currentHash"] for hook in json.loads(told)["result"]["data"][0]["hooks"]}
-
-
 @pytest.mark.timeout(180)
 def test_a_newer_version_need_not_be_trusted_again(world: World) -> None:
     program = need("codex")
     install(world, "codex")
-    trusted = trusted_by(world, program)
+    trusted = list_hooks(program, world.ground)
     plugin = {**read_plugin(), "README.md": b"of another version"}
     about = plugin[MANIFEST].replace(b'"version": "', b'"version": "9.')
     folder = world.home / ".local/share/passdown/plugins/codex"
@@ -273,7 +215,7 @@ def test_a_newer_version_need_not_be_trusted_again(world: World) -> None:
     world.ground.run([program, "plugin", "add", "passdown@passdown"])
 
     assert len(trusted) == 7
-    assert trusted_by(world, program) == trusted
+    assert list_hooks(program, world.ground) == trusted
 
 
 @pytest.mark.timeout(180)

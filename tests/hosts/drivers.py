@@ -20,6 +20,17 @@ QUIET: Final = MappingProxyType(
         "DISABLE_ERROR_REPORTING": "1",
     }
 )
+COPILOT: Final = MappingProxyType(
+    {
+        "COPILOT_OFFLINE": "true",
+        "COPILOT_AUTO_UPDATE": "false",
+        "COPILOT_PROVIDER_API_KEY": "test",
+        "COPILOT_PROVIDER_WIRE_API": "responses",
+        "COPILOT_PROVIDER_MAX_PROMPT_TOKENS": "100000",
+        "COPILOT_MODEL": "gpt-5.4",
+        "COPILOT_ALLOW_ALL": "true",
+    }
+)
 _CODEX_SETTINGS: Final = """
 model = "gpt-5.5"
 model_provider = "scripted"
@@ -168,8 +179,42 @@ class Codex:
         return sorted(found, key=lambda path: not path.stem.endswith(self.session))
 
 
-Driver = ClaudeCode | Codex
-DRIVERS: Final = MappingProxyType({one.name: one for one in (ClaudeCode, Codex)})
+class Copilot:
+    """Copilot: a turn is one `copilot -p`, and the next one resumes it."""
+
+    name = "copilot"
+    program = "copilot"
+
+    def __init__(self, program: str, ground: Ground) -> None:
+        """Keep which program runs where."""
+        self._program = program
+        self._ground = ground
+        self.session = ""
+
+    def version(self) -> str:
+        """Ask the program for its version."""
+        return self._ground.run([self._program, "--version"], **COPILOT).out.split()[3].rstrip(".")
+
+    def turn(self, prompt: str, options: Sequence[str]) -> Ended:
+        """Let the person say something, and wait until the host is done."""
+        resume = [f"--resume={self.session}"] if self.session else []
+        ended = self._ground.run(
+            [self._program, "-p", prompt, "--allow-all-paths", *resume, *options],
+            COPILOT_PROVIDER_BASE_URL=f"{self._ground.address}/v1",
+            **COPILOT,
+        )
+        written = self.transcripts()
+        self.session = written[0].parent.name if written else ""
+        return ended
+
+    def transcripts(self) -> Sequence[Path]:
+        """List what it wrote, the session's own transcript first."""
+        found = (self._ground.home / ".copilot" / "session-state").glob("*/events.jsonl")
+        return sorted(found, key=lambda path: (path.parent.name != self.session, -path.stat().st_mtime))
+
+
+Driver = ClaudeCode | Codex | Copilot
+DRIVERS: Final = MappingProxyType({one.name: one for one in (ClaudeCode, Codex, Copilot)})
 
 
 def find_program(name: str, variables: Mapping[str, str] = os.environ) -> str:

@@ -1,4 +1,4 @@
-"""A scripted model on this machine: it speaks to Claude Code and Codex, and never to the network."""
+"""A scripted model on this machine: it speaks to the hosts, and never to the network."""
 
 import json
 import re
@@ -121,8 +121,9 @@ def _last_words(body: Object) -> str:
 
 
 def _is_from(agent: str, raw: str) -> bool:
-    """Say whether a request is a subagent's: its prompt begins with the agent's name."""
-    return f'"text":"{agent}:' in raw or f'"text": "{agent}:' in raw or f'"content":"{agent}:' in raw
+    """Say whether a request is a subagent's: its prompt, or what follows the date, begins with its name."""
+    begins = (f'"text":"{agent}:', f'"text": "{agent}:', f'"content":"{agent}:', f"\\n\\n{agent}:")
+    return any(one in raw for one in begins)
 
 
 class _Server(ThreadingHTTPServer):

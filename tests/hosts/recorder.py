@@ -108,7 +108,12 @@ def clean(text: str, replacements: Mapping[str, str]) -> str:
 
 _OWN_FOLDER: Final = re.compile(r"/tmp/claude-\d+")  # noqa: S108 - what a host calls its own
 _SIGNED: Final = re.compile(r"Co-Authored-By: [^\"\\]*")
-_THEIRS: Final = frozenset({"user", "assistant", "response_item", "event_msg"})
+_THEIRS: Final = frozenset(
+    {
+        *("user", "assistant", "response_item", "event_msg"),
+        *("user.message", "tool.execution_start", "tool.execution_complete"),
+    }
+)
 
 
 def _shorten(line: str) -> str:

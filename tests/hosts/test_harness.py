@@ -81,13 +81,15 @@ def test_summaries_and_titles_take_no_step() -> None:
 
 
 def test_a_subagent_is_answered_with_its_own_steps() -> None:
-    child = [{"role": "user", "content": [{"type": "text", "text": "WRITER: write."}]}]
-    with Model() as model:
-        model.prepare([Step(text="one", agent="WRITER"), Step(text="two")], "/there")
-        main = ask(model, "/v1/messages", messages=HELLO, tools=TOOLS)
-        other = ask(model, "/v1/messages", messages=child, tools=TOOLS)
+    texts = ("WRITER: write.", "<date>today</date>\n\nWRITER: write.")
+    for text in texts:
+        child = [{"role": "user", "content": [{"type": "text", "text": text}]}]
+        with Model() as model:
+            model.prepare([Step(text="one", agent="WRITER"), Step(text="two")], "/there")
+            main = ask(model, "/v1/messages", messages=HELLO, tools=TOOLS)
+            other = ask(model, "/v1/messages", messages=child, tools=TOOLS)
 
-    assert (main["content"][0]["text"], other["content"][0]["text"]) == ("two", "one")
+        assert (main["content"][0]["text"], other["content"][0]["text"]) == ("two", "one")
 
 
 def test_a_call_can_name_the_process_and_agent_that_were_last_heard_of() -> None:

@@ -15,12 +15,13 @@ from passdown.core.transcripts import START, Mark, Observation, Tongue, parse_ma
 from passdown.engines.files.transcripts import FileTranscripts
 from passdown.hosts.claude_code.transcripts import TONGUE as CLAUDE_CODE
 from passdown.hosts.codex.transcripts import TONGUE as CODEX
+from passdown.hosts.copilot.transcripts import TONGUE as COPILOT
 from passdown.services.observations import Source, observe
 from tests.hosts.scripts import ROOT, Recording, list_scripts, read_recording
 from tests.proof import proof_count
 from tests.sessions import NOON, Place, make_place
 
-TONGUES = {tongue.name: tongue for tongue in (CLAUDE_CODE, CODEX)}
+TONGUES = {tongue.name: tongue for tongue in (CLAUDE_CODE, CODEX, COPILOT)}
 SCRIPTS = list_scripts()
 
 
@@ -41,7 +42,7 @@ def files_of(seen: list[Observation], kind: FactKind) -> Counter[str]:
     return Counter(path for path in paths if path is not None)
 
 
-def test_both_hosts_were_recorded() -> None:
+def test_every_host_was_recorded() -> None:
     assert {read_recording(path).script.host for path in SCRIPTS} == set(TONGUES)
 
 

@@ -13,6 +13,7 @@ from passdown import wiring
 from passdown.core.accounts import Account
 from passdown.core.facts import FactKind
 from passdown.core.moments import Call, Moment, Reply
+from passdown.engines.files import transcripts
 from passdown.engines.process import SystemProcesses
 from passdown.faces.hooks import main as hooks
 from passdown.faces.hooks import quick, starts
@@ -237,6 +238,21 @@ def test_a_word_for_a_session_whose_end_was_told_is_taken_away_and_the_session_g
     assert stage.own().ended_at is None
 
 
+def test_a_transcript_that_comes_late_is_waited_for(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+    edited = {"toolCallId": "1", "success": True, "fileEdits": [{"path": str(stage.root / "one.txt")}]}
+    told = [
+        {"type": "tool.execution_complete", "data": edited},
+        {"type": "hook.start", "data": {"hookType": "agentStop"}},
+    ]
+    text = "".join(json.dumps(line, separators=(",", ":")) + "\n" for line in told)
+    monkeypatch.setattr(transcripts, "pause", lambda _: stage.transcript.write_text(text, encoding="utf-8"))
+    stage.call("SessionStart", "--host", "copilot", source="new")
+
+    stage.call("Stop", "--host", "copilot")
+
+    assert [entry.text for entry in stage.own().of(FactKind.FILE)] == ["one.txt"]
+
+
 @pytest.mark.parametrize("host", ["claude", "codex", "copilot"])
 def test_a_host_that_does_not_call_after_a_compaction_is_told_at_the_next_prompt(
     stage: Stage, host: str
@@ -422,7 +438,7 @@ def test_an_answer_is_in_the_dialect_of_its_host(stage: Stage) -> None:
     answer = stage.call("SessionStart", "--host", "copilot", source="new", session_id="c-1")
     assert set(answer) == {"additionalContext"}
     assert {one.start.host for one in stage.accounts()} == {"codex", "copilot"}
-    assert stage.call("Stop", "--host", "copilot", session_id="c-1") == {}
+    assert stage.call("Stop", "--host", "copilot", session_id="c-1", transcript_path="") == {}
 
 
 @pytest.mark.parametrize(

@@ -94,7 +94,11 @@ def test_a_turn_publishes_when_something_stated_is_open_and_the_last_event_is_ol
     place.say(account, FactKind.DONE, "a")
     assert is_due(place.project, session, QUARTER)
     publish(place.project, session, kind="checkpoint", reason="turn")
+    place.pass_time(minutes=20)
+    assert not is_due(place.project, session, QUARTER)
     place.say(account, FactKind.DONE, "b")
+    publish(place.project, session, kind="checkpoint", reason="turn")
+    place.say(account, FactKind.DONE, "c")
 
     place.pass_time(minutes=14, seconds=59)
     assert not is_due(place.project, session, QUARTER)

@@ -12,6 +12,7 @@ from passdown.core.facts import FactKind, Provenance
 from passdown.core.journal import JournalLine
 from passdown.core.ledgers import parse_ledger
 from passdown.engines.index.memory import MemoryIndex
+from passdown.engines.memory.documents import MemoryDocuments
 from passdown.engines.memory.journals import MemoryJournals
 from passdown.errors import CacheError, StorageError, UsageError
 from passdown.records import replace
@@ -436,3 +437,26 @@ def test_a_session_that_goes_on_does_not_read_a_transcript_again_nor_take_a_prom
     known = read_account(place.project, second.session)
     assert known.now is not None
     assert known.now.text == "another thing"
+
+
+def test_preferences_that_cannot_be_read_say_nothing() -> None:
+    place = make_place()
+    place.write('{"preferredMode": "MA"}', ".conductor/preferences.json")
+
+    class Unreadable(MemoryDocuments):
+        """Documents of which one is there and cannot be read."""
+
+        def exists(self, path: str) -> bool:
+            """Say that it is there."""
+            return path == ".conductor/preferences.json" or super().exists(path)
+
+        def read(self, path: str) -> bytes:
+            """Refuse."""
+            if path == ".conductor/preferences.json":
+                raise StorageError("no", hint="no")
+            return super().read(path)
+
+    project = with_checkout(place, documents=Unreadable())
+
+    assert start_session(project, Wish()).account.start.mode == "SA"
+    assert place.start().start.mode == "MA"

@@ -32,6 +32,16 @@ def find_data_folder(variables: Mapping[str, str], platform: str) -> str:
     return os.path.join(shared, _NAME)
 
 
+def list_hosts_without_us(variables: Mapping[str, str], platform: str) -> list[Host]:
+    """Name the hosts that are on this machine and do not have the plugin; none where nobody can tell."""
+    try:
+        folder = Path(find_data_folder(variables, platform)) / "plugins"
+    except UsageError:
+        return []
+    here = [host for host in HOSTS.values() if shutil.which(host.program)]
+    return [host for host in here if not (folder / host.name).is_dir()]
+
+
 def find_state_folder(variables: Mapping[str, str], platform: str) -> str:
     """Give the folder for what we note on a user's machine, and nobody would miss."""
     if platform in {"win32", "darwin"}:

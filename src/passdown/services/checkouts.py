@@ -1,6 +1,6 @@
 """A checkout: what the services of one working folder work with."""
 
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Final, NamedTuple
 
 from passdown.records import record
 
@@ -34,3 +34,16 @@ class Site:
     below: Annotated[str, "The project's root from the top of the checkout; empty at the top."]
     repository: "Repository"
     settings: "Settings"
+
+
+class Haste(NamedTuple):
+    """How much time whoever asks has: none to wait for others, or to read a large log for the first time."""
+
+    wait: float | None = None
+    """Seconds that others who write to the cache are waited for; None is as long as that usually takes."""
+    most: int = 0
+    """How many events are read that were never read before; 0 is all of them."""
+    is_cached: bool = True
+
+
+PATIENT: Final = Haste()

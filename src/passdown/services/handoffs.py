@@ -162,10 +162,8 @@ def _with_inherited(project: Project, account: Account) -> Account:
 def _before(project: Project, account: Account) -> Iterator[Account]:
     """Follow the sessions that one goes on from, unless it began afresh."""
     seen = {account.session}
-    while account.start.continues and not account.start.is_fresh and len(seen) <= _CHAIN:
+    while len(seen) <= _CHAIN and account.start.continues not in {"", *seen} and not account.start.is_fresh:
         account = read_account(project, account.start.continues)
-        if account.session in seen or account.started_at is None:
-            return
         seen.add(account.session)
         yield account
 

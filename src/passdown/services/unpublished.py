@@ -9,7 +9,7 @@ from passdown.services.journals import Project
 def is_due(project: Project, session: str, interval: timedelta) -> bool:
     """Say whether the end of a turn publishes: something stated is open, and the last event is old enough."""
     lines = project.journals.read(session)
-    if not has_stated(lines):  # then nobody need ask the index
+    if not has_stated(open_lines(lines, 0)):  # then nobody need ask the index
         return False
     published = project.checkout.index.published(session)
     if not has_stated(open_lines(lines, published.line)):

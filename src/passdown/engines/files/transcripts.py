@@ -19,9 +19,9 @@ _SECONDS: Final = 0.02
 class FileTranscripts:
     """Files that hosts write, wherever they lie; they are only read."""
 
-    def __init__(self, wait: Callable[[float], None] = pause) -> None:
+    def __init__(self, wait: Callable[[float], None] | None = None) -> None:
         """Wait in this way."""
-        self._wait = wait
+        self._wait = wait or pause
 
     def find(self, patterns: Sequence[str]) -> Sequence[str]:
         """Give the paths of the files that match any of the patterns."""

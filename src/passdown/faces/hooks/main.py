@@ -15,8 +15,9 @@ from passdown.core.moments import Call, Moment, Reply
 from passdown.errors import CacheError, PassdownError, UnreadError
 from passdown.faces.hooks import notes, quick
 from passdown.faces.hooks.scenes import Scene
+from passdown.services.checkouts import Haste
 
-HASTE: Final = wiring.Haste(wait=0.02, most=2_000)
+HASTE: Final = Haste(wait=0.02, most=2_000)
 """A cache that another process writes is done without, and so is a large log that was never read."""
 
 RESTS: Final = "Passdown does nothing here: `passdown init` lets it work. This is said once"
@@ -104,7 +105,7 @@ def _answer(dialect: Dialect, call: Call, root: Path) -> int:
     return len(reply.context)
 
 
-def _open(dialect: Dialect, call: Call, root: Path, haste: wiring.Haste) -> Scene:
+def _open(dialect: Dialect, call: Call, root: Path, haste: Haste) -> Scene:
     settings, _ = wiring.read_settings(root)
     return Scene(
         call=call,

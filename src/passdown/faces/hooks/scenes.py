@@ -8,9 +8,9 @@ from passdown.core.budgets import Budget
 from passdown.core.moments import Call
 from passdown.errors import UsageError
 from passdown.records import record
+from passdown.services.checkouts import Haste
 from passdown.services.journals import Project
 from passdown.services.presence import find_session
-from passdown.wiring import Haste
 
 
 @record

@@ -58,10 +58,8 @@ def command(*, yes: bool, private: bool | None, no_commit: bool, here: bool, as_
         write_setup(site, plan.changes)
     if as_json:
         output.say_json(_as_data(root, plan, is_written=is_agreed))
-        return 0 if is_agreed else 1
-    _say_written(site, plan, is_written=is_agreed)
-    if is_agreed:
-        _offer_installs()
+    else:
+        _say_written(site, plan, is_written=is_agreed)
     return 0 if is_agreed else 1
 
 
@@ -138,6 +136,7 @@ def _say_written(site: Site, plan: Plan, *, is_written: bool) -> None:
         output.note("the project is not in a git repository; nothing is committed")
     elif shared and not plan.is_private:
         output.note_hint(f"commit {', '.join(shared)}: then others have it too")
+    _offer_installs()
 
 
 def _as_data(root: Path, plan: Plan, *, is_written: bool) -> dict[str, object]:
