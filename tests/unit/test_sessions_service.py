@@ -17,7 +17,7 @@ from passdown.engines.memory.journals import MemoryJournals
 from passdown.errors import CacheError, StorageError, UsageError
 from passdown.records import replace
 from passdown.services.journals import make_fact, read_account, say, write_fact
-from passdown.services.presence import find_session, is_live, list_live
+from passdown.services.presence import HOST_VARIABLES, find_session, is_live, list_live
 from passdown.services.sessions import (
     Wish,
     end_session,
@@ -385,7 +385,7 @@ def test_a_command_means_the_session_that_is_named(place: Place) -> None:
         find_session(place.project, one.agent, {})
 
 
-@pytest.mark.parametrize("name", ["PASSDOWN_SESSION", "CLAUDE_CODE_SESSION_ID", "CODEX_THREAD_ID"])
+@pytest.mark.parametrize("name", HOST_VARIABLES)
 def test_a_command_means_the_session_that_the_environment_names(place: Place, name: str) -> None:
     one, two = place.start(host_session="h-1"), place.start(host_session="h-2")
 

@@ -16,7 +16,10 @@ HOST_VARIABLES: Final = (
     "PASSDOWN_SESSION",
     "CLAUDE_CODE_SESSION_ID",
     "CODEX_THREAD_ID",
+    "AGENT_ID",
+    "THREAD_ID",
 )
+"""What may name a session, the first that does counts; the last two are what older tools set."""
 
 
 def is_live(project: Project, account: Account) -> bool:
@@ -53,7 +56,7 @@ def find_session(project: Project, wanted: str, variables: Mapping[str, str]) ->
     for name in HOST_VARIABLES:  # 2
         named = variables.get(name, "")
         for account in reversed(accounts):
-            if named and account.ended_at is None and named in {account.session, *account.host_sessions}:
+            if named and account.ended_at is None and _is_called(account, named):
                 return account
     here = [one for one in accounts if one.start.checkout == project.root and is_live(project, one)]
     if len(here) > 1:  # 3
