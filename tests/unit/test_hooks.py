@@ -253,6 +253,33 @@ def test_a_transcript_that_comes_late_is_waited_for(stage: Stage, monkeypatch: p
     assert [entry.text for entry in stage.own().of(FactKind.FILE)] == ["one.txt"]
 
 
+@pytest.mark.requirement("G9")
+def test_where_no_status_line_is_the_transcript_tells_how_full_the_context_is(stage: Stage) -> None:
+    def use(tokens: int) -> str:
+        told = {"last_token_usage": {"total_tokens": tokens}, "model_context_window": 1000}
+        line = {"type": "event_msg", "payload": {"type": "token_count", "info": told}}
+        with stage.transcript.open("a", encoding="utf-8") as file:
+            file.write(json.dumps(line) + "\n")
+        return str(stage.call("Stop", "--host", "codex").get("systemMessage", ""))
+
+    events = stage.root / "thoughts" / "shared" / "handoffs" / "events"
+    stage.call("SessionStart", "--host", "codex", source="startup")
+    stage.command("done", "one")
+
+    assert [use(tokens) for tokens in (100, 700, 720)] == [
+        "",
+        "Passdown: the context is 70 % full. A handoff soon is wise",
+        "",
+    ]
+    stage.command("done", "two")
+    assert len(list(events.rglob("*.md"))) == 1
+    assert use(850) == "Passdown: the context is 85 % full. All is saved: hand over now"
+    assert len(list(events.rglob("*.md"))) == 2
+    assert use(870) == ""
+    full = "Passdown: the context is 91 % full. All is saved: clear or compact now"
+    assert [use(910), use(910), use(300)] == [full, full, ""]
+
+
 @pytest.mark.parametrize("host", ["claude", "codex", "copilot"])
 def test_a_host_that_does_not_call_after_a_compaction_is_told_at_the_next_prompt(
     stage: Stage, host: str

@@ -556,3 +556,30 @@ def test_any_bytes_are_read(data: bytes) -> None:
     for tongue in TONGUES:
         reading = read_piece(tongue, data)
         assert reading.mark.offset == data.rfind(b"\n") + 1
+
+
+@pytest.mark.parametrize(
+    ("info", "percent"),
+    [
+        ({"last_token_usage": {"total_tokens": 1020}, "model_context_window": 95_000}, 1),
+        ({"last_token_usage": {"total_tokens": 96_000}, "model_context_window": 95_000}, 100),
+        ({"last_token_usage": {"total_tokens": 1}, "model_context_window": 0}, None),
+        ({"last_token_usage": {"total_tokens": -1}, "model_context_window": 10}, None),
+        ({"last_token_usage": {"total_tokens": True}, "model_context_window": 10}, None),
+        ({"model_context_window": 10}, None),
+        (None, None),
+    ],
+)
+def test_codex_tells_how_full_its_context_is(info: object, percent: int | None) -> None:
+    assert CODEX.fullness is not None
+
+    line = json.dumps({"type": "event_msg", "payload": {"type": "token_count", "info": info}})
+
+    assert CODEX.fullness(line.encode()) == percent
+
+
+@pytest.mark.parametrize("line", [b"", b"{}", b'{"type":"token_count"', b'["token_count"]', b'"token_count"'])
+def test_a_line_that_tells_nothing_of_it_is_passed_over(line: bytes) -> None:
+    assert CODEX.fullness is not None
+
+    assert CODEX.fullness(line) is None

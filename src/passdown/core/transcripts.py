@@ -158,6 +158,8 @@ class Tongue(NamedTuple):
     is_turn_end: Callable[[bytes], bool] | None = None
     """Says whether a line tells that we were called at the end of a turn; only a host that writes its lines a
     while after the fact, and so after it called, has one."""
+    fullness: Callable[[bytes], int | None] | None = None
+    """Gives how full the context is, in percent, by a line that tells; not every host writes that down."""
 
     def bookmark(self, path: str) -> str:
         """Name a transcript among all that a session and those before it wrote."""

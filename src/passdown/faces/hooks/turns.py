@@ -7,17 +7,24 @@ from typing import Final
 
 from passdown import wiring
 from passdown.core.accounts import Account
-from passdown.core.levels import Level
+from passdown.core.levels import Ladder, Level, Reading
 from passdown.core.moments import Moment, Reply
 from passdown.faces.hooks import quick
 from passdown.faces.hooks.scenes import Scene
 from passdown.services.checkouts import Site
 from passdown.services.deliveries import CUT, await_turn_end, confirm, leave_word
-from passdown.services.levels import read_level
-from passdown.services.observations import observe
+from passdown.services.levels import find_told, note_level, read_level
+from passdown.services.observations import Source, observe
 from passdown.services.unpublished import is_due
 
 _NEARLY_FULL: Final = frozenset({Level.SAVE, Level.FORCE})
+_NOTICES: Final = MappingProxyType(
+    {
+        Level.SUGGEST: "A handoff soon is wise",
+        Level.SAVE: "All is saved: hand over now",
+        Level.FORCE: "All is saved: clear or compact now",
+    }
+)
 _WRITERS: Final = MappingProxyType({"claude": "claude-code", "codex": "codex", "copilot": "copilot"})
 """The hosts whose transcripts can be read."""
 _FORGETFUL: Final = frozenset({"copilot"})
@@ -28,18 +35,34 @@ def end_turn(scene: Scene) -> Reply:
     """Take in what the turn did, see whether the brief arrived, and publish when it is time.
 
     A context that is nearly full is a reason to publish, and one that is full to tell the person (C38). That
-    it fills up is said by the status line, which is where we know it from.
+    it fills up is said by the status line; where there is none, here, once.
     """
     account = _look(scene, scene.find() or _start(scene))
-    reading = read_level(_site(scene), quick.waiting_name(scene.call.session))
+    reading, is_news = _read_level(scene)
     if reading is not None and reading.level in _NEARLY_FULL:
         _publish(scene, account, "token-budget")
     elif is_due(scene.project, account.session, _interval(scene)):
         _publish(scene, account, "turn-end")
-    if reading is None or reading.level is not Level.FORCE:
+    if reading is None or not (is_news or reading.level is Level.FORCE):
         return Reply()
     full = f"the context is {reading.percent} % full"
-    return Reply(notice=f"Passdown: {full}. All is saved: clear or compact now")
+    return Reply(notice=f"Passdown: {full}. {_NOTICES[reading.level]}")
+
+
+def _read_level(scene: Scene) -> tuple[Reading | None, bool]:
+    """Give how full the context is, by the transcript or else the status line, and whether to say so."""
+    site, name = _site(scene), quick.waiting_name(scene.call.session)
+    known = read_level(site, name)
+    source = _open_source(scene)
+    context = scene.project.checkout.settings.context
+    ladder = Ladder(context.suggest, context.save, context.force)
+    told = find_told(source, ladder, scene.project.now()) if source else None
+    if told is None:
+        return known, False
+    if known is not None and known.level is told.level:
+        return told, False
+    note_level(site, name, told)
+    return told, told.level is not Level.LOW
 
 
 def _start(scene: Scene) -> Account:
@@ -84,12 +107,18 @@ def _site(scene: Scene) -> Site:
     return wiring.open_site(scene.root, scene.project.checkout.settings)
 
 
-def _look(scene: Scene, account: Account) -> Account:
-    """Read what is new in the transcript; without one that can be read, nothing is."""
+def _open_source(scene: Scene) -> Source | None:
     host = _WRITERS.get(scene.platform, "")
     if not scene.call.transcript or not host:
+        return None
+    return wiring.open_source(scene.root, Path(scene.call.transcript), host, may_come=True)
+
+
+def _look(scene: Scene, account: Account) -> Account:
+    """Read what is new in the transcript; without one that can be read, nothing is."""
+    source = _open_source(scene)
+    if source is None:
         return account
-    source = wiring.open_source(scene.root, Path(scene.call.transcript), host, may_come=True)
     if scene.call.moment is Moment.TURN_END:
         await_turn_end(account, source)
     if not source.transcripts.size(source.path):  # it is not there yet

@@ -51,6 +51,19 @@ def _wants(line: bytes, waiting: Collection[str]) -> bool:
     return result is not None and result[1].decode("utf-8", "replace") in waiting
 
 
+def _fullness(line: bytes) -> int | None:
+    """Give how full the context is by what the last request took and what there is room for."""
+    if b'"token_count"' not in line[:_GLANCE]:
+        return None
+    try:
+        told: object = json.loads(line)
+    except (ValueError, RecursionError):
+        return None
+    used = number_at(told, "payload", "info", "last_token_usage", "total_tokens")
+    room = number_at(told, "payload", "info", "model_context_window")
+    return min(100, used * 100 // room) if used is not None and room and used >= 0 < room else None
+
+
 def _take(book: Book, line: Object) -> None:
     kind, payload = line.get("type"), object_at(line, "payload")
     if kind == "session_meta":
@@ -207,4 +220,4 @@ def _parts(path: str, mark: Mark) -> Sequence[str]:
     ]
 
 
-TONGUE: Final = Tongue("codex", _wants, _take, _parts)
+TONGUE: Final = Tongue("codex", _wants, _take, _parts, fullness=_fullness)
