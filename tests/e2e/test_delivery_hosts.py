@@ -102,13 +102,19 @@ def test_a_brief_whose_tail_a_host_cuts_off_is_sent_again_smaller(ground: tuple[
     assert lost(first) == []  # the head of a brief is what matters most
 
 
-@pytest.mark.requirement("R80", "G9", "G17")
-def test_a_brief_whose_middle_a_host_cuts_out_is_sent_again_smaller(ground: tuple[Ground, Model]) -> None:
-    place, model = ground
+def cap_codex(place: Ground, limit: int) -> str:
+    """Let Codex cut what our hooks say, in a project that knows more than that; give the program."""
     program = need("codex")
     Codex(program, place)
     teach(place, FIRST + MORE)
-    (place.home / ".codex" / "hooks.json").write_text(hooks(additionalContextLimit=600), encoding="utf-8")
+    (place.home / ".codex" / "hooks.json").write_text(hooks(additionalContextLimit=limit), encoding="utf-8")
+    return program
+
+
+@pytest.mark.requirement("R80", "G9", "G17")
+def test_a_brief_whose_middle_a_host_cuts_out_is_sent_again_smaller(ground: tuple[Ground, Model]) -> None:
+    place, model = ground
+    program = cap_codex(place, 600)
 
     with CodexTalk(program, place, model) as talk:
         first = text_of(check_sent_again(place, talk))
@@ -213,10 +219,7 @@ def test_of_twenty_thousand_characters_copilot_is_told_what_matters_most(
 @pytest.mark.requirement("R80", "G9")
 def test_a_brief_that_is_cut_again_is_sent_smaller_still(ground: tuple[Ground, Model]) -> None:
     place, model = ground
-    program = need("codex")
-    Codex(program, place)
-    teach(place, FIRST + MORE)
-    (place.home / ".codex" / "hooks.json").write_text(hooks(additionalContextLimit=300), encoding="utf-8")
+    program = cap_codex(place, 300)
 
     with CodexTalk(program, place, model) as talk:
         talk.say("first", Step(text="ok"))

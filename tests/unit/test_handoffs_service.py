@@ -342,3 +342,16 @@ def test_one_that_begins_afresh_passes_on_what_it_knows_itself() -> None:
     create_handoff(place.project, account, Order(stream="auth"))
 
     assert parse_stream(place.read(STREAM)).decisions == ()
+
+
+def test_what_was_before_a_fresh_beginning_is_not_passed_on() -> None:
+    place = make_place()
+    end_session(place.project, work(place))
+    fresh = place.start(is_fresh=True)
+    place.say(fresh, FactKind.DECISION, "SQLite", "database")
+    end_session(place.project, fresh)
+    account = place.say(place.start(), FactKind.GOAL, "another").account
+
+    create_handoff(place.project, account, Order(stream="auth"))
+
+    assert [one.key for one in parse_stream(place.read(STREAM)).decisions] == ["database"]

@@ -8,7 +8,8 @@ from passdown.core.accounts import Account
 from passdown.core.bookkeeping import MAX_CHARS, Said
 from passdown.core.facts import FactKind, Provenance
 from passdown.errors import UsageError
-from passdown.services.journals import beat, read_account, read_accounts, say, write_fact
+from passdown.services.journals import beat, read_account, read_accounts, read_before, say, write_fact
+from passdown.services.sessions import end_session
 from tests.sessions import NOON, make_line, make_place
 
 
@@ -59,3 +60,17 @@ def test_accounts_stand_in_the_order_of_their_starts_and_need_one() -> None:
 
 def test_nothing_is_swept_where_nobody_says_how() -> None:
     assert make_place().project.sweep() == 0
+
+
+def test_the_sessions_that_are_gone_on_from_are_followed_so_far() -> None:
+    place = make_place()
+    begun = []
+    for _ in range(23):
+        begun.append(place.start(is_new=True).session)
+        end_session(place.project, read_account(place.project, begun[-1]))
+
+    found = [one.session for one in read_before(place.project, begun[-1])]
+
+    assert found == begun[:2:-1]
+    assert [one.session for one in read_before(place.project, begun[1])] == [begun[1], begun[0]]
+    assert list(read_before(place.project, "s-unknown")) == list(read_before(place.project, "")) == []

@@ -34,12 +34,17 @@ def find_data_folder(variables: Mapping[str, str], platform: str) -> str:
 
 def list_hosts_without_us(variables: Mapping[str, str], platform: str) -> list[Host]:
     """Name the hosts that are on this machine and do not have the plugin; none where nobody can tell."""
+    lacking = [name for name, folder in _list_plugins(variables, platform).items() if not folder.is_dir()]
+    return [HOSTS[name] for name in lacking if shutil.which(HOSTS[name].program)]
+
+
+def _list_plugins(variables: Mapping[str, str], platform: str) -> Mapping[str, Path]:
+    """Name the folder of each plugin by its host; none where there is no place for our data."""
     try:
         folder = Path(find_data_folder(variables, platform)) / "plugins"
     except UsageError:
-        return []
-    here = [host for host in HOSTS.values() if shutil.which(host.program)]
-    return [host for host in here if not (folder / host.name).is_dir()]
+        return {}
+    return {name: folder / name for name in HOSTS}
 
 
 def find_state_folder(variables: Mapping[str, str], platform: str) -> str:
@@ -88,11 +93,8 @@ def read_plugin() -> Mapping[str, bytes]:
 
 def read_hooks(variables: Mapping[str, str], platform: str) -> Mapping[str, bytes]:
     """Read the hooks of each host that the plugin was installed into, by the host's name."""
-    try:
-        folder = Path(find_data_folder(variables, platform)) / "plugins"
-    except UsageError:
-        return {}
-    paths = {name: folder / name / PLUGIN / HOOKS for name in HOSTS}
+    plugins = _list_plugins(variables, platform)
+    paths = {name: folder / PLUGIN / HOOKS for name, folder in plugins.items()}
     return {name: path.read_bytes() for name, path in paths.items() if os.path.isfile(path)}
 
 

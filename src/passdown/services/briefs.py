@@ -43,7 +43,7 @@ from passdown.ports.repository import UNKNOWN
 from passdown.records import record, replace
 from passdown.services.events import take_in
 from passdown.services.history import Texts, label, parse_text
-from passdown.services.journals import Project, newest_first, read_account, read_open
+from passdown.services.journals import Project, newest_first, read_account, read_before, read_open
 from passdown.services.presence import is_live
 from passdown.services.sessions import LEDGER
 
@@ -52,7 +52,6 @@ LIMIT: Final = 1_000
 _ELSEWHERE: Final = 50
 _RECENT: Final = 100
 _MARKED: Final = 60
-_CHAIN: Final = 20
 _LATELY: Final = 50
 _SETTLING: Final = (f'"{FactKind.ANSWER.value}"', f'"{FactKind.RETRACTION.value}"')
 """What stands in a journal that may take back what events say."""
@@ -163,18 +162,9 @@ class _Looking:
         return [account for name in names if (account := self._read(name)) is not None]
 
     def _find_before(self) -> Sequence[Account]:
-        """Give the sessions that are gone on from, the nearest first; a ledger that no journal made, else.
-
-        What the oldest of a long row knew is in its events.
-        """
-        found: list[Account] = []
+        """Give the sessions that are gone on from, the nearest first; a ledger that no journal made, else."""
         name = self._account.start.continues if self._account else self._last_here()
-        while len(found) < _CHAIN and name not in {one.session for one in found}:
-            account = self._read(name)
-            if account is None:
-                break
-            found.append(account)
-            name = account.start.continues
+        found = list(read_before(self._project, name))
         return found or ([] if self._account else list(self._read_ledger()))
 
     def _last_here(self) -> str:

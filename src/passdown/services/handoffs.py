@@ -38,7 +38,7 @@ from passdown.services.briefs import read_standing
 from passdown.services.closings import bring_up_to_date
 from passdown.services.commits import NotDue, Trigger
 from passdown.services.events import Written
-from passdown.services.journals import Project, read_account
+from passdown.services.journals import Project, read_account, read_before
 from passdown.services.ledgers import keep_ledger
 from passdown.services.publications import publish
 from passdown.services.sessions import Wish, start_session
@@ -48,7 +48,6 @@ DOCUMENT: Final = "current.md"
 MANUAL: Final = "manual"
 STREAM: Final = "stream"
 ARCHIVE: Final = "archive"
-_CHAIN: Final = 20
 _INHERITED: Final = (FactKind.DECISION, FactKind.CONSTRAINT, FactKind.QUESTION)
 _NEVER: Final = datetime.min.replace(tzinfo=UTC)
 
@@ -161,11 +160,12 @@ def _with_inherited(project: Project, account: Account) -> Account:
 
 def _before(project: Project, account: Account) -> Iterator[Account]:
     """Follow the sessions that one goes on from, unless it began afresh."""
-    seen = {account.session}
-    while len(seen) <= _CHAIN and account.start.continues not in {"", *seen} and not account.start.is_fresh:
-        account = read_account(project, account.start.continues)
-        seen.add(account.session)
-        yield account
+    if account.start.is_fresh:
+        return
+    for one in read_before(project, account.start.continues):
+        yield one
+        if one.start.is_fresh:
+            return
 
 
 def _stream_name(project: Project, account: Account, wanted: str) -> str:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Final
 
 from passdown.core.accounts import Account, fold_journal, is_last_word
 from passdown.core.bookkeeping import MAX_CHARS, Said, ShowTime, fits
@@ -17,6 +17,8 @@ if TYPE_CHECKING:  # see there
     from passdown.ports.clock import Entropy
     from passdown.ports.journals import Journals
     from passdown.ports.process import Processes
+
+_CHAIN: Final = 20
 
 
 @record
@@ -60,6 +62,21 @@ def _fold_all(project: Project, sessions: Iterable[str]) -> Sequence[Account]:
     accounts = [read_account(project, session) for session in sessions]
     begun = [account for account in accounts if account.started_at is not None]
     return sorted(begun, key=lambda account: (account.started_at or project.now(), account.session))
+
+
+def read_before(project: Project, name: str) -> Iterator[Account]:
+    """Follow the sessions that are gone on from, beginning with that one, the nearest first.
+
+    What the oldest of a long row knew is in its events.
+    """
+    left = set(project.journals.sessions())
+    for _ in range(_CHAIN):
+        account = read_account(project, name) if name in left else Account()
+        if account.started_at is None:
+            return
+        left.remove(name)
+        yield account
+        name = account.start.continues
 
 
 def newest_first(project: Project) -> Sequence[str]:

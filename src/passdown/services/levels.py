@@ -8,12 +8,18 @@ from passdown.core.levels import FOLDER, Ladder, Reading, level_of, parse_readin
 from passdown.errors import StorageError
 from passdown.services.checkouts import Site
 from passdown.services.local_files import list_places, write_local
+from passdown.settings import ContextSettings
 
 if TYPE_CHECKING:  # only a turn's end has a transcript
     from passdown.services.observations import Source
 
 _TAIL: Final = 262_144
 """How much of a transcript's end is looked at."""
+
+
+def ladder_of(context: ContextSettings) -> Ladder:
+    """Give the ladder that the settings say."""
+    return Ladder(context.suggest, context.save, context.force)
 
 
 def note_level(site: Site, name: str, reading: Reading) -> bool:

@@ -8,13 +8,9 @@ A file is durably in the archive before it is gone here.
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
-from typing import Final
 
-from passdown.core.patterns import pattern
 from passdown.engines.files import write
 from passdown.errors import StorageError
-
-_DAY: Final = pattern(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 
 
 def move_files(folder: str, names: Sequence[str], archive: str, *, ways: write.Ways = write.HERE) -> int:
@@ -136,7 +132,9 @@ def _leftovers(folder: str, since: float, *, is_flat: bool = False) -> Iterator[
 
 
 def _is_old_day(place: str, name: str, since: float) -> bool:
-    if since <= 0 or not _DAY.fullmatch(name):
+    from passdown.engines.files.folders import DAY  # noqa: PLC0415 - a verb sweeps nothing
+
+    if since <= 0 or not DAY.fullmatch(name):
         return False
     try:
         return os.stat(os.path.join(place, name)).st_mtime < since

@@ -9,7 +9,8 @@ from typing import Final
 
 from passdown.core.patterns import pattern
 
-_DAY: Final = pattern(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
+DAY: Final = pattern(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
+"""How the folder of a day is called."""
 # Some systems stamp folders by a clock that stands still for so long; git guards its index the same way.
 _SETTLED: Final = 2.0
 _BILLION: Final = 1_000_000_000
@@ -33,7 +34,7 @@ def list_marks(events: str, known: Mapping[str, int], now: float) -> Mapping[str
 def _days(events: str) -> list[str]:
     try:
         with os.scandir(events) as found:
-            return [one.name for one in found if _DAY.fullmatch(one.name) and _is_folder(one)]
+            return [one.name for one in found if DAY.fullmatch(one.name) and _is_folder(one)]
     except OSError:
         return []
 

@@ -1,13 +1,10 @@
 """The `EventLog` in this process's memory; what is created survives no longer than the object."""
 
 from collections.abc import Mapping, Sequence
-from typing import Final
 
-from passdown.core.patterns import pattern
 from passdown.core.rollups import is_rollup
+from passdown.engines.files.folders import DAY
 from passdown.ports.event_log import FileMark
-
-_DAY: Final = pattern(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 
 
 class MemoryEventLog:
@@ -59,7 +56,7 @@ class MemoryEventLog:
         """Give a folder a new mark; the top folder is there as soon as another one is."""
         self._changes += 1
         self._marks.setdefault("", self._changes)
-        if folder == "" or _DAY.fullmatch(folder):
+        if folder == "" or DAY.fullmatch(folder):
             self._marks[folder] = self._changes
 
 

@@ -12,12 +12,12 @@ from pathlib import Path
 from typing import Final, cast
 
 from passdown import wiring
-from passdown.core.levels import Ladder, Reading, level_of, read_percent, render_status
+from passdown.core.levels import Reading, level_of, read_percent, render_status
 from passdown.core.pauses import is_off
 from passdown.errors import PassdownError, UsageError
 from passdown.faces.cli import output
 from passdown.faces.hooks import quick
-from passdown.services.levels import note_level
+from passdown.services.levels import ladder_of, note_level
 from passdown.services.presence import find_session
 from passdown.settings import Settings
 
@@ -57,8 +57,7 @@ def _show(told: dict[str, object], root: Path) -> None:
     settings, _ = wiring.read_settings(root)
     session = str(told.get("session_id") or "")
     percent = read_percent(_part(told, "context_window").get("used_percentage"))
-    ladder = settings.context
-    level = level_of(percent or 0, Ladder(ladder.suggest, ladder.save, ladder.force))
+    level = level_of(percent or 0, ladder_of(settings.context))
     if percent is not None and session:
         reading = Reading(percent, level, wiring.open_clock().now())
         note_level(wiring.open_site(root, settings), quick.waiting_name(session), reading)

@@ -1,6 +1,5 @@
 """The end of a session: hosts wait a second at most, so one line is written. The next start does the rest."""
 
-from passdown import wiring
 from passdown.core.bookkeeping import Said
 from passdown.core.facts import FactKind, Provenance
 from passdown.core.levels import FOLDER
@@ -27,5 +26,4 @@ def end(scene: Scene) -> Reply:
 def _forget_level(scene: Scene) -> None:
     """Forget how full the context was; the host will not use this id again, and most never told."""
     if quick.has_file(str(scene.root), FOLDER, scene.call.session):
-        site = wiring.open_site(scene.root, scene.project.checkout.settings)
-        forget_level(site, quick.waiting_name(scene.call.session))
+        forget_level(scene.open_site(), scene.name)

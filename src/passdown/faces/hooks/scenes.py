@@ -3,12 +3,14 @@
 from pathlib import Path
 from typing import Annotated
 
+from passdown import wiring
 from passdown.core.accounts import Account
 from passdown.core.budgets import Budget
 from passdown.core.moments import Call
 from passdown.errors import UsageError
+from passdown.faces.hooks import quick
 from passdown.records import record
-from passdown.services.checkouts import Haste
+from passdown.services.checkouts import Haste, Site
 from passdown.services.journals import Project
 from passdown.services.presence import find_session
 
@@ -23,6 +25,15 @@ class Scene:
     root: Path
     project: Project
     haste: Haste
+
+    @property
+    def name(self) -> str:
+        """What the session's files among local state are called."""
+        return quick.waiting_name(self.call.session)
+
+    def open_site(self) -> Site:
+        """Open the folders of local state."""
+        return wiring.open_site(self.root, self.project.checkout.settings)
 
     def find(self) -> Account | None:
         """Find the session that the host means; None when it has none that runs."""

@@ -10,7 +10,6 @@ from passdown.core.budgets import TOKENS, Budget
 from passdown.core.moments import FORK, Reply
 from passdown.core.times import age_words
 from passdown.errors import StorageError
-from passdown.faces.hooks import quick
 from passdown.faces.hooks.scenes import Scene
 from passdown.records import replace
 from passdown.services.deliveries import send_brief, take_word
@@ -67,8 +66,7 @@ def prompt(scene: Scene) -> Reply:
     Or it was forgotten, in a host that shows the person nothing of ours.
     """
     account = scene.find()
-    site = wiring.open_site(scene.root, scene.project.checkout.settings)
-    take_word(site, quick.waiting_name(scene.call.session))
+    take_word(scene.open_site(), scene.name)
     if account is None:  # its end was told, and yet it goes on
         return start(scene)
     sent = send_brief(scene.project, account, _usual(scene.budget))

@@ -7,13 +7,11 @@ from typing import Final
 
 from passdown import wiring
 from passdown.core.accounts import Account
-from passdown.core.levels import Ladder, Level, Reading
+from passdown.core.levels import Level, Reading
 from passdown.core.moments import Moment, Reply
-from passdown.faces.hooks import quick
 from passdown.faces.hooks.scenes import Scene
-from passdown.services.checkouts import Site
 from passdown.services.deliveries import CUT, await_turn_end, confirm, leave_word
-from passdown.services.levels import find_told, note_level, read_level
+from passdown.services.levels import find_told, ladder_of, note_level, read_level
 from passdown.services.observations import Source, observe
 from passdown.services.unpublished import is_due
 
@@ -37,8 +35,9 @@ def end_turn(scene: Scene) -> Reply:
     A context that is nearly full is a reason to publish, and one that is full to tell the person (C38). That
     it fills up is said by the status line; where there is none, here, once.
     """
-    account = _look(scene, scene.find() or _start(scene))
-    reading, is_news = _read_level(scene)
+    source = _open_source(scene)
+    account = _look(scene, scene.find() or _start(scene), source)
+    reading, is_news = _read_level(scene, source)
     if reading is not None and reading.level in _NEARLY_FULL:
         _publish(scene, account, "token-budget")
     elif is_due(scene.project, account.session, _interval(scene)):
@@ -49,19 +48,17 @@ def end_turn(scene: Scene) -> Reply:
     return Reply(notice=f"Passdown: {full}. {_NOTICES[reading.level]}")
 
 
-def _read_level(scene: Scene) -> tuple[Reading | None, bool]:
+def _read_level(scene: Scene, source: Source | None) -> tuple[Reading | None, bool]:
     """Give how full the context is, by the transcript or else the status line, and whether to say so."""
-    site, name = _site(scene), quick.waiting_name(scene.call.session)
-    known = read_level(site, name)
-    source = _open_source(scene)
-    context = scene.project.checkout.settings.context
-    ladder = Ladder(context.suggest, context.save, context.force)
+    site = scene.open_site()
+    known = read_level(site, scene.name)
+    ladder = ladder_of(scene.project.checkout.settings.context)
     told = find_told(source, ladder, scene.project.now()) if source else None
     if told is None:
         return known, False
     if known is not None and known.level is told.level:
         return told, False
-    note_level(site, name, told)
+    note_level(site, scene.name, told)
     return told, told.level is not Level.LOW
 
 
@@ -77,10 +74,10 @@ def save(scene: Scene) -> Reply:
     """Take in what was done and publish all of it: the history is about to be cut."""
     account = scene.find()
     if account is not None:
-        _look(scene, account)
+        _look(scene, account, _open_source(scene))
         _publish(scene, account, "pre-compact")
         if scene.platform in _FORGETFUL:
-            leave_word(_site(scene), quick.waiting_name(scene.call.session))
+            leave_word(scene.open_site(), scene.name)
     return Reply()
 
 
@@ -88,7 +85,7 @@ def end_subagent(scene: Scene) -> Reply:
     """Take in what a subagent did, which its session's transcript leads to."""
     account = scene.find()
     if account is not None:
-        _look(scene, account)
+        _look(scene, account, _open_source(scene))
     return Reply()
 
 
@@ -103,10 +100,6 @@ def _publish(scene: Scene, account: Account, reason: str) -> None:
     publish(scene.project, account.session, kind="checkpoint", reason=reason)
 
 
-def _site(scene: Scene) -> Site:
-    return wiring.open_site(scene.root, scene.project.checkout.settings)
-
-
 def _open_source(scene: Scene) -> Source | None:
     host = _WRITERS.get(scene.platform, "")
     if not scene.call.transcript or not host:
@@ -114,9 +107,8 @@ def _open_source(scene: Scene) -> Source | None:
     return wiring.open_source(scene.root, Path(scene.call.transcript), host, may_come=True)
 
 
-def _look(scene: Scene, account: Account) -> Account:
+def _look(scene: Scene, account: Account, source: Source | None) -> Account:
     """Read what is new in the transcript; without one that can be read, nothing is."""
-    source = _open_source(scene)
     if source is None:
         return account
     if scene.call.moment is Moment.TURN_END:
@@ -124,5 +116,5 @@ def _look(scene: Scene, account: Account) -> Account:
     if not source.transcripts.size(source.path):  # it is not there yet
         return account
     if any(one.state == CUT for one in confirm(scene.project, account, source)):
-        leave_word(_site(scene), quick.waiting_name(scene.call.session))
+        leave_word(scene.open_site(), scene.name)
     return observe(scene.project, account, source, with_files=False).kept.account
