@@ -34,13 +34,13 @@ _SHARE_OF_NEWER_KEYS: Final = 0.3
 
 def make_events(count: int) -> list[str]:
     """Make so many events; the same number gives the same texts."""
-    source = random.Random(_SEED)  # noqa: S311 - the texts must repeat, nobody need be surprised
+    source = random.Random(_SEED)  # the texts must repeat, nobody need be surprised
     return [_make_event(source, number, _CLOSE * number) for number in range(count)]
 
 
 def make_log(count: int) -> Iterator[tuple[str, str, str]]:
     """Make the day, file name and text of so many events, 285 a day, each with items of its own."""
-    source = random.Random(_SEED)  # noqa: S311 - the texts must repeat, nobody need be surprised
+    source = random.Random(_SEED)  # the texts must repeat, nobody need be surprised
     for number in range(count):
         text = _make_event(source, number, _APART * number).replace("\n- ", f"\n- {number}: ")
         text = text.replace(f"\n- {number}: phase", "\n- phase").replace(f'- {number}: "', f'- "{number}: ')

@@ -9,7 +9,7 @@ import yaml
 
 from bench.corpus import make_events
 from bench.results import Row
-from passdown.core.events import parse_event, read_event
+from passdown.core.formats.events import parse_event, read_event
 
 COUNT: Final = 10_000
 ROUNDS: Final = 9
@@ -78,7 +78,7 @@ def _load(text: str) -> dict[str, object]:
 def _readers(texts: Sequence[str], parts: Sequence[tuple[str, str]]) -> dict[str, Reader]:
     """The contenders; each reads the events from one number to another and keeps nothing."""
 
-    def library(start: int, end: int) -> None:
+    def scope(start: int, end: int) -> None:
         for front, body in parts[start:end]:
             yaml.load(front, Loader=yaml.CSafeLoader)
             yaml.load(body, Loader=yaml.CSafeLoader)
@@ -91,7 +91,7 @@ def _readers(texts: Sequence[str], parts: Sequence[tuple[str, str]]) -> dict[str
         for text in texts[start:end]:
             parse_event(text)
 
-    return {"library": library, "fast": fast, "typed": typed}
+    return {"library": scope, "fast": fast, "typed": typed}
 
 
 def _best_seconds(readers: Sequence[Reader], count: int, rounds: int) -> list[float]:

@@ -61,7 +61,7 @@ def measure_hooks(rounds: int = ROUNDS, events: int = EVENTS) -> list[Row]:
 
 
 def _make_project(project: Path, events: int) -> Path:
-    subprocess.run(["git", "init", "-q", "-b", "main", str(project)], check=True)  # noqa: S607 - as users do
+    subprocess.run(["git", "init", "-q", "-b", "main", str(project)], check=True)
     (project / "passdown.toml").write_text('[events]\nlayout = "day"\n', encoding="utf-8")
     folder = project / "thoughts" / "shared" / "handoffs" / "events"
     for day, name, text in make_log(events):

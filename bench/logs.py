@@ -14,13 +14,13 @@ from bench.corpus import make_log
 from bench.results import Row
 from passdown.engines.files.documents import FileDocuments
 from passdown.engines.files.event_log import FileEventLog
-from passdown.engines.index.memory import MemoryIndex
-from passdown.engines.index.sqlite import SqliteIndex, open_index
+from passdown.engines.memory.index import MemoryIndex
+from passdown.engines.sqlite.event_index import SqliteIndex, open_index
 from passdown.engines.system import SystemClock
 from passdown.ports.index import Index
 from passdown.records import record
-from passdown.services.events import take_in
-from passdown.services.views import make_text, write_view
+from passdown.services.log.events import update_index
+from passdown.services.log.views import make_text, write_view
 
 SIZES: Final = (1_000, 10_000, 100_000)
 LAYOUTS: Final = ("flat", "day")
@@ -95,7 +95,7 @@ def write_event_file(log: Log, day: str, name: str, text: str) -> None:
 
 def _age(folder: Path) -> None:
     for one in [folder, *(path for path in folder.iterdir() if path.is_dir())]:
-        subprocess.run(["touch", "-d", "1 hour ago", str(one)], check=True)  # noqa: S607 - every system has it
+        subprocess.run(["touch", "-d", "1 hour ago", str(one)], check=True)  # every system has it
 
 
 def _measure(log: Log, first: dict[str, float]) -> list[Row]:
@@ -134,13 +134,13 @@ def _timed(act: Callable[[], object]) -> float:
 def _cat(log: Log) -> None:
     events = str(log.root / "events")
     command = f"find '{events}' -name '*.md' -print0 | xargs -0 cat >/dev/null"
-    subprocess.run(["sh", "-c", command], check=True)  # noqa: S607 - the shell is the floor
+    subprocess.run(["sh", "-c", command], check=True)  # the shell is the floor
 
 
 def _build(log: Log, index: Index) -> str:
     gc.disable()
     try:
-        take_in(log.open(), index)
+        update_index(log.open(), index)
         return make_text(index)
     finally:
         gc.enable()
@@ -155,7 +155,7 @@ def _measure_one_more(log: Log, index: Index) -> float:
     for day, name, text in later:
         write_event_file(log, day, name, text)
         start = time.perf_counter()
-        take_in(events, index)
+        update_index(events, index)
         write_view(documents, "current.md", make_text(index), ".conductor")
         times.append(time.perf_counter() - start)
     return statistics.median(times[1:])

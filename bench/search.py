@@ -17,13 +17,15 @@ from typing import Final
 
 from bench.corpus import make_log
 from bench.results import Row
-from passdown import wiring
-from passdown.core.searches import parse_query
-from passdown.engines.index.search import SqliteSearch
-from passdown.ports.search import Wanted
+from passdown.core.project.search_query import parse_query
+from passdown.engines.sqlite.search_index import SqliteSearch
+from passdown.ports.search import SearchFilter
 from passdown.records import record
-from passdown.services.journals import Project
-from passdown.services.search import Library, Search, search
+from passdown.services.project.search import SearchRequest, SearchScope, search
+from passdown.services.workspace.workspaces import Workspace
+from passdown.wiring.projects import read_settings
+from passdown.wiring.searches import open_search_scope
+from passdown.wiring.workspaces import open_workspace
 
 COUNT: Final = int(os.environ.get("PASSDOWN_BENCH_DOCUMENTS", "100000"))
 EVENTS: Final = 10
@@ -53,12 +55,12 @@ class Corpus:
 
     root: Path
     size: int
-    project: Project
-    library: Library
+    project: Workspace
+    scope: SearchScope
 
     def ask(self, text: str) -> int:
         """Search as the command does; give how many were found."""
-        return search(self.project, self.library, Search(text=text)).total
+        return search(self.project, self.scope, SearchRequest(text=text)).total
 
 
 def measure_search(count: int = COUNT) -> list[Row]:
@@ -66,10 +68,10 @@ def measure_search(count: int = COUNT) -> list[Row]:
     with tempfile.TemporaryDirectory() as folder:
         root = Path(folder)
         size = write_corpus(root, count)
-        settings, _ = wiring.read_settings(root)
-        project = wiring.open_project(root, settings)
-        library = wiring.open_library(root, project.checkout)
-        corpus = Corpus(root=root, size=size, project=project, library=library)
+        settings, _ = read_settings(root)
+        project = open_workspace(root, settings)
+        scope = open_search_scope(project)
+        corpus = Corpus(root=root, size=size, project=project, scope=scope)
         return list(_measure(corpus, count))
 
 
@@ -87,13 +89,13 @@ def write_corpus(root: Path, count: int) -> int:
         (events / day / name).write_text(text, encoding="utf-8")
         size += len(text)
     for one in [archive, events, *events.iterdir()]:
-        subprocess.run(["touch", "-d", "1 hour ago", str(one)], check=True)  # noqa: S607 - every system has it
+        subprocess.run(["touch", "-d", "1 hour ago", str(one)], check=True)  # every system has it
     return size
 
 
 def make_records(count: int) -> Iterator[tuple[str, str]]:
     """Make the name and text of so many records, each with a word of its own; the same ones in every run."""
-    source = random.Random(_SEED)  # noqa: S311 - the texts must repeat, nobody need be surprised
+    source = random.Random(_SEED)  # the texts must repeat, nobody need be surprised
     words = ["".join(source.choices(_LETTERS, k=source.randint(2, 10))) for _ in range(_VOCABULARY)]
     weights = [1 / (rank + 5) for rank in range(_VOCABULARY)]
     drawn = source.choices(words, weights, k=_SENTENCES * 10)
@@ -169,18 +171,18 @@ def _timed(act: Callable[[str], object], texts: Sequence[str]) -> list[float]:
 
 def _close(corpus: Corpus) -> int:
     """Close the index; give the size of its file, which is all that is left of it."""
-    index = corpus.library.index
+    index = corpus.scope.index
     assert isinstance(index, SqliteSearch)
     index.close()
     return sum(path.stat().st_size for path in (corpus.root / ".conductor").glob("search-*"))
 
 
 def _find(corpus: Corpus, text: str) -> None:
-    corpus.library.index.find(parse_query(text), Wanted(), 10)
+    corpus.scope.index.find(parse_query(text), SearchFilter(), 10)
 
 
 def _run_rg(corpus: Corpus, text: str) -> None:
-    done = subprocess.run(["rg", "-l", "-F", "-w", text, str(corpus.root)], check=True, capture_output=True)  # noqa: S607 - the floor
+    done = subprocess.run(["rg", "-l", "-F", "-w", text, str(corpus.root)], check=True, capture_output=True)
     assert done.stdout.count(b"\n") == 1
 
 

@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Final
 
 from bench.results import Row
-from passdown.core.transcripts import Tongue, read_piece
-from passdown.hosts.claude_code.transcripts import TONGUE as CLAUDE_CODE
-from passdown.hosts.codex.transcripts import TONGUE as CODEX
+from passdown.core.hosts.transcripts import TranscriptReader, read_piece
+from passdown.hosts.claude.transcripts import READER as CLAUDE_CODE
+from passdown.hosts.codex.transcripts import READER as CODEX
 
 RECORDINGS: Final = Path(__file__).resolve().parent.parent / "tests" / "hosts" / "recordings"
 SIZE: Final = 10_000_000
@@ -27,22 +27,22 @@ AT_MOST: Final = 2.0
 def measure_transcripts(size: int = SIZE, rounds: int = ROUNDS) -> list[Row]:
     """Read the recorded transcript of each host, repeated, and every line of it with `json.loads`."""
     rows: list[Row] = []
-    for tongue in (CLAUDE_CODE, CODEX):
-        once = next((RECORDINGS / f"{tongue.name}-work").glob("*.jsonl")).read_bytes()
+    for reader in (CLAUDE_CODE, CODEX):
+        once = next((RECORDINGS / f"{reader.name}-work").glob("*.jsonl")).read_bytes()
         data = once * max(1, size // len(once))
-        floor, ours = _best_seconds([_parser(data), _reader(tongue, data)], rounds)
+        floor, ours = _best_seconds([_parser(data), _reader(reader, data)], rounds)
         portions = len(data) / PORTION
         rows += (
             Row(
                 part="transcripts",
-                name=f"{tongue.name} json.loads",
+                name=f"{reader.name} json.loads",
                 value=floor / portions,
                 unit="ms",
                 ratio=1.0,
             ),
             Row(
                 part="transcripts",
-                name=f"{tongue.name} per 100 KB",
+                name=f"{reader.name} per 100 KB",
                 value=ours / portions,
                 unit="ms",
                 ratio=ours / floor,
@@ -61,9 +61,9 @@ def _parser(data: bytes) -> Callable[[], None]:
     return parse
 
 
-def _reader(tongue: Tongue, data: bytes) -> Callable[[], None]:
+def _reader(reader: TranscriptReader, data: bytes) -> Callable[[], None]:
     def read() -> None:
-        assert read_piece(tongue, data).mark.offset == len(data)
+        assert read_piece(reader, data).mark.offset == len(data)
 
     return read
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 def main(arguments: list[str]) -> None:
     """Run until libFuzzer stops; a finding ends the process with an error."""
-    import atheris  # type: ignore[import-not-found,import-untyped,unused-ignore]  # noqa: PLC0415 - on Linux only
+    import atheris  # type: ignore[import-not-found,import-untyped,unused-ignore]  # on Linux only
 
     sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
     with atheris.instrument_imports(include=["passdown"]):

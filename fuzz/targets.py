@@ -13,10 +13,8 @@ from types import MappingProxyType
 from typing import Final, cast
 from zlib import crc32
 
-from passdown.core import events, journal, views
-from passdown.core.formats import FORMATS, Document, Format, judge_path, recognise
-from passdown.core.frontmatter import (
-    Entry,
+from passdown.core.documents.frontmatter import (
+    FrontMatterEntry,
     read_pairs,
     read_records,
     read_text,
@@ -27,13 +25,27 @@ from passdown.core.frontmatter import (
     write_text,
     write_texts,
 )
-from passdown.core.ids import clean_foreign, event_file_name, fold, is_id, kebab, parse_event_file_name, slug
-from passdown.core.jsontext import dump, read_members, revise_members
-from passdown.core.lists import cut_list, read_item, write_item
-from passdown.core.markdown import escape_text, find_rule, split_sections, unescape_text
+from passdown.core.documents.lists import cut_list, read_item, write_item
+from passdown.core.documents.markdown import escape_text, find_rule, split_sections, unescape_text
+from passdown.core.documents.scalars import quote, read_flow, read_scalar, unquote, write_flow, write_scalar
+from passdown.core.documents.tables import cut_table, read_row, write_row
+from passdown.core.documents.yaml_library import load
+from passdown.core.formats import events, journal, views
+from passdown.core.formats.registry import FORMATS, AnyDocument, Format, judge_path, recognise
+from passdown.core.hosts.transcripts import START, TranscriptReader, parse_mark, read_piece, render_mark
+from passdown.core.ids import (
+    clean_foreign,
+    event_file_name,
+    fold_id,
+    is_id,
+    kebab,
+    parse_event_file_name,
+    slug,
+)
+from passdown.core.json_text import dump, read_members, revise_members
 from passdown.core.problems import Malformed
-from passdown.core.scalars import quote, read_flow, read_scalar, unquote, write_flow, write_scalar
-from passdown.core.tables import cut_table, read_row, write_row
+from passdown.core.sessions.secrets import redact
+from passdown.core.shell_commands import share_test
 from passdown.core.times import (
     parse_instant,
     render_archive_stamp,
@@ -41,14 +53,12 @@ from passdown.core.times import (
     render_millis,
     render_seconds,
 )
-from passdown.core.transcripts import START, Tongue, parse_mark, read_piece, render_mark
-from passdown.core.yaml_library import load
 from passdown.errors import FormatError, PassdownError, UsageError
-from passdown.hosts.claude_code.transcripts import TONGUE as CLAUDE_CODE
-from passdown.hosts.codex.transcripts import TONGUE as CODEX
+from passdown.hosts.claude.transcripts import READER as CLAUDE_CODE
+from passdown.hosts.codex.transcripts import READER as CODEX
 from passdown.records import compared_names_of, is_record, names_of, replace
-from passdown.services.documents import check_text, plan_repair
-from passdown.settings import Source, parse_settings
+from passdown.services.workspace.documents import check_text, plan_repair
+from passdown.settings import SettingsSource, parse_settings
 
 Target = Callable[[str], None]
 
@@ -64,12 +74,12 @@ _REPAIRED: Final = 16
 """One text in so many is written in full, or repaired, too: that costs several times what reading does."""
 
 
-def as_new(document: Document) -> Document:
+def as_new(document: AnyDocument) -> AnyDocument:
     """The fields of a document as if nobody had written them yet, so that they are written in full."""
     if isinstance(document, views.View) and document.footer is not None:
         # A view is sealed when it is written; the seal is no part of what it says.
         document = replace(document, footer=replace(document.footer, view_sha256=None))
-    return cast("Callable[..., Document]", replace)(document, source=None, unknown=())
+    return cast("Callable[..., AnyDocument]", replace)(document, source=None, unknown=())
 
 
 def settled(value: object) -> object:
@@ -104,7 +114,7 @@ def _format_target(found: Format) -> Target:
     return check
 
 
-def _check_written_anew(found: Format, document: Document) -> None:
+def _check_written_anew(found: Format, document: AnyDocument) -> None:
     made = as_new(document)
     written = found.render(made)
     again = settled(as_new(found.parse(written)))
@@ -154,7 +164,7 @@ def _front_matter(text: str) -> None:
             _read_entry(entry)
 
 
-def _read_entry(entry: Entry) -> None:
+def _read_entry(entry: FrontMatterEntry) -> None:
     with suppress(Malformed):
         _same_text(read_text(entry))
     with suppress(Malformed):
@@ -171,7 +181,7 @@ def _same_text(text: str | None) -> None:
     assert read_text(_entry(write_text("k", text))) == text
 
 
-def _entry(written: str) -> Entry:
+def _entry(written: str) -> FrontMatterEntry:
     """The one entry that was written; more or fewer are a way to inject keys."""
     found, strays = split_entries(written)
     assert len(found) == 1, f"{len(found)} entries were written as one"
@@ -267,11 +277,11 @@ def _ids(text: str) -> None:
     if found is not None:
         again = parse_event_file_name(event_file_name(found.at, found.agent))
         assert again is not None, "our own file name is not read"
-        assert again.agent == fold(found.agent)
+        assert again.agent == fold_id(found.agent)
     with suppress(FormatError):
         assert clean_foreign(text) == text
-    assert is_id(fold(text)), "a folded id is no id"
-    assert fold(fold(text)) == fold(text)
+    assert is_id(fold_id(text)), "a folded id is no id"
+    assert fold_id(fold_id(text)) == fold_id(text)
     assert is_id(kebab(text))
     assert slug(slug(text)) == slug(text)
 
@@ -296,19 +306,19 @@ def _journal_line(text: str) -> None:
         assert journal.parse_line(journal.render_line(line).removesuffix("\n")) == line
 
 
-def _transcript_target(tongue: Tongue) -> Target:
+def _transcript_target(reader: TranscriptReader) -> Target:
     """Check that a transcript tells the same in one piece and in two, and that nothing it tells is empty."""
 
     def check(text: str) -> None:
         data = text.encode("utf-8", "replace")
-        whole = read_piece(tongue, data)
+        whole = read_piece(reader, data)
         assert whole.mark.offset == data.rfind(b"\n") + 1, "lines were left out"
         assert all(one.text and one.text == one.text.strip() for one in whole.seen), "a fact is blank"
         cut = crc32(data) % (len(data) + 1)
-        first = read_piece(tongue, data[:cut], START)
+        first = read_piece(reader, data[:cut], START)
         kept = parse_mark(render_mark(first.mark))
         assert kept == first.mark, "a mark reads differently"
-        second = read_piece(tongue, data[kept.offset :], kept)
+        second = read_piece(reader, data[kept.offset :], kept)
         assert (*first.seen, *second.seen) == whole.seen, "a transcript tells something else when it is cut"
         assert second.mark == whole.mark
 
@@ -318,13 +328,21 @@ def _transcript_target(tongue: Tongue) -> Target:
 def _settings(text: str) -> None:
     # RecursionError: what `tomllib` raises for deep nesting is for `wiring` to catch, not for the settings.
     with suppress(tomllib.TOMLDecodeError, UsageError, RecursionError):
-        settings, warnings = parse_settings([Source("fuzz", tomllib.loads(text))])
+        settings, warnings = parse_settings([SettingsSource("fuzz", tomllib.loads(text))])
         assert all(isinstance(one, str) for one in warnings)
         for name in names_of(settings.paths):
             path = str(getattr(settings.paths, name))
             assert path, "a path is empty"
             assert not path.startswith(("/", "\\")), "a path is absolute"
             assert ".." not in path.replace("\\", "/").split("/"), "a path leads out"
+
+
+def _secrets(text: str) -> None:
+    """What is redacted is said, and sharing a command once is enough."""
+    clean = redact(text)
+    assert (clean.text == text) == (not clean.found)
+    shared = share_test(text)
+    assert share_test(shared) == shared
 
 
 TARGETS: Final[Mapping[str, Target]] = MappingProxyType(
@@ -342,6 +360,7 @@ TARGETS: Final[Mapping[str, Target]] = MappingProxyType(
         "times": _times,
         "journal-line": _journal_line,
         "settings": _settings,
+        "secrets": _secrets,
         "transcript-claude-code": _transcript_target(CLAUDE_CODE),
         "transcript-codex": _transcript_target(CODEX),
     }
@@ -350,8 +369,8 @@ TARGETS: Final[Mapping[str, Target]] = MappingProxyType(
 
 def _excerpt(path: Path) -> str:
     """Give the short lines of a transcript that tell something."""
-    tongue = CODEX if path.name.startswith("rollout-") else CLAUDE_CODE
-    lines = [line for line in path.read_bytes().split(b"\n") if len(line) < _SHORT and tongue.wants(line, ())]
+    reader = CODEX if path.name.startswith("rollout-") else CLAUDE_CODE
+    lines = [line for line in path.read_bytes().split(b"\n") if len(line) < _SHORT and reader.wants(line, ())]
     return b"".join(line + b"\n" for line in lines[:_EXCERPT]).decode()
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Final
 
-from passdown.core.formats import FORMATS
+from passdown.core.formats.registry import FORMATS
 
 Schema = Mapping[str, object]
 

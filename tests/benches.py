@@ -6,12 +6,12 @@ from pathlib import Path
 
 from passdown.engines.files.documents import FileDocuments
 from passdown.engines.files.event_log import FileEventLog
-from passdown.engines.index.memory import MemoryIndex
+from passdown.engines.memory.index import MemoryIndex
 from passdown.engines.memory.repository import MemoryRepository
 from passdown.records import record, replace
-from passdown.services.checkouts import Checkout
 from passdown.settings import Settings
 from tests.projects import ARCHIVE, EVENTS
+from tests.sessions import MemoryWorkspace
 
 NOON = datetime(2026, 1, 11, 12, tzinfo=UTC)
 
@@ -37,7 +37,7 @@ class Bench:
     """A checkout and what a test changes about it."""
 
     folder: Path
-    checkout: Checkout
+    checkout: MemoryWorkspace
     repository: MemoryRepository
     clock: MovedClock
 
@@ -45,7 +45,7 @@ class Bench:
         """Read a file."""
         return (self.folder / path).read_text(encoding="utf-8")
 
-    def with_settings(self, settings: Settings) -> Checkout:
+    def with_settings(self, settings: Settings) -> MemoryWorkspace:
         """Give the checkout with other settings."""
         return replace(self.checkout, settings=settings)
 
@@ -56,13 +56,13 @@ def make_bench(folder: Path, *, with_git: bool = True) -> Bench:
     documents = FileDocuments(folder)
     repository = MemoryRepository(documents)
     repository.there = with_git
-    checkout = Checkout(
+    checkout = MemoryWorkspace(
+        root=str(folder),
         log=FileEventLog(str(folder / EVENTS), str(folder / ARCHIVE), clock),
         index=MemoryIndex(),
         documents=documents,
         repository=repository,
         clock=clock,
-        settings=Settings(),
     )
     return Bench(folder=folder, checkout=checkout, repository=repository, clock=clock)
 

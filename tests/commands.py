@@ -86,8 +86,8 @@ class Terminal:
 
     def __init__(self, *arguments: str, cwd: Path, term: str = "xterm") -> None:
         """Start the command."""
-        import pty  # noqa: PLC0415 - there is none on Windows
-        import termios  # noqa: PLC0415
+        import pty  # there is none on Windows
+        import termios
 
         self._ours, theirs = pty.openpty()
         termios.tcsetwinsize(theirs, (24, 80))

@@ -19,8 +19,17 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 _LOCAL_HOSTS = frozenset({"127.0.0.1", "::1", "localhost", "", None})
 _PROOF_SECONDS = 900
 _TESTS = Path(__file__).parent
-_SLOW_ROOMS = frozenset({"e2e", "faults", "proofs"})
-_SLOW_FILES = frozenset({"test_git_process.py", "test_harness.py", "test_hostile.py", "test_linear_time.py"})
+_SLOW_ROOMS = frozenset({"attacks", "e2e", "faults", "proofs"})
+_SLOW_FILES = frozenset(
+    {
+        "test_further_kind.py",
+        "test_git_process.py",
+        "test_harness.py",
+        "test_hostile.py",
+        "test_linear_time.py",
+        "test_tracked_state.py",
+    }
+)
 _SCRUBBED = ("PASSDOWN_", "XDG_", "GIT_")
 _IDENTITY = (("AUTHOR", "Ada Author"), ("COMMITTER", "Cleo Committer"))
 
@@ -127,7 +136,7 @@ def _move_accounts(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Without HOME, and for `~name`, Python asks the list of accounts: that leads to the folder too."""
     if sys.platform == "win32":
         return
-    import pwd  # noqa: PLC0415  (there is none on Windows)
+    import pwd  # (there is none on Windows)
 
     account = pwd.struct_passwd(("tester", "x", os.getuid(), os.getgid(), "", str(folder), "/bin/sh"))
     monkeypatch.setattr(pwd, "getpwuid", lambda _: account)

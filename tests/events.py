@@ -3,9 +3,11 @@
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 
-from passdown.core.merge import Merged, merge
-from passdown.core.scalars import quote
-from passdown.core.sources import Section, Source, parse_source
+from passdown.core.documents.scalars import quote
+from passdown.core.facts import Fact, read_phase
+from passdown.core.kinds import MERGED
+from passdown.core.merge.event_facts import EventFacts, parse_event_facts
+from passdown.core.merge.merge import Digest, Merged, NewestFacts, merge_events
 
 Value = str | Sequence[str] | Mapping[str, str] | Sequence[Mapping[str, str]]
 
@@ -33,6 +35,13 @@ checkpoints:
   status: validated
   updated: 2026-01-10T13:00:00Z
 """
+
+GOAL, NOW, NEXT, DONE = "goal", "now", "next", "this_session"
+DECISIONS, CONSTRAINTS, QUESTIONS = "decisions", "constraints", "open_questions"
+CHECKPOINTS, RECEIPTS, FEEDBACK = "checkpoints", "receipts", "feedback"
+KINDS = {kind.row.event_key: kind for kind in MERGED}
+"""The kind of fact that a key of events states."""
+SECTIONS = tuple(KINDS)
 
 START = datetime(2026, 1, 10, 12, tzinfo=UTC)
 
@@ -88,26 +97,41 @@ def _item(one: str | Mapping[str, str]) -> str:
     return "\n  ".join(f"{key}: {text}" for key, text in one.items())
 
 
-def read(text: str, name: str = "event.md") -> Source:
+def read(text: str, name: str = "event.md") -> EventFacts:
     """Read an event that can be merged."""
-    source = parse_source(text.encode(), name)
+    source = parse_event_facts(text.encode(), name)
     assert source is not None
     return source
 
 
 def merge_texts(*texts: str) -> Merged:
     """Merge events given as texts."""
-    return merge(map(read, texts))
+    return merge_events(map(read, texts))
 
 
-def values(merged: Merged, section: Section) -> list[object]:
-    """Give what holds in a section, the oldest first."""
-    return [held.value for held in merged.tables[section].values()]
+def values(merged: Merged, section: str) -> list[object]:
+    """Give what holds under a key of events, the oldest first."""
+    return [value_of(fact) for fact in merged.tables[KINDS[section]].values()]
+
+
+def value_of(fact: Fact) -> object:
+    """Give what an event says of a fact."""
+    if fact.kind == "decision":
+        return (fact.key, fact.text)
+    if fact.kind == "checkpoint":
+        phase = read_phase(fact)
+        return (fact.agent, fact.task, phase.phase, phase.status, phase.name)
+    return fact.text
+
+
+def newest(digest: Digest, section: str) -> NewestFacts:
+    """Give the newest facts under a key of events."""
+    return digest.kinds[KINDS[section]]
 
 
 def merge_both_ways(texts: Iterable[str]) -> Merged:
     """Merge events in this order and the other, which must not matter."""
     sources = [read(text) for text in texts]
-    merged = merge(sources)
-    assert merge(reversed(sources)) == merged
+    merged = merge_events(sources)
+    assert merge_events(reversed(sources)) == merged
     return merged

@@ -5,9 +5,9 @@ from itertools import chain
 from types import MappingProxyType
 from typing import Final, NamedTuple
 
-from passdown.core import archives, ledgers, streams, views
-from passdown.core.documents import Shape
-from passdown.core.journal import checksum
+from passdown.core.documents.documents import DocumentShape
+from passdown.core.formats import archives, ledgers, streams, views
+from passdown.core.formats.journal import checksum
 
 LIMIT: Final = 1_048_576
 """What most parsers refuse to read; the worst texts are a little shorter."""
@@ -490,8 +490,13 @@ KEYS: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
 )
 """For each parser some keys of its front matter, one of each kind."""
 
-SHAPES: Final[Mapping[str, Shape]] = MappingProxyType(
-    {"ledger": ledgers.SHAPE, "stream": streams.SHAPE, "archive": archives.SHAPE, "view": views.SHAPE}
+SHAPES: Final[Mapping[str, DocumentShape]] = MappingProxyType(
+    {
+        "ledger": ledgers.FORMAT.shape,
+        "stream": streams.FORMAT.shape,
+        "archive": archives.FORMAT.shape,
+        "view": views.SHAPE,
+    }
 )
 
 
@@ -530,7 +535,7 @@ def _within(before: str, make: Maker, after: str) -> Maker:
     return lambda size: before + make(size) + after
 
 
-def _in_places(shape: Shape) -> Iterator[Hostile]:
+def _in_places(shape: DocumentShape) -> Iterator[Hostile]:
     """Put texts in one place of each kind that a format has, under the headings above it."""
     seen: set[str] = set()
     heads = {place.name: place.head for place in shape.outline.places}

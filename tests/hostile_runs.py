@@ -18,8 +18,8 @@ from pathlib import Path
 from types import FrameType, MappingProxyType
 from typing import Final, NamedTuple, NoReturn
 
-from passdown.core import events
-from passdown.core.formats import FORMATS, recognise
+from passdown.core.formats import events
+from passdown.core.formats.registry import FORMATS, recognise
 from passdown.core.problems import Malformed
 from passdown.errors import PassdownError
 from tests.hostile import Hostile, bare, corpus
@@ -110,7 +110,7 @@ def _forget_peak() -> None:
 def _peak_megabytes() -> float:
     if _STATUS.exists():
         return int(_STATUS.read_text(encoding="ascii").split("VmHWM:")[1].split()[0]) / 1024
-    import resource  # noqa: PLC0415 - there is none on Windows, where this is not run
+    import resource  # there is none on Windows, where this is not run
 
     unit = 1 if platform.system() == "Darwin" else 1024
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit / 1024**2
@@ -118,7 +118,7 @@ def _peak_megabytes() -> float:
 
 def main(arguments: list[str]) -> int:
     """Measure the corpus of the parsers that are named; a small size leaves out the places."""
-    import resource  # noqa: PLC0415 - there is none on Windows, where this is not run
+    import resource  # there is none on Windows, where this is not run
 
     size = float(arguments[0])
     resource.setrlimit(resource.RLIMIT_AS, (2**31, 2**31))

@@ -5,8 +5,9 @@ from collections.abc import Sequence
 from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 
-from passdown.core.facts import FactKind, Provenance
-from passdown.core.journal import JournalLine
+from passdown.core.facts import Provenance
+from passdown.core.formats.journal import JournalLine
+from passdown.core.kinds import FactKind
 from tests.formats.strategies import texts
 from tests.sessions import make_line
 

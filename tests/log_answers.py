@@ -34,7 +34,7 @@ def _any(*choices: Schema) -> Schema:
     return {"anyOf": list(choices)}
 
 
-_NAMES: Final = ("current", "outdated", "missing", "edited", "foreign", "other-renderer")
+_NAMES: Final = ("current", "outdated", "missing", "edited", "merged", "foreign", "other-renderer")
 _STATES: Final[Schema] = {"enum": list(_NAMES)}
 
 SYNTHESIZE: Final = _any(
@@ -56,7 +56,9 @@ SYNTHESIZE: Final = _any(
         state={"enum": ["current", "written"]},
         events=_COUNT,
         skipped=_COUNT,
-        view=_object(path=_LINE, before=_STATES, kept=_MAYBE, is_tracked=_TRUTH, note=_TEXT),
+        view=_object(
+            path=_LINE, before=_STATES, kept=_MAYBE, offered=_list(_TEXT), is_tracked=_TRUTH, note=_TEXT
+        ),
         ahead=_list(_object(id=_LINE, at=_AT, agent=_LINE)),
         archived=_any(_NULL, _object(events=_COUNT, days=_COUNT)),
         commit=_any(_NULL, _object(commit=_MAYBE, paths=_list(_LINE), why=_MAYBE, reason=_TEXT)),
@@ -67,6 +69,7 @@ _EVENT: Final = _object(
     id=_LINE,
     sha256=_HASH,
     at=_AT,
+    ranked_at=_AT,
     agent=_LINE,
     branch=_LINE,
     type=_LINE,

@@ -7,16 +7,14 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Final
 
-from passdown import wiring
-from passdown.core.events import Event
-from passdown.records import replace
-from passdown.services.checkouts import Checkout
-from passdown.services.commits import Trigger
-from passdown.services.events import take_in, write_event
-from passdown.services.synthesis import Outcome, synthesize
-from passdown.services.views import make_text
-from passdown.settings import EventLayout, parse_settings
-from passdown.settings import Source as SettingsSource
+from passdown.core.formats.events import Event
+from passdown.services.log.commits import CommitTrigger
+from passdown.services.log.events import update_index, write_event
+from passdown.services.log.synthesis import SynthesisResult, synthesize
+from passdown.services.log.views import make_text
+from passdown.services.workspace.workspaces import NO_LIMITS, UNCACHED, ReadLimits, Workspace
+from passdown.settings import EventLayout, SettingsSource, parse_settings
+from passdown.wiring.workspaces import LocalWorkspace
 
 TODAY: Final = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
 OURS: Final = ("thoughts/", ".conductor/", "conductor/")
@@ -59,9 +57,16 @@ class Machine:
         self.settings, _ = parse_settings([SettingsSource("test", tables)])
         self.written: list[str] = []
 
-    def open(self) -> Checkout:
+    def open(self) -> Workspace:
         """Open the checkout as a new process would."""
-        return replace(wiring.open_checkout(self.root, self.settings), clock=self.clock)
+        return self._open()
+
+    def _open(self, limits: ReadLimits = NO_LIMITS) -> Workspace:
+        workspace = LocalWorkspace(self.root, self.settings, limits)
+        # The log judges by the system's clock which folders have changed just now.
+        assert workspace.log is not None
+        workspace.__dict__["clock"] = self.clock
+        return workspace
 
     def write(self, *items: str, days_ago: float = 0) -> None:
         """Publish an event; nearly all of its lines are those of every other event."""
@@ -81,26 +86,25 @@ class Machine:
         self.written += items
         self.clock.at = TODAY
 
-    def refresh(self) -> Outcome:
+    def refresh(self) -> SynthesisResult:
         """Regenerate the view as a hook does: uncommitted."""
-        return synthesize(self.open(), trigger=Trigger.EVENT)
+        return synthesize(self.open(), trigger=CommitTrigger.EVENT)
 
-    def save(self) -> Outcome:
+    def save(self) -> SynthesisResult:
         """End a session: archive and commit."""
-        return synthesize(self.open(), trigger=Trigger.SESSION_END, to_commit=True)
+        return synthesize(self.open(), trigger=CommitTrigger.SESSION_END, to_commit=True)
 
     def view(self) -> str:
         """Make the view of what is there."""
         checkout = self.open()
-        take_in(checkout.log, checkout.index)
+        update_index(checkout.log, checkout.index)
         return make_text(checkout.index)
 
     def finished(self) -> set[str]:
         """Give all that the events of this checkout say is done."""
-        checkout = replace(self.open(), index=wiring.open_memory_index())
-        take_in(checkout.log, checkout.index)
-        held = checkout.index.digest(10**9).sections["this_session"].held
-        return {str(one.value) for one in held}
+        checkout = self._open(UNCACHED)
+        update_index(checkout.log, checkout.index)
+        return {fact.text for fact in checkout.index.digest(10**9).kinds["done"].facts}
 
 
 def join_folders(one: Path, other: Path) -> None:

@@ -6,12 +6,12 @@ from typing import Final
 
 import pytest
 
-from passdown.core.events import Event, render_event
+from passdown.core.formats.events import Event, render_event
 from passdown.core.ids import event_file_name
 from passdown.core.times import parse_instant
 from passdown.engines.system import SystemClock
 from passdown.records import replace
-from passdown.services.events import name_event
+from passdown.services.log.events import name_event
 
 EVENTS: Final = "thoughts/shared/handoffs/events"
 VIEW: Final = "thoughts/shared/handoffs/current.md"

@@ -4,27 +4,37 @@ from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
-from passdown.core.accounts import NO_PROCESS, Account, Process
-from passdown.core.bookkeeping import Said
-from passdown.core.facts import Fact, FactKind, Provenance
-from passdown.core.journal import JournalLine
+from passdown.core.facts import Fact, Provenance
+from passdown.core.formats.journal import JournalLine
+from passdown.core.kinds import FactKind
+from passdown.core.sessions.ledger_sync import NewFact
+from passdown.core.sessions.session_facts import NO_PROCESS, Account, HostProcess
 from passdown.core.times import to_millis
-from passdown.engines.index.memory import MemoryIndex
 from passdown.engines.memory.documents import MemoryDocuments
 from passdown.engines.memory.event_log import MemoryEventLog
+from passdown.engines.memory.git_history import MemoryHistory
+from passdown.engines.memory.index import MemoryIndex
 from passdown.engines.memory.journals import MemoryJournals
 from passdown.engines.memory.repository import MemoryRepository
-from passdown.records import record, replace
-from passdown.services.checkouts import Checkout
-from passdown.services.journals import Project
-from passdown.services.ledgers import Kept, keep_ledger
-from passdown.services.sessions import Started, Wish, start_session
+from passdown.ports.clock import Clock, Entropy
+from passdown.ports.documents import Documents
+from passdown.ports.event_log import EventLog
+from passdown.ports.git_history import GitHistory
+from passdown.ports.index import Index
+from passdown.ports.journals import Journals
+from passdown.ports.process import Processes
+from passdown.ports.repository import Repository
+from passdown.ports.tracking import Tracking
+from passdown.records import field, record, replace
+from passdown.services.sessions.ledgers import LedgerUpdate, update_ledger
+from passdown.services.sessions.sessions import StartedSession, StartRequest, start_session
+from passdown.services.workspace.account_cache import AccountCache
 from passdown.settings import Settings
 from tests.events import MovedClock
 
 NOON: Final = datetime(2026, 1, 11, 12, tzinfo=UTC)
-LEDGER: Final = "conductor/sessions/active/LEDGER.md"
 ROOT: Final = "/project"
+LEDGER: Final = "conductor/sessions/active/LEDGER.md"
 AGENT: Final = "toast-00000001"
 
 
@@ -44,42 +54,76 @@ class CountedEntropy:
 class KnownProcesses:
     """Processes that a test lets live and die; what it does not name is unknown."""
 
-    def __init__(self, host: Process = NO_PROCESS) -> None:
+    def __init__(self, host: HostProcess = NO_PROCESS) -> None:
         """Run under this host."""
         self.host = host
-        self.alive: dict[Process, bool] = {host: True} if host != NO_PROCESS else {}
+        self.alive: dict[HostProcess, bool] = {host: True} if host != NO_PROCESS else {}
 
-    def find_host(self) -> Process:
+    def find_host(self) -> HostProcess:
         """Give the host."""
         return self.host
 
-    def is_alive(self, process: Process) -> bool | None:
+    def is_alive(self, process: HostProcess) -> bool | None:
         """Say what the test says."""
         return self.alive.get(process)
+
+
+def show_time(at: datetime) -> str:
+    """Show the time of day in UTC."""
+    return f"{at:%H:%M}"
+
+
+@record
+class MemoryWorkspace:
+    """A workspace whose parts are there from the start; `replace` gives one with other parts."""
+
+    root: str = ROOT
+    settings: Settings = field(default_factory=Settings)
+    clock: Clock = field(default_factory=lambda: MovedClock(NOON))
+    entropy: Entropy = field(default_factory=CountedEntropy)
+    documents: Documents = field(default_factory=MemoryDocuments)
+    git_documents: Documents | None = None
+    repository: Repository = field(default_factory=lambda: MemoryRepository(MemoryDocuments()))
+    history: GitHistory = field(default_factory=MemoryHistory)
+    tracking: Tracking = field(default_factory=lambda: MemoryRepository(MemoryDocuments()))
+    log: EventLog = field(default_factory=MemoryEventLog)
+    index: Index = field(default_factory=MemoryIndex)
+    journals: Journals = field(default_factory=MemoryJournals)
+    accounts: AccountCache = field(default_factory=AccountCache)
+    processes: Processes = field(default_factory=KnownProcesses)
+    show_time: Callable[[datetime], str] = show_time
+    sweep: Callable[[], int] = lambda: 0
+
+    def now(self) -> datetime:
+        """Give the present instant, in the precision of facts."""
+        return to_millis(self.clock.now())
 
 
 @record
 class Place:
     """A project, and what a test changes about it."""
 
-    project: Project
+    project: MemoryWorkspace
     clock: MovedClock
     documents: MemoryDocuments
     repository: MemoryRepository
+    history: MemoryHistory
     log: MemoryEventLog
     processes: KnownProcesses
 
-    def start(self, **wish: object) -> Account:
+    def start(self, **request: object) -> Account:
         """Start a session."""
-        return self.started(**wish).account
+        return self.started(**request).account
 
-    def started(self, **wish: object) -> Started:
+    def started(self, **request: object) -> StartedSession:
         """Start a session, and give all that came of it."""
-        return start_session(self.project, Wish(**wish))  # type: ignore[arg-type]  # a test knows its wish
+        return start_session(self.project, StartRequest(**request))  # type: ignore[arg-type]  # a test knows its wish
 
-    def say(self, account: Account, kind: FactKind, text: str, key: str = "", because: str = "") -> Kept:
+    def say(
+        self, account: Account, kind: FactKind, text: str, key: str = "", because: str = ""
+    ) -> LedgerUpdate:
         """Let a session say something."""
-        return keep_ledger(self.project, account, [Said(kind, text, key, because)])
+        return update_ledger(self.project, account, [NewFact(kind, text, key, because)])
 
     def pass_time(self, **span: float) -> None:
         """Move the clock on."""
@@ -106,7 +150,11 @@ class Place:
 
 
 def make_place(
-    journals: MemoryJournals | None = None, *, root: str = ROOT, entropy: int = 0, host: Process = NO_PROCESS
+    journals: MemoryJournals | None = None,
+    *,
+    root: str = ROOT,
+    entropy: int = 0,
+    host: HostProcess = NO_PROCESS,
 ) -> Place:
     """Make a project in memory; with journals of another one it is another checkout of that."""
     clock = MovedClock(NOON)
@@ -114,40 +162,33 @@ def make_place(
     repository = MemoryRepository(documents)
     log = MemoryEventLog()
     processes = KnownProcesses(host)
-    checkout = Checkout(
-        log=log,
-        index=MemoryIndex(),
+    history = MemoryHistory()
+    project = MemoryWorkspace(
+        root=root,
+        clock=clock,
+        entropy=CountedEntropy(entropy),
         documents=documents,
         repository=repository,
-        clock=clock,
-        settings=Settings(),
-    )
-    project = Project(
-        root=root,
-        checkout=checkout,
+        tracking=repository,
+        history=history,
+        log=log,
         journals=MemoryJournals() if journals is None else journals,
         processes=processes,
-        entropy=CountedEntropy(entropy),
-        show_time=show_time,
     )
     return Place(
         project=project,
         clock=clock,
         documents=documents,
         repository=repository,
+        history=history,
         log=log,
         processes=processes,
     )
 
 
-def with_checkout(place: Place, **changes: object) -> Project:
-    """Give the project with other parts of its checkout."""
-    return replace(place.project, checkout=replace(place.project.checkout, **changes))
-
-
-def show_time(at: datetime) -> str:
-    """Show the time of day in UTC."""
-    return f"{at:%H:%M}"
+def with_parts(place: Place, **changes: object) -> MemoryWorkspace:
+    """Give the workspace with other parts."""
+    return replace(place.project, **changes)
 
 
 def make_line(
@@ -167,8 +208,8 @@ def make_line(
         text=text,
         at=to_millis(at or NOON + timedelta(seconds=seq)),
         agent=AGENT,
-        key=key,
-        because=because,
+        key=key or "",
+        because=because or "",
         provenance=provenance,
         others=others,
     )

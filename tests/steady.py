@@ -51,4 +51,5 @@ def steady(texts: Sequence[str], home: str = "") -> list[str]:
         made = known.setdefault(name, sha256(f"{kind} {count}".encode()).hexdigest())
         return made[: len(real)]
 
+    texts = [text.replace("seen just now", "seen 0 s ago") for text in texts]
     return [_VALUE.sub(make_up, text.replace(home, HOME) if home else text) for text in texts]

@@ -1,26 +1,44 @@
-"""Values with named fields: what dataclasses are to other programs, and next to free to load (ADR 0014).
+"""Values with named fields: a small dataclass that is cheap to load (ADR 0014).
 
-A command that says one word loads a hundred kinds of values and makes a few of each: what a kind needs to be
-made is compiled when the first of it is made.
+A command that states one fact loads a hundred record classes and creates values of only a few. So `__init__`
+is compiled when the first value of a class is created, and a signature is built only on request.
+
+`@record` rejects a class that it does not support when the class is defined: a subclass of a record, a
+`ClassVar`, a mutable default.
 """
 
 import operator
 from collections.abc import Callable
 from types import MappingProxyType
-from typing import Any, Final, TypeVar, cast, dataclass_transform, overload
+from typing import TYPE_CHECKING, Any, ClassVar, Final, TypeVar, cast, dataclass_transform, overload
+
+if TYPE_CHECKING:  # `inspect` takes longer to load than a whole verb
+    from inspect import Signature
 
 T = TypeVar("T")
 
 _SHAPE: Final = "__record__"
-_MISSING: Final = object()
+
+
+class _Missing:
+    """Stands for a missing default, or one that a factory makes."""
+
+    def __repr__(self) -> str:
+        return "<factory>"
+
+
+_MISSING: Final = _Missing()
+_CHANGING: Final[tuple[type, ...]] = (list, dict, set)
+_VARIABLE_KINDS: Final = frozenset({str, type(ClassVar), type(ClassVar[int])})
+"""The types that the annotation of a class variable can have: a string, bare, or with its type."""
 
 
 class FrozenError(AttributeError):
-    """A value is never changed; make another one with `replace`."""
+    """Records cannot be changed; make a new one with `replace`."""
 
 
 class Field:
-    """How a field is filled and whether it is compared, where its annotation does not say all."""
+    """How a field is filled and whether it is compared, beyond what its annotation says."""
 
     __slots__ = ("default", "is_compared", "make")
 
@@ -31,14 +49,14 @@ class Field:
         *,
         is_compared: bool = True,
     ) -> None:
-        """Keep what was said."""
+        """Store the options."""
         self.default = default
         self.make = make
         self.is_compared = is_compared
 
     @property
     def has_default(self) -> bool:
-        """Say whether the field may be left out."""
+        """Return whether the field may be omitted."""
         return self.make is not None or self.default is not _MISSING
 
 
@@ -52,12 +70,12 @@ def field(
     default_factory: Callable[[], object] | None = None,
     compare: bool = True,
 ) -> object:
-    """Say more about a field than its annotation does; what is not compared is not shown either."""
+    """Describe a field beyond its annotation; a field that is not compared is not in the repr either."""
     return Field(default, default_factory, is_compared=compare)
 
 
 class _Shape:
-    """What is known of a kind of values before the first of them is made."""
+    """What is known about a record class before its first value is created."""
 
     __slots__ = ("cls", "compared", "fields", "is_frozen", "is_named", "values_of")
 
@@ -83,7 +101,7 @@ def record(
 def record(
     cls: type[T] | None = None, /, *, frozen: bool = True, kw_only: bool = True, order: bool = False
 ) -> type[T] | Callable[[type[T]], type[T]]:
-    """Make a class one of values: its annotations are its fields, and it has no others."""
+    """Turn a class into a record: its annotations are its only fields."""
 
     def build(cls: type[T]) -> type[T]:
         return _build(cls, frozen=frozen, kw_only=kw_only, order=order)
@@ -92,9 +110,11 @@ def record(
 
 
 def _build(cls: type[T], *, frozen: bool, kw_only: bool, order: bool) -> type[T]:
-    """Make the class again, with slots: they cannot be added to one that is there."""
+    """Create the class again with slots, which cannot be added to an existing class."""
     body = dict(cls.__dict__)
-    fields = {name: _read_field(body.pop(name, _MISSING)) for name in cls.__annotations__}
+    fields = _read_fields(cls, body)
+    if not kw_only:
+        _check_order(cls, fields)
     shape = _Shape(fields, is_frozen=frozen, is_named=kw_only)
     body.pop("__dict__", None)
     body.pop("__weakref__", None)
@@ -108,12 +128,43 @@ def _build(cls: type[T], *, frozen: bool, kw_only: bool, order: bool) -> type[T]
     return made
 
 
-def _read_field(said: object) -> Field:
-    return said if isinstance(said, Field) else Field(said)
+def _read_fields(cls: type, body: dict[str, object]) -> dict[str, Field]:
+    """Take the fields out of a class; raise TypeError for one that a record cannot have."""
+    fields: dict[str, Field] = {}
+    for name, annotation in cls.__annotations__.items():
+        said = body.pop(name, _MISSING)
+        fields[name] = found = said if isinstance(said, Field) else Field(said)
+        if isinstance(found.default, _CHANGING):
+            raise TypeError(
+                f"{cls.__qualname__}.{name}: all values would share it; use field(default_factory=…)"
+            )
+        if type(annotation) in _VARIABLE_KINDS and _is_class_variable(annotation):
+            raise TypeError(
+                f"{cls.__qualname__}.{name}: a record has no ClassVar; use a constant of the module"
+            )
+    return fields
+
+
+def _is_class_variable(annotation: object) -> bool:
+    return str(annotation).removeprefix("typing.").partition("[")[0] == "ClassVar"
+
+
+def _check_order(cls: type, fields: dict[str, Field]) -> None:
+    """Raise TypeError for a required field that follows an optional one."""
+    optional = ""
+    for name, one in fields.items():
+        if optional and not one.has_default:
+            raise TypeError(f"{cls.__qualname__}.{name} needs a default, because {optional} has one")
+        optional = name if one.has_default else ""
+
+
+def _refuse_subclass(cls: type) -> None:
+    parent = next(one.__qualname__ for one in cls.__mro__[1:] if is_record(one))
+    raise TypeError(f"{cls.__qualname__}: a record has no subclasses; give it a field of type {parent}")
 
 
 def _make_first(self: object, *given: object, **named: object) -> None:
-    """Stand in for `__init__` until the first value of a kind is made."""
+    """Stand in for `__init__` until the first value of the class is created."""
     shape = _shape_of(self)
     fill = _compile(shape)
     setattr(shape.cls, "__init__", fill)  # noqa: B010 - a type checker takes it for a mistake
@@ -121,7 +172,7 @@ def _make_first(self: object, *given: object, **named: object) -> None:
 
 
 def _compile(shape: _Shape) -> Callable[..., None]:
-    """Compile what fills the fields of a value. All of its text is names that stand in our own source."""
+    """Compile the function that fills the fields. Its text consists only of names from our own source."""
     known: dict[str, object] = {"missing": _MISSING}
     for name, one in shape.fields.items():
         known |= {f"set_{name}": getattr(shape.cls, name).__set__, f"make_{name}": one.make}
@@ -179,7 +230,50 @@ def _refuse(self: object, name: str, *_: object) -> None:
     raise FrozenError(f"{type(self).__name__}.{name} cannot be changed: use replace")
 
 
-_COMMON: Final = MappingProxyType[str, object]({"__eq__": _equal, "__repr__": _show})
+def _save(self: object) -> dict[str, object]:
+    return as_dict(self)
+
+
+def _restore(self: object, state: dict[str, object]) -> None:
+    """Fill a value created by `copy` or `pickle`; `__post_init__` already checked the original."""
+    for name, value in state.items():
+        object.__setattr__(self, name, value)
+
+
+class _LazySignature:
+    """The signature of a record class, built when it is asked for."""
+
+    def __get__(self, value: object, cls: type) -> "Signature":
+        if value is not None:
+            raise AttributeError("__signature__")  # a value has the signature of its `__call__`, if any
+        from inspect import Parameter, Signature
+
+        shape = _shape_of(cls)
+        kind = Parameter.KEYWORD_ONLY if shape.is_named else Parameter.POSITIONAL_OR_KEYWORD
+        return Signature(
+            [
+                Parameter(
+                    name,
+                    kind,
+                    default=one.default if one.has_default else Parameter.empty,
+                    annotation=cls.__annotations__[name],
+                )
+                for name, one in shape.fields.items()
+            ],
+            return_annotation=None,
+        )
+
+
+_COMMON: Final = MappingProxyType[str, object](
+    {
+        "__eq__": _equal,
+        "__repr__": _show,
+        "__getstate__": _save,
+        "__setstate__": _restore,
+        "__init_subclass__": _refuse_subclass,  # Python makes it a class method
+        "__signature__": _LazySignature(),
+    }
+)
 _FROZEN: Final = MappingProxyType[str, object](
     {"__hash__": _hash, "__setattr__": _refuse, "__delattr__": _refuse}
 )
@@ -188,31 +282,31 @@ _ORDERED: Final = MappingProxyType[str, object]({"__lt__": _less})
 
 
 def is_record(value: object) -> bool:
-    """Say whether something is such a value, or a kind of them."""
+    """Return whether something is a record or a record class."""
     return hasattr(value, _SHAPE)
 
 
 def names_of(value: object) -> tuple[str, ...]:
-    """Give the names of the fields of a value, or of a kind of values."""
+    """Return the field names of a record or a record class."""
     return tuple(_shape_of(value).fields)
 
 
 def compared_names_of(value: object) -> tuple[str, ...]:
-    """Give the names of the fields that tell a value from others of its kind."""
+    """Return the names of the fields that are compared."""
     return _shape_of(value).compared
 
 
 def defaults_of(cls: type) -> dict[str, object]:
-    """Give what fields hold when nothing is said, by name; those that must be said are left out."""
+    """Return the default values of fields by name; required fields are left out."""
     fields = _shape_of(cls).fields.items()
     return {name: one.make() if one.make else one.default for name, one in fields if one.has_default}
 
 
 def as_dict(value: object) -> dict[str, Any]:
-    """Give the fields of a value by name, each as it is."""
+    """Return the fields of a record by name, without converting their values."""
     return {name: getattr(value, name) for name in names_of(value)}
 
 
 def replace(value: T, /, **changes: object) -> T:
-    """Make a value like another, but for what changes."""
+    """Return a copy of a record with some fields changed."""
     return type(value)(**(as_dict(value) | changes))

@@ -1,24 +1,23 @@
-"""Settings: one record for each section, each field with default, check and doc.
+"""Settings: one record for each section; each field has a default, a check and a doc.
 
-Later sources win: defaults, user file, project file, environment, flags. A key nobody knows is a warning. A
-field is checked by its type; where that says too little, a third part of its annotation says the rest.
+Later sources win: defaults, user file, project file, environment, flags. An unknown key causes a warning. A
+field is checked against its type; where that is not enough, the third part of its annotation holds the rest.
 """
 
 from collections.abc import Iterable, Mapping
 from enum import StrEnum
 from typing import Annotated, Any, Final, NamedTuple, cast, get_args, get_type_hints
 
-from passdown.core.patterns import pattern
-from passdown.core.view_places import ViewPolicy
+from passdown import layout
+from passdown.core.formats.view_location import ViewPolicy
+from passdown.core.lazy_regex import pattern
+from passdown.core.paths import normal_path
 from passdown.errors import UsageError
 from passdown.records import as_dict, field, names_of, record, replace
 
-FILE_NAME: Final = "passdown.toml"
+FILE_NAME: Final = layout.SETTINGS
 PREFIX: Final = "PASSDOWN_"
 
-# What would lead out of the project, or mean another file on another system.
-_WAYS_OUT: Final = pattern(r"^[/~]|^[A-Za-z]:|[\\\x00-\x1f\x7f]")
-_NO_PARTS: Final = frozenset({"..", ".git"})
 _CONTROL: Final = pattern(r"[\x00-\x1f\x7f]")
 _NUMBER: Final = pattern(r"-?[0-9]{1,9}")
 _YES: Final = frozenset({"true", "1"})
@@ -27,19 +26,19 @@ _NO: Final = frozenset({"false", "0"})
 
 @record
 class ProjectPath:
-    """Says of a text that it is a path within the project."""
+    """Marks a string as a path within the project."""
 
 
 @record
 class Bounds:
-    """Says of a whole number how small and how large it may be."""
+    """The smallest and largest value that a whole number may have."""
 
     least: int
     most: int
 
 
 class EventLayout(StrEnum):
-    """How published events lie in their folder."""
+    """How published events are arranged in their folder."""
 
     FLAT = "flat"
     DAY = "day"
@@ -47,73 +46,73 @@ class EventLayout(StrEnum):
 
 @record
 class Paths:
-    """Where documents lie, each from the project's root. The defaults are the places other tools read."""
+    """Where documents are stored, relative to the project root. Other tools read the default locations."""
 
     ledgers: Annotated[
-        str, "Live ledgers, `LEDGER.md` of the first session and a folder for each other.", ProjectPath()
-    ] = "conductor/sessions/active"
-    archive: Annotated[str, "Archived sessions.", ProjectPath()] = "conductor/sessions/archive"
-    handoffs: Annotated[str, "Stream documents, each in a folder of its name.", ProjectPath()] = (
-        "thoughts/shared/handoffs"
+        str,
+        "Live ledgers: `LEDGER.md` for the first session, and a folder for each other one.",
+        ProjectPath(),
+    ] = layout.LEDGERS
+    archive: Annotated[str, "Archived sessions.", ProjectPath()] = layout.ARCHIVE
+    handoffs: Annotated[str, "Stream documents, each in a folder of its own name.", ProjectPath()] = (
+        layout.HANDOFFS
     )
-    events: Annotated[str, "Published events.", ProjectPath()] = "thoughts/shared/handoffs/events"
-    event_archive: Annotated[str, "Archived events, by day.", ProjectPath()] = (
-        "thoughts/shared/handoffs/archive"
-    )
-    view: Annotated[str, "The view merged from the events.", ProjectPath()] = (
-        "thoughts/shared/handoffs/current.md"
-    )
-    runtime: Annotated[str, "State of running sessions; ignored by git.", ProjectPath()] = ".conductor"
-    loops: Annotated[str, "Changes with their loop ledgers.", ProjectPath()] = "changes"
+    events: Annotated[str, "Published events.", ProjectPath()] = layout.EVENTS
+    event_archive: Annotated[str, "Archived events, by day.", ProjectPath()] = layout.EVENT_ARCHIVE
+    view: Annotated[str, "The view merged from the events.", ProjectPath()] = layout.VIEW
+    runtime: Annotated[str, "State of running sessions; ignored by git.", ProjectPath()] = layout.RUNTIME
+    loops: Annotated[str, "Changes with their loop ledgers.", ProjectPath()] = layout.LOOPS
 
 
 @record
 class EventSettings:
-    """How published events are kept."""
+    """How published events are stored."""
 
-    layout: Annotated[EventLayout, "All events in one folder, or a folder for each day."] = EventLayout.FLAT
+    layout: Annotated[EventLayout, "All events in one folder, or one folder per day."] = EventLayout.FLAT
     retention_days: Annotated[
-        int, "Events older than so many days are archived.", Bounds(least=0, most=3650)
+        int, "Archive events older than this many days.", Bounds(least=0, most=3650)
     ] = 7
-    archive: Annotated[bool, "Archive old events without being asked."] = True
+    archive: Annotated[bool, "Archive old events automatically."] = True
     publish_minutes: Annotated[
-        int, "A session publishes at the end of a turn once in so many minutes.", Bounds(least=0, most=1440)
+        int,
+        "A session publishes at the end of a turn at most once in this many minutes.",
+        Bounds(least=0, most=1440),
     ] = 15
 
 
 @record
 class ViewSettings:
-    """Where the view is a tracked file; elsewhere it lies below `paths.runtime`, which git ignores."""
+    """Where the view is a tracked file; elsewhere it is stored below `paths.runtime`, which git ignores."""
 
-    commit: Annotated[ViewPolicy, "On the integration branch only, on every branch, or on none."] = (
+    commit: Annotated[ViewPolicy, "Track it on the integration branch only, on every branch, or on none."] = (
         ViewPolicy.INTEGRATION
     )
     branch: Annotated[
-        str, "The integration branch; empty takes that of `origin`, or else `main` or `master`."
+        str, "The integration branch; if empty, that of `origin`, or else `main` or `master`."
     ] = ""
 
 
 @record
 class CommitSettings:
-    """After what Passdown commits its own files, and nothing else."""
+    """When Passdown commits its own files, and nothing else."""
 
-    session_end: Annotated[bool, "At the end of a session."] = True
+    session_end: Annotated[bool, "When a session has ended; at the latest at the next start."] = True
     handoff: Annotated[bool, "When a handoff is created."] = True
-    checkpoint: Annotated[bool, "When a checkpoint is saved."] = True
+    checkpoint: Annotated[bool, "At the end of a turn, what sessions published."] = True
     checkpoint_minutes: Annotated[
-        int, "At most one commit for checkpoints in so many minutes.", Bounds(least=0, most=10_080)
+        int, "Make at most one commit for checkpoints in this many minutes.", Bounds(least=0, most=10_080)
     ] = 30
-    start: Annotated[bool, "At the start of a session."] = False
-    event: Annotated[bool, "When an event is written."] = False
+    start: Annotated[bool, "At the start of a session, also what running sessions published."] = False
+    event: Annotated[bool, "At the end of every turn that published something."] = False
 
 
 @record
 class ContextSettings:
-    """From how many percent of a context on something is advised, where the host tells how full it is."""
+    """The percentage of context use at which Passdown gives advice, for hosts that report it."""
 
-    suggest: Annotated[int, "A handoff soon.", Bounds(least=1, most=100)] = 70
-    save: Annotated[int, "A handoff now.", Bounds(least=1, most=100)] = 85
-    force: Annotated[int, "A handoff, then clear.", Bounds(least=1, most=100)] = 90
+    suggest: Annotated[int, "Suggest a handoff soon.", Bounds(least=1, most=100)] = 70
+    save: Annotated[int, "Suggest a handoff now.", Bounds(least=1, most=100)] = 85
+    force: Annotated[int, "Suggest a handoff, then clearing the context.", Bounds(least=1, most=100)] = 90
 
 
 Section = Paths | EventSettings | ViewSettings | CommitSettings | ContextSettings
@@ -123,17 +122,21 @@ Section = Paths | EventSettings | ViewSettings | CommitSettings | ContextSetting
 class Settings:
     """All sections."""
 
-    paths: Annotated[Paths, "Where documents lie."] = field(default_factory=Paths)
-    events: Annotated[EventSettings, "How published events are kept."] = field(default_factory=EventSettings)
+    paths: Annotated[Paths, "Where documents are stored."] = field(default_factory=Paths)
+    events: Annotated[EventSettings, "How published events are stored."] = field(
+        default_factory=EventSettings
+    )
     view: Annotated[ViewSettings, "Where the view is a tracked file."] = field(default_factory=ViewSettings)
-    commit: Annotated[CommitSettings, "After what Passdown commits."] = field(default_factory=CommitSettings)
-    context: Annotated[ContextSettings, "When a handoff is advised."] = field(default_factory=ContextSettings)
+    commit: Annotated[CommitSettings, "When Passdown commits."] = field(default_factory=CommitSettings)
+    context: Annotated[ContextSettings, "When Passdown suggests a handoff."] = field(
+        default_factory=ContextSettings
+    )
 
 
-class Source(NamedTuple):
+class SettingsSource(NamedTuple):
     """Where settings come from: a name to show, and tables by section.
 
-    Where all values are texts, as in the environment, a text may stand for a number or a truth.
+    If all values are strings, as in the environment, a string may stand for a number or a boolean.
     """
 
     name: str
@@ -141,18 +144,18 @@ class Source(NamedTuple):
     is_text: bool = False
 
 
-def parse_environment(variables: Mapping[str, str]) -> Source:
-    """Take `PASSDOWN_<SECTION>_<KEY>` out of the environment; other variables are not settings."""
+def parse_environment(variables: Mapping[str, str]) -> SettingsSource:
+    """Read `PASSDOWN_<SECTION>_<KEY>` from the environment; other variables are ignored."""
     tables: dict[str, dict[str, object]] = {}
     for section in names_of(Settings):
         start = f"{PREFIX}{section.upper()}_"
         found = {name: text for name, text in variables.items() if name.startswith(start)}
         tables[section] = {name.removeprefix(start).lower(): text for name, text in found.items()}
-    return Source("environment", tables, is_text=True)
+    return SettingsSource("environment", tables, is_text=True)
 
 
-def parse_settings(sources: Iterable[Source]) -> tuple[Settings, tuple[str, ...]]:
-    """Fold sources, the later winning, into settings and warnings. Raises `UsageError` for a bad value."""
+def parse_settings(sources: Iterable[SettingsSource]) -> tuple[Settings, tuple[str, ...]]:
+    """Combine sources, later ones winning, into settings and warnings. Raises `UsageError` on a bad value."""
     sections: dict[str, Any] = as_dict(Settings())
     warnings: list[str] = []
     for source in sources:
@@ -172,9 +175,9 @@ def parse_settings(sources: Iterable[Source]) -> tuple[Settings, tuple[str, ...]
 
 
 def _read_table(
-    section: str, cls: type[Section], table: Mapping[str, object], source: Source
+    section: str, cls: type[Section], table: Mapping[str, object], source: SettingsSource
 ) -> tuple[dict[str, Any], list[str]]:
-    """Check the values of one section; return those it has keys for, and warnings about the others."""
+    """Check the values of one section; return those with known keys, and warnings about the others."""
     values: dict[str, Any] = {}
     warnings: list[str] = []
     hints = get_type_hints(cls, include_extras=True)
@@ -188,14 +191,14 @@ def _read_table(
 
 
 def _meant(name: str, known: Iterable[str]) -> str:
-    from difflib import get_close_matches  # noqa: PLC0415 - only a mistake needs it
+    from difflib import get_close_matches  # only needed for a mistake
 
     meant = get_close_matches(name, known, n=1)
     return f"; did you mean {meant[0]}?" if meant else ""
 
 
 def _check(value: object, hint: object, name: str, *, is_text: bool) -> object:
-    """Return a value as its field holds it, or raise `UsageError`."""
+    """Return a value in the form its field holds, or raise `UsageError`."""
     kind, _, *rule = get_args(hint)
     if issubclass(kind, StrEnum):
         return _check_choice(value, kind, name)
@@ -212,7 +215,7 @@ def _check_choice(value: object, kind: type[StrEnum], name: str) -> StrEnum:
             return choice
     choices = [f'"{choice.value}"' for choice in kind]
     raise UsageError(
-        f"{name} is not one of its choices", hint=f"write {', '.join(choices[:-1])} or {choices[-1]}"
+        f"{name} is not a valid choice", hint=f"write {', '.join(choices[:-1])} or {choices[-1]}"
     )
 
 
@@ -231,21 +234,19 @@ def _check_number(value: object, bounds: Bounds, name: str, *, is_text: bool) ->
     if is_number and bounds.least <= cast("int", value) <= bounds.most:
         return cast("int", value)
     hint = f"write a whole number from {bounds.least} to {bounds.most}, without quotes"
-    raise UsageError(f"{name} is not a number in its bounds", hint=hint)
+    raise UsageError(f"{name} is not a number within its bounds", hint=hint)
 
 
 def _check_text(value: object, name: str) -> str:
     if isinstance(value, str) and not _CONTROL.search(value):
         return value.strip()
-    raise UsageError(f"{name} is not a text of one line", hint="write it in quotes, on one line")
+    raise UsageError(f"{name} is not a single line of text", hint="write it in quotes, on one line")
 
 
 def _check_path(value: object, name: str) -> str:
-    """Return a path within the project, written in one way, or raise `UsageError`."""
-    text = value if isinstance(value, str) else ""
-    parts = [part for part in text.split("/") if part not in {"", "."}]
-    is_inside = not _WAYS_OUT.search(text) and not any(part.lower() in _NO_PARTS for part in parts)
-    if not (is_inside and any(part.strip() for part in parts)):
+    """Return a path within the project in its normal form, or raise `UsageError`."""
+    path = normal_path(value) if isinstance(value, str) else None
+    if path is None:
         hint = "write it from the root with / between folders, like docs/log"
         raise UsageError(f"{name} is not a path within the project", hint=hint)
-    return "/".join(parts)
+    return path

@@ -3,8 +3,12 @@
 from pathlib import Path
 
 from passdown.engines.files.documents import FileDocuments
+from passdown.engines.files.untracked_documents import UntrackedDocuments
+from passdown.engines.files.write import HERE
+from passdown.engines.git.repository import GitRepository
 from passdown.engines.memory.documents import MemoryDocuments
 from passdown.ports.documents import Documents
+from passdown.records import replace
 from passdown.testing.conformance.documents import DocumentsConformance
 
 
@@ -14,6 +18,38 @@ class TestFileDocuments(DocumentsConformance):
     def make(self, folder: Path) -> Documents:
         """Make documents below a folder that need not exist."""
         return FileDocuments(folder)
+
+
+class TestFileDocumentsWithoutExchange(DocumentsConformance):
+    """Files of a system that cannot exchange two names."""
+
+    def make(self, folder: Path) -> Documents:
+        """Make documents that move a file aside instead."""
+        return FileDocuments(folder, operations=replace(HERE, exchange=lambda *_: False))
+
+
+class TestFileDocumentsWithoutLeases(DocumentsConformance):
+    """Files of a system that does not tell who has a file open."""
+
+    def make(self, folder: Path) -> Documents:
+        """Make documents that wait until a file has settled."""
+        return FileDocuments(folder, operations=replace(HERE, is_unused=lambda _: None))
+
+
+class TestUntrackedDocuments(DocumentsConformance):
+    """Files of this machine without state that git tracks, where git tracks nothing."""
+
+    def make(self, folder: Path) -> Documents:
+        """Make documents below a folder that need not exist."""
+        return UntrackedDocuments(FileDocuments(folder), ".conductor", lambda: GitRepository(folder))
+
+
+class TestFileDocumentsWithoutHandles(DocumentsConformance):
+    """Files of a system without folder handles."""
+
+    def make(self, folder: Path) -> Documents:
+        """Make documents below a folder that need not exist."""
+        return FileDocuments(folder, operations=replace(HERE, folder_handles=False))
 
 
 class TestMemoryDocuments(DocumentsConformance):

@@ -3,11 +3,13 @@
 from collections.abc import Mapping
 from pathlib import Path
 
+from passdown.engines.files import write
+from passdown.engines.files.bounded_log import BoundedLog
 from passdown.engines.files.event_log import FileEventLog
-from passdown.engines.files.hurried import HurriedLog
 from passdown.engines.memory.event_log import MemoryEventLog
 from passdown.engines.system import SystemClock
 from passdown.ports.event_log import EventLog
+from passdown.records import replace
 from passdown.testing.conformance.event_log import EventLogConformance
 
 
@@ -24,12 +26,23 @@ class TestFileEventLog(EventLogConformance):
         return {one.name: one.read_bytes() for one in (folder / "archive" / day).iterdir()}
 
 
+class TestFileEventLogWithoutHandles(TestFileEventLog):
+    """Files of a system without folder handles, below the root of a checkout."""
+
+    def make(self, folder: Path) -> EventLog:
+        """Make a log whose folder is not there yet."""
+        folder.mkdir(exist_ok=True)
+        operations = replace(write.HERE, folder_handles=False)
+        names = str(folder / "events"), str(folder / "archive")
+        return FileEventLog(*names, SystemClock(), root=str(folder), operations=operations)
+
+
 class TestHurriedLog(TestFileEventLog):
     """A log that is not large, for one in a hurry."""
 
     def make(self, folder: Path) -> EventLog:
         """Make a log whose folder is not there yet."""
-        return HurriedLog(super().make(folder), 1_000, is_cached=True)
+        return BoundedLog(super().make(folder), 1_000, is_cached=True)
 
 
 class TestMemoryEventLog(EventLogConformance):

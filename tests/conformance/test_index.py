@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from passdown.engines.index.memory import MemoryIndex
-from passdown.engines.index.sqlite import SqliteIndex, open_index
+from passdown.engines.memory.index import MemoryIndex
+from passdown.engines.sqlite.event_index import SqliteIndex, open_index
 from passdown.ports.index import Index
 from passdown.testing.conformance.index import IndexConformance
 

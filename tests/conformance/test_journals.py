@@ -2,10 +2,22 @@
 
 from pathlib import Path
 
+from passdown.engines.files import write
 from passdown.engines.files.journals import FileJournals
 from passdown.engines.memory.journals import MemoryJournals
 from passdown.ports.journals import Journals
+from passdown.records import replace
 from passdown.testing.conformance.journals import JournalsConformance
+
+
+class TestFileJournalsWithoutHandles(JournalsConformance):
+    """Files of a system without folder handles, below the root of a checkout."""
+
+    def make(self, folder: Path) -> Journals:
+        """Make journals whose folders are not there yet."""
+        operations = replace(write.HERE, folder_handles=False)
+        folders = [str(folder / "git" / "journal"), str(folder / "checkout" / "journal")]
+        return FileJournals(folders, roots=[str(folder)], operations=operations)
 
 
 class TestFileJournals(JournalsConformance):

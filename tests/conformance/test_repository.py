@@ -8,7 +8,7 @@ import pytest
 from passdown.engines.git.repository import GitRepository
 from passdown.engines.memory.documents import MemoryDocuments
 from passdown.engines.memory.repository import MemoryRepository
-from passdown.ports.repository import Repository, Skipped, Why
+from passdown.ports.repository import Repository, Skipped, SkipReason
 from passdown.testing.conformance.repository import IGNORED, RepositoryConformance
 from tests.gits import make_project
 
@@ -73,7 +73,7 @@ class TestMemoryRepository(RepositoryConformance):
 
 def test_the_fake_refuses_as_it_is_told() -> None:
     repository = MemoryRepository(MemoryDocuments({"a": b""}))
-    repository.refusal = Skipped(why=Why.LOCKED, reason="held")
+    repository.refusal = Skipped(why=SkipReason.LOCKED, reason="held")
 
     assert repository.commit(["a"], "a commit") == repository.refusal
     assert repository.commits == []

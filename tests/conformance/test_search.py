@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from passdown.engines.index.search import SqliteSearch, open_search
 from passdown.engines.memory.search import MemorySearch
+from passdown.engines.sqlite.search_index import SqliteSearch, open_search
 from passdown.ports.search import SearchIndex
 from passdown.testing.conformance.search import SearchConformance
 

@@ -11,7 +11,16 @@ from pathlib import Path
 import jsonschema
 import pytest
 
-from passdown.core.formats import EVENT, FORMATS, JOURNAL, LEDGER, SESSION_STATE, STREAM, VIEW, Format
+from passdown.core.formats.registry import (
+    EVENT,
+    FORMATS,
+    JOURNAL,
+    LEDGER,
+    SESSION_STATE,
+    STREAM,
+    VIEW,
+    Format,
+)
 from tests.answers import CHECK, ERROR
 from tests.commands import Done, Terminal, run, start
 
@@ -119,13 +128,15 @@ def test_a_project_is_checked_and_every_finding_names_file_line_field_and_proble
         "  hint: write it like 2025-12-27T10:30:00Z\n"
         "conductor/sessions/active/LEDGER.md:7: mode: is solo\n"
         "  hint: use one of SA, MA\n",
-        "passdown: 3 documents checked, 2 with errors; 1 other file left alone\n",
+        "passdown: 3 documents checked, 2 with errors; 1 other file ignored\n",
     )
 
 
 def test_a_missing_file_is_wrong_usage(tmp_path: Path) -> None:
     assert run("check", "LEDGR.md", cwd=tmp_path) == Done(
-        2, "", "passdown: no such file or folder: LEDGR.md\n  hint: check the spelling\n"
+        2,
+        "",
+        "passdown: no such file or folder: LEDGR.md\n  hint: check the spelling; links are not followed\n",
     )
     done = run("check", "--json", "LEDGR.md", cwd=tmp_path)
     jsonschema.validate(json.loads(done.out), ERROR)
@@ -229,9 +240,9 @@ def test_a_link_is_not_written_through(tmp_path: Path) -> None:
 
     done = run("check", "--fix", "--yes", "LEDGER.md", cwd=tmp_path)
 
-    assert done.code == 5
-    assert done.out == TWO_NOWS_SHOWN
-    assert done.err.startswith(f"passdown: could not write {link}: it is not a regular file\n")
+    assert (done.code, done.out) == (2, "")
+    assert done.err.startswith("passdown: no such file or folder: LEDGER.md\n")
+    assert "links are not followed" in done.err
     assert link.is_symlink()
     assert read(target) == TWO_NOWS
 
@@ -329,8 +340,7 @@ def test_an_output_that_cannot_be_written_is_told(tmp_path: Path, options: list[
 
     assert done.returncode == 5
     assert done.stderr == (
-        b"passdown: could not write the output: No space left on device\n"
-        b"  hint: what was written of it is not whole\n"
+        b"passdown: could not write the output: No space left on device\n  hint: the output is incomplete\n"
     )
 
 
@@ -443,8 +453,8 @@ def test_a_file_that_changed_while_the_question_stood_is_not_written(tmp_path: P
     assert done == Done(
         5,
         f"{TWO_NOWS_SHOWN}{QUESTION}y\n"
-        "passdown: LEDGER.md has changed meanwhile; nothing was written\n"
-        "  hint: check it again; the newer text was kept\n",
+        "passdown: LEDGER.md has changed in the meantime; nothing was written\n"
+        "  hint: run the command again; the newer text was kept\n",
         "",
     )
     assert read(path) == newer

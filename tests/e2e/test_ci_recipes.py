@@ -132,4 +132,4 @@ def test_a_job_that_was_overtaken_starts_again(remote: Project) -> None:
 
 @pytest.mark.requirement("R138")
 def test_the_attributes_of_pattern_b_name_the_view() -> None:
-    assert script(".gitattributes", PATTERNS) == f"{VIEW} merge=ours\n"
+    assert script(".gitattributes", PATTERNS) == f"/{VIEW} merge=union\n"

@@ -11,11 +11,11 @@ from typing import Final
 
 import pytest
 
-from passdown.core.accounts import Delivery
-from passdown.core.bookkeeping import Said
-from passdown.core.briefs import Frame, receipt_of
-from passdown.core.budgets import PREVIEW
-from passdown.core.facts import FactKind
+from passdown.core.briefs.briefs import BriefFrame, receipt_of
+from passdown.core.briefs.budgets import PREVIEW
+from passdown.core.kinds import FactKind
+from passdown.core.sessions.ledger_sync import NewFact
+from passdown.core.sessions.session_facts import Delivery
 from passdown.faces.hooks.starts import CUT
 from tests.hosts import crowded
 from tests.hosts.drivers import Codex, Copilot, Ground
@@ -30,17 +30,17 @@ CAP: Final = 10_000
 """What Claude Code lets through, in UTF-16 units, and Codex, in bytes; more is cut."""
 
 FIRST: Final = (
-    Said(FactKind.GOAL, "Every letter sent from the lighthouse reaches the mainland whole"),
-    Said(FactKind.NOW, "counting the letters of the last storm"),
-    *(Said(FactKind.FEEDBACK, f"the keeper asks for the list of storm number {at}") for at in range(3)),
-    *(Said(FactKind.QUESTION, f"Blocked: boat {at} has no oars") for at in range(2)),
-    *(Said(FactKind.CONSTRAINT, f"do not send pigeons against wind number {at}") for at in range(6)),
-    *(Said(FactKind.RECEIPT, f"lamp {at} was lit") for at in range(3)),
+    NewFact(FactKind.GOAL, "Every letter sent from the lighthouse reaches the mainland whole"),
+    NewFact(FactKind.NOW, "counting the letters of the last storm"),
+    *(NewFact(FactKind.FEEDBACK, f"the keeper asks for the list of storm number {at}") for at in range(3)),
+    *(NewFact(FactKind.QUESTION, f"Blocked: boat {at} has no oars") for at in range(2)),
+    *(NewFact(FactKind.CONSTRAINT, f"do not send pigeons against wind number {at}") for at in range(6)),
+    *(NewFact(FactKind.RECEIPT, f"lamp {at} was lit") for at in range(3)),
 )
 """What every brief must hold: class 1."""
 
 MORE: Final = tuple(
-    Said(FactKind.DECISION, f"box {at}: Möwen, 灯台, 🕊: " + "oak with iron bands " * 10, f"box-{at}")
+    NewFact(FactKind.DECISION, f"box {at}: Möwen, 灯台, 🕊: " + "oak with iron bands " * 10, f"box-{at}")
     for at in range(90)
 )
 
@@ -52,7 +52,7 @@ def deliveries(place: Ground) -> Sequence[Delivery]:
 
 def receipt(request: Message, delivery: Delivery) -> str:
     """Hash what the model was really told of a brief."""
-    return receipt_of(text_of(request), Frame(nonce=delivery.nonce))
+    return receipt_of(text_of(request), BriefFrame(nonce=delivery.nonce))
 
 
 def lost(text: str) -> list[str]:
@@ -137,7 +137,7 @@ def found_in(paths: Sequence[Path], delivery: Delivery) -> set[str]:
     """Hash what a host wrote down of a brief, wherever that is."""
     lines = [json.loads(line) for path in paths for line in path.read_text("utf-8").splitlines()]
     texts = [text_of({**one, "attachment": _unechoed(one.get("attachment"))}) for one in lines]
-    frame = Frame(nonce=delivery.nonce)
+    frame = BriefFrame(nonce=delivery.nonce)
     return {receipt_of(text, frame) for text in texts if delivery.nonce in text}
 
 

@@ -25,7 +25,7 @@ one
 three
 $ passdown check "no such file.md"
 passdown: no such file or folder: no such file.md
-  hint: check the spelling
+  hint: check the spelling; links are not followed
 ```
 
 ```console

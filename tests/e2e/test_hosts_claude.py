@@ -9,7 +9,7 @@ from typing import Final
 
 import pytest
 
-from passdown.core.facts import FactKind
+from passdown.core.kinds import FactKind
 from tests.gits import Project
 from tests.hosts.drivers import ClaudeCode, Ground
 from tests.hosts.model import SUMMARY, Model

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import pytest
 
-from passdown.core.facts import FactKind
+from passdown.core.kinds import FactKind
 from tests.hosts.drivers import Codex, Ground
 from tests.hosts.model import SUMMARY, Model
 from tests.hosts.scripts import Call, Step

@@ -7,8 +7,8 @@ from typing import Final
 
 import pytest
 
-from passdown.core.accounts import Account
-from passdown.core.facts import FactKind
+from passdown.core.kinds import FactKind
+from passdown.core.sessions.session_facts import Account
 from tests.hosts.drivers import Copilot, Ground
 from tests.hosts.model import Model
 from tests.hosts.scripts import Call, Step

@@ -10,20 +10,21 @@ from pathlib import Path
 
 import pytest
 
-from passdown import wiring
-from passdown.core.accounts import Account, Process, Start, make_start
-from passdown.core.bookkeeping import Said
-from passdown.core.events import Event, parse_event
-from passdown.core.facts import FactKind
+from passdown.core.formats.events import Event, parse_event
+from passdown.core.kinds import FactKind
+from passdown.core.sessions.ledger_sync import NewFact
+from passdown.core.sessions.session_facts import Account, HostProcess, SessionStart, make_start
 from passdown.engines.files import write
 from passdown.engines.files.journals import FileJournals
 from passdown.engines.process import SystemProcesses
 from passdown.records import replace
-from passdown.services.journals import Project as Sessions
-from passdown.services.journals import read_account, write_fact
-from passdown.services.ledgers import keep_ledger
-from passdown.services.presence import is_live
-from passdown.services.sessions import Started, Wish, start_session
+from passdown.services.sessions.journals import read_account, write_fact
+from passdown.services.sessions.ledgers import update_ledger
+from passdown.services.sessions.liveness import is_live
+from passdown.services.sessions.sessions import StartedSession, StartRequest, start_session
+from passdown.services.workspace.workspaces import Workspace as Sessions
+from passdown.wiring.projects import read_settings
+from passdown.wiring.workspaces import open_workspace
 from tests.commands import environment
 from tests.gits import Project, make_started
 from tests.projects import EVENTS
@@ -47,7 +48,7 @@ import os, sys
 from tests.faults.lives import call, own_host
 from passdown.engines.process import SystemProcesses
 SystemProcesses.find_host = own_host
-import passdown.faces.cli.commands.session, passdown.wiring, passdown.engines.index.sqlite
+import passdown.faces.cli.lifecycle, passdown.wiring, passdown.engines.sqlite.event_index
 os.chdir(sys.argv[1])
 print("ready", flush=True)
 sys.stdin.readline()
@@ -83,13 +84,13 @@ def run_silent(project: Project) -> None:
 
 
 def open_in(project: Project) -> Sessions:
-    settings, _ = wiring.read_settings(project.folder)
-    return wiring.open_project(project.folder, settings)
+    settings, _ = read_settings(project.folder)
+    return open_workspace(project.folder, settings)
 
 
-def start(project: Project, **wish: object) -> Started:
+def start(project: Project, **request: object) -> StartedSession:
     """Start a session as a new process would."""
-    return start_session(open_in(project), Wish(**wish))  # type: ignore[arg-type]  # a test knows its wish
+    return start_session(open_in(project), StartRequest(**request))  # type: ignore[arg-type]  # a test knows its wish
 
 
 def events(*projects: Project) -> list[Event]:
@@ -136,7 +137,7 @@ def test_git_clean_takes_nothing_away(project: Project) -> None:
     assert_published_once(project)
 
 
-@pytest.mark.requirement("R1")
+@pytest.mark.requirement("R1", "C58")
 def test_a_removed_worktree_takes_nothing_away(project: Project) -> None:
     other = worktree(project)
     run_silent(other)
@@ -179,9 +180,9 @@ def test_a_session_in_a_sandbox_is_published_from_within(project: Project) -> No
 def test_a_git_folder_that_became_read_only_splits_a_journal_and_nothing_is_lost(project: Project) -> None:
     here = open_in(project)
     common = str(project.folder / ".git" / "passdown" / "journal")
-    dead = Process(2**22 + 1, "1", SystemProcesses().find_host().boot)
+    dead = HostProcess(2**22 + 1, "1", SystemProcesses().find_host().boot)
     account = begin(here, "s-000000000001", dead)
-    keep_ledger(here, account, [Said(FactKind.DONE, "before")])
+    update_ledger(here, account, [NewFact(FactKind.DONE, "before")])
 
     def refuse(handle: int, data: memoryview) -> int:
         if str(Path(f"/proc/self/fd/{handle}").readlink()).startswith(common):
@@ -189,9 +190,10 @@ def test_a_git_folder_that_became_read_only_splits_a_journal_and_nothing_is_lost
         return os.write(handle, data)
 
     folders = [common, str(project.folder / ".conductor" / "journal")]
-    sandboxed = replace(here, journals=FileJournals(folders, ways=replace(write.HERE, write=refuse)))
-    keep_ledger(sandboxed, read_account(here, account.session), [Said(FactKind.DONE, "within")])
-    keep_ledger(open_in(project), read_account(here, account.session), [Said(FactKind.DONE, "after")])
+    sandboxed = open_in(project)
+    vars(sandboxed)["journals"] = FileJournals(folders, operations=replace(write.HERE, write=refuse))
+    update_ledger(sandboxed, read_account(here, account.session), [NewFact(FactKind.DONE, "within")])
+    update_ledger(open_in(project), read_account(here, account.session), [NewFact(FactKind.DONE, "after")])
 
     (recovered,) = start(project).recovered
 
@@ -200,10 +202,10 @@ def test_a_git_folder_that_became_read_only_splits_a_journal_and_nothing_is_lost
     assert [line.seq for line in here.journals.read(account.session)] == [1, 2, 3, 4, 5]
 
 
-def begin(sessions: Sessions, session: str, process: Process) -> Account:
+def begin(sessions: Sessions, session: str, process: HostProcess) -> Account:
     """Write the first line of a session with any process."""
     ledger = "conductor/sessions/active/LEDGER.md"
-    known = Start(checkout=sessions.root, branch="main", ledger=ledger, process=process)
+    known = SessionStart(checkout=sessions.root, branch="main", ledger=ledger, process=process)
     write_fact(sessions, session, make_start(known, NOON, AGENT))
     return read_account(sessions, session)
 

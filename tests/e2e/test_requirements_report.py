@@ -7,14 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from tests import requirements
+from tests import requirements, specification
 
 _ROOT = Path(requirements.__file__).parent.parent
 _CONFTEST = "from tests.conftest import pytest_collection_modifyitems\n"
 _PROOFS = """
 import pytest
 
-@pytest.mark.requirement("R2", "G1")
+@pytest.mark.requirement("R2", "G1", "C59")
 @pytest.mark.parametrize("x", [1, 2])
 def test_two(x): ...
 
@@ -38,13 +38,17 @@ def test_report_names_proofs_and_ranges_of_what_is_missing(tmp_path: Path) -> No
     done = _report(tmp_path, _PROOFS)
 
     assert done.stderr == ""
-    assert done.stdout.splitlines() == [
+    assert done.stdout.splitlines()[:8] == [
         "R1: test_planted.py::TestMany::test_one",
         "R2: test_planted.py::test_two, test_planted.py::TestMany::test_one",
         "G1: test_planted.py::test_two",
+        "C59: test_planted.py::test_two",
         "proven: 3 of 255 requirements (R1-R2, G1)",
+        "decisions: 1 of 126 have a test of their own (C59)",
         "missing: 252 (R3-R237, G2-G18)",
+        "  R3: The ledger is ignored by git",
     ]
+    assert len(done.stdout.splitlines()) == 7 + 252
 
 
 def test_json_report_has_the_same_content(tmp_path: Path) -> None:
@@ -53,9 +57,11 @@ def test_json_report_has_the_same_content(tmp_path: Path) -> None:
     assert report["total"] == 255
     assert list(report["proven"]) == ["R1", "R2", "G1"]
     assert len(report["missing"]) == 252
+    assert report["titles"]["R1"] == "The ledger survives clear and compaction"
+    assert list(report["decisions"]) == ["C59"]
 
 
-@pytest.mark.parametrize("name", ["R0", "R238", "G19", "r1", "R01", "X1", ""])
+@pytest.mark.parametrize("name", ["R0", "R238", "G19", "C127", "r1", "R01", "X1", ""])
 def test_name_of_no_requirement_is_unknown(name: str) -> None:
     assert requirements.unknown_ids(["R1", name, "G18"]) == [name]
 
@@ -78,7 +84,11 @@ def test_tests_that_cannot_be_collected_are_reported(tmp_path: Path) -> None:
 def test_folder_without_proofs_proves_nothing(tmp_path: Path) -> None:
     done = _report(tmp_path, "def test(): ...")
 
-    assert done.stdout == "proven: 0 of 255 requirements (none)\nmissing: 255 (R1-R237, G1-G18)\n"
+    assert done.stdout.splitlines()[:3] == [
+        "proven: 0 of 255 requirements (none)",
+        "decisions: 0 of 126 have a test of their own (none)",
+        "missing: 255 (R1-R237, G1-G18)",
+    ]
 
 
 @pytest.mark.parametrize(
@@ -87,3 +97,29 @@ def test_folder_without_proofs_proves_nothing(tmp_path: Path) -> None:
 )
 def test_ranges_are_compact(names: list[str], ranges: str) -> None:
     assert requirements.render_ranges(names) == ranges
+
+
+@pytest.mark.parametrize(
+    ("tests", "faces"),
+    [
+        (["tests/unit/test_merge.py::test_a", "tests/unit/test_cli_log.py::test_b"], ["core", "cli"]),
+        (
+            ["tests/unit/test_views_service.py::test_a", "tests/conformance/test_index.py"],
+            ["engine", "service"],
+        ),
+        (["tests/faults/test_hook_faults.py::test_a", "tests/unit/test_hooks.py::test_b"], ["hook"]),
+        (["tests/e2e/test_hosts_codex.py::test_a", "tests/e2e/test_check.py::test_b"], ["cli", "host"]),
+        (["test_planted.py::test_a"], []),
+    ],
+)
+def test_faces_follow_from_the_files_of_the_tests(tests: list[str], faces: list[str]) -> None:
+    assert requirements.faces_of(tests) == faces
+
+
+def test_pages_name_the_tests_that_pytest_collects() -> None:
+    command = [sys.executable, "-m", "tests.requirements", "--json"]
+    done = subprocess.run(command, cwd=_ROOT, capture_output=True, text=True, check=True)
+    report = json.loads(done.stdout)
+    collected = {name: sorted(tests) for name, tests in (report["proven"] | report["decisions"]).items()}
+
+    assert {name: sorted(tests) for name, tests in specification.find_proofs().items()} == collected

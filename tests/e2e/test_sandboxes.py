@@ -142,6 +142,7 @@ def test_every_verb_says_that_nothing_can_be_written(sandbox: Sandbox) -> None:
     check_refusals(sandbox, VERBS)
 
 
+@pytest.mark.requirement("C18")
 @pytest.mark.parametrize("case", [case for case in CASES if case != "usual"])
 def test_a_verb_says_so_in_every_kind_of_sandbox(sandbox: Sandbox, case: str) -> None:
     check_refusals(CASES[case](sandbox), FEW)

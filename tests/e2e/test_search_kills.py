@@ -14,19 +14,21 @@ COUNT = 600
 KILLED = """
 import os, signal, sys
 from pathlib import Path
-from passdown import wiring
-from passdown.services import search
+from passdown.wiring.projects import read_settings
+from passdown.wiring.searches import open_search_scope
+from passdown.wiring.workspaces import open_workspace
+from passdown.services.project import search
 
 search.BATCH = 100
 root, at = Path(sys.argv[1]), int(sys.argv[2])
-settings, _ = wiring.read_settings(root)
-project = wiring.open_project(root, settings)
+settings, _ = read_settings(root)
+project = open_workspace(root, settings)
 
 def step(number, total):
     if number == at:
         os.kill(os.getpid(), signal.SIGKILL)
 
-search.search(project, wiring.open_library(root, project.checkout), search.Search(text="alpha"), step)
+search.search(project, open_search_scope(project), search.SearchRequest(text="alpha"), step)
 """
 
 

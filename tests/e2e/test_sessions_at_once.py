@@ -10,8 +10,8 @@ from typing import Final
 
 import pytest
 
-from passdown.core.journal import parse_journal
-from passdown.core.ledgers import parse_ledger
+from passdown.core.formats.journal import parse_journal
+from passdown.core.formats.ledgers import parse_ledger
 from tests.commands import environment
 from tests.gits import Project, make_started
 from tests.proof import proof_count

@@ -10,8 +10,8 @@ from tests.gits import Project, make_started
 from tests.projects import listing
 
 posix = pytest.mark.skipif(sys.platform == "win32", reason="Windows has no pseudo-terminals")
-SHARE = "Share events and handoffs with others, through git? [Y/n]: "
-COMMIT = "May Passdown commit them when a session ends or hands over? [Y/n]: "
+SHARE = "Share events and handoffs with others through git? [Y/n]: "
+COMMIT = "May Passdown commit them at session ends, handoffs and checkpoints? [Y/n]: "
 WRITE = "Write this? [Y/n]: "
 
 
@@ -37,11 +37,9 @@ def test_three_questions_and_it_is_written(project: Project) -> None:
     code, shown = answer(project.folder, (SHARE, ""), (COMMIT, "n"), (WRITE, "y"))
 
     assert code == 0
-    assert shown.endswith(
-        "hint: commit .gitignore, .gitattributes, passdown.toml: then others have it\n        too\n"
-    )
+    assert shown.endswith("hint: commit .gitignore, .gitattributes, passdown.toml to share the setup\n")
     assert "session_end = false" in (project.folder / "passdown.toml").read_text()
-    assert "set up already" in answer(project.folder)[1]
+    assert "already set up" in answer(project.folder)[1]
 
 
 @posix
@@ -83,12 +81,12 @@ def test_the_doctor_asks_before_it_mends(project: Project, key: str, code: int) 
     (project.folder / ".gitattributes").unlink()
 
     with Terminal("doctor", "--fix", cwd=project.folder) as terminal:
-        terminal.read_until("Mend this? [y/N]: ")
+        terminal.read_until("Fix these 2? [y/N]: ")
         terminal.type(f"{key}\n")
         done = terminal.close()
 
     assert done.code == code
-    assert done.out.splitlines()[-1] == f"passdown: {'1 thing wrong' if code else 'nothing is wrong'}"
+    assert done.out.splitlines()[-1] == f"passdown: {'2 problems' if code else 'no problems found'}"
     assert (project.folder / ".gitattributes").exists() == (key == "y")
 
 
@@ -99,7 +97,7 @@ def test_whoever_breaks_off_has_nothing_mended(project: Project) -> None:
         (project.folder / name).unlink()
 
     with Terminal("doctor", "--fix", cwd=project.folder) as terminal:
-        terminal.read_until("Mend these 2? [y/N]: ")
+        terminal.read_until("Fix these 3? [y/N]: ")
         terminal.interrupt()
         done = terminal.close()
 

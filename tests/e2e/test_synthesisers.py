@@ -16,16 +16,16 @@ PROCESSES = 8
 WORKER = """
 import sys
 from pathlib import Path
-from passdown.core.seals import Ownership, judge_owner
-from passdown.services.commits import Trigger
-from passdown.services.synthesis import synthesize
+from passdown.core.formats.view_footer import ViewOwner, find_view_owner
+from passdown.services.log.commits import CommitTrigger
+from passdown.services.log.synthesis import synthesize
 from tests.machines import Machine
 
 machine = Machine(Path(sys.argv[1]), "worker", policy="always", layout="flat", retention=3000)
 for line in sys.stdin:
-    outcome = synthesize(machine.open(), trigger=Trigger.ASKED)
+    outcome = synthesize(machine.open(), trigger=CommitTrigger.ASKED)
     seen = (machine.root / outcome.place.path).read_bytes()
-    print("ok" if judge_owner(seen) is Ownership.OURS else "torn", outcome.event_count, flush=True)
+    print("ok" if find_view_owner(seen) is ViewOwner.OURS else "torn", outcome.event_count, flush=True)
 """
 
 

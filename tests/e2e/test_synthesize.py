@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from passdown.core.views import parse_view
+from passdown.core.formats.views import parse_view
 from tests.commands import Terminal, run
 from tests.gits import Project, make_project
 from tests.projects import ARCHIVE, EVENTS, VIEW, listing, put, put_event
@@ -47,7 +47,7 @@ def test_a_person_sees_what_will_change_agrees_archives_and_commits(project: Pro
     assert lines[1].startswith("  2026-01-11 08:00Z  ev-")
     assert lines[1].endswith("  crisp  fix/bug-b  session_end")
     assert lines[2] == "      Write the docs"
-    assert lines[5:8] == ["Goal: Fix hooks", "Now: Write the docs", f"View: {VIEW} (will be made)"]
+    assert lines[5:8] == ["Goal: Fix hooks", "Now: Write the docs", f"View: {VIEW} (will be created)"]
     assert done.code == 0
     assert "2 events of 2 days archived\ncommitted " in done.out
     assert project.git("status", "--porcelain") == ""
@@ -103,7 +103,7 @@ def test_a_difference_is_shown_short_and_what_was_refused_is_not_done(project: P
 
     assert "18 events, the newest:" in done.out
     assert "  and 13 earlier: `passdown log`" in done.out
-    assert f"View: {VIEW} (will be brought up to date)" in done.out
+    assert f"View: {VIEW} (will be updated)" in done.out
     assert "\n… and " in done.out
     assert max(map(len, done.out.splitlines())) <= 80
     assert not (project.folder / ARCHIVE).exists()
@@ -122,6 +122,7 @@ def test_a_current_view_is_not_asked_about(project: Project) -> None:
     assert "?" not in done.out
 
 
+@pytest.mark.requirement("C43")
 @posix
 def test_outside_the_integration_branch_the_local_view_is_named(project: Project) -> None:
     project.git("add", "--all")
@@ -132,7 +133,7 @@ def test_outside_the_integration_branch_the_local_view_is_named(project: Project
     with Terminal("synthesize", cwd=project.folder) as terminal:
         done = terminal.close()
 
-    assert "View: .conductor/current.md (was not made by Passdown, and is left alone)" in done.out
+    assert "View: .conductor/current.md (was not made by Passdown; will not be changed)" in done.out
     assert "the view is not committed on branch feat, only on main" in done.out
     assert done.code == 1
 
@@ -149,7 +150,7 @@ def test_a_person_is_told_when_there_are_no_events(tmp_path: Path) -> None:
 @pytest.mark.requirement("R139")
 def test_a_person_agrees_to_migrate(tmp_path: Path) -> None:
     put(tmp_path, VIEW, "# Notes\n\n## Ledger\n**Goal:** Fix hooks\n")
-    question = "Publish this event and put the view in the file's place? [y/N]: "
+    question = "Publish this event and replace the file with the view? [y/N]: "
 
     with Terminal("migrate", cwd=tmp_path) as terminal:
         terminal.read_until(question)

@@ -81,7 +81,7 @@ def settle_view(machine: Machine) -> None:
 @pytest.mark.parametrize("policy", POLICIES)
 def test_two_branches_merge_in_both_directions(tmp_path: Path, policy: str, layout: str) -> None:
     ada, bob = two_machines(tmp_path, policy=policy, layout=layout)
-    chance = random.Random(f"{policy} {layout}")  # noqa: S311 - the same test in every run
+    chance = random.Random(f"{policy} {layout}")  # the same test in every run
 
     for number in range(proof_count(fast=2, ci=6, long=40)):
         retain(ada, chance.choice([2, 7, 20]))
@@ -104,8 +104,8 @@ def test_two_branches_merge_in_both_directions(tmp_path: Path, policy: str, layo
 @pytest.mark.parametrize("policy", ["integration", "never"])
 def test_switching_branches_is_never_disturbed(tmp_path: Path, policy: str, layout: str) -> None:
     ada, bob = two_machines(tmp_path, policy=policy, layout=layout)
-    work(ada, random.Random(1), 0)  # noqa: S311 - the same test in every run
-    work(bob, random.Random(2), 0)  # noqa: S311
+    work(ada, random.Random(1), 0)  # the same test in every run
+    work(bob, random.Random(2), 0)
     merge(ada, "second")
     ada.write("on main")
     ada.refresh()
@@ -145,8 +145,8 @@ def test_folders_joined_by_a_file_sync_lose_nothing(tmp_path: Path, layout: str)
     ada, bob = two_machines(tmp_path, policy="never", layout=layout)
     retain(ada, 2)
     retain(bob, 10)
-    work(ada, random.Random(3), 0)  # noqa: S311 - the same test in every run
-    work(bob, random.Random(4), 0)  # noqa: S311
+    work(ada, random.Random(3), 0)  # the same test in every run
+    work(bob, random.Random(4), 0)
 
     shared = Path("thoughts/shared/handoffs")
     join_folders(ada.root / shared, bob.root / shared)

@@ -53,7 +53,7 @@ def fork(work: "object", *arguments: object) -> int:
     quiet = os.open(os.devnull, os.O_RDWR)
     for stream in (0, 1, 2):
         os.dup2(quiet, stream)
-    sys.stdout = sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: PTH123, SIM115 - until we die
+    sys.stdout = sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 - until we die
     try:
         work(*arguments)  # type: ignore[operator]  # one of ours
     finally:
@@ -117,7 +117,7 @@ def run_round(root: Path, verb: str, random_numbers: random.Random) -> tuple[boo
 def main() -> None:
     """Run the rounds, verb after verb."""
     folder, rounds, seed = Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3])
-    random_numbers = random.Random(seed)  # noqa: S311 - moments, not secrets
+    random_numbers = random.Random(seed)  # moments, not secrets
     template = folder / "template"
     subprocess.run(["git", "init", "-q", "-b", "main", str(template)], check=True)
     call_quietly(template)
@@ -150,7 +150,7 @@ def call_quietly(template: Path) -> None:
     shutil.copytree(template, warm)
     os.chdir(warm)
     out = sys.stdout
-    with open(os.devnull, "w", encoding="utf-8") as sys.stdout:  # noqa: PTH123 - nobody reads it
+    with open(os.devnull, "w", encoding="utf-8") as sys.stdout:  # nobody reads it
         warm_up()
     sys.stdout = out
     os.chdir(template.parent)

@@ -6,15 +6,15 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Final
 
-from passdown.core.accounts import Process, fold_journal
-from passdown.core.bookkeeping import RULED_OUT
-from passdown.core.events import parse_event
-from passdown.core.facts import FactKind
-from passdown.core.journal import parse_journal
-from passdown.core.ledgers import parse_ledger
+from passdown.core.formats.events import parse_event
+from passdown.core.formats.journal import parse_journal
+from passdown.core.formats.ledgers import parse_ledger
+from passdown.core.formats.state_file import parse_session_state
+from passdown.core.kinds import FactKind
 from passdown.core.problems import Severity
-from passdown.core.sessions import parse_session_state
-from passdown.engines.files import write
+from passdown.core.sessions.ledger_sync import RULED_OUT
+from passdown.core.sessions.session_facts import HostProcess, fold_journal
+from passdown.engines.files.displaced_names import is_leftover
 from passdown.engines.process import SystemProcesses
 from passdown.faces.cli.main import main
 
@@ -59,12 +59,12 @@ def call(*arguments: str) -> int:
     return main()
 
 
-def own_host(processes: SystemProcesses) -> Process:
+def own_host(processes: SystemProcesses) -> HostProcess:
     """Give this very process as the host: it dies with us."""
     del processes
     fields = Path("/proc/self/stat").read_text(encoding="utf-8").rpartition(") ")[2].split()
     boot = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="utf-8").strip()
-    return Process(os.getpid(), fields[19], f"{boot} {Path('/proc/self/ns/pid').readlink()}")
+    return HostProcess(os.getpid(), fields[19], f"{boot} {Path('/proc/self/ns/pid').readlink()}")
 
 
 def said(root: Path) -> set[tuple[str, str]]:
@@ -102,7 +102,7 @@ def _is_bad(problems: object) -> bool:
 
 def leftovers(root: Path) -> list[str]:
     """Name the unfinished writes below a project, git's folder included."""
-    return [str(path) for path in root.rglob(".passdown-*") if write.is_leftover(path.name)]
+    return [str(path) for path in root.rglob(".passdown-*") if is_leftover(path.name)]
 
 
 def unpublished(root: Path) -> list[str]:

@@ -30,11 +30,11 @@ STEP = 1 if LEVEL is not Level.FAST else 3
 CHILD = """
 import os, sys
 from tests.faults.lives import VERBS, call
-from passdown.core.accounts import Process
+from passdown.core.sessions.session_facts import HostProcess
 from passdown.engines.process import SystemProcesses
-SystemProcesses.find_host = lambda self: Process(1, "0", self._boot())
-import passdown.faces.cli.commands.say, passdown.faces.cli.commands.session
-import passdown.wiring, sqlite3, passdown.engines.index.sqlite, passdown.engines.process
+SystemProcesses.find_host = lambda self: HostProcess(1, "0", self._boot())
+import passdown.faces.cli.fact_verbs, passdown.faces.cli.lifecycle
+import passdown.wiring, sqlite3, passdown.engines.sqlite.event_index, passdown.engines.process
 root, verb, text = sys.argv[1:]
 os.chdir(root)
 code = call(*VERBS[verb](text))
@@ -61,7 +61,7 @@ def test_a_kill_at_a_random_moment_loses_nothing_that_was_acknowledged(tmp_path:
 
     assert done.returncode == 0, done.stderr[-3000:]
     answer = json.loads(done.stdout)
-    print("hits:", ", ".join(f"{verb} {hits}" for verb, hits in answer["hits"].items()))  # noqa: T201
+    print("hits:", ", ".join(f"{verb} {hits}" for verb, hits in answer["hits"].items()))
     assert answer["wrong"] == []
     assert LEVEL is Level.FAST or min(answer["hits"].values()) >= 20
 
@@ -156,5 +156,5 @@ def test_a_kill_at_every_call_of_a_verb_leaves_whole_files(strace: str, tmp_path
     with ThreadPoolExecutor(max_workers=2) as pool:
         counts = dict(pool.map(check, TRACED))
 
-    print("points:", ", ".join(f"{verb} {count}" for verb, count in counts.items()))  # noqa: T201
+    print("points:", ", ".join(f"{verb} {count}" for verb, count in counts.items()))
     assert min(counts.values()) >= (2 if LEVEL is Level.FAST else 5)

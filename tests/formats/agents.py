@@ -1105,6 +1105,6 @@ MUTATIONS = (
     Mutation(
         "unclosed-fence",
         lambda text: _after_first_item(text, "`````python\nleft = 'open'\n"),
-        lambda kind: r"no `key: value`" if kind == "event" else "never closed",
+        lambda kind: r"not `key: value`" if kind == "event" else "never closed",
     ),
 )

@@ -32,6 +32,7 @@ KEYS = re.compile(
       | current_tasks | tdd_phase | heartbeat | validation | gates_passed | current_gate | retries
       | last_failure | bead | track | date | session_name | branch | status | pattern | phase
       | total_phases | max_retries | ts | agent | type | reason | goal | now | next | this_session
+      | resolved_questions | origins | after | id | session | covers
       | decisions | checkpoints | open_questions | files_modified | trigger | event_count | latest_ts
       | generated_at
       | "(?: test_count | tests_passing | files_modified | last_test_command | last_test_exit_code

@@ -8,14 +8,15 @@ from typing import Any
 from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 
-from passdown.core import archives, formats, ledgers, views
-from passdown.core.archives import Archive, ArchiveDecision, ArchiveStatus, Artifact
-from passdown.core.checkpoints import Phase, PhaseState, ValidationState
-from passdown.core.events import Event, EventCheckpoint
-from passdown.core.facts import Fact, FactKind, Provenance
-from passdown.core.formats import Format
-from passdown.core.journal import Journal, JournalLine
-from passdown.core.ledgers import (
+from passdown.core.documents.key_value import Pair
+from passdown.core.documents.lists import split_tick
+from passdown.core.facts import Fact, Provenance
+from passdown.core.formats import archives, ledgers, registry, views
+from passdown.core.formats.archives import Archive, ArchiveDecision, ArchiveStatus, Artifact
+from passdown.core.formats.checkpoints import Phase, ValidationState
+from passdown.core.formats.events import Event, EventCheckpoint
+from passdown.core.formats.journal import Journal, JournalLine
+from passdown.core.formats.ledgers import (
     GateResult,
     GateStatus,
     Ledger,
@@ -24,13 +25,14 @@ from passdown.core.ledgers import (
     ReadFile,
     TddPhase,
 )
-from passdown.core.lists import split_tick
-from passdown.core.pairs import Pair
+from passdown.core.formats.registry import Format
+from passdown.core.formats.state_file import SessionState
+from passdown.core.formats.streams import Checkpoint, Question, QuestionKind, Stream, Workflow, read_question
+from passdown.core.formats.validations import IN_VALIDATION, Validation
+from passdown.core.formats.views import Earlier, Footer, View
+from passdown.core.kinds import FactKind
+from passdown.core.phases import PhaseState
 from passdown.core.problems import Unknown
-from passdown.core.sessions import SessionState
-from passdown.core.streams import Checkpoint, Question, QuestionKind, Stream, Workflow, read_question
-from passdown.core.validations import IN_VALIDATION, Validation
-from passdown.core.views import Earlier, Footer, View
 from passdown.records import replace
 
 NASTY_LINES = (
@@ -194,7 +196,7 @@ validations = st.builds(
 )
 
 
-def _settled(value: Any, holders: Sequence[tuple[str, str]]) -> Any:  # noqa: ANN401 - any document
+def _settled(value: Any, holders: Sequence[tuple[str, str]]) -> Any:  # any document
     """Take away the strays of lines that hold nothing: the first stray would be the line."""
     empty = {place for place, name in holders if not getattr(value, name)}
     return replace(value, unknown=tuple(one for one in value.unknown if one.place not in empty))
@@ -444,7 +446,7 @@ view_values: SearchStrategy[View] = (
         ),
     )
     .map(_without_footer_keys)
-    .map(views.seal_view)
+    .map(views.add_view_hash)
 )
 
 session_values: SearchStrategy[SessionState] = st.builds(
@@ -500,12 +502,18 @@ facts = st.builds(
     text=maybe_text,
     at=millis,
     agent=ids | lines,
-    key=maybe(texts),
-    because=maybe(texts),
+    key=maybe(texts).map(lambda text: text or ""),
+    because=maybe(texts).map(lambda text: text or ""),
     provenance=st.sampled_from(Provenance),
+    commit=st.sampled_from(("", "1a2b3c4d5e6f")),
+    session=ids | st.just(""),
     others=maybe_members,
+    **dict.fromkeys(("event", "event_id", "branch"), st.just("")),
+    seq=st.just(0),
 )
-journal_lines = st.builds(JournalLine, seq=counts, fact=facts, others=maybe_members)
+journal_lines = st.builds(JournalLine, seq=counts, fact=facts, others=maybe_members) | st.builds(
+    JournalLine, seq=counts, fact=facts, at=millis, agent=ids
+)
 _TORN = (
     '{"v":1,"seq":2,"fact":{"kind":"go',
     "no JSON at all",
@@ -533,15 +541,15 @@ class Kind:
     values: SearchStrategy[Any] = field(repr=False)
     complete: Mapping[str, object] = field(repr=False)
 
-    def parse(self, text: str) -> Any:  # noqa: ANN401 - any document
+    def parse(self, text: str) -> Any:  # any document
         """Read a document."""
         return self.format.parse(text)
 
-    def render(self, value: Any) -> str:  # noqa: ANN401 - any document
+    def render(self, value: Any) -> str:  # any document
         """Write a document."""
         return self.format.render(value)
 
-    def completed(self, value: Any) -> Any:  # noqa: ANN401 - any document
+    def completed(self, value: Any) -> Any:  # any document
         """The value with what is missing filled in."""
         missing = {name: filled for name, filled in self.complete.items() if getattr(value, name) is None}
         return replace(value, **missing)
@@ -550,27 +558,27 @@ class Kind:
 _ID = "T-abc123"
 KINDS = (
     Kind(
-        formats.LEDGER,
+        registry.LEDGER,
         ledger_values,
         {"updated": _START, "session_id": _ID, "platform": "claude"},
     ),
     Kind(
-        formats.STREAM,
+        registry.STREAM,
         stream_values,
         {"date": _START, "session_name": "auth-refactor", "branch": "main", "status": "active"},
     ),
-    Kind(formats.EVENT, event_values, {"ts": _START, "agent": "toast"}),
-    Kind(formats.VIEW, view_values, {}),
+    Kind(registry.EVENT, event_values, {"ts": _START, "agent": "toast"}),
+    Kind(registry.VIEW, view_values, {}),
     Kind(
-        formats.SESSION_STATE,
+        registry.SESSION_STATE,
         session_values,
         {"agent_id": _ID, "mode": Mode.SINGLE, "last_updated": _START},
     ),
     Kind(
-        formats.ARCHIVE,
+        registry.ARCHIVE,
         archive_values,
         {"date": _START, "session_id": _ID, "trigger": "manual", "status": ArchiveStatus.COMPLETE},
     ),
-    Kind(formats.JOURNAL, journal_values, {}),
+    Kind(registry.JOURNAL, journal_values, {}),
 )
 BY_NAME = {kind.format.name: kind for kind in KINDS}

@@ -4,8 +4,8 @@ from datetime import UTC, datetime
 
 import pytest
 
-from passdown.core import examples
-from passdown.core.archives import (
+from passdown.core.formats import examples
+from passdown.core.formats.archives import (
     archive_file_name,
     fix_archive,
     parse_archive,
@@ -19,18 +19,24 @@ HEAD = "---\ndate: 2025-12-28T13:49:00Z\nsession_id: T-1\ntrigger: manual\nstatu
 
 
 @pytest.mark.requirement("G2")
-def test_an_archive_is_named_by_minute_and_trigger() -> None:
-    assert archive_file_name(AT, "stale") == "2025-12-28-13-49-stale.md"
-    assert archive_file_name(AT, "stale", 2) == "2025-12-28-13-49-stale-2.md"
-    assert parse_archive_file_name(archive_file_name(AT, "track-switch", 3)) == (AT, "track-switch")
+def test_an_archive_is_named_by_minute_trigger_and_agent() -> None:
+    assert archive_file_name(AT, "stale", "toast-1") == "2025-12-28-13-49-stale-toast-1.md"
+    assert archive_file_name(AT, "stale", "toast-1", 2) == "2025-12-28-13-49-stale-toast-1-2.md"
+    assert archive_file_name(AT, "stale", "") == "2025-12-28-13-49-stale.md"
+    named = archive_file_name(AT, "track-switch", "track-switch-1", 3)
+    assert parse_archive_file_name(named) == (AT, "track-switch")
 
 
-@pytest.mark.requirement("G2")
+@pytest.mark.requirement("G2", "C116")
 @pytest.mark.parametrize(
     ("name", "expected"),
     [
         ("2025-12-28T13-49-stale.md", (AT, "stale")),
         ("2025-12-28-13-49-session-end.md", (AT, "session-end")),
+        ("2025-12-28-13-49-session-end-2.md", (AT, "session-end")),
+        ("2025-12-28-13-49-session-end-claude-1a2b3c4d.md", (AT, "session-end")),
+        ("2025-12-28-13-49-session-end-claude-1a2b3c4d-2.md", (AT, "session-end")),
+        ("2025-12-28-13-49-lunch-2.md", (AT, "lunch")),
         ("2025-13-28-13-49-stale.md", None),
         ("2025-12-28-stale.md", None),
         ("notes.md", None),

@@ -3,9 +3,9 @@
 import pytest
 from hypothesis import given
 
-from passdown.core import examples
-from passdown.core.checkpoints import PhaseState
-from passdown.core.events import (
+from passdown.core.documents.key_value import Pair
+from passdown.core.formats import examples
+from passdown.core.formats.events import (
     MAX_CHARS,
     Event,
     EventCheckpoint,
@@ -14,7 +14,7 @@ from passdown.core.events import (
     render_event,
 )
 from passdown.core.ids import event_file_name, parse_event_file_name
-from passdown.core.pairs import Pair
+from passdown.core.phases import PhaseState
 from passdown.core.problems import Malformed, Severity
 from passdown.core.times import parse_instant
 from passdown.records import replace
@@ -96,7 +96,9 @@ def test_the_first_of_two_keys_counts() -> None:
 
     assert event.now == "a"
     assert [one.text for one in event.unknown] == ["now: b"]
-    assert [(one.line, one.problem) for one in event.problems] == [(10, "comes twice; the first one counts")]
+    assert [(one.line, one.problem) for one in event.problems] == [
+        (10, "appears twice; the first one counts")
+    ]
 
 
 def test_keys_are_read_wherever_they_stand() -> None:

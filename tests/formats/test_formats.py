@@ -2,7 +2,7 @@
 
 import pytest
 
-from passdown.core.formats import (
+from passdown.core.formats.registry import (
     ARCHIVE,
     EVENT,
     FORMATS,

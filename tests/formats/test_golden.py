@@ -5,11 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from passdown.core import formats
-from passdown.core.archives import ArchiveStatus, parse_archive
-from passdown.core.checkpoints import Phase, PhaseState, ValidationState
-from passdown.core.events import EventCheckpoint, parse_event
-from passdown.core.ledgers import (
+from passdown.core.documents.key_value import Pair
+from passdown.core.formats import registry
+from passdown.core.formats.archives import ArchiveStatus, parse_archive
+from passdown.core.formats.checkpoints import Phase, ValidationState
+from passdown.core.formats.events import EventCheckpoint, parse_event
+from passdown.core.formats.ledgers import (
     GATES,
     GateResult,
     GateStatus,
@@ -21,14 +22,15 @@ from passdown.core.ledgers import (
     parse_ledger,
     render_ledger,
 )
-from passdown.core.pairs import Pair
+from passdown.core.formats.state_file import SessionState, parse_session_state
+from passdown.core.formats.streams import Question, QuestionKind, Stream, Workflow, parse_stream
+from passdown.core.formats.validations import Validation
+from passdown.core.formats.views import Footer, parse_view
+from passdown.core.merge.event_facts import parse_event_facts
+from passdown.core.phases import PhaseState
 from passdown.core.problems import Severity
 from passdown.core.schemas import to_data
-from passdown.core.sessions import SessionState, parse_session_state
-from passdown.core.streams import Question, QuestionKind, Stream, Workflow, parse_stream
 from passdown.core.times import parse_instant
-from passdown.core.validations import Validation
-from passdown.core.views import Footer, parse_view
 from passdown.records import replace
 from tests.formats.counter import lost_lines
 from tests.formats.strategies import BY_NAME, Kind
@@ -63,6 +65,7 @@ PROBLEMS: dict[str, Expected] = {
     "archive-v1.md": [],
     "event-bare.md": [(11, "body", W)],
     "event-migrated.md": [(1, "ts", E), (1, "agent", E), (1, "branch", W), (1, "type", W), (1, "reason", W)],
+    "event-origins.md": [],
     "event-seed.md": [],
     "ledger-active-task.md": _ledger_part(1, "Active Task"),
     "ledger-binding-flow.yaml": _ledger_part(1),
@@ -179,26 +182,26 @@ def test_damaged_examples_are_read_with_warnings_that_say_so(name: str) -> None:
 @pytest.mark.parametrize(
     ("name", "path", "expected"),
     [
-        ("ledger-template.md", "notes.md", formats.LEDGER),
-        ("ledger-conductor-fields.md", "notes.md", formats.LEDGER),
-        ("ledger-goal.md", "conductor/sessions/active/LEDGER.md", formats.LEDGER),
+        ("ledger-template.md", "notes.md", registry.LEDGER),
+        ("ledger-conductor-fields.md", "notes.md", registry.LEDGER),
+        ("ledger-goal.md", "conductor/sessions/active/LEDGER.md", registry.LEDGER),
         ("ledger-goal.md", "notes.md", None),
-        ("stream-example.md", "notes.md", formats.STREAM),
-        ("stream-minimal-damaged.md", "notes.md", formats.STREAM),
-        ("stream-template-damaged.md", "thoughts/shared/handoffs/auth/current.md", formats.STREAM),
-        ("event-seed.md", "notes.md", formats.EVENT),
-        ("event-migrated.md", "thoughts/shared/handoffs/events/2026-01-11T06-30-00Z_x.md", formats.EVENT),
-        ("view-seed-footer.md", "notes.md", formats.VIEW),
-        ("archive-v1.md", "notes.md", formats.ARCHIVE),
-        ("archive-machine-made.md", "conductor/sessions/archive/2025-12-28T13-49-stale.md", formats.ARCHIVE),
-        ("session-state-seed.json", "state.json", formats.SESSION_STATE),
+        ("stream-example.md", "notes.md", registry.STREAM),
+        ("stream-minimal-damaged.md", "notes.md", registry.STREAM),
+        ("stream-template-damaged.md", "thoughts/shared/handoffs/auth/current.md", registry.STREAM),
+        ("event-seed.md", "notes.md", registry.EVENT),
+        ("event-migrated.md", "thoughts/shared/handoffs/events/2026-01-11T06-30-00Z_x.md", registry.EVENT),
+        ("view-seed-footer.md", "notes.md", registry.VIEW),
+        ("archive-v1.md", "notes.md", registry.ARCHIVE),
+        ("archive-machine-made.md", "conductor/sessions/archive/2025-12-28T13-49-stale.md", registry.ARCHIVE),
+        ("session-state-seed.json", "state.json", registry.SESSION_STATE),
     ],
 )
 @pytest.mark.requirement("R2", "R53", "R217")
 def test_examples_are_recognised_by_what_they_say_or_where_they_lie(
-    name: str, path: str, expected: formats.Format | None
+    name: str, path: str, expected: registry.Format | None
 ) -> None:
-    assert formats.recognise(path, _text(name)) is expected
+    assert registry.recognise(path, _text(name)) is expected
 
 
 @pytest.mark.requirement("R4", "R5", "R6")
@@ -418,6 +421,23 @@ def test_the_seeds_event_is_read() -> None:
     )
 
 
+@pytest.mark.requirement("C115", "C120")
+def test_an_event_with_origins_is_read() -> None:
+    text = _text("event-origins.md")
+    event, source = parse_event(text), parse_event_facts(text.encode(), "event.md")
+
+    assert source is not None
+    assert event.after == source.after == ("ev-fedcba9876543210",)
+    assert [(fact.seq, fact.agent, fact.provenance.value, fact.commit) for fact in source.facts] == [
+        (2, "birch-77ab01cd", "stated", ""),
+        (3, "amber-1f3a9c02", "stated", ""),
+        (3, "amber-1f3a9c02", "stated", ""),
+        (4, "amber-1f3a9c02", "stated", ""),
+        (5, "amber-1f3a9c02", "verified", ""),
+        (6, "amber-1f3a9c02", "stated", "1a2b3c4d5e6f"),
+    ]
+
+
 @pytest.mark.requirement("R115")
 def test_events_of_the_field_are_read_with_what_they_have() -> None:
     bare, migrated = parse_event(_text("event-bare.md")), parse_event(_text("event-migrated.md"))
@@ -476,6 +496,6 @@ def test_the_ledger_inside_a_machine_made_archive_stays_whole() -> None:
 
     assert archive.decisions == ()
     assert archive.unknown[-1].text + "\n" == template
-    changed = formats.ARCHIVE.parse(_text("archive-machine-made.md"))
+    changed = registry.ARCHIVE.parse(_text("archive-machine-made.md"))
     assert isinstance(changed, type(archive))
     assert BY_NAME["archive"].render(replace(changed, summary="It went stale.")).endswith(f"\n\n{template}")

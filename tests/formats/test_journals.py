@@ -4,10 +4,9 @@ from datetime import UTC, datetime
 
 import pytest
 
-from passdown.core import examples
 from passdown.core.facts import Fact, parse_fact, render_fact
-from passdown.core.ids import fact_id
-from passdown.core.journal import (
+from passdown.core.formats import examples
+from passdown.core.formats.journal import (
     MAX_LINE,
     Journal,
     JournalLine,
@@ -17,6 +16,7 @@ from passdown.core.journal import (
     render_journal,
     render_line,
 )
+from passdown.core.ids import fact_id
 from passdown.core.problems import Malformed, Severity, Unknown
 from passdown.core.times import Stamp
 from passdown.records import replace
@@ -30,7 +30,7 @@ def _summed(body: str) -> str:
 
 
 def test_a_fact_is_named_by_its_content_and_ordered_by_its_stamp() -> None:
-    other = replace(FACT, agent="waffle", because="b")
+    other = FACT._replace(agent="waffle", because="b")
 
     assert FACT.id == other.id == fact_id("done", "a")
     assert FACT.stamp == Stamp(at=AT, agent="toast", id=FACT.id)
@@ -47,7 +47,7 @@ def test_a_fact_lacks_nothing_it_needs(name: str) -> None:
 
 
 def test_a_fact_of_a_newer_kind_is_kept_as_it_is() -> None:
-    fact = replace(FACT, kind="telepathy")
+    fact = FACT._replace(kind="telepathy")
 
     line = parse_line(render_line(JournalLine(seq=1, fact=fact)).rstrip())
 
@@ -59,9 +59,9 @@ def test_a_fact_of_a_newer_kind_is_kept_as_it_is() -> None:
     ("line", "problem"),
     [
         ("x" * (MAX_LINE + 1), f"is over {MAX_LINE} characters"),
-        ('{"v":1,"seq":1,"fact":{"kind":"do', "is torn: it does not end with its checksum"),
-        ("}", "is torn: it does not end with its checksum"),
-        ('{"v":1,"sum":"00000000"}', "does not fit its checksum"),
+        ('{"v":1,"seq":1,"fact":{"kind":"do', "is incomplete: it does not end with its checksum"),
+        ("}", "is incomplete: it does not end with its checksum"),
+        ('{"v":1,"sum":"00000000"}', "does not match its checksum"),
         (_summed('{"v":1,"seq":1'), "has no fact or no sequence number"),
         (_summed('{"v":1,"fact":{}'), "has no fact or no sequence number"),
         (_summed('{"v":1,"seq":"one","fact":{}'), "`seq` is not a whole number"),

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from passdown.core.formats import FORMATS, Format
+from passdown.core.formats.registry import FORMATS, Format
 from passdown.core.problems import Severity
 from passdown.core.schemas import to_data
 from passdown.errors import FormatError
@@ -159,7 +159,7 @@ def test_each_example_is_valid_and_written_as_we_write(one: Format) -> None:
     assert kind.render(replace(document, source=None)) == text
 
 
-def _fields(value: Any) -> list[str]:  # noqa: ANN401 - any document
+def _fields(value: Any) -> list[str]:  # any document
     return [name for name in names_of(value) if name not in {"problems", "source"}]
 
 

@@ -2,16 +2,11 @@
 
 import pytest
 
-from passdown.core import examples
-from passdown.core.ledgers import (
-    ReadFile,
-    fix_ledger,
-    heading_line,
-    parse_ledger,
-    render_ledger,
-)
+from passdown.core.documents.documents import heading_line
+from passdown.core.formats import examples
+from passdown.core.formats.ledgers import ReadFile, fix_ledger, parse_ledger, render_ledger
+from passdown.core.formats.validations import IN_VALIDATION, Validation
 from passdown.core.problems import Severity
-from passdown.core.validations import IN_VALIDATION, Validation
 from passdown.records import replace
 
 HEAD = "---\nupdated: 2025-12-27T10:30:00Z\nsession_id: T-1\nplatform: claude\n"

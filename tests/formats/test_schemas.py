@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from jsonschema import Draft202012Validator, FormatChecker
 from jsonschema.exceptions import ValidationError
 
-from passdown.core.formats import FORMATS, Format
+from passdown.core.formats.registry import FORMATS, Format
 from passdown.core.schemas import schema_of, to_data
 from tests.formats.agents import DOCUMENTS
 from tests.formats.strategies import BY_NAME, KINDS, Kind

@@ -2,9 +2,9 @@
 
 import pytest
 
-from passdown.core import examples
-from passdown.core.pairs import Pair
-from passdown.core.streams import Question, QuestionKind, fix_stream, parse_stream, render_stream
+from passdown.core.documents.key_value import Pair
+from passdown.core.formats import examples
+from passdown.core.formats.streams import Question, QuestionKind, fix_stream, parse_stream, render_stream
 from passdown.records import replace
 
 HEAD = (

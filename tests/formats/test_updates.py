@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 
-from passdown.core.checkpoints import Phase, PhaseState, ValidationState
-from passdown.core.ledgers import (
+from passdown.core.documents.key_value import Pair
+from passdown.core.formats.checkpoints import Phase, ValidationState
+from passdown.core.formats.ledgers import (
     GateResult,
     GateStatus,
     LedgerDecision,
@@ -19,9 +20,16 @@ from passdown.core.ledgers import (
     parse_ledger,
     render_ledger,
 )
-from passdown.core.pairs import Pair
-from passdown.core.streams import Checkpoint, Question, QuestionKind, Workflow, parse_stream, render_stream
-from passdown.core.validations import Validation
+from passdown.core.formats.streams import (
+    Checkpoint,
+    Question,
+    QuestionKind,
+    Workflow,
+    parse_stream,
+    render_stream,
+)
+from passdown.core.formats.validations import Validation
+from passdown.core.phases import PhaseState
 from passdown.records import replace
 from tests.formats.strategies import NASTY_LINES
 from tests.proof import proof_count
@@ -223,7 +231,7 @@ def _chunks(text: str) -> dict[str, list[str]]:
     return chunks
 
 
-def _with(document: Any, values: Mapping[str, object]) -> Any:  # noqa: ANN401 - any document
+def _with(document: Any, values: Mapping[str, object]) -> Any:  # any document
     return replace(document, **values)
 
 

@@ -2,11 +2,11 @@
 
 import pytest
 
-from passdown.core.documents import MAX_CHARS
-from passdown.core.formats import FORMATS, Format
-from passdown.core.journal import MAX_CHARS as MAX_JOURNAL
-from passdown.core.journal import JournalLine, checksum, parse_journal, render_line
-from passdown.core.sessions import MAX_CHARS as MAX_STATE
+from passdown.core.documents.documents import MAX_CHARS
+from passdown.core.formats.journal import MAX_CHARS as MAX_JOURNAL
+from passdown.core.formats.journal import JournalLine, checksum, parse_journal, render_line
+from passdown.core.formats.registry import FORMATS, Format
+from passdown.core.formats.state_file import MAX_CHARS as MAX_STATE
 from passdown.errors import FormatError
 from tests.formats.strategies import BY_NAME
 
@@ -20,7 +20,9 @@ def _with_key(one: Format, line: str) -> str:
 
 @each_markdown
 def test_front_matter_of_a_newer_format_is_refused(one: Format) -> None:
-    with pytest.raises(FormatError, match=f"{one.name} has format 2; this passdown reads up to 1") as refused:
+    with pytest.raises(
+        FormatError, match=f"{one.name} has format 2; this version of passdown reads up to 1"
+    ) as refused:
         one.parse(_with_key(one, "format: 2"))
 
     assert refused.value.field == "format"
@@ -49,7 +51,9 @@ def test_unknown_keys_of_this_version_are_kept(one: Format) -> None:
 
 @pytest.mark.parametrize("version", ["2", "1000000000"])
 def test_session_state_of_a_newer_format_is_refused(version: str) -> None:
-    with pytest.raises(FormatError, match=r"session state has format [0-9]+; this passdown reads up to 1"):
+    with pytest.raises(
+        FormatError, match=r"session state has format [0-9]+; this version of passdown reads up to 1"
+    ):
         BY_NAME["session-state"].parse('{"format": ' + version + "}")
 
 
@@ -75,7 +79,7 @@ def test_journal_lines_of_a_newer_version_are_kept_and_reported() -> None:
     assert found.lines == ()
     assert [one.text for one in found.unknown] == [line]
     assert [(one.line, one.problem) for one in found.problems] == [
-        (1, "has version 2; this passdown reads up to 1")
+        (1, "has version 2; this version of passdown reads up to 1")
     ]
 
 

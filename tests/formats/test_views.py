@@ -4,20 +4,20 @@ from datetime import UTC, datetime
 
 import pytest
 
-from passdown.core import examples
-from passdown.core.places import ListOf
-from passdown.core.problems import Severity
-from passdown.core.seals import hash_text
-from passdown.core.views import (
-    Bounded,
+from passdown.core.documents.places import ListOf
+from passdown.core.formats import examples
+from passdown.core.formats.view_footer import hash_text
+from passdown.core.formats.views import (
+    BoundedEntries,
     BoundedList,
     Earlier,
     Footer,
     View,
+    add_view_hash,
     parse_view,
     render_view,
-    seal_view,
 )
+from passdown.core.problems import Severity
 from passdown.records import replace
 
 
@@ -40,12 +40,13 @@ def test_equal_views_have_equal_bytes_and_the_footer_holds_their_hash() -> None:
     assert hash_text(above) == hash_text(above.replace("\n", "\r\n"))
 
 
+@pytest.mark.requirement("C3")
 def test_a_view_edited_by_hand_is_found_out() -> None:
     text = render_view(examples.VIEW).replace("passkey", "password", 1)
 
     found = [one for one in parse_view(text).problems if one.severity is Severity.ERROR]
 
-    assert [one.problem for one in found] == ["does not fit the text above"]
+    assert [one.problem for one in found] == ["does not match the text above"]
     assert found[0].line == text.split("\n").index("_synthesized:") + 2
 
 
@@ -56,8 +57,8 @@ def test_line_ends_do_not_change_the_hash() -> None:
 
 
 def test_what_a_section_leaves_out_is_told_from_its_items() -> None:
-    view = seal_view(View(constraints=("And 3 earlier: `x`",), footer=Footer()))
-    bounded = seal_view(
+    view = add_view_hash(View(constraints=("And 3 earlier: `x`",), footer=Footer()))
+    bounded = add_view_hash(
         View(constraints=("a",), constraints_earlier=Earlier(count=3, command="x"), footer=Footer())
     )
 
@@ -104,5 +105,5 @@ def test_a_bounded_list_is_written_anew() -> None:
     codec = BoundedList(ListOf(str, str))
     earlier = Earlier(count=2, command="passdown log")
 
-    assert codec.revise("*  a", Bounded(("b",), earlier)) == "- b\n\nAnd 2 earlier: `passdown log`"
-    assert codec.write(Bounded((), earlier)) == "And 2 earlier: `passdown log`"
+    assert codec.revise("*  a", BoundedEntries(("b",), earlier)) == "- b\n\nAnd 2 earlier: `passdown log`"
+    assert codec.write(BoundedEntries((), earlier)) == "And 2 earlier: `passdown log`"

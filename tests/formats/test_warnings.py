@@ -2,11 +2,11 @@
 
 import pytest
 
-from passdown.core import examples, formats
-from passdown.core.archives import ArchiveStatus, archive_status, parse_archive, render_archive
-from passdown.core.events import parse_event
-from passdown.core.formats import Document, judge_path, recognise
-from passdown.core.ledgers import (
+from passdown.core.documents.key_value import Pair
+from passdown.core.formats import examples, registry
+from passdown.core.formats.archives import ArchiveStatus, archive_status, parse_archive, render_archive
+from passdown.core.formats.events import parse_event
+from passdown.core.formats.ledgers import (
     PLATFORMS,
     GateResult,
     GateStatus,
@@ -15,16 +15,16 @@ from passdown.core.ledgers import (
     parse_ledger,
     render_ledger,
 )
-from passdown.core.pairs import Pair
+from passdown.core.formats.registry import AnyDocument, judge_path, recognise
+from passdown.core.formats.state_file import parse_session_state, render_session_state
+from passdown.core.formats.streams import Stream, Workflow, parse_stream, render_stream
+from passdown.core.formats.validations import Validation
+from passdown.core.formats.views import parse_view, render_view
 from passdown.core.problems import Severity
-from passdown.core.sessions import parse_session_state, render_session_state
-from passdown.core.streams import Stream, Workflow, parse_stream, render_stream
-from passdown.core.validations import Validation
-from passdown.core.views import parse_view, render_view
 from passdown.records import replace
 
 
-def _said(document: Document, field: str) -> list[str]:
+def _said(document: AnyDocument, field: str) -> list[str]:
     assert all(one.severity is Severity.WARNING for one in document.problems if one.field == field)
     return [f"{one.line}: {one.problem}" for one in document.problems if one.field == field]
 
@@ -45,7 +45,7 @@ def test_alternatives_are_no_platform(platform: str) -> None:
     assert _said(_ledger(platform=platform), "platform") == [f"4: gives alternatives: {platform}"]
 
 
-@pytest.mark.requirement("R5")
+@pytest.mark.requirement("R5", "C54")
 def test_known_platforms_pass_and_others_are_read_with_a_warning() -> None:
     assert {"claude", "amp", "codex"} < PLATFORMS
     for platform in PLATFORMS:
@@ -77,7 +77,10 @@ def test_a_gate_whose_last_result_is_no_pass_has_not_passed(status: GateStatus) 
 def test_unknown_gates_are_named() -> None:
     ledger = _ledger(validation=Validation(gates_passed=("desing",), current_gate="lint"))
 
-    assert _said(ledger, "validation") == ["10: names no gate: desing", "10: names no gate: lint"]
+    assert _said(ledger, "validation") == [
+        "10: names an unknown gate: desing",
+        "10: names an unknown gate: lint",
+    ]
 
 
 @pytest.mark.requirement("R27")
@@ -118,7 +121,7 @@ def test_an_active_task_that_differs_from_the_binding_is_named() -> None:
     ]
 
 
-@pytest.mark.requirement("R25")
+@pytest.mark.requirement("R25", "C29")
 def test_a_ledger_has_one_current_item() -> None:
     text = render_ledger(examples.LEDGER).replace("### Now\n", "### Now\n- Before it\n")
 
@@ -138,6 +141,7 @@ def test_a_stream_has_one_current_item() -> None:
     assert _said(stream, "Ledger/Now") == ["16: has more than one item"]
 
 
+@pytest.mark.requirement("C13")
 def test_phases_that_disagree_are_named() -> None:
     stream = _stream(workflow=Workflow(phase=3), now="Cookie for the session")
 
@@ -181,7 +185,7 @@ def test_a_streams_allocation_and_unknowns_are_checked() -> None:
         ("thoughts/shared/handoffs/events/2026-03-02T09-30-00.000Z_claude-1f3a9c02.md", []),
         ("thoughts\\shared\\handoffs\\events\\2026-03-02T09-30-00Z_claude-1f3a9c02.md", []),
         ("handoffs/events/2026-03-02/2026-03-02T09-30-00.000Z_claude-1f3a9c02.md", []),
-        ("handoffs/auth/events/2026-03-02T09-30-00Z_claude-1f3a9c02.md", ["path: lies in a stream's folder"]),
+        ("handoffs/auth/events/2026-03-02T09-30-00Z_claude-1f3a9c02.md", ["path: is in a stream's folder"]),
         ("events/notes.md", ["path: is not named `<stamp>_<agent>.md`"]),
         (
             "events/2026-03-02T09-30-01.001Z_toast.md",
@@ -193,9 +197,9 @@ def test_a_streams_allocation_and_unknowns_are_checked() -> None:
     ],
 )
 def test_where_events_lie_is_judged(path: str, expected: list[str]) -> None:
-    event = formats.EVENT.parse(formats.EVENT.example())
+    event = registry.EVENT.parse(registry.EVENT.example())
 
-    found = [f"{one.field}: {one.problem}" for one in judge_path(formats.EVENT, path, event)]
+    found = [f"{one.field}: {one.problem}" for one in judge_path(registry.EVENT, path, event)]
 
     assert found == expected
 
@@ -203,7 +207,7 @@ def test_where_events_lie_is_judged(path: str, expected: list[str]) -> None:
 def test_an_event_without_agent_and_time_is_not_compared_with_its_name() -> None:
     event = parse_event("now: x")
 
-    assert list(judge_path(formats.EVENT, "events/2026-03-02T09-30-01Z_toast.md", event)) == []
+    assert list(judge_path(registry.EVENT, "events/2026-03-02T09-30-01Z_toast.md", event)) == []
 
 
 @pytest.mark.requirement("R54")
@@ -212,13 +216,13 @@ def test_an_event_without_agent_and_time_is_not_compared_with_its_name() -> None
     [
         ("conductor/sessions/active/LEDGER.md", []),
         ("thoughts/ledgers/CONTINUITY.md", ["separate ledger files are deprecated"]),
-        ("thoughts/shared/handoffs/ledger-toast.md", ["ledgers scoped by agent were replaced by events"]),
+        ("thoughts/shared/handoffs/ledger-toast.md", ["ledgers per agent were replaced by events"]),
     ],
 )
 def test_where_ledgers_lie_is_judged(path: str, expected: list[str]) -> None:
-    ledger = formats.LEDGER.parse(formats.LEDGER.example())
+    ledger = registry.LEDGER.parse(registry.LEDGER.example())
 
-    assert [one.problem for one in judge_path(formats.LEDGER, path, ledger)] == expected
+    assert [one.problem for one in judge_path(registry.LEDGER, path, ledger)] == expected
 
 
 def test_a_footer_right_after_the_section_is_the_rule_that_ends_it() -> None:
@@ -235,8 +239,8 @@ def test_a_stream_document_with_a_footer_is_a_view() -> None:
     text = render_stream(examples.STREAM)
     footed = text.replace("\n---\n\n## Context", "\n---\n_synthesized:\n  event_count: 5\n---\n\n## Context")
 
-    assert recognise("thoughts/shared/handoffs/auth/current.md", text) is formats.STREAM
-    assert recognise("thoughts/shared/handoffs/auth/current.md", footed) is formats.VIEW
+    assert recognise("thoughts/shared/handoffs/auth/current.md", text) is registry.STREAM
+    assert recognise("thoughts/shared/handoffs/auth/current.md", footed) is registry.VIEW
     assert _said(parse_view(footed), "footer") == ["1: is missing, so this view was not made from events"]
 
 
@@ -253,7 +257,7 @@ def test_an_archives_status_goes_with_its_trigger() -> None:
     assert archive_status("coffee") is ArchiveStatus.HANDOFF
 
 
-@pytest.mark.requirement("G2")
+@pytest.mark.requirement("G2", "C20")
 def test_unknown_triggers_are_read_with_a_warning() -> None:
     found = parse_archive(render_archive(replace(examples.ARCHIVE, trigger="coffee")))
 

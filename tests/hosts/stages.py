@@ -10,13 +10,13 @@ from typing import Any, Final
 
 import pytest
 
-from passdown import wiring
-from passdown.core.accounts import Account
-from passdown.core.bookkeeping import Said
+from passdown.core.sessions.ledger_sync import NewFact
+from passdown.core.sessions.session_facts import Account
 from passdown.hosts.hooks import EVENTS
-from passdown.services.journals import read_accounts, say
-from passdown.services.sessions import Wish, end_session, start_session
+from passdown.services.sessions.journals import append_fact, read_accounts
+from passdown.services.sessions.sessions import StartRequest, end_session, start_session
 from passdown.settings import FILE_NAME, Settings
+from passdown.wiring.workspaces import open_workspace
 from tests.gits import make_started
 from tests.hosts.drivers import Ground
 
@@ -71,18 +71,18 @@ def make_ground(folder: Path, address: str, **variables: str) -> Ground:
     return place
 
 
-def teach(place: Ground, facts: Iterable[Said]) -> None:
+def teach(place: Ground, facts: Iterable[NewFact]) -> None:
     """Let a session say these facts, and end."""
-    project = wiring.open_project(place.root, Settings())
-    account = start_session(project, Wish(nickname="first")).account
+    project = open_workspace(place.root, Settings())
+    account = start_session(project, StartRequest(nickname="first")).account
     for fact in facts:
-        say(project, account, fact)
+        append_fact(project, account, fact)
     end_session(project, account)
 
 
 def accounts(place: Ground) -> list[Account]:
     """Give what the sessions of the project know, in the order in which they began."""
-    return list(read_accounts(wiring.open_project(place.root, Settings())))
+    return list(read_accounts(open_workspace(place.root, Settings())))
 
 
 def briefs(requests: Sequence[Mapping[str, Any]]) -> list[str]:

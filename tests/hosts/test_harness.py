@@ -17,7 +17,7 @@ TOOLS = [{"name": "Bash"}]
 HELLO = [{"role": "user", "content": "hello"}]
 
 
-def ask(model: Model, path: str, **body: object) -> Any:  # noqa: ANN401 - JSON of any shape
+def ask(model: Model, path: str, **body: object) -> Any:  # JSON of any shape
     """Send a request, and give the answer: JSON, or the events of a stream."""
     request = urllib.request.Request(  # noqa: S310 - to this machine
         model.address + path, data=json.dumps(body).encode(), headers={"content-type": "application/json"}

@@ -8,20 +8,29 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from passdown.core.accounts import Account
-from passdown.core.facts import FactKind, Provenance
-from passdown.core.observations import from_root
-from passdown.core.transcripts import START, Mark, Observation, Tongue, parse_mark, read_piece, render_mark
+from passdown.core.facts import Provenance
+from passdown.core.hosts.observations import from_root
+from passdown.core.hosts.transcripts import (
+    START,
+    Observation,
+    TranscriptMark,
+    TranscriptReader,
+    parse_mark,
+    read_piece,
+    render_mark,
+)
+from passdown.core.kinds import FactKind
+from passdown.core.sessions.session_facts import Account
 from passdown.engines.files.transcripts import FileTranscripts
-from passdown.hosts.claude_code.transcripts import TONGUE as CLAUDE_CODE
-from passdown.hosts.codex.transcripts import TONGUE as CODEX
-from passdown.hosts.copilot.transcripts import TONGUE as COPILOT
-from passdown.services.observations import Source, observe
+from passdown.hosts.claude.transcripts import READER as CLAUDE_CODE
+from passdown.hosts.codex.transcripts import READER as CODEX
+from passdown.hosts.copilot.transcripts import READER as COPILOT
+from passdown.services.sessions.observations import TranscriptSource, observe
 from tests.hosts.scripts import ROOT, Recording, list_scripts, read_recording
 from tests.proof import proof_count
 from tests.sessions import NOON, Place, make_place
 
-TONGUES = {tongue.name: tongue for tongue in (CLAUDE_CODE, CODEX, COPILOT)}
+TONGUES = {reader.name: reader for reader in (CLAUDE_CODE, CODEX, COPILOT)}
 SCRIPTS = list_scripts()
 
 
@@ -32,9 +41,9 @@ def recording(request: pytest.FixtureRequest) -> Recording:
 
 def seen_in(recording: Recording) -> list[Observation]:
     """Read all transcripts of a recording, each in one piece."""
-    tongue = TONGUES[recording.script.host]
+    reader = TONGUES[recording.script.host]
     paths = (recording.transcript, *recording.others)
-    return [one for path in paths for one in read_piece(tongue, path.read_bytes()).seen]
+    return [one for path in paths for one in read_piece(reader, path.read_bytes()).seen]
 
 
 def files_of(seen: list[Observation], kind: FactKind) -> Counter[str]:
@@ -93,10 +102,10 @@ def observe_recording(recording: Recording) -> tuple[Place, Account]:
     """Observe a recorded session that nobody said a word about."""
     place = make_place()
     account = place.start(host=recording.script.host)
-    place.repository.works = [(NOON, name, ()) for name in recording.commits]
-    source = Source(
+    place.history.works = [(NOON, name, ()) for name in recording.commits]
+    source = TranscriptSource(
         path=str(recording.transcript),
-        tongue=TONGUES[recording.script.host],
+        reader=TONGUES[recording.script.host],
         transcripts=FileTranscripts(),
     )
     return place, observe(place.project, account, source).kept.account
@@ -135,12 +144,14 @@ def pieces(data: bytes, cuts: list[float]) -> Iterator[int]:
     yield len(data)
 
 
-def read_growing(tongue: Tongue, data: bytes, ends: Iterator[int]) -> tuple[list[Observation], Mark]:
+def read_growing(
+    reader: TranscriptReader, data: bytes, ends: Iterator[int]
+) -> tuple[list[Observation], TranscriptMark]:
     """Read a file that grows, each time from where the last one ended; marks are written down in between."""
     seen: list[Observation] = []
     mark = START
     for end in ends:
-        reading = read_piece(tongue, data[mark.offset : end], parse_mark(render_mark(mark)))
+        reading = read_piece(reader, data[mark.offset : end], parse_mark(render_mark(mark)))
         seen += reading.seen
         mark = reading.mark
     return seen, mark

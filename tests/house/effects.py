@@ -19,15 +19,15 @@ ENTRY_POINTS = frozenset(
 )
 SYSTEM = "engines/system.py"
 
-# Which imports of the clock's module are fine outside engines/system.py.
+# Imports of the clock's module that are allowed outside engines/system.py.
 CLOCK_READERS = MappingProxyType({"faces/hooks/quick.py": frozenset({"time"})})
-# Who may touch the disk, and how: "write" covers contents and folders, "move" covers rename and delete.
+# Who may change files, and how: "write" covers contents and folders, "move" covers rename and delete.
 WRITERS = MappingProxyType(
     {
         "engines/files/write.py": frozenset({"write", "move"}),
         "engines/files/archive.py": frozenset({"move"}),
-        "engines/index/sqlite.py": frozenset({"move"}),  # throws its own damaged cache away
-        "engines/index/search.py": frozenset({"move"}),  # the same
+        "engines/files/displaced.py": frozenset({"move"}),  # what `replace` displaced, once it was taken in
+        "engines/sqlite/database.py": frozenset({"move"}),  # discards a damaged cache
     }
 )
 _OS_WRITES = words(
@@ -46,6 +46,29 @@ _OPENERS = words(
     "open builtins.open io.open codecs.open gzip.open bz2.open lzma.open tarfile.open zipfile.ZipFile"
 )
 _READ_FLAGS = words("O_RDONLY O_CLOEXEC O_DIRECTORY O_NOFOLLOW O_BINARY O_NONBLOCK O_NOINHERIT O_NOATIME")
+# The only modules that open files for reading, list folders or search them.
+READERS = frozenset({"engines/files/read.py", "engines/files/write.py"})
+# Others that may do one of these things, and why.
+READING_EXCEPTIONS = MappingProxyType(
+    {
+        # Runs at every prompt; loading the module that reads would take as long as all of it.
+        "faces/hooks/quick.py": frozenset({"os.open"}),
+        # SQLite opens its own files; `wiring/caches.py` looks at their paths first.
+        "engines/sqlite/database.py": frozenset({"sqlite3.connect"}),
+        # Looks for programs in the user's PATH; opens nothing.
+        "engines/programs.py": frozenset({"shutil.which"}),
+        "engines/user_folders.py": frozenset({"shutil.which"}),
+    }
+)
+_OS_READS = words("open fdopen scandir listdir walk fwalk popen")
+_READING_MODULES = words(
+    "glob linecache fileinput mmap zipfile tarfile gzip bz2 lzma zipimport importlib.resources pkgutil "
+    "shutil filecmp configparser dbm shelve"
+)
+_READING_CALLS = words(
+    "io.open io.FileIO io.open_code codecs.open tokenize.open sqlite3.connect tomllib.load json.load"
+)
+_PATH_READS = words("read_text read_bytes iterdir glob rglob walk scandir listdir")
 _CLOCK_CALLS = words(
     "datetime.datetime.now datetime.datetime.utcnow datetime.datetime.today datetime.date.today "
     "os.urandom os.getrandom os.times"
@@ -58,7 +81,7 @@ _SHELLS = words(
 
 
 def rule_broad_except(module: Module) -> Iterator[Finding]:
-    """Only entry points catch everything; the others catch what they can name."""
+    """Only entry points catch everything; others catch what they can name."""
     if module.path not in ENTRY_POINTS:
         for node in ast.walk(module.tree):
             if isinstance(node, ast.ExceptHandler) and _is_broad(module, node.type):
@@ -79,7 +102,7 @@ def _is_broad(module: Module, caught: ast.expr | None) -> bool:
 
 
 def rule_silent_except(module: Module) -> Iterator[Finding]:
-    """No handler only passes; `suppress(NamedError)` with a comment says that it is meant."""
+    """No handler only passes; use `suppress(NamedError)` with a comment that says why."""
     for node in ast.walk(module.tree):
         if isinstance(node, ast.ExceptHandler) and all(_is_silent(line) for line in node.body):
             yield Finding(node.lineno, "handler does nothing; use contextlib.suppress with a named error")
@@ -117,8 +140,37 @@ def rule_disk_writes(module: Module) -> Iterator[Finding]:
             yield Finding(call.lineno, f"{what} outside engines/files/write.py")
 
 
+def rule_disk_reads(module: Module) -> Iterator[Finding]:
+    """Only engines/files/read.py opens files and lists folders; write.py opens what it writes."""
+    if module.path in READERS:
+        return
+    granted = READING_EXCEPTIONS.get(module.path, frozenset())
+    for imported in imports(module):
+        if imported.module in _READING_MODULES and not any(
+            name.startswith(f"{imported.module}.") for name in granted
+        ):
+            yield Finding(imported.line, f"import of {imported.module}; use engines/files/read.py")
+    for call in calls(module.tree):
+        name = dotted(module, call.func)
+        if _reads_disk(name, call) and name not in granted:
+            yield Finding(call.lineno, f"{name} outside engines/files/read.py")
+
+
+def _reads_disk(name: str, call: ast.Call) -> bool:
+    folder, _, last = name.rpartition(".")
+    if name.startswith(f"{PACKAGE}."):
+        return False
+    if folder == "os":
+        return last in _OS_READS
+    if name in {"open", "builtins.open", *_READING_CALLS} or name.partition(".")[0] in _READING_MODULES:
+        return True
+    # `path.open()` and `path.open("rb")` are files; `loops.open(task)` is not.
+    opens = last == "open" and all(isinstance(argument, ast.Constant) for argument in call.args)
+    return bool(folder) and (opens or last in _PATH_READS)
+
+
 def _disk_effect(module: Module, call: ast.Call) -> tuple[str, str]:
-    """`("write" | "move" | "", what)` for one call."""
+    """Return `("write" | "move" | "", what)` for one call."""
     name = dotted(module, call.func)
     if name.startswith(f"{PACKAGE}."):
         return "", ""
@@ -145,7 +197,7 @@ def _path_effect(name: str, last: str, call: ast.Call) -> tuple[str, str]:
 
 
 def _opens_to_write(name: str, call: ast.Call) -> bool:
-    """Whether the mode writes or cannot be known; `open(file, mode)` or `path.open(mode)`."""
+    """Return whether the mode writes or is unknown; `open(file, mode)` or `path.open(mode)`."""
     position = 1 if name in _OPENERS else 0
     given = [keyword.value for keyword in call.keywords if keyword.arg == "mode"]
     modes = given or call.args[position : position + 1]
@@ -161,7 +213,7 @@ def _opens_to_write(name: str, call: ast.Call) -> bool:
 
 
 def _reads_only(module: Module, call: ast.Call) -> bool:
-    """Whether every flag of an os.open is one that only reads."""
+    """Return whether every flag of an os.open only reads."""
     flags = call.args[1:2] or [word.value for word in call.keywords if word.arg == "flags"]
     return bool(flags) and _read_flags(module, flags[0])
 
@@ -180,7 +232,7 @@ def _read_flags(module: Module, flags: ast.expr) -> bool:
 
 
 def _constant(module: Module, name: str) -> ast.expr | None:
-    """The value given to a name at the top of the module."""
+    """Return the value assigned to a name at the top of the module."""
     for node in module.tree.body:
         match node:
             case ast.Assign(targets=[ast.Name(id=found)], value=value) if found == name:
@@ -191,7 +243,7 @@ def _constant(module: Module, name: str) -> ast.expr | None:
 
 
 def rule_no_shell(module: Module) -> Iterator[Finding]:
-    """Nothing is handed to a shell."""
+    """Nothing is passed to a shell."""
     yield from references(module, _SHELLS)
     for call in calls(module.tree):
         for keyword in call.keywords:

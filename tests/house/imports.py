@@ -1,58 +1,34 @@
-"""Who may import whom."""
+"""Which modules may import which."""
 
 from collections.abc import Iterator
 from types import MappingProxyType
 
 from tests.house.tree import Finding, Module, imports, inside
 
-# A service may import the services before it in this list.
-SERVICE_ORDER = (
-    "checkouts",
-    "local_files",
-    "documents",
-    "events",
-    "view_homes",
-    "commits",
-    "view_notes",
-    "views",
-    "rollups",
-    "synthesis",
-    "history",
-    "migrations",
-    "verification",
-    "journals",
-    "unpublished",
-    "presence",
-    "ledgers",
-    "publications",
-    "archives",
-    "observations",
-    "sessions",
-    "closings",
-    "briefs",
-    "handoffs",
-    "tracks",
-    "deliveries",
-    "certificates",
-    "search",
-    "pauses",
-    "setups",
-    "levels",
-    "installs",
-    "purges",
-    "doctor",
+# The rooms of core and of services, and the modules beside them: each may import those before it.
+ROOM_ORDER = MappingProxyType(
+    {
+        "core": (
+            *("lazy_regex", "paths", "problems", "safe_text", "times", "ids", "git_hash", "json_text"),
+            *("kinds", "shell_commands", "documents", "phases", "facts", "schemas", "fold", "formats"),
+            *("merge", "sessions", "briefs"),
+            *("evidence", "hosts", "project", "coordination", "work"),
+        ),
+        "services": ("workspace", "log", "sessions", "handover", "project", "coordination", "work"),
+    }
 )
 
-_LOWEST = frozenset({"core", "errors", "records"})
+_LOWEST = frozenset({"core", "errors", "records", "layout"})
 _STORE = _LOWEST | {"ports"}
 
-# From each part of the house, the parts it may import.
+# For each part of the package, the parts it may import.
 MAY_IMPORT = MappingProxyType(
     {
         "__init__": frozenset({"errors"}),
         "__main__": frozenset({"faces"}),
         "errors": frozenset[str](),
         "records": frozenset[str](),
+        "layout": frozenset[str](),
         "core": _LOWEST,
         "settings": _LOWEST | {"settings"},
         "ports": _STORE,
@@ -67,10 +43,10 @@ MAY_IMPORT = MappingProxyType(
     }
 )
 
-# The quick hook path skips services and wiring, so it may name the engine that appends.
-# What a hook notes must be written where wiring fails.
+# The quick hook path skips services and wiring, so it may import the engine that appends. What a hook logs
+# must be written even if wiring fails.
 EXTRA_IMPORTS = MappingProxyType(
-    {f"faces/hooks/{name}.py": frozenset({"engines"}) for name in ("quick", "notes", "rests")}
+    {f"faces/hooks/{name}.py": frozenset({"engines"}) for name in ("quick", "hook_log", "opt_in_notice")}
 )
 SHARED_ENGINES = frozenset({"files", "system"})
 
@@ -93,20 +69,21 @@ def rule_import_direction(module: Module) -> Iterator[Finding]:
             yield Finding(imported.line, f"plugin is text: {imported.name}")
 
 
-def rule_service_order(module: Module) -> Iterator[Finding]:
-    """A service imports only services that stand before it in SERVICE_ORDER."""
-    if module.parts[0] != "services":
+def rule_room_order(module: Module) -> Iterator[Finding]:
+    """A room of core or services imports only rooms that come before it in ROOM_ORDER."""
+    zone, own = module.parts[0], _second(module)
+    order = ROOM_ORDER.get(zone, ())
+    if not order or own == "__init__":
         return
-    own = _second(module)
-    earlier = SERVICE_ORDER[: SERVICE_ORDER.index(own)] if own in SERVICE_ORDER else ()
+    allowed = order[: order.index(own) + 1] if own in order else (own,)
     for imported in imports(module):
         target = inside(imported)
-        if target[:1] == ("services",) and len(target) > 1 and target[1] not in (own, *earlier):
-            yield Finding(imported.line, f"{own} may not import {target[1]}; see SERVICE_ORDER")
+        if target[:1] == (zone,) and len(target) > 1 and target[1] not in allowed:
+            yield Finding(imported.line, f"{zone}/{own} may not import {zone}/{target[1]}; see ROOM_ORDER")
 
 
 def rule_engine_folders(module: Module) -> Iterator[Finding]:
-    """An engine imports its own folder, engines/files and engines/system, no other engine."""
+    """An engine imports its own folder, engines/files and engines/system, but no other engine."""
     if module.parts[0] != "engines":
         return
     own = _second(module)
@@ -118,5 +95,5 @@ def rule_engine_folders(module: Module) -> Iterator[Finding]:
 
 
 def _second(module: Module) -> str:
-    """`write` and `files` for `engines/write.py` and `engines/files/write.py`."""
+    """Return `write` and `files` for `engines/write.py` and `engines/files/write.py`."""
     return (*module.parts, "__init__")[1]

@@ -1,9 +1,12 @@
-"""What core, ports and services promise: pure, small, typed."""
+"""What core, ports and services promise: purity, size, types."""
 
 import ast
 from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
 
-from tests.house.tree import PACKAGE, Finding, Function, Module, calls, imports, references, words
+import passdown.ports
+from tests.house.tree import PACKAGE, Finding, Function, Module, calls, dotted, imports, references, words
 
 PURE_MODULES = words(
     "__future__ re datetime enum typing collections collections.abc functools itertools "
@@ -65,6 +68,29 @@ def _is_protocol(base: ast.expr) -> bool:
             return _is_protocol(value)
         case _:
             return False
+
+
+def rule_no_second_port(module: Module) -> Iterator[Finding]:
+    """No code asks at run time whether a port is also another one: services are given what they need."""
+    checked = frozenset({"typing.runtime_checkable", "typing_extensions.runtime_checkable"})
+    for line, name in references(module, checked):
+        yield Finding(line, f"use of {name}")
+    for call in calls(module.tree):
+        match call:
+            case ast.Call(func=ast.Name(id="isinstance" | "issubclass" as asked), args=[_, kinds]):
+                found = {dotted(module, node) for node in ast.walk(kinds)} & list_ports()
+                yield from (Finding(call.lineno, f"{asked} of the port {name}") for name in found)
+
+
+@cache
+def list_ports() -> frozenset[str]:
+    """Return the full name of every protocol in `ports/`."""
+    found: set[str] = set()
+    for file in Path(passdown.ports.__file__).parent.glob("*.py"):
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ClassDef) and any(_is_protocol(base) for base in node.bases):
+                found.add(f"{PACKAGE}.ports.{file.stem}.{node.name}")
+    return frozenset(found)
 
 
 def rule_no_any(module: Module) -> Iterator[Finding]:

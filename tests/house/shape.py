@@ -57,7 +57,7 @@ def _nesting(body: list[ast.stmt]) -> int:
 
 
 def _depth(statement: ast.stmt) -> int:
-    """How many blocks deep a statement goes; an elif is no deeper than its if."""
+    """Return how many blocks deep a statement goes; an elif is no deeper than its if."""
     if not isinstance(statement, _BLOCKS):
         return 0
     match statement:
@@ -121,7 +121,7 @@ def _undocumented(body: list[ast.stmt]) -> Iterator[Finding]:
 
 
 def _excuses(decorator: ast.expr) -> bool:
-    """Overloads and setters are documented where the function or property is."""
+    """Return whether this is an overload or setter, which is documented at the function or property."""
     match decorator:
         case ast.Name(id="overload") | ast.Attribute(attr="overload" | "setter" | "deleter"):
             return True
@@ -151,7 +151,8 @@ def _is_mutable(module: Module, value: ast.expr) -> bool:
             name = dotted(module, function)
             frozen = name == "types.MappingProxyType" and len(arguments) == 1
             if frozen and isinstance(arguments[0], ast.Dict):
-                return any(_is_mutable(module, part) for part in arguments[0].values)
+                pairs = zip(arguments[0].keys, arguments[0].values, strict=True)  # what is unpacked is copied
+                return any(_is_mutable(module, part) for key, part in pairs if key is not None)
             return name in _MUTABLE_CALLS
         case _:
             return isinstance(value, _MUTABLE_DISPLAYS)
@@ -168,7 +169,7 @@ def rule_import_work(module: Module) -> Iterator[Finding]:
 
 
 def _top_level(body: list[ast.stmt]) -> Iterator[ast.stmt]:
-    """Statements that run at import, also those under if and try, without the main block."""
+    """Yield statements that run at import, also those under if and try, without the main block."""
     for node in body:
         if isinstance(node, ast.If) and "__name__" in ast.dump(node.test):
             continue

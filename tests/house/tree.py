@@ -1,7 +1,7 @@
 """One source file as the rules see it: its imports, full names, functions and calls."""
 
 import ast
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import NamedTuple
@@ -29,12 +29,12 @@ class Module:
 
     @property
     def parts(self) -> tuple[str, ...]:
-        """`core/ids.py` is `("core", "ids")`; a package's own file is `("core", "__init__")`."""
+        """The parts of the path: `("core", "ids")`, or `("core", "__init__")` for a package's own file."""
         return tuple(self.path.removesuffix(".py").split("/"))
 
 
 class Import(NamedTuple):
-    """One imported thing: the module named in the statement, and the whole name with what is taken."""
+    """One import: the module named in the statement, and the full name of what is imported."""
 
     line: int
     module: str
@@ -43,6 +43,7 @@ class Import(NamedTuple):
 
 
 Rule = Callable[[Module], Iterator[Finding]]
+WholeRule = Callable[[Sequence[Module]], Iterator[tuple[str, Finding]]]
 
 
 def parse_module(path: str, text: str) -> Module:
@@ -53,7 +54,7 @@ def parse_module(path: str, text: str) -> Module:
 
 
 def _bindings(tree: ast.Module) -> Iterator[tuple[str, str]]:
-    """What each imported name stands for: `dt` for `datetime.datetime`."""
+    """Yield what each imported name stands for: `dt` for `datetime.datetime`."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             for alias in node.names:
@@ -65,7 +66,7 @@ def _bindings(tree: ast.Module) -> Iterator[tuple[str, str]]:
 
 
 def dotted(module: Module, node: ast.AST) -> str:
-    """The full name of an expression such as `dt.now`; what cannot be known starts with `?`."""
+    """Return the full name of an expression such as `dt.now`; unknown parts start with `?`."""
     if isinstance(node, ast.Name):
         return module.names.get(node.id, node.id)
     if isinstance(node, ast.Attribute):
@@ -76,7 +77,7 @@ def dotted(module: Module, node: ast.AST) -> str:
 
 
 def imports(module: Module) -> Iterator[Import]:
-    """Every import, wherever it stands: in functions, under TYPE_CHECKING, by `import_module("…")`."""
+    """Yield every import, anywhere: in functions, under TYPE_CHECKING, by `import_module("…")`."""
     inner = {id(node) for function in functions(module.tree) for node in ast.walk(function)}
     for node in ast.walk(module.tree):
         for source, name in _imported(module, node):
@@ -96,7 +97,7 @@ def _imported(module: Module, node: ast.AST) -> Iterator[tuple[str, str]]:
 
 
 def _absolute(module: Module, node: ast.ImportFrom) -> str:
-    """The absolute name of what a relative import names."""
+    """Return the absolute name of a relative import."""
     if not node.level:
         return node.module or ""
     package = (PACKAGE, *module.parts)[: -node.level]
@@ -104,7 +105,7 @@ def _absolute(module: Module, node: ast.ImportFrom) -> str:
 
 
 def inside(imported: Import) -> tuple[str, ...]:
-    """The path within our package, `("core", "ids", "parse_id")`; empty for anything else."""
+    """Return the path within our package, `("core", "ids", "parse_id")`; empty for anything else."""
     top, *rest = imported.name.split(".")
     return tuple(rest) if top == PACKAGE else ()
 
@@ -122,12 +123,12 @@ def calls(tree: ast.AST) -> Iterator[ast.Call]:
 
 
 def references(module: Module, wanted: frozenset[str]) -> Iterator[Finding]:
-    """Every mention of the wanted full names, called or not (a default factory is not called)."""
+    """Yield every mention of the wanted full names, called or not (a default factory is not called)."""
     for node in ast.walk(module.tree):
         if isinstance(node, ast.Attribute | ast.Name) and (name := dotted(module, node)) in wanted:
             yield Finding(node.lineno, name)
 
 
 def words(text: str) -> frozenset[str]:
-    """A set of names written as one line of prose."""
+    """Return a set of names written as one line of text."""
     return frozenset(text.split())

@@ -4,16 +4,18 @@ from collections.abc import Callable, Iterable, Sequence
 from random import Random
 from typing import NamedTuple
 
-from passdown.core.merge import Digest, Merged, make_digest, merge
-from passdown.core.projections import LIMIT, make_view
-from passdown.core.rollups import Member, parse_rollup, render_rollup
-from passdown.core.sources import SECTIONS, Source
-from passdown.core.views import render_view
+from passdown.core.facts import Fact
+from passdown.core.formats.views import render_view
+from passdown.core.merge.event_facts import EventFacts
+from passdown.core.merge.merge import Digest, Merged, make_digest, merge_events
+from passdown.core.merge.projections import LIMIT, make_view
+from passdown.core.merge.rollups import RollupMember, parse_rollup, render_rollup
+from tests.events import KINDS, SECTIONS, value_of
 from tests.proofs.oracle import Answer, Entry, merge_slowly
 from tests.proofs.pool import START, Sample
 
-Merge = Callable[[Iterable[Source]], Merged]
-Roll = Callable[[Sequence[Sample]], list[Source]]
+Merge = Callable[[Iterable[EventFacts]], Merged]
+Roll = Callable[[Sequence[Sample]], list[EventFacts]]
 
 
 class Case(NamedTuple):
@@ -25,17 +27,17 @@ class Case(NamedTuple):
     with_view: bool
 
 
-def roll_up(samples: Sequence[Sample]) -> list[Source]:
+def roll_up(samples: Sequence[Sample]) -> list[EventFacts]:
     """Give events as a rollup gives them back."""
-    pairs: list[tuple[Member, Source]] = [(sample.member, sample.source) for sample in samples]
+    pairs: list[tuple[RollupMember, EventFacts]] = [(sample.member, sample.source) for sample in samples]
     return [source for _, source in parse_rollup(render_rollup(START.date(), pairs).encode()).members]
 
 
-def _give(samples: Sequence[Sample]) -> list[Source]:
+def _give(samples: Sequence[Sample]) -> list[EventFacts]:
     return [sample.source for sample in samples]
 
 
-def find_fault(case: Case, merge: Merge = merge, roll: Roll = roll_up) -> str | None:
+def find_fault(case: Case, merge: Merge = merge_events, roll: Roll = roll_up) -> str | None:
     """Name the law that does not hold, if any."""
     random, samples = case.random, case.samples
     sources = _give(samples)
@@ -65,19 +67,26 @@ def find_fault(case: Case, merge: Merge = merge, roll: Roll = roll_up) -> str | 
 
 def _agrees(merged: Merged, digest: Digest, answer: Answer) -> bool:
     """Compare with the oracle, fact by fact and in order."""
+    ranks = {rank.hash: rank for rank in merged.ranks}
+
+    def entry(fact: Fact) -> Entry:
+        return (fact.at, tuple(ranks[fact.event]), value_of(fact))  # type: ignore[return-value]  # a rank is a stamp
+
     found = {
-        section: [_entry(held) for held in merged.tables[section].values()][::-1]
+        section: [entry(fact) for fact in merged.tables[KINDS[section]].values()][::-1]
         for section in SECTIONS
         if section in answer.sections
     }
-    registers = {section: _entry(held) for section, held in digest.registers.items()}
+    registers = {
+        section: entry(fact) for section in ("goal", "now") for fact in digest.kinds[KINDS[section]].facts
+    }
+    steps = digest.kinds[KINDS["next"]].facts
+    next_steps = [(at, stamp) for at, stamp, _ in map(entry, steps)]
+    wanted = {**answer.registers}
+    at, stamp, texts = wanted.pop("next", (None, None, ()))
     return (
         found == answer.sections
-        and registers == answer.registers
+        and registers == wanted
+        and (tuple(fact.text for fact in steps), next_steps) == (texts, [(at, stamp)] * len(steps))
         and (len(merged.ranks), merged.latest) == (answer.events, answer.latest)
     )
-
-
-def _entry(held: tuple[object, ...]) -> Entry:
-    at, rank, value = held
-    return (at, tuple(rank), tuple(value) if isinstance(value, tuple) else value)  # type: ignore[return-value, arg-type]  # compared, not used

@@ -1,6 +1,7 @@
 """What merging must give, written down once more: slowly, from the table of the seed and from C25 and C56.
 
 Nothing here uses the code that merges. A stamp is (time, agent, id, hash); of two stamps the larger is later.
+A fact is as old as its event says, or as the event itself (C120).
 """
 
 import hashlib
@@ -12,13 +13,14 @@ from passdown.records import field, record
 
 Stamp = tuple[datetime, str, str, str]
 Entry = tuple[datetime, Stamp, object]
+Order = tuple[datetime, Stamp, int, bool, int]
 
 SETS = {
     "this_session": "retracted_done",
     "open_questions": "resolved_questions",
     "constraints": "retracted_constraints",
     "receipts": "",
-    "feedback": "",
+    "feedback": "resolved_questions",
 }
 REGISTERS = ("goal", "now", "next")
 
@@ -46,6 +48,15 @@ class Said:
     decisions: tuple[tuple[str, str], ...] = ()
     checkpoints: tuple[Fact, ...] = ()
     retracted_events: tuple[str, ...] = ()
+    origins: Mapping[str, tuple[tuple[int, datetime], ...]] = field(default_factory=dict)
+
+    def order(self, key: str, place: int, *, void: bool = False) -> Order:
+        """Give the place of one thing it says: when that was said, by which event, and in which order."""
+        told = self.origins.get(key, ())
+        if key == "next" and told:
+            told = (max((at, seq) for seq, at in told)[::-1],)
+        seq, at = told[place] if told else (0, self.at)
+        return (min(at, self.at), self.stamp, seq, void, place)
 
     @property
     def at(self) -> datetime:
@@ -91,12 +102,20 @@ def merge_slowly(events: Iterable[Said]) -> Answer:
 
 
 def _last(heard: list[Said], name: str) -> list[Entry]:
-    """Now, goal, next: the entry with the maximum stamp."""
+    """Now, goal, next: the entry that was said last."""
     stated = [event for event in heard if name in event.registers]
     if not stated:
         return []
-    last = max(stated, key=lambda event: event.stamp)
-    return [(last.at, last.stamp, last.registers[name])]
+    last = max(stated, key=lambda event: event.order(name, 0))
+    return [(last.order(name, 0)[0], last.stamp, _steps(last.registers[name]))]
+
+
+def _steps(value: str | tuple[str, ...]) -> object:
+    """Steps are lines, each once, where it stands last."""
+    if isinstance(value, str):
+        return value
+    lines = [step.replace("\n", " ") for step in value]
+    return tuple(line for place, line in enumerate(lines) if _nfc(line) not in map(_nfc, lines[place + 1 :]))
 
 
 def _nfc(text: str) -> str:
@@ -104,42 +123,47 @@ def _nfc(text: str) -> str:
 
 
 def _set(heard: list[Said], name: str, void: str) -> list[Entry]:
-    """Sets: the union; between adding and taking back the later stamp wins, on a tie taking back."""
-    found: list[tuple[Stamp, int, str]] = []
+    """Sets: the union; between adding and taking back the later counts, on a tie taking back."""
+    found: list[tuple[Order, str]] = []
     for key in {_nfc(text) for event in heard for text in event.lists.get(name, ())}:
         added = [
-            (event.stamp, place, text)
+            (event.order(name, place), text)
             for event in heard
             for place, text in enumerate(event.lists.get(name, ()))
             if _nfc(text) == key
         ]
-        removed = [event.stamp for event in heard for text in event.lists.get(void, ()) if _nfc(text) == key]
+        removed = [
+            event.order(void, place, void=True)
+            for event in heard
+            for place, text in enumerate(event.lists.get(void, ()))
+            if _nfc(text) == key
+        ]
         last = max(added)
         if not removed or last[0] > max(removed):
             found.append(last)
-    return [(stamp[0], stamp, text) for stamp, _, text in sorted(found, reverse=True)]
+    return [(order[0], order[1], text) for order, text in sorted(found, reverse=True)]
 
 
 def _map(heard: list[Said]) -> list[Entry]:
     """Decisions: by key, the newest wins; the same rule for taking back."""
-    found: list[tuple[Stamp, int, tuple[str, str]]] = []
+    found: list[tuple[Order, tuple[str, str]]] = []
     for key in {_nfc(pair[0]) for event in heard for pair in event.decisions}:
         made = [
-            (event.stamp, place, pair)
+            (event.order("decisions", place), pair)
             for event in heard
             for place, pair in enumerate(event.decisions)
             if _nfc(pair[0]) == key
         ]
         removed = [
-            event.stamp
+            event.order("retracted_decisions", place, void=True)
             for event in heard
-            for name in event.lists.get("retracted_decisions", ())
+            for place, name in enumerate(event.lists.get("retracted_decisions", ()))
             if _nfc(name) == key
         ]
         last = max(made)
         if not removed or last[0] > max(removed):
             found.append(last)
-    return [(stamp[0], stamp, pair) for stamp, _, pair in sorted(found, reverse=True)]
+    return [(order[0], order[1], pair) for order, pair in sorted(found, reverse=True)]
 
 
 def _phases(heard: list[Said]) -> list[Entry]:

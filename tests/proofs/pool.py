@@ -1,11 +1,12 @@
 """Random events to merge: many ties, many retractions, one text in several forms."""
 
+from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta, timezone
 from random import Random
 
-from passdown.core.rollups import Member
-from passdown.core.scalars import quote
-from passdown.core.sources import Source, parse_source
+from passdown.core.documents.scalars import quote
+from passdown.core.merge.event_facts import EventFacts, parse_event_facts
+from passdown.core.merge.rollups import RollupMember
 from passdown.records import record
 from tests.proofs.oracle import SETS, Fact, Said, make_stamp
 
@@ -15,7 +16,7 @@ IDS = ("", "", "", "e1", "e2", "e3", "e4", "e5")
 WORDS = ("a", "b", "b ", "é", "e\u0301", "x: y", "# z", "constructor", "日本", "c\nd", "Å", "A\u030a")
 KEYS = ("k1", "k2", "constructor", "é", "e\u0301")
 _ZONE = timezone(timedelta(hours=9))
-_VOIDS = tuple(void for void in SETS.values() if void)
+_VOIDS = tuple(dict.fromkeys(void for void in SETS.values() if void))
 
 
 @record
@@ -24,8 +25,8 @@ class Sample:
 
     said: Said
     raw_ts: str
-    member: Member
-    source: Source
+    member: RollupMember
+    source: EventFacts
 
 
 def make_pool(random: Random, size: int) -> list[Sample]:
@@ -56,6 +57,9 @@ def make_sample(random: Random, number: int, retracted: tuple[str, ...] = ()) ->
     checkpoints = tuple(_checkpoint(random) for _ in range(random.choice((0, 0, 1, 2))))
     if not retracted and random.random() < 0.12:
         retracted = (random.choice(IDS[3:]),)
+    stated = {**dict.fromkeys(registers, 1), **{key: len(texts) for key, texts in lists.items()}}
+    stated |= {"next": len(registers.get("next", ())), "decisions": len(decisions)}
+    origins = _origins(random, at, stated) if random.random() < 0.5 else {}
     raw_ts = _stamp(random, at)
     body = [f"{key}: {quote(text)}\n" for key, text in registers.items() if isinstance(text, str)]
     body += [_list(key, text) for key, text in registers.items() if isinstance(text, tuple)]
@@ -65,6 +69,9 @@ def make_sample(random: Random, number: int, retracted: tuple[str, ...] = ()) ->
     )
     body += ["checkpoints:\n" + "".join(map(_record, checkpoints))] * bool(checkpoints)
     body += [_list("retracted_events", retracted)] * bool(retracted)
+    body += ["origins:\n" + "".join(f"  {key}: {_tokens(told)}\n" for key, told in origins.items())] * bool(
+        origins
+    )
     body += [f"unknown_{number}: {quote(random.choice(WORDS))}\n"] * random.randrange(2)
     random.shuffle(body)
     front = [f"ts: {raw_ts}\n", f"agent: {agent}\n", *([f"id: {name}\n"] if name else []), "branch: main\n"]
@@ -80,11 +87,31 @@ def make_sample(random: Random, number: int, retracted: tuple[str, ...] = ()) ->
         decisions=decisions,
         checkpoints=checkpoints,
         retracted_events=retracted,
+        origins=origins,
     )
-    member = Member(f"{number}.md", text.encode())
-    source = parse_source(member.data, member.name)
+    member = RollupMember(f"{number}.md", text.encode())
+    source = parse_event_facts(member.data, member.name)
     assert source is not None
     return Sample(said=said, raw_ts=raw_ts, member=member, source=source)
+
+
+Told = tuple[tuple[int, datetime], ...]
+
+
+def _origins(random: Random, at: datetime, stated: Mapping[str, int]) -> dict[str, Told]:
+    """Say when things were said, of some keys; a clock may be ahead of the event's."""
+    return {
+        key: tuple(
+            (random.randrange(1, 4), at - timedelta(milliseconds=random.choice((-1, 0, 0, 1, 1000))))
+            for _ in range(count)
+        )
+        for key, count in stated.items()
+        if count and random.random() < 0.8
+    }
+
+
+def _tokens(told: Told) -> str:
+    return ", ".join(f"{seq} {at.isoformat(timespec='milliseconds')}" for seq, at in told)
 
 
 def _words(random: Random, least: int) -> tuple[str, ...]:

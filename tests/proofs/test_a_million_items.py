@@ -8,15 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from passdown.core.merge import make_digest, merge
-from passdown.core.sources import CONSTRAINTS, DECISIONS, DONE, QUESTIONS, Section
+from passdown.core.merge.merge import make_digest, merge_events
 from tests.commands import environment
 from tests.events import START, make_text, read
 from tests.proof import proof_count
 from tests.proofs.conftest import Tell
 
 EACH = 100
-SECTIONS: tuple[Section, ...] = (DONE, QUESTIONS, CONSTRAINTS, DECISIONS)
+KINDS = ("done", "question", "constraint", "decision")
 
 
 def make_texts(count: int) -> list[str]:
@@ -49,13 +48,13 @@ def make_texts(count: int) -> list[str]:
 def test_as_many_items_come_out_of_merging_as_went_in(tell: Tell) -> None:
     count = proof_count(fast=10_000, ci=100_000, long=1_000_000)
 
-    merged = merge([read(text) for text in make_texts(count)])
+    merged = merge_events([read(text) for text in make_texts(count)])
 
-    found = Counter({section: len(merged.tables[section]) for section in SECTIONS})
+    found = Counter({kind: len(merged.tables[kind]) for kind in KINDS})
     assert found.total() == count
-    assert sum(newest.total for newest in make_digest(merged, 0, 20).sections.values()) == count
-    held = [one for section in SECTIONS for one in merged.tables[section].values()]
-    numbers = {str(one.value).partition("item ")[2].partition(":")[0] for one in held}
+    assert sum(newest.total for newest in make_digest(merged, 0, 20).kinds.values()) == count
+    held = [one for kind in KINDS for one in merged.tables[kind].values()]
+    numbers = {one.text.partition("item ")[2].partition(":")[0] for one in held}
     assert numbers == {str(number) for number in range(count)}
     tell(count)
 

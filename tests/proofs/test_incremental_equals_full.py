@@ -9,20 +9,20 @@ from random import Random
 
 import pytest
 
-from passdown.core.projections import LIMIT, make_view
-from passdown.core.rollups import Member, is_rollup, name_rollup, parse_rollup, render_rollup
-from passdown.core.sources import Source, parse_source
-from passdown.core.views import render_view
+from passdown.core.formats.views import render_view
+from passdown.core.merge.event_facts import EventFacts, parse_event_facts
+from passdown.core.merge.projections import LIMIT, make_view
+from passdown.core.merge.rollups import RollupMember, is_rollup, name_rollup, parse_rollup, render_rollup
 from passdown.engines.files.event_log import FileEventLog
-from passdown.engines.index.memory import MemoryIndex
-from passdown.engines.index.sqlite import SqliteIndex, open_index
+from passdown.engines.memory.index import MemoryIndex
+from passdown.engines.sqlite.event_index import SqliteIndex, open_index
 from passdown.engines.system import SystemClock
-from passdown.services.events import take_in
+from passdown.services.log.events import update_index
 from tests.events import MovedClock
 from tests.gits import Project, make_project
 from tests.proof import proof_count
 from tests.proofs.conftest import Tell
-from tests.proofs.pool import make_sample
+from tests.proofs.pool import IDS, make_sample
 
 PARTS = proof_count(fast=2, ci=20, long=20)
 ROUND = 150
@@ -75,7 +75,15 @@ def new_text(world: World) -> bytes:
     """Write a random event, now and then one that cannot be merged."""
     if world.random.random() < 0.04:
         return world.random.choice((b"", b"no event", b"\xff", b"---\nagent: a\n---\nnow: x\n"))
-    return make_sample(world.random, world.number).member.data
+    return make_sample(world.random, world.number).member.data + new_links(world.random)
+
+
+def new_links(random: Random) -> bytes:
+    """Name events as read, now and then: known ones and others, circles among them."""
+    keys = [key for key in ("after", "ahead") if random.random() < 0.15]
+    return "".join(
+        f"{key}:\n- {random.choice(IDS[3:])}\n- {random.choice(IDS[3:])}\n" for key in keys
+    ).encode()
 
 
 def new_name(world: World) -> str:
@@ -159,10 +167,10 @@ def _above_footer(view: str) -> str:
     return view.partition("_synthesized:")[0]
 
 
-def _read(world: World, folder: str, name: str) -> list[tuple[Member, Source]]:
+def _read(world: World, folder: str, name: str) -> list[tuple[RollupMember, EventFacts]]:
     data = world.log.read(folder, name)
-    source = None if data is None or is_rollup(name) else parse_source(data, name)
-    return [(Member(name, data), source)] if data is not None and source else []
+    source = None if data is None or is_rollup(name) else parse_event_facts(data, name)
+    return [(RollupMember(name, data), source)] if data is not None and source else []
 
 
 def batch(world: World) -> None:
@@ -224,9 +232,9 @@ STEPS: tuple[tuple[Callable[[World], None], int], ...] = (
 
 def check(world: World) -> str:
     """Compare the index that follows with one that reads everything; give the view."""
-    take_in(world.log, world.index)
+    update_index(world.log, world.index)
     fresh = MemoryIndex()
-    take_in(world.log, fresh)
+    update_index(world.log, fresh)
 
     followed, anew = world.index.digest(world.limit), fresh.digest(world.limit)
     assert followed == anew
@@ -262,7 +270,7 @@ def test_an_index_that_follows_says_what_one_that_reads_everything_says(
     part: int, tmp_path: Path, tell: Tell
 ) -> None:
     count = proof_count(fast=60, ci=3_000, long=100_000) // PARTS
-    random = Random(part)  # noqa: S311 - repeatable on purpose
+    random = Random(part)  # repeatable on purpose
     steps, weights = zip(*STEPS, strict=True)
     for start in range(0, count, ROUND):
         world = make_world(tmp_path / str(start), random, settled=bool((part + start // ROUND) % 2))

@@ -19,7 +19,7 @@ BATCH = 500
 @pytest.mark.requirement("R107", "R108", "R109", "R110", "R111", "R112", "R116")
 @pytest.mark.parametrize("part", range(PARTS))
 def test_merging_ignores_order_grouping_and_repetition(part: int, tell: Tell) -> None:
-    random = Random(part)  # noqa: S311 - repeatable on purpose
+    random = Random(part)  # repeatable on purpose
     pool = make_pool(random, POOL)
     count = proof_count(fast=300, ci=100_000, long=1_000_000) // PARTS
     for number in range(count):

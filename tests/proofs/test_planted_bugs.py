@@ -7,9 +7,10 @@ from random import Random
 
 import pytest
 
-from passdown.core import merge as merge_module
-from passdown.core.merge import Merged, merge
-from passdown.core.sources import DECISIONS, Fact, Source
+from passdown.core.facts import Fact, identify, identify_retracted
+from passdown.core.merge import merge as merge_module
+from passdown.core.merge.event_facts import EventFacts
+from passdown.core.merge.merge import Merged, merge_events
 from tests.proof import proof_count
 from tests.proofs.laws import Case, find_fault, roll_up
 from tests.proofs.pool import Sample, make_pool
@@ -17,30 +18,35 @@ from tests.proofs.pool import Sample, make_pool
 TRIES = proof_count(fast=150, ci=400, long=400)
 SEEDS = range(proof_count(fast=1, ci=3, long=20))
 
-Before = Callable[[list[Source]], Iterable[Source]]
+Before = Callable[[list[EventFacts]], Iterable[EventFacts]]
 
 
-def keep(sources: list[Source]) -> list[Source]:
+def keep(sources: list[EventFacts]) -> list[EventFacts]:
     return sources
 
 
-def dedupe_by_a_cut_hash(sources: list[Source]) -> list[Source]:
+def dedupe_by_a_cut_hash(sources: list[EventFacts]) -> list[EventFacts]:
     return [*{source.rank.hash[:1]: source for source in sources}.values()]
 
 
-def let_retractions_always_win(sources: list[Source]) -> list[Source]:
-    void = {fact[:2] for source in sources for fact in source.facts if fact[2] is None}
-    return [_with_facts(source, lambda fact: fact[:2] not in void) for source in sources]
+def let_retractions_always_win(sources: list[EventFacts]) -> list[EventFacts]:
+    void = {
+        (fact.key, identify_retracted(fact))
+        for source in sources
+        for fact in source.facts
+        if fact.kind == "retraction"
+    }
+    return [_with_facts(source, lambda fact: (fact.kind, identify(fact)) not in void) for source in sources]
 
 
-def let_retractions_lose_a_tie(sources: list[Source]) -> list[Source]:
+def let_retractions_lose_a_tie(sources: list[EventFacts]) -> list[EventFacts]:
     return [
-        source._replace(facts=tuple(sorted(source.facts, key=lambda fact: fact[2] is not None)))
+        source._replace(facts=tuple(sorted(source.facts, key=lambda fact: fact.kind != "retraction")))
         for source in sources
     ]
 
 
-def let_retracted_events_obey_time(sources: list[Source]) -> list[Source]:
+def let_retracted_events_obey_time(sources: list[EventFacts]) -> list[EventFacts]:
     """An event retracts only what is older than itself."""
     older = [
         {other.rank.id for other in sources if other.rank < source.rank}
@@ -53,11 +59,11 @@ def let_retracted_events_obey_time(sources: list[Source]) -> list[Source]:
     ]
 
 
-def let_the_first_decision_win(sources: list[Source]) -> list[Source]:
+def let_the_first_decision_win(sources: list[EventFacts]) -> list[EventFacts]:
     seen = set[str]()
-    kept: list[Source] = []
+    kept: list[EventFacts] = []
     for source in sorted(set(sources), key=lambda source: source.rank):
-        stated = {fact[1] for fact in source.facts if fact[0] == DECISIONS and fact[2] is not None}
+        stated = {identify(fact) for fact in source.facts if fact.kind == "decision"}
         again = stated & seen
         kept.append(_with_facts(source, partial(_is_first, again)))
         seen |= stated
@@ -65,30 +71,32 @@ def let_the_first_decision_win(sources: list[Source]) -> list[Source]:
 
 
 def _is_first(again: set[str], fact: Fact) -> bool:
-    return fact[0] != DECISIONS or fact[1] not in again
+    return fact.kind != "decision" or identify(fact) not in again
 
 
-def _with_facts(source: Source, wanted: Callable[[Fact], bool]) -> Source:
-    return source._replace(facts=tuple(fact for fact in source.facts if wanted(fact) or fact[2] is None))
+def _with_facts(source: EventFacts, wanted: Callable[[Fact], bool]) -> EventFacts:
+    return source._replace(
+        facts=tuple(fact for fact in source.facts if wanted(fact) or fact.kind == "retraction")
+    )
 
 
-def mutant(before: Before) -> Callable[[Iterable[Source]], Merged]:
-    return lambda sources: merge(before([*sources]))
+def mutant(before: Before) -> Callable[[Iterable[EventFacts]], Merged]:
+    return lambda sources: merge_events(before([*sources]))
 
 
-def lowest_agent_first(source: Source) -> tuple[datetime, list[int], str, str]:
+def lowest_agent_first(source: EventFacts) -> tuple[datetime, list[int], str, str]:
     rank = source.rank
     return (rank.at, [*(-ord(letter) for letter in rank.agent), 1], rank.id, rank.hash)
 
 
 def find_within(
-    merge: Callable[[Iterable[Source]], Merged],
-    roll: Callable[[Sequence[Sample]], list[Source]] = roll_up,
+    merge: Callable[[Iterable[EventFacts]], Merged],
+    roll: Callable[[Sequence[Sample]], list[EventFacts]] = roll_up,
     pool: list[Sample] | None = None,
     seed: int = 0,
 ) -> str | None:
     """Give the law that some case breaks, within so many tries."""
-    random = Random(seed)  # noqa: S311 - repeatable on purpose
+    random = Random(seed)  # repeatable on purpose
     pool = pool or make_pool(random, 40)
     for _ in range(TRIES):
         samples = random.choices(pool, k=random.randint(0, 9))
@@ -125,34 +133,36 @@ def test_a_bug_in_what_events_say_is_found(bug: Before, seed: int) -> None:
 def test_a_tie_given_to_the_first_agent_is_found(monkeypatch: pytest.MonkeyPatch, seed: int) -> None:
     monkeypatch.setattr(merge_module, "_rank_of", lowest_agent_first)
 
-    assert find_within(merge, seed=seed) == "oracle"
+    assert find_within(merge_events, seed=seed) == "oracle"
 
 
 @pytest.mark.proof
 @pytest.mark.parametrize("seed", SEEDS)
 def test_times_compared_as_texts_are_found(monkeypatch: pytest.MonkeyPatch, seed: int) -> None:
-    pool = make_pool(Random(seed), 40)  # noqa: S311 - repeatable on purpose
+    pool = make_pool(Random(seed), 40)  # repeatable on purpose
     texts = {sample.source.rank.hash: sample.raw_ts for sample in pool}
     monkeypatch.setattr(merge_module, "_rank_of", lambda source: (texts[source.rank.hash], *source.rank[1:]))
+    monkeypatch.setattr(merge_module, "_said_at", lambda fact: texts[fact.event])
 
-    assert find_within(merge, pool=pool, seed=seed) == "oracle"
+    assert find_within(merge_events, pool=pool, seed=seed) == "oracle"
 
 
 @pytest.mark.proof
 @pytest.mark.parametrize("seed", SEEDS)
 def test_an_order_taken_from_the_files_is_found(monkeypatch: pytest.MonkeyPatch, seed: int) -> None:
     monkeypatch.setattr(merge_module, "_rank_of", lambda _: 0)
+    monkeypatch.setattr(merge_module, "_said_at", lambda _: 0)
 
-    assert find_within(merge, seed=seed)
+    assert find_within(merge_events, seed=seed)
 
 
 @pytest.mark.proof
 @pytest.mark.parametrize("seed", SEEDS)
 def test_a_rollup_that_drops_retractions_is_found(seed: int) -> None:
-    def drop(samples: Sequence[Sample]) -> list[Source]:
+    def drop(samples: Sequence[Sample]) -> list[EventFacts]:
         return [
-            source._replace(facts=tuple(fact for fact in source.facts if fact[2] is not None))
+            source._replace(facts=tuple(fact for fact in source.facts if fact.kind != "retraction"))
             for source in roll_up(samples)
         ]
 
-    assert find_within(merge, drop, seed=seed) == "associative"
+    assert find_within(merge_events, drop, seed=seed) == "associative"

@@ -2,9 +2,16 @@
 
 import pytest
 
-from passdown.core.briefs import Frame, pack_brief
-from passdown.core.budgets import PREVIEW, Budget
-from passdown.core.recall import SESSIONS, find_broken, make_history, measure_recall, render_recall, stand
+from passdown.core.briefs.briefs import BriefFrame, pack_brief
+from passdown.core.briefs.budgets import PREVIEW, Budget
+from passdown.core.evidence.recall import (
+    SESSIONS,
+    find_broken,
+    make_history,
+    measure_recall,
+    render_recall,
+    stand,
+)
 from tests.proof import proof_count
 from tests.proofs.conftest import Tell
 
@@ -37,5 +44,5 @@ def test_the_same_history_gives_the_same_bytes(tell: Tell) -> None:
 
 
 def _brief(seed: int) -> str:
-    standing, now = stand(make_history(seed, 20))
-    return pack_brief(standing, Budget(), now, Frame(nonce="0123456789ab")).text
+    brief_input, now = stand(make_history(seed, 20))
+    return pack_brief(brief_input, Budget(), now, BriefFrame(nonce="0123456789ab")).text

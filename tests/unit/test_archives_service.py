@@ -5,31 +5,33 @@ from pathlib import Path
 
 import pytest
 
-from passdown.core.accounts import PROMPTED, Account
-from passdown.core.archives import LEDGER as WHOLE
-from passdown.core.archives import Archive, ArchiveStatus, parse_archive
-from passdown.core.bookkeeping import Said
-from passdown.core.facts import FactKind
-from passdown.core.snapshots import Probe
+from passdown.core.facts import PROMPTED
+from passdown.core.formats.archives import LEDGER as WHOLE
+from passdown.core.formats.archives import Archive, ArchiveStatus, parse_archive
+from passdown.core.kinds import FactKind
+from passdown.core.sessions.handoffs import FileHash
+from passdown.core.sessions.ledger_sync import NewFact
+from passdown.core.sessions.session_facts import Account
 from passdown.engines.files import archive as archiver
 from passdown.engines.files.archive import remove_file
 from passdown.engines.memory.documents import MemoryDocuments
+from passdown.engines.memory.git_history import MemoryHistory
 from passdown.engines.memory.repository import MemoryRepository
 from passdown.errors import StorageError
 from passdown.records import replace
-from passdown.services import archives
-from passdown.services.archives import archive_ledger, archive_stale, look_around, probe_files
-from passdown.services.journals import read_account
-from passdown.services.ledgers import keep_ledger
-from passdown.services.sessions import end_session, recover
-from tests.sessions import LEDGER, Place, make_place, with_checkout
+from passdown.services.sessions import archives
+from passdown.services.sessions.archives import archive_ledger, archive_stale, hash_files, read_checkout_state
+from passdown.services.sessions.journals import read_account
+from passdown.services.sessions.ledgers import update_ledger
+from passdown.services.sessions.sessions import end_session, recover
+from tests.sessions import LEDGER, Place, make_place, with_parts
 
 FOLDER = "conductor/sessions/archive"
 AWS = "AKIA" + "QYLPMN5HHHFPZAM2"
 
 
-class HistoryRepository(MemoryRepository):
-    """A repository that also tells of its commits."""
+class ToldHistory(MemoryHistory):
+    """A history with commits."""
 
     def head(self) -> str:
         """Give the last commit."""
@@ -56,17 +58,17 @@ def work(place: Place) -> Account:
     return place.say(account, FactKind.GOAL, "sign in").account
 
 
-@pytest.mark.requirement("R20", "R38", "G2")
+@pytest.mark.requirement("R20", "R38", "G2", "C37")
 def test_an_archived_ledger_is_gone_and_its_record_is_there() -> None:
     place = make_place()
     account = work(place)
 
     archived = archive_ledger(place.project, account, "manual")
 
-    assert archived.path == f"{FOLDER}/2026-01-11-12-00-manual.md"
+    assert archived.path == f"{FOLDER}/2026-01-11-12-00-manual-generic-00000001.md"
     assert archived.is_removed
     assert not place.documents.exists(LEDGER)
-    record = records(place)["2026-01-11-12-00-manual.md"]
+    record = records(place)["2026-01-11-12-00-manual-generic-00000001.md"]
     assert (record.summary, record.track, record.status) == ("sign in", "auth", ArchiveStatus.COMPLETE)
     assert record.problems == ()
     assert all(one.place != WHOLE for one in record.unknown)
@@ -74,6 +76,7 @@ def test_an_archived_ledger_is_gone_and_its_record_is_there() -> None:
     assert (after.track, after.task) == ("", "")
 
 
+@pytest.mark.requirement("C21")
 def test_records_of_one_minute_get_numbers() -> None:
     place = make_place()
     account = work(place)
@@ -83,8 +86,8 @@ def test_records_of_one_minute_get_numbers() -> None:
         place.pass_time(seconds=seconds)
         paths.append(archive_ledger(place.project, account, "manual", keep=True).path)
 
-    names = [path.removeprefix(f"{FOLDER}/2026-01-11-12-00-") for path in paths]
-    assert names == ["manual.md", "manual-2.md", "manual-3.md", "manual-3.md"]
+    names = [path.removeprefix(f"{FOLDER}/2026-01-11-12-00-manual-generic-00000001") for path in paths]
+    assert names == [".md", "-2.md", "-3.md", "-3.md"]
 
 
 @pytest.mark.requirement("R42")
@@ -106,7 +109,7 @@ def test_what_only_the_ledger_says_stands_whole_in_the_record() -> None:
 
     archive_ledger(place.project, account, "manual")
 
-    text = place.read(f"{FOLDER}/2026-01-11-12-00-manual.md")
+    text = place.read(f"{FOLDER}/2026-01-11-12-00-manual-generic-00000001.md")
     assert "## My notes\n\nthe key is [redacted: aws-access-token]\n" in text
     assert AWS not in text
 
@@ -118,7 +121,7 @@ def test_edits_by_hand_are_in_the_record() -> None:
 
     archive_ledger(place.project, account, "manual")
 
-    assert records(place)["2026-01-11-12-00-manual.md"].summary == "sign in and out"
+    assert records(place)["2026-01-11-12-00-manual-generic-00000001.md"].summary == "sign in and out"
 
 
 def test_the_ledger_of_another_session_or_checkout_is_not_touched() -> None:
@@ -137,17 +140,17 @@ def test_a_ledger_that_changes_or_cannot_be_removed_stays() -> None:
     account = work(place)
 
     class Stubborn(MemoryDocuments):
-        def remove(self, path: str, data: bytes) -> bool:
-            raise StorageError(f"no {path} {len(data)}", hint="wait")
+        def remove(self, path: str, data: bytes, *, kept: bool = False) -> bool:
+            raise StorageError(f"no {path} {len(data)} {kept}", hint="wait")
 
     documents = Stubborn({LEDGER: place.documents.read(LEDGER)})
-    project = with_checkout(place, documents=documents)
+    project = with_parts(place, documents=documents)
 
     assert not archive_ledger(project, account, "manual").is_removed
     assert documents.exists(LEDGER)
 
 
-@pytest.mark.requirement("R18", "R19", "G1")
+@pytest.mark.requirement("R18", "R19", "G1", "C10")
 def test_a_ledger_is_stale_after_more_than_24_hours_without_update() -> None:
     place = make_place()
     account = work(place)
@@ -158,18 +161,19 @@ def test_a_ledger_is_stale_after_more_than_24_hours_without_update() -> None:
     archived = archive_stale(place.project)
 
     assert [(one.trigger, one.session) for one in archived] == [("stale", account.session)]
-    record = records(place)["2026-01-12-12-00-stale.md"]
+    record = records(place)["2026-01-12-12-00-stale-generic-00000001.md"]
     assert record.status is ArchiveStatus.INTERRUPTED
     assert not place.documents.exists(LEDGER)
     assert read_account(place.project, account.session).track == ""
     assert archive_stale(place.project) == []
 
 
+@pytest.mark.requirement("C9")
 def test_a_sign_of_life_is_no_update() -> None:
     place = make_place()
     account = work(place)
     place.pass_time(hours=23)
-    keep_ledger(place.project, place.say(account, FactKind.HEARTBEAT, "alive").account)
+    update_ledger(place.project, place.say(account, FactKind.HEARTBEAT, "alive").account)
     place.pass_time(hours=2)
 
     assert [one.trigger for one in archive_stale(place.project)] == ["stale"]
@@ -195,8 +199,8 @@ def test_a_ledger_that_an_ended_session_left_is_archived(*, is_graceful: bool, t
 def test_what_stays_on_the_machine_is_in_no_record() -> None:
     place = make_place()
     account = place.start()
-    prompts = [Said(FactKind.GOAL, "a secret plan", PROMPTED), Said(FactKind.NOW, "go on", PROMPTED)]
-    keep_ledger(place.project, account, [*prompts, Said(FactKind.READ, "notes.txt")])
+    prompts = [NewFact(FactKind.GOAL, "a secret plan", PROMPTED), NewFact(FactKind.NOW, "go on", PROMPTED)]
+    update_ledger(place.project, account, [*prompts, NewFact(FactKind.READ, "notes.txt")])
     place.edit("## Open Questions\n", "## My Own Section\n\nwords\n\n## Open Questions\n")
     assert "a secret plan" in place.read()
 
@@ -227,6 +231,16 @@ def test_a_stale_ledger_of_another_tool_is_archived_whole() -> None:
     assert len(list(place.documents.list(LEDGER[:-10]))) == 2
 
 
+@pytest.mark.requirement("C119")
+def test_a_stale_ledger_that_git_tracks_stays() -> None:
+    place = make_place()
+    place.write("---\nupdated: 2026-01-10T11:00:00Z\nsession_id: T-abc\nplatform: claude\n---\n\n# Ledger\n")
+    place.repository.commit([LEDGER], "theirs")
+
+    assert archive_stale(place.project) == []
+    assert place.documents.exists(LEDGER)
+
+
 def test_a_ledger_that_cannot_be_read_or_archived_stays() -> None:
     place = make_place()
     account = work(place)
@@ -237,14 +251,14 @@ def test_a_ledger_that_cannot_be_read_or_archived_stays() -> None:
             raise StorageError(f"no room for {path} ({len(data)})", hint="make room")
 
     full = Full({LEDGER: place.documents.read(LEDGER)})
-    assert archive_stale(with_checkout(place, documents=full)) == []
+    assert archive_stale(with_parts(place, documents=full)) == []
     assert full.exists(LEDGER)
     broken = MemoryDocuments({LEDGER: b"\xff\xfe"})
-    assert archive_stale(with_checkout(place, documents=broken)) == []
+    assert archive_stale(with_parts(place, documents=broken)) == []
     bad = MemoryDocuments({LEDGER: b"---\nsession_id: x\n"})
-    assert archive_stale(with_checkout(place, documents=bad)) == []
+    assert archive_stale(with_parts(place, documents=bad)) == []
     moved = MemoryDocuments({f"{LEDGER[:-9]}copy/LEDGER.md": place.documents.read(LEDGER)})
-    found = archive_stale(with_checkout(place, documents=moved))
+    found = archive_stale(with_parts(place, documents=moved))
     assert [one.session for one in found] == [account.session]
     assert read_account(place.project, account.session).track == "auth"
 
@@ -253,21 +267,28 @@ def test_the_surroundings_are_branch_commit_and_files() -> None:
     place = make_place()
     account = work(place)
     place.write("text", "src/a.py")
-    for path in ("src/a.py", "gone.py", "../out.py"):
+    place.write("text", ".git/config")
+    for path in ("src/a.py", "gone.py", "../out.py", ".git/config"):
         account = place.say(account, FactKind.FILE, path).account
-    project = with_checkout(place, repository=HistoryRepository(place.documents, branch="feat"))
+    project = with_parts(
+        place, repository=MemoryRepository(place.documents, branch="feat"), history=ToldHistory()
+    )
 
-    around = look_around(project, account)
+    around = read_checkout_state(project, account)
 
     assert (around.branch, around.commit) == ("feat", "abc1234")
-    assert [(one.path, len(one.hash)) for one in around.probes] == [
+    assert [(one.path, len(one.hash)) for one in around.file_hashes] == [
         ("src/a.py", 16),
         ("gone.py", 0),
         ("../out.py", 0),
+        (".git/config", 0),
     ]
-    assert look_around(place.project, account).commit == ""
+    assert read_checkout_state(place.project, account).commit == ""
     ended = replace(account, ended_at=place.clock.at)
-    assert (look_around(project, ended).branch, look_around(project, ended).commit) == ("main", "")
+    assert (read_checkout_state(project, ended).branch, read_checkout_state(project, ended).commit) == (
+        "main",
+        "",
+    )
 
 
 def test_a_file_that_is_too_large_is_not_read(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -275,7 +296,7 @@ def test_a_file_that_is_too_large_is_not_read(monkeypatch: pytest.MonkeyPatch) -
     place.write("text", "a.py")
     monkeypatch.setattr(archives, "_MOST_BYTES", 3)
 
-    assert probe_files(place.project, ["a.py"]) == (Probe("a.py", ""),)
+    assert hash_files(place.project, ["a.py"]) == (FileHash("a.py", ""),)
 
 
 def test_a_link_or_a_file_that_goes_away_is_not_removed(
@@ -285,8 +306,8 @@ def test_a_link_or_a_file_that_goes_away_is_not_removed(
     real.write_bytes(b"x")
     (tmp_path / "link").symlink_to(real)
 
-    def gone(path: str) -> None:
-        raise FileNotFoundError(path)
+    def gone(_: object, name: str) -> None:
+        raise FileNotFoundError(name)
 
     assert not remove_file(str(tmp_path / "link"), b"x")
     monkeypatch.setattr(archiver, "_remove", gone)

@@ -4,30 +4,31 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from passdown.core.accounts import Account, Process, Start, make_start
-from passdown.core.briefs import Brief
-from passdown.core.budgets import Budget
-from passdown.core.events import Event, render_event
-from passdown.core.facts import FactKind, Provenance
+from passdown.core.briefs.brief_input import facts_held
+from passdown.core.briefs.briefs import Brief
+from passdown.core.briefs.budgets import Budget
+from passdown.core.documents.key_value import Pair
+from passdown.core.facts import Provenance
+from passdown.core.formats.events import Event, render_event
+from passdown.core.formats.ledgers import Ledger, render_ledger
 from passdown.core.ids import event_file_name, fact_id
-from passdown.core.ledgers import Ledger, render_ledger
-from passdown.core.pairs import Pair
-from passdown.core.standings import known_of
-from passdown.engines.index.memory import MemoryIndex
+from passdown.core.kinds import FactKind
+from passdown.core.sessions.session_facts import Account, HostProcess, SessionStart, make_start
 from passdown.engines.memory.event_log import MemoryEventLog
+from passdown.engines.memory.index import MemoryIndex
 from passdown.errors import StorageError
 from passdown.records import replace
-from passdown.services.briefs import Elsewhere, make_banner, make_brief, read_standing
-from passdown.services.events import name_event
-from passdown.services.journals import write_fact
-from passdown.services.publications import publish
-from passdown.services.sessions import end_session
+from passdown.services.handover.briefs import OtherCheckoutLog, make_banner, make_brief, read_brief_input
+from passdown.services.log.events import name_event
+from passdown.services.sessions.journals import write_fact
+from passdown.services.sessions.publications import publish
+from passdown.services.sessions.sessions import end_session
 from tests.sessions import LEDGER, NOON, Place, make_place
 
 NONCE = "0123456789ab"
 
 
-def brief_of(place: Place, account: Account | None, *others: Elsewhere) -> Brief:
+def brief_of(place: Place, account: Account | None, *others: OtherCheckoutLog) -> Brief:
     """Brief a session within the usual budget."""
     return make_brief(place.project, account, Budget(), NONCE, others)
 
@@ -39,24 +40,24 @@ def put_event(log: MemoryEventLog, at: datetime, agent: str = "remote-1", **said
     return event
 
 
-def run(place: Place, number: int, **wish: object) -> Account:
+def run(place: Place, number: int, **request: object) -> Account:
     """Start a session of a process of its own, which lives."""
-    process = Process(number, "then", "boot")
+    process = HostProcess(number, "then", "boot")
     place.processes.host = process
     place.processes.alive[process] = True
-    return place.start(is_new=True, **wish)
+    return place.start(is_new=True, **request)
 
 
 def kill(place: Place, number: int) -> None:
     """Let a process be gone."""
-    place.processes.alive[Process(number, "then", "boot")] = False
+    place.processes.alive[HostProcess(number, "then", "boot")] = False
 
 
 def test_without_anything_there_is_a_brief_all_the_same() -> None:
     place = make_place()
     place.repository.there = False
 
-    assert "Goal:\nnot stated yet; ask the person\nNow:\nnot stated" in brief_of(place, None).body
+    assert "Goal:\nnot stated yet; ask the user\nNow:\nnot stated" in brief_of(place, None).body
 
 
 @pytest.mark.requirement("R1")
@@ -136,15 +137,16 @@ def test_a_ledger_of_a_session_that_runs_is_not_read_again() -> None:
     running = run(place, 1)
     place.say(running, FactKind.GOAL, "Theirs")
 
-    standing = read_standing(place.project, None)
+    brief_input = read_brief_input(place.project, None)
 
-    assert standing.aim.now is None
-    assert standing.peers[0].agent == running.agent
+    assert brief_input.aim.now is None
+    assert brief_input.peers[0].agent == running.agent
 
 
 # --- whose goal (C59) -----------------------------------------------------------------------------
 
 
+@pytest.mark.requirement("C59")
 def test_same_track_before_same_branch_before_project() -> None:
     place = make_place()
     on_track = run(place, 1, track="speed")
@@ -164,7 +166,7 @@ def test_same_track_before_same_branch_before_project() -> None:
     def told(branch: str, track: str) -> str:
         place.repository.current = branch
         account = Account(session="s-new", agent="new-1", track=track)
-        goal = read_standing(place.project, account).aim.goal
+        goal = read_brief_input(place.project, account).aim.goal
         return goal.text if goal else ""
 
     assert told("feat/x", "speed") == "Goal of the track"
@@ -181,17 +183,17 @@ def test_who_runs_lends_its_goal_to_its_branch_and_keeps_what_it_does() -> None:
     place.say(running, FactKind.NOW, "Their work")
     silent = run(place, 2)
 
-    standing = read_standing(place.project, Account(session="s-new", agent="new-1"))
+    brief_input = read_brief_input(place.project, Account(session="s-new", agent="new-1"))
 
-    assert standing.aim.goal is not None
-    assert standing.aim.goal.text == "Shared goal"
-    assert standing.aim.now is None
-    assert [(peer.agent, peer.text) for peer in standing.peers] == [
+    assert brief_input.aim.goal is not None
+    assert brief_input.aim.goal.text == "Shared goal"
+    assert brief_input.aim.now is None
+    assert [(peer.agent, peer.text) for peer in brief_input.peers] == [
         (running.agent, "Shared goal | now: Their work"),
         (silent.agent, ""),
     ]
     place.repository.current = "elsewhere"
-    assert read_standing(place.project, Account(session="s-new")).aim.goal is None
+    assert read_brief_input(place.project, Account(session="s-new")).aim.goal is None
 
 
 def test_events_of_another_machine_tell_the_goal_of_the_branch() -> None:
@@ -200,7 +202,7 @@ def test_events_of_another_machine_tell_the_goal_of_the_branch() -> None:
     put_event(place.log, NOON - timedelta(hours=2), now="Remote now")
     put_event(place.log, NOON - timedelta(hours=1), "remote-2", goal="Of another branch", branch="feat/y")
 
-    aim = read_standing(place.project, None).aim
+    aim = read_brief_input(place.project, None).aim
 
     assert aim.goal is not None
     assert aim.now is not None
@@ -218,7 +220,7 @@ def test_what_was_published_long_ago_is_found_when_nothing_newer_tells() -> None
     for number in range(100):
         put_event(place.log, NOON - timedelta(minutes=number + 1), this_session=(f"Did {number}",))
 
-    aim = read_standing(place.project, None).aim
+    aim = read_brief_input(place.project, None).aim
 
     assert aim.goal is not None
     assert aim.now is not None
@@ -250,14 +252,17 @@ def test_feedback_is_told_until_it_is_answered() -> None:
     place.say(account, FactKind.ANSWER, "done", "Too slow")
     place.say(account, FactKind.ANSWER, "done", fact_id("feedback", "Too loud"))
 
-    assert [one.text for one in read_standing(place.project, account).of(FactKind.FEEDBACK)] == ["Too big"]
+    assert [one.text for one in read_brief_input(place.project, account).of(FactKind.FEEDBACK)] == ["Too big"]
 
     place.pass_time(seconds=1)
     place.say(account, FactKind.FEEDBACK, "Too loud")
     place.say(account, FactKind.RETRACTION, "Too big", "feedback")
-    assert [one.text for one in read_standing(place.project, account).of(FactKind.FEEDBACK)] == ["Too loud"]
+    assert [one.text for one in read_brief_input(place.project, account).of(FactKind.FEEDBACK)] == [
+        "Too loud"
+    ]
 
 
+@pytest.mark.requirement("C56")
 def test_facts_of_events_say_how_they_are_known() -> None:
     place = make_place()
     put_event(
@@ -270,7 +275,7 @@ def test_facts_of_events_say_how_they_are_known() -> None:
         ),
     )
 
-    found = {one.text: one.provenance for one in read_standing(place.project, None).of(FactKind.RECEIPT)}
+    found = {one.text: one.provenance for one in read_brief_input(place.project, None).of(FactKind.RECEIPT)}
 
     assert found == {
         "pytest: 0": Provenance.VERIFIED,
@@ -283,20 +288,23 @@ def test_a_commit_and_a_test_are_receipts() -> None:
     place = make_place()
     account = place.start()
     place.say(account, FactKind.COMMIT, "abc123")
-    place.say(account, FactKind.TEST, "pytest: 0")
+    place.say(account, FactKind.TEST, "TOKEN=1 pytest", "0")
     place.say(account, FactKind.RETRACTION, "abc123", "commit")
     place.say(account, FactKind.RETRACTION, "nothing", "note")
 
-    assert [one.text for one in read_standing(place.project, account).of(FactKind.RECEIPT)] == ["pytest: 0"]
+    assert [one.text for one in read_brief_input(place.project, account).of(FactKind.RECEIPT)] == [
+        "… pytest: exit 0"
+    ]
 
 
+@pytest.mark.requirement("C25")
 def test_a_question_that_is_answered_is_closed() -> None:
     place = make_place()
     put_event(place.log, NOON - timedelta(hours=2), open_questions=("Which port?", "Why?"))
     account = place.start()
     place.say(account, FactKind.ANSWER, "8080", "Which port?")
 
-    assert [one.text for one in read_standing(place.project, account).of(FactKind.QUESTION)] == ["Why?"]
+    assert [one.text for one in read_brief_input(place.project, account).of(FactKind.QUESTION)] == ["Why?"]
 
 
 def test_an_older_line_does_not_oust_what_an_event_says() -> None:
@@ -311,10 +319,10 @@ def test_an_older_line_does_not_oust_what_an_event_says() -> None:
         constraints=("No threads",),
     )
 
-    standing = read_standing(place.project, account)
+    brief_input = read_brief_input(place.project, account)
 
-    assert [one.text for one in standing.of(FactKind.DECISION)] == ["PostgreSQL"]
-    assert [one.text for one in standing.of(FactKind.CONSTRAINT)] == ["No threads"]
+    assert [one.text for one in brief_input.of(FactKind.DECISION)] == ["PostgreSQL"]
+    assert [one.text for one in brief_input.of(FactKind.CONSTRAINT)] == ["No threads"]
 
 
 def test_checkpoints_that_failed_block() -> None:
@@ -328,6 +336,7 @@ def test_checkpoints_that_failed_block() -> None:
 # --- other checkouts ------------------------------------------------------------------------------
 
 
+@pytest.mark.requirement("C65")
 def test_other_checkouts_are_read_and_marked_with_their_branch() -> None:
     here, there, third = make_place(), make_place(), make_place()
     both = put_event(here.log, NOON - timedelta(hours=4), constraints=("Settled here",))
@@ -337,8 +346,8 @@ def test_other_checkouts_are_read_and_marked_with_their_branch() -> None:
         one.log.create("", event_file_name(both.ts, "remote-1"), render_event(both).encode())
         put_event(one.log, NOON - timedelta(hours=2), "remote-2", constraints=("No threads",))
 
-    def elsewhere(place: Place, branch: str) -> Elsewhere:
-        return Elsewhere(log=place.log, index=MemoryIndex(), branch=branch)
+    def elsewhere(place: Place, branch: str) -> OtherCheckoutLog:
+        return OtherCheckoutLog(log=place.log, index=MemoryIndex(), branch=branch)
 
     body = brief_of(here, None, elsewhere(there, "feat/x"), elsewhere(third, "feat/y")).body
 
@@ -352,7 +361,7 @@ def test_the_later_of_two_other_checkouts_counts() -> None:
     put_event(there.log, NOON - timedelta(hours=2), decisions=(Pair(key="engine", value="SQLite"),))
     put_event(third.log, NOON - timedelta(hours=1), decisions=(Pair(key="engine", value="PostgreSQL"),))
     others = [
-        Elsewhere(log=one.log, index=MemoryIndex(), branch=branch)
+        OtherCheckoutLog(log=one.log, index=MemoryIndex(), branch=branch)
         for one, branch in ((there, "feat/x"), (third, "feat/y"))
     ]
 
@@ -366,7 +375,7 @@ def test_a_checkout_that_cannot_be_read_is_left_out() -> None:
 
     place = make_place()
 
-    assert brief_of(place, None, Elsewhere(log=BrokenLog(), index=MemoryIndex(), branch="feat/x")).body
+    assert brief_of(place, None, OtherCheckoutLog(log=BrokenLog(), index=MemoryIndex(), branch="feat/x")).body
 
 
 def test_what_an_event_of_another_checkout_covers_is_not_told_twice() -> None:
@@ -376,8 +385,8 @@ def test_what_an_event_of_another_checkout_covers_is_not_told_twice() -> None:
     there = MemoryEventLog()
     put_event(there, NOON, account.agent, session=account.session, covers="1-99", constraints=("No threads",))
 
-    found = read_standing(
-        place.project, account, [Elsewhere(log=there, index=MemoryIndex(), branch="feat/x")]
+    found = read_brief_input(
+        place.project, account, [OtherCheckoutLog(log=there, index=MemoryIndex(), branch="feat/x")]
     ).of(FactKind.CONSTRAINT)
 
     assert [(one.text, one.branch) for one in found] == [("No threads", "feat/x")]
@@ -389,10 +398,10 @@ def test_what_an_event_of_another_checkout_covers_is_not_told_twice() -> None:
 def test_a_chain_that_bites_its_tail_ends() -> None:
     place = make_place()
     for name, before in (("s-1", "s-2"), ("s-2", "s-1")):
-        fact = make_start(Start(continues=before), NOON, f"agent-{name}")
+        fact = make_start(SessionStart(continues=before), NOON, f"agent-{name}")
         write_fact(place.project, name, fact)
 
-    assert read_standing(place.project, Account(session="s-1")).agent == "agent-s-1"
+    assert read_brief_input(place.project, Account(session="s-1")).agent == "agent-s-1"
 
 
 def test_what_a_killed_session_did_not_publish_is_told_to_who_goes_on() -> None:
@@ -416,7 +425,7 @@ def test_the_banner_lists_the_newest_events() -> None:
     assert lines[:2] == ["Passdown: 13 events combined", "  remote-1  2026-01-11 11:00Z  Step 0"]
     assert lines[-3:] == [
         "  and 3 earlier: `passdown log --all`",
-        "Goal: not stated yet; ask the person",
+        "Goal: not stated yet; ask the user",
         "Now: Step 0",
     ]
 
@@ -429,7 +438,7 @@ def test_every_fact_of_an_account_is_known() -> None:
 
     kept = place.say(account, FactKind.FILE, "a.py").account
 
-    assert {(one.kind, one.text) for one in known_of(kept)} == {
+    assert {(one.kind, one.text) for one in facts_held(kept)} == {
         (FactKind.GOAL, "Ship it"),
         (FactKind.NOTE, "To myself"),
         (FactKind.FILE, "a.py"),

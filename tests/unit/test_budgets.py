@@ -4,10 +4,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from passdown.core.budgets import Budget, Size, count_tokens, measure
+from passdown.core.briefs.budgets import Budget, Size, count_tokens, measure
 from passdown.errors import UsageError
 
 
+@pytest.mark.requirement("C68")
 @pytest.mark.parametrize(
     ("text", "tokens"), [("", 0), ("a", 1), ("abc", 1), ("abcd", 2), ("é", 1), ("漢字", 2)]
 )

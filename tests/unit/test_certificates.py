@@ -1,28 +1,39 @@
 """Every fact that was stated is told, shown or retired by name; what is not is found."""
 
 from collections.abc import Callable, Sequence
-from datetime import timedelta
+from datetime import datetime, timedelta
 
-from passdown.core.accounts import ADD
-from passdown.core.certificates import Certificate, How, Reach, Stated, judge, trace_events, trace_journal
-from passdown.core.facts import FactKind, Provenance
-from passdown.core.journal import JournalLine
-from passdown.core.merge import Digest
-from passdown.core.rollups import Member, name_rollup, render_rollup
-from passdown.core.sources import Source
-from passdown.engines.index.memory import MemoryIndex
+from passdown.core.evidence.certificates import (
+    Certificate,
+    FactStatus,
+    StatedFact,
+    VisibleFacts,
+    judge,
+    trace_events,
+    trace_journal,
+)
+from passdown.core.facts import ADD, Provenance, show_phase
+from passdown.core.formats.journal import JournalLine
+from passdown.core.kinds import FactKind
+from passdown.core.merge.event_facts import EventFacts
+from passdown.core.merge.merge import Digest
+from passdown.core.merge.rollups import RollupMember, name_rollup, render_rollup
+from passdown.engines.memory.index import MemoryIndex
 from passdown.engines.memory.journals import MemoryJournals
 from passdown.records import replace
-from passdown.services.certificates import certify, read_sources
-from passdown.services.publications import publish
-from passdown.services.sessions import end_session
+from passdown.services.handover.certificates import certify, read_sources
+from passdown.services.sessions.publications import publish
+from passdown.services.sessions.sessions import end_session
 from tests.events import make_text, read
-from tests.sessions import NOON, Place, in_order, make_line, make_place, with_checkout
+from tests.sessions import NOON, Place, in_order, make_line, make_place, with_parts
 
 
-def fates(stated: Sequence[Stated]) -> list[tuple[str, str]]:
+def fates(stated: Sequence[StatedFact]) -> list[tuple[str, str]]:
     """Give each text with what retired it."""
-    return [(one.text, one.retired_by) for one in stated]
+    return [
+        (show_phase(one.fact) if one.fact.kind == "checkpoint" else one.fact.text, one.retired_by)
+        for one in stated
+    ]
 
 
 def lost(found: Certificate) -> list[tuple[str, str]]:
@@ -94,7 +105,7 @@ def test_a_line_that_stands_there_twice_counts_once() -> None:
 # --- events ---------------------------------------------------------------------------------------
 
 
-def source(hour: int, agent: str = "toast", **keys: object) -> Source:
+def source(hour: int, agent: str = "toast", **keys: object) -> EventFacts:
     """Make an event of an hour."""
     text = make_text(f"2026-01-10T{hour:02}:00:00Z", agent, **keys)  # type: ignore[arg-type]
     return read(text)
@@ -190,11 +201,11 @@ def test_nothing_is_lost_in_the_work_of_two_sessions() -> None:
     found = certify(place.project, None, (), [*expected, "", "engine: SQLite", "PostgreSQL"])
 
     assert lost(found) == []
-    assert found.count(How.UNACCOUNTED) == 0
+    assert found.count(FactStatus.UNACCOUNTED) == 0
     how = {one.text: (one.how, one.where) for one in found.facts}
-    assert how["Mail sent"] == (How.IN_BRIEF, "passdown brief")
-    assert how["Which port?"][0] is How.RETIRED
-    assert how["To myself"] == (How.BY_COMMAND, "passdown brief --session s-000000000002 --json")
+    assert how["Mail sent"] == (FactStatus.IN_BRIEF, "passdown brief")
+    assert how["Which port?"][0] is FactStatus.RETIRED
+    assert how["To myself"] == (FactStatus.BY_COMMAND, "passdown brief --session s-000000000002 --json")
     assert len(found.root) == 64
     assert certify(place.project, None).root == found.root
 
@@ -208,8 +219,10 @@ def test_without_a_journal_what_events_say_is_listed() -> None:
     found = certify(place.project, None)
 
     assert lost(found) == []
-    assert found.count(How.BY_COMMAND) > 10
-    assert {one.where for one in found.facts if one.how is How.BY_COMMAND} == {"passdown view list decisions"}
+    assert found.count(FactStatus.BY_COMMAND) > 10
+    assert {one.where for one in found.facts if one.how is FactStatus.BY_COMMAND} == {
+        "passdown view list decisions"
+    }
 
 
 class CutJournals(MemoryJournals):
@@ -271,7 +284,7 @@ def test_two_lines_of_one_number_are_both_known() -> None:
     class Doubled(MemoryJournals):
         def read(self, session: str) -> Sequence[JournalLine]:
             lines = super().read(session)
-            twin = replace(lines[-1], fact=replace(lines[-1].fact, text="No network"))
+            twin = replace(lines[-1], fact=lines[-1].fact._replace(text="No network"))
             return [*lines, twin] if lines else lines
 
     place = make_place(Doubled())
@@ -287,29 +300,27 @@ def test_a_line_that_the_account_leaves_out_is_unaccounted() -> None:
     )
     again = trace_journal("s-2", in_order(("constraint", "No threads")))
 
-    found = judge([*stated, *again], Reach(frozenset(), {}, frozenset()))
+    found = judge([*stated, *again], VisibleFacts(frozenset(), {}, frozenset()))
 
-    assert [(one.how, one.where) for one in found.losses] == [(How.UNACCOUNTED, "s-2 line 1")]
+    assert [(one.how, one.where) for one in found.losses] == [(FactStatus.UNACCOUNTED, "s-2 line 1")]
 
 
 def test_an_index_that_lost_a_fact_is_found_out() -> None:
     class Forgetful(MemoryIndex):
-        def digest(self, limit: int) -> Digest:
-            digest = super().digest(limit)
-            return replace(
-                digest, sections={key: one._replace(held=()) for key, one in digest.sections.items()}
-            )
+        def digest(self, limit: int, until: datetime | None = None) -> Digest:
+            digest = super().digest(limit, until)
+            return replace(digest, kinds={key: one._replace(facts=()) for key, one in digest.kinds.items()})
 
     place = make_place()
     text = make_text("2026-01-11T11:00:00Z", constraints=["No threads"])
     place.log.create("", "event.md", text.encode())
 
-    assert lost(certify(with_checkout(place, index=Forgetful()), None)) == [("constraint", "No threads")]
+    assert lost(certify(with_parts(place, index=Forgetful()), None)) == [("constraint", "No threads")]
 
 
 def test_events_are_read_from_rollups_too_and_what_is_none_is_skipped() -> None:
     place = make_place()
-    member = Member("a.md", make_text("2026-01-10T13:00:00Z", goal="Rolled").encode())
+    member = RollupMember("a.md", make_text("2026-01-10T13:00:00Z", goal="Rolled").encode())
     rollup = render_rollup(NOON.date() - timedelta(days=1), [(member, read(member.data.decode()))])
     place.log.create("", name_rollup(rollup), rollup.encode())
     place.log.create("", "broken.md", b"no event")

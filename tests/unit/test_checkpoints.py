@@ -4,21 +4,14 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from passdown.core.checkpoints import (
-    JsonBlock,
-    Phase,
-    PhaseState,
-    ValidationState,
-    read_phase,
-    read_state,
-    write_phase,
-)
-from passdown.core.jsontext import dump
-from passdown.core.places import At
+from passdown.core.documents.places import PlacePosition, rewrite
+from passdown.core.formats.checkpoints import JsonBlock, Phase, ValidationState, read_phase, write_phase
+from passdown.core.json_text import dump
+from passdown.core.phases import PhaseState, read_state
 from passdown.core.problems import Malformed
 from tests.texts import one_line, texts
 
-AT = At(7, "Validation State")
+AT = PlacePosition(7, "Validation State")
 CODEC = JsonBlock()
 names = one_line.map(lambda text: text[:300].replace("):", ")")).filter(lambda text: text == text.strip())
 phases = st.builds(
@@ -45,6 +38,7 @@ def test_a_written_phase_is_read_back(phase: Phase) -> None:
     assert read_phase(write_phase(phase)) == phase
 
 
+@pytest.mark.requirement("C11")
 @given(
     phases,
     st.sampled_from(["", "✓ ", "-> ", "→", "✅ ", "⚠️ "]),
@@ -82,6 +76,7 @@ def test_an_unknown_state_is_refused_with_the_set() -> None:
     assert "validated" in refused.value.hint
 
 
+@pytest.mark.requirement("C11")
 @pytest.mark.parametrize("text", ["validated", "VALIDATED", " ✓ Validated "])
 def test_a_state_is_read_in_any_case(text: str) -> None:
     assert read_state(text) is PhaseState.VALIDATED
@@ -106,7 +101,7 @@ def test_a_revised_block_says_what_it_should_and_keeps_what_is_around_it(
 ) -> None:
     content = f"{before}{CODEC.write(old)}\n\nafter"
 
-    revised = CODEC.revise(content, new)
+    revised = rewrite(CODEC, content, new)
 
     assert CODEC.read(revised, AT).value == new
     for text in (before.strip(), "after"):
@@ -137,10 +132,10 @@ def test_the_object_is_found_wherever_it_stands(content: str, strays: list[str])
 @pytest.mark.parametrize(
     ("content", "problem"),
     [
-        ("nothing here", "holds no JSON object"),
+        ("nothing here", "does not contain a JSON object"),
         ("```json\n{\n```", "is not valid JSON"),
         ('{"test_count": "3"}', "`test_count` is not a whole number"),
-        ('{"a": 1, "a": 2}', "names a member twice"),
+        ('{"a": 1, "a": 2}', "has a duplicate member"),
         ("{" * 100_000, "is not valid JSON"),
     ],
 )
@@ -159,4 +154,4 @@ def test_a_refusal_says_where_in_the_document() -> None:
 def test_nothing_is_nothing() -> None:
     assert CODEC.read("", AT).value is None
     assert CODEC.write(None) == ""
-    assert CODEC.revise("", None) == ""
+    assert rewrite(CODEC, "", None) == ""

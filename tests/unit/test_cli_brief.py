@@ -1,18 +1,19 @@
 """`passdown brief` tells a session what it must know, and measures that it does."""
 
 import json
+from datetime import datetime
 from pathlib import Path
 
 import jsonschema
 import pytest
 
-from passdown.core import recall
-from passdown.core.briefs import Frame, receipt_of
-from passdown.core.budgets import Budget
-from passdown.engines.index.memory import MemoryIndex
+from passdown.core.briefs.briefs import BriefFrame, receipt_of
+from passdown.core.briefs.budgets import Budget
+from passdown.core.evidence import recall
+from passdown.engines.memory.index import MemoryIndex
 from passdown.errors import CacheError, StorageError
 from passdown.faces.cli.commands import brief as command_module
-from passdown.services import ledgers
+from passdown.services.sessions import ledgers
 from tests.answers import Schema
 from tests.commands import Caller
 from tests.gits import Project, make_project
@@ -82,7 +83,7 @@ def test_without_git_session_and_events_it_says_so(command: Caller) -> None:
     assert (done.code, done.err) == (0, "")
     lines = done.out.splitlines()
     assert lines[0].startswith("===== passdown brief ")
-    assert lines[2:6] == ["Goal:", "not stated yet; ask the person", "Now:", "not stated"]
+    assert lines[2:6] == ["Goal:", "not stated yet; ask the user", "Now:", "not stated"]
     assert lines[-1] == lines[0].replace("begins", "ends")
 
 
@@ -96,8 +97,8 @@ def test_a_session_is_told_what_it_said(command: Caller) -> None:
 
     jsonschema.validate(answer, BRIEF)
     assert "\n> Ship it\n" in answer["text"]
-    assert "\n> Ruled out: No threads\n" in answer["text"]
-    assert receipt_of(answer["text"], Frame(nonce=answer["nonce"])) == answer["sha256"]
+    assert "\nRuled out:\n> No threads\n" in answer["text"]
+    assert receipt_of(answer["text"], BriefFrame(nonce=answer["nonce"])) == answer["sha256"]
     assert {one["text"] for one in answer["account"]} == {"Ship it", "Ruled out: No threads"}
     assert [one["is_in_brief"] for one in answer["facts"]] == [True, True]
     by_agent = json.loads(command("brief", "--json", "--session", answer["agent"]).out)
@@ -121,7 +122,7 @@ def test_one_of_several_sessions_can_be_asked_for(command: Caller) -> None:
     command("start", "--new")
 
     assert json.loads(command("brief", "--json", "--session", first).out)["session"] == first
-    assert command("brief").err.startswith("passdown: several sessions run here: ")
+    assert command("brief").err.startswith("passdown: several sessions are running here: ")
 
 
 def test_edits_of_the_ledger_are_told_too(command: Caller) -> None:
@@ -139,10 +140,10 @@ def test_where_nothing_can_be_written_it_is_told_all_the_same(
     command("start")
     command("goal", "Ship it")
 
-    def refuse(*_: object) -> ledgers.Kept:
+    def refuse(*_: object) -> ledgers.LedgerUpdate:
         raise StorageError("read-only")
 
-    monkeypatch.setattr(command_module, "keep_ledger", refuse)
+    monkeypatch.setattr(command_module, "update_ledger", refuse)
 
     assert "> Ship it\n" in command("brief").out
 
@@ -193,30 +194,30 @@ def test_a_cache_that_fails_is_done_without(command: Caller, monkeypatch: pytest
     calls: list[int] = []
     digest = MemoryIndex.digest
 
-    def fail_once(self: MemoryIndex, limit: int) -> object:
+    def fail_once(self: MemoryIndex, limit: int, until: datetime | None = None) -> object:
         calls.append(limit)
         if len(calls) == 1:
             raise CacheError("the cache is damaged")
-        return digest(self, limit)
+        return digest(self, limit, until)
 
     monkeypatch.setattr(MemoryIndex, "digest", fail_once)
 
     done = command("brief")
 
     assert "> No threads\n" in done.out
-    assert done.err == "passdown: the cache is damaged; going on without it\n"
+    assert done.err == "passdown: the cache is damaged; continuing without it\n"
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--sessions", "5"], "--sessions goes with --eval"),
-        (["--tokens", "300,400"], "--tokens takes a list only with --eval"),
-        (["--tokens", "10"], "--tokens: 10 does not fit"),
-        (["--tokens", "many"], "--tokens: many does not fit"),
+        (["--sessions", "5"], "--sessions needs --eval"),
+        (["--tokens", "300,400"], "--tokens accepts a list only with --eval"),
+        (["--tokens", "10"], "--tokens: 10 is not valid"),
+        (["--tokens", "many"], "--tokens: many is not valid"),
         (["--session", "s-none"], "there is no session s-none"),
-        (["--eval", "--session", "s-1"], "--eval needs no session and shows no banner"),
-        (["--eval", "--sessions", "0"], "--sessions: 0 does not fit"),
+        (["--eval", "--session", "s-1"], "--eval cannot be used with --session or --banner"),
+        (["--eval", "--sessions", "0"], "--sessions: 0 is not valid"),
     ],
 )
 def test_what_cannot_be_meant_is_refused(command: Caller, arguments: list[str], message: str) -> None:
@@ -245,4 +246,4 @@ def test_recall_that_drops_is_a_failure(command: Caller, monkeypatch: pytest.Mon
     done = command("brief", "--eval", "--sessions", "1")
 
     assert done.code == 1
-    assert "facts that must be known are missing: 1 sessions, 1500 tokens" in done.err
+    assert "facts that every brief must contain are missing: 1 sessions, 1500 tokens" in done.err

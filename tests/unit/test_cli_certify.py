@@ -16,7 +16,7 @@ FACT: Schema = {
         "id": {"type": ["string", "null"]},
         "kind": {"type": "string"},
         "text": {"type": "string"},
-        "how": {"enum": ["in-brief", "by-command", "retired", "unaccounted"]},
+        "how": {"enum": ["in-brief", "by-command", "retired", "hidden", "unaccounted"]},
         "where": {"type": "string", "minLength": 1},
     },
     "minProperties": 5,
@@ -31,9 +31,10 @@ CERTIFICATE: Schema = {
         "root": {"type": "string", "pattern": "^[0-9a-f]{64}$"},
         "counts": {"type": "object"},
         "losses": {"type": "array", "items": FACT},
+        "replaced": {"type": "array", "items": FACT},
         "accounted": {"type": "array", "items": FACT},
     },
-    "minProperties": 7,
+    "minProperties": 8,
     "additionalProperties": False,
 }
 
@@ -90,7 +91,7 @@ def test_what_is_expected_must_be_readable(command: Caller, tmp_path: Path) -> N
 
     missing = command("certify", "--expect", "nothing.txt")
     assert missing.code == 5
-    assert missing.err.startswith("passdown: could not read nothing.txt: No such file or directory\n")
+    assert missing.err.startswith("passdown: nothing.txt: no such file\n")
     assert command("certify", "--expect", str(tmp_path / "bytes")).err.startswith(
         f"passdown: could not read {tmp_path / 'bytes'}: it is not UTF-8 text\n"
     )

@@ -8,7 +8,7 @@ from pathlib import Path
 import jsonschema
 import pytest
 
-from passdown.core.formats import ARCHIVE, LEDGER
+from passdown.core.formats.registry import ARCHIVE, LEDGER
 from passdown.faces.cli.commands import check
 from tests.answers import CHECK
 from tests.commands import Caller, Done
@@ -52,6 +52,7 @@ def test_an_error_makes_the_check_fail(command: Caller) -> None:
     )
 
 
+@pytest.mark.requirement("C18")
 def test_a_warning_makes_only_a_strict_check_fail(command: Caller) -> None:
     write(LEDGER_PATH, WARNED)
     found = (
@@ -76,7 +77,7 @@ def test_a_folder_has_a_summary_and_other_files_are_left_alone(command: Caller) 
 
     assert done.code == 1
     assert done.err == (
-        "passdown: 3 documents checked, 1 with errors, 1 with warnings only; 1 other file left alone\n"
+        "passdown: 3 documents checked, 1 with errors, 1 with warnings only; 1 other file ignored\n"
     )
 
 
@@ -85,7 +86,7 @@ def test_a_problem_that_can_be_repaired_is_offered_to_be(command: Caller) -> Non
 
     assert command("check").err == (
         "passdown: 1 document checked, 1 with warnings only\n"
-        "  hint: --fix can repair 1 problem; it shows the difference first\n"
+        "  hint: --fix can repair 1 problem; it shows the diff first\n"
     )
 
 
@@ -94,7 +95,7 @@ def test_a_file_that_is_named_must_be_a_document(command: Caller) -> None:
 
     assert command("check", "readme.md") == Done(
         1,
-        "readme.md:1: format: is none of the formats Passdown knows\n"
+        "readme.md:1: format: is not in a format that Passdown knows\n"
         "  hint: `passdown format` lists the formats; `passdown format example NAME`\n"
         "        shows one\n",
         "passdown: 1 document checked, 1 with errors\n",
@@ -104,11 +105,11 @@ def test_a_file_that_is_named_must_be_a_document(command: Caller) -> None:
 def test_a_folder_without_documents_says_so(command: Caller) -> None:
     write("docs/readme.md", "hello\n")
     Path("empty").mkdir()
-    hint = "  hint: `passdown format` shows where the documents of each format lie\n"
+    hint = "  hint: `passdown format` shows where the documents of each format belong\n"
 
     assert command("check", "empty") == Done(0, "", f"passdown: no documents found in empty\n{hint}")
     assert command("check", "docs", "empty") == Done(
-        0, "", f"passdown: no documents found in docs or empty; 1 other file left alone\n{hint}"
+        0, "", f"passdown: no documents found in docs or empty; 1 other file ignored\n{hint}"
     )
 
 
@@ -156,7 +157,9 @@ def test_a_missing_file_is_wrong_usage_and_nothing_is_checked_or_written(command
     write("LEDGER.md", FIXABLE)
 
     assert command("check", "nosuch.md") == Done(
-        2, "", "passdown: no such file or folder: nosuch.md\n  hint: check the spelling\n"
+        2,
+        "",
+        "passdown: no such file or folder: nosuch.md\n  hint: check the spelling; links are not followed\n",
     )
     assert command("check", "--fix", "--yes", "LEDGER.md", "a.md", "", "b/c") == Done(
         2,
@@ -224,7 +227,7 @@ def test_a_name_cannot_move_the_cursor_or_break_the_line(command: Caller) -> Non
     done = command("check", name)
 
     assert done.out.splitlines()[0] == (
-        "a\\u000a\\u001b[2J\\u202e.md:1: format: is none of the formats Passdown knows"
+        "a\\u000a\\u001b[2J\\u202e.md:1: format: is not in a format that Passdown knows"
     )
     assert command("check", "\x1b.md").err.splitlines()[0] == "passdown: no such file or folder: \\u001b.md"
 
@@ -314,10 +317,10 @@ def test_help_fits_80_columns_and_tells_the_exit_codes(command: Caller) -> None:
 
 
 def test_counts_are_of_files_and_never_twice() -> None:
-    tally = check.Tally()
+    tally = check.CheckCounts()
 
     assert not tally.fails(strict=True)
-    assert check.Tally(not_repaired=1).fails(strict=False)
+    assert check.CheckCounts(not_repaired=1).fails(strict=False)
 
 
 def test_an_archive_of_a_past_session_is_checked_too(command: Caller) -> None:

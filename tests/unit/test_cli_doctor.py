@@ -8,25 +8,28 @@ from pathlib import Path
 import jsonschema
 import pytest
 
-from passdown import wiring
-from passdown.core import ailments
-from passdown.core.accounts import NO_PROCESS
-from passdown.core.ailments import Cache
-from passdown.core.bookkeeping import Said
-from passdown.core.facts import FactKind, Provenance
-from passdown.engines.index.sqlite import SqliteIndex
+from passdown.core.facts import Provenance
+from passdown.core.formats.journal import JournalLine, render_line
+from passdown.core.kinds import FactKind
+from passdown.core.project import findings
+from passdown.core.project.findings import CacheHealth
+from passdown.core.sessions.ledger_sync import NewFact
+from passdown.core.sessions.session_facts import NO_PROCESS, SessionStart, make_start
 from passdown.engines.process import SystemProcesses
+from passdown.engines.sqlite.event_index import SqliteIndex
 from passdown.engines.system import SystemClock
 from passdown.errors import CacheError
-from passdown.services.journals import read_account, say
+from passdown.services.sessions.journals import append_fact, read_account
 from passdown.settings import Settings
+from passdown.wiring.health import examine_cache
+from passdown.wiring.workspaces import open_workspace
 from tests.commands import Caller, Done
 from tests.gits import Project, make_started
 from tests.projects import EVENTS, VIEW, listing, put, put_event
 from tests.sessions import NOON
 from tests.setup_answers import COST, DOCTOR
 
-HEALTHY = Done(0, "", "passdown: nothing is wrong\n")
+HEALTHY = Done(0, "", "passdown: no problems found\n")
 GONE = f".passdown-{2**22 + 1}-0123456789abcdef.tmp"
 LEGACY = "# Notes\n\n## Ledger\n**Goal:** Fix hooks\n\n### Now\n[->] Create the PR\n"
 
@@ -75,7 +78,7 @@ def mends(command: Caller) -> list[str]:
     done = command("doctor", "--fix", "--yes")
     assert (done.code, done.err) == (0, HEALTHY.err), done
     assert command("doctor") == HEALTHY
-    return [line for line in done.out.splitlines() if line.startswith("mended: ")]
+    return [line for line in done.out.splitlines() if line.startswith("fixed: ")]
 
 
 # --- set-up ---------------------------------------------------------------------------------------
@@ -86,9 +89,9 @@ def test_a_project_that_is_not_set_up(command: Caller, project: Project) -> None
 
     assert command("doctor") == Done(
         1,
-        "not-set-up: there is no passdown.toml, so nothing runs by itself\n"
-        "  hint: `passdown init` shows what it needs, and asks\n",
-        "passdown: 1 thing wrong\n",
+        "not-set-up: there is no passdown.toml, so nothing runs automatically\n"
+        "  hint: run `passdown init`; it shows the changes and asks\n",
+        "passdown: 1 problem\n",
     )
     assert command("doctor", "--fix", "--yes").code == 1
     assert not (project.folder / "passdown.toml").exists()
@@ -103,7 +106,7 @@ def test_settings_that_nobody_knows_are_a_warning(command: Caller, project: Proj
 
     assert done == Done(
         0,
-        "settings: passdown.toml: unknown section [nosuch] (warning)\n  hint: mend the file it names\n",
+        "settings: passdown.toml: unknown section [nosuch] (warning)\n  hint: fix the file that it names\n",
         "passdown: 1 warning\n",
     )
     put(project.folder, "passdown.toml", "")
@@ -127,7 +130,7 @@ def test_local_files_that_git_does_not_ignore(command: Caller, project: Project)
     (project.folder / ".gitignore").unlink()
 
     assert find(command) == [("not-ignored", "git does not ignore .conductor, conductor/sessions/active")]
-    assert mends(command) == ["mended: rules for git written: .gitignore"]
+    assert mends(command) == ["fixed: wrote rules for git: .gitignore"]
 
 
 def test_local_files_in_a_project_that_is_not_set_up(command: Caller, project: Project) -> None:
@@ -136,7 +139,7 @@ def test_local_files_in_a_project_that_is_not_set_up(command: Caller, project: P
     put(project.folder, ".conductor/state.json", "{}")
 
     assert [code for code, _ in find(command, "--fix", "--yes")] == ["not-set-up", "not-ignored"]
-    assert "`passdown init` writes the rules that are missing" in command("doctor").out
+    assert "run `passdown init` to write the missing rules" in command("doctor").out
     command("init", "--yes")
     assert command("doctor") == HEALTHY
 
@@ -146,7 +149,7 @@ def test_a_rule_of_the_user_that_undoes_ours(command: Caller, project: Project) 
     put(project.folder, ".gitignore", f"{rules}!/.conductor\n")
 
     assert find(command, "--fix", "--yes") == [("not-ignored", "git does not ignore .conductor")]
-    assert "look for a later rule with ! that undoes it" in " ".join(command("doctor").out.split())
+    assert "look for a later ! rule that undoes them" in " ".join(command("doctor").out.split())
     put(project.folder, ".gitignore", rules)
     assert command("doctor") == HEALTHY
 
@@ -163,6 +166,59 @@ def test_local_files_that_git_tracks(command: Caller, project: Project) -> None:
     project.git("commit", "--quiet", "--message=three")
     assert command("doctor") == HEALTHY
     assert (project.folder / "conductor/sessions/active/notes.txt").exists()
+
+
+@pytest.mark.requirement("C119")
+def test_state_that_git_tracks_is_named_and_documents_of_other_tools_are_not(
+    command: Caller, project: Project
+) -> None:
+    for name in ("paused", "journal/s-1.jsonl", ".gitignore", "handoff_1.json", "session-context.md"):
+        put(project.folder, f".conductor/{name}", "theirs\n")
+    project.git("add", "--force", ".conductor")
+
+    assert find(command) == [
+        ("tracked", "git tracks .conductor/journal/s-1.jsonl, so it is ignored: it may be from anybody"),
+        ("tracked", "git tracks .conductor/paused, so it is ignored: it may be from anybody"),
+        ("tracked", "git tracks .conductor/.gitignore"),
+    ]
+    said = " ".join(command("doctor").out.split())
+    assert "run `git rm -- .conductor/paused`, or `git rm --cached -- .conductor/paused` if this" in said
+    project.git("rm", "--quiet", "--force", "--", ".conductor/paused", ".conductor/journal/s-1.jsonl")
+    project.git("rm", "--quiet", "--cached", "--", ".conductor/.gitignore")
+    assert command("doctor") == HEALTHY
+
+
+@pytest.mark.requirement("C119")
+def test_more_state_than_is_named_is_counted(command: Caller, project: Project) -> None:
+    for number in range(12):
+        put(project.folder, f".conductor/waiting/{number:02}", "theirs\n")
+    project.git("add", "--force", ".conductor")
+
+    found = find(command)
+
+    assert len(found) == 11
+    assert found[-1] == ("tracked", "git tracks 2 more files of local state, which are ignored")
+
+
+@pytest.mark.requirement("C119")
+def test_an_index_that_nobody_can_read(command: Caller, project: Project) -> None:
+    put(project.folder, ".conductor/paused", "mine\n")
+    (project.folder / ".git/index").write_bytes(b"damaged")
+
+    said = "git does not say which files it tracks, so what is in .conductor is ignored"
+    assert ("tracked", said) in find(command)
+
+
+@pytest.mark.requirement("C119")
+def test_a_journal_that_names_a_ledger_elsewhere(command: Caller, project: Project, clock: Clock) -> None:
+    start = SessionStart(checkout=str(project.folder), ledger="../out\x1b[2J.md")
+    line = JournalLine(seq=1, fact=make_start(start, clock.at, "agent"))
+    put(project.folder, ".git/passdown/journal/s-1.jsonl", render_line(line))
+
+    ((code, what),) = find(command)
+
+    assert code == "journal"
+    assert what == "the journal of s-1 names ../out\\u001b[2J.md as its ledger, which is not obeyed"
 
 
 def test_shared_files_that_git_ignores(command: Caller, project: Project) -> None:
@@ -187,14 +243,26 @@ def test_what_is_private_may_be_ignored(command: Caller, project: Project) -> No
     exclude = project.folder / ".git/info/exclude"
     exclude.write_text(exclude.read_text().replace("/.conductor\n", ""))
     assert find(command) == [("not-ignored", "git does not ignore .conductor")]
-    assert mends(command) == ["mended: rules for git written: .git/info/exclude"]
+    assert mends(command) == ["fixed: wrote rules for git: .git/info/exclude"]
 
 
 def test_line_ends_that_git_may_change(command: Caller, project: Project) -> None:
-    (project.folder / ".gitattributes").unlink()
+    rules = project.folder / ".gitattributes"
+    rules.write_text(rules.read_text().replace("/thoughts/shared/handoffs/** -text\n", ""))
 
-    assert find(command) == [("line-ends", ".gitattributes lets git change line ends of events")]
-    assert mends(command) == ["mended: rules for git written: .gitattributes"]
+    assert find(command) == [("line-ends", ".gitattributes lets git change the line endings of events")]
+    assert mends(command) == ["fixed: wrote rules for git: .gitattributes"]
+
+
+@pytest.mark.requirement("C116")
+def test_a_view_that_git_does_not_merge_by_union(command: Caller, project: Project) -> None:
+    rules = project.folder / ".gitattributes"
+    rules.write_text(rules.read_text().replace(f"/{VIEW} merge=union\n", ""))
+
+    what = f".gitattributes does not let git merge {VIEW} by union, so a merge can conflict in it"
+    assert find(command) == [("view-merge", what)]
+    assert mends(command) == ["fixed: wrote rules for git: .gitattributes"]
+    assert project.git("check-attr", "merge", "--", VIEW) == f"{VIEW}: merge: union\n"
 
 
 def test_what_killed_processes_left_behind(command: Caller, project: Project) -> None:
@@ -204,7 +272,7 @@ def test_what_killed_processes_left_behind(command: Caller, project: Project) ->
     put(project.folder, f"src/{GONE}", "not ours to look for")
 
     assert find(command) == [("leftovers", "5 unfinished writes of killed processes")]
-    assert mends(command) == ["mended: unfinished writes removed: 5"]
+    assert mends(command) == ["fixed: removed unfinished writes: 5"]
     assert [path.parent.name for path in project.folder.rglob(GONE)] == ["src"]
 
 
@@ -247,7 +315,7 @@ def test_without_git_there_are_no_rules_to_miss(
 def test_a_view_that_is_missing_outdated_or_edited(command: Caller, project: Project) -> None:
     put_event(project.folder, "2026-01-10T13:03:52Z", now="Create the PR")
     assert find(command) == [("view", f"{VIEW} is missing")]
-    assert mends(command) == [f"mended: view made anew: {VIEW}"]
+    assert mends(command) == [f"fixed: rebuilt the view: {VIEW}"]
 
     put_event(project.folder, "2026-01-10T14:00:00Z", now="Wait")
     assert find(command) == [("view", f"{VIEW} is older than its events")]
@@ -256,9 +324,11 @@ def test_a_view_that_is_missing_outdated_or_edited(command: Caller, project: Pro
     view = project.folder / VIEW
     put(project.folder, VIEW, view.read_text().replace("Wait", "Hurry"))
     assert find(command) == [("view", f"{VIEW} was edited by hand")]
-    mends(command)
+    assert command("doctor", "--fix", "--yes").code == 0
     (kept,) = [path for path in listing(project.folder) if path.startswith(".conductor/edited-view-")]
     assert b"Hurry" in listing(project.folder)[kept]
+    assert find(command) == [("kept-view", f"{kept} has 1 line that no event states")]
+    (project.folder / kept).unlink()
 
     put(project.folder, VIEW, re.sub(r"renderer: \d+", "renderer: 99", view.read_text()))
     assert [code for code, _ in find(command)] == ["view"]
@@ -299,7 +369,7 @@ def test_events_that_cannot_be_read(command: Caller, project: Project) -> None:
     bad = put(project.folder, f"{EVENTS}/broken.md", "what?\n")
     mends_view = find(command, "--fix", "--yes")
 
-    assert mends_view == [("events", "1 event file cannot be read, and left out of the view")]
+    assert mends_view == [("events", "1 event file cannot be read and left out of the view")]
     bad.unlink()
     mends(command)
 
@@ -307,11 +377,11 @@ def test_events_that_cannot_be_read(command: Caller, project: Project) -> None:
 def test_a_crowded_folder_of_events(
     command: Caller, project: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(ailments, "MANY_FILES", 2)
+    monkeypatch.setattr(findings, "MANY_FILES", 2)
     for hour in (8, 9, 10):
         put_event(project.folder, f"2026-01-10T{hour:02}:00:00Z", now="Create the PR")
 
-    assert find(command, "--fix", "--yes") == [("layout", f"3 files lie in {EVENTS}")]
+    assert find(command, "--fix", "--yes") == [("layout", f"{EVENTS} has 3 files")]
     assert command("doctor").code == 0
     put(project.folder, "passdown.toml", '[events]\nlayout = "day"\n')
     assert command("doctor") == HEALTHY
@@ -328,10 +398,10 @@ def test_a_session_that_never_ended(command: Caller, project: Project, clock: Cl
 
     ((code, what),) = find(command)
     assert code == "session"
-    assert re.fullmatch(r"toast-[0-9a-f]{8} was last seen 3 h ago, and never ended", what)
+    assert re.fullmatch(r"toast-[0-9a-f]{8} was last seen 3 h ago and did not end", what)
     assert [line.partition(": toast-")[0] for line in mends(command)] == [
-        "mended: sessions ended, and what they knew published",
-        f"mended: view made anew: {VIEW}",
+        "fixed: ended sessions and published their facts",
+        f"fixed: rebuilt the view: {VIEW}",
     ]
     assert "Session model" in (project.folder / VIEW).read_text()
 
@@ -340,13 +410,13 @@ def test_a_session_that_ended_without_publishing(command: Caller, project: Proje
     command("start")
     command("done", "Session model")
     (journal,) = (project.folder / ".git/passdown/journal").iterdir()
-    session = wiring.open_project(project.folder, Settings())
+    session = open_workspace(project.folder, Settings())
     account = read_account(session, journal.stem)
-    say(session, account, Said(FactKind.END, "logout"), Provenance.OBSERVED)
+    append_fact(session, account, NewFact(FactKind.END, "logout"), Provenance.OBSERVED)
     clock.at += timedelta(minutes=5)
 
     ((code, what),) = find(command)
-    assert (code, what) == ("session", f"{account.agent} ended 5 min ago, and is not published")
+    assert (code, what) == ("session", f"{account.agent} ended 5 min ago, but its facts are not published")
     mends(command)
 
 
@@ -357,7 +427,7 @@ def test_a_journal_with_a_torn_line(command: Caller, project: Project) -> None:
         file.write('{"v":1,"seq":99,"fa')
 
     assert find(command) == [("journal", f"1 line of .git/passdown/journal/{journal.name} cannot be read")]
-    assert "is torn" in command("doctor").out
+    assert "is incomplete" in command("doctor").out
     assert command("end").code == 0
     assert "journal" not in [code for code, _ in find(command, "--fix", "--yes")]
     assert command("doctor") == HEALTHY
@@ -369,7 +439,7 @@ def test_a_journal_that_tells_of_nobody(command: Caller, project: Project) -> No
     odd.write_bytes(b"\xff\xfe\n")
 
     assert find(command) == [("journal", "1 line of .conductor/journal/s-odd.jsonl cannot be read")]
-    assert "look at it, and move it away" in " ".join(command("doctor").out.split())
+    assert "look at it, then move it away" in " ".join(command("doctor").out.split())
     odd.unlink()
     assert command("doctor") == HEALTHY
 
@@ -429,7 +499,7 @@ def test_a_cache_that_fails_is_done_without(
 
     with monkeypatch.context() as broken:
         broken.setattr(SqliteIndex, "places", fail)
-        assert [code for code, _ in find(command)] == ["line-ends", "cache"]
+        assert [code for code, _ in find(command)] == ["line-ends", "view-merge", "cache"]
     mends(command)
 
 
@@ -437,13 +507,11 @@ def test_a_cache_on_another_machine(command: Caller, project: Project, tmp_path:
     assert command.folder == project.folder
     mounts = tmp_path / "mounts"
     mounts.write_text("36 35 0:32 / / rw - nfs4 server:/x rw\n")
-    common = str(project.folder / ".git")
+    workspace = open_workspace(project.folder, Settings())
 
-    judged = [
-        wiring.judge_cache(project.folder, Settings(), common, mounts=name) for name in (str(mounts), "")
-    ]
+    judged = [examine_cache(workspace, mounts=name) for name in (str(mounts), "")]
 
-    assert judged == [Cache.REMOTE, Cache.GOOD]
+    assert judged == [CacheHealth.REMOTE, CacheHealth.GOOD]
 
 
 def test_documents_with_errors(command: Caller, project: Project) -> None:
@@ -466,10 +534,10 @@ def test_a_pause_is_a_warning(command: Caller, monkeypatch: pytest.MonkeyPatch) 
 
     assert done == Done(
         0,
-        "paused: held off by PASSDOWN_OFF (warning)\n"
-        "  hint: take PASSDOWN_OFF out of the environment\n"
-        "paused: held off by .git/passdown/paused since 2026-01-11T12:00:00Z (warning)\n"
-        "  hint: `passdown unpause` lets it work again\n",
+        "paused: Passdown is paused by PASSDOWN_OFF (warning)\n"
+        "  hint: remove PASSDOWN_OFF from the environment\n"
+        "paused: Passdown is paused by .git/passdown/paused since 2026-01-11T12:00:00Z\n  (warning)\n"
+        "  hint: run `passdown unpause` to end the pause\n",
         "passdown: 2 warnings\n",
     )
     command("unpause")
@@ -487,11 +555,11 @@ def test_without_a_terminal_nothing_is_mended(command: Caller, project: Project)
 
     plain, fix = command("doctor"), command("doctor", "--fix")
 
-    assert plain.err == "passdown: 2 things wrong\n  hint: --fix can mend 2 of them; it asks first\n"
+    assert plain.err == "passdown: 3 problems\n  hint: --fix can fix 3 of them; it asks first\n"
     assert (fix.code, fix.out) == (1, plain.out)
     assert fix.err == (
-        "passdown: nothing was mended\n  hint: there is no terminal to ask at; --yes mends without asking\n"
-        "passdown: 2 things wrong\n"
+        "passdown: nothing was fixed\n  hint: there is no terminal to ask at; --yes fixes without asking\n"
+        "passdown: 3 problems\n"
     )
     assert command("doctor", "--fix", "--json").code == 1
     assert listing(project.folder) == before
@@ -505,8 +573,8 @@ def test_what_cannot_be_mended_is_said_and_the_rest_is_mended(command: Caller, p
     done = command("doctor", "--fix", "--yes")
 
     assert done.code == 1
-    assert "could not mend: .gitattributes has changed meanwhile" in done.err
-    assert "mended: unfinished writes removed: 1\n" in done.out
+    assert "could not fix: could not read .gitattributes: " in done.err
+    assert "fixed: removed unfinished writes: 1\n" in done.out
     answer = json.loads(command("doctor", "--fix", "--yes", "--json").out)
     jsonschema.validate(answer, DOCTOR)
     assert (answer["is_healthy"], answer["mended"]) == (False, [])
@@ -526,6 +594,7 @@ def test_every_line_fits_80_columns(command: Caller, project: Project) -> None:
     assert [line.partition(":")[0] for line in firsts] == [
         "not-ignored",
         "line-ends",
+        "view-merge",
         "leftovers",
         "view",
         "clock",
@@ -536,7 +605,7 @@ def test_every_line_fits_80_columns(command: Caller, project: Project) -> None:
     ("arguments", "message"),
     [
         (["--yes"], "--yes does nothing without --fix"),
-        (["--cost", "--fix"], "--cost and --fix do not go together"),
+        (["--cost", "--fix"], "--cost and --fix cannot be combined"),
     ],
 )
 def test_flags_that_cannot_be_meant_are_refused(command: Caller, arguments: list[str], message: str) -> None:
@@ -550,7 +619,7 @@ def test_flags_that_cannot_be_meant_are_refused(command: Caller, arguments: list
 
 def test_what_was_not_measured_is_said_plainly(command: Caller) -> None:
     assert command("doctor", "--cost") == Done(
-        0, "", "passdown: nothing was measured yet: hooks measure themselves, and none has run here\n"
+        0, "", "passdown: no measurements yet: hooks measure themselves, and none has run here\n"
     )
 
 
@@ -565,7 +634,7 @@ def test_costs_are_summed_up_from_all_places(command: Caller, project: Project) 
         "what                            runs     p50 ms     p95 ms  p50 chars  p95 chars\n"
         "prompt                             1        1.2        1.2          0          0\n"
         "start                            100       50.0       95.0        500        950\n",
-        "passdown: 1 line left out: no measurement\n",
+        "passdown: 1 line skipped: not a measurement\n",
     )
     answer = json.loads(command("doctor", "--cost", "--json").out)
     jsonschema.validate(answer, COST)

@@ -7,9 +7,9 @@ from pathlib import Path
 import jsonschema
 import pytest
 
-from passdown.core.events import parse_event, render_event
-from passdown.core.views import parse_view
-from passdown.services.history import Texts
+from passdown.core.formats.events import parse_event, render_event
+from passdown.core.formats.views import parse_view
+from passdown.services.log.history import EventTexts
 from tests.commands import Caller, Done
 from tests.gits import Project, make_project
 from tests.log_answers import EVENT_RETRACT, EVENT_SHOW, LOG
@@ -80,10 +80,12 @@ def test_an_id_that_means_nothing_or_several_is_refused(command: Caller, project
     several = command("event", "show", "ev-")
     names = ", ".join(event.id or "" for event in reversed(events[2:]))
     assert several == Done(
-        1, "", f"passdown: ev- means 12 events: {names} and 2 more\n  hint: name one of them in full\n"
+        1,
+        "",
+        f"passdown: ev- matches 12 events: {names} and 2 more\n  hint: name one of them in full\n",
     )
     shared = command("event", "show", "same")
-    found = re.fullmatch(r"passdown: same means 2 events: ([0-9a-f]{16}), ([0-9a-f]{16})\n.*\n", shared.err)
+    found = re.fullmatch(r"passdown: same matches 2 events: ([0-9a-f]{16}), ([0-9a-f]{16})\n.*\n", shared.err)
     assert found is not None
     assert command("event", "show", found[1]).code == 0
     assert command("event", "show", " ").code == 2
@@ -93,14 +95,14 @@ def test_an_event_that_vanishes_is_said(
     command: Caller, project: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     event = put_event(project.folder, "2026-01-10T13:03:52Z", now="Create the PR")
-    monkeypatch.setattr(Texts, "read", lambda *_: None)
+    monkeypatch.setattr(EventTexts, "read", lambda *_: None)
 
     done = command("event", "show", event.id or "")
 
     assert done == Done(
         1,
         "",
-        f"passdown: event {event.id} was there a moment ago and is gone\n  hint: repeat the command\n",
+        f"passdown: event {event.id} has just disappeared\n  hint: repeat the command\n",
     )
 
 
@@ -110,9 +112,9 @@ def test_an_event_taken_back_counts_no_more_whatever_its_time(command: Caller, p
 
     done = command("event", "retract", wrong.id or "", "--because", "the clock\nwas wrong")
 
-    said = re.fullmatch(rf"event {wrong.id} is retracted, by event (ev-[0-9a-f]{{16}})\n", done.out)
+    said = re.fullmatch(rf"event {wrong.id} is retracted by event (ev-[0-9a-f]{{16}})\n", done.out)
     assert said is not None
-    assert done.err == "  hint: `passdown synthesize` brings the view up to date\n"
+    assert done.err == "  hint: run `passdown synthesize` to update the view\n"
     event = parse_event(command("event", "show", said[1]).out)
     assert (event.retracted_events, event.reason, event.branch) == (
         (wrong.id,),
@@ -124,7 +126,7 @@ def test_an_event_taken_back_counts_no_more_whatever_its_time(command: Caller, p
     assert command("synthesize").err == ""
     assert parse_view((project.folder / VIEW).read_text(encoding="utf-8")).now == "Right"
     assert command("event", "retract", wrong.id or "") == Done(
-        0, "", f"passdown: event {wrong.id} is retracted already\n"
+        0, "", f"passdown: event {wrong.id} is already retracted\n"
     )
 
 

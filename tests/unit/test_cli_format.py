@@ -6,7 +6,7 @@ from pathlib import Path
 import jsonschema
 import pytest
 
-from passdown.core.formats import FORMATS, LEDGER, Format
+from passdown.core.formats.registry import FORMATS, LEDGER, Format
 from tests.answers import FORMAT_EXAMPLE, FORMAT_LIST, FORMAT_SCHEMA
 from tests.commands import Caller, Done
 

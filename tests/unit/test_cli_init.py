@@ -6,7 +6,7 @@ from pathlib import Path
 import jsonschema
 import pytest
 
-from passdown import wiring
+from passdown.wiring.installs import open_install_target
 from tests.commands import Caller, Done
 from tests.fake_hosts import FakeHosts
 from tests.gits import Project, make_started
@@ -54,11 +54,9 @@ def test_yes_writes_and_again_says_that_nothing_changed(command: Caller, project
     done = command("init", "--yes")
 
     assert (done.code, done.out.endswith(WRITTEN)) == (0, True)
-    assert done.err == (
-        "  hint: commit .gitignore, .gitattributes, passdown.toml: then others have it\n        too\n"
-    )
+    assert done.err == ("  hint: commit .gitignore, .gitattributes, passdown.toml to share the setup\n")
     after = listing(project.folder)
-    again = Done(0, "", "passdown: project is set up already; nothing was changed\n")
+    again = Done(0, "", "passdown: project is already set up; nothing was changed\n")
     assert command("init") == command("init", "--yes") == again
     assert listing(project.folder) == after
     assert project.count() == 1
@@ -70,7 +68,7 @@ def test_private_says_so(command: Caller, project: Project) -> None:
 
     assert done.out.endswith("written: .git/info/exclude\nwritten: passdown.toml\n")
     assert done.err == ""
-    assert command("init").err == "passdown: project is set up already, privately; nothing was changed\n"
+    assert command("init").err == "passdown: project is already set up, privately; nothing was changed\n"
     assert project.git("status", "--porcelain") == ""
 
 
@@ -95,7 +93,7 @@ def test_in_a_subfolder_it_is_the_repository_unless_here_is_meant(
 
     assert whole.out.startswith(f"in {project.folder}:\n")
     assert whole.err == (
-        "passdown: the project is the whole repository, ../..; --here makes one of this folder\n"
+        "passdown: the project is the whole repository, ../..; use --here for this folder only\n"
         + NOT_WRITTEN
     )
     assert here.out.endswith(WRITTEN)
@@ -106,7 +104,7 @@ def test_in_a_subfolder_it_is_the_repository_unless_here_is_meant(
     }
     (inner / "deep").mkdir()
     monkeypatch.chdir(inner / "deep")
-    assert command("init").err == "passdown: web is set up already; nothing was changed\n"
+    assert command("init").err == "passdown: web is already set up; nothing was changed\n"
 
 
 def test_without_git_it_says_so(command: Caller, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -145,7 +143,7 @@ def test_a_link_in_the_place_of_a_file_is_not_followed(command: Caller, project:
     done = command("init", "--yes")
 
     assert done.code == 5
-    assert ".gitignore: it is not a regular file" in done.err
+    assert f"could not read .gitignore: {project.folder / '.gitignore'} is a symbolic link" in done.err
     assert (project.folder.parent / "mine.txt").read_text() == "mine\n"
     assert not (project.folder / "passdown.toml").exists()
 
@@ -154,12 +152,12 @@ def test_a_host_that_is_here_and_has_no_plugin_is_offered(
     command: Caller, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     FakeHosts(tmp_path / "hosts", monkeypatch)
-    data = wiring.open_home("codex", "passdown").folder
+    data = open_install_target("codex", "passdown").folder
     Path(data, "plugins", "codex").mkdir(parents=True)
 
     hints = [line for line in command("init", "--yes").err.splitlines() if "passdown install" in line]
 
     assert hints == [
-        "  hint: `passdown install claude` lets Claude Code do the rest by itself",
-        "  hint: `passdown install copilot` lets Copilot do the rest by itself",
+        "  hint: `passdown install claude` adds Passdown to Claude Code",
+        "  hint: `passdown install copilot` adds Passdown to Copilot",
     ]

@@ -14,9 +14,7 @@ from tests.projects import put
 from tests.setup_answers import INSTALL
 
 LINE = f"{sys.executable} -m passdown"
-NOT_DONE = (
-    "passdown: nothing was changed\n  hint: there is no terminal to ask at; --yes does it without asking\n"
-)
+NOT_DONE = "passdown: nothing was changed\n  hint: there is no terminal to ask at; --yes skips the question\n"
 
 
 @pytest.fixture
@@ -51,7 +49,7 @@ def test_without_a_terminal_it_shows_and_changes_nothing(command: Caller, hosts:
     lines = done.out.splitlines()
     assert f"+++ {hosts.home}/.claude/settings.json"[:70] in done.out
     assert lines[-4:] == [
-        f"{folder}: 12 new of the plugin's files",
+        f"{folder}: 12 plugin files added",
         f"hooks call: {LINE} hook --host claude",
         f'run: claude plugin marketplace add "{folder}/plugins/claude"',
         "run: claude plugin install passdown@passdown",
@@ -62,10 +60,10 @@ def test_yes_installs_and_again_says_that_nothing_changed(command: Caller, hosts
     done = command("install", "claude", "--yes")
 
     assert (done.code, done.out.endswith("\ninstalled into Claude Code\n")) == (0, True)
-    assert done.err == "  hint: it works from the next session on, in projects with a passdown.toml\n"
+    assert done.err == "  hint: it is active from the next session on, in projects with a passdown.toml\n"
     before = hosts.files()
     again = command("install", "claude")
-    assert again == (0, "", "passdown: Claude Code has the plugin already; nothing was changed\n")
+    assert again == (0, "", "passdown: Claude Code already has the plugin; nothing was changed\n")
     assert hosts.files() == before
 
 
@@ -73,7 +71,7 @@ def test_codex_leaves_one_step_to_the_person(command: Caller) -> None:
     done = command("install", "codex", "--yes")
 
     assert done.err == (
-        "  hint: start codex, type /hooks, and trust the hooks of passdown; until then it\n"
+        "  hint: start codex, type /hooks, and trust the passdown hooks; until then codex\n"
         "        skips them\n"
     )
 
@@ -85,11 +83,11 @@ def test_uninstall_shows_asks_and_undoes(command: Caller, hosts: FakeHosts) -> N
     done = command("uninstall", "copilot", "--yes")
 
     assert (shown.code, shown.err) == (1, NOT_DONE)
-    assert "13 removed of the plugin's files" in shown.out
+    assert "13 plugin files removed" in shown.out
     assert (done.code, done.out.endswith("\nuninstalled from Copilot\n")) == (0, True)
     assert hosts.files() == {}
     again = command("uninstall", "copilot", "--yes")
-    assert again == (0, "", "passdown: Copilot has nothing of Passdown; nothing was changed\n")
+    assert again == (0, "", "passdown: Copilot does not have the plugin; nothing was changed\n")
 
 
 def test_what_a_host_refuses_is_told(command: Caller, hosts: FakeHosts) -> None:
@@ -109,11 +107,12 @@ def test_a_status_line_that_is_left_is_told(command: Caller, hosts: FakeHosts) -
     done = command("install", "claude", "--yes")
     again = command("install", "claude", "--yes")
 
-    told = "passdown: there is a status line of another kind, which is left as it is\n"
+    told = "passdown: there is a status line of another kind; it was not changed\n"
     assert done.err.startswith(told)
     assert again.err.startswith(told)
 
 
+@pytest.mark.requirement("C70")
 def test_purge_lists_local_data_and_leaves_the_rest(command: Caller, project: Project) -> None:
     put(project.folder, ".git/passdown/journal/s-1.jsonl", "x")
     for number in range(25):
@@ -125,16 +124,17 @@ def test_purge_lists_local_data_and_leaves_the_rest(command: Caller, project: Pr
 
     assert shown.code == 1
     assert shown.out.splitlines()[:2] == [
-        "removed for good, 26 local files of this project:",
+        "26 local files of this project will be deleted:",
         "  .git/passdown/journal/s-1.jsonl",
     ]
     assert shown.out.splitlines()[-1] == "  and 6 more"
     assert "unknown section [nosuch]" in shown.err
-    assert done.out.endswith("removed: 26 local files of this project\n")
+    assert done.out.endswith("deleted 26 local files of this project\n")
     assert not (project.folder / ".git/passdown/journal/s-1.jsonl").exists()
     assert (project.folder / "passdown.toml").exists()
 
 
+@pytest.mark.requirement("C71")
 def test_instructions_are_written_only_when_asked_for(command: Caller, project: Project) -> None:
     command("install", "codex", "--yes")
     assert not (project.folder / "AGENTS.md").exists()
@@ -167,7 +167,7 @@ def test_a_program_that_was_started_for_once_is_warned_about(
 
     done = command("install", "claude")
 
-    assert done.err.startswith("passdown: this program was started for once; its path may soon be gone\n")
+    assert done.err.startswith("passdown: passdown runs from a temporary path, which may soon be gone\n")
 
 
 def test_a_host_that_nobody_knows_is_refused(command: Caller) -> None:

@@ -41,7 +41,7 @@ def test_events_are_listed_newest_first(command: Caller, project: Project) -> No
     lines_shown = command("log").out.splitlines()
 
     assert lines_shown[1:] == [
-        f"    takes back {gone.id}",
+        f"    retracts {gone.id}",
         f"2026-01-11 08:00Z  {short(new.id)}  crisp  fix/b  session_end",
         "    Write the docs",
         f"2026-01-10 13:03Z  {short(old.id)}  toast  main  session_end",
@@ -67,7 +67,7 @@ def test_lines_fit_the_terminal(command: Caller, project: Project) -> None:
 
     assert "\x1b" not in shown
     for line in shown.splitlines():
-        assert lines._columns_of(line) <= 80  # noqa: SLF001 - the same measure
+        assert lines._columns_of(line) <= 80  # the same measure
 
 
 def test_the_newest_20_are_shown_and_the_rest_is_counted(command: Caller, project: Project) -> None:
@@ -76,7 +76,9 @@ def test_the_newest_20_are_shown_and_the_rest_is_counted(command: Caller, projec
 
     done = command("log")
     assert done.out.count("Step") == 20
-    assert done.err.startswith("passdown: and 5 earlier\n  hint: --all shows every event, -n N so many; ")
+    assert done.err.startswith(
+        "passdown: and 5 earlier\n  hint: --all shows every event, -n N the newest N; "
+    )
     assert command("log", "--all").out.count("Step") == 25
     assert command("log", "-n", "2").err.startswith("passdown: and 23 earlier\n")
     answer = json.loads(command("log", "--json", "--limit", "3").out)
@@ -117,8 +119,8 @@ def test_events_are_chosen(command: Caller, project: Project, arguments: list[st
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--since", "soon"], "--since: soon is no time"),
-        (["--all", "-n", "3"], "--all and --limit do not go together"),
+        (["--since", "soon"], "--since: `soon` is not a valid time"),
+        (["--all", "-n", "3"], "--all and --limit cannot be combined"),
     ],
 )
 def test_what_cannot_be_meant_is_refused(command: Caller, arguments: list[str], message: str) -> None:
@@ -165,7 +167,7 @@ def test_events_of_other_checkouts_are_marked_and_those_of_several_shown_once(
     assert [one["checkout"] for one in answer["events"]] == ["../side", "."]
 
     put(project.folder.parent, "side/passdown.toml", "[view]\ncommit = 3\n")
-    assert command("log").err.startswith("passdown: events of ../side are left out: passdown.toml: ")
+    assert command("log").err.startswith("passdown: skipped the events of ../side: passdown.toml: ")
 
 
 def test_a_project_below_the_top_looks_below_the_top_of_other_checkouts(
@@ -213,7 +215,7 @@ def test_many_events_are_read_with_a_bar_for_whoever_waits(
 def test_an_event_that_vanishes_while_it_is_listed_says_nothing(
     command: Caller, project: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from passdown.engines.files.event_log import FileEventLog  # noqa: PLC0415 - only this test breaks it
+    from passdown.engines.files.event_log import FileEventLog  # only this test breaks it
 
     event = put_event(project.folder, "2026-01-10T13:03:52Z", now="Gone")
     command("log")

@@ -1,7 +1,12 @@
 """However a command ends, its exit code says so, and so does what it prints."""
 
+import inspect
 import json
+import os
+import subprocess
 import sys
+from collections.abc import Iterator
+from itertools import chain
 from pathlib import Path
 
 import click
@@ -9,10 +14,10 @@ import jsonschema
 import pytest
 
 import passdown
-from passdown.core.formats import LEDGER
-from passdown.faces.cli import living, saying, tree
-from passdown.faces.cli import main as main_module
-from passdown.services import documents
+from passdown.core.formats.registry import LEDGER
+from passdown.core.kinds import FactKind
+from passdown.faces.cli import fact_verbs, lifecycle, tree, verbs
+from passdown.services.workspace import documents
 from tests.answers import ERROR
 from tests.commands import Caller, Done
 
@@ -27,53 +32,49 @@ Options:
   -h, --help  Show this message and exit.
 
 Commands:
-  init        Set Passdown up in this project: settings, and rules for git.
-  install     Install the plugin into Claude Code, Codex or Copilot; show what
-              changes first.
-  uninstall   Take the plugin out of a host again; what you changed meanwhile
-              stays.
-  start       Start a session, or show the one that runs; what never ended is
-              recovered first.
-  status      List the sessions of the project, what each does, and which are
-              stale.
-  goal        Say what the session is to achieve, in one or two sentences.
-  now         Say what you are doing; one thing at a time.
-  done        Say what is finished; without a text, what you were doing is.
-  next        Say what comes after, one argument for each step, in order.
-  decide      Record a choice under a key; a later one of the same key takes
-              its place.
-  rule-out    Say what must not be done, and why, so that nobody tries it
-              again.
-  ask         Write down a question that somebody must answer.
-  answer      Answer a question; QUESTION is its text, or the start of it.
+  init        Set up Passdown in this project: settings and rules for git.
+  install     Install the plugin into a host; show the changes first.
+  uninstall   Remove the plugin from a host; your own changes stay.
+  start       Start a session, or show the running one; recover sessions that
+              did not end.
+  status      List the sessions of the project, what each is doing, and which
+              are stale.
+  goal        Set the goal of the session, in one or two sentences.
+  now         Say what you are doing now; one thing at a time.
+  done        Record what is done; without TEXT, your current work is done.
+  next        List the next steps in order, one argument per step.
+  decide      Record a decision under a key; a later decision with the same
+              key replaces it.
+  rule-out    Rule something out, and say why, so that nobody tries it again.
+  ask         Record a question that needs an answer.
+  answer      Answer a question; QUESTION is its text or the start of it.
   note        Write a note to yourself; it stays on this machine.
-  retract     Take back what was said; TEXT is its text, the start of it, or a
+  retract     Take back a fact; TEXT is its text, the start of it, or a
               decision's key.
-  observe     Take in what a host's transcript and git tell of a session.
-  publish     Publish what is open as an event that every checkout can merge.
-  heartbeat   Give a sign of life, and bring the ledger up to date.
-  end         End a session: publish what is open, archive its ledger, commit
-              where agreed.
-  handoff     Hand work over: write what a session passes on, list it, go on
-              from it.
-  track       Bind a session to a track, let go of it, or finish it.
-  synthesize  Merge all events into the view; archive and commit when asked.
-  brief       Say what a starting session must know, within a budget.
+  observe     Record what a host's transcript and git show about a session.
+  publish     Publish new facts as an event that every checkout can merge.
+  heartbeat   Send a heartbeat, and update the ledger.
+  end         End a session: publish its facts, archive its ledger, and commit
+              if enabled.
+  handoff     Hand off work: write a handoff, list handoffs, or resume one.
+  track       Bind a session to a track, unbind it, or finish the track.
+  synthesize  Merge all events into the view; optionally archive and commit.
+  brief       Print what a starting session must know, within a budget.
   certify     Prove that no fact was lost.
-  log         List what was published, the newest first.
-  search      Find words in ledgers, archives, events and streams.
-  check       Say what is wrong with ledgers, events and other documents.
-  event       Show an event, or take one back.
+  log         List published events, newest first.
+  search      Search ledgers, archives, events and streams.
+  check       Check ledgers, events and other documents for problems.
+  event       Show an event, or retract one.
   view        Show the view, list what it leaves out, or verify it.
   format      List the document formats; show a schema or an example.
-  migrate     Take over a `current.md` that Passdown did not make.
-  pause       Hold Passdown off in this project: what runs by itself does
-              nothing until `unpause`.
-  unpause     Let Passdown work again in this project.
-  doctor      Say what is wrong with the project as a whole, and mend what is
-              safe to mend.
+  migrate     Import a `current.md` that Passdown did not make.
+  pause       Pause Passdown in this project: nothing runs automatically until
+              `unpause`.
+  unpause     Resume Passdown in this project after a pause.
+  doctor      Find problems with the project as a whole, and fix what is safe
+              to fix.
 
-  `passdown COMMAND --help` tells more about a command.
+  Run `passdown COMMAND --help` for more about a command.
 """
 
 
@@ -126,13 +127,13 @@ def test_without_a_command_there_is_help_on_stderr(command: Caller) -> None:
         (["chek"], "there is no command chek; did you mean check?", "`passdown --help` lists the commands"),
         (["zzz"], "there is no command zzz", "`passdown --help` lists the commands"),
         (["--bad"], "no such option '--bad'", "`passdown --help` lists the commands"),
-        (["check", "--bad"], "no such option '--bad'", "`passdown check --help` shows how it is called"),
+        (["check", "--bad"], "no such option '--bad'", "`passdown check --help` shows the usage"),
         (
             ["format", "schema"],
             "missing argument 'NAME'",
-            "`passdown format schema --help` shows how it is called",
+            "`passdown format schema --help` shows the usage",
         ),
-        (["check", "--yes"], "--yes does nothing without --fix", "add --fix, or leave --yes out"),
+        (["check", "--yes"], "--yes does nothing without --fix", "add --fix, or remove --yes"),
     ],
 )
 def test_wrong_usage_ends_with_2_and_says_how_it_is_right(
@@ -141,6 +142,7 @@ def test_wrong_usage_ends_with_2_and_says_how_it_is_right(
     assert command(*arguments) == Done(2, "", f"passdown: {message}\n  hint: {hint}\n")
 
 
+@pytest.mark.requirement("C69")
 @pytest.mark.parametrize("arguments", [["chek", "--json"], ["check", "--json", "--bad"], ["--json"]])
 def test_wrong_usage_is_json_when_json_was_asked_for(command: Caller, arguments: list[str]) -> None:
     done = command(*arguments)
@@ -174,7 +176,7 @@ def test_a_bug_is_told_in_json_too(command: Caller, break_check: Breaker) -> Non
     assert answer["error"] == {
         "code": "bug",
         "message": "this is a bug in passdown: ValueError: oh",
-        "hint": "report it, with what stderr shows",
+        "hint": "report it with the output on stderr",
     }
     assert "ValueError: oh" in done.err
 
@@ -206,17 +208,97 @@ def test_an_interrupt_before_the_command_runs_ends_with_130(
 def test_the_table_of_commands_says_what_each_command_says_of_itself() -> None:
     context = click.Context(tree.cli)
 
-    for name, said in tree.COMMANDS.items():
+    for name, verb in verbs.VERBS.items():
         command = tree.cli.get_command(context, name)
         assert command is not None
-        assert (command.help or "").splitlines()[0] == said
-    assert tree.cli.list_commands(context) == list(tree.COMMANDS)
+        assert (command.help or "").splitlines()[0] == verb.help
+    assert tree.cli.list_commands(context) == list(verbs.VERBS)
     assert tree.cli.get_command(context, "nosuch") is None
 
 
-def test_what_is_done_without_the_parser_is_in_the_tree_under_the_same_name() -> None:
-    commands = tree.cli.list_commands(click.Context(tree.cli))
+def test_a_row_names_a_function_that_takes_what_its_call_gives() -> None:
+    for verb in verbs.VERBS.values():
+        if not verb.does:
+            continue
+        function = getattr(fact_verbs if verb.kind else lifecycle, verb.does)
+        given = {one.name for one in verb.arguments} | {one.parameter for one in verb.options}
+        first = (FactKind(verb.kind),) if verb.kind else ()
+        inspect.signature(function).bind(*first, **dict.fromkeys(given))
 
-    assert set(main_module._VERBS) == set(saying._SHAPES)  # noqa: SLF001 - two lists, so that little is loaded
-    assert set(main_module._OF_LIFE) == set(living.PLAIN)  # noqa: SLF001
-    assert {*saying._SHAPES, *living.PLAIN} <= set(commands)  # noqa: SLF001
+
+def words_of(verb: verbs.Verb) -> Iterator[list[str]]:
+    """Give calls of a verb: each argument, then each option, then all of them."""
+    texts = [f"a {one.name}" for one in verb.arguments]
+    options = [[one.flag] if one.is_flag else [one.flag, "x y"] for one in verb.options if not one.choices]
+    yield texts
+    for option in options:
+        yield [*texts, *option]
+        yield [*option, *texts]
+    yield [*chain.from_iterable(options), *texts]
+
+
+@pytest.mark.parametrize("verb", [one for one in verbs.VERBS.values() if one.does], ids=lambda one: one.name)
+def test_the_parser_and_the_plain_call_read_the_same(
+    monkeypatch: pytest.MonkeyPatch, verb: verbs.Verb
+) -> None:
+    parsed: list[verbs.Values] = []
+    monkeypatch.setattr(verbs, "carry_out", lambda _, values: parsed.append(values))
+
+    for words in words_of(verb):
+        plain = verbs.parse_plainly(verb, words)
+        tree.run([verb.name, *words])
+        assert plain is not None
+        assert {name: value or None for name, value in parsed[-1].items()} == {
+            name: value or None for name, value in plain.items()
+        }
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        ["goal"],
+        ["goal", "a", "b"],
+        ["goal", "--help"],
+        ["goal", "-x"],
+        ["decide", "a"],
+        ["decide", "a", "b", "--because"],
+        ["decide", "a", "b", "--because", "-c"],
+        ["decide", "a", "b", "--because=c"],
+        ["next"],
+        ["retract", "a", "--kind", "done"],
+        ["end", "now"],
+    ],
+)
+def test_whatever_is_not_plain_is_left_to_the_parser(call: list[str]) -> None:
+    assert verbs.parse_plainly(verbs.VERBS[call[0]], call[1:]) is None
+
+
+def test_a_new_verb_that_states_a_fact_is_one_row(command: Caller, monkeypatch: pytest.MonkeyPatch) -> None:
+    row = verbs.VERBS["note"]._replace(name="learn", kind="feedback", help="Write down what was learned.")
+    monkeypatch.setattr(verbs, "VERBS", {**verbs.VERBS, "learn": row})
+    command("start")
+
+    assert command("learn", "it rains") == Done(0, "feedback: it rains\n", "")
+    assert json.loads(command("learn", "it rains", "--json").out)["kind"] == "feedback"
+    assert command("learn", "--", "-5 °C") == Done(0, "feedback: -5 °C\n", "")
+    assert "  learn       Write down what was learned.\n" in command("--help").out
+    assert command("learn", "--help").out.startswith("Usage: passdown learn [OPTIONS] TEXT\n")
+    assert command("lern").err.startswith("passdown: there is no command lern; did you mean learn?\n")
+
+
+def test_a_shell_completes_verbs_and_their_options(tmp_path: Path) -> None:
+    for words, wanted in (("passdown dec", "plain,decide"), ("passdown decide --be", "plain,--because")):
+        asked = {
+            "_PASSDOWN_COMPLETE": "bash_complete",
+            "COMP_WORDS": words,
+            "COMP_CWORD": str(words.count(" ")),
+        }
+        done = subprocess.run(
+            [sys.executable, "-c", "from passdown.faces.cli.main import main; main()"],
+            cwd=tmp_path,
+            env={**os.environ, **asked},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.stdout.split() == [wanted]

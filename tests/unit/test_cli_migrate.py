@@ -7,9 +7,9 @@ from pathlib import Path
 import jsonschema
 import pytest
 
-from passdown.core.events import parse_event
-from passdown.core.formats import STREAM
-from passdown.core.views import parse_view
+from passdown.core.formats.events import parse_event
+from passdown.core.formats.registry import STREAM
+from passdown.core.formats.views import parse_view
 from tests.commands import Caller, Done
 from tests.gits import Project, make_project
 from tests.log_answers import MIGRATE
@@ -63,7 +63,7 @@ def test_a_legacy_file_becomes_an_event_and_is_kept(command: Caller, project: Pr
 
     (kept,) = [path for path in listing(project.folder) if path.startswith(".conductor/legacy-current-")]
     said = re.fullmatch(
-        rf"published event (ev-[0-9a-f]{{16}})\nkept the file as {kept}\nview written: {VIEW}\n",
+        rf"published event (ev-[0-9a-f]{{16}})\nkept a copy of the file: {kept}\nview written: {VIEW}\n",
         done.out.removeprefix(shown),
     )
     assert said is not None
@@ -82,11 +82,11 @@ def test_migrating_twice_publishes_nothing_twice(command: Caller, project: Proje
     command("migrate", "--yes")
 
     assert command("migrate", "--yes") == Done(
-        0, "", f"passdown: nothing to publish from {VIEW}: events state all of it already\n"
+        0, "", f"passdown: nothing to publish from {VIEW}: its content is already in events\n"
     )
     put(project.folder, "old.md", LEGACY)
     again = command("migrate", "old.md", "--yes")
-    assert (again.code, again.out) == (0, "not for an event: Whatever\n")
+    assert (again.code, again.out) == (0, "does not fit into an event: Whatever\n")
     assert len(list((project.folder / EVENTS).iterdir())) == 1
 
 
@@ -95,7 +95,7 @@ def test_a_file_that_says_nothing_an_event_can_hold_is_left_alone(command: Calle
 
     done = command("migrate", "--yes")
 
-    assert done.err == (f"passdown: nothing to publish from {VIEW}, which is left as it is\n")
+    assert done.err == (f"passdown: nothing to publish from {VIEW}, which was not changed\n")
     assert listing(project.folder) == {VIEW: b"Just some words.\n"}
 
 
@@ -108,7 +108,9 @@ def test_where_there_are_events_the_view_takes_its_place_all_the_same(
 
     done = command("migrate", "--yes")
 
-    assert re.search(rf"kept the file as .conductor/legacy-current-.*\nview written: {VIEW}\n", done.out)
+    assert re.search(
+        rf"kept a copy of the file: .conductor/legacy-current-.*\nview written: {VIEW}\n", done.out
+    )
     assert b"Just some words.\n" in listing(project.folder).values()
     assert command("synthesize", "--check").code == 0
 
@@ -129,6 +131,7 @@ def test_a_stream_is_read_as_a_stream(command: Caller, project: Project) -> None
     jsonschema.validate(json.loads(text.out), MIGRATE)
 
 
+@pytest.mark.requirement("C3")
 def test_what_was_added_to_a_view_by_hand_is_published(command: Caller, project: Project) -> None:
     put_event(project.folder, "2026-01-10T13:03:52Z", now="Create the PR", this_session=("Forked",))
     command("synthesize")
@@ -142,8 +145,8 @@ def test_what_was_added_to_a_view_by_hand_is_published(command: Caller, project:
     assert done.out.startswith(
         f"from {kept}, one event:\n  this_session:\n  - Added by hand\npublished event "
     )
-    assert "kept the file" not in done.out
-    assert done.err == "  hint: `passdown synthesize` brings the view up to date\n"
+    assert "kept a copy" not in done.out
+    assert done.err == "  hint: run `passdown synthesize` to update the view\n"
     command("synthesize")
     view = parse_view((project.folder / VIEW).read_text(encoding="utf-8"))
     assert view.this_session == ("Added by hand", "Forked")

@@ -13,7 +13,7 @@ from tests.hosts.scripts import RECORDINGS, ROOT, Recording, read_recording
 from tests.projects import stop_clock
 from tests.sessions import LEDGER, CountedEntropy
 
-BEGINS = "passdown: no session was running here: generic-00000001 begins\n"
+BEGINS = "passdown: no session was running here; started generic-00000001\n"
 
 
 @pytest.fixture

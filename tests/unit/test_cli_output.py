@@ -105,7 +105,7 @@ def test_a_reader_that_has_gone_is_no_error(monkeypatch: pytest.MonkeyPatch, nam
         output.say("a")
         output.note("b")
 
-    assert isinstance(getattr(sys, name), output.Nowhere)
+    assert isinstance(getattr(sys, name), output.NullOutput)
 
 
 @pytest.mark.parametrize("name", ["stdout", "stderr"])
@@ -130,8 +130,7 @@ def test_a_full_disk_is_told_once(
 
     assert code == 5
     assert capsys.readouterr().err == (
-        "passdown: could not write the output: failed on 2 characters\n"
-        "  hint: what was written of it is not whole\n"
+        "passdown: could not write the output: failed on 2 characters\n  hint: the output is incomplete\n"
     )
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from passdown.engines.index.peek import peek
+from passdown.engines.sqlite.peek import peek
 from passdown.faces.cli import quick
 from tests.commands import Caller
 from tests.projects import EVENTS, VIEW, put, put_event
@@ -57,7 +57,7 @@ def test_it_loads_neither_the_parser_of_commands_nor_a_format(project: Caller) -
 
     loaded = done.stdout.split()
     assert "passdown.faces.cli.quick" in loaded
-    assert not {"click", "yaml", "passdown.core.events", "passdown.core.merge"} & set(loaded)
+    assert not {"click", "yaml", "passdown.core.formats.events", "passdown.core.merge.merge"} & set(loaded)
 
 
 @pytest.mark.parametrize("change", ["event", "view", "cache", "settings", "branch", "recent"])

@@ -5,18 +5,18 @@ from pathlib import Path
 
 import pytest
 
-from passdown.core.bookkeeping import MAX_CHARS
-from passdown.core.journal import parse_journal
-from passdown.core.ledgers import parse_ledger
+from passdown.core.formats.journal import parse_journal
+from passdown.core.formats.ledgers import parse_ledger
+from passdown.core.sessions.ledger_sync import MAX_CHARS
 from passdown.engines.process import SystemProcesses
 from passdown.engines.system import SystemEntropy
-from passdown.faces.cli import main
+from passdown.faces.cli import verbs
 from tests.commands import Caller, Done, run
 from tests.gits import Project, make_started
 from tests.projects import stop_clock
 from tests.sessions import LEDGER, CountedEntropy
 
-BEGINS = "passdown: no session was running here: generic-00000001 begins\n"
+BEGINS = "passdown: no session was running here; started generic-00000001\n"
 
 
 @pytest.fixture
@@ -125,7 +125,7 @@ def test_nothing_can_be_done_that_was_not_begun(command: Caller) -> None:
     done = command("done")
 
     assert (done.code, done.out) == (2, "")
-    assert "nothing is being done" in done.err
+    assert "there is no current work" in done.err
 
 
 def test_next_steps_are_replaced_or_added(command: Caller, project: Project) -> None:
@@ -156,7 +156,7 @@ def test_a_question_of_an_earlier_session_is_answered(command: Caller) -> None:
     command("end")
 
     assert command("answer", "may we", "yes") == Done(
-        0, "answer: yes\n", BEGINS.replace("1 begins", "3 begins")
+        0, "answer: yes\n", BEGINS.replace("00000001", "00000003")
     )
 
     assert "may we use it?" not in command("brief").out
@@ -185,15 +185,15 @@ def test_a_fact_is_taken_back_by_its_text_its_start_or_its_key(command: Caller, 
     found = parse_ledger(ledger(project))
     assert (found.done, [row.decision for row in found.decisions]) == ((), ["Ruled out: daemons everywhere"])
     unknown = command("retract", "nothing of the kind")
-    assert (unknown.code, "this session has said nothing" in unknown.err) == (2, True)
+    assert (unknown.code, "this session has no fact" in unknown.err) == (2, True)
 
 
 def test_edits_by_hand_are_taken_in_and_counted(command: Caller, project: Project) -> None:
     command("done", "a")
-    for old, new, told in (("- a\n", "- a\n- b\n", "1 edit"), ("- b\n", "- c\n", "2 edits")):
+    for old, new, told in (("- a\n", "- a\n- b\n", "1 manual edit"), ("- b\n", "- c\n", "2 manual edits")):
         project.write(LEDGER, ledger(project).replace(old, new))
         done = command("now", "go on")
-        assert done.err == f"passdown: {told} of {LEDGER} by hand taken in\n"
+        assert done.err == f"passdown: took in {told} of {LEDGER}\n"
     assert parse_ledger(ledger(project)).done == ("a", "c")
 
 
@@ -207,8 +207,8 @@ def test_a_broken_ledger_is_left_and_reported_and_the_fact_is_safe(command: Call
 
     assert (done.code, done.out) == (0, "done: b\n")
     assert f"{LEDGER}:2: updated: " in done.err
-    assert "the ledger is left as it is" in done.err
-    assert "what you said is safe in the journal" in done.err
+    assert "the ledger was not changed" in done.err
+    assert "the fact is safe in the journal" in done.err
     assert (answer["is_ledger_written"], ledger(project)) == (False, broken)
     assert said(project) == [("done", "a"), ("done", "b"), ("done", "c")]
 
@@ -226,11 +226,12 @@ def test_a_session_of_another_checkout_can_be_named(
     assert done == Done(
         0,
         "done: a\n",
-        f"passdown: generic-00000001 works in {project.folder}; its ledger catches up there\n",
+        f"passdown: generic-00000001 works in {project.folder}; its ledger is updated there\n",
     )
     assert not (other / LEDGER).exists()
 
 
+@pytest.mark.requirement("C51")
 def test_with_several_sessions_one_must_be_named(command: Caller) -> None:
     command("start")
     command("start", "--new")
@@ -238,7 +239,9 @@ def test_with_several_sessions_one_must_be_named(command: Caller) -> None:
     done = command("done", "a")
 
     assert done.code == 2
-    assert "several sessions run here: s-000000000002 (generic-00000001)" in done.err.replace("\n ", "")
+    assert "several sessions are running here: s-000000000002 (generic-00000001)" in done.err.replace(
+        "\n ", ""
+    )
     assert command("done", "a", "--session", "generic-00000001").code == 0
 
 
@@ -292,8 +295,8 @@ def test_a_verb_does_the_same_whether_the_parser_looks_or_not(
     command: Caller, project: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     outcomes: list[tuple[object, ...]] = []
-    for number, verbs in enumerate((main._VERBS, ())):  # noqa: SLF001 - there is no other way to the parser
-        monkeypatch.setattr(main, "_VERBS", verbs)
+    for number, read in enumerate((verbs.run_plainly, lambda _: None)):
+        monkeypatch.setattr(verbs, "run_plainly", read)
         command("start", "--new", "--nickname", f"n{number}", "--fresh")
         session = json.loads(command("status", "--json").out)["sessions"][-1]["session"]
         monkeypatch.setenv("PASSDOWN_SESSION", session)

@@ -7,7 +7,7 @@ from pathlib import Path
 import jsonschema
 import pytest
 
-from passdown.engines.index import search as engine
+from passdown.engines.sqlite import search_index as engine
 from passdown.faces.cli import lines
 from tests.commands import Caller, Done
 from tests.gits import Project, make_project
@@ -163,7 +163,7 @@ def test_ten_are_shown_and_the_rest_is_counted(command: Caller, project: Project
 
     done = command("search", "step")
     assert done.out.count("now: Step") == 10
-    assert done.err.startswith("passdown: and 15 more\n  hint: -n N shows so many; ")
+    assert done.err.startswith("passdown: and 15 more\n  hint: -n N shows more; ")
     assert command("search", "step", "-n", "30").out.count("now: Step") == 25
     assert len(json.loads(command("search", "step", "--limit", "3", "--json").out)["matches"]) == 3
 
@@ -194,7 +194,7 @@ def test_options_choose(command: Caller, project: Project, options: list[str], f
     [
         ([], "missing argument 'WORDS...'"),
         (["***"], "there is no word to search for"),
-        (["a", "--since", "soon"], "--since: soon is no time"),
+        (["a", "--since", "soon"], "--since: `soon` is not a valid time"),
         (["a", "--kind", "view"], "invalid value for '--kind'"),
         (["a", "-n", "0"], "invalid value for '-n'"),
         ([f"n{number}" for number in range(65)], "there are too many words to search for"),
@@ -253,7 +253,7 @@ def test_lines_fit_the_terminal(command: Caller, project: Project) -> None:
     )
 
     for line in command("search", "parser").out.splitlines():
-        assert lines._columns_of(line) <= 80  # noqa: SLF001 - the same measure
+        assert lines._columns_of(line) <= 80  # the same measure
 
 
 def test_without_full_text_search_the_documents_are_read(
@@ -293,7 +293,7 @@ def test_a_cache_that_fails_is_done_without_and_made_anew(command: Caller, proje
     failed = command("search", "parser")
     assert (failed.code, failed.out) == (0, usual.out)
     assert "cannot be used" in failed.err
-    assert "going on without it" in failed.err
+    assert "continuing without it" in failed.err
     assert command("search", "parser") == usual
 
 

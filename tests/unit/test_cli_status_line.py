@@ -63,7 +63,7 @@ def test_it_shows_what_is_done_now_and_the_level(line: Line, project: Project) -
     assert line(tell(project, 12)).out == "passdown: A cookie | context 12 %\n"
     line.command("now", "Reading")
 
-    assert line(tell(project)) == Done(0, "passdown: Reading | context 86 %: hand over now\n", "")
+    assert line(tell(project)) == Done(0, "passdown: Reading | context 86 %: hand off now\n", "")
     level = (project.folder / ".git/passdown/levels/host-1").read_text()
     assert level.startswith("86 save 20")
 
@@ -71,7 +71,7 @@ def test_it_shows_what_is_done_now_and_the_level(line: Line, project: Project) -
 def test_the_ladder_is_a_setting(line: Line, project: Project) -> None:
     put(project.folder, "passdown.toml", "[context]\nsuggest = 5\n")
 
-    assert line(tell(project, 6)).out == "passdown: context 6 %: a handoff soon\n"
+    assert line(tell(project, 6)).out == "passdown: context 6 %: hand off soon\n"
 
 
 def test_it_loads_no_parser_and_no_index(project: Project) -> None:
@@ -89,14 +89,15 @@ def test_it_loads_no_parser_and_no_index(project: Project) -> None:
     )
 
     line, _, loaded = done.stdout.partition("\n")
-    assert line == "passdown: context 86 %: hand over now"
-    assert not {"click", "sqlite3", "subprocess", "passdown.core.merge", "yaml"} & set(loaded.split())
+    assert line == "passdown: context 86 %: hand off now"
+    assert not {"click", "sqlite3", "subprocess", "passdown.core.merge.merge", "yaml"} & set(loaded.split())
 
 
+@pytest.mark.requirement("C38")
 def test_without_a_number_there_is_no_level(line: Line, project: Project) -> None:
     assert line(tell(project, None)) == NOTHING
     assert not (project.folder / ".git/passdown/levels").exists()
-    assert line(tell(project, session="")).out == "passdown: context 86 %: hand over now\n"
+    assert line(tell(project, session="")).out == "passdown: context 86 %: hand off now\n"
     assert not (project.folder / ".git/passdown/levels").exists()
 
 

@@ -8,8 +8,8 @@ from typing import Final
 import jsonschema
 import pytest
 
-from passdown.core.views import parse_view
-from passdown.engines.index.sqlite import SqliteIndex
+from passdown.core.formats.views import parse_view
+from passdown.engines.sqlite.event_index import SqliteIndex
 from passdown.errors import CacheError
 from passdown.faces.cli import main as cli_main
 from tests.answers import ERROR
@@ -110,8 +110,8 @@ def test_events_that_cannot_be_read_are_left_out_and_counted(command: Caller, pr
     assert done == Done(
         0,
         WRITTEN,
-        "passdown: 2 events could not be read and are left out\n"
-        "  hint: `passdown view verify` names what is left out, and its problem\n",
+        "passdown: 2 events could not be read and were skipped\n"
+        "  hint: `passdown view verify` lists what was skipped, and why\n",
     )
     footer = parse_view(view_of(project)).footer
     assert footer is not None
@@ -124,7 +124,7 @@ def test_only_events_that_cannot_be_read_make_no_view(command: Caller, project: 
     done = command("synthesize")
 
     assert "there are no events" in done.err
-    assert "1 event could not be read and is left out" in done.err
+    assert "1 event could not be read and was skipped" in done.err
     assert not (project.folder / VIEW).exists()
 
 
@@ -139,9 +139,9 @@ def test_an_event_far_in_the_future_is_named_with_the_way_to_retract_it(
 
     first, hint, *_, last = done.err.splitlines()
     assert first == (
-        f"passdown: event {event.id} is dated 2999-01-01 00:00Z, far in the future; it wins over all"
+        f"passdown: event {event.id} is dated 2999-01-01 00:00Z, far ahead; it overrides others for now"
     )
-    assert hint == f"  hint: if its clock was wrong: `passdown event retract {event.id}`"
+    assert hint == f"  hint: if its clock was wrong, run `passdown event retract {event.id}`"
     assert last == "passdown: 2 more events are dated far in the future"
 
 
@@ -155,15 +155,17 @@ def test_an_edited_view_is_kept_and_said(command: Caller, project: Project) -> N
         4,
         "",
         f"passdown: {VIEW} was edited by hand; it is made from events\n"
-        "  hint: run `passdown synthesize`; it keeps a copy of what was edited\n",
+        "  hint: run `passdown synthesize`; it keeps a copy of the edited file\n",
     )
     done = command("synthesize")
     (kept,) = [path for path in listing(project.folder) if path.startswith(".conductor/edited-view-")]
     assert done == Done(
         0,
         WRITTEN,
-        f"passdown: {VIEW} was edited by hand; what it said is kept in {kept}\n"
-        f"  hint: `passdown migrate {kept}` publishes it\n",
+        f"passdown: {VIEW} was edited by hand; a copy is kept in {kept}\n"
+        "passdown: no event states these lines of it:\n"
+        "passdown:   [->] Something else\n"
+        f"  hint: `passdown migrate {kept}` publishes them\n",
     )
     assert view_of(project, kept) == edited
 
@@ -175,7 +177,7 @@ def test_a_document_of_somebody_else_is_never_overwritten(command: Caller, proje
     done = command("synthesize", "--archive")
 
     assert (done.code, done.out) == (1, "")
-    assert done.err.startswith(f"passdown: {VIEW} was not made by Passdown and is left alone\n")
+    assert done.err.startswith(f"passdown: {VIEW} was not made by Passdown, so it was not changed\n")
     assert view_of(project) == "# Mine\n"
     assert command("synthesize", "--check").code == 4
 
@@ -189,8 +191,8 @@ def test_a_project_with_only_a_current_md_is_left_as_it_is(command: Caller, proj
         assert command("synthesize", *arguments) == Done(
             0,
             "",
-            f"passdown: there is {VIEW} but no {EVENTS}; it is left as it is\n"
-            "  hint: `passdown migrate` makes an event of it, from which views are made\n",
+            f"passdown: {VIEW} exists but {EVENTS} does not; nothing was changed\n"
+            "  hint: run `passdown migrate` to import it\n",
         )
     assert json.loads(command("synthesize", "--json").out)["state"] == "legacy"
     assert listing(project.folder) == before
@@ -259,7 +261,7 @@ def test_a_check_fails_when_the_view_is_not_what_the_events_make(command: Caller
     put_event(project.folder, "2026-01-10T14:15:00Z", now="Write tests")
     before = listing(project.folder)
     assert command("synthesize", "--check") == Done(
-        4, "", f"passdown: {VIEW} is outdated: events are not in it, or no longer there\n{hint}"
+        4, "", f"passdown: {VIEW} is outdated: it does not match the events\n{hint}"
     )
     answer = json.loads(command("synthesize", "--check", "--json").out)
     jsonschema.validate(answer, ERROR)
@@ -270,7 +272,7 @@ def test_a_check_fails_when_the_view_is_not_what_the_events_make(command: Caller
 def test_a_check_says_when_another_version_made_the_view(command: Caller, project: Project) -> None:
     put_event(project.folder, "2026-01-10T13:03:52Z", now="Create the PR")
     command("synthesize")
-    put(project.folder, VIEW, view_of(project).replace("renderer: 1", "renderer: 9"))
+    put(project.folder, VIEW, view_of(project).replace("renderer: 2", "renderer: 9"))
 
     done = command("synthesize", "--check")
 
@@ -313,7 +315,7 @@ def test_the_view_of_named_files_is_printed_and_nothing_is_written(command: Call
     assert (view.now, view.problems) == ("Create the PR", ())
     assert view.footer is not None
     assert (view.footer.event_count, view.footer.skipped) == (1, 1)
-    assert done.err.startswith("passdown: 1 event could not be read and is left out\n")
+    assert done.err.startswith("passdown: 1 event could not be read and was skipped\n")
     assert listing(project.folder) == before
 
 
@@ -347,8 +349,8 @@ def test_an_output_takes_the_place_of_a_view_of_ours_only(command: Caller, proje
     assert command("synthesize", "--output", "notes.md") == Done(
         1,
         "",
-        "passdown: notes.md is not a view as Passdown made it and is left alone\n"
-        "  hint: name a file that is not there yet, or move this one away\n",
+        "passdown: notes.md was edited or not made by Passdown; it was not overwritten\n"
+        "  hint: name a new file, or move this one away\n",
     )
     assert not (project.folder / VIEW).exists()
 
@@ -357,8 +359,8 @@ def test_an_output_takes_the_place_of_a_view_of_ours_only(command: Caller, proje
 def test_an_input_that_cannot_be_read_is_named(
     command: Caller, project: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from passdown.engines.files.documents import FileDocuments  # noqa: PLC0415 - only this test breaks it
-    from passdown.errors import StorageError  # noqa: PLC0415
+    from passdown.engines.files.documents import FileDocuments  # only this test breaks it
+    from passdown.errors import StorageError
 
     put_event(project.folder, "2026-01-10T13:03:52Z", now="Create the PR")
 
@@ -368,18 +370,18 @@ def test_an_input_that_cannot_be_read_is_named(
     monkeypatch.setattr(FileDocuments, "read", fail)
     done = command("synthesize", "--input", f"{EVENTS}/*")
 
-    assert "passdown: could not read 2026-01-10T13-03-52.000Z_toast.md" in done.err
-    assert "1 event could not be read and is left out" in done.err
+    assert f"passdown: could not read {EVENTS}/2026-01-10T13-03-52.000Z_toast.md" in done.err
+    assert "1 event could not be read and was skipped" in done.err
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--check", "--input", "*"], "--check and --input do not go together"),
-        (["--check", "--output", "x"], "--check and --output do not go together"),
-        (["--check", "--commit"], "--check and --commit do not go together"),
-        (["--input", "*", "--archive"], "--input and --archive do not go together"),
-        (["--output", "x", "--archive"], "--output and --archive do not go together"),
+        (["--check", "--input", "*"], "--check and --input cannot be combined"),
+        (["--check", "--output", "x"], "--check and --output cannot be combined"),
+        (["--check", "--commit"], "--check and --commit cannot be combined"),
+        (["--input", "*", "--archive"], "--input and --archive cannot be combined"),
+        (["--output", "x", "--archive"], "--output and --archive cannot be combined"),
         (["--output", ""], "--output needs the name of a file"),
         (["--input", "nothing/*"], "--input: no file matches nothing/*"),
         (["--input", ""], "--input: no file matches an empty name"),
@@ -427,7 +429,7 @@ def test_a_cache_that_fails_is_done_without(
     assert command("synthesize") == Done(
         0,
         WRITTEN,
-        "passdown: the cache of the event log cannot be used: disk full; going on without it\n",
+        "passdown: the cache of the event log cannot be used: disk full; continuing without it\n",
     )
 
 

@@ -6,9 +6,9 @@ from pathlib import Path
 import jsonschema
 import pytest
 
-from passdown.core.checkpoints import PhaseState
-from passdown.core.events import EventCheckpoint
-from passdown.core.pairs import Pair
+from passdown.core.documents.key_value import Pair
+from passdown.core.formats.events import EventCheckpoint
+from passdown.core.phases import PhaseState
 from tests.commands import Caller, Done
 from tests.gits import Project, make_project
 from tests.log_answers import VIEW_LIST, VIEW_SHOW, VIEW_VERIFY
@@ -40,7 +40,7 @@ def test_the_view_is_shown_as_the_events_make_it(command: Caller, project: Proje
     put_event(project.folder, "2026-01-10T13:03:52Z", now="Create the PR")
 
     first = command("view")
-    assert first.err == f"passdown: {VIEW} is not written yet; this is what the events make\n"
+    assert first.err == f"passdown: {VIEW} is not written yet; this is the view of the current events\n"
     assert not (project.folder / VIEW).exists()
     command("synthesize")
     assert command("view", "show") == Done(0, view_of(project), "") == Done(0, first.out, "")
@@ -48,7 +48,7 @@ def test_the_view_is_shown_as_the_events_make_it(command: Caller, project: Proje
     edited = command("view")
     assert (edited.out, edited.err) == (
         first.out,
-        f"passdown: {VIEW} is edited by hand; this is what the events make\n",
+        f"passdown: {VIEW} is edited by hand; this is the view of the current events\n",
     )
     answer = json.loads(command("view", "--json").out)
     jsonschema.validate(answer, VIEW_SHOW)
@@ -62,7 +62,7 @@ def test_a_view_without_events_is_said(command: Caller, project: Project) -> Non
     assert command("view") == Done(
         0,
         "# Mine\n",
-        f"passdown: {VIEW} was not made from events\n  hint: `passdown migrate` makes an event of it\n",
+        f"passdown: {VIEW} was not made from events\n  hint: run `passdown migrate` to import it\n",
     )
 
 
@@ -92,7 +92,7 @@ def test_a_section_is_listed_whole(command: Caller, project: Project) -> None:
     assert command("view", "list", "checkpoints").out == (
         f"Phase ? (other), by toast: pending\n{about}Phase 5 (Hooks) of bd-1, by toast: validated\n{about}"
     )
-    assert command("view", "list", "now") == Done(0, "", "passdown: nothing holds in now\n")
+    assert command("view", "list", "now") == Done(0, "", "passdown: section now is empty\n")
     for section, count in (("done", 40), ("decisions", 1), ("checkpoints", 2), ("feedback", 0), ("next", 2)):
         answer = json.loads(command("view", "list", section, "--json").out)
         jsonschema.validate(answer, VIEW_LIST)
@@ -120,8 +120,8 @@ def test_what_is_as_recorded_is_verified(command: Caller, project: Project) -> N
 
     assert command("view", "verify") == Done(
         0,
-        f"{EVENTS}/torn.md: skipped: ts and agent cannot be read, and the file's name does not tell\n",
-        "passdown: 2 events, view and events as recorded\n",
+        f"{EVENTS}/torn.md: skipped: ts and agent cannot be read, and the file name does not contain it\n",
+        "passdown: 2 events; view and events are as recorded\n",
     )
     answer = json.loads(command("view", "verify", "--json").out)
     jsonschema.validate(answer, VIEW_VERIFY)
@@ -154,11 +154,11 @@ def test_an_altered_event_is_named(command: Caller, project: Project) -> None:
 
     assert done == Done(
         1,
-        f"{path}: altered event {event.id}: its text does not fit its id\n",
+        f"{path}: altered event {event.id}: its text does not match its id\n",
         "passdown: 2 events; 1 missing or altered\n"
         f"passdown: {VIEW} was made from other events: 2 then, 2 now\n"
-        "  hint: `git log -- PATH` tells when a file was changed; a checkout of another\n"
-        "        branch has other events\n",
+        "  hint: `git log -- PATH` shows when a file changed; another branch has other\n"
+        "        events\n",
     )
 
 
@@ -178,9 +178,9 @@ def test_a_view_that_was_changed_is_said(command: Caller, project: Project) -> N
     put_event(project.folder, "2026-01-10T13:03:52Z", now="Create the PR")
     command("synthesize")
     made = view_of(project)
-    hint = "  hint: `passdown synthesize` makes the view anew\n"
+    hint = "  hint: run `passdown synthesize` to rebuild the view\n"
 
     put(project.folder, VIEW, made.replace("Create", "Destroy"))
     assert command("view", "verify") == Done(1, "", f"passdown: {VIEW} is edited by hand\n{hint}")
     put(project.folder, VIEW, made.replace("event_count: 1", "event_count: 7"))
-    assert command("view", "verify") == Done(1, "", f"passdown: {VIEW} is not what its events make\n{hint}")
+    assert command("view", "verify") == Done(1, "", f"passdown: {VIEW} does not match its events\n{hint}")

@@ -5,15 +5,15 @@ from pathlib import Path
 
 import pytest
 
-from passdown.core.view_places import ViewPolicy
+from passdown.core.formats.view_location import ViewPolicy
 from passdown.engines.files.documents import FileDocuments
 from passdown.engines.memory.documents import MemoryDocuments
 from passdown.engines.memory.repository import MemoryRepository
 from passdown.errors import StorageError
-from passdown.ports.repository import Committed, Skipped, Why
+from passdown.ports.repository import Committed, Skipped, SkipReason
 from passdown.records import record, replace
-from passdown.services.commits import LAST_CHECKPOINT, NotDue, Trigger, commit, message_for
-from passdown.services.view_homes import view_place
+from passdown.services.log.commits import LAST_CHECKPOINT, CommitTrigger, NotDue, commit, message_for
+from passdown.services.log.views import view_place
 from passdown.settings import FILE_NAME, CommitSettings, Paths, Settings, ViewSettings
 from tests.gits import make_project, make_started
 
@@ -50,7 +50,7 @@ class Bench:
     clock: MovedClock
 
     def commit(
-        self, trigger: Trigger, *paths: str, settings: Settings | None = None
+        self, trigger: CommitTrigger, *paths: str, settings: Settings | None = None
     ) -> Committed | Skipped | NotDue:
         """Change an event and commit it."""
         self.documents.replace(EVENT, f"{len(self.repository.commits)}".encode())
@@ -72,49 +72,49 @@ def bench() -> Bench:
 # --- triggers -----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("trigger", Trigger)
-def test_where_nobody_agreed_only_a_request_is_committed(bench: Bench, trigger: Trigger) -> None:
+@pytest.mark.parametrize("trigger", CommitTrigger)
+def test_where_nobody_agreed_only_a_request_is_committed(bench: Bench, trigger: CommitTrigger) -> None:
     bench.documents.remove(FILE_NAME, b"")
 
     outcome = bench.commit(trigger, settings=EVERY)
 
-    if trigger is Trigger.ASKED:
+    if trigger is CommitTrigger.ASKED:
         assert isinstance(outcome, Committed)
     else:
-        assert outcome == NotDue(reason="there is no passdown.toml; `passdown init` makes it")
+        assert outcome == NotDue(reason="there is no passdown.toml; run `passdown init`")
         assert bench.repository.commits == []
 
 
 @pytest.mark.requirement("R133")
 def test_the_end_of_a_session_is_committed(bench: Bench) -> None:
-    assert isinstance(bench.commit(Trigger.SESSION_END), Committed)
-    assert isinstance(bench.commit(Trigger.SESSION_END), Committed)
+    assert isinstance(bench.commit(CommitTrigger.SESSION_END), Committed)
+    assert isinstance(bench.commit(CommitTrigger.SESSION_END), Committed)
 
 
 @pytest.mark.requirement("R134")
 def test_a_handoff_is_committed(bench: Bench) -> None:
-    assert isinstance(bench.commit(Trigger.HANDOFF), Committed)
+    assert isinstance(bench.commit(CommitTrigger.HANDOFF), Committed)
 
 
 @pytest.mark.requirement("R131")
 def test_the_start_of_a_session_and_a_written_event_are_not_committed(bench: Bench) -> None:
-    for trigger in (Trigger.START, Trigger.EVENT):
+    for trigger in (CommitTrigger.START, CommitTrigger.EVENT):
         assert bench.commit(trigger) == NotDue(reason=f"[commit] {trigger.value} is false")
     assert bench.repository.commits == []
 
 
-@pytest.mark.parametrize("trigger", Trigger)
-def test_every_trigger_but_a_request_can_be_switched_on_and_off(bench: Bench, trigger: Trigger) -> None:
+@pytest.mark.parametrize("trigger", CommitTrigger)
+def test_every_trigger_but_a_request_can_be_switched_on_and_off(bench: Bench, trigger: CommitTrigger) -> None:
     assert isinstance(bench.commit(trigger, settings=EVERY), Committed)
     outcome = bench.commit(trigger, settings=NEVER)
 
-    assert isinstance(outcome, Committed if trigger is Trigger.ASKED else NotDue)
+    assert isinstance(outcome, Committed if trigger is CommitTrigger.ASKED else NotDue)
 
 
 def test_what_the_repository_says_is_handed_on(bench: Bench) -> None:
-    bench.repository.refusal = Skipped(why=Why.NO_IDENTITY, reason="nobody", hint="set it")
+    bench.repository.refusal = Skipped(why=SkipReason.NO_IDENTITY, reason="nobody", hint="set it")
 
-    for trigger in (Trigger.ASKED, Trigger.CHECKPOINT):
+    for trigger in (CommitTrigger.ASKED, CommitTrigger.CHECKPOINT):
         assert bench.commit(trigger) == bench.repository.refusal
     assert not bench.documents.exists(STAMP)
 
@@ -122,11 +122,11 @@ def test_what_the_repository_says_is_handed_on(bench: Bench) -> None:
 # --- checkpoints --------------------------------------------------------------------------------
 
 
-@pytest.mark.requirement("R135")
+@pytest.mark.requirement("R135", "C42")
 def test_of_many_checkpoints_at_most_one_is_committed_in_thirty_minutes(bench: Bench) -> None:
     commits = 0
     for _ in range(4 * 60):
-        commits += isinstance(bench.commit(Trigger.CHECKPOINT), Committed)
+        commits += isinstance(bench.commit(CommitTrigger.CHECKPOINT), Committed)
         bench.pass_time(1)
 
     assert commits == len(bench.repository.commits) == 8
@@ -134,33 +134,35 @@ def test_of_many_checkpoints_at_most_one_is_committed_in_thirty_minutes(bench: B
 
 @pytest.mark.requirement("R135")
 def test_a_checkpoint_that_is_not_due_says_when_one_is(bench: Bench) -> None:
-    bench.commit(Trigger.CHECKPOINT)
+    bench.commit(CommitTrigger.CHECKPOINT)
     bench.pass_time(29.9)
 
-    outcome = bench.commit(Trigger.CHECKPOINT)
+    outcome = bench.commit(CommitTrigger.CHECKPOINT)
 
     due = NOON + timedelta(minutes=30)
     assert outcome == NotDue(reason="[commit] checkpoint_minutes is 30", until=due)
     bench.pass_time(0.1)
-    assert isinstance(bench.commit(Trigger.CHECKPOINT), Committed)
+    assert isinstance(bench.commit(CommitTrigger.CHECKPOINT), Committed)
 
 
 def test_a_checkpoint_with_nothing_to_commit_does_not_use_up_the_time(bench: Bench) -> None:
-    assert isinstance(bench.commit(Trigger.CHECKPOINT, "none.md"), Skipped)
+    assert isinstance(bench.commit(CommitTrigger.CHECKPOINT, "none.md"), Skipped)
 
-    assert isinstance(bench.commit(Trigger.CHECKPOINT), Committed)
+    assert isinstance(bench.commit(CommitTrigger.CHECKPOINT), Committed)
 
 
 def test_the_other_triggers_do_not_wait_for_a_checkpoint_nor_delay_it(bench: Bench) -> None:
-    assert isinstance(bench.commit(Trigger.HANDOFF), Committed)
-    assert isinstance(bench.commit(Trigger.CHECKPOINT), Committed)
-    assert isinstance(bench.commit(Trigger.SESSION_END), Committed)
+    assert isinstance(bench.commit(CommitTrigger.HANDOFF), Committed)
+    assert isinstance(bench.commit(CommitTrigger.CHECKPOINT), Committed)
+    assert isinstance(bench.commit(CommitTrigger.SESSION_END), Committed)
 
 
 def test_the_time_to_wait_is_a_setting(bench: Bench) -> None:
     always = Settings(commit=CommitSettings(checkpoint_minutes=0))
 
-    assert all(isinstance(bench.commit(Trigger.CHECKPOINT, settings=always), Committed) for _ in range(3))
+    assert all(
+        isinstance(bench.commit(CommitTrigger.CHECKPOINT, settings=always), Committed) for _ in range(3)
+    )
 
 
 @pytest.mark.parametrize(
@@ -178,15 +180,15 @@ def test_the_time_to_wait_is_a_setting(bench: Bench) -> None:
 def test_a_stamp_that_is_damaged_or_too_far_ahead_is_ignored_and_rewritten(bench: Bench, text: bytes) -> None:
     bench.documents.replace(STAMP, text)
 
-    assert isinstance(bench.commit(Trigger.CHECKPOINT), Committed)
+    assert isinstance(bench.commit(CommitTrigger.CHECKPOINT), Committed)
     assert bench.documents.read(STAMP) == b"2026-01-10T12:00:00.000Z\n"
 
 
 def test_a_stamp_a_little_ahead_still_counts(bench: Bench) -> None:
-    bench.commit(Trigger.CHECKPOINT)
+    bench.commit(CommitTrigger.CHECKPOINT)
     bench.pass_time(-10)
 
-    outcome = bench.commit(Trigger.CHECKPOINT)
+    outcome = bench.commit(CommitTrigger.CHECKPOINT)
 
     assert isinstance(outcome, NotDue)
     assert outcome.until == NOON + timedelta(minutes=30)
@@ -195,8 +197,8 @@ def test_a_stamp_a_little_ahead_still_counts(bench: Bench) -> None:
 def test_a_stamp_that_cannot_be_written_does_not_undo_the_commit(bench: Bench) -> None:
     bench.documents.replace(".conductor", b"a file in the way")
 
-    assert isinstance(bench.commit(Trigger.CHECKPOINT), Committed)
-    assert isinstance(bench.commit(Trigger.CHECKPOINT), Committed)
+    assert isinstance(bench.commit(CommitTrigger.CHECKPOINT), Committed)
+    assert isinstance(bench.commit(CommitTrigger.CHECKPOINT), Committed)
     with pytest.raises(StorageError):
         bench.documents.read(STAMP)
 
@@ -211,7 +213,7 @@ def test_the_time_to_wait_holds_across_processes_in_a_real_repository(tmp_path: 
         project.write(f"thoughts/shared/handoffs/events/{name}.md")
         paths = [f"thoughts/shared/handoffs/events/{name}.md"]
         documents = FileDocuments(tmp_path)
-        return commit(project.repository(), documents, clock, Settings(), Trigger.CHECKPOINT, paths)
+        return commit(project.repository(), documents, clock, Settings(), CommitTrigger.CHECKPOINT, paths)
 
     assert isinstance(checkpoint("one"), Committed)
     assert isinstance(checkpoint("two"), NotDue)
@@ -224,8 +226,8 @@ def test_the_time_to_wait_holds_across_processes_in_a_real_repository(tmp_path: 
 
 
 @pytest.mark.requirement("R130")
-@pytest.mark.parametrize("trigger", [Trigger.SESSION_END, Trigger.HANDOFF])
-def test_the_view_is_tracked_and_committed_with_its_events(tmp_path: Path, trigger: Trigger) -> None:
+@pytest.mark.parametrize("trigger", [CommitTrigger.SESSION_END, CommitTrigger.HANDOFF])
+def test_the_view_is_tracked_and_committed_with_its_events(tmp_path: Path, trigger: CommitTrigger) -> None:
     project = make_started(tmp_path)
     project.write(FILE_NAME)
     paths = [project.write(EVENT), project.write(view_place(project.repository(), Settings()).path)]
@@ -243,7 +245,7 @@ def test_on_another_branch_the_view_is_local_and_the_tracked_one_is_not_committe
     paths = [project.write(EVENT), project.write(VIEW, "edited by somebody\n")]
 
     outcome = commit(
-        project.repository(), FileDocuments(tmp_path), MovedClock(), Settings(), Trigger.ASKED, paths
+        project.repository(), FileDocuments(tmp_path), MovedClock(), Settings(), CommitTrigger.ASKED, paths
     )
 
     assert isinstance(outcome, Committed)
@@ -279,8 +281,8 @@ def test_outside_git_the_view_lies_in_its_tracked_place(bench: Bench) -> None:
     bench.repository.there = False
 
     assert view_place(bench.repository, Settings()).path == VIEW
-    assert bench.commit(Trigger.ASKED, EVENT, VIEW) == Skipped(
-        why=Why.NO_REPOSITORY, reason="the project is not in a git repository"
+    assert bench.commit(CommitTrigger.ASKED, EVENT, VIEW) == Skipped(
+        why=SkipReason.NO_REPOSITORY, reason="the project is not in a git repository"
     )
 
 

@@ -4,13 +4,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from passdown.core.costs import Cost, Measured, parse_measures, sum_up
+from passdown.core.project.costs import Cost, Measurement, parse_measures, sum_up
 from passdown.engines.memory.documents import MemoryDocuments
-from passdown.engines.memory.repository import MemoryRepository
 from passdown.errors import StorageError
-from passdown.services.checkouts import Site
-from passdown.services.doctor import read_costs
-from passdown.settings import Settings
+from passdown.services.project.doctor import read_costs
+from tests.sessions import MemoryWorkspace
 
 
 def test_lines_are_read_and_others_counted() -> None:
@@ -45,12 +43,12 @@ def test_no_text_is_too_odd(text: str) -> None:
 
 @pytest.mark.parametrize(("count", "p50", "p95"), [(1, 1, 1), (2, 1, 2), (20, 10, 19), (100, 50, 95)])
 def test_half_cost_at_most_p50_and_95_of_100_at_most_p95(count: int, p50: int, p95: int) -> None:
-    measures = [Measured("x", number, number) for number in range(count, 0, -1)]
+    measures = [Measurement("x", number, number) for number in range(count, 0, -1)]
 
     assert sum_up(measures) == [
         Cost(what="x", count=count, p50_ms=p50, p95_ms=p95, p50_chars=p50, p95_chars=p95)
     ]
-    assert [one.what for one in sum_up([*measures, Measured("a", 1, 1)])] == ["a", "x"]
+    assert [one.what for one in sum_up([*measures, Measurement("a", 1, 1)])] == ["a", "x"]
 
 
 class HugeDocuments(MemoryDocuments):
@@ -64,16 +62,14 @@ class HugeDocuments(MemoryDocuments):
 @pytest.mark.parametrize("git", [MemoryDocuments(), None])
 def test_measurements_are_read_with_git_and_without(git: MemoryDocuments | None) -> None:
     documents = MemoryDocuments({".conductor/metrics.jsonl": b'{"what":"x","ms":1}'})
-    repository = MemoryRepository(documents)
-    site = Site(documents=documents, git=git, below="", repository=repository, settings=Settings())
+    site = MemoryWorkspace(documents=documents, git_documents=git)
 
     assert [one.what for one in read_costs(site)[0]] == ["x"]
 
 
 def test_a_huge_file_is_not_read() -> None:
     documents = HugeDocuments({".conductor/metrics.jsonl": b""})
-    repository = MemoryRepository(documents)
-    site = Site(documents=documents, git=None, below="", repository=repository, settings=Settings())
+    site = MemoryWorkspace(documents=documents, git_documents=None)
 
     with pytest.raises(StorageError, match="is not read"):
         read_costs(site)

@@ -4,23 +4,27 @@ import json
 
 import pytest
 
-from passdown.core.accounts import Account
-from passdown.core.budgets import Budget
-from passdown.core.facts import FactKind
-from passdown.core.transcripts import Mark, Tongue, render_mark
+from passdown.core.briefs.budgets import Budget
+from passdown.core.hosts.transcripts import TranscriptMark, TranscriptReader, render_mark
+from passdown.core.kinds import FactKind
+from passdown.core.sessions.session_facts import Account
 from passdown.engines.memory.documents import MemoryDocuments
-from passdown.engines.memory.repository import MemoryRepository
 from passdown.engines.memory.transcripts import MemoryTranscripts
 from passdown.errors import StorageError
-from passdown.hosts.claude_code.transcripts import TONGUE
-from passdown.hosts.copilot.transcripts import TONGUE as COPILOT
+from passdown.hosts.claude.transcripts import READER
+from passdown.hosts.copilot.transcripts import READER as COPILOT
 from passdown.records import replace
-from passdown.services.checkouts import Site
-from passdown.services.deliveries import await_turn_end, confirm, leave_word, send_brief, take_word
-from passdown.services.journals import read_account
-from passdown.services.observations import Source
-from passdown.settings import Settings
-from tests.sessions import Place, make_place
+from passdown.services.handover.deliveries import (
+    await_turn_end,
+    confirm,
+    leave_notice,
+    send_brief,
+    take_notice,
+)
+from passdown.services.sessions.journals import read_account
+from passdown.services.sessions.observations import TranscriptSource
+from passdown.services.workspace.workspaces import Workspace
+from tests.sessions import MemoryWorkspace, Place, make_place
 
 PATH = "/host/transcript.jsonl"
 
@@ -38,12 +42,13 @@ def sent(place: Place) -> tuple[Account, str]:
     return told.account, told.text
 
 
-def source(*lines: object) -> Source:
+def source(*lines: object) -> TranscriptSource:
     transcripts = MemoryTranscripts()
     transcripts.files[PATH] = b"".join(json.dumps(line).encode() + b"\n" for line in lines)
-    return Source(path=PATH, tongue=TONGUE, transcripts=transcripts)
+    return TranscriptSource(path=PATH, reader=READER, transcripts=transcripts)
 
 
+@pytest.mark.requirement("C67")
 def test_a_brief_is_remembered_by_its_nonce_and_hash(place: Place) -> None:
     account, text = sent(place)
 
@@ -99,7 +104,7 @@ def test_only_what_is_new_is_looked_at(place: Place) -> None:
     name = PATH.rpartition("/")[2]
 
     def at(offset: int) -> Account:
-        mark = render_mark(Mark(offset=offset))
+        mark = render_mark(TranscriptMark(offset=offset))
         return Account(session=account.session, deliveries=account.deliveries, bookmarks={name: mark})
 
     assert confirm(place.project, at(size), found) == []
@@ -115,6 +120,7 @@ def test_what_was_judged_is_not_judged_again(place: Place) -> None:
     assert confirm(place.project, known, source({"text": text[:80]})) == []
 
 
+@pytest.mark.requirement("C67")
 def test_what_arrived_whole_is_not_told_again_to_whoever_has_it_before_them(place: Place) -> None:
     account, text = sent(place)
     again = send_brief(place.project, account, Budget(), is_known=True)
@@ -137,12 +143,12 @@ def test_a_host_that_writes_late_is_waited_for_from_where_its_transcript_was_rea
     transcripts.late[path] = line
     account = place.start()
 
-    def wait(tongue: Tongue, offset: int) -> bytes:
-        read = replace(account, bookmarks={"one/events.jsonl": render_mark(Mark(offset=offset))})
-        await_turn_end(read, Source(path=path, tongue=tongue, transcripts=transcripts))
+    def wait(reader: TranscriptReader, offset: int) -> bytes:
+        read = replace(account, bookmarks={"one/events.jsonl": render_mark(TranscriptMark(offset=offset))})
+        await_turn_end(read, TranscriptSource(path=path, reader=reader, transcripts=transcripts))
         return transcripts.files[path]
 
-    assert wait(TONGUE, len(line)) == line  # Claude Code has written all by then
+    assert wait(READER, len(line)) == line  # Claude Code has written all by then
     assert wait(COPILOT, 0) == line
     assert wait(COPILOT, len(line)) == line * 2
 
@@ -166,38 +172,38 @@ def test_every_brief_that_is_cut_makes_the_next_one_smaller(place: Place) -> Non
 class Locked(MemoryDocuments):
     """Documents that nobody may change."""
 
-    def replace(self, path: str, data: bytes, *, local: bool = False) -> None:
+    def replace(self, path: str, data: bytes, *, local: bool = False, expected: bytes | None = None) -> None:
         """Refuse."""
-        raise StorageError(f"could not write {path} ({len(data)}, {local})", hint="ask")
+        raise StorageError(f"could not write {path} ({len(data)}, {local}, {expected!r})", hint="ask")
 
-    def remove(self, path: str, data: bytes) -> bool:
+    def remove(self, path: str, data: bytes, *, kept: bool = False) -> bool:
         """Refuse."""
-        raise StorageError(f"could not remove {path} ({len(data)})", hint="ask")
+        raise StorageError(f"could not remove {path} ({len(data)}, {kept})", hint="ask")
 
 
-def site(git: MemoryDocuments | None, documents: MemoryDocuments | None = None) -> Site:
+def site(git: MemoryDocuments | None, documents: MemoryDocuments | None = None) -> Workspace:
     own = MemoryDocuments() if documents is None else documents
-    return Site(documents=own, git=git, below="", repository=MemoryRepository(own), settings=Settings())
+    return MemoryWorkspace(documents=own, git_documents=git)
 
 
 def test_a_word_is_left_and_taken_away() -> None:
     git = MemoryDocuments()
     there = site(git)
-    leave_word(there, "abc")
+    leave_notice(there, "abc")
     assert git.exists("passdown/waiting/abc")
-    take_word(there, "abc")
+    take_notice(there, "abc")
     assert not git.exists("passdown/waiting/abc")
 
 
 @pytest.mark.parametrize("git", [None, Locked()])
 def test_a_word_lies_in_the_checkout_where_it_must(git: MemoryDocuments | None) -> None:
     there = site(git)
-    leave_word(there, "abc")
+    leave_notice(there, "abc")
     assert there.documents.exists(".conductor/waiting/abc")
     assert there.documents.exists(".conductor/.gitignore")
-    take_word(site(None, there.documents), "abc")  # type: ignore[arg-type]  # in memory
+    take_notice(site(None, there.documents), "abc")  # type: ignore[arg-type]  # in memory
     assert not there.documents.exists(".conductor/waiting/abc")
 
 
 def test_a_word_that_cannot_be_taken_away_does_no_harm() -> None:
-    take_word(site(Locked()), "abc")
+    take_notice(site(Locked()), "abc")

@@ -7,13 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from passdown.core.installs import command_line, read_hook_lines, split_line
-from passdown.engines import homes
+from passdown.core.hosts.installs import command_line, read_hook_lines, split_line
+from passdown.engines import user_folders
 from passdown.engines.programs import SystemPrograms
+from passdown.hosts import HOSTS
 from tests.commands import Caller, Done
 from tests.gits import make_started
 
-HEALTHY = Done(0, "", "passdown: nothing is wrong\n")
+HEALTHY = Done(0, "", "passdown: no problems found\n")
 
 
 @pytest.fixture
@@ -26,7 +27,7 @@ def command(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str],
 
 def install(line: str, host: str = "claude") -> None:
     """Write hooks as an install does."""
-    folder = Path(homes.find_data_folder(os.environ, sys.platform))
+    folder = Path(user_folders.find_data_folder(os.environ, sys.platform))
     path = folder / "plugins" / host / "passdown" / "hooks" / "hooks.json"
     path.parent.mkdir(parents=True, exist_ok=True)
     called = [{"hooks": [{"type": "command", "command": line}]}]
@@ -48,6 +49,7 @@ def test_hooks_that_answer_are_healthy(command: Caller) -> None:
     assert command("doctor") == HEALTHY
 
 
+@pytest.mark.requirement("C71")
 def test_hooks_are_called_with_nothing_in_their_environment(
     command: Caller, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -68,7 +70,7 @@ def test_hooks_are_called_with_nothing_in_their_environment(
     [
         ("/nowhere/passdown hook", "it could not be started: "),
         ("passdown-that-is-nowhere hook", "it could not be started: "),
-        ('"unfinished', "it is no command"),
+        ('"unfinished', "it is not a command"),
         (python_line("-c", "raise SystemExit(7)"), "it ended with 7"),
     ],
 )
@@ -80,7 +82,7 @@ def test_hooks_that_do_not_answer_are_named(command: Caller, line: str, reason: 
     assert found.startswith(f"the hooks of Codex do not answer: {line}: {reason}")
     done = command("doctor")
     assert done.code == 1
-    assert "`passdown install codex` writes the line anew" in " ".join(done.out.split())
+    assert "`passdown install codex` writes the command again" in " ".join(done.out.split())
 
 
 @pytest.mark.parametrize(
@@ -91,7 +93,7 @@ def test_hooks_that_cannot_be_read_name_nothing(data: bytes) -> None:
 
 
 def test_the_plugin_as_it_comes_has_one_line() -> None:
-    assert read_hook_lines(homes.read_plugin()["hooks/hooks.json"]) == ("passdown hook",)
+    assert read_hook_lines(user_folders.read_plugin()["hooks/hooks.json"]) == ("passdown hook",)
 
 
 @pytest.mark.parametrize("words", [("/a/b", "hook"), ("/a b/c", 'x"y', "$z\\"), ("a",)])
@@ -100,6 +102,6 @@ def test_a_line_has_the_words_it_was_written_from(words: tuple[str, ...]) -> Non
 
 
 def test_without_a_home_no_plugin_was_installed() -> None:
-    assert homes.read_hooks({}, "linux") == {}
-    assert homes.emptied({"PATH": "x", "SystemRoot": "w"}) == {"SystemRoot": "w"}
+    assert user_folders.read_hooks(HOSTS.load(), {}, "linux") == []
+    assert user_folders.emptied({"PATH": "x", "SystemRoot": "w"}) == {"SystemRoot": "w"}
     assert SystemPrograms("/").run([sys.executable, "-c", "import os; os.environ['HOME']"]).is_done

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from passdown.core.documents import MAX_CHARS, front_problems
-from passdown.core.ledgers import (
+from passdown.core.documents.documents import MAX_CHARS, front_problems
+from passdown.core.formats.ledgers import (
     GateResult,
     GateStatus,
     Ledger,
@@ -19,7 +19,7 @@ from passdown.core.ledgers import (
     parse_ledger,
     render_ledger,
 )
-from passdown.core.validations import Validation
+from passdown.core.formats.validations import Validation
 from passdown.errors import FormatError
 from passdown.records import replace
 from tests.mangled import changed, documents, strings, words
@@ -165,11 +165,13 @@ def test_the_golden_document_is_read_without_a_problem() -> None:
     assert ledger.now == "Current work item"
 
 
+@pytest.mark.requirement("C29")
 def test_of_several_items_under_now_the_first_stays_and_the_others_go_to_the_front_of_next() -> None:
     text = "## State\n### Now\n- a\n- b\n### Next\n- c\n"
     ledger = parse_ledger(text)
 
     assert (ledger.now, ledger.next) == ("a", ("b", "c"))
+    assert "keep one; the others belong under Next" in [one.hint for one in ledger.problems]
     assert render_ledger(ledger) == text
     moved = "## State\n### Now\n- {}\n### Next\n- b\n- c\n"
     assert render_ledger(replace(ledger, now="x")) == moved.format("x")
@@ -247,7 +249,7 @@ def test_a_document_that_is_too_large_or_too_new_is_refused() -> None:
 
     assert (refused.value.field, refused.value.hint) == (
         "format",
-        "upgrade passdown; the file was left as it is",
+        "upgrade passdown; the file was not changed",
     )
 
 

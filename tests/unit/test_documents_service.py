@@ -4,13 +4,20 @@ from collections.abc import Callable
 
 import pytest
 
-from passdown.core.formats import ARCHIVE, EVENT, FORMATS, JOURNAL, LEDGER, STREAM, VIEW, Format
+from passdown.core.formats.registry import ARCHIVE, EVENT, FORMATS, JOURNAL, LEDGER, STREAM, VIEW, Format
 from passdown.core.problems import Problem, Severity
 from passdown.engines.memory.documents import MemoryDocuments
 from passdown.errors import StorageError, UsageError
 from passdown.records import replace
-from passdown.services import documents as service
-from passdown.services.documents import Checked, Repair, check_document, check_text, plan_repair, write_repair
+from passdown.services.workspace import documents as service
+from passdown.services.workspace.documents import (
+    CheckedFile,
+    Repair,
+    check_document,
+    check_text,
+    plan_repair,
+    write_repair,
+)
 from passdown.settings import Paths
 
 LEDGER_PATH = "conductor/sessions/active/LEDGER.md"
@@ -29,7 +36,7 @@ TWO_NOWS = ("- Verifying the assertion signature", "- Verifying the assertion si
 NO_SECTION = ("## Open Questions\n\n- Do we support roaming keys on day one?\n\n", "")
 
 
-def checked_ledger(*changes: tuple[str, str]) -> Checked:
+def checked_ledger(*changes: tuple[str, str]) -> CheckedFile:
     """Check a ledger with these changes."""
     return check_text(LEDGER_PATH, ledger(*changes))
 
@@ -60,7 +67,7 @@ def test_a_missing_path_is_wrong_usage() -> None:
 
     assert (refused.value.message, refused.value.hint) == (
         "a.md: no such file or folder",
-        "check the spelling",
+        "check the spelling; links are not followed",
     )
 
 
@@ -106,9 +113,9 @@ def test_a_valid_document_has_nothing_wrong(known: Format) -> None:
 def test_a_file_of_no_format_is_not_ours() -> None:
     checked = check_document(MemoryDocuments({"readme.md": b"hello\n"}), "readme.md")
 
-    assert checked == Checked(path="readme.md", text="hello\n")
+    assert checked == CheckedFile(path="readme.md", text="hello\n")
     assert not checked.is_ours
-    assert service.not_ours(checked).has_errors
+    assert service.report_unknown_file(checked).has_errors
 
 
 def test_a_longer_path_tells_the_format_of_a_broken_document() -> None:
@@ -141,7 +148,7 @@ def test_a_huge_file_is_not_read() -> None:
     below = MemoryDocuments({"a.md": bytes(service.MAX_BYTES + 1)})
 
     assert [one.problem for one in check_document(below, "a.md").problems] == [
-        "is over 67108864 bytes and is not read"
+        "is over 67108864 bytes, so it is not read"
     ]
 
 
@@ -150,7 +157,7 @@ def test_a_newer_document_is_refused_and_says_so() -> None:
 
     assert checked.document is None
     assert [(one.field, one.problem) for one in checked.problems] == [
-        ("format", "ledger has format 99; this passdown reads up to 1")
+        ("format", "ledger has format 99; this version of passdown reads up to 1")
     ]
     assert plan_repair(checked) is None
 
@@ -219,12 +226,12 @@ def test_a_repair_changes_only_the_lines_that_need_it() -> None:
     ],
     ids=["valid", "not ours to guess", "no document", "event", "view", "journal"],
 )
-def test_what_is_not_safe_to_repair_is_left(checked: Checked) -> None:
+def test_what_is_not_safe_to_repair_is_left(checked: CheckedFile) -> None:
     assert plan_repair(checked) is None
     assert not any(problem.fixable for problem in checked.problems)
 
 
-def with_fix(fix: Callable[[str], str]) -> Checked:
+def with_fix(fix: Callable[[str], str]) -> CheckedFile:
     """Check a ledger with a repairable problem whose format repairs like this."""
     checked = checked_ledger(TWO_NOWS)
     assert checked.format is not None
@@ -261,8 +268,8 @@ def test_a_file_that_has_changed_meanwhile_is_not_written() -> None:
         write_repair(below, Repair(path="a.md", before="before", after="after"))
 
     assert (refused.value.message, refused.value.hint) == (
-        "a.md has changed meanwhile; nothing was written",
-        "check it again; the newer text was kept",
+        "a.md has changed in the meantime; nothing was written",
+        "run the command again; the newer text was kept",
     )
     assert below.read("a.md") == b"newer"
 
@@ -288,7 +295,9 @@ def test_a_difference_is_by_lines_and_says_where_the_last_one_does_not_end(
 
 
 def test_only_errors_make_a_check_fail() -> None:
-    warned = Checked(path="a", problems=(Problem(line=1, field="f", problem="p", severity=Severity.WARNING),))
+    warned = CheckedFile(
+        path="a", problems=(Problem(line=1, field="f", problem="p", severity=Severity.WARNING),)
+    )
 
     assert warned.is_ours
     assert not warned.has_errors

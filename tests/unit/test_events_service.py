@@ -6,20 +6,20 @@ from pathlib import Path
 
 import pytest
 
-from passdown.core.events import Event, parse_event
-from passdown.core.rollups import Member, name_rollup, render_rollup
-from passdown.core.sources import NOW, Rank, parse_source
+from passdown.core.formats.events import Event, parse_event
+from passdown.core.merge.event_facts import EventRank, parse_event_facts
+from passdown.core.merge.rollups import RollupMember, name_rollup, render_rollup
 from passdown.core.times import FOLLOW_LIMIT
 from passdown.engines.files.event_log import FileEventLog
-from passdown.engines.index.memory import MemoryIndex
-from passdown.engines.index.sqlite import open_index
 from passdown.engines.memory.event_log import MemoryEventLog
+from passdown.engines.memory.index import MemoryIndex
+from passdown.engines.sqlite.event_index import open_index
 from passdown.engines.system import SystemClock
 from passdown.errors import StorageError
 from passdown.ports.event_log import FileMark
 from passdown.records import replace
-from passdown.services.events import name_event, take_in, write_event
-from tests.events import SEED_EXAMPLE, START, MovedClock, make_text, read
+from passdown.services.log.events import name_event, update_index, write_event
+from tests.events import NOW, SEED_EXAMPLE, START, MovedClock, make_text, newest, read
 
 EVENT = Event(agent="toast-0000aaaa", branch="main", type="session_end", reason="clear", now="x")
 
@@ -35,13 +35,13 @@ def test_every_event_of_every_folder_is_taken_in() -> None:
     texts = [make_text(now=str(number)) for number in range(5)]
     sources = [read(text) for text in texts[:2]]
     rollup = render_rollup(
-        sources[0].rank.at.date(), [(Member("a.md", text.encode()), read(text)) for text in texts[:2]]
+        sources[0].rank.at.date(), [(RollupMember("a.md", text.encode()), read(text)) for text in texts[:2]]
     )
     log.create("", name_rollup(rollup), rollup.encode())
     for text, folder in zip(texts[2:], ("", "2026-01-10", "2026-01-11"), strict=True):
         log.create(folder, "event.md", text.encode())
 
-    take_in(log, index)
+    update_index(log, index)
 
     assert {place.rank for place in index.places()} == {read(text).rank for text in texts}
 
@@ -52,7 +52,7 @@ def test_what_cannot_be_merged_stays_and_is_counted() -> None:
     put(log, SEED_EXAMPLE, "no front matter", "")
     log.create("", "rollup-0.jsonl", b"{}")
 
-    take_in(log, index)
+    update_index(log, index)
 
     assert (index.digest(1).event_count, index.digest(1).skipped) == (1, 3)
     assert len(log.files("")) == 4
@@ -82,10 +82,10 @@ class CountingLog(MemoryEventLog):
 def test_when_nothing_changed_nothing_is_listed_or_read() -> None:
     log, index = CountingLog(), MemoryIndex()
     put(log, SEED_EXAMPLE)
-    take_in(log, index)
+    update_index(log, index)
     log.asked.clear()
 
-    take_in(log, index)
+    update_index(log, index)
 
     assert log.asked == []
 
@@ -95,11 +95,11 @@ def test_one_more_event_is_the_only_one_that_is_read() -> None:
     log, index = CountingLog(), MemoryIndex()
     put(log, SEED_EXAMPLE, make_text(now="x"))
     log.create("2026-01-10", "other.md", SEED_EXAMPLE.encode())
-    take_in(log, index)
+    update_index(log, index)
     log.create("", "new.md", make_text(now="new").encode())
     log.asked.clear()
 
-    take_in(log, index)
+    update_index(log, index)
 
     assert log.asked == ["list ", "read new.md"]
     assert index.digest(1).event_count == 3
@@ -110,12 +110,12 @@ def test_a_file_that_could_not_be_read_is_read_when_its_folder_is_listed_again()
     log, index = CountingLog(), MemoryIndex()
     log.is_held = True
     log.create("", "held.md", SEED_EXAMPLE.encode())
-    take_in(log, index)
+    update_index(log, index)
     assert (index.digest(1).event_count, index.digest(1).skipped) == (0, 1)
 
     log.is_held = False
     put(log, make_text(now="x"))
-    take_in(log, index)
+    update_index(log, index)
 
     assert (index.digest(1).event_count, index.digest(1).skipped) == (2, 0)
 
@@ -123,9 +123,9 @@ def test_a_file_that_could_not_be_read_is_read_when_its_folder_is_listed_again()
 def test_what_is_gone_is_forgotten_with_its_folder() -> None:
     log, index = MemoryEventLog(), MemoryIndex()
     put(log, SEED_EXAMPLE)
-    take_in(log, index)
+    update_index(log, index)
 
-    take_in(MemoryEventLog(), index)
+    update_index(MemoryEventLog(), index)
 
     assert (index.digest(1).event_count, index.folders()) == (0, {})
 
@@ -134,7 +134,7 @@ def test_whoever_waits_is_told_how_far_it_is() -> None:
     log, steps = MemoryEventLog(), list[tuple[int, int]]()
     put(log, SEED_EXAMPLE, make_text(now="x"))
 
-    take_in(log, MemoryIndex(), lambda done, total: steps.append((done, total)))
+    update_index(log, MemoryIndex(), lambda done, total: steps.append((done, total)))
 
     assert steps == [(1, 2), (2, 2)]
 
@@ -152,9 +152,10 @@ def test_a_written_event_has_its_time_id_and_name() -> None:
     assert parse_event(data.decode()) == written.event == name_event(replace(EVENT, ts=START))
     assert written.event.id
     assert written.event.id.startswith("ev-")
-    assert index.digest(1).registers[NOW].rank.id == written.event.id
+    assert newest(index.digest(1), NOW).facts[0].event_id == written.event.id
 
 
+@pytest.mark.requirement("C48")
 def test_with_folders_by_day_an_event_lies_in_that_of_its_time() -> None:
     log = MemoryEventLog()
 
@@ -216,7 +217,7 @@ def test_the_second_publisher_of_the_same_lines_writes_nothing() -> None:
 def test_a_publisher_sees_what_another_wrote_since_it_last_looked() -> None:
     log, one, two = MemoryEventLog(), MemoryIndex(), MemoryIndex()
     event = replace(EVENT, session="s-1", covers="1-7")
-    take_in(log, two)
+    update_index(log, two)
     write_event(log, one, MovedClock(START), event, by_day=False)
 
     assert write_event(log, two, MovedClock(START), event, by_day=False) is None
@@ -233,7 +234,7 @@ def test_an_event_written_after_reading_another_orders_after_it(first: int, seco
     """Whatever the two clocks say, as long as they are at most 24 hours apart (C26)."""
     log, millisecond = MemoryEventLog(), timedelta(milliseconds=1)
     clocks = [MovedClock(START + timedelta(hours=hours), millisecond) for hours in (first, second)]
-    ranks = list[Rank]()
+    ranks = list[EventRank]()
     for turn in (0, 1, 1, 0, 1, 0, 0, 1):
         # Small agents write last: a tie of times would put them first.
         event = replace(EVENT, agent=f"{'zy'[turn]}-{9 - len(ranks)}", now=str(len(ranks)))
@@ -241,7 +242,7 @@ def test_an_event_written_after_reading_another_orders_after_it(first: int, seco
         written = write_event(log, MemoryIndex(), clocks[turn], event, by_day=False)
         assert written is not None
         data = log.read("", written.name)
-        source = parse_source(data or b"", written.name)
+        source = parse_event_facts(data or b"", written.name)
         assert source is not None
         ranks.append(source.rank)
 
@@ -249,7 +250,7 @@ def test_an_event_written_after_reading_another_orders_after_it(first: int, seco
     assert len({rank.at for rank in ranks}) == len(ranks)
 
 
-@pytest.mark.requirement("R112")
+@pytest.mark.requirement("R112", "C26")
 @pytest.mark.parametrize("order", [*permutations((-12, 0, 12))])
 def test_three_clocks_within_a_day_keep_the_order_in_which_events_were_read(order: tuple[int, ...]) -> None:
     log = MemoryEventLog()
@@ -259,8 +260,8 @@ def test_three_clocks_within_a_day_keep_the_order_in_which_events_were_read(orde
         write_event(log, MemoryIndex(), clock, replace(EVENT, now=f"{hours}"), by_day=False)
 
     index = MemoryIndex()
-    take_in(log, index)
-    assert index.digest(1).registers[NOW].value == str(order[-1])
+    update_index(log, index)
+    assert newest(index.digest(1), NOW).facts[0].text == str(order[-1])
     assert index.digest(1).event_count == 6
 
 
@@ -288,10 +289,9 @@ def test_an_event_dated_9999_does_not_drag_later_events_along() -> None:
     written = write_event(log, index, MovedClock(START), EVENT, by_day=False)
     assert written is not None
     assert written.event.ts == START
-    assert index.digest(1).registers[NOW].value == "far"
-
-    write_event(log, index, MovedClock(START), replace(EVENT, retracted_events=("far",)), by_day=False)
-    assert index.digest(1).registers[NOW].value == "too far"
+    assert len(written.event.ahead) == 2
+    assert newest(index.digest(1), NOW).facts[0].text == EVENT.now
+    assert [place.ranked_at for place in index.places()] == [START, *[START - timedelta(milliseconds=1)] * 2]
 
 
 def test_an_event_exactly_a_day_ahead_is_followed_however_often_one_writes() -> None:
@@ -311,7 +311,7 @@ def test_at_the_end_of_time_events_are_written_until_no_name_is_left() -> None:
     for _ in range(2):
         assert write_event(log, index, MovedClock(end), EVENT, by_day=False)
 
-    with pytest.raises(StorageError, match="no later time") as refused:
+    with pytest.raises(StorageError, match="no time later") as refused:
         write_event(log, index, MovedClock(end), EVENT, by_day=False)
 
     assert refused.value.hint
@@ -352,3 +352,25 @@ def test_an_event_on_disk_is_whole_and_leaves_nothing_beside_it(tmp_path: Path) 
     assert there == {first.name, f"{second.folder}/{second.name}"}
     assert index.digest(1).event_count == 2
     index.close()
+
+
+@pytest.mark.requirement("C115")
+def test_an_event_names_the_last_events_that_its_writer_had_read() -> None:
+    log, index = MemoryEventLog(), MemoryIndex()
+    clock = MovedClock(START, timedelta(seconds=1))
+    first = write_event(log, index, clock, EVENT, by_day=False)
+    put(log, make_text("2026-01-09T00:00:00Z", id="beside", now="x"))
+    second = write_event(log, index, clock, replace(EVENT, now="b"), by_day=False)
+    third = write_event(log, index, clock, replace(EVENT, now="c"), by_day=False)
+
+    assert first
+    assert second
+    assert third
+    assert first.event.after == ()
+    assert second.event.after == (_hash(index, first.event.id), _hash(index, "beside"))
+    assert third.event.after == (_hash(index, second.event.id),)
+
+
+def _hash(index: MemoryIndex, name: str | None) -> str:
+    (place,) = index.places(name or "")
+    return place.rank.hash[:16]

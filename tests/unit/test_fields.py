@@ -8,18 +8,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from passdown.core.fields import (
-    choice_key,
+from passdown.core.documents.fields import (
     count_key,
     instant_key,
     read_choice,
     read_count,
     read_instant,
+    reader_of,
     text_key,
     texts_key,
+    value_key,
 )
-from passdown.core.frontmatter import split_entries
-from passdown.core.keys import Key
+from passdown.core.documents.frontmatter import split_entries
+from passdown.core.documents.keys import Key
 from passdown.core.problems import Malformed
 from tests.texts import texts
 
@@ -38,7 +39,7 @@ def again(key: Key[T], value: T) -> T:
     """The value, written and read."""
     (entry,), strays = split_entries(key.writer(key.name, value))
     assert strays == []
-    return key.read(entry)
+    return key.reader(entry)
 
 
 @given(st.none() | texts)
@@ -53,7 +54,7 @@ def test_an_instant_is_read_back_to_the_second(value: datetime | None) -> None:
 
 @given(st.none() | st.sampled_from(Colour))
 def test_a_choice_is_read_back(value: Colour | None) -> None:
-    assert again(choice_key("a", Colour), value) == value
+    assert again(value_key("a", reader_of(Colour), None), value) == value
 
 
 @given(st.none() | st.integers(0, 999_999_999))

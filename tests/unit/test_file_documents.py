@@ -101,7 +101,7 @@ def test_a_file_cannot_be_listed(tmp_path: Path) -> None:
 
 
 @posix
-def test_links_are_not_listed_and_a_linked_file_is_read_when_named(tmp_path: Path) -> None:
+def test_links_are_neither_listed_nor_read(tmp_path: Path) -> None:
     fill(tmp_path, "outside/secret", "root/own")
     root = tmp_path / "root"
     (root / "linked").symlink_to(tmp_path / "outside" / "secret")
@@ -109,7 +109,17 @@ def test_links_are_not_listed_and_a_linked_file_is_read_when_named(tmp_path: Pat
     (root / "circle").symlink_to(root)
 
     assert list(documents(root).list("")) == ["own"]
-    assert documents(root).read("linked") == b"outside/secret"
+    for path in ("linked", "folder/secret", "circle/own"):
+        for ask in (documents(root).read, documents(root).size):
+            with pytest.raises(StorageError, match="is a symbolic link") as refused:
+                ask(path)
+            assert "put a real file or folder there" in refused.value.hint
+        assert not documents(root).exists(path)
+    for path in ("folder", "circle/folder"):
+        with pytest.raises(StorageError, match="is a symbolic link"):
+            list(documents(root).list(path))
+        assert list(documents(root).folders(path)) == []
+        assert not documents(root).is_folder(path)
 
 
 @posix
@@ -141,9 +151,13 @@ def test_odd_files_are_refused_without_waiting(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "fifo")
     (tmp_path / "device").symlink_to("/dev/zero")
 
-    for name in ("folder", "fifo", "device"):
+    for name in ("folder", "fifo"):
         with pytest.raises(StorageError, match="not a regular file"):
             documents(tmp_path).read(name)
+    with pytest.raises(StorageError, match="is a symbolic link"):
+        documents(tmp_path).read("device")
+    with pytest.raises(StorageError, match="not a regular file"):
+        documents(Path("/dev")).read("zero")
     assert list(documents(tmp_path).list("")) == []
 
 

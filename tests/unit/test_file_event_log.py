@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from passdown.engines.files import event_log, folders
-from passdown.engines.files.event_log import MAX_EVENT, FileEventLog
+from passdown.engines.files import event_log, read
+from passdown.engines.files.event_log import FileEventLog
+from passdown.engines.files.read import EVENT
 from passdown.ports.clock import Clock
 from tests.events import MovedClock
 
@@ -99,15 +100,15 @@ def test_a_file_in_the_place_of_the_folder_holds_no_events(tmp_path: Path) -> No
 def test_a_file_too_large_to_be_ours_is_not_read(tmp_path: Path) -> None:
     log = make(tmp_path)
     for name, size in (
-        ("largest.md", MAX_EVENT),
-        ("large.md", MAX_EVENT + 1),
-        ("rollup-0.jsonl", MAX_EVENT + 1),
+        ("largest.md", EVENT),
+        ("large.md", EVENT + 1),
+        ("rollup-0.jsonl", EVENT + 1),
     ):
         log.create("", name, b"x" * size)
 
     sizes = {name: data and len(data) for name in log.files("") for data in [log.read("", name)]}
 
-    assert sizes == {"largest.md": MAX_EVENT, "large.md": None, "rollup-0.jsonl": MAX_EVENT + 1}
+    assert sizes == {"largest.md": EVENT, "large.md": None, "rollup-0.jsonl": EVENT + 1}
 
 
 def test_what_is_no_file_after_all_is_not_read_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -131,8 +132,8 @@ class GoneEntry:
 
 
 def test_what_goes_away_while_we_look_is_not_there() -> None:
-    assert event_log._mark(GoneEntry()) is None  # type: ignore[arg-type]  # noqa: SLF001 - a race by hand
-    assert not folders._is_folder(GoneEntry())  # type: ignore[arg-type]  # noqa: SLF001 - a race by hand
+    assert event_log._mark(GoneEntry()) is None  # type: ignore[arg-type]  # a race by hand
+    assert not read.is_folder(GoneEntry())  # type: ignore[arg-type]  # a race by hand
 
 
 def test_the_top_folder_may_go_between_two_looks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,10 +8,10 @@ from types import SimpleNamespace
 
 import pytest
 
-from passdown.core.journal import MAX_LINE, JournalLine, render_line
+from passdown.core.formats.journal import MAX_LINE, JournalLine, render_line
 from passdown.engines.files import write
 from passdown.engines.files.journals import FileJournals
-from passdown.errors import StorageError
+from passdown.errors import StorageError, UnsureError
 from passdown.records import replace
 from tests.sessions import make_line
 
@@ -76,6 +76,7 @@ def test_only_names_of_sessions_are_listed(tmp_path: Path) -> None:
     assert list(open_in(tmp_path, tmp_path / "none").sessions()) == ["s-1", "s-2"]
 
 
+@pytest.mark.requirement("C58")
 def test_lines_of_two_places_are_joined_and_equal_ones_are_one(tmp_path: Path) -> None:
     first, second = tmp_path / "a", tmp_path / "b"
     open_in(second).append(ONE, make_done)
@@ -89,6 +90,7 @@ def test_lines_of_two_places_are_joined_and_equal_ones_are_one(tmp_path: Path) -
     assert journals.changed(ONE) == path_in(first).stat().st_mtime_ns
 
 
+@pytest.mark.requirement("C58")
 def test_a_sandboxed_journal_grows_in_the_checkout_and_its_numbers_go_on(tmp_path: Path) -> None:
     git, checkout = tmp_path / "git", tmp_path / "checkout"
     open_in(git).append(ONE, make_done)
@@ -98,7 +100,7 @@ def test_a_sandboxed_journal_grows_in_the_checkout_and_its_numbers_go_on(tmp_pat
             raise OSError(errno.EROFS, os.strerror(errno.EROFS))
         return os.write(handle, data)
 
-    sandboxed = FileJournals([str(git), str(checkout)], ways=replace(write.HERE, write=refuse))
+    sandboxed = FileJournals([str(git), str(checkout)], operations=replace(write.HERE, write=refuse))
     added = sandboxed.append(ONE, make_done)
 
     assert (added.seq, path_in(git).read_text().count("\n"), path_in(checkout).read_text().count("\n")) == (
@@ -109,13 +111,33 @@ def test_a_sandboxed_journal_grows_in_the_checkout_and_its_numbers_go_on(tmp_pat
     assert open_in(git, checkout).append(ONE, make_done).seq == 3
 
 
+@pytest.mark.requirement("C119")
+def test_a_journal_that_is_ignored_is_not_there(tmp_path: Path) -> None:
+    git, checkout = tmp_path / "git", tmp_path / "checkout"
+    open_in(checkout).append(ONE, make_done)
+    (checkout / "s-2.jsonl").write_text(render_line(make_done(1)), encoding="utf-8")
+    before = path_in(checkout).read_bytes()
+
+    def is_ignored(folder: str, name: str) -> bool:
+        return folder == str(checkout) and name == f"{ONE}.jsonl"
+
+    journals = FileJournals([str(git), str(checkout)], is_ignored=is_ignored)
+    assert (journals.sessions(), journals.mentioning("fact")) == (["s-2"], ["s-2"])
+    assert (list(journals.read(ONE)), journals.last(ONE), journals.changed(ONE)) == ([], None, 0)
+
+    assert journals.append(ONE, lambda seq: make_line(seq, "done", "ours")).seq == 1
+    assert path_in(checkout).read_bytes() == before
+    with pytest.raises(StorageError, match="git tracks it"):
+        FileJournals([str(checkout)], is_ignored=is_ignored).append(ONE, make_done)
+
+
 def test_a_journal_that_nobody_takes_is_refused(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
 
     with pytest.raises(StorageError, match="could not write") as found:
         open_in(tmp_path / "file" / "a", tmp_path / "file" / "b").append(ONE, make_done)
     assert found.value.hint
-    with pytest.raises(StorageError, match="no place for a journal"):
+    with pytest.raises(StorageError, match="nowhere to write a journal"):
         FileJournals([]).append(ONE, make_done)
 
 
@@ -139,7 +161,7 @@ def test_where_windows_locks_a_byte_behind_the_end_is_locked(
         locked.append((os.lseek(handle, 0, os.SEEK_CUR), how, count))
 
     monkeypatch.setitem(sys.modules, "fcntl", None)
-    monkeypatch.setitem(sys.modules, "msvcrt", SimpleNamespace(locking=locking, LK_LOCK=1))
+    monkeypatch.setitem(sys.modules, "msvcrt", SimpleNamespace(locking=locking, LK_NBLCK=1))
     journals = open_in(tmp_path)
 
     lines = [journals.append(ONE, make_done), journals.append(ONE, make_done)]
@@ -152,10 +174,73 @@ def test_a_line_is_not_acknowledged_before_it_is_durable(tmp_path: Path) -> None
     def fail(handle: int) -> None:
         raise OSError(errno.EIO, os.strerror(errno.EIO), handle)
 
-    journals = FileJournals([str(tmp_path)], ways=replace(write.HERE, sync=fail))
+    journals = FileJournals([str(tmp_path)], operations=replace(write.HERE, sync=fail))
 
     with pytest.raises(StorageError, match="Input/output error"):
         journals.append(ONE, make_done)
+
+
+@pytest.mark.parametrize("where", ["write", "sync"])
+def test_a_line_that_may_not_be_durable_is_taken_back_and_is_not_written_elsewhere(
+    tmp_path: Path, where: str
+) -> None:
+    first, second = tmp_path / "a", tmp_path / "b"
+    open_in(first).append(ONE, make_done)
+    before = path_in(first).read_bytes()
+
+    def fail(handle: int) -> None:
+        raise OSError(errno.EIO, os.strerror(errno.EIO), handle)
+
+    def write_half(handle: int, data: memoryview) -> int:
+        return os.write(handle, data[: len(data) // 2])
+
+    faults = {"write": replace(write.HERE, write=write_half), "sync": replace(write.HERE, sync=fail)}
+    journals = FileJournals([str(first), str(second)], operations=faults[where])
+
+    with pytest.raises(UnsureError, match="could not write") as found:
+        journals.append(ONE, make_done)
+
+    assert found.value.hint
+    assert (path_in(first).read_bytes(), path_in(second).exists()) == (before, False)
+    assert open_in(first, second).append(ONE, make_done).seq == 2
+
+
+@pytest.mark.requirement("C57")
+@pytest.mark.parametrize("place", ["a", "b"])
+def test_who_must_be_alone_is_refused_while_another_has_the_journal_in_any_folder(
+    tmp_path: Path, place: str
+) -> None:
+    for name in ("a", "b"):
+        open_in(tmp_path / name).append(ONE, make_done)
+    folders = [str(tmp_path / "a"), str(tmp_path / "b")]
+    handle = os.open(path_in(tmp_path / place), os.O_RDWR)
+    made: list[int] = []
+
+    def make(seq: int) -> list[JournalLine]:
+        made.append(seq)
+        return []
+
+    assert write.HERE.lock(handle, None)
+    with pytest.raises(StorageError, match="is in use") as found:
+        FileJournals(folders, wait=0.0).extend(ONE, make, alone=True)
+    os.close(handle)
+
+    assert (made, bool(found.value.hint)) == ([], True)
+    assert FileJournals(folders, wait=0.0).extend(ONE, make, alone=True) == []
+    assert made == [2]
+
+
+def test_where_a_file_system_has_no_locks_facts_are_taken_and_nobody_is_alone(tmp_path: Path) -> None:
+    def refuse(handle: int, wait: float | None) -> bool:
+        raise OSError(errno.ENOLCK, os.strerror(errno.ENOLCK), str((handle, wait)))
+
+    journals = FileJournals([str(tmp_path)], operations=replace(write.HERE, lock=refuse))
+    journals.append(ONE, make_done)
+
+    assert journals.append(ONE, make_done).seq == 2
+    with pytest.raises(StorageError, match="cannot be locked here"):
+        journals.extend(ONE, lambda seq: [make_done(seq)], alone=True)
+    assert [line.seq for line in journals.read(ONE)] == [1, 2]
 
 
 def test_what_is_unchanged_is_given_again_and_what_grew_is_read_on(tmp_path: Path) -> None:

@@ -5,8 +5,8 @@ import yaml
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from passdown.core.frontmatter import (
-    Entry,
+from passdown.core.documents.frontmatter import (
+    FrontMatterEntry,
     LineCounter,
     line_at,
     make_entry,
@@ -23,8 +23,8 @@ from passdown.core.frontmatter import (
     write_text,
     write_texts,
 )
+from passdown.core.documents.scalars import quote, write_scalar
 from passdown.core.problems import Malformed
-from passdown.core.scalars import quote, write_scalar
 from tests.texts import texts
 
 said = texts.filter(bool)
@@ -33,7 +33,7 @@ maps = st.dictionaries(keys, texts, max_size=4).map(lambda pairs: tuple(pairs.it
 EOLS = ("\n", "\r\n")
 
 
-def entry_of(text: str) -> Entry:
+def entry_of(text: str) -> FrontMatterEntry:
     """The one entry of a text that has nothing else in it."""
     (entry,), strays = split_entries(text)
     assert strays == []
@@ -344,6 +344,7 @@ def test_the_parts_of_a_document_are_the_document(text: str, opening: str, closi
     assert "".join(split_front_matter(document)) == document
 
 
+@pytest.mark.requirement("C33")
 @pytest.mark.parametrize(
     ("document", "parts"),
     [

@@ -3,7 +3,7 @@
 import pytest
 
 from fuzz.targets import TARGETS, seeds
-from passdown.core.formats import FORMATS
+from passdown.core.formats.registry import FORMATS
 
 GATES = "## Validation History\n\n| Gate | Status | Time | Notes |\n|---|---|---|---|\n"
 FOUND = {

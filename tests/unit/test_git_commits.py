@@ -11,7 +11,7 @@ import pytest
 
 from passdown.engines.git.commits import PAUSES, choose_paths
 from passdown.engines.git.repository import GitRepository
-from passdown.ports.repository import Committed, Skipped, Why
+from passdown.ports.repository import Committed, Skipped, SkipReason
 from tests.gits import Project, make_project, make_started
 
 EVENT = "thoughts/shared/handoffs/events/one.md"
@@ -63,6 +63,7 @@ def status(project: Project) -> str:
 # --- the user's index ---------------------------------------------------------------------------
 
 
+@pytest.mark.requirement("C42")
 def test_what_the_user_has_staged_stays_staged_and_out_of_our_commit(project: Project) -> None:
     project.git("add", project.write("staged-new.txt"))
     project.git("add", project.write("kept.txt", "staged\n"))
@@ -78,6 +79,7 @@ def test_what_the_user_has_staged_stays_staged_and_out_of_our_commit(project: Pr
     assert (project.folder / "kept.txt").read_text() == "changed again\n"
 
 
+@pytest.mark.requirement("C42")
 def test_the_next_commit_of_the_user_neither_contains_nor_deletes_our_files(project: Project) -> None:
     project.git("add", project.write("mine.txt"))
     commit(project, project.write(EVENT), project.write("view.md"))
@@ -217,7 +219,7 @@ def test_line_ends_are_changed_as_the_settings_of_git_say(project: Project, safe
 
     assert project.git("show", "HEAD:crlf.md") == project.git("show", "HEAD:lf.md") == "one\ntwo\n"
     assert status(project) == ""
-    assert skip(project, "crlf.md", "lf.md").why is Why.NOTHING
+    assert skip(project, "crlf.md", "lf.md").why is SkipReason.NOTHING
 
 
 # --- what must not happen -----------------------------------------------------------------------
@@ -232,6 +234,7 @@ def plant_hooks(folder: Path, trace: Path) -> None:
         hook.chmod(hook.stat().st_mode | stat.S_IXUSR)
 
 
+@pytest.mark.requirement("C42")
 @needs_scripts
 @pytest.mark.parametrize("place", ["hooks", "elsewhere"])
 def test_no_hook_runs(project: Project, tmp_path: Path, place: str) -> None:
@@ -332,10 +335,11 @@ def test_git_starts_no_other_program(project: Project, tmp_path: Path) -> None:
 NO_IDENTITY = {f"GIT_{role}_{part}": "" for role in ("AUTHOR", "COMMITTER") for part in ("NAME", "EMAIL")}
 
 
+@pytest.mark.requirement("C42")
 def test_without_an_identity_nothing_is_committed_and_nobody_is_guessed(project: Project) -> None:
     outcome = skip(project, project.write(EVENT), **NO_IDENTITY, EMAIL="guess@example.invalid")
 
-    assert outcome.why is Why.NO_IDENTITY
+    assert outcome.why is SkipReason.NO_IDENTITY
     assert "user.email" in outcome.hint
     assert not outcome.is_quiet
 
@@ -347,7 +351,7 @@ def test_half_an_identity_is_none(project: Project, missing: str) -> None:
     for part, value in given.items():
         project.git("config", f"user.{part}", value)
 
-    assert skip(project, project.write(EVENT), **NO_IDENTITY).why is Why.NO_IDENTITY
+    assert skip(project, project.write(EVENT), **NO_IDENTITY).why is SkipReason.NO_IDENTITY
 
 
 def test_an_identity_of_the_settings_is_enough(project: Project) -> None:
@@ -413,6 +417,7 @@ STARTS: dict[str, Callable[[Project], object]] = {
 }
 
 
+@pytest.mark.requirement("C42")
 @pytest.mark.parametrize("name", STARTS)
 def test_nothing_is_committed_in_the_middle_of_something(project: Project, name: str) -> None:
     make_conflict(project)
@@ -420,8 +425,8 @@ def test_nothing_is_committed_in_the_middle_of_something(project: Project, name:
 
     outcome = skip(project, project.write(EVENT))
 
-    assert outcome.why is Why.UNFINISHED
-    assert "under way" in outcome.reason
+    assert outcome.why is SkipReason.UNFINISHED
+    assert "in progress" in outcome.reason
     assert outcome.hint
 
 
@@ -459,7 +464,7 @@ def test_a_conflict_in_our_own_file_is_not_committed(project: Project) -> None:
 
     outcome = skip(project, "kept.txt", project.write(EVENT))
 
-    assert outcome.why is Why.UNFINISHED
+    assert outcome.why is SkipReason.UNFINISHED
     assert "kept.txt" in outcome.reason
 
 
@@ -471,7 +476,7 @@ def test_inside_a_hook_of_git_nothing_is_committed_and_its_index_is_not_touched(
 
     outcome = skip(project, project.write(EVENT), GIT_INDEX_FILE=str(foreign))
 
-    assert outcome.why is Why.UNFINISHED
+    assert outcome.why is SkipReason.UNFINISHED
     assert foreign.read_bytes() == b"not ours"
 
 
@@ -513,7 +518,7 @@ def test_an_index_that_another_holds_is_left_alone(project: Project, path: str) 
     outcome = GitRepository(project.folder, wait=pauses.append).commit([path], "x")
 
     assert isinstance(outcome, Skipped)
-    assert (outcome.why, tuple(pauses)) == (Why.LOCKED, PAUSES)
+    assert (outcome.why, tuple(pauses)) == (SkipReason.LOCKED, PAUSES)
     assert "try later" in outcome.hint
     assert lock.exists()
     lock.unlink()
@@ -542,7 +547,7 @@ def test_after_a_commit_that_fails_the_index_is_as_before(project: Project) -> N
 
     outcome = skip(project, project.write(EVENT), "kept.txt")
 
-    assert outcome.why is Why.REFUSED
+    assert outcome.why is SkipReason.REFUSED
     assert "lock" in outcome.reason
     lock.unlink()
     project.git("commit", "--quiet", "--message=mine")
@@ -589,14 +594,14 @@ def test_a_folder_in_the_index_where_we_have_a_file_is_not_replaced(project: Pro
 
     outcome = skip(project, project.write("place"))
 
-    assert outcome.why is Why.REFUSED
+    assert outcome.why is SkipReason.REFUSED
 
 
 def test_git_that_is_missing_is_a_reason(project: Project, tmp_path: Path) -> None:
     outcome = project.repository(PATH=str(tmp_path / "empty")).commit([project.write(EVENT)], "x")
 
     assert isinstance(outcome, Skipped)
-    assert outcome.why is Why.REFUSED
+    assert outcome.why is SkipReason.NO_GIT
     assert "could not be started" in outcome.reason
 
 
@@ -607,7 +612,7 @@ def test_settings_that_git_cannot_read_are_a_reason(project: Project) -> None:
     outcome = project.repository().commit([project.write(EVENT)], "x")
 
     assert isinstance(outcome, Skipped)
-    assert outcome.why is Why.REFUSED
+    assert outcome.why is SkipReason.REFUSED
     assert "config" in outcome.reason
 
 
@@ -618,7 +623,7 @@ def test_a_repository_of_someone_else_is_a_reason(project: Project, tmp_path: Pa
 
     outcome = skip(project, project.write(EVENT), PATH=path)
 
-    assert outcome.why is Why.REFUSED
+    assert outcome.why is SkipReason.REFUSED
     assert "dubious ownership" in outcome.reason
     assert "safe.directory" in outcome.hint
     assert project.repository(PATH=path).listing("") == {}
@@ -648,7 +653,7 @@ def test_links_and_what_lies_behind_them_are_left_alone(project: Project, tmp_pa
 
     outcome = skip(project, "link.md", "folder", "folder/file.md", "dangling.md")
 
-    assert outcome.why is Why.NOTHING
+    assert outcome.why is SkipReason.NOTHING
 
 
 @needs_links
@@ -656,7 +661,7 @@ def test_a_tracked_file_that_became_a_link_is_left_alone(project: Project, tmp_p
     (project.folder / "kept.txt").unlink()
     (project.folder / "kept.txt").symlink_to(tmp_path)
 
-    assert skip(project, "kept.txt").why is Why.NOTHING
+    assert skip(project, "kept.txt").why is SkipReason.NOTHING
 
 
 def test_files_of_a_submodule_are_left_alone(project: Project, tmp_path: Path) -> None:
@@ -666,7 +671,7 @@ def test_files_of_a_submodule_are_left_alone(project: Project, tmp_path: Path) -
     inner = Project(folder=project.folder / "sub")
     inner.write(EVENT)
 
-    assert skip(project, f"sub/{EVENT}", "sub/kept.txt", "sub").why is Why.NOTHING
+    assert skip(project, f"sub/{EVENT}", "sub/kept.txt", "sub").why is SkipReason.NOTHING
     assert inner.repository().common_folder() == str(project.folder / ".git" / "modules" / "sub")
     commit(inner, EVENT)
     assert inner.count() == 2

@@ -9,8 +9,8 @@ import pytest
 from passdown.engines.git.process import (
     NOT_STARTED,
     TIMED_OUT,
-    Answer,
     Git,
+    GitResult,
     clean_environment,
     in_portions,
     join_names,
@@ -21,7 +21,7 @@ needs_scripts = pytest.mark.skipif(sys.platform == "win32", reason="the scripts 
 
 
 def test_git_answers_with_its_output() -> None:
-    answer = Git(os.getcwd(), os.environ).run("hash-object", "--stdin", data=b"")  # noqa: PTH109 - as text
+    answer = Git(os.getcwd(), os.environ).run("hash-object", "--stdin", data=b"")
 
     assert answer.is_done
     assert answer.output == b"e69de29bb2d1d6434b8b29ae775ad8c2e48c5391\n"
@@ -33,6 +33,8 @@ def test_variables_of_a_surrounding_git_command_are_dropped() -> None:
         "GIT_DIR": "x",
         "GIT_OBJECT_DIRECTORY": "x",
         "GIT_EDITOR": "x",
+        "GIT_SSH_COMMAND": "x",
+        "GIT_ALLOW_PROTOCOL": "x",
         "GIT_CONFIG_GLOBAL": "kept",
         "GIT_AUTHOR_NAME": "kept",
         "HOME": "kept",
@@ -45,6 +47,9 @@ def test_variables_of_a_surrounding_git_command_are_dropped() -> None:
         "HOME": "kept",
         "LC_ALL": "C",
         "GIT_TERMINAL_PROMPT": "0",
+        "GIT_OPTIONAL_LOCKS": "0",
+        "GIT_NO_LAZY_FETCH": "1",
+        "GIT_ALLOW_PROTOCOL": "none",
     }
 
 
@@ -103,7 +108,7 @@ def test_git_that_will_not_end_is_killed(tmp_path: Path) -> None:
     ],
 )
 def test_the_reason_is_the_line_that_says_why(error: str, reason: str) -> None:
-    assert Answer(code=3, error=error).reason == reason
+    assert GitResult(code=3, error=error).reason == reason
 
 
 def test_names_are_joined_and_split_as_they_are() -> None:

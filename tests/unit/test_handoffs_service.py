@@ -2,36 +2,37 @@
 
 import pytest
 
-from passdown.core.accounts import Account
-from passdown.core.archives import parse_archive
-from passdown.core.facts import FactKind, Provenance
-from passdown.core.streams import parse_stream
+from passdown.core.facts import Provenance
+from passdown.core.formats.archives import parse_archive
+from passdown.core.formats.streams import parse_stream
+from passdown.core.kinds import FactKind
+from passdown.core.sessions.session_facts import Account
 from passdown.engines.memory.documents import MemoryDocuments
 from passdown.errors import FormatError, PassdownError, UsageError
 from passdown.ports.repository import Committed
 from passdown.records import replace
-from passdown.services.handoffs import (
-    Order,
+from passdown.services.handover.handoffs import (
+    HandoffRequest,
     create_handoff,
     find_handoff,
     list_handoffs,
-    look_at,
     read_handoff,
     resume_handoff,
+    review_handoff,
 )
-from passdown.services.journals import Project
-from passdown.services.sessions import end_session
+from passdown.services.sessions.sessions import end_session
+from passdown.services.workspace.workspaces import Workspace
 from passdown.settings import FILE_NAME
-from tests.sessions import LEDGER, Place, make_place, with_checkout
-from tests.unit.test_archives_service import HistoryRepository
+from tests.sessions import LEDGER, Place, make_place, with_parts
+from tests.unit.test_archives_service import ToldHistory
 
 STREAM = "thoughts/shared/handoffs/auth/current.md"
-RECORD = "conductor/sessions/archive/2026-01-11-12-00-manual.md"
+RECORD = "conductor/sessions/archive/2026-01-11-12-00-manual-generic-00000001.md"
 
 
-def work(place: Place, **wish: object) -> Account:
+def work(place: Place, **request: object) -> Account:
     """Start a session that knows something."""
-    account = place.start(**wish)
+    account = place.start(**request)
     place.write("print()\n", "src/auth.py")
     for kind, text, key in (
         (FactKind.GOAL, "sign in", ""),
@@ -48,18 +49,18 @@ def work(place: Place, **wish: object) -> Account:
     return account
 
 
-def with_history(place: Place) -> Project:
+def with_history(place: Place) -> Workspace:
     """Give the project with a repository that tells of its commits."""
-    return with_checkout(place, repository=HistoryRepository(place.documents))
+    return with_parts(place, history=ToldHistory())
 
 
-@pytest.mark.requirement("R53", "R55", "R57", "R58", "G1")
+@pytest.mark.requirement("R53", "R55", "R57", "R58", "G1", "C19")
 def test_a_handoff_is_event_stream_document_and_record() -> None:
     place = make_place()
     account = work(place)
     place.write("", FILE_NAME)
 
-    handoff = create_handoff(place.project, account, Order(stream="auth"))
+    handoff = create_handoff(place.project, account, HandoffRequest(stream="auth"))
 
     assert (handoff.stream, handoff.record) == (STREAM, RECORD)
     assert handoff.written is not None
@@ -76,13 +77,13 @@ def test_without_a_name_the_stream_is_that_of_the_track() -> None:
     place = make_place()
     account = work(place, track="Sign In")
 
-    assert create_handoff(place.project, account, Order()).stream.endswith("/sign-in/current.md")
+    assert create_handoff(place.project, account, HandoffRequest()).stream.endswith("/sign-in/current.md")
 
 
 def test_without_name_and_track_there_is_no_stream_document() -> None:
     place = make_place()
 
-    handoff = create_handoff(place.project, work(place), Order())
+    handoff = create_handoff(place.project, work(place), HandoffRequest())
 
     assert handoff.stream == ""
     assert place.documents.exists(handoff.record)
@@ -95,7 +96,7 @@ def test_a_name_that_is_not_kebab_case_or_taken_is_refused(name: str) -> None:
     account = work(place)
 
     with pytest.raises(UsageError) as refused:
-        create_handoff(place.project, account, Order(stream=name))
+        create_handoff(place.project, account, HandoffRequest(stream=name))
 
     assert refused.value.hint
     assert place.events() == []
@@ -105,12 +106,12 @@ def test_a_name_that_is_not_kebab_case_or_taken_is_refused(name: str) -> None:
 def test_a_document_that_is_there_is_updated() -> None:
     place = make_place()
     account = work(place)
-    create_handoff(place.project, account, Order(stream="auth"))
+    create_handoff(place.project, account, HandoffRequest(stream="auth"))
     place.edit("Full context to be added.", "All of it is here.", STREAM)
     place.pass_time(minutes=5)
     account = place.say(account, FactKind.NOW, "release").account
 
-    create_handoff(place.project, account, Order(stream="auth"))
+    create_handoff(place.project, account, HandoffRequest(stream="auth"))
 
     stream = parse_stream(place.read(STREAM))
     assert stream.now == "release"
@@ -125,7 +126,7 @@ def test_a_document_that_cannot_be_read_is_refused_before_anything_is_written(te
     place.documents.replace(STREAM, text)
 
     with pytest.raises(PassdownError):
-        create_handoff(place.project, account, Order(stream="auth"))
+        create_handoff(place.project, account, HandoffRequest(stream="auth"))
 
     assert place.documents.read(STREAM) == text
     assert place.events() == []
@@ -144,9 +145,9 @@ def test_a_document_that_somebody_makes_at_the_same_moment_is_updated() -> None:
             return super().create(path, data)
 
     racing = Racing({name: place.documents.read(name) for name in place.documents.list("")})
-    project = with_checkout(place, documents=racing)
+    project = with_parts(place, documents=racing)
 
-    create_handoff(project, account, Order(stream="auth"))
+    create_handoff(project, account, HandoffRequest(stream="auth"))
 
     assert b"Their context" in racing.read(STREAM)
 
@@ -156,19 +157,19 @@ def test_a_session_that_ended_can_be_handed_over() -> None:
     account = work(place)
     end_session(place.project, account)
 
-    handoff = create_handoff(place.project, replace(account, ended_at=place.clock.at), Order())
+    handoff = create_handoff(place.project, replace(account, ended_at=place.clock.at), HandoffRequest())
 
     assert handoff.written is None
-    assert handoff.snapshot.goal == "sign in"
+    assert handoff.handoff.goal == "sign in"
 
 
 @pytest.mark.requirement("G1")
 def test_handoffs_are_listed_the_newest_first() -> None:
     place = make_place()
     account = work(place)
-    create_handoff(place.project, account, Order(stream="auth"))
+    create_handoff(place.project, account, HandoffRequest(stream="auth"))
     place.pass_time(hours=1)
-    create_handoff(place.project, account, Order(trigger="milestone"))
+    create_handoff(place.project, account, HandoffRequest(trigger="milestone"))
     place.write("---\nformat: 9\n---\n", "conductor/sessions/archive/2026-01-01-00-00-stale.md")
     place.write("no date", "thoughts/shared/handoffs/bare/current.md")
     place.write("other", "conductor/sessions/archive/README.md")
@@ -177,9 +178,9 @@ def test_handoffs_are_listed_the_newest_first() -> None:
     found = list_handoffs(place.project, 10)
 
     assert [(one.name, one.kind, one.status) for one in found] == [
-        ("2026-01-11-13-00-milestone", "archive", "handoff"),
+        ("2026-01-11-13-00-milestone-generic-00000001", "archive", "handoff"),
         ("auth", "stream", "active"),
-        ("2026-01-11-12-00-manual", "archive", "complete"),
+        ("2026-01-11-12-00-manual-generic-00000001", "archive", "complete"),
         ("2026-01-01-00-00-stale", "archive", "unreadable"),
         ("bare", "stream", ""),
     ]
@@ -199,20 +200,21 @@ def test_a_record_without_status_and_date_is_listed_by_its_name() -> None:
 def test_a_handoff_is_found_by_its_name_the_start_of_it_or_its_path() -> None:
     place = make_place()
     account = work(place)
-    create_handoff(place.project, account, Order(stream="auth"))
+    create_handoff(place.project, account, HandoffRequest(stream="auth"))
     place.pass_time(seconds=1)
-    create_handoff(place.project, account, Order())
+    create_handoff(place.project, account, HandoffRequest())
 
     assert find_handoff(place.project, "auth").path == STREAM
     assert find_handoff(place.project, STREAM).path == STREAM
     assert find_handoff(place.project, RECORD).path == RECORD
-    assert find_handoff(place.project, "2026-01-11-12-00-manual").path == RECORD
-    assert find_handoff(place.project, "2026-01-11-12-00-manual-").name == "2026-01-11-12-00-manual-2"
+    name = "2026-01-11-12-00-manual-generic-00000001"
+    assert find_handoff(place.project, name).path == RECORD
+    assert find_handoff(place.project, f"{name}-").name == f"{name}-2"
     assert read_handoff(place.project, find_handoff(place.project, "auth")) == place.read(STREAM)
     for name in ("none", ""):
         with pytest.raises(UsageError, match="no handoff"):
             find_handoff(place.project, name)
-    with pytest.raises(UsageError, match="can be"):
+    with pytest.raises(UsageError, match="is ambiguous"):
         find_handoff(place.project, "2026-01")
 
 
@@ -221,7 +223,7 @@ def test_a_handoff_is_found_by_its_name_the_start_of_it_or_its_path() -> None:
 def test_what_has_drifted_is_said_before_anybody_goes_on(name: str) -> None:
     place = make_place()
     project = with_history(place)
-    create_handoff(project, work(place), Order(stream="auth"))
+    create_handoff(project, work(place), HandoffRequest(stream="auth"))
     place.write("print(1)\n", "src/auth.py")
     place.pass_time(hours=25)
     ran: list[str] = []
@@ -230,7 +232,7 @@ def test_what_has_drifted_is_said_before_anybody_goes_on(name: str) -> None:
         ran.append(command)
         return 1
 
-    drift = look_at(project, name, run).drift
+    drift = review_handoff(project, name, run).drift
 
     assert ran == ["pytest -q"]
     assert (drift.commits, drift.changed, drift.is_old) == (2, ("src/auth.py",), True)
@@ -239,9 +241,9 @@ def test_what_has_drifted_is_said_before_anybody_goes_on(name: str) -> None:
 
 def test_nothing_is_run_unless_asked_and_nothing_is_known_without_history() -> None:
     place = make_place()
-    create_handoff(place.project, work(place), Order(stream="auth"))
+    create_handoff(place.project, work(place), HandoffRequest(stream="auth"))
 
-    drift = look_at(place.project, "auth").drift
+    drift = review_handoff(place.project, "auth").drift
 
     assert drift.is_clean
     assert (drift.commits, drift.test_now) == (None, None)
@@ -253,7 +255,7 @@ def test_a_handoff_without_a_test_runs_nothing() -> None:
         "---\ndate: 2026-01-11T12:00:00Z\n---\n", "conductor/sessions/archive/2026-01-11-12-00-stale.md"
     )
 
-    assert look_at(place.project, "2026-01-11-12-00-stale", lambda _: 0).drift.test_now is None
+    assert review_handoff(place.project, "2026-01-11-12-00-stale", lambda _: 0).drift.test_now is None
 
 
 def test_a_handoff_that_cannot_be_read_is_refused() -> None:
@@ -261,23 +263,23 @@ def test_a_handoff_that_cannot_be_read_is_refused() -> None:
     place.write("---\nformat: 9\n---\n", "conductor/sessions/archive/2026-01-11-12-00-stale.md")
 
     with pytest.raises(FormatError):
-        look_at(place.project, "2026-01-11-12-00-stale")
+        review_handoff(place.project, "2026-01-11-12-00-stale")
 
 
 @pytest.mark.requirement("G18")
 def test_a_new_session_goes_on_with_what_was_passed_on() -> None:
     place = make_place()
     account = work(place, track="auth")
-    create_handoff(place.project, account, Order())
+    create_handoff(place.project, account, HandoffRequest())
     end_session(place.project, account)
 
-    resumed = resume_handoff(place.project, look_at(place.project, "2026-01-11-12-00-manual"), None)
+    resumed = resume_handoff(place.project, review_handoff(place.project, "2026-01-11-12-00-manual"), None)
 
     now = resumed.account
     assert resumed.is_new
     assert now.session != account.session
     assert now.goal is not None
-    assert (now.goal.text, now.goal.provenance) == ("sign in", Provenance.OBSERVED)
+    assert (now.goal.text, now.goal.provenance) == ("sign in", Provenance.STATED)
     assert [one.text for one in now.of(FactKind.NEXT)] == ["docs", "release"]
     assert [one.key for one in now.of(FactKind.DECISION)] == ["store"]
     assert [one.text for one in now.of(FactKind.CONSTRAINT)] == ["Ruled out: no JWT"]
@@ -288,13 +290,13 @@ def test_a_new_session_goes_on_with_what_was_passed_on() -> None:
 
 def test_resuming_twice_is_resuming_once() -> None:
     place = make_place()
-    create_handoff(place.project, work(place), Order(stream="auth"))
+    create_handoff(place.project, work(place), HandoffRequest(stream="auth"))
     other = make_place()
     other.write(place.read(STREAM), STREAM)
-    looked = look_at(other.project, "auth")
-    first = resume_handoff(other.project, looked, None)
+    review = review_handoff(other.project, "auth")
+    first = resume_handoff(other.project, review, None)
 
-    again = resume_handoff(other.project, looked, first.account)
+    again = resume_handoff(other.project, review, first.account)
 
     assert (first.carried, again.carried) == (6, 0)
     assert not again.is_new
@@ -303,12 +305,12 @@ def test_resuming_twice_is_resuming_once() -> None:
 
 def test_what_a_session_stated_itself_is_not_overruled() -> None:
     place = make_place()
-    create_handoff(place.project, work(place), Order(stream="auth"))
+    create_handoff(place.project, work(place), HandoffRequest(stream="auth"))
     other = make_place()
     other.write(place.read(STREAM), STREAM)
     account = other.say(other.start(), FactKind.GOAL, "my own goal").account
 
-    resumed = resume_handoff(other.project, look_at(other.project, "auth"), account)
+    resumed = resume_handoff(other.project, review_handoff(other.project, "auth"), account)
 
     assert resumed.account.goal is not None
     assert resumed.account.goal.text == "my own goal"
@@ -323,7 +325,7 @@ def test_what_sessions_before_decided_is_passed_on_too() -> None:
     place.say(account, FactKind.RETRACTION, "no JWT", FactKind.CONSTRAINT.value)
     account = place.say(account, FactKind.DECISION, "SQLite after all", "database").account
 
-    create_handoff(place.project, account, Order(stream="auth"))
+    create_handoff(place.project, account, HandoffRequest(stream="auth"))
 
     stream = parse_stream(place.read(STREAM))
     assert [(one.key, one.value) for one in stream.decisions] == [
@@ -339,7 +341,7 @@ def test_one_that_begins_afresh_passes_on_what_it_knows_itself() -> None:
     account = place.start(is_fresh=True)
     account = place.say(account, FactKind.GOAL, "another").account
 
-    create_handoff(place.project, account, Order(stream="auth"))
+    create_handoff(place.project, account, HandoffRequest(stream="auth"))
 
     assert parse_stream(place.read(STREAM)).decisions == ()
 
@@ -352,6 +354,6 @@ def test_what_was_before_a_fresh_beginning_is_not_passed_on() -> None:
     end_session(place.project, fresh)
     account = place.say(place.start(), FactKind.GOAL, "another").account
 
-    create_handoff(place.project, account, Order(stream="auth"))
+    create_handoff(place.project, account, HandoffRequest(stream="auth"))
 
     assert [one.key for one in parse_stream(place.read(STREAM)).decisions] == ["database"]

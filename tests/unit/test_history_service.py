@@ -4,23 +4,23 @@ from pathlib import Path
 
 import pytest
 
-from passdown.core.events import Event, render_event
-from passdown.core.pairs import Pair
-from passdown.engines.index.memory import MemoryIndex
+from passdown.core.documents.key_value import Pair
+from passdown.core.formats.events import Event, render_event
+from passdown.engines.memory.index import MemoryIndex
 from passdown.errors import PassdownError
-from passdown.ports.index import Place
-from passdown.services.history import (
+from passdown.ports.index import EventLocation
+from passdown.services.log.history import (
+    EventFilter,
+    EventTexts,
     InputFile,
-    Texts,
-    Wanted,
     find_event,
+    index_files,
     join_logs,
     label,
     list_places,
     parse_text,
-    take_files,
 )
-from passdown.services.rollups import archive_events
+from passdown.services.log.rollups import archive_events
 from tests.benches import Bench, make_bench
 from tests.projects import EVENTS, make_event, put, put_event
 
@@ -33,7 +33,7 @@ def bench(tmp_path: Path) -> Bench:
     return make_bench(tmp_path)
 
 
-def places_of(bench: Bench) -> list[Place]:
+def places_of(bench: Bench) -> list[EventLocation]:
     """List the events, the newest first."""
     return list(list_places(bench.checkout))
 
@@ -41,14 +41,14 @@ def places_of(bench: Bench) -> list[Place]:
 def test_the_text_of_an_event_is_read_from_its_file_or_its_rollup(bench: Bench) -> None:
     archive_events(bench.checkout.log, bench.clock, 7)
     new, old = places_of(bench)
-    texts = Texts(bench.checkout.log)
+    texts = EventTexts(bench.checkout.log)
 
     assert texts.read(new) == render_event(make_event("2026-01-10T13:00:00Z", now="New"))
     assert texts.read(old) == render_event(make_event("2026-01-02T13:00:00Z", now="Old"))
     assert texts.read(old) is not None
     assert texts.read(old._replace(rank=new.rank)) is None
     assert texts.read(new._replace(name="gone.md")) is None
-    assert Texts(bench.checkout.log).read(old._replace(name="rollup-gone.jsonl")) is None
+    assert EventTexts(bench.checkout.log).read(old._replace(name="rollup-gone.jsonl")) is None
 
 
 @pytest.mark.parametrize(
@@ -59,7 +59,7 @@ def test_the_text_of_an_event_is_read_from_its_file_or_its_rollup(bench: Bench) 
         (Event(goal="Goal"), "Goal"),
         (Event(decisions=(Pair(key="k", value="v"),)), "k: v"),
         (Event(open_questions=("Why?",)), "Why?"),
-        (Event(retracted_events=("ev-1",)), "takes back ev-1"),
+        (Event(retracted_events=("ev-1",)), "retracts ev-1"),
         (Event(reason="clear", type="session_end"), "clear"),
         (Event(type="session_end"), "session_end"),
         (Event(), ""),
@@ -78,11 +78,12 @@ def test_logs_are_joined_and_the_first_that_has_an_event_shows_it(bench: Bench) 
     new, old = places_of(bench)
     gone = old._replace(is_retracted=True)
 
-    joined = list(join_logs([[new], [new, gone], [old]], Wanted()))
+    joined = list(join_logs([[new], [new, gone], [old]], EventFilter()))
 
     assert [(seen.place.rank, seen.where) for seen in joined] == [(new.rank, 0), (old.rank, 1)]
     assert [seen.place.is_retracted for seen in joined] == [False, True]
-    assert list(join_logs([[new, old]], Wanted(agent="nobody"))) == []
+    assert [seen.place.is_retracted for seen in join_logs([[old], [gone]], EventFilter())] == [True]
+    assert list(join_logs([[new, old]], EventFilter(agent="nobody"))) == []
 
 
 def test_an_event_is_found_by_the_start_of_its_name(bench: Bench) -> None:
@@ -93,7 +94,7 @@ def test_an_event_is_found_by_the_start_of_its_name(bench: Bench) -> None:
     assert find_event([[new]], new.rank.hash[:8]).place == new
     with pytest.raises(PassdownError, match="there is no event x"):
         find_event([[]], "x")
-    with pytest.raises(PassdownError, match="ev means 2 events: "):
+    with pytest.raises(PassdownError, match="ev matches 2 events: "):
         find_event([[new, old]], "ev")
 
 
@@ -105,7 +106,7 @@ def test_an_index_is_filled_with_exactly_the_files_named(bench: Bench) -> None:
     put(bench.folder, "torn.md", "---\nts: [\n")
     index = MemoryIndex()
 
-    take_files(
+    index_files(
         index,
         [
             InputFile(rollup.as_posix(), rollup.read_bytes()),

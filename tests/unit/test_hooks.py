@@ -9,18 +9,22 @@ from typing import Any
 
 import pytest
 
-from passdown import wiring
-from passdown.core.accounts import Account
-from passdown.core.facts import FactKind
-from passdown.core.moments import Call, Moment, Reply
+from passdown.core.hosts.hook_calls import HookCall, HookPoint, HookReply
+from passdown.core.kinds import FactKind
+from passdown.core.sessions.session_facts import Account
 from passdown.engines.files import transcripts
 from passdown.engines.process import SystemProcesses
+from passdown.errors import StorageError
+from passdown.faces.cli.main import HookWork
 from passdown.faces.hooks import main as hooks
 from passdown.faces.hooks import quick, starts
-from passdown.hosts.codex.hooks import read_call, write_reply
+from passdown.hosts import HOSTS
 from passdown.hosts.copilot import hooks as copilot
-from passdown.services.journals import Project, read_accounts
+from passdown.hosts.hooks import read_call, write_reply
+from passdown.services.sessions.journals import read_accounts
+from passdown.services.workspace.workspaces import Workspace
 from passdown.settings import FILE_NAME, Settings
+from passdown.wiring.workspaces import open_workspace
 from tests.commands import Caller
 from tests.gits import make_started
 from tests.projects import stop_clock
@@ -53,7 +57,7 @@ class Stage:
         data = io.BytesIO(json.dumps(payload).encode())
         self._monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=data))
         self._capsys.readouterr()
-        assert quick.main(list(arguments)) == 0
+        assert quick.main(list(arguments), HookWork()) == 0
         out = self._capsys.readouterr().out
         return json.loads(out) if out else {}
 
@@ -77,9 +81,9 @@ class Stage:
             whole = {**line, **usual, "sessionId": HOST}
             file.write(json.dumps(whole, separators=(",", ":")) + "\n")
 
-    def project(self) -> Project:
+    def project(self) -> Workspace:
         """Open the project as a new process would."""
-        return wiring.open_project(self.root, Settings())
+        return open_workspace(self.root, Settings())
 
     def accounts(self) -> list[Account]:
         """Give what every session knows."""
@@ -140,7 +144,7 @@ def test_what_was_said_is_in_the_brief_after_a_compaction_and_a_clear(stage: Sta
 def test_a_large_log_that_was_never_read_is_told_and_its_newest_events_are_known(
     stage: Stage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(hooks, "HASTE", hooks.HASTE._replace(most=2))
+    monkeypatch.setattr(hooks, "LIMITS", hooks.LIMITS._replace(most=2))
     events = stage.root / "thoughts" / "shared" / "handoffs" / "events"
     events.mkdir(parents=True)
     for hour in range(4):
@@ -149,17 +153,18 @@ def test_a_large_log_that_was_never_read_is_told_and_its_newest_events_are_known
 
     answer = stage.call("SessionStart", source="startup")
 
-    said = "Passdown: more than 2 events were never read here; `passdown brief` reads all of them, once"
+    said = "Passdown: more than 2 events have not been read here yet; run `passdown brief` to read them"
     assert answer["systemMessage"] == said
     assert "did 3" in context(answer)
     assert "did 1" not in context(answer)
-    assert stage.log().endswith("SessionStart: more than 2 events were never read here\n")
+    assert stage.log().endswith("SessionStart: more than 2 events have not been read here yet\n")
     assert "did 1" in stage.command("brief").out
     again = stage.call("SessionStart", source="clear")
     assert again["systemMessage"].startswith("Passdown: 4 events")
     assert "did 1" in context(again)
 
 
+@pytest.mark.requirement("C52")
 def test_a_clear_keeps_the_session_of_the_same_process(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
     own = SystemProcesses().find_host()
     monkeypatch.setattr(SystemProcesses, "find_host", lambda _: own)
@@ -268,15 +273,15 @@ def test_where_no_status_line_is_the_transcript_tells_how_full_the_context_is(st
 
     assert [use(tokens) for tokens in (100, 700, 720)] == [
         "",
-        "Passdown: the context is 70 % full. A handoff soon is wise",
+        "Passdown: the context is 70 % full. Plan a handoff soon",
         "",
     ]
     stage.command("done", "two")
     assert len(list(events.rglob("*.md"))) == 1
-    assert use(850) == "Passdown: the context is 85 % full. All is saved: hand over now"
+    assert use(850) == "Passdown: the context is 85 % full. Everything is saved: hand off now"
     assert len(list(events.rglob("*.md"))) == 2
     assert use(870) == ""
-    full = "Passdown: the context is 91 % full. All is saved: clear or compact now"
+    full = "Passdown: the context is 91 % full. Everything is saved: clear or compact now"
     assert [use(910), use(910), use(300)] == [full, full, ""]
 
 
@@ -337,7 +342,7 @@ def test_a_turn_is_taken_in_and_published_when_it_is_time(
         ("69 low", 1, ""),
         ("84 suggest", 1, ""),
         ("86 save", 2, ""),
-        ("91 force", 2, "Passdown: the context is 91 % full. All is saved: clear or compact now"),
+        ("91 force", 2, "Passdown: the context is 91 % full. Everything is saved: clear or compact now"),
     ],
 )
 def test_a_context_that_is_nearly_full_is_saved_and_one_that_is_full_is_told(
@@ -366,6 +371,7 @@ def test_a_turn_that_nobody_started_starts_a_session(stage: Stage) -> None:
     assert [entry.text for entry in account.of(FactKind.PROMPT)] == ["hello"]
 
 
+@pytest.mark.requirement("C57")
 def test_everything_is_published_before_a_compaction(stage: Stage) -> None:
     assert stage.call("PreCompact") == {}
     stage.call("SessionStart", source="startup")
@@ -375,6 +381,27 @@ def test_everything_is_published_before_a_compaction(stage: Stage) -> None:
 
     (event,) = (stage.root / "thoughts" / "shared" / "handoffs" / "events").rglob("*.md")
     assert "reason: pre-compact" in event.read_text(encoding="utf-8")
+
+
+@pytest.mark.requirement("C57")
+def test_a_hook_leaves_a_journal_that_is_in_use_to_the_next_one(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stage.call("SessionStart", source="startup")
+    stage.command("done", "one")
+    events = stage.root / "thoughts" / "shared" / "handoffs" / "events"
+
+    def refuse(*_: object, **__: object) -> None:
+        raise StorageError("the journal is in use")
+
+    with monkeypatch.context() as patched:
+        patched.setattr("passdown.services.sessions.publications.publish", refuse)
+        assert stage.call("PreCompact", trigger="manual") == {}
+    assert "PreCompact: the journal is in use" in stage.log()
+    assert not list(events.rglob("*.md"))
+
+    stage.call("PreCompact", trigger="manual")
+    assert len(list(events.rglob("*.md"))) == 1
 
 
 def test_a_subagent_is_briefed_and_its_end_is_taken_in(stage: Stage) -> None:
@@ -431,7 +458,7 @@ def test_a_host_that_is_gone_is_no_trouble(stage: Stage, monkeypatch: pytest.Mon
 def test_other_events_and_hosts_that_are_not_known_do_no_harm(stage: Stage) -> None:
     assert stage.call("PreToolUse") == {}
     assert stage.call("SessionStart", "--host", "nobody") == {}
-    assert "SessionStart: KeyError: 'nobody'" in stage.log()
+    assert "SessionStart: there is no host nobody" in stage.log()
 
 
 @pytest.mark.requirement("G17")
@@ -482,14 +509,14 @@ def test_an_answer_is_in_the_dialect_of_its_host(stage: Stage) -> None:
 def test_a_host_is_told_by_signs_of_its_own(
     payload: dict[str, object], variables: dict[str, str], host: str
 ) -> None:
-    assert hooks.guess_host(payload, variables) == host
+    assert HOSTS.guess(payload, variables).name == host
 
 
 def test_a_reply_that_says_nothing_is_no_answer() -> None:
-    call = Call(Moment.START, "SessionStart", "s", "/")
+    call = HookCall(HookPoint.START, "SessionStart", "s", "/")
 
-    assert write_reply(call, Reply()) == {}
-    assert write_reply(call, Reply(notice="n")) == {"systemMessage": "n"}
-    assert copilot.write_reply(call, Reply(notice="n")) == {}
+    assert write_reply(call, HookReply()) == {}
+    assert write_reply(call, HookReply(notice="n")) == {"systemMessage": "n"}
+    assert copilot.write_reply(call, HookReply(notice="n")) == {}
     assert copilot.read_call({"hook_event_name": "nothing"}) is None
     assert read_call({"hook_event_name": 3}) is None

@@ -11,14 +11,15 @@ from types import SimpleNamespace
 
 import pytest
 
-from passdown.core import pauses
+from passdown import layout
+from passdown.core.project import pauses
+from passdown.faces.cli.main import HookWork
 from passdown.faces.hooks import main as whole
 from passdown.faces.hooks import quick
-from passdown.services import deliveries, local_files
-from passdown.settings import FILE_NAME, Paths
-from tests.gits import make_started
+from passdown.settings import FILE_NAME
+from tests.gits import Project, make_started
 
-ALLOWED = frozenset({"passdown.faces.hooks", "passdown.faces.hooks.quick"})
+ALLOWED = frozenset({"passdown.faces.hooks", "passdown.faces.hooks.quick", "passdown.layout"})
 """All of ours that a hook may load when there is nothing to do, beside what the program starts with."""
 
 
@@ -51,7 +52,7 @@ def call(monkeypatch: pytest.MonkeyPatch, payload: object, data: bytes | None = 
     """Call the hook as a host does."""
     text = json.dumps(payload).encode() if data is None else data
     monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=io.BytesIO(text)))
-    return quick.main([])
+    return quick.main([], HookWork())
 
 
 def payload(root: Path, event: str = "SessionStart", session: str = "abc") -> dict[str, object]:
@@ -71,7 +72,7 @@ def test_a_start_is_answered_from_anywhere_in_the_project(
     assert asked == ["SessionStart project", "Stop project"]
 
 
-@pytest.mark.requirement("G14")
+@pytest.mark.requirement("G14", "C50")
 def test_nothing_is_done_where_nobody_agreed(
     root: Path, asked: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -113,6 +114,34 @@ def test_a_paused_project_is_left_alone(
     assert asked == []
 
 
+@pytest.mark.requirement("C119")
+def test_a_mark_or_a_message_that_git_tracks_is_passed_over(
+    root: Path, asked: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    project = Project(folder=root)
+    for path in (".conductor/paused", ".conductor/waiting/abc", ".conductor/levels/abc"):
+        project.write(path, "")
+    project.git("add", "--force", ".conductor")
+
+    assert call(monkeypatch, payload(root)) == 0
+    assert call(monkeypatch, payload(root, "UserPromptSubmit")) == 0
+
+    assert asked == ["SessionStart project"]
+    assert not quick.is_paused(str(root))
+    assert not quick.is_waiting(str(root), "abc")
+    assert not quick.has_file(str(root), layout.CONTEXT_LEVELS, "abc")
+    project.git("rm", "--quiet", "--cached", "-r", ".conductor")
+    assert quick.is_paused(str(root))
+    assert quick.is_waiting(str(root), "abc")
+
+
+@pytest.mark.requirement("C119")
+def test_a_mark_inside_of_a_bare_repository_is_passed_over(tmp_path: Path) -> None:
+    subprocess.run(["git", "init", "--quiet", "--bare", str(tmp_path / "bare")], check=True)
+
+    assert quick.is_tracked(str(tmp_path / "bare"), str(tmp_path / "bare/.conductor"), "paused")
+
+
 @pytest.mark.parametrize(
     "data", [b"", b"{", b"[]", b"null", b"\xff", b"[" * 100_000, b" " * (quick.MOST_BYTES + 1)]
 )
@@ -132,7 +161,7 @@ def test_the_quick_reader_reads_what_the_usual_one_does(monkeypatch: pytest.Monk
         if not is_there:
             monkeypatch.setitem(sys.modules, "_json", None)
         try:
-            outcomes.append(quick._parse(text))  # noqa: SLF001 - the part that is compared
+            outcomes.append(quick._parse(text))  # the part that is compared
         except ValueError:
             outcomes.append("refused")
 
@@ -143,7 +172,7 @@ def test_a_closed_input_and_a_folder_that_is_gone_do_no_harm(
     root: Path, asked: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sys, "stdin", None)
-    assert quick.main([]) == 0
+    assert quick.main([], HookWork()) == 0
 
     def gone() -> str:
         raise FileNotFoundError
@@ -185,20 +214,12 @@ def test_worktrees_share_the_folder_of_git(root: Path, tmp_path: Path) -> None:
 
 
 def test_an_entry_of_git_that_cannot_be_read_has_no_shared_folder(root: Path) -> None:
-    assert quick._first_line(str(root)) == ""  # noqa: SLF001 - a folder is in its way
+    assert quick._first_line(str(root)) == ""  # a folder is in its way
 
 
 def test_a_session_without_a_name_has_a_file_all_the_same() -> None:
-    assert quick.waiting_name("") == "-"
-    assert quick.waiting_name("../../x") == "------x"
-
-
-def test_the_names_are_those_that_others_use() -> None:
-    assert quick.SETTINGS == FILE_NAME
-    assert Paths().runtime == quick.RUNTIME
-    assert quick.WORDS == deliveries.WORDS
-    assert f"passdown/{quick.WORDS}" == f"{local_files.OURS}/{deliveries.WORDS}"
-    assert pauses.GIT_MARK == "passdown/paused"
+    assert layout.session_file("") == "-"
+    assert layout.session_file("../../x") == "------x"
 
 
 def test_a_prompt_loads_next_to_nothing(root: Path) -> None:

@@ -1,12 +1,24 @@
 """Each rule of the house reports what breaks it, and leaves its near misses alone."""
 
+from collections.abc import Callable
 from pathlib import Path
 from textwrap import dedent
 from types import ModuleType
 
 import pytest
 
-from tests.house import RULES, effects, imports, promises, rule_name, shape, violations
+from tests.house import (
+    RULES,
+    WHOLE_RULES,
+    effects,
+    imports,
+    knowledge,
+    promises,
+    rule_name,
+    shape,
+    violations,
+    whole,
+)
 from tests.house.tree import words
 
 
@@ -69,7 +81,7 @@ def f(x):
 
 # (rule, path, source): must be reported.
 PLANTED = (
-    ("import-direction", "core/a.py", "from passdown.services import documents"),
+    ("import-direction", "core/a.py", "from passdown.services.workspace import documents"),
     ("import-direction", "core/a.py", "import passdown.ports.clock"),
     ("import-direction", "core/a.py", "from passdown import settings"),
     ("import-direction", "core/a.py", "from .. import wiring"),
@@ -83,12 +95,12 @@ PLANTED = (
     ("import-direction", "services/a.py", "from passdown.hosts import generic"),
     ("import-direction", "services/a.py", "def f():\n    from passdown.engines import system"),
     ("import-direction", "services/a.py", "if TYPE_CHECKING:\n    from passdown.wiring import W"),
-    ("import-direction", "engines/a.py", "import passdown.services.documents as d"),
+    ("import-direction", "engines/a.py", "import passdown.services.workspace.documents as d"),
     ("import-direction", "engines/a.py", "from passdown.settings import Settings"),
-    ("import-direction", "trackers/a.py", "from passdown.services import documents"),
+    ("import-direction", "trackers/a.py", "from passdown.services.workspace import documents"),
     ("import-direction", "hosts/a.py", "from passdown.engines import system"),
-    ("import-direction", "wiring.py", "from passdown.faces.cli import main"),
-    ("import-direction", "wiring.py", "import passdown.testing"),
+    ("import-direction", "wiring/a.py", "from passdown.faces.cli import main"),
+    ("import-direction", "wiring/a.py", "import passdown.testing"),
     ("import-direction", "faces/cli/a.py", "from passdown.engines.files import write"),
     ("import-direction", "faces/cli/a.py", "from passdown.testing import builders"),
     ("import-direction", "faces/cli/a.py", 'importlib.import_module("passdown.testing.builders")'),
@@ -96,9 +108,13 @@ PLANTED = (
     ("import-direction", "plugin/a.py", '"""Text."""'),
     ("import-direction", "stray.py", '"""A module of no part."""'),
     ("import-direction", "extra/a.py", '"""A folder of no part."""'),
-    ("service-order", "services/documents.py", "from passdown.services import sessions"),
-    ("service-order", "services/documents.py", "from .sessions import start"),
-    ("service-order", "services/unlisted.py", "from passdown.services.documents import check"),
+    ("room-order", "core/documents/a.py", "from passdown.core.formats import events"),
+    ("room-order", "core/documents/a.py", "from passdown.core import facts"),
+    ("room-order", "core/ids.py", "from passdown.core.documents.keys import Key"),
+    ("room-order", "services/log/a.py", "from passdown.services.sessions.journals import read"),
+    ("room-order", "services/log/a.py", "from ..sessions import start"),
+    ("room-order", "services/unlisted/a.py", "from passdown.services.log import events"),
+    ("room-order", "core/unlisted.py", "from passdown.core import ids"),
     ("engine-folders", "engines/git/a.py", "from passdown.engines.sqlite import store"),
     ("engine-folders", "engines/files/a.py", "from passdown.engines import git"),
     ("engine-folders", "engines/system.py", "import passdown.engines.postgres.store"),
@@ -126,10 +142,31 @@ PLANTED = (
     ("ports", "ports/a.py", "class P(typing.Protocol[T]):\n    def m(self) -> None: ..."),
     ("ports", "ports/a.py", "class P(Protocol):\n    async def m(self) -> None: ..."),
     ("ports", "ports/a.py", "class P(Protocol):\n    @property\n    def m(self) -> int: ..."),
+    (
+        "no-second-port",
+        "services/a.py",
+        "from passdown.ports.git_history import GitHistory\ndef f(x): return isinstance(x, GitHistory)",
+    ),
+    (
+        "no-second-port",
+        "services/a.py",
+        "from passdown.ports import index\ndef f(x): return isinstance(x, str | index.Index)",
+    ),
+    (
+        "no-second-port",
+        "ports/a.py",
+        "from typing import runtime_checkable\n@runtime_checkable\nclass P: 1",
+    ),
     ("no-any", "core/a.py", "from typing import Any"),
     ("no-any", "ports/a.py", "import typing as t\ndef f(x: t.Any): ..."),
     ("no-any", "services/a.py", "if TYPE_CHECKING:\n    from typing import Any as Whatever"),
     ("no-any", "services/a.py", "import typing\nx: dict[str, typing.Any]"),
+    (
+        "no-second-port",
+        "ports/a.py",
+        "from typing import runtime_checkable\n@runtime_checkable\nclass P(Protocol): ...",
+    ),
+    ("no-second-port", "services/a.py", "import typing as t\n@t.runtime_checkable\nclass P(t.Protocol): ..."),
     ("module-size", "core/a.py", _lines(501)),
     ("module-size", "testing/a.py", _lines(700, "")),
     ("function-size", "core/a.py", _function(61)),
@@ -220,6 +257,33 @@ PLANTED = (
     ("disk-writes", "services/a.py", "import tempfile"),
     ("disk-writes", "services/a.py", "def f():\n    from tempfile import mkstemp"),
     ("disk-writes", "engines/files/archive.py", "def f(p): p.write_text('')"),
+    ("disk-reads", "services/a.py", "def f(p): open(p)"),
+    ("disk-reads", "engines/files/archive.py", "def f(p):\n    with open(p, 'rb') as file: file.read()"),
+    ("disk-reads", "services/a.py", "import builtins\ndef f(p): builtins.open(p)"),
+    ("disk-reads", "services/a.py", "import io\ndef f(p): io.open(p)"),
+    ("disk-reads", "services/a.py", "from io import open as look\ndef f(p): look(p)"),
+    ("disk-reads", "wiring/a.py", "from pathlib import Path\ndef f(p): Path(p).open()"),
+    ("disk-reads", "wiring/a.py", "def f(p): p.open('rb')"),
+    ("disk-reads", "wiring/a.py", "def f(p): p.read_text(encoding='utf-8')"),
+    ("disk-reads", "wiring/a.py", "def f(p): (p / 'x').read_bytes()"),
+    ("disk-reads", "wiring/a.py", "def f(p): list(p.iterdir())"),
+    ("disk-reads", "wiring/a.py", "def f(p): p.glob('*')"),
+    ("disk-reads", "wiring/a.py", "def f(p): p.rglob('*')"),
+    ("disk-reads", "wiring/a.py", "def f(p): p.walk()"),
+    ("disk-reads", "wiring/a.py", "import glob"),
+    ("disk-reads", "wiring/a.py", "def f():\n    from glob import iglob"),
+    ("disk-reads", "wiring/a.py", "import tomllib\ndef f(file): tomllib.load(file)"),
+    ("disk-reads", "engines/a.py", "import os\ndef f(p): os.open(p, os.O_RDONLY)"),
+    ("disk-reads", "engines/a.py", "from os import scandir\ndef f(p): scandir(p)"),
+    *(
+        ("disk-reads", "engines/files/journals.py", f"import os\ndef f(p): os.{name}(p)")
+        for name in ("fdopen", "listdir", "scandir", "walk", "fwalk")
+    ),
+    ("disk-reads", "engines/a.py", "import sqlite3\ndef f(p): sqlite3.connect(p)"),
+    ("disk-reads", "engines/a.py", "import shutil\ndef f(p): shutil.copy(p, p)"),
+    ("disk-reads", "engines/user_folders.py", "import shutil\ndef f(p): shutil.copy(p, p)"),
+    ("disk-reads", "engines/sqlite/database.py", "import os\ndef f(p): os.open(p, os.O_RDONLY)"),
+    ("disk-reads", "faces/hooks/quick.py", "def f(p): open(p)"),
     ("no-shell", "engines/a.py", "import subprocess\ndef f(c): subprocess.run(c, shell=True)"),
     ("no-shell", "engines/a.py", "from subprocess import run\ndef f(c, s): run(c, shell=s)"),
     ("no-shell", "engines/a.py", "import os\ndef f(c): os.system(c)"),
@@ -242,6 +306,13 @@ PLANTED = (
     ("import-work", "core/a.py", "try: f()\nexcept KeyError: raise"),
     ("import-work", "core/a.py", "for x in y: z = x"),
     ("import-work", "core/a.py", "with x: y = 1"),
+    ("hosts", "services/a.py", "X = 'CODEX_HOME'"),
+    ("hosts", "faces/cli/a.py", "def f(x): return f'{x}: Claude Code'"),
+    ("paths", "services/a.py", "X = '.conductor'"),
+    ("paths", "services/a.py", "def f(root): return f'{root}/thoughts/shared/x'"),
+    ("paths", "services/a.py", "X = 'LEDGER.md'"),
+    ("paths", "wiring.py", "import os\ndef f(root): return os.path.join(root, 'journal')"),
+    ("paths", "wiring.py", "def f(root): return root / 'journal'"),
 )
 
 # (rule, path, source): must not be reported.
@@ -262,7 +333,7 @@ NEAR_MISSES = (
         "from passdown.settings import S\nfrom passdown.ports import clock",
     ),
     ("import-direction", "engines/a.py", "from passdown.ports import clock"),
-    ("import-direction", "wiring.py", "from passdown.engines import system\nimport passdown.services.a"),
+    ("import-direction", "wiring/a.py", "from passdown.engines import system\nimport passdown.services.a"),
     (
         "import-direction",
         "faces/cli/a.py",
@@ -272,12 +343,23 @@ NEAR_MISSES = (
     ("import-direction", "testing/a.py", "from passdown.faces.cli import main\nimport passdown.testing.b"),
     ("import-direction", "__main__.py", "from passdown.faces.cli.main import main"),
     ("import-direction", "__init__.py", '__version__ = "1"'),
-    ("service-order", "services/documents.py", "from passdown.services.documents import part"),
-    ("service-order", "services/unlisted.py", "from passdown.core import ids"),
-    ("service-order", "faces/cli/a.py", "from passdown.services import documents"),
+    ("room-order", "services/sessions/a.py", "from passdown.services.sessions.journals import read"),
+    (
+        "room-order",
+        "services/sessions/a.py",
+        "from passdown.services.log.events import write\nimport passdown.core",
+    ),
+    (
+        "room-order",
+        "core/formats/a.py",
+        "from passdown.core import facts\nfrom passdown.core.ids import is_id",
+    ),
+    ("room-order", "core/__init__.py", ""),
+    ("room-order", "core/unlisted.py", "from passdown.errors import FormatError"),
+    ("room-order", "faces/cli/a.py", "from passdown.services.log import events"),
     ("engine-folders", "engines/git/a.py", "from passdown.engines.files import write\nfrom .b import c"),
     ("engine-folders", "engines/git/a.py", "from passdown.engines.system import SystemClock"),
-    ("engine-folders", "wiring.py", "from passdown.engines import git, sqlite"),
+    ("engine-folders", "wiring/a.py", "from passdown.engines import git, sqlite"),
     ("core-purity", "core/a.py", "def f():\n    import yaml\n    return yaml.compose('')"),
     ("core-purity", "core/a.py", "import re\nfrom collections import abc\nX = re.compile('x')"),
     ("core-purity", "core/a.py", "def f(at, zone): return at.astimezone(zone)"),
@@ -285,6 +367,11 @@ NEAR_MISSES = (
     ("core-purity", "engines/a.py", "import os\nX = os.environ"),
     ("ports", "ports/a.py", "class P(Protocol):\n" + _methods(10)),
     ("ports", "ports/a.py", "class P:\n    def m(self) -> None: ..."),
+    (
+        "no-second-port",
+        "services/a.py",
+        "from passdown.ports.repository import Skipped\ndef f(x): return isinstance(x, Skipped)",
+    ),
     ("no-any", "core/a.py", "def f(x): return any(x)"),
     ("no-any", "core/a.py", "class Any: ...\nx: Any"),
     ("no-any", "faces/mcp/a.py", "from typing import Any"),
@@ -312,6 +399,15 @@ NEAR_MISSES = (
     ("clock-and-entropy", "services/a.py", "def f(clock): return clock.now()"),
     ("clock-and-entropy", "services/a.py", "from datetime import datetime, time\nx = datetime.fromisoformat"),
     ("clock-and-entropy", "services/a.py", "from passdown.core import times"),
+    ("disk-reads", "engines/files/read.py", "import os, glob\ndef f(p): os.open(p, 0); os.scandir(p)"),
+    ("disk-reads", "engines/files/write.py", "import os\ndef f(p): os.open(p, os.O_WRONLY)"),
+    ("disk-reads", "faces/hooks/quick.py", "import os\ndef f(p): os.open(p, os.O_RDONLY)"),
+    ("disk-reads", "engines/sqlite/database.py", "import sqlite3\ndef f(p): sqlite3.connect(p)"),
+    ("disk-reads", "engines/programs.py", "import shutil\ndef f(p): shutil.which(p)"),
+    ("disk-reads", "services/a.py", "def f(loops, task): loops.open(task); task.read()"),
+    ("disk-reads", "services/a.py", "import tomllib\ndef f(text): tomllib.loads(text)"),
+    ("disk-reads", "services/a.py", "import os\ndef f(p): os.stat(p); os.read(1, 2); os.lstat(p)"),
+    ("disk-reads", "engines/a.py", "from passdown.engines.files import read\nread.read('r', 'p', 1)"),
     ("disk-writes", "engines/files/write.py", "import os, tempfile\ndef f(a, b): os.replace(a, b)"),
     ("disk-writes", "engines/files/archive.py", "import os\ndef f(a, b): os.rename(a, b); a.unlink()"),
     (
@@ -339,6 +435,8 @@ NEAR_MISSES = (
     ("disk-writes", "services/a.py", "import shutil, os\nshutil.which('git')\nos.stat('x')\nos.read(1, 2)"),
     ("no-shell", "engines/a.py", "import subprocess\ndef f(c): subprocess.run(c, shell=False)"),
     ("no-shell", "engines/a.py", "def f(host): host.system('x')"),
+    ("no-second-port", "ports/a.py", "from typing import Protocol\nclass P(Protocol): ..."),
+    ("no-second-port", "services/a.py", "def f(x): return isinstance(x, Committed)"),
     ("mutable-globals", "core/a.py", "__all__ = ['x']"),
     ("mutable-globals", "core/a.py", "X = (1, 2)\nY = frozenset({1})\nZ = tuple([1])\nW: list[int]"),
     ("mutable-globals", "core/a.py", "from types import MappingProxyType\nX = MappingProxyType({'a': (1,)})"),
@@ -347,6 +445,58 @@ NEAR_MISSES = (
     ("import-work", "core/a.py", "X = re.compile('x')\n@decorated()\ndef f(): g()"),
     ("import-work", "faces/cli/main.py", "if __name__ == '__main__':\n    main()"),
     ("import-work", "core/a.py", "if TYPE_CHECKING:\n    import re"),
+    ("hosts", "hosts/codex/a.py", "X = 'CODEX_HOME'"),
+    ("hosts", "services/a.py", "def f():\n    'As Codex has it.'\n    return 'generic'"),
+    ("paths", "layout.py", "RUNTIME = '.conductor'"),
+    ("paths", "services/a.py", "def f():\n    'Look into `.conductor`.'\n    return 'write a passdown.toml'"),
+    ("paths", "services/a.py", "def f(root, name): return root / name"),
+    ("paths", "engines/git/a.py", "import os\ndef f(root): return os.path.join(root, 'refs')"),
+)
+
+
+_CLASS = "class Same:\n    ..."
+
+# (rule, {path: source}): must be reported.
+PLANTED_TREES: tuple[tuple[str, dict[str, str]], ...] = (
+    ("folder-size", {f"ports/m{number}.py": "" for number in range(21)}),
+    ("folder-size", {f"faces/cli/commands/m{number}.py": "" for number in range(21)}),
+    ("folder-size", {f"m{number}.py": "" for number in range(21)}),
+    ("names-once", {"core/a.py": _CLASS, "ports/b.py": _CLASS}),
+    ("names-once", {"core/a.py": f"{_CLASS}\n{_CLASS}"}),
+    ("no-circles", {"core/a.py": "import passdown.core.b", "core/b.py": "from passdown.core import a"}),
+    ("no-circles", {"core/a.py": "from .b import x", "core/b.py": "from passdown.core.a import y"}),
+    (
+        "no-circles",
+        {
+            "core/a.py": "def f():\n    from passdown.core.b import x",
+            "core/b.py": "if TYPE_CHECKING:\n    from passdown.core.c import x",
+            "core/c.py": "def f():\n    importlib.import_module('passdown.core.a')",
+        },
+    ),
+    (
+        "no-circles",
+        {"core/__init__.py": "from passdown.core import a", "core/a.py": "from passdown.core import NAME"},
+    ),
+)
+
+# (rule, {path: source}): must be left alone.
+TREES_NEAR_MISSES: tuple[tuple[str, dict[str, str]], ...] = (
+    (
+        "folder-size",
+        {f"{folder}/m{number}.py": "" for folder in ("ports", "ports/inner") for number in range(20)},
+    ),
+    ("names-once", {"core/a.py": _CLASS, "core/b.py": "class Other: ...\nclass _Same: ..."}),
+    ("names-once", {"core/a.py": "class _Same: ...", "core/b.py": "class _Same: ..."}),
+    ("names-once", {"core/a.py": _CLASS, "core/b.py": "def Same(): ...\nclass A:\n    class Same: ..."}),
+    (
+        "no-circles",
+        {
+            "core/a.py": "from passdown.core import b, c",
+            "core/b.py": "from passdown.core import c",
+            "core/c.py": "import passdown\nfrom other.core import a",
+            "core/d.py": "from passdown.core import d as again",
+        },
+    ),
 )
 
 
@@ -371,14 +521,39 @@ def test_near_miss_is_left_alone(tmp_path: Path, rule: str, path: str, source: s
     assert "syntax" not in reported
 
 
-def test_every_rule_has_planted_violations_and_near_misses() -> None:
-    modules: tuple[ModuleType, ...] = (imports, promises, shape, effects)
-    written = {name for module in modules for name in vars(module) if name.startswith("rule_")}
-    names = {rule_name(rule) for rule in RULES}
+def _reported_tree(root: Path, sources: dict[str, str]) -> list[str]:
+    """The names of the rules that a planted package breaks."""
+    for path, source in sources.items():
+        file = root / path
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(source, encoding="utf-8")
+    return [line.split(": ")[1] for line in violations(root)]
 
-    assert {rule.__name__ for rule in RULES} == written
-    assert {rule for rule, _, _ in PLANTED} == names
-    assert {rule for rule, _, _ in NEAR_MISSES} == names
+
+@pytest.mark.parametrize(("rule", "sources"), PLANTED_TREES)
+def test_planted_violation_of_several_files_is_reported(
+    tmp_path: Path, rule: str, sources: dict[str, str]
+) -> None:
+    assert _reported_tree(tmp_path, sources).count(rule) == 1
+
+
+@pytest.mark.parametrize(("rule", "sources"), TREES_NEAR_MISSES)
+def test_near_miss_of_several_files_is_left_alone(tmp_path: Path, rule: str, sources: dict[str, str]) -> None:
+    reported = _reported_tree(tmp_path, sources)
+
+    assert rule not in reported
+    assert "syntax" not in reported
+
+
+def test_every_rule_has_planted_violations_and_near_misses() -> None:
+    modules: tuple[ModuleType, ...] = (imports, promises, shape, effects, knowledge, whole)
+    written = {name for module in modules for name in vars(module) if name.startswith("rule_")}
+    rules: list[Callable[..., object]] = [*RULES, *WHOLE_RULES]
+    names = {rule_name(rule) for rule in rules}
+
+    assert {rule.__name__ for rule in rules} == written
+    assert {rule for rule, *_ in (*PLANTED, *PLANTED_TREES)} == names
+    assert {rule for rule, *_ in (*NEAR_MISSES, *TREES_NEAR_MISSES)} == names
 
 
 def test_finding_names_file_line_rule_and_reason(tmp_path: Path) -> None:

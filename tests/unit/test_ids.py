@@ -13,7 +13,7 @@ from passdown.core.ids import (
     clean_foreign,
     event_file_name,
     fact_id,
-    fold,
+    fold_id,
     is_id,
     is_stream_name,
     kebab,
@@ -48,7 +48,7 @@ def test_anything_else_is_refused_with_its_field_and_a_hint(text: str) -> None:
     assert len(refused.value.message) < 120
 
 
-@pytest.mark.requirement("R13")
+@pytest.mark.requirement("R13", "C55")
 @pytest.mark.parametrize("text", ["T-abc", "auth_20251227", "my:3-xyz", "bd-12", "日本-1", "a\u200db"])
 def test_foreign_ids_are_kept_verbatim(text: str) -> None:
     assert clean_foreign(text) == text
@@ -82,22 +82,23 @@ def test_foreign_ids_that_break_a_line_are_refused(text: str) -> None:
     ],
 )
 def test_a_changed_name_carries_six_hex_of_the_original(text: str, stem: str) -> None:
-    assert re.fullmatch(re.escape(stem) + "-[0-9a-f]{6}", fold(text))
+    assert re.fullmatch(re.escape(stem) + "-[0-9a-f]{6}", fold_id(text))
 
 
 @pytest.mark.requirement("R13")
 @pytest.mark.parametrize("text", ["bd-12", "amber-4f2a9c1d", "a" * 64])
 def test_a_safe_name_stays(text: str) -> None:
-    assert fold(text) == text
+    assert fold_id(text) == text
 
 
+@pytest.mark.requirement("C55")
 @given(texts | st.sampled_from(DEVICES))
 def test_folding_gives_a_safe_name_once_and_for_all(text: str) -> None:
-    folded = fold(text)
+    folded = fold_id(text)
 
     assert is_id(folded)
     assert folded not in DEVICES
-    assert fold(folded) == folded
+    assert fold_id(folded) == folded
 
 
 @given(texts, texts)
@@ -107,15 +108,16 @@ def test_folding_gives_a_safe_name_once_and_for_all(text: str) -> None:
 def test_different_ids_fold_to_different_names(one: str, other: str) -> None:
     assume(one != other)
 
-    assert fold(one) != fold(other)
+    assert fold_id(one) != fold_id(other)
 
 
+@pytest.mark.requirement("C55")
 @given(texts, st.binary(min_size=4, max_size=16))
 def test_an_agent_is_a_nickname_and_eight_hex(nickname: str, random: bytes) -> None:
     agent = make_agent(nickname, random)
 
     assert is_id(agent)
-    assert fold(agent) == agent
+    assert fold_id(agent) == agent
     assert agent.endswith("-" + random[:4].hex())
 
 
@@ -129,7 +131,7 @@ def test_an_agent_needs_four_random_bytes() -> None:
         make_agent("amber", b"abc")
 
 
-@pytest.mark.requirement("R101", "G15")
+@pytest.mark.requirement("R101", "G15", "C55")
 def test_an_event_file_is_named_by_milliseconds_and_agent() -> None:
     assert event_file_name(AT, "amber-4f2a9c1d") == "2026-01-10T13-03-52.444Z_amber-4f2a9c1d.md"
 
@@ -140,10 +142,10 @@ def test_an_event_file_name_is_read_back(at: datetime, agent: str) -> None:
     name = event_file_name(at, agent)
 
     assert ":" not in name
-    assert parse_event_file_name(name) == EventName(at=to_millis(at), agent=fold(agent))
+    assert parse_event_file_name(name) == EventName(at=to_millis(at), agent=fold_id(agent))
 
 
-@pytest.mark.requirement("R101")
+@pytest.mark.requirement("R101", "C55")
 def test_the_shorter_event_names_of_the_seed_are_read() -> None:
     at = AT.replace(microsecond=0)
 
@@ -222,6 +224,7 @@ def test_a_key_ignores_case_accents_and_punctuation() -> None:
     assert slug("USE  PostgreSQL: not mysql") == "use_postgresql_not_mysql"
 
 
+@pytest.mark.requirement("C31")
 @pytest.mark.parametrize(
     ("one", "other"),
     [

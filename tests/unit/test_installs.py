@@ -8,22 +8,24 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from passdown.core.installs import (
-    HOSTS,
+from passdown.core.hosts.installs import (
     INSTRUCTIONS,
     PLUGIN_ID,
-    Receipt,
-    Registration,
+    InstallReceipt,
+    PluginRegistration,
     command_line,
     fill,
-    is_fleeting,
+    hook_line,
+    is_temporary,
     parse_receipt,
-    read_registration,
-    render_plugin,
     render_receipt,
 )
-from passdown.core.setups import put_block
-from passdown.engines.homes import read_plugin
+from passdown.core.project.git_rules import put_block
+from passdown.engines.user_folders import read_plugin
+from passdown.hosts import HOSTS
+
+INSTALLS = {host.name: host.load_install() for host in HOSTS.load() if host.load_install}
+NAMES = list(INSTALLS)
 
 # Python's reader of shell words keeps a backslash before these two, which a real shell takes away.
 WORD = st.text(st.characters(exclude_characters="\0$`", exclude_categories=["Cs"]), min_size=1)
@@ -58,12 +60,12 @@ def test_a_plain_path_has_no_quotes_so_that_every_shell_reads_it_the_same() -> N
     ],
 )
 def test_a_program_that_was_put_there_for_once_is_known(path: str, *, fleeting: bool) -> None:
-    assert is_fleeting([path]) is fleeting
+    assert is_temporary([path]) is fleeting
 
 
-@pytest.mark.parametrize("name", list(HOSTS))
+@pytest.mark.parametrize("name", NAMES)
 def test_every_hook_of_the_plugin_calls_the_same_line_and_names_the_host(name: str) -> None:
-    files = render_plugin(read_plugin(), '"/a b/passdown"', HOSTS[name])
+    files = INSTALLS[name].render(read_plugin(), hook_line('"/a b/passdown"', name))
 
     hooks = json.loads(files["passdown/hooks/hooks.json"])["hooks"]
     lines = {hook["command"] for groups in hooks.values() for group in groups for hook in group["hooks"]}
@@ -73,22 +75,23 @@ def test_every_hook_of_the_plugin_calls_the_same_line_and_names_the_host(name: s
 
 @pytest.mark.parametrize("name", ["claude", "copilot"])
 def test_a_host_that_reads_the_plugin_in_place_is_given_all_of_it(name: str) -> None:
-    files = render_plugin(read_plugin(), "passdown", HOSTS[name])
+    files = INSTALLS[name].render(read_plugin(), "passdown hook")
 
     assert {path for path in files if path.startswith("passdown/")} == {
         f"passdown/{one}" for one in read_plugin()
     }
 
 
+@pytest.mark.requirement("C71")
 def test_a_host_that_trusts_a_hash_is_given_nothing_that_every_release_changes() -> None:
     plugin = read_plugin()
     about = plugin[".claude-plugin/plugin.json"]
     newer = {**plugin, "README.md": b"newer", ".claude-plugin/plugin.json": about.replace(b"0.1.0", b"9.9.9")}
 
-    rendered = render_plugin(plugin, "passdown", HOSTS["codex"])
+    rendered = INSTALLS["codex"].render(plugin, "passdown hook")
 
     assert newer != plugin
-    assert render_plugin(newer, "passdown", HOSTS["codex"]) == rendered
+    assert INSTALLS["codex"].render(newer, "passdown hook") == rendered
     assert "version" not in json.loads(rendered["passdown/.claude-plugin/plugin.json"])
     skills = {f"passdown/{path}" for path in plugin if path.startswith("skills/")}
     assert set(rendered) == {
@@ -100,38 +103,38 @@ def test_a_host_that_trusts_a_hash_is_given_nothing_that_every_release_changes()
 
 
 def test_the_folder_is_put_into_a_command() -> None:
-    assert fill(HOSTS["codex"].add[0], "/x y") == ("plugin", "marketplace", "add", "/x y")
+    assert fill(INSTALLS["codex"].add[0], "/x y") == ("plugin", "marketplace", "add", "/x y")
 
 
 @pytest.mark.parametrize(
     ("name", "settings", "found"),
     [
-        ("claude", {}, Registration()),
-        ("claude", [], Registration()),
-        ("claude", {"enabledPlugins": {PLUGIN_ID: True}}, Registration("", True, True)),  # noqa: FBT003
-        ("copilot", {"enabledPlugins": {PLUGIN_ID: False}}, Registration("", True, False)),  # noqa: FBT003
+        ("claude", {}, PluginRegistration()),
+        ("claude", [], PluginRegistration()),
+        ("claude", {"enabledPlugins": {PLUGIN_ID: True}}, PluginRegistration("", True, True)),
+        ("copilot", {"enabledPlugins": {PLUGIN_ID: False}}, PluginRegistration("", True, False)),
         (
             "claude",
             {"extraKnownMarketplaces": {"passdown": {"source": {"source": "directory", "path": "/x"}}}},
-            Registration("/x"),
+            PluginRegistration("/x"),
         ),
         (
             "claude",
             {"extraKnownMarketplaces": {"passdown": {"source": {"repo": "a/b"}}}},
-            Registration("a/b"),
+            PluginRegistration("a/b"),
         ),
-        ("codex", {"marketplaces": {"passdown": {"source": "/x"}}}, Registration("/x")),
-        ("codex", {"plugins": {PLUGIN_ID: {"enabled": True}}}, Registration("", True, True)),  # noqa: FBT003
-        ("codex", {"plugins": {PLUGIN_ID: {}}, "marketplaces": 1}, Registration("", is_noted=True)),
+        ("codex", {"marketplaces": {"passdown": {"source": "/x"}}}, PluginRegistration("/x")),
+        ("codex", {"plugins": {PLUGIN_ID: {"enabled": True}}}, PluginRegistration("", True, True)),
+        ("codex", {"plugins": {PLUGIN_ID: {}}, "marketplaces": 1}, PluginRegistration("", is_noted=True)),
     ],
 )
-def test_what_a_host_noted_is_read(name: str, settings: object, found: Registration) -> None:
-    assert read_registration(HOSTS[name], settings) == found
+def test_what_a_host_noted_is_read(name: str, settings: object, found: PluginRegistration) -> None:
+    assert INSTALLS[name].read_registration(settings) == found
 
 
 @given(st.none() | st.binary(), st.lists(st.text(st.characters(exclude_categories=["Cs"]))))
 def test_a_receipt_is_read_as_it_was_written(before: bytes | None, paths: list[str]) -> None:
-    receipt = Receipt(
+    receipt = InstallReceipt(
         host="claude", settings="/x", before=before, instructions=tuple(paths), made=tuple(paths[:1])
     )
 
@@ -152,6 +155,7 @@ def test_what_is_no_list_in_a_receipt_is_empty() -> None:
     assert (read.before, read.instructions, read.made) == (None, (), ("a",))
 
 
+@pytest.mark.requirement("C71")
 def test_the_block_of_instructions_has_at_most_twelve_lines() -> None:
     block = put_block(b"", INSTRUCTIONS, in_markdown=True).decode()
 

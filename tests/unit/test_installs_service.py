@@ -5,16 +5,23 @@ from pathlib import Path
 
 import pytest
 
-from passdown import wiring
-from passdown.core.installs import HOSTS
 from passdown.errors import FormatError, PassdownError, StorageError, UsageError
 from passdown.records import replace
-from passdown.services.installs import Edit, Home, Plan, install, plan_install, plan_uninstall, uninstall
+from passdown.services.project.installs import (
+    FileEdit,
+    InstallPlan,
+    InstallTarget,
+    install,
+    plan_install,
+    plan_uninstall,
+    uninstall,
+)
+from passdown.wiring import installs
 from tests.fake_hosts import FakeHosts
 
 SETTINGS = b'{"model":  "opus",\r\n"statusLine": {"type": "command", "command": "mine"}}'
 DATA = ".local/share/passdown"
-EMPTY = Plan()
+EMPTY = InstallPlan()
 
 
 @pytest.fixture
@@ -23,8 +30,8 @@ def hosts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> FakeHosts:
     return FakeHosts(tmp_path, monkeypatch)
 
 
-def open_home(name: str, instructions: Path | None = None) -> Home:
-    return wiring.open_home(name, "passdown", instructions)
+def open_home(name: str, instructions: Path | None = None) -> InstallTarget:
+    return installs.open_install_target(name, "passdown", instructions)
 
 
 def put(hosts: FakeHosts, path: str, data: bytes) -> Path:
@@ -34,17 +41,17 @@ def put(hosts: FakeHosts, path: str, data: bytes) -> Path:
     return file
 
 
-def do_install(name: str, instructions: Path | None = None) -> Plan:
-    home = open_home(name, instructions)
-    plan = plan_install(home)
-    install(home, plan)
+def do_install(name: str, instructions: Path | None = None) -> InstallPlan:
+    target = open_home(name, instructions)
+    plan = plan_install(target)
+    install(target, plan)
     return plan
 
 
 def do_uninstall(name: str) -> tuple[str, ...]:
-    home = open_home(name)
-    plan = plan_uninstall(home)
-    return (*plan.notes, *uninstall(home, plan))
+    target = open_home(name)
+    plan = plan_uninstall(target)
+    return (*plan.notes, *uninstall(target, plan))
 
 
 def is_done(name: str) -> bool:
@@ -83,9 +90,10 @@ def test_everything_is_as_it_was_after_the_uninstall(
     assert plan_uninstall(open_home(name)).is_empty
 
 
+@pytest.mark.requirement("C71")
 def test_the_hosts_own_commands_are_used(hosts: FakeHosts) -> None:
     folder = f"~/{DATA}/plugins"
-    for name in HOSTS:
+    for name in ("claude", "codex", "copilot"):
         do_install(name)
         do_uninstall(name)
 
@@ -115,6 +123,7 @@ def test_planning_touches_nothing(hosts: FakeHosts) -> None:
     assert hosts.asked() == []
 
 
+@pytest.mark.requirement("C71")
 def test_an_upgrade_leaves_the_line_to_the_byte_and_brings_what_is_new(hosts: FakeHosts) -> None:
     do_install("claude")
     do_install("codex")
@@ -122,8 +131,8 @@ def test_an_upgrade_leaves_the_line_to_the_byte_and_brings_what_is_new(hosts: Fa
     hosts.asked()
     for name in ("claude", "codex"):
         put(hosts, f"{DATA}/plugins/{name}/passdown/skills/gone/SKILL.md", b"of an older version")
-        home = open_home(name)
-        newer = replace(home, plugin={**home.plugin, "skills/new/SKILL.md": b"newer"})
+        target = open_home(name)
+        newer = replace(target, plugin={**target.plugin, "skills/new/SKILL.md": b"newer"})
 
         install(newer, plan_install(newer))
 
@@ -150,10 +159,10 @@ def test_a_plugin_from_elsewhere_is_not_doubled(hosts: FakeHosts) -> None:
     noted = {"extraKnownMarketplaces": {"passdown": {"source": {"repo": "some/where"}}}}
     put(hosts, ".claude/settings.json", json.dumps(noted).encode())
 
-    with pytest.raises(UsageError, match="has the plugin already, from some/where"):
+    with pytest.raises(UsageError, match="already has the plugin, from some/where"):
         plan_install(open_home("claude"))
 
-    assert do_uninstall("claude") == ("the plugin that Claude Code has from some/where is left as it is",)
+    assert do_uninstall("claude") == ("the plugin that Claude Code has from some/where was not changed",)
     assert hosts.asked() == []
     assert json.loads(hosts.files()[".claude/settings.json"]) == noted
 
@@ -171,7 +180,7 @@ def test_without_the_host_what_is_ours_is_taken_out_all_the_same(hosts: FakeHost
     do_install("claude")
     (hosts.programs / "claude").unlink()
 
-    assert do_uninstall("claude") == ("there is no program claude on your PATH, so it was not asked",)
+    assert do_uninstall("claude") == ("there is no program claude on your PATH, so it was not called",)
     assert hosts.files() == before
 
 
@@ -193,7 +202,7 @@ def test_settings_that_cannot_be_read_are_named_and_left(
         with pytest.raises(FormatError) as found:
             plan(open_home(name))
         assert file in found.value.message
-        assert found.value.hint == "mend it, then repeat"
+        assert found.value.hint == "fix it, then repeat"
     assert hosts.files() == before
 
 
@@ -205,7 +214,7 @@ def test_a_host_that_refuses_is_quoted_and_the_rest_can_be_undone(hosts: FakeHos
     with pytest.raises(PassdownError, match="Claude Code refused: no such luck") as found:
         do_install("claude")
 
-    assert found.value.hint == "`passdown uninstall claude` takes back what was written"
+    assert found.value.hint == "run `passdown uninstall claude` to undo what was written"
     assert do_uninstall("claude") == ()
     assert hosts.files() == before
 
@@ -222,7 +231,7 @@ def test_a_host_that_refuses_to_take_it_out_does_not_stop_us(hosts: FakeHosts) -
 def test_a_program_that_says_nothing_is_quoted_as_such(hosts: FakeHosts) -> None:
     (hosts.programs / "claude").write_text("#!/bin/sh\nexit 3\n")
 
-    with pytest.raises(PassdownError, match="Claude Code refused: it said nothing"):
+    with pytest.raises(PassdownError, match="Claude Code refused: no output"):
         do_install("claude")
 
 
@@ -232,7 +241,7 @@ def test_a_status_line_of_another_kind_is_left_and_told(hosts: FakeHosts) -> Non
 
     plan = do_install("claude")
 
-    assert plan.notes == ("there is a status line of another kind, which is left as it is",)
+    assert plan.notes == ("there is a status line of another kind; it was not changed",)
     assert plan.edits == ()
     assert json.loads((hosts.home / ".claude/settings.json").read_bytes())["statusLine"] == {"type": "other"}
     do_uninstall("claude")
@@ -302,22 +311,22 @@ def test_settings_behind_a_link_are_edited_there(hosts: FakeHosts, tmp_path: Pat
 
 def test_a_file_that_changes_in_between_is_not_written(hosts: FakeHosts) -> None:
     file = open_home("claude").open_file(str(put(hosts, "notes.md", b"newer")))
-    plan = Plan(edits=(Edit(file, b"older", b"ours"),))
+    plan = InstallPlan(edits=(FileEdit(file, b"older", b"ours"),))
 
-    with pytest.raises(StorageError, match="has changed meanwhile; it was not written"):
+    with pytest.raises(StorageError, match="has changed in the meantime; it was not written"):
         install(open_home("claude"), plan)
 
     assert file.read() == b"newer"
 
 
 def test_a_status_line_that_is_there_by_then_is_not_put_in_twice(hosts: FakeHosts) -> None:
-    home = open_home("claude")
-    plan = plan_install(home)
-    install(home, plan)
+    target = open_home("claude")
+    plan = plan_install(target)
+    install(target, plan)
 
     before = hosts.files()
 
-    install(home, Plan(edits=plan.edits))
+    install(target, InstallPlan(edits=plan.edits))
 
     assert hosts.files() == before
 

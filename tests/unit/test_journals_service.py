@@ -4,12 +4,20 @@ from datetime import timedelta
 
 import pytest
 
-from passdown.core.accounts import Account
-from passdown.core.bookkeeping import MAX_CHARS, Said
-from passdown.core.facts import FactKind, Provenance
+from passdown.core.facts import Provenance
+from passdown.core.kinds import FactKind
+from passdown.core.sessions.ledger_sync import MAX_CHARS, NewFact
+from passdown.core.sessions.session_facts import Account
 from passdown.errors import UsageError
-from passdown.services.journals import beat, read_account, read_accounts, read_before, say, write_fact
-from passdown.services.sessions import end_session
+from passdown.services.sessions.journals import (
+    append_fact,
+    read_account,
+    read_accounts,
+    read_before,
+    write_fact,
+    write_heartbeat,
+)
+from passdown.services.sessions.sessions import end_session
 from tests.sessions import NOON, make_line, make_place
 
 
@@ -18,7 +26,7 @@ def test_what_a_session_says_is_stamped_and_signed() -> None:
     place.clock.at = NOON + timedelta(microseconds=123_456)
     account = Account(session="s-1", agent="toast-00000001")
 
-    line = say(place.project, account, Said(FactKind.DECISION, "text", "key", "because"))
+    line = append_fact(place.project, account, NewFact(FactKind.DECISION, "text", "key", "because"))
 
     assert (line.seq, line.fact.agent, line.fact.at) == (
         1,
@@ -27,13 +35,13 @@ def test_what_a_session_says_is_stamped_and_signed() -> None:
     )
     assert (line.fact.key, line.fact.because, line.fact.provenance) == ("key", "because", Provenance.STATED)
     assert list(place.project.journals.read("s-1")) == [line]
-    assert beat(place.project, account).fact.kind == "heartbeat"
+    assert write_heartbeat(place.project, account).fact.kind == "heartbeat"
 
 
 def test_bytes_that_are_no_text_are_kept_as_escapes() -> None:
     place = make_place()
 
-    line = say(place.project, Account(session="s-1", agent="a"), Said(FactKind.DONE, "a\udcffb"))
+    line = append_fact(place.project, Account(session="s-1", agent="a"), NewFact(FactKind.DONE, "a\udcffb"))
 
     assert line.fact.text == "a\\udcffb"
 
@@ -42,7 +50,9 @@ def test_what_is_too_long_for_a_line_is_refused() -> None:
     place = make_place()
 
     with pytest.raises(UsageError, match="too long") as found:
-        say(place.project, Account(session="s-1", agent="a"), Said(FactKind.DONE, "x" * (MAX_CHARS + 1)))
+        append_fact(
+            place.project, Account(session="s-1", agent="a"), NewFact(FactKind.DONE, "x" * (MAX_CHARS + 1))
+        )
     assert found.value.hint
     assert list(place.project.journals.sessions()) == []
 

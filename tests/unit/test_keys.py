@@ -6,8 +6,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from passdown.core.fields import count_key, text_key
-from passdown.core.keys import HeldKey, Keys, read_keys, revise_keys, write_keys
+from passdown.core.documents.fields import count_key, text_key
+from passdown.core.documents.keys import Keys, read_keys, revise_keys, write_keys
 from passdown.core.problems import Problem, Severity, Unknown
 from tests.texts import texts
 
@@ -36,15 +36,10 @@ def read(matter: str) -> Keys:
     return read_keys(matter, KNOWN, 2)
 
 
-def held(values: Mapping[str, object]) -> list[HeldKey]:
-    """All three keys, on their way into a front matter."""
-    return [GOAL.holds(GOAL.of(values)), NOW.holds(NOW.of(values)), COUNT.holds(COUNT.of(values))]
-
-
 def revised(matter: str, **changes: object) -> str:
     """The front matter after some changes."""
     was = read(matter).values
-    return revise_keys(matter, held({**was, **changes}), was, frozenset())
+    return revise_keys(matter, KNOWN, {**was, **changes}, was, frozenset())
 
 
 @given(matters | texts)
@@ -97,18 +92,18 @@ def test_an_entry_keeps_its_place_and_a_new_one_follows_its_neighbour(
 def test_a_forced_key_is_written_anew() -> None:
     values = read("goal:   a\n").values
 
-    assert revise_keys("goal:   a\n", held(values), values, frozenset({"goal"})) == "goal: a\n"
+    assert revise_keys("goal:   a\n", KNOWN, values, values, frozenset({"goal"})) == "goal: a\n"
 
 
 def test_what_is_wrong_is_told_with_its_line() -> None:
     found = read("# c\nnow: a\nnow: b\nstray\n# d\nother: e\ncount: x\n")
 
     assert found.problems == (
-        Problem(line=4, field="now", problem="comes twice; the first one counts", hint="keep one of them"),
+        Problem(line=4, field="now", problem="appears twice; the first one counts", hint="keep one of them"),
         Problem(
             line=5,
             field="front matter",
-            problem="has a line that is no `key: value`: stray",
+            problem="has a line that is not `key: value`: stray",
             severity=Severity.WARNING,
         ),
         Problem(line=8, field="count", problem="is not a whole number: x", hint="write digits only"),
@@ -121,7 +116,7 @@ def test_what_is_wrong_is_told_with_its_line() -> None:
 @pytest.mark.parametrize(
     ("matter", "missing"), [("", True), ("goal:\n", True), ("goal: a\n", False), ("goal: [\n- a\n", False)]
 )
-def test_a_required_key_must_say_something(matter: str, missing: bool) -> None:  # noqa: FBT001 - a parameter
+def test_a_required_key_must_say_something(matter: str, missing: bool) -> None:
     assert ("is missing" in [one.problem for one in read(matter).problems]) is missing
 
 
@@ -132,6 +127,6 @@ def test_a_required_key_that_does_not_fit_is_not_missing_too() -> None:
 def test_a_front_matter_written_anew_has_the_keys_and_what_was_kept() -> None:
     kept = [Unknown(place="front matter", text="other: a"), Unknown(place="Goal", text="b")]
 
-    assert (
-        write_keys(held({"goal": "c", "now": None, "count": None}), kept) == "goal: c\nnow: null\nother: a\n"
-    )
+    written = write_keys(KNOWN, {"goal": "c", "now": None, "count": None}, kept)
+
+    assert written == "goal: c\nnow: null\nother: a\n"

@@ -6,9 +6,10 @@ from collections.abc import Callable
 
 import pytest
 
-from passdown.core.documents import MAX_CHARS, MAX_LINES
-from passdown.core.ledgers import parse_ledger
-from passdown.core.streams import parse_stream
+from passdown.core.documents.documents import MAX_CHARS, MAX_LINES
+from passdown.core.formats.ledgers import parse_ledger, render_ledger
+from passdown.core.formats.streams import parse_stream
+from passdown.records import replace
 from tests import proof
 
 UNITS = {
@@ -93,3 +94,20 @@ def test_a_large_document_is_read_at_once(unit: str, parse: Callable[[str], obje
     parse(text)
 
     assert time.process_time() - start < SECONDS
+
+
+@pytest.mark.proof
+@pytest.mark.parametrize("is_new", [False, True])
+def test_a_list_between_texts_that_must_not_change_places_is_written_at_once(is_new: bool) -> None:
+    unit = "<!-- {} -->\n  - b\n- c\n\n"
+    count = min(SIZE // len(unit), MAX_LINES // 6)
+    ledger = parse_ledger("## State\n### Next\n  a\n" + "".join(map(unit.format, range(count))))
+    changed = replace(ledger, next=(*ledger.next, "d"), source=None if is_new else ledger.source)
+    start = time.process_time()
+
+    text = render_ledger(changed)
+
+    assert time.process_time() - start < SECONDS
+    again = parse_ledger(text)
+    assert again.next == changed.next
+    assert len(again.unknown) == len(ledger.unknown) == count

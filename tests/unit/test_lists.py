@@ -4,8 +4,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from passdown.core.lists import cut_list, read_item, split_tick, write_item
-from passdown.core.pieces import Kind
+from passdown.core.documents.lists import Kind, cut_list, read_item, split_tick, write_item
 from tests.texts import said_text, texts
 
 MARKS = ("- ", "- [x] ", "- [ ] ", "[->] ", "1. ")

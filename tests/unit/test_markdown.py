@@ -4,8 +4,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from passdown.core.markdown import (
-    State,
+from passdown.core.documents.markdown import (
+    LineState,
     escape_text,
     find_rule,
     fold_title,
@@ -19,13 +19,13 @@ from passdown.core.markdown import (
     with_line_ends,
     write_heading,
 )
-from passdown.core.outlines import Outline, cut_body
-from passdown.core.places import Line, Paragraph, Place
+from passdown.core.documents.outlines import Outline, cut_body
+from passdown.core.documents.places import Paragraph, Place, SingleLine
 from tests.texts import normal_text, said_line, said_text, texts
 
-MARKS = {State.TEXT: ".", State.OPENING: "<", State.CODE: "c", State.COMMENT: "x"}
+MARKS = {LineState.TEXT: ".", LineState.OPENING: "<", LineState.CODE: "c", LineState.COMMENT: "x"}
 SECTION: Place[str] = Place("A", Paragraph(), "## A")
-LABEL: Place[str] = Place("A/Goal", Line(str, str, ""), "**Goal:**", " ")
+LABEL: Place[str] = Place("A/Goal", SingleLine(str, str, ""), "**Goal:**", " ")
 OUTLINE = Outline((SECTION, LABEL))
 
 

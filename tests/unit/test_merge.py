@@ -5,16 +5,9 @@ from itertools import permutations
 
 import pytest
 
-from passdown.core.merge import (
-    Newest,
-    hash_day,
-    hash_events,
-    join_days,
-    make_digest,
-    merge,
-)
-from passdown.core.sources import (
-    CHECKPOINTS,
+from passdown.core.kinds import FactKind
+from passdown.core.merge.merge import NewestFacts, hash_day, hash_events, join_days, make_digest, merge_events
+from tests.events import (
     CONSTRAINTS,
     DECISIONS,
     DONE,
@@ -24,16 +17,22 @@ from passdown.core.sources import (
     NOW,
     QUESTIONS,
     RECEIPTS,
-    Section,
+    SEED_EXAMPLE,
+    make_text,
+    make_text_of,
+    merge_both_ways,
+    merge_texts,
+    newest,
+    read,
+    values,
 )
-from tests.events import SEED_EXAMPLE, make_text, make_text_of, merge_both_ways, merge_texts, read, values
 
 ONE, TWO, THREE = (f"2026-01-10T13:00:0{number}Z" for number in (1, 2, 3))
 
 
 @pytest.mark.requirement("R107")
 @pytest.mark.parametrize("section", [GOAL, NOW])
-def test_case_1_the_last_value_of_a_register_stands(section: Section) -> None:
+def test_case_1_the_last_value_of_a_register_stands(section: str) -> None:
     merged = merge_both_ways([make_text_of({section: "old"}, ONE), make_text_of({section: "new"}, TWO)])
 
     assert values(merged, section) == ["new"]
@@ -42,14 +41,14 @@ def test_case_1_the_last_value_of_a_register_stands(section: Section) -> None:
 def test_case_1_the_last_list_of_next_steps_stands_whole() -> None:
     merged = merge_both_ways([make_text(ONE, next=["a", "b"]), make_text(TWO, next=["c"])])
 
-    assert values(merged, NEXT) == [("c",)]
+    assert values(merged, NEXT) == ["c"]
 
 
 def test_case_1_an_event_without_a_value_leaves_the_register() -> None:
     merged = merge_both_ways([make_text(ONE, now="a", next=["b"]), make_text(TWO, now="", goal="x")])
 
     assert values(merged, NOW) == ["a"]
-    assert values(merged, NEXT) == [("b",)]
+    assert values(merged, NEXT) == ["b"]
 
 
 @pytest.mark.requirement("R107", "R112")
@@ -66,7 +65,7 @@ def test_a_tie_on_time_and_agent_is_decided_by_id_then_hash() -> None:
     twins = [make_text(ONE, id="a", now="x"), make_text(ONE, id="a", now="y")]
 
     assert values(by_id, NOW) == ["b"]
-    assert values(merge_both_ways(twins), NOW) == [max(map(read, twins)).facts[0][2]]
+    assert values(merge_both_ways(twins), NOW) == [max(map(read, twins)).facts[0].text]
 
 
 @pytest.mark.requirement("R107")
@@ -79,7 +78,7 @@ def test_times_are_compared_as_instants_and_not_as_texts() -> None:
 
 @pytest.mark.requirement("R108", "R111")
 @pytest.mark.parametrize("section", [DONE, QUESTIONS, CONSTRAINTS, RECEIPTS, FEEDBACK])
-def test_case_2_a_set_is_the_union_and_a_text_stated_again_moves_to_the_end(section: Section) -> None:
+def test_case_2_a_set_is_the_union_and_a_text_stated_again_moves_to_the_end(section: str) -> None:
     merged = merge_both_ways(
         [make_text_of({section: ["a", "b"]}, ONE), make_text_of({section: ["c", "a"]}, TWO)]
     )
@@ -94,7 +93,7 @@ def test_case_2_texts_that_begin_alike_are_different_facts() -> None:
     assert values(merge_texts(make_text(this_session=texts)), DONE) == texts
 
 
-@pytest.mark.requirement("R111")
+@pytest.mark.requirement("R111", "C56")
 def test_case_2_forms_of_unicode_are_one_fact_and_the_last_form_is_shown() -> None:
     merged = merge_both_ways(
         [make_text(ONE, open_questions=["é"]), make_text(TWO, open_questions=["e\u0301"])]
@@ -103,6 +102,7 @@ def test_case_2_forms_of_unicode_are_one_fact_and_the_last_form_is_shown() -> No
     assert values(merged, QUESTIONS) == ["e\u0301"]
 
 
+@pytest.mark.requirement("C25")
 @pytest.mark.parametrize(
     ("key", "section"),
     [
@@ -111,7 +111,7 @@ def test_case_2_forms_of_unicode_are_one_fact_and_the_last_form_is_shown() -> No
         ("retracted_constraints", CONSTRAINTS),
     ],
 )
-def test_case_2_what_was_taken_back_is_gone_until_it_is_stated_later(key: str, section: Section) -> None:
+def test_case_2_what_was_taken_back_is_gone_until_it_is_stated_later(key: str, section: str) -> None:
     stated, back = make_text_of({section: ["a", "b"]}, ONE), make_text_of({key: ["a"]}, TWO)
 
     assert values(merge_both_ways([stated, back]), section) == ["b"]
@@ -135,7 +135,7 @@ def test_case_3_the_last_text_of_a_decision_counts_and_keys_are_kept_apart() -> 
     assert values(merge_both_ways([first, second]), DECISIONS) == [("constructor", "none"), ("db", "files")]
 
 
-@pytest.mark.requirement("R109")
+@pytest.mark.requirement("R109", "C25")
 def test_case_3_a_decision_taken_back_by_its_key_is_gone_until_it_is_made_again() -> None:
     made, back = make_text(ONE, decisions={"db": "a"}), make_text(TWO, retracted_decisions=["db"])
 
@@ -145,7 +145,7 @@ def test_case_3_a_decision_taken_back_by_its_key_is_gone_until_it_is_made_again(
     ]
 
 
-@pytest.mark.requirement("R110")
+@pytest.mark.requirement("R110", "C12")
 def test_case_4_every_distinct_checkpoint_is_kept_by_its_own_time() -> None:
     old, new = ({"phase": "1", "updated": ts, "status": "validated"} for ts in (ONE, TWO))
     merged = merge_both_ways(
@@ -156,10 +156,10 @@ def test_case_4_every_distinct_checkpoint_is_kept_by_its_own_time() -> None:
         ]
     )
 
-    assert [(held.at.second, held.value[2]) for held in merged.checkpoints] == [(1, "1"), (1, "2"), (2, "1")]
+    assert [(fact.at.second, fact.key) for fact in merged.checkpoints] == [(1, "1"), (1, "2"), (2, "1")]
 
 
-@pytest.mark.requirement("R110")
+@pytest.mark.requirement("R110", "C12")
 def test_case_4_the_last_checkpoint_of_each_phase_is_shown_whatever_event_brings_it() -> None:
     failed = {"phase": "1", "updated": TWO, "status": "failed"}
     merged = merge_both_ways(
@@ -169,8 +169,8 @@ def test_case_4_the_last_checkpoint_of_each_phase_is_shown_whatever_event_brings
         ]
     )
 
-    shown = merged.tables[CHECKPOINTS]
-    assert [(held.value[2], held.value[3]) for held in shown.values()] == [("2", ""), ("1", "failed")]
+    shown = merged.tables[FactKind.CHECKPOINT]
+    assert [(fact.key, fact.text) for fact in shown.values()] == [("2", ""), ("1", "failed")]
 
 
 def test_case_4_of_checkpoints_at_one_time_the_later_event_is_shown() -> None:
@@ -179,7 +179,7 @@ def test_case_4_of_checkpoints_at_one_time_the_later_event_is_shown() -> None:
         for ts, status in ((TWO, "pending"), (THREE, "failed"))
     ]
 
-    assert [held.value[3] for held in merge_both_ways(texts).tables[CHECKPOINTS].values()] == ["failed"]
+    assert [fact.text for fact in merge_both_ways(texts).tables[FactKind.CHECKPOINT].values()] == ["failed"]
 
 
 @pytest.mark.parametrize("ts", [ONE, THREE])
@@ -210,6 +210,7 @@ def test_case_5_an_event_may_retract_itself_and_be_named_by_its_hash() -> None:
     assert values(merge_both_ways([own, other, by_hash]), NOW) == []
 
 
+@pytest.mark.requirement("C26")
 def test_an_event_dated_9999_can_be_retracted() -> None:
     far = make_text("9999-12-31T23:59:59.999Z", id="far", now="x")
 
@@ -219,6 +220,7 @@ def test_an_event_dated_9999_can_be_retracted() -> None:
     assert merged.latest == datetime(2026, 1, 10, 13, 0, 1, tzinfo=UTC)
 
 
+@pytest.mark.requirement("C56")
 @pytest.mark.parametrize(
     ("key", "section"),
     [
@@ -227,7 +229,7 @@ def test_an_event_dated_9999_can_be_retracted() -> None:
         ("retracted_constraints", CONSTRAINTS),
     ],
 )
-def test_case_6_an_event_that_states_and_takes_back_takes_back(key: str, section: Section) -> None:
+def test_case_6_an_event_that_states_and_takes_back_takes_back(key: str, section: str) -> None:
     for keys in ({section: ["a"], key: ["a"]}, {key: ["a"], section: ["a"]}):
         assert values(merge_texts(make_text_of(keys)), section) == []
 
@@ -235,19 +237,19 @@ def test_case_6_an_event_that_states_and_takes_back_takes_back(key: str, section
 @pytest.mark.requirement("R116")
 def test_the_same_events_give_the_same_whatever_order_grouping_and_repetition() -> None:
     sources = [read(SEED_EXAMPLE), *(read(make_text(ts, this_session=["a", ts])) for ts in (ONE, TWO, THREE))]
-    expected = merge(sources)
+    expected = merge_events(sources)
 
     for order in permutations(sources):
-        assert merge([*order, *order[:2]]) == expected
+        assert merge_events([*order, *order[:2]]) == expected
 
 
 def test_nothing_merges_to_nothing() -> None:
-    merged = merge([])
+    merged = merge_events([])
 
     assert merged.latest is None
     digest = make_digest(merged, 3, 10)
-    assert (digest.event_count, digest.skipped, digest.registers) == (0, 3, {})
-    assert set(digest.sections.values()) == {Newest()}
+    assert (digest.event_count, digest.skipped) == (0, 3)
+    assert set(digest.kinds.values()) == {NewestFacts()}
 
 
 def test_a_digest_has_the_newest_of_each_section_and_counts_all() -> None:
@@ -255,9 +257,9 @@ def test_a_digest_has_the_newest_of_each_section_and_counts_all() -> None:
 
     digest = make_digest(merged, 0, 2)
 
-    assert [held.value for held in digest.sections[DONE].held] == ["c", "b"]
-    assert digest.sections[DONE].total == 3
-    assert digest.registers[NOW].value == "x"
+    assert [fact.text for fact in newest(digest, DONE).facts] == ["c", "b"]
+    assert newest(digest, DONE).total == 3
+    assert newest(digest, NOW).facts[0].text == "x"
     assert digest.latest == merged.latest
 
 

@@ -6,12 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from passdown.core.facts import make_key
-from passdown.core.merge import make_digest, merge
-from passdown.core.projections import LIMIT, make_view
-from passdown.core.rollups import Member, parse_rollup, render_rollup
-from passdown.core.sources import DECISIONS, DONE, Source, parse_source
-from passdown.core.views import render_view
+from passdown.core.facts import identify, identify_retracted, make_key
+from passdown.core.formats.views import render_view
+from passdown.core.merge.event_facts import EventFacts, parse_event_facts
+from passdown.core.merge.merge import make_digest, merge_events
+from passdown.core.merge.projections import LIMIT, make_view
+from passdown.core.merge.rollups import RollupMember, parse_rollup, render_rollup
 from tests.events import make_text_of
 from tests.texts import said_text
 
@@ -52,12 +52,12 @@ keys = st.fixed_dictionaries(
 )
 times = st.integers(0, 2).map(lambda second: (START + timedelta(seconds=second)).isoformat())
 event_texts = st.builds(make_text_of, keys, times, st.sampled_from(["a", "b"]))
-Pair = tuple[Member, Source]
+Pair = tuple[RollupMember, EventFacts]
 
 
 def make_pair(text: str) -> Pair:
-    member = Member("event.md", text.encode())
-    source = parse_source(member.data, member.name)
+    member = RollupMember("event.md", text.encode())
+    source = parse_event_facts(member.data, member.name)
     assert source is not None
     return member, source
 
@@ -65,11 +65,11 @@ def make_pair(text: str) -> Pair:
 pairs = st.lists(event_texts.map(make_pair), max_size=4)
 
 
-def sources_of(pairs: list[Pair]) -> list[Source]:
+def sources_of(pairs: list[Pair]) -> list[EventFacts]:
     return [source for _, source in pairs]
 
 
-def roll(pairs: list[Pair]) -> list[Source]:
+def roll(pairs: list[Pair]) -> list[EventFacts]:
     rollup = parse_rollup(render_rollup(START.date(), pairs).encode())
     assert rollup.skipped == 0
     return [source for _, source in rollup.members]
@@ -82,20 +82,20 @@ def test_order_and_repetition_do_not_matter(events: list[Pair], random: st.DataO
     again = [*sources, *sources[::2]]
     random.shuffle(again)  # type: ignore[attr-defined]  # a Random
 
-    assert merge(again) == merge(sources)
+    assert merge_events(again) == merge_events(sources)
 
 
 @given(pairs, pairs, pairs)
 @pytest.mark.requirement("R116")
 def test_grouping_does_not_matter(one: list[Pair], two: list[Pair], three: list[Pair]) -> None:
-    whole = make_digest(merge(sources_of([*one, *two, *three])), 0, LIMIT)
+    whole = make_digest(merge_events(sources_of([*one, *two, *three])), 0, LIMIT)
 
     left = [*roll([*one, *two]), *sources_of(three)]
     right = [*sources_of(one), *roll([*two, *three])]
     overlapping = [*roll([*one, *two]), *roll([*two, *three])]
 
     for sources in (left, right, overlapping):
-        digest = make_digest(merge(sources), 0, LIMIT)
+        digest = make_digest(merge_events(sources), 0, LIMIT)
         assert digest == whole
         assert render_view(make_view(digest)) == render_view(make_view(whole))
 
@@ -104,25 +104,30 @@ def test_grouping_does_not_matter(one: list[Pair], two: list[Pair], three: list[
 @pytest.mark.requirement("R108", "R109")
 def test_nothing_is_lost_that_nobody_took_back(events: list[Pair]) -> None:
     sources = sources_of(events)
-    void = {fact[:2] for source in sources for fact in source.facts if fact[2] is None}
+    void = {
+        (fact.key, identify_retracted(fact))
+        for source in sources
+        for fact in source.facts
+        if fact.kind == "retraction"
+    }
     taken = {name for source in sources for name in source.retracted}
-    merged = merge(sources)
+    merged = merge_events(sources)
 
     for source in sources:
         if source.rank.id in taken:
             continue
-        for section, key, value, _ in source.facts:
-            if section in {DONE, DECISIONS} and value is not None and (section, key) not in void:
-                assert key in merged.tables[section]
+        for fact in source.facts:
+            if fact.kind in {"done", "decision"} and (fact.kind, identify(fact)) not in void:
+                assert identify(fact) in merged.tables[fact.kind]
 
 
 @given(pairs)
 def test_nothing_is_made_up(events: list[Pair]) -> None:
-    said = {fact[:3] for source in sources_of(events) for fact in source.facts}
+    said = {fact for source in sources_of(events) for fact in source.facts}
+    steps = {fact._replace(text=step) for fact in said if fact.kind == "next" for step in fact.steps}
 
-    for section, table in merge(sources_of(events)).tables.items():
-        for key, held in table.items():
-            assert (section, key, held.value) in said
+    for table in merge_events(sources_of(events)).tables.values():
+        assert set(table.values()) <= said | steps
 
 
 @given(said_text)

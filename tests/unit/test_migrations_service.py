@@ -5,14 +5,14 @@ from pathlib import Path
 
 import pytest
 
-from passdown.core.checkpoints import PhaseState
-from passdown.core.events import EventCheckpoint
-from passdown.core.formats import STREAM
-from passdown.core.pairs import Pair
+from passdown.core.documents.key_value import Pair
+from passdown.core.formats.events import EventCheckpoint
+from passdown.core.formats.registry import STREAM
+from passdown.core.phases import PhaseState
 from passdown.errors import PassdownError, StorageError
 from passdown.records import replace
-from passdown.services.migrations import Plan, migrate, plan_migration
-from passdown.services.synthesis import synthesize
+from passdown.services.log.migrations import MigrationPlan, migrate, plan_migration
+from passdown.services.log.synthesis import synthesize
 from passdown.settings import EventLayout, EventSettings, Settings
 from tests.benches import Bench, make_bench
 from tests.projects import EVENTS, LOCAL, VIEW, listing, put, put_event
@@ -40,7 +40,7 @@ def bench(tmp_path: Path) -> Bench:
     return make_bench(tmp_path)
 
 
-def plan(bench: Bench, path: str = VIEW) -> Plan:
+def plan(bench: Bench, path: str = VIEW) -> MigrationPlan:
     """Plan to migrate a file."""
     return plan_migration(bench.checkout, path)
 
@@ -98,7 +98,7 @@ def test_what_newer_events_say_otherwise_stays_in_the_copy(bench: Bench) -> None
 
     assert (old.event.goal, old.event.now, old.event.next) == (None, "Old now", None)
     assert old.event.decisions == (Pair(key="editor", value="ed"),)
-    otherwise = "(newer events say otherwise)"
+    otherwise = "(newer events differ)"
     assert old.left == tuple(f"{name} {otherwise}" for name in ("Goal", "Next", "Decisions"))
     assert (new.event.goal, new.event.next, len(new.event.decisions)) == ("Old goal", ("Old step",), 2)
     assert new.left == ()
@@ -180,7 +180,7 @@ def test_a_file_that_changes_meanwhile_is_left_alone(bench: Bench) -> None:
     put(bench.folder, VIEW, f"{LEDGER}\nmore\n")
     before = listing(bench.folder)
 
-    with pytest.raises(StorageError, match="has changed meanwhile"):
+    with pytest.raises(StorageError, match="has changed in the meantime"):
         migrate(bench.checkout, planned, "ada")
     assert listing(bench.folder) == before
 
@@ -204,7 +204,7 @@ def test_without_an_event_the_document_stays(bench: Bench) -> None:
         ((LEDGER + "\n### This Session\n" + "- [x] y\n" * 1).encode(), ""),
         (
             (LEDGER + "\n### This Session\n" + "".join(f"- {n} {'y' * 90}\n" for n in range(900))).encode(),
-            "says more",
+            "contains more",
         ),
     ],
 )

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from passdown.engines.index.mounts import is_local
+from passdown.engines.sqlite.mounts import is_local
 
 TABLE = r"""22 1 8:1 / / rw,relatime shared:1 - ext4 /dev/root rw
 23 22 0:5 / /net rw - nfs4 server:/share rw

@@ -6,21 +6,23 @@ from pathlib import Path
 
 import pytest
 
-from passdown.core.accounts import Account
-from passdown.core.facts import FactKind, Provenance
-from passdown.core.journal import JournalLine
-from passdown.core.secrets import redact
-from passdown.core.transcripts import parse_mark
+from passdown.core.facts import Provenance
+from passdown.core.formats.journal import JournalLine
+from passdown.core.hosts.transcripts import parse_mark
+from passdown.core.kinds import FactKind
+from passdown.core.sessions.secrets import redact
+from passdown.core.sessions.session_facts import Account
 from passdown.engines.files.journals import FileJournals
+from passdown.engines.memory.git_history import MemoryHistory
 from passdown.engines.memory.journals import MemoryJournals
 from passdown.engines.memory.transcripts import MemoryTranscripts
-from passdown.hosts.claude_code.transcripts import TONGUE as CLAUDE_CODE
-from passdown.services import observations
-from passdown.services.journals import read_account
-from passdown.services.observations import Observed, Source, observe
-from passdown.services.publications import publish
-from passdown.services.sessions import end_session
-from tests.sessions import NOON, Place, make_place, with_checkout
+from passdown.hosts.claude.transcripts import READER as CLAUDE_CODE
+from passdown.services.sessions import observations
+from passdown.services.sessions.journals import read_account
+from passdown.services.sessions.observations import ObservationResult, TranscriptSource, observe
+from passdown.services.sessions.publications import publish
+from passdown.services.sessions.sessions import end_session
+from tests.sessions import NOON, Place, make_place, with_parts
 from tests.unit.test_transcripts import lines, prompt, result, use
 
 PATH = "/h/session.jsonl"
@@ -42,13 +44,15 @@ class Watched:
         self.place = place
         self.account = place.start()
         self.transcripts = MemoryTranscripts()
-        self.source = Source(path=PATH, tongue=CLAUDE_CODE, transcripts=self.transcripts, roots=("/project",))
+        self.source = TranscriptSource(
+            path=PATH, reader=CLAUDE_CODE, transcripts=self.transcripts, roots=("/project",)
+        )
 
     def write(self, *values: object, path: str = PATH) -> None:
         """Let the host write lines."""
         self.transcripts.files[path] = self.transcripts.files.get(path, b"") + lines(*values)
 
-    def observe(self, **more: bool) -> Observed:
+    def observe(self, **more: bool) -> ObservationResult:
         """Observe the session."""
         return observe(self.place.project, self.account, self.source, **more)
 
@@ -124,7 +128,7 @@ def test_a_resumed_session_that_repeats_its_past_in_a_new_file_tells_only_what_i
     watched.write(*WORK)
     watched.observe()
     watched.write(*WORK, prompt("And more.", uuid="p2"), path="/h/other.jsonl")
-    other = Source(path="/h/other.jsonl", tongue=CLAUDE_CODE, transcripts=watched.transcripts)
+    other = TranscriptSource(path="/h/other.jsonl", reader=CLAUDE_CODE, transcripts=watched.transcripts)
 
     observed = observe(watched.place.project, watched.account, other)
 
@@ -159,7 +163,7 @@ def test_subagents_are_read_too(watched: Watched, monkeypatch: pytest.MonkeyPatc
 
 
 def test_git_tells_what_no_transcript_does(watched: Watched) -> None:
-    watched.place.repository.works = [(NOON, COMMIT, ("b.py",))]
+    watched.place.history.works = [(NOON, COMMIT, ("b.py",))]
 
     alone = observe(watched.place.project, watched.account, None, with_files=False)
     observed = observe(watched.place.project, watched.account, None)
@@ -170,7 +174,7 @@ def test_git_tells_what_no_transcript_does(watched: Watched) -> None:
 
 def test_what_was_committed_before_the_session_is_not_its_own() -> None:
     place = make_place()
-    place.repository.works = [(NOON, COMMIT, ())]
+    place.history.works = [(NOON, COMMIT, ())]
     place.pass_time(seconds=1)
     watched = Watched(place)
 
@@ -180,7 +184,7 @@ def test_what_was_committed_before_the_session_is_not_its_own() -> None:
 def test_a_session_of_another_checkout_is_not_asked_about_here(watched: Watched) -> None:
     watched.write(*WORK)
     here = make_place(watched.place.project.journals, root="/other")  # type: ignore[arg-type]  # in memory
-    here.repository.works = [(NOON, COMMIT, ())]
+    here.history.works = [(NOON, COMMIT, ())]
 
     observed = observe(here.project, watched.account, watched.source)
 
@@ -188,18 +192,11 @@ def test_a_session_of_another_checkout_is_not_asked_about_here(watched: Watched)
     assert (observed.counts["file"], observed.counts["commit"]) == (1, 0)
 
 
-def test_a_repository_that_keeps_no_record_is_not_asked(watched: Watched) -> None:
-    project = with_checkout(watched.place, repository=NoRecord(watched.place))
+def test_a_project_without_git_is_not_asked(watched: Watched) -> None:
+    watched.place.history.works = [(NOON, COMMIT, ())]
+    project = with_parts(watched.place, history=MemoryHistory())
 
     assert not observe(project, watched.account, None).counts
-
-
-class NoRecord:
-    """A repository that knows its branch and no more."""
-
-    def __init__(self, place: Place) -> None:
-        """Stand on the branch of a place."""
-        self.branch = place.repository.branch
 
 
 @pytest.mark.requirement("G18")
@@ -219,6 +216,7 @@ def test_secrets_are_redacted_before_anything_is_written(watched: Watched) -> No
     assert "[redacted" in repr(watched.lines())
 
 
+@pytest.mark.requirement("C61")
 def test_prompts_and_commands_reach_no_event_handed_on_or_not(watched: Watched) -> None:
     watched.write(*WORK, use("c", "Bash", command="ls private"), result("c", "ok"))
     watched.observe()
@@ -243,10 +241,10 @@ class TornJournals(MemoryJournals):
 
     left: int | None = None
 
-    def extend(self, session, make):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN201 - as it is there
+    def extend(self, session, make, *, alone=False):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN201 - as it is there
         """Add the first lines, and die."""
         if self.left is None:
-            return super().extend(session, make)
+            return super().extend(session, make, alone=alone)
         left, self.left = self.left, None
         super().extend(session, lambda seq: make(seq)[:left])
         raise KeyboardInterrupt

@@ -5,16 +5,16 @@ from collections.abc import Mapping
 import pytest
 from hypothesis import given
 
-from passdown.core.outlines import Outline, cut_body, read_body, retitled, revise_body, write_body
-from passdown.core.places import Heading, Held, Line, ListOf, Paragraph, Place
+from passdown.core.documents.outlines import Outline, cut_body, read_body, retitled, revise_body, write_body
+from passdown.core.documents.places import Heading, ListOf, Paragraph, Place, SingleLine
 from passdown.core.problems import Unknown
 from tests.mangled import documents
 from tests.texts import said_line, texts
 
 GOAL: Place[str] = Place("Goal", Paragraph(), "## Goal", "\n\n")
 STATE: Place[None] = Place("State", Heading(), "## State")
-BRANCH: Place[str] = Place("State/Branch", Line(str, str, ""), "**Branch:**", " ", "\n")
-TEST: Place[str] = Place("State/Test", Line(str, str, ""), "**Test:**", " ", "\n\n")
+BRANCH: Place[str] = Place("State/Branch", SingleLine(str, str, ""), "**Branch:**", " ", "\n")
+TEST: Place[str] = Place("State/Test", SingleLine(str, str, ""), "**Test:**", " ", "\n\n")
 DONE: Place[tuple[str, ...]] = Place("State/Done", ListOf(str, str), "### Done")
 NEXT: Place[tuple[str, ...]] = Place("State/Next", ListOf(str, str), "### Next")
 NOTES: Place[str] = Place("Notes", Paragraph(), "## Notes", required=False)
@@ -31,21 +31,18 @@ EMPTY: Mapping[str, object] = {
 TITLES = ("## Goal", "## State", "### Done", "### Next", "## Notes")
 
 
-def held(*values: Held) -> list[Held]:
+Held = tuple[str, object]
+
+
+def held(*values: Held) -> Mapping[str, object]:
     """All places; those not given are empty."""
-    given_names = {one.name: one for one in values}
-    empty = [GOAL.holds(""), STATE.holds(None), BRANCH.holds(""), TEST.holds("")]
-    empty += [DONE.holds(()), NEXT.holds(()), NOTES.holds("")]
-    return [given_names.get(one.name, one) for one in empty]
+    return {**EMPTY, **dict(values)}
 
 
 def revised(text: str, *changes: Held, forced: frozenset[str] = frozenset()) -> str:
     """A body after some changes."""
     was = read_body(text, OUTLINE).values
-    names = {one.name for one in changes}
-    kept = {**was, **{one.name: one.value for one in changes}}
-    all_held = [one if one.name in names else one._replace(value=kept[one.name]) for one in held(*changes)]
-    return revise_body(text, OUTLINE, all_held, was, forced)
+    return revise_body(text, OUTLINE, {**was, **dict(changes)}, was, forced)
 
 
 def names(text: str) -> list[str]:

@@ -8,17 +8,16 @@ from pathlib import Path
 import jsonschema
 import pytest
 
-from passdown.core.pauses import is_off, parse_mark, render_mark
+from passdown.core.project.pauses import is_off, parse_mark, render_mark
 from passdown.engines.memory.documents import MemoryDocuments
-from passdown.engines.memory.repository import MemoryRepository
 from passdown.errors import StorageError
 from passdown.faces.hooks import quick
-from passdown.services.checkouts import Site
-from passdown.services.pauses import Pause, find_pauses, pause, unpause
-from passdown.settings import Settings
+from passdown.services.project.pauses import Pause, find_pauses, pause, unpause
+from passdown.services.workspace.workspaces import Workspace
 from tests.commands import Caller, Done
 from tests.gits import Project, make_started
 from tests.projects import put, stop_clock
+from tests.sessions import MemoryWorkspace
 from tests.setup_answers import PAUSE
 
 NOON = datetime(2026, 1, 11, 12, tzinfo=UTC)
@@ -29,9 +28,9 @@ LOCAL_MARK = ".conductor/paused"
 class SealedDocuments(MemoryDocuments):
     """Files in a folder that a sandbox lets nobody write to."""
 
-    def replace(self, path: str, data: bytes, *, local: bool = False) -> None:
+    def replace(self, path: str, data: bytes, *, local: bool = False, expected: bytes | None = None) -> None:
         """Refuse."""
-        del data, local
+        del data, local, expected
         raise StorageError(f"could not write {path}", hint="work elsewhere")
 
 
@@ -48,10 +47,8 @@ def command(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str],
     return Caller(monkeypatch, capsys, project.folder)
 
 
-def make_site(git: MemoryDocuments | None) -> Site:
-    documents = MemoryDocuments()
-    repository = MemoryRepository(documents)
-    return Site(documents=documents, git=git, below="", repository=repository, settings=Settings())
+def make_site(git: MemoryDocuments | None) -> Workspace:
+    return MemoryWorkspace(git_documents=git)
 
 
 def is_paused(folder: Path) -> bool:
@@ -59,6 +56,7 @@ def is_paused(folder: Path) -> bool:
     return is_off(os.environ) or quick.is_paused(str(folder))
 
 
+@pytest.mark.requirement("C70")
 @pytest.mark.parametrize(
     ("value", "off"), [("1", True), ("true", True), (" YES ", True), ("0", False), ("", False), ("No", False)]
 )
@@ -104,6 +102,28 @@ def test_a_folder_in_the_place_of_a_mark_is_one_too() -> None:
         unpause(site)
 
 
+@pytest.mark.parametrize("by", ["project", "quoted", "user", "environment"])
+def test_hooks_find_the_mark_in_the_folder_that_the_settings_name(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path, by: str
+) -> None:
+    folder = tmp_path / "project"
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    told = {"project": '[paths]\nruntime = "state/local"\n', "quoted": '"paths".runtime = "state/local"\n'}
+    put(folder, "passdown.toml", told.get(by, ""))
+    if by == "user":
+        put(tmp_path, "config/passdown/settings.toml", "[paths]\nruntime = 'state/local'\n")
+    if by == "environment":
+        monkeypatch.setenv("PASSDOWN_PATHS_RUNTIME", "state/local")
+    command = Caller(monkeypatch, capsys, folder)
+
+    assert command("pause").out == "paused: state/local/paused\n"
+
+    assert is_paused(folder)
+    assert command("unpause").code == 0
+    assert not is_paused(folder)
+
+
+@pytest.mark.requirement("C70")
 def test_a_pause_holds_for_all_checkouts(
     command: Caller, project: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -111,13 +131,13 @@ def test_a_pause_holds_for_all_checkouts(
     other = project.folder.parent / "other"
 
     assert command("pause") == Done(0, f"paused: {GIT_MARK}\n", "")
-    assert command("pause") == Done(0, "paused already since 2026-01-11T12:00:00Z\n", "")
+    assert command("pause") == Done(0, "already paused since 2026-01-11T12:00:00Z\n", "")
     assert is_paused(project.folder)
     assert is_paused(other)
     monkeypatch.chdir(other)
-    assert command("unpause") == Done(0, "works again\n", "")
+    assert command("unpause") == Done(0, "Passdown is active again\n", "")
     assert not is_paused(project.folder)
-    assert command("unpause") == Done(0, "was not paused\n", "")
+    assert command("unpause") == Done(0, "Passdown was not paused\n", "")
     assert project.git("status", "--porcelain") == ""
 
 
@@ -130,14 +150,14 @@ def test_without_git_it_holds_for_the_folder(
     assert command("pause").out == f"paused: {LOCAL_MARK}\n"
     assert is_paused(tmp_path / "plain")
     assert (tmp_path / "plain" / LOCAL_MARK).stat().st_mode & 0o077 == 0
-    assert command("unpause").out == "works again\n"
+    assert command("unpause").out == "Passdown is active again\n"
     assert not is_paused(tmp_path / "plain")
 
 
 def test_a_mark_that_does_not_say_since_when_is_one_too(command: Caller, project: Project) -> None:
     put(project.folder, GIT_MARK, "")
 
-    assert command("pause").out == "paused already\n"
+    assert command("pause").out == "already paused\n"
 
 
 def test_what_is_called_by_hand_works_while_paused(command: Caller, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -156,8 +176,8 @@ def test_the_variable_is_named_when_unpausing_does_not_help(
     assert is_paused(project.folder)
     assert command("unpause") == Done(
         0,
-        "was not paused\n",
-        "passdown: PASSDOWN_OFF is set in your environment, and still turns it off\n",
+        "Passdown was not paused\n",
+        "passdown: PASSDOWN_OFF is set in your environment and still turns Passdown off\n",
     )
 
 

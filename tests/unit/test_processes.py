@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from passdown.core.accounts import NO_PROCESS, Process
+from passdown.core.sessions.session_facts import NO_PROCESS, HostProcess
 from passdown.engines.process import SystemProcesses
 
 ON_LINUX = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="needs /proc")
@@ -40,7 +40,7 @@ def test_the_host_is_the_first_process_above_us_that_is_no_shell(tmp_path: Path)
         tmp_path, (os.getppid(), "bash", 71, 100), (71, "-zsh", 72, 90), (72, "my (odd) host", 1, 80)
     )
 
-    assert processes.find_host() == Process(72, "80", f"{BOOT} {SPACE}")
+    assert processes.find_host() == HostProcess(72, "80", f"{BOOT} {SPACE}")
 
 
 def test_the_host_in_a_window_of_a_terminal_is_the_shell_of_that_window(tmp_path: Path) -> None:
@@ -48,7 +48,7 @@ def test_the_host_in_a_window_of_a_terminal_is_the_shell_of_that_window(tmp_path
         tmp_path, (os.getppid(), "sh", 71, 100), (71, "-zsh", 72, 90), (72, "tmux: server", 1, 80)
     )
 
-    assert processes.find_host() == Process(71, "90", f"{BOOT} {SPACE}")
+    assert processes.find_host() == HostProcess(71, "90", f"{BOOT} {SPACE}")
 
 
 def test_a_terminal_without_a_shell_is_no_host(tmp_path: Path) -> None:
@@ -72,22 +72,22 @@ def test_a_chain_of_shells_without_an_end_is_given_up(tmp_path: Path) -> None:
     assert processes.find_host() == NO_PROCESS
 
 
-@pytest.mark.requirement("R51")
+@pytest.mark.requirement("R51", "C62")
 @pytest.mark.parametrize(
     ("process", "alive"),
     [
-        (Process(71, "100", f"{BOOT} {SPACE}"), True),
-        (Process(71, "99", f"{BOOT} {SPACE}"), False),
-        (Process(72, "100", f"{BOOT} {SPACE}"), False),
-        (Process(71, "100", f"other {SPACE}"), False),
-        (Process(71, "100", f"{BOOT} pid:[2]"), None),
-        (Process(71, "", f"{BOOT} {SPACE}"), None),
+        (HostProcess(71, "100", f"{BOOT} {SPACE}"), True),
+        (HostProcess(71, "99", f"{BOOT} {SPACE}"), False),
+        (HostProcess(72, "100", f"{BOOT} {SPACE}"), False),
+        (HostProcess(71, "100", f"other {SPACE}"), False),
+        (HostProcess(71, "100", f"{BOOT} pid:[2]"), None),
+        (HostProcess(71, "", f"{BOOT} {SPACE}"), None),
         (NO_PROCESS, None),
     ],
     ids=["the-same", "number-used-again", "gone", "before-a-boot", "in-a-container", "no-start", "none"],
 )
 def test_a_process_is_alive_when_number_start_and_boot_are_the_same(
-    tmp_path: Path, process: Process, *, alive: bool | None
+    tmp_path: Path, process: HostProcess, *, alive: bool | None
 ) -> None:
     assert make_proc(tmp_path, (71, "claude", 1, 100)).is_alive(process) is alive
 
@@ -96,14 +96,14 @@ def test_a_process_is_alive_when_number_start_and_boot_are_the_same(
 def test_a_process_that_nobody_has_buried_is_dead(tmp_path: Path, state: str) -> None:
     processes = make_proc(tmp_path, (71, "claude", 1, 100), state=state)
 
-    assert processes.is_alive(Process(71, "100", f"{BOOT} {SPACE}")) is False
+    assert processes.is_alive(HostProcess(71, "100", f"{BOOT} {SPACE}")) is False
     assert processes.is_gone(71)
 
 
 def test_a_folder_that_tells_nothing_makes_nobody_dead(tmp_path: Path) -> None:
     processes = SystemProcesses("linux", str(tmp_path / "none"))
 
-    assert processes.is_alive(Process(71, "100", " ")) is None
+    assert processes.is_alive(HostProcess(71, "100", " ")) is None
     assert not processes.is_gone(71)
 
 
@@ -120,7 +120,7 @@ def test_elsewhere_on_posix_the_system_is_asked() -> None:
 
     host = processes.find_host()
 
-    assert host == Process(71, "Sun Jan 11 12:00:00 2026", "")
+    assert host == HostProcess(71, "Sun Jan 11 12:00:00 2026", "")
     assert processes.is_alive(host) is True
     assert processes.is_alive(host._replace(started="Sat")) is False
     assert processes.is_alive(host._replace(pid=72)) is False
@@ -131,7 +131,7 @@ def test_on_other_systems_nobody_knows() -> None:
     processes = SystemProcesses("win32")
 
     assert processes.find_host() == NO_PROCESS
-    assert processes.is_alive(Process(71, "100", "")) is None
+    assert processes.is_alive(HostProcess(71, "100", "")) is None
     assert not processes.is_gone(71)
 
 
@@ -143,10 +143,10 @@ def test_ps_tells_about_a_real_process(tmp_path: Path, monkeypatch: pytest.Monke
     monkeypatch.setenv("PATH", str(tmp_path))
     processes = SystemProcesses("darwin")
 
-    assert processes.is_alive(Process(71, "lstart= of 71", "")) is True
-    assert processes.is_alive(Process(72, "lstart= of 72", "")) is None
+    assert processes.is_alive(HostProcess(71, "lstart= of 71", "")) is True
+    assert processes.is_alive(HostProcess(72, "lstart= of 72", "")) is None
     monkeypatch.setenv("PATH", str(tmp_path / "none"))
-    assert processes.is_alive(Process(71, "lstart= of 71", "")) is None
+    assert processes.is_alive(HostProcess(71, "lstart= of 71", "")) is None
 
 
 @ON_LINUX
@@ -160,7 +160,7 @@ def test_a_real_process_lives_until_it_is_killed() -> None:
         child.stdout.readline()
         fields = Path(f"/proc/{child.pid}/stat").read_text().rpartition(") ")[2].split()
         boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
-        process = Process(child.pid, fields[19], f"{boot} {Path('/proc/self/ns/pid').readlink()}")
+        process = HostProcess(child.pid, fields[19], f"{boot} {Path('/proc/self/ns/pid').readlink()}")
 
         assert processes.is_alive(process) is True
         assert not processes.is_gone(child.pid)

@@ -6,14 +6,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from passdown.core.checkpoints import Phase, PhaseState
-from passdown.core.merge import Digest, Held, Newest, make_digest, merge
-from passdown.core.pairs import Pair
+from passdown.core.documents.key_value import Pair
+from passdown.core.formats.checkpoints import Phase
+from passdown.core.formats.streams import Question, QuestionKind
+from passdown.core.formats.views import VERSION, Earlier, Footer, parse_view, render_view
+from passdown.core.kinds import FactKind
+from passdown.core.merge.event_facts import EventRank
+from passdown.core.merge.merge import Digest, NewestFacts, make_digest, merge_events
+from passdown.core.merge.projections import LIMIT, MAX_BYTES, MAX_TEXT, make_view
+from passdown.core.phases import PhaseState
 from passdown.core.problems import Severity
-from passdown.core.projections import LIMIT, MAX_BYTES, MAX_TEXT, make_view
-from passdown.core.sources import NEXT, Rank
-from passdown.core.streams import Question, QuestionKind
-from passdown.core.views import VERSION, Earlier, Footer, parse_view, render_view
+from passdown.records import replace
 from tests.events import SEED_EXAMPLE, Value, make_text, make_text_of, merge_texts, read
 from tests.texts import PIECES, any_text
 
@@ -50,7 +53,7 @@ def test_the_view_of_the_seeds_example_is_a_valid_current_md() -> None:
     assert (view.footer.event_count, view.footer.latest_ts, view.footer.skipped) == (1, AT, 0)
 
 
-@pytest.mark.requirement("R96")
+@pytest.mark.requirement("R96", "C23")
 def test_the_footer_depends_on_the_events_alone() -> None:
     digest = digest_of(SEED_EXAMPLE, skipped=2)
 
@@ -71,6 +74,7 @@ def test_without_events_the_view_is_empty_and_valid() -> None:
     assert parse_view(render_view(view)).problems == ()
 
 
+@pytest.mark.requirement("C24", "C32")
 def test_goal_now_next_constraints_and_questions_are_shown() -> None:
     view = make_view(
         digest_of(
@@ -91,25 +95,6 @@ def test_goal_now_next_constraints_and_questions_are_shown() -> None:
         ("never",),
     )
     assert view.questions == (Question(text="why"), Question(text="is it?", kind=QuestionKind.UNCONFIRMED))
-
-
-def test_a_next_step_that_is_one_text_is_a_list_of_one() -> None:
-    digest = digest_of(make_text(next=["a"]))
-    held = digest.registers[NEXT]
-    registers = {**digest.registers, NEXT: Held(held.at, held.rank, "alone")}
-
-    view = make_view(
-        Digest(
-            registers=registers,
-            sections=digest.sections,
-            event_count=1,
-            latest=None,
-            events_sha256="",
-            skipped=0,
-        )
-    )
-
-    assert view.next == ("alone",)
 
 
 def test_what_does_not_fit_is_counted_with_the_command_that_shows_it() -> None:
@@ -199,9 +184,9 @@ def test_a_view_of_anything_is_valid_and_stays_under_its_size(
         "checkpoints": [{"phase": str(number), "name": "n" * number} for number in range(repeat)],
     }
     source = read(make_text_of(keys))
-    long_names = source._replace(rank=Rank(source.rank.at, one or "a", one, source.rank.hash))
+    long_names = source._replace(rank=EventRank(source.rank.at, one or "a", one, source.rank.hash))
 
-    text = render_view(make_view(make_digest(merge([long_names]), 0, LIMIT)))
+    text = render_view(make_view(make_digest(merge_events([long_names]), 0, LIMIT)))
 
     assert len(text.encode()) <= MAX_BYTES
     view = parse_view(text)
@@ -235,12 +220,10 @@ def test_the_largest_view_stays_under_its_size() -> None:
 
 def test_what_was_not_even_looked_up_is_counted_too() -> None:
     digest = digest_of(make_text(decisions={"k": "v"}))
-    held = digest.sections["decisions"].held[0]
-    empty = {**digest.sections, "decisions": Newest((held,), 5)}
+    fact = digest.kinds[FactKind.DECISION].facts[0]
+    kinds = {**digest.kinds, FactKind.DECISION.value: NewestFacts((fact,), 5)}
 
-    view = make_view(
-        Digest(registers={}, sections=empty, event_count=1, latest=AT, events_sha256="", skipped=0)
-    )
+    view = make_view(replace(digest, kinds=kinds, latest=AT))
 
     assert len(view.decisions) == 1
     assert view.decisions_earlier == Earlier(count=4, command="passdown view list decisions")

@@ -7,19 +7,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from passdown.core.accounts import Start, fold_journal, make_start
-from passdown.core.checkpoints import PhaseState
-from passdown.core.events import Event, render_event
-from passdown.core.facts import FactKind, Provenance
-from passdown.core.ids import fact_id
-from passdown.core.journal import JournalLine
-from passdown.core.merge import LISTS, REGISTERS, Merged, merge
-from passdown.core.pairs import Pair
-from passdown.core.publications import make_event
-from passdown.core.sources import parse_source, read_covered
-from passdown.core.unpublished import has_stated, open_lines
+from passdown.core.documents.key_value import Pair
+from passdown.core.facts import Provenance
+from passdown.core.formats.events import Event, render_event
+from passdown.core.formats.journal import JournalLine
+from passdown.core.kinds import FactKind
+from passdown.core.merge.event_facts import parse_event_facts, read_covered
+from passdown.core.merge.merge import Merged, merge_events
+from passdown.core.phases import PhaseState
+from passdown.core.sessions.publications import make_event
+from passdown.core.sessions.session_facts import SessionStart, fold_journal, make_start
+from passdown.core.sessions.unpublished import has_stated, open_lines
 from passdown.records import replace
-from passdown.services.events import name_event
+from passdown.services.log.events import name_event
+from tests.events import value_of, values
 from tests.journals import journals
 from tests.sessions import AGENT, NOON, in_order, make_line
 
@@ -50,7 +51,7 @@ def test_taking_back_what_no_event_can_take_back_is_no_event() -> None:
 
 
 def test_all_that_others_may_know_is_in_the_event() -> None:
-    start = JournalLine(seq=1, fact=make_start(Start(host="claude", branch="main"), NOON, AGENT))
+    start = JournalLine(seq=1, fact=make_start(SessionStart(host="claude", branch="main"), NOON, AGENT))
     facts = in_order(
         ("start", ""),
         ("binding", "t-1", "track"),
@@ -67,7 +68,7 @@ def test_all_that_others_may_know_is_in_the_event() -> None:
         ("file", "src/a.py"),
         ("receipt", "r"),
         ("commit", "abc1234"),
-        ("test", "pytest: 0"),
+        ("test", "pytest", "0"),
         ("checkpoint", "validated", "2", "the parser"),
         ("checkpoint", "half way", "no number"),
         ("note", "secret"),
@@ -84,7 +85,7 @@ def test_all_that_others_may_know_is_in_the_event() -> None:
         Pair(key="plain_text", value="Plain text"),
     )
     assert (event.constraints, event.open_questions, event.feedback) == (("c",), ("q?",), ("f",))
-    assert (event.files_modified, event.receipts) == (("src/a.py",), ("r", "abc1234", "pytest: 0"))
+    assert (event.files_modified, event.receipts) == (("src/a.py",), ("r", "abc1234", "pytest: exit 0"))
     assert [(one.phase, one.status, one.name, one.task) for one in event.checkpoints] == [
         (2, PhaseState.VALIDATED, "the parser", "bd-1"),
         (None, None, "half way", "bd-1"),
@@ -154,10 +155,11 @@ def test_how_a_fact_is_known_is_told_where_it_was_not_stated() -> None:
         ]
     )
 
-    assert {(pair.key, pair.value) for pair in event.provenance} == {
-        (fact_id("goal", "g"), "observed"),
-        (fact_id("file", "a.py"), "observed"),
-        (fact_id("test", "pytest: 0"), "verified"),
+    assert {(pair.key, pair.value) for pair in event.origins} == {
+        ("goal", "1 2026-01-11T12:00:01.000Z observed"),
+        ("now", "2 2026-01-11T12:00:02.000Z"),
+        ("files_modified", "3 2026-01-11T12:00:03.000Z observed"),
+        ("receipts", "4 2026-01-11T12:00:04.000Z verified"),
     }
 
 
@@ -177,12 +179,12 @@ def published(lines: Sequence[JournalLine], points: Sequence[int]) -> Merged:
         if event is None:
             continue
         stamped = name_event(_at(event, number))
-        source = parse_source(render_event(stamped).encode(), "event.md")
+        source = parse_event_facts(render_event(stamped).encode(), "event.md")
         assert source is not None
         assert source.covered == read_covered(stamped.covers or "")
         covered = source.covered
         sources.append(source)
-    return merge(sources)
+    return merge_events(sources)
 
 
 def _at(event: Event, number: int) -> Event:
@@ -192,11 +194,11 @@ def _at(event: Event, number: int) -> Event:
 def holds(merged: Merged) -> dict[str, object]:
     """Give what holds in every section; which event says it, and when, does not matter."""
     found: dict[str, object] = {}
-    for section in (*REGISTERS, *LISTS):
-        found[section] = {key: held.value for key, held in merged.tables[section].items()}
+    for kind, table in merged.tables.items():
+        found[kind] = {key: value_of(fact) for key, fact in table.items()}
     for section in ("this_session", "constraints", "open_questions", "feedback"):
-        found[section] = [held.value for held in merged.tables[section].values()]
-    found["checkpoints"] = {(held.at, held.value) for held in merged.checkpoints}
+        found[section] = values(merged, section)
+    found["checkpoints"] = {(fact.at, value_of(fact)) for fact in merged.checkpoints}
     return found
 
 
@@ -227,3 +229,31 @@ def test_everything_that_others_may_know_and_that_holds_is_published(lines: list
     assert event.open_questions == tuple(entry.text for entry in account.of(FactKind.QUESTION))
     assert [pair.key for pair in event.decisions] == [one.key for one in account.of(FactKind.DECISION)]
     assert event.goal == (account.goal.text if account.goal else None)
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        (("next", ""), ("next", "write the parser")),
+        (("next", "a\nb"), ("retraction", "b", "next")),
+        (("next", "a"), ("next", "b", "add"), ("retraction", "b", "next"), ("retraction", "a", "next")),
+    ],
+)
+def test_a_list_of_steps_is_as_old_as_its_last_change(said: tuple[tuple[str, ...], ...]) -> None:
+    lines = in_order(*said)
+
+    for point in range(len(lines) + 1):
+        assert holds(published(lines, [point])) == holds(published(lines, []))
+
+
+@pytest.mark.requirement("C115", "C120")
+def test_an_event_names_what_its_session_was_told_of_that_is_dated_ahead() -> None:
+    lines = in_order(("heartbeat", "alive"), ("decision", "SQLite", "db"), ("heartbeat", "alive"))
+    told = (("ahead", '["one","two",3]'),)
+    lines[0] = replace(lines[0], fact=lines[0].fact._replace(others=told))
+    lines[2] = replace(lines[2], fact=lines[2].fact._replace(others=(("ahead", '["too late"]'),)))
+
+    assert need(lines).ahead == ("one", "two")
+    assert fold_journal("s", lines).ahead == ("one", "two", "too late")
+    odd = replace(lines[0], fact=lines[0].fact._replace(others=(("ahead", '"no list"'),)))
+    assert need([odd, *lines[1:]]).ahead == ()

@@ -6,21 +6,23 @@ from pathlib import Path
 
 import pytest
 
-from passdown.engines.files.queries import read_queries
-from passdown.engines.index import sqlite
+from passdown.engines.sqlite import event_index
+from passdown.engines.sqlite.database import read_queries
 
-HERE = Path(sqlite.__file__).parent
-QUERIES = read_queries(HERE / "queries.sql")
+HERE = Path(event_index.__file__).parent
+QUERIES = read_queries(HERE / "event_queries.sql")
 # These list everything, for whoever asked for everything.
 WHOLE = frozenset({"list_folders", "list_days"})
+# Ranks everything anew, when an event moves others.
+WHOLE |= {"all_links"}
 LARGE = re.compile(r"SCAN (files|sources|facts|holds|retractions)\b(?!.*USING (COVERING )?INDEX)")
 # In the order of time, and the first row that is not retracted, or the last that was asked for, ends it.
-IN_ORDER = dict.fromkeys(("latest", "newest_places"), "SCAN sources USING INDEX sources_by_time")
+IN_ORDER = dict.fromkeys(("newest_places", "newest_ranks"), "SCAN sources USING INDEX sources_by_rank")
 
 
 def plan_of(query: str) -> list[str]:
     connection = sqlite3.connect(":memory:")
-    for name in ("schema.sql", "indexes.sql"):
+    for name in ("event_schema.sql", "event_indexes.sql"):
         connection.executescript((HERE / name).read_text(encoding="utf-8"))
     names = set(re.findall(r":(\w+)", query))
     values: dict[str, int] | list[int] = dict.fromkeys(names, 1) if names else [1] * query.count("?")
@@ -43,6 +45,9 @@ def is_end_of_index(step: str) -> bool:
     return step in {
         "SCAN files USING INDEX files_with_skipped",
         "SCAN files USING COVERING INDEX files_with_skipped",
+        "SCAN sources USING INDEX sources_odd",
+        "SCAN sources USING COVERING INDEX sources_odd",
+        "SCAN sources USING INDEX sources_unfollowed",
     }
 
 
@@ -56,6 +61,6 @@ def test_the_next_numbers_come_from_the_ends_of_the_tables() -> None:
 
 
 def test_every_query_is_named_once() -> None:
-    text = (HERE / "queries.sql").read_text(encoding="utf-8")
+    text = (HERE / "event_queries.sql").read_text(encoding="utf-8")
 
     assert len(QUERIES) == text.count("-- name: ") > 30

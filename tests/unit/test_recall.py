@@ -1,9 +1,16 @@
 """Histories are made from a seed, hold what is planted, and are measured honestly."""
 
-from passdown.core.accounts import fold_journal
-from passdown.core.budgets import Budget, Size
-from passdown.core.facts import FactKind
-from passdown.core.recall import Row, find_broken, make_history, measure_recall, render_recall, stand
+from passdown.core.briefs.budgets import Budget, Size
+from passdown.core.evidence.recall import (
+    RecallRow,
+    find_broken,
+    make_history,
+    measure_recall,
+    render_recall,
+    stand,
+)
+from passdown.core.kinds import FactKind
+from passdown.core.sessions.session_facts import fold_journal
 
 
 def test_the_same_seed_makes_the_same_history() -> None:
@@ -25,15 +32,15 @@ def test_a_history_has_12_facts_of_class_1_and_ten_times_as_much_that_does_not_h
 
 def test_exactly_what_is_planted_holds_at_the_end() -> None:
     history = make_history(3, 20)
-    standing, _ = stand(history)
+    brief_input, _ = stand(history)
 
     for kind in (FactKind.FEEDBACK, FactKind.CONSTRAINT, FactKind.RECEIPT, FactKind.QUESTION, FactKind.DONE):
-        assert {one.text for one in standing.of(kind)} == {
+        assert {one.text for one in brief_input.of(kind)} == {
             one.text for one in history.planted if one.kind is kind
         }
-    assert standing.aim.goal is not None
-    assert standing.aim.goal.text == history.planted[0].text
-    assert len(standing.aim.next) == 4
+    assert brief_input.aim.goal is not None
+    assert brief_input.aim.goal.text == history.planted[0].text
+    assert len(brief_input.aim.next) == 4
 
 
 def test_a_session_that_said_nothing_publishes_nothing() -> None:
@@ -54,9 +61,9 @@ def test_recall_is_whole_with_room_and_less_without() -> None:
     assert tight.used.tokens <= 300
 
 
-def row(**changes: object) -> Row:
+def row(**changes: object) -> RecallRow:
     """Make a row that keeps all promises."""
-    usual = Row(5, 1_500, (1.0, 0.5, 0.0), 1.0, Size(3_000, 3_000), has_room=True, is_within=True)
+    usual = RecallRow(5, 1_500, (1.0, 0.5, 0.0), 1.0, Size(3_000, 3_000), has_room=True, is_within=True)
     return usual._replace(**changes)  # type: ignore[arg-type]  # a test knows the fields
 
 

@@ -1,9 +1,13 @@
 """Records: values that cannot be changed, compared by what they say, made as cheaply as they are loaded."""
 
+import copy
+import inspect
 import os
+import pickle
 import subprocess
 import sys
-from typing import Annotated, Generic, TypeVar
+from collections.abc import Callable
+from typing import Annotated, Any, ClassVar, Generic, TypeVar
 
 import pytest
 
@@ -189,8 +193,109 @@ def test_a_method_that_a_class_has_is_kept() -> None:
     assert repr(Shy(word="a")) == "?"
 
 
+def test_a_subclass_of_a_record_is_refused() -> None:
+    with pytest.raises(
+        TypeError, match=r"Further: a record has no subclasses; give it a field of type Point$"
+    ):
+
+        class Further(Point):  # pyright: ignore[reportUnusedClass]
+            z: int
+
+    with pytest.raises(TypeError, match="a record has no subclasses"):
+
+        @record
+        class Numbers(Pair[int]):  # pyright: ignore[reportUnusedClass]
+            third: int
+
+
+@pytest.mark.parametrize(
+    "annotation", [ClassVar, ClassVar[int], "ClassVar", "ClassVar[int]", "typing.ClassVar[int]"]
+)
+def test_a_class_variable_is_refused(annotation: object) -> None:
+    made = type("Made", (), {"__annotations__": {"x": int, "most": annotation}, "most": 3})
+
+    with pytest.raises(TypeError, match=r"^Made\.most: a record has no ClassVar"):
+        record(made)
+
+
+@pytest.mark.parametrize("annotation", ["ClassVariable", "tuple[int, ...]", Pair[int]])
+def test_an_annotation_that_only_looks_like_a_class_variable_is_a_field(annotation: object) -> None:
+    made: type = record(type("Made", (), {"__annotations__": {"x": annotation}}))
+
+    assert names_of(made) == ("x",)
+
+
+@pytest.mark.parametrize("default", [[], {}, set(), field(default=[1])])
+def test_a_default_that_can_change_is_refused(default: object) -> None:
+    made = type("Made", (), {"__annotations__": {"x": object}, "x": default})
+
+    with pytest.raises(TypeError, match=r"^Made\.x: all values would share it; use field"):
+        record(made)
+
+
+def test_a_field_by_place_that_must_be_given_after_one_with_a_default_is_refused() -> None:
+    made: type[Any] = type("Made", (), {"__annotations__": {"x": int, "y": int}, "x": 1})
+
+    with pytest.raises(TypeError, match=r"^Made\.y needs a default, because x has one$"):
+        record(kw_only=False)(made)
+    assert as_dict(record(made)(y=2)) == {"x": 1, "y": 2}  # fields by name come in any order
+
+
+@pytest.mark.parametrize("value", [Point(x=1), Pair([1], [2]), Noted(text="a", source="s"), Nothing()])
+@pytest.mark.parametrize(
+    "again",
+    [
+        copy.copy,
+        copy.deepcopy,
+        *(lambda one, way=way: pickle.loads(pickle.dumps(one, way)) for way in range(6)),  # noqa: S301 - ours
+    ],
+)
+def test_a_record_is_copied_and_pickled(value: object, again: Callable[[object], object]) -> None:
+    made = again(value)
+
+    assert made == value
+    assert as_dict(made) == as_dict(value)  # also what is not compared
+    assert type(made) is type(value)
+    with pytest.raises(AttributeError):
+        made.more = 1  # type: ignore[attr-defined]
+
+
+def test_a_copy_shares_what_it_holds_and_a_deep_one_does_not() -> None:
+    value = Open(seen=[1])
+
+    assert copy.copy(value).seen is value.seen
+    assert copy.deepcopy(value).seen is not value.seen
+
+
+def test_the_signature_tells_names_kinds_types_and_defaults_before_a_value_is_made() -> None:
+    @record
+    class New:
+        first: int
+        second: "str" = "a"
+        third: list[int] = field(default_factory=list[int])
+
+    assert str(inspect.signature(New)) == (
+        "(*, first: int, second: 'str' = 'a', third: list[int] = <factory>) -> None"
+    )
+    New(first=1)
+    assert [*inspect.signature(New).parameters] == ["first", "second", "third"]
+    assert str(inspect.signature(Pair)) == "(first: ~T, second: ~T) -> None"
+    assert str(inspect.signature(Nothing)) == "() -> None"
+
+
+def test_a_signature_fits_what_can_be_called() -> None:
+    inspect.signature(Point).bind(x=1)
+    inspect.signature(Pair).bind(1, second=2)
+    with pytest.raises(TypeError):
+        inspect.signature(Point).bind(1)
+    with pytest.raises(TypeError):
+        inspect.signature(Point(x=1))  # type: ignore[arg-type]
+
+
 def test_what_a_verb_loads_has_no_dataclasses() -> None:
-    shown = "import sys, passdown.faces.cli.saying, passdown.faces.hooks.starts, passdown.faces.hooks.turns"
+    shown = (
+        "import sys, passdown.faces.cli.fact_verbs, passdown.faces.hooks.starts, passdown.faces.hooks.turns"
+    )
     done = subprocess.run(
         [sys.executable, "-I", "-c", f"{shown}; print({{'dataclasses', 'inspect'}} & set(sys.modules))"],
         env={name: text for name, text in os.environ.items() if not name.startswith("COVERAGE")},

@@ -7,10 +7,18 @@ import pytest
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
-from passdown.core.checkpoints import Phase, PhaseState, ValidationState
-from passdown.core.pairs import Pair
-from passdown.core.regions import cut_region
-from passdown.core.streams import Checkpoint, Stream, Workflow, fix_stream, parse_stream, render_stream
+from passdown.core.documents.key_value import Pair
+from passdown.core.documents.markdown import cut_region
+from passdown.core.formats.checkpoints import Phase, ValidationState
+from passdown.core.formats.streams import (
+    Checkpoint,
+    Stream,
+    Workflow,
+    fix_stream,
+    parse_stream,
+    render_stream,
+)
+from passdown.core.phases import PhaseState
 from passdown.records import replace
 from tests.mangled import changed, documents, words
 from tests.texts import normal_text, said_line, said_text, texts
@@ -64,6 +72,7 @@ def test_the_parts_of_a_body_are_the_body(before: str, section: str, after: str)
         assert "".join(cut_region(body, "Ledger")) == body
 
 
+@pytest.mark.requirement("C33")
 @pytest.mark.parametrize(
     ("body", "parts"),
     [

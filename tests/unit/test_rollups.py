@@ -5,23 +5,30 @@ from datetime import date
 
 import pytest
 
-from passdown.core.merge import merge
-from passdown.core.rollups import Member, Rollup, is_rollup, name_rollup, parse_rollup, render_rollup
-from passdown.core.sources import Source, parse_source
+from passdown.core.merge.event_facts import EventFacts, parse_event_facts
+from passdown.core.merge.merge import merge_events
+from passdown.core.merge.rollups import (
+    Rollup,
+    RollupMember,
+    is_rollup,
+    name_rollup,
+    parse_rollup,
+    render_rollup,
+)
 from tests.events import SEED_EXAMPLE, make_text
 
 DAY = date(2026, 1, 10)
 NAMED = "2026-01-10T13-03-52.123Z_waffle.md"
 
 
-def pair(text: str, name: str = "event.md") -> tuple[Member, Source]:
-    member = Member(name, text.encode())
-    source = parse_source(member.data, name)
+def pair(text: str, name: str = "event.md") -> tuple[RollupMember, EventFacts]:
+    member = RollupMember(name, text.encode())
+    source = parse_event_facts(member.data, name)
     assert source is not None
     return member, source
 
 
-def pairs() -> list[tuple[Member, Source]]:
+def pairs() -> list[tuple[RollupMember, EventFacts]]:
     return [
         pair(SEED_EXAMPLE),
         pair(
@@ -38,7 +45,9 @@ def test_a_rollup_gives_back_its_events_whole() -> None:
 
     assert rollup.skipped == 0
     assert sorted(rollup.members, key=lambda one: one[1].rank) == sorted(members, key=lambda one: one[1].rank)
-    assert merge(source for _, source in rollup.members) == merge(source for _, source in members)
+    assert merge_events(source for _, source in rollup.members) == merge_events(
+        source for _, source in members
+    )
 
 
 @pytest.mark.requirement("R116")
@@ -79,7 +88,7 @@ def test_a_rollup_with_crlf_line_ends_is_the_same() -> None:
         ("2026-01-10T13-03-52Z_rollup-a.md", False),
     ],
 )
-def test_a_rollup_is_known_by_its_name(name: str, expected: bool) -> None:  # noqa: FBT001
+def test_a_rollup_is_known_by_its_name(name: str, expected: bool) -> None:
     assert is_rollup(name) is expected
 
 

@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from passdown.core.rollups import is_rollup
+from passdown.core.merge.rollups import is_rollup
 from passdown.engines.files.event_log import FileEventLog
-from passdown.engines.index.memory import MemoryIndex
-from passdown.services.events import take_in
-from passdown.services.rollups import archive_events, count_due
-from passdown.services.views import make_text
+from passdown.engines.memory.index import MemoryIndex
+from passdown.services.log.events import update_index
+from passdown.services.log.rollups import archive_events, count_due
+from passdown.services.log.views import make_text
 from tests.benches import Bench, make_bench
 from tests.projects import ARCHIVE, EVENTS, listing, put, put_event
 
@@ -27,7 +27,7 @@ def bench(tmp_path: Path) -> Bench:
 def text_of(bench: Bench) -> str:
     """Make the view from scratch."""
     index = MemoryIndex()
-    take_in(bench.checkout.log, index)
+    update_index(bench.checkout.log, index)
     return make_text(index)
 
 
@@ -36,7 +36,7 @@ def loose(bench: Bench) -> list[str]:
     return [path for path in listing(bench.folder) if path.startswith(EVENTS) and path.endswith(".md")]
 
 
-@pytest.mark.requirement("R98", "R129")
+@pytest.mark.requirement("R98", "R129", "C22")
 def test_events_older_than_the_retention_move_and_the_view_stays(bench: Bench) -> None:
     before, files = text_of(bench), listing(bench.folder)
     log, clock = bench.checkout.log, bench.clock

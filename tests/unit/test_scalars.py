@@ -8,8 +8,7 @@ import yaml
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from passdown.core.problems import Malformed
-from passdown.core.scalars import (
+from passdown.core.documents.scalars import (
     can_be_block,
     quote,
     read_flow,
@@ -18,6 +17,7 @@ from passdown.core.scalars import (
     write_flow,
     write_scalar,
 )
+from passdown.core.problems import Malformed
 from tests.texts import texts
 
 LOADERS = (yaml.BaseLoader, yaml.SafeLoader)
@@ -120,9 +120,9 @@ def test_a_block_has_several_lines_and_no_hidden_ones(text: str) -> None:
     "text", ["[a" + " " * 50_000 + "[]", "[" + '"' * 100_001 + "]", "[" + "\\" * 100_000 + "]"]
 )
 def test_long_flow_lists_are_judged_in_linear_time(text: str) -> None:
-    start = time.perf_counter()
+    start = time.process_time()
 
     with suppress(Malformed):
         read_flow(text)
 
-    assert time.perf_counter() - start < 0.5
+    assert time.process_time() - start < 0.5

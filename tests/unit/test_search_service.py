@@ -6,22 +6,22 @@ from pathlib import Path
 
 import pytest
 
-from passdown.core.facts import FactKind
-from passdown.core.rollups import Member, render_rollup
-from passdown.core.searches import Kind, Snippet, Term
-from passdown.core.sources import parse_source
-from passdown.engines.index.search import SqliteSearch, open_search
+from passdown.core.kinds import FactKind
+from passdown.core.merge.event_facts import parse_event_facts
+from passdown.core.merge.rollups import RollupMember, render_rollup
+from passdown.core.project.search_query import DocumentKind, SearchTerm, Snippet
 from passdown.engines.memory.event_log import MemoryEventLog
 from passdown.engines.memory.search import MemorySearch
+from passdown.engines.sqlite.search_index import SqliteSearch, open_search
 from passdown.errors import StorageError, UsageError
 from passdown.ports import search as ports
 from passdown.ports.event_log import FileMark
-from passdown.ports.search import RANKED, Hits, SearchIndex, Wanted
+from passdown.ports.search import RANKED, Hits, SearchFilter, SearchIndex
 from passdown.records import field, record, replace
-from passdown.services import search as service
-from passdown.services.search import Answer, Library, Search, search
+from passdown.services.project import search as service
+from passdown.services.project.search import SearchRequest, SearchResults, SearchScope, search
 from tests.events import make_text
-from tests.sessions import LEDGER, Place, make_place, with_checkout
+from tests.sessions import LEDGER, Place, make_place, with_parts
 
 ARCHIVE = "conductor/sessions/archive"
 NAME = "2026-01-10-13-00-manual.md"
@@ -75,14 +75,14 @@ class Desk:
     index: SearchIndex = field(default_factory=MemorySearch)
 
     @property
-    def library(self) -> Library:
+    def scope(self) -> SearchScope:
         """What a search works with."""
-        shelves: dict[Kind, ports.Shelf] = {
-            Kind.ARCHIVE: self.archive,
-            Kind.EVENT: self.place.log,
-            Kind.STREAM: self.streams,
+        sources: dict[DocumentKind, ports.SearchSource] = {
+            DocumentKind.ARCHIVE: self.archive,
+            DocumentKind.EVENT: self.place.log,
+            DocumentKind.STREAM: self.streams,
         }
-        return Library(index=self.index, shelves=shelves)
+        return SearchScope(index=self.index, sources=sources)
 
     def event(self, name: str = "a.md", folder: str = "", **said: str) -> str:
         """Write an event; give its text."""
@@ -90,10 +90,10 @@ class Desk:
         assert self.place.log.create(folder, name, text.encode())
         return text
 
-    def ask(self, text: str, limit: int = 10, size: int = 80, **wanted: object) -> Answer:
+    def ask(self, text: str, limit: int = 10, size: int = 80, **wanted: object) -> SearchResults:
         """Search."""
-        asked = Search(text=text, wanted=Wanted(**wanted), limit=limit, size=size)  # type: ignore[arg-type]
-        return search(self.place.project, self.library, asked)
+        asked = SearchRequest(text=text, wanted=SearchFilter(**wanted), limit=limit, size=size)  # type: ignore[arg-type]
+        return search(self.place.project, self.scope, asked)
 
 
 @pytest.fixture
@@ -101,7 +101,7 @@ def desk() -> Desk:
     return Desk(place=make_place())
 
 
-def names(answer: Answer) -> list[str]:
+def names(answer: SearchResults) -> list[str]:
     assert answer.total == len(answer.matches)
     return [match.name for match in answer.matches]
 
@@ -110,7 +110,7 @@ def test_an_event_is_found_with_all_that_is_known_of_it(desk: Desk) -> None:
     desk.event(now="Write the parser", id="ev-1")
 
     (match,) = desk.ask("PARSER").matches
-    assert (match.kind, match.name, match.agent) == (Kind.EVENT, "ev-1", "toast")
+    assert (match.kind, match.name, match.agent) == (DocumentKind.EVENT, "ev-1", "toast")
     assert match.path == "thoughts/shared/handoffs/events/a.md"
     assert match.at == datetime(2026, 1, 10, 13, tzinfo=UTC)
     assert match.command == "passdown event show ev-1"
@@ -124,7 +124,7 @@ def test_a_record_is_found_by_its_file(desk: Desk) -> None:
     )
 
     (match,) = desk.ask("sqlite").matches
-    assert (match.kind, match.name, match.agent) == (Kind.ARCHIVE, NAME.removesuffix(".md"), "s-9")
+    assert (match.kind, match.name, match.agent) == (DocumentKind.ARCHIVE, NAME.removesuffix(".md"), "s-9")
     assert (match.path, match.at) == (f"{ARCHIVE}/{NAME}", datetime(2026, 1, 10, 13, 0, 7, tzinfo=UTC))
     assert match.command == "passdown handoff show 2026-01-10-13-00-manual"
     assert match.snippet.line == 8
@@ -150,7 +150,7 @@ def test_a_stream_is_found_by_its_name_and_again_when_it_changed(desk: Desk) -> 
     agent = "\n### Checkpoints\n**Agent:** crisp-1\n"
     desk.streams.put("auth/current.md", f"{head}{updated}**Goal:** passkeys\n{agent}")
     (match,) = desk.ask("passkeys").matches
-    assert (match.kind, match.name, match.agent) == (Kind.STREAM, "auth", "crisp-1")
+    assert (match.kind, match.name, match.agent) == (DocumentKind.STREAM, "auth", "crisp-1")
     assert match.at == datetime(2026, 1, 10, tzinfo=UTC)
     assert match.path == "thoughts/shared/handoffs/auth/current.md"
     assert match.command == "passdown handoff show auth"
@@ -174,12 +174,12 @@ def test_live_ledgers_come_first_and_are_read_each_time(desk: Desk) -> None:
     desk.event(now="parser parser parser")
 
     ledger, event = desk.ask("parser").matches
-    assert (ledger.kind, ledger.name, ledger.agent) == (Kind.LEDGER, LEDGER, account.agent)
+    assert (ledger.kind, ledger.name, ledger.agent) == (DocumentKind.LEDGER, LEDGER, account.agent)
     assert (ledger.command, ledger.snippet.text) == (f"cat {LEDGER}", "- Write the parser")
-    assert event.kind is Kind.EVENT
+    assert event.kind is DocumentKind.EVENT
     desk.place.edit("- Write the parser", "- Write the lexer")
-    assert [match.kind for match in desk.ask("parser").matches] == [Kind.EVENT]
-    assert [match.kind for match in desk.ask("lexer").matches] == [Kind.LEDGER]
+    assert [match.kind for match in desk.ask("parser").matches] == [DocumentKind.EVENT]
+    assert [match.kind for match in desk.ask("lexer").matches] == [DocumentKind.LEDGER]
 
 
 def test_the_best_ledger_comes_first_then_the_newest(desk: Desk) -> None:
@@ -208,7 +208,7 @@ def test_the_best_ledger_comes_first_then_the_newest(desk: Desk) -> None:
 def test_ledgers_that_cannot_be_read_are_left_out(desk: Desk) -> None:
     desk.event(now="alpha")
     desk.place.write("alpha", "conductor/sessions/active")
-    assert [match.kind for match in desk.ask("alpha").matches] == [Kind.EVENT]
+    assert [match.kind for match in desk.ask("alpha").matches] == [DocumentKind.EVENT]
 
     class Unreadable:
         """Documents that are listed and cannot be read."""
@@ -217,13 +217,13 @@ def test_ledgers_that_cannot_be_read_are_left_out(desk: Desk) -> None:
             """Name one."""
             return [f"{folder}/LEDGER.md"]
 
-        def read(self, path: str) -> bytes:
+        def read(self, path: str, *, settled: bool = False) -> bytes:
             """Refuse."""
-            raise StorageError(f"could not read {path}")
+            raise StorageError(f"could not read {path} ({settled})")
 
-    project = with_checkout(desk.place, documents=Unreadable())
-    answer = search(project, desk.library, Search(text="alpha"))
-    assert [match.kind for match in answer.matches] == [Kind.EVENT]
+    project = with_parts(desk.place, documents=Unreadable())
+    answer = search(project, desk.scope, SearchRequest(text="alpha"))
+    assert [match.kind for match in answer.matches] == [DocumentKind.EVENT]
 
 
 def test_only_the_kinds_that_are_wanted_are_brought_up_to_date(desk: Desk) -> None:
@@ -232,13 +232,18 @@ def test_only_the_kinds_that_are_wanted_are_brought_up_to_date(desk: Desk) -> No
     desk.event(now="alpha")
     desk.archive.put(NAME, "alpha\n")
 
-    assert [match.kind for match in desk.ask("alpha", kinds=frozenset({Kind.LEDGER})).matches] == [
-        Kind.LEDGER
+    assert [match.kind for match in desk.ask("alpha", kinds=frozenset({DocumentKind.LEDGER})).matches] == [
+        DocumentKind.LEDGER
     ]
-    assert [match.kind for match in desk.ask("alpha", kinds=frozenset({Kind.EVENT})).matches] == [Kind.EVENT]
+    assert [match.kind for match in desk.ask("alpha", kinds=frozenset({DocumentKind.EVENT})).matches] == [
+        DocumentKind.EVENT
+    ]
     assert desk.archive.read_names == []
-    kinds = frozenset({Kind.ARCHIVE, Kind.LEDGER})
-    assert [match.kind for match in desk.ask("alpha", kinds=kinds).matches] == [Kind.LEDGER, Kind.ARCHIVE]
+    kinds = frozenset({DocumentKind.ARCHIVE, DocumentKind.LEDGER})
+    assert [match.kind for match in desk.ask("alpha", kinds=kinds).matches] == [
+        DocumentKind.LEDGER,
+        DocumentKind.ARCHIVE,
+    ]
 
 
 def test_what_was_read_is_not_read_again(desk: Desk) -> None:
@@ -298,8 +303,8 @@ def test_a_file_that_cannot_be_read_is_tried_again(desk: Desk) -> None:
 
 
 def rollup_of(*texts: str) -> str:
-    members = [(Member(f"{number}.md", text.encode()), number) for number, text in enumerate(texts)]
-    sources = [(member, parse_source(member.data, member.name)) for member, _ in members]
+    members = [(RollupMember(f"{number}.md", text.encode()), number) for number, text in enumerate(texts)]
+    sources = [(member, parse_event_facts(member.data, member.name)) for member, _ in members]
     day = datetime(2026, 1, 10, tzinfo=UTC).date()
     return render_rollup(day, [(member, source) for member, source in sources if source])
 
@@ -327,7 +332,7 @@ def test_an_event_stays_found_while_it_moves_into_a_rollup(desk: Desk) -> None:
 
 def test_an_event_is_found_in_a_rollup_in_which_another_names_its_hash(desk: Desk) -> None:
     text = make_text(now="alpha")
-    source = parse_source(text.encode(), "a.md")
+    source = parse_event_facts(text.encode(), "a.md")
     assert source is not None
     before = make_text("2026-01-10T12:00:00Z", now=f"see {source.rank.hash}")
     rollup = rollup_of(before, text)
@@ -355,14 +360,14 @@ class Changed:
 
 
 @pytest.mark.parametrize("with_key", [False, True])
-def test_an_event_that_left_its_rollup_is_left_out(desk: Desk, with_key: bool) -> None:  # noqa: FBT001
+def test_an_event_that_left_its_rollup_is_left_out(desk: Desk, with_key: bool) -> None:
     text = make_text(now="alpha")
     rollup = rollup_of(text)
     desk.place.log.create("", "rollup-0.jsonl", rollup.encode())
     changed = rollup.replace("alpha", "gamma").rstrip("\n") if with_key else ""
-    library = replace(desk.library, shelves={Kind.EVENT: Changed(desk.place.log, changed.encode())})
+    scope = replace(desk.scope, sources={DocumentKind.EVENT: Changed(desk.place.log, changed.encode())})
 
-    assert search(desk.place.project, library, Search(text="alpha")).matches == ()
+    assert search(desk.place.project, scope, SearchRequest(text="alpha")).matches == ()
 
 
 def test_a_retracted_event_is_found_as_such(desk: Desk) -> None:
@@ -378,7 +383,7 @@ def test_a_name_is_never_more_than_a_word_of_the_command(desk: Desk) -> None:
     text = desk.event("a.md", now="alpha", id="$(touch x)")
     desk.archive.put("; rm -rf x.md", "alpha beta\n")
     desk.archive.put("-h.md", "alpha beta gamma\n")
-    source = parse_source(text.encode(), "a.md")
+    source = parse_event_facts(text.encode(), "a.md")
     assert source is not None
 
     found = {match.name: match.command for match in desk.ask("alpha").matches}
@@ -416,7 +421,7 @@ def test_more_than_can_be_ranked_is_said_to_be_a_least_number(desk: Desk) -> Non
     class Many(MemorySearch):
         """An index that knows of as many as are ranked."""
 
-        def find(self, terms: Sequence[Term], wanted: Wanted, limit: int) -> Hits:
+        def find(self, terms: Sequence[SearchTerm], wanted: SearchFilter, limit: int) -> Hits:
             """Find what there is, and say that there is more."""
             return super().find(terms, wanted, limit)._replace(total=RANKED)
 
@@ -431,7 +436,7 @@ def test_every_file_is_a_step(desk: Desk) -> None:
     for number in range(3):
         desk.event(f"{number}.md", now=f"alpha {number}")
 
-    search(desk.place.project, desk.library, Search(text="alpha"), lambda *step: steps.append(step))
+    search(desk.place.project, desk.scope, SearchRequest(text="alpha"), lambda *step: steps.append(step))
 
     assert steps == [(1, 3), (2, 3), (3, 3)]
 
@@ -453,7 +458,7 @@ def test_a_reading_that_is_cut_off_goes_on_where_it_ended(
             raise InterruptedError
 
     with pytest.raises(InterruptedError):
-        search(desk.place.project, desk.library, Search(text="alpha"), cut_off)
+        search(desk.place.project, desk.scope, SearchRequest(text="alpha"), cut_off)
     desk.archive.read_names.clear()
     desk.archive.drop("gone.md")
 

@@ -1,5 +1,6 @@
 """Secrets are found, a visible mark takes their place, and no text can make that slow."""
 
+import base64
 import re
 import time
 
@@ -7,11 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from passdown.core.accounts import Account, fold_journal
-from passdown.core.facts import FactKind
-from passdown.core.secret_rules import RULES
-from passdown.core.secrets import (
-    Redacted,
+from passdown.core.kinds import FactKind
+from passdown.core.sessions.secret_rules import OWN_RULES, RULES
+from passdown.core.sessions.secrets import (
+    RedactedText,
     entropy_of,
     read_rules,
     redact,
@@ -19,6 +19,7 @@ from passdown.core.secrets import (
     redact_all,
     redact_lines,
 )
+from passdown.core.sessions.session_facts import Account, fold_journal
 from tests.sessions import in_order
 
 # Put together here, so that no scanner takes this file for a leak.
@@ -55,7 +56,7 @@ def test_a_mark_takes_the_place_of_a_secret(text: str, expected: str) -> None:
 
     assert found.text == expected
     assert bool(found.found) == (text != expected)
-    assert redact(found.text) == Redacted(found.text)
+    assert redact(found.text) == RedactedText(found.text)
 
 
 @pytest.mark.parametrize(
@@ -78,7 +79,7 @@ def test_a_mark_takes_the_place_of_a_secret(text: str, expected: str) -> None:
     ],
 )
 def test_what_is_no_secret_stays(text: str) -> None:
-    assert redact(text) == Redacted(text)
+    assert redact(text) == RedactedText(text)
 
 
 def test_the_name_before_a_value_counts_only_as_far_as_it_reaches() -> None:
@@ -91,6 +92,10 @@ def test_a_rule_that_knows_the_service_names_a_secret_that_several_find() -> Non
     assert redact(f"https://me:{AWS}@host").text == "https://me:[redacted: aws-access-token]@host"
 
 
+def test_secrets_right_beside_each_other_are_found() -> None:
+    assert redact(f"{AWS}{GITHUB}").text == "[redacted: aws-access-token][redacted: github-pat]"
+
+
 def test_a_value_that_was_no_secret_may_hold_one() -> None:
     assert redact(f"token=my_test_api_key={RANDOM}").found == ("generic-api-key",)
 
@@ -98,7 +103,8 @@ def test_a_value_that_was_no_secret_may_hold_one() -> None:
 def test_every_rule_can_be_compiled_and_its_anchors_are_where_it_begins() -> None:
     rules = read_rules()
 
-    assert len(rules) == RULES.strip().count("\n") + 1 == len({rule.name for rule in rules}) > 200
+    rows = [*RULES.strip().split("\n"), *OWN_RULES.strip().split("\n")]
+    assert len(rules) == len(rows) == len({rule.name for rule in rules}) > 200
     for rule in rules:
         assert re.compile(rule.pattern, re.ASCII).pattern
         assert rule.anchors == tuple(anchor.lower() for anchor in rule.anchors)
@@ -175,6 +181,44 @@ def test_an_account_is_redacted_in_all_it_may_tell() -> None:
     assert redact_account(Account(track=f"t {AWS}")) == (Account(track=f"t {mark}"), ("aws-access-token",))
 
 
+PIECES = (
+    *(
+        "password",
+        "PASSWORD",
+        "DB_",
+        "pwd",
+        "token",
+        "secret",
+        "api_key",
+        "=",
+        ":",
+        ": ",
+        " = ",
+        "--",
+        "?",
+        "&",
+    ),
+    *("'", '"', "`", "@", "$", "{", "[", "]", "<", " ", "\n", "/", ".", ",", "a1", "hunter2", "x" * 8, "İ"),
+    *(
+        AWS,
+        GITHUB,
+        RANDOM,
+        "sk-proj-",
+        "sk-ant-oat01-",
+        "12345678:AA",
+        "a" * 24,
+        "cGFzc3dvcmQ6IGh1bnRlcjI0Mg==",
+    ),
+)
+
+
+@given(st.lists(st.sampled_from(PIECES), max_size=12).map("".join))
+def test_redacting_pieces_of_secrets_twice_is_redacting_once(text: str) -> None:
+    once = redact(text)
+
+    assert redact(once.text).text == once.text
+
+
 @given(st.text(alphabet="aAkKeEyY=: \n'\"._-/|%1İ~;[]", max_size=200))
 def test_redacting_twice_is_redacting_once(text: str) -> None:
     once = redact(text)
@@ -194,6 +238,38 @@ HOSTILE = (
         "111111111111111|",
         "İ key=",
     ),
+    *(
+        "password=",
+        "password: ",
+        "PASSWORD=",
+        'password = "',
+        "--token=",
+        "--token ",
+        "--a-",
+        "?a",
+        "?token=",
+        "&",
+    ),
+    *(
+        "password='a1",
+        "pwd: a1b2c3",
+        "secret = '!a",
+        "12345:A",
+        "sk-proj-1",
+        "sk-ant-oat01-",
+        "xoxb-1",
+        "a-us1",
+    ),
+    *(
+        "_authToken=",
+        "api_key=0",
+        "MAAAAAAAAAAAAAAAAAAAAAAA.aaaaaa.",
+        "secret_key=a/",
+        "curl \\\n -u ",
+        "-us",
+    ),
+    *("a" * 23 + " ", "YWFh", "YWFh" * 8 + " ", base64.b64encode(b"key=a1 " * 999).decode() + " "),
+    base64.b64encode(base64.b64encode(b"password: a1" * 999)).decode(),
     *("sntrys_eyJpYXQiO", "key                              ", "access_api_auth_key_token_secret_"),
     " ".join(anchor for rule in read_rules() for anchor in rule.anchors),
     "=".join(anchor for rule in read_rules() for anchor in rule.anchors),

@@ -1,34 +1,30 @@
 """Sessions start once, live as long as their process, end once, and are recovered when they never ended."""
 
-from collections.abc import Generator
+from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 
 import pytest
 
-from passdown.core.accounts import MARK, PROMPTED, Process
-from passdown.core.bookkeeping import Said
-from passdown.core.events import Event, parse_event
-from passdown.core.facts import FactKind, Provenance
-from passdown.core.journal import JournalLine
-from passdown.core.ledgers import parse_ledger
-from passdown.engines.index.memory import MemoryIndex
+from passdown.core.facts import PROMPTED, Provenance
+from passdown.core.formats.events import Event, parse_event
+from passdown.core.formats.journal import JournalLine
+from passdown.core.formats.ledgers import parse_ledger
+from passdown.core.kinds import FactKind
+from passdown.core.sessions.ledger_sync import NewFact
+from passdown.core.sessions.session_facts import MARK, HostProcess
 from passdown.engines.memory.documents import MemoryDocuments
+from passdown.engines.memory.index import MemoryIndex
 from passdown.engines.memory.journals import MemoryJournals
 from passdown.errors import CacheError, StorageError, UsageError
+from passdown.hosts import HOSTS
 from passdown.records import replace
-from passdown.services.journals import make_fact, read_account, say, write_fact
-from passdown.services.presence import HOST_VARIABLES, find_session, is_live, list_live
-from passdown.services.sessions import (
-    Wish,
-    end_session,
-    recover,
-    start_session,
-    touch,
-)
-from tests.sessions import LEDGER, Place, make_place, with_checkout
+from passdown.services.sessions.journals import append_fact, make_fact, read_account, write_fact
+from passdown.services.sessions.liveness import find_session, is_live, list_live
+from passdown.services.sessions.sessions import StartRequest, end_session, recover, start_session, touch
+from tests.sessions import LEDGER, Place, make_place, with_parts
 
-HOST = Process(71, "100", "boot")
-OTHER = Process(72, "200", "boot")
+HOST = HostProcess(71, "100", "boot")
+OTHER = HostProcess(72, "200", "boot")
 
 
 @pytest.fixture
@@ -47,7 +43,7 @@ def events(place: Place) -> list[Event]:
     return [parse_event(text) for text in place.events()]
 
 
-@pytest.mark.requirement("R2", "R4", "R10", "R14", "R17", "R33")
+@pytest.mark.requirement("R2", "R4", "R10", "R14", "R17", "R33", "C4")
 def test_a_session_starts_with_a_ledger_of_its_own(hosted: Place) -> None:
     started = hosted.started(host="claude", host_session="h-1", nickname="Toast", track="t-1", mode="MA")
 
@@ -65,6 +61,7 @@ def test_a_session_starts_with_a_ledger_of_its_own(hosted: Place) -> None:
     )
 
 
+@pytest.mark.requirement("C53")
 def test_the_same_host_session_is_the_same_session(hosted: Place) -> None:
     first = hosted.start(host="claude", host_session="h-1")
     hosted.processes.host = OTHER
@@ -74,6 +71,7 @@ def test_the_same_host_session_is_the_same_session(hosted: Place) -> None:
     assert again.account.last_seq == first.last_seq + 1
 
 
+@pytest.mark.requirement("C52")
 def test_a_new_id_from_the_same_process_joins_its_session_unless_it_is_a_fork(hosted: Place) -> None:
     first = hosted.start(host="claude", host_session="h-1")
 
@@ -99,6 +97,7 @@ def hosted_ledgers(place: Place) -> list[str]:
     return [path for path in place.documents.list("") if path.endswith("LEDGER.md")]
 
 
+@pytest.mark.requirement("C53")
 def test_a_session_can_be_forced(hosted: Place) -> None:
     first = hosted.start()
 
@@ -109,7 +108,7 @@ def test_a_session_can_be_forced(hosted: Place) -> None:
     assert second.others == (first,)
 
 
-@pytest.mark.requirement("R1", "R43")
+@pytest.mark.requirement("R1", "R43", "C53")
 def test_goal_now_and_next_are_carried_on_unless_a_fresh_start_is_asked_for(hosted: Place) -> None:
     first = hosted.start()
     for kind, text in (
@@ -124,7 +123,8 @@ def test_goal_now_and_next_are_carried_on_unless_a_fresh_start_is_asked_for(host
     second = hosted.start()
     assert second.goal is not None
     assert second.now is not None
-    assert (second.goal.text, second.goal.provenance, second.now.text) == ("g", Provenance.OBSERVED, "n")
+    assert (second.goal.text, second.goal.provenance, second.now.text) == ("g", Provenance.STATED, "n")
+    assert (second.goal.agent, second.goal.session) == (first.agent, first.session)
     assert [entry.text for entry in second.of(FactKind.NEXT)] == ["a", "b"]
     assert (second.start.continues, second.of(FactKind.DONE)) == (first.session, ())
     end_session(hosted.project, second)
@@ -155,7 +155,7 @@ def test_a_session_without_a_known_process_is_stale_after_ten_minutes(place: Pla
     assert list(list_live(place.project)) == []
 
 
-@pytest.mark.requirement("R51")
+@pytest.mark.requirement("R51", "C62")
 def test_a_session_lives_and_dies_with_its_process(hosted: Place) -> None:
     account = hosted.start()
 
@@ -167,7 +167,7 @@ def test_a_session_lives_and_dies_with_its_process(hosted: Place) -> None:
     assert not is_live(hosted.project, account)
 
 
-@pytest.mark.requirement("R12", "R50", "R52", "R219")
+@pytest.mark.requirement("R12", "R50", "R52", "R219", "C9")
 def test_a_heartbeat_keeps_a_session_alive_and_is_no_update(place: Place) -> None:
     account = place.say(place.start(), FactKind.DONE, "a").account
     place.pass_time(minutes=9)
@@ -220,9 +220,10 @@ def test_a_session_that_never_ended_is_published_by_the_next_start_once(hosted: 
     assert read_account(hosted.project, account.session).end_reason == "recovered"
 
 
+@pytest.mark.requirement("C36")
 def test_a_session_that_only_wrote_its_last_line_is_published_by_the_next_start(place: Place) -> None:
     account = place.say(place.start(track="t-1"), FactKind.DONE, "a").account
-    say(place.project, account, Said(FactKind.END, "logout"), Provenance.OBSERVED)
+    append_fact(place.project, account, NewFact(FactKind.END, "logout"), Provenance.OBSERVED)
 
     (recovered,) = place.started().recovered
 
@@ -235,7 +236,7 @@ def test_a_session_that_only_wrote_its_last_line_is_published_by_the_next_start(
 def test_what_is_said_after_the_end_is_published_by_the_next_start(place: Place) -> None:
     account = place.say(place.start(), FactKind.DONE, "a").account
     end_session(place.project, account)
-    say(place.project, account, Said(FactKind.DONE, "late"))
+    append_fact(place.project, account, NewFact(FactKind.DONE, "late"))
 
     (recovered,) = place.started().recovered
 
@@ -286,11 +287,13 @@ class Unwilling(MemoryJournals):
 
     is_full = False
 
-    def append(self, session: str, make: object) -> JournalLine:
+    def extend(
+        self, session: str, make: Callable[[int], Sequence[JournalLine]], *, alone: bool = False
+    ) -> Sequence[JournalLine]:
         """Refuse."""
         if self.is_full:
             raise StorageError("could not write", hint="Free some space.")
-        return super().append(session, make)  # type: ignore[arg-type]  # handed on
+        return super().extend(session, make, alone=alone)
 
 
 def test_a_session_that_cannot_be_recovered_now_is_left_for_later() -> None:
@@ -313,9 +316,11 @@ def test_of_two_who_recover_at_the_same_moment_one_publishes(place: Place) -> No
     class Racing(MemoryJournals):
         """Journals in which another start is faster, just before the lock."""
 
-        def append(self, session: str, make: object) -> JournalLine:
+        def extend(
+            self, session: str, make: Callable[[int], Sequence[JournalLine]], *, alone: bool = False
+        ) -> Sequence[JournalLine]:
             recover(place.project)
-            return place.project.journals.append(session, make)  # type: ignore[arg-type]  # handed on
+            return place.project.journals.extend(session, make, alone=alone)
 
         def sessions(self) -> list[str]:
             return list(place.project.journals.sessions())
@@ -341,7 +346,7 @@ def test_a_start_sweeps_first(place: Place) -> None:
         swept.append(not place.project.journals.sessions())
         return 0
 
-    start_session(replace(place.project, sweep=sweep), Wish())
+    start_session(replace(place.project, sweep=sweep), StartRequest())
 
     assert swept == [True]
 
@@ -365,75 +370,78 @@ def test_a_session_starts_though_the_cache_cannot_be_used(place: Place, *, ends:
     index = Broken()
     index.ends = ends
 
-    started = start_session(with_checkout(place, index=index), Wish())
+    started = start_session(with_parts(place, index=index), StartRequest())
 
     assert started.is_new
     assert parse_ledger(place.read()).session_id == started.account.session
 
 
+@pytest.mark.requirement("C51")
 def test_a_command_means_the_session_that_is_named(place: Place) -> None:
     one, two = place.start(host_session="h-1"), place.start(host_session="h-2")
 
     for wanted in (one.session, one.agent, "h-1"):
-        found = find_session(place.project, wanted, {"PASSDOWN_SESSION": two.session})
+        found = find_session(place.project, wanted, [two.session])
         assert found is not None
         assert found.session == one.session
     with pytest.raises(UsageError, match="there is no session nobody"):
-        find_session(place.project, "nobody", {})
+        find_session(place.project, "nobody")
     end_session(place.project, one)
     with pytest.raises(UsageError, match="has ended"):
-        find_session(place.project, one.agent, {})
+        find_session(place.project, one.agent)
 
 
-@pytest.mark.parametrize("name", HOST_VARIABLES)
+@pytest.mark.requirement("C51")
+@pytest.mark.parametrize(
+    "name", ["PASSDOWN_SESSION", "CLAUDE_CODE_SESSION_ID", "CODEX_THREAD_ID", "AGENT_ID", "THREAD_ID"]
+)
 def test_a_command_means_the_session_that_the_environment_names(place: Place, name: str) -> None:
     one, two = place.start(host_session="h-1"), place.start(host_session="h-2")
 
     for value in (one.session, "h-1"):
-        found = find_session(place.project, "", {name: value})
+        found = find_session(place.project, "", HOSTS.session_ids({name: value, "X": "y"}))
         assert found is not None
         assert found.session == one.session
     end_session(place.project, one)
-    found = find_session(place.project, "", {name: "h-1"})
+    found = find_session(place.project, "", HOSTS.session_ids({name: "h-1"}))
     assert found is not None
     assert found.session == two.session
 
 
+@pytest.mark.requirement("C51")
 def test_a_command_means_the_only_session_here(place: Place) -> None:
-    assert find_session(place.project, "", {}) is None
+    assert find_session(place.project, "") is None
     one = place.start()
     other = make_place(place.project.journals, root="/other", entropy=10)  # type: ignore[arg-type]  # in memory
     other.start()
 
-    found = find_session(place.project, "", {"PASSDOWN_SESSION": "unknown"})
+    found = find_session(place.project, "", ["unknown"])
     assert found is not None
     assert found.session == one.session
     two = place.start()
     with pytest.raises(UsageError, match=f"{one.session} .*{two.session}"):
-        find_session(place.project, "", {})
+        find_session(place.project, "")
     place.pass_time(hours=1)
-    assert find_session(place.project, "", {}) is None
+    assert find_session(place.project, "") is None
 
 
 def test_a_session_that_goes_on_does_not_read_a_transcript_again_nor_take_a_prompt_for_what_was_stated(
     place: Place,
 ) -> None:
     first = place.say(place.start(host_session="h-1"), FactKind.NOW, "writing tests").account
-    mark = replace(
-        make_fact(place.project, first, Said(FactKind.BOOKMARK, "t.jsonl"), Provenance.OBSERVED),
-        others=((MARK, '{"offset":7}'),),
-    )
+    fact = make_fact(place.project, first, NewFact(FactKind.BOOKMARK, "t.jsonl"), Provenance.OBSERVED)
+    mark = fact._replace(others=((MARK, '{"offset":7}'),))
     write_fact(place.project, first.session, mark)
     end_session(place.project, read_account(place.project, first.session))
 
     second = place.start(host_session="h-1")
-    say(place.project, second, Said(FactKind.NOW, "go on", PROMPTED), Provenance.OBSERVED)
+    append_fact(place.project, second, NewFact(FactKind.NOW, "go on", PROMPTED), Provenance.OBSERVED)
 
     known = read_account(place.project, second.session)
     assert known.bookmarks == {"t.jsonl": '{"offset":7}'}
     assert known.now is not None
     assert known.now.text == "writing tests"
-    say(place.project, second, Said(FactKind.NOW, "another thing"))
+    append_fact(place.project, second, NewFact(FactKind.NOW, "another thing"))
     known = read_account(place.project, second.session)
     assert known.now is not None
     assert known.now.text == "another thing"
@@ -450,13 +458,23 @@ def test_preferences_that_cannot_be_read_say_nothing() -> None:
             """Say that it is there."""
             return path == ".conductor/preferences.json" or super().exists(path)
 
-        def read(self, path: str) -> bytes:
+        def read(self, path: str, *, settled: bool = False) -> bytes:
             """Refuse."""
             if path == ".conductor/preferences.json":
                 raise StorageError("no", hint="no")
-            return super().read(path)
+            return super().read(path, settled=settled)
 
-    project = with_checkout(place, documents=Unreadable())
+    project = with_parts(place, documents=Unreadable())
 
-    assert start_session(project, Wish()).account.start.mode == "SA"
+    assert start_session(project, StartRequest()).account.start.mode == "SA"
     assert place.start().start.mode == "MA"
+
+
+def test_a_session_is_ended_from_another_checkout_and_its_ledger_there_stays(place: Place) -> None:
+    account = place.say(place.start(), FactKind.DONE, "a").account
+    other = make_place(place.project.journals, root="/other", entropy=10)  # type: ignore[arg-type]  # in memory
+
+    end_session(other.project, account)
+
+    assert read_account(place.project, account.session).is_published
+    assert "a" in place.read()

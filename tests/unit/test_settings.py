@@ -4,7 +4,7 @@ from typing import Annotated, get_args, get_origin, get_type_hints
 
 import pytest
 
-from passdown.core.view_places import ViewPolicy
+from passdown.core.formats.view_location import ViewPolicy
 from passdown.errors import UsageError
 from passdown.records import as_dict, replace
 from passdown.settings import (
@@ -16,16 +16,16 @@ from passdown.settings import (
     Paths,
     ProjectPath,
     Settings,
-    Source,
+    SettingsSource,
     ViewSettings,
     parse_environment,
     parse_settings,
 )
 
 
-def paths(**values: object) -> Source:
+def paths(**values: object) -> SettingsSource:
     """Make a project file with these paths."""
-    return Source("passdown.toml", {"paths": values})
+    return SettingsSource("passdown.toml", {"paths": values})
 
 
 def test_without_sources_the_defaults_hold() -> None:
@@ -33,8 +33,8 @@ def test_without_sources_the_defaults_hold() -> None:
 
 
 def test_a_later_source_wins_and_the_rest_stays() -> None:
-    user = Source("user", {"paths": {"ledgers": "u", "archive": "u", "events": "u"}})
-    project = Source("project", {"paths": {"archive": "p", "events": "p"}})
+    user = SettingsSource("user", {"paths": {"ledgers": "u", "archive": "u", "events": "u"}})
+    project = SettingsSource("project", {"paths": {"archive": "p", "events": "p"}})
     environment = parse_environment({"PASSDOWN_PATHS_EVENTS": "e", "PATH": "/bin", "PASSDOWN_OFF": "1"})
 
     settings, warnings = parse_settings([user, project, environment])
@@ -45,7 +45,7 @@ def test_a_later_source_wins_and_the_rest_stays() -> None:
 
 def test_an_unknown_key_or_section_is_a_warning_that_names_what_may_be_meant() -> None:
     environment = parse_environment({"PASSDOWN_PATHS_VEIW": "x", "PASSDOWN_PATHS_ZZZZ": "x"})
-    file = Source("passdown.toml", {"path": {}, "qqqq": 1, "paths": {"ledger": "x", "view": "v.md"}})
+    file = SettingsSource("passdown.toml", {"path": {}, "qqqq": 1, "paths": {"ledger": "x", "view": "v.md"}})
 
     settings, warnings = parse_settings([file, environment])
 
@@ -110,7 +110,7 @@ def test_a_path_is_kept_in_one_way_of_writing(written: str, meant: str) -> None:
 
 def test_a_section_that_is_no_table_is_refused() -> None:
     with pytest.raises(UsageError) as refused:
-        parse_settings([Source("passdown.toml", {"paths": "docs"})])
+        parse_settings([SettingsSource("passdown.toml", {"paths": "docs"})])
 
     assert (refused.value.message, refused.value.hint) == (
         "passdown.toml: paths is not a section",
@@ -142,7 +142,7 @@ def test_every_number_has_bounds_and_every_path_is_checked_as_one() -> None:
 def test_the_defaults_pass_the_checks_themselves() -> None:
     defaults = {name: as_dict(section) for name, section in as_dict(Settings()).items()}
 
-    assert parse_settings([Source("all", defaults)]) == (Settings(), ())
+    assert parse_settings([SettingsSource("all", defaults)]) == (Settings(), ())
 
 
 def test_the_defaults_pass_the_checks_of_the_environment() -> None:
@@ -156,6 +156,7 @@ def test_the_defaults_pass_the_checks_of_the_environment() -> None:
     assert parse_settings([parse_environment(variables)]) == (Settings(), ())
 
 
+@pytest.mark.requirement("C42")
 def test_the_defaults_are_the_trigger_table_of_the_seed() -> None:
     commit = Settings().commit
 
@@ -164,7 +165,7 @@ def test_the_defaults_are_the_trigger_table_of_the_seed() -> None:
 
 
 def test_every_section_is_read_from_a_file() -> None:
-    file = Source(
+    file = SettingsSource(
         "passdown.toml",
         {
             "events": {"layout": "day", "retention_days": 0, "archive": False},
@@ -184,7 +185,9 @@ def test_every_section_is_read_from_a_file() -> None:
 
 
 def test_a_later_source_wins_in_every_section() -> None:
-    file = Source("passdown.toml", {"commit": {"start": True, "event": True}, "events": {"layout": "day"}})
+    file = SettingsSource(
+        "passdown.toml", {"commit": {"start": True, "event": True}, "events": {"layout": "day"}}
+    )
     environment = parse_environment(
         {"PASSDOWN_COMMIT_START": "false", "PASSDOWN_EVENTS_RETENTION_DAYS": "30"}
     )
@@ -214,7 +217,7 @@ def test_no_other_word_of_the_environment_is_a_truth(text: str) -> None:
 @pytest.mark.parametrize("value", ["true", "1", 1, 0, None, [], {}, 1.0])
 def test_a_file_says_true_and_false_without_quotes(value: object) -> None:
     with pytest.raises(UsageError) as refused:
-        parse_settings([Source("passdown.toml", {"events": {"archive": value}})])
+        parse_settings([SettingsSource("passdown.toml", {"events": {"archive": value}})])
 
     assert refused.value.message == "passdown.toml: events.archive is neither true nor false"
     assert refused.value.hint == "write true or false, without quotes"
@@ -223,9 +226,9 @@ def test_a_file_says_true_and_false_without_quotes(value: object) -> None:
 @pytest.mark.parametrize("value", [-1, 3651, True, "7", 7.0, None, [7]])
 def test_a_number_out_of_its_bounds_is_refused(value: object) -> None:
     with pytest.raises(UsageError) as refused:
-        parse_settings([Source("passdown.toml", {"events": {"retention_days": value}})])
+        parse_settings([SettingsSource("passdown.toml", {"events": {"retention_days": value}})])
 
-    assert refused.value.message == "passdown.toml: events.retention_days is not a number in its bounds"
+    assert refused.value.message == "passdown.toml: events.retention_days is not a number within its bounds"
     assert refused.value.hint == "write a whole number from 0 to 3650, without quotes"
 
 
@@ -238,23 +241,23 @@ def test_a_text_of_the_environment_that_is_no_number_in_bounds_is_refused(text: 
 @pytest.mark.parametrize("value", ["sometimes", "", "ALWAYS", True, None, ["always"]])
 def test_what_is_no_choice_is_refused_and_the_choices_are_named(value: object) -> None:
     with pytest.raises(UsageError) as refused:
-        parse_settings([Source("passdown.toml", {"view": {"commit": value}})])
+        parse_settings([SettingsSource("passdown.toml", {"view": {"commit": value}})])
 
-    assert refused.value.message == "passdown.toml: view.commit is not one of its choices"
+    assert refused.value.message == "passdown.toml: view.commit is not a valid choice"
     assert refused.value.hint == 'write "integration", "always" or "never"'
 
 
 @pytest.mark.parametrize("value", ["a\nb", "a\0b", 1, None, True, ["main"]])
 def test_a_text_has_one_line(value: object) -> None:
     with pytest.raises(UsageError) as refused:
-        parse_settings([Source("passdown.toml", {"view": {"branch": value}})])
+        parse_settings([SettingsSource("passdown.toml", {"view": {"branch": value}})])
 
-    assert refused.value.message == "passdown.toml: view.branch is not a text of one line"
+    assert refused.value.message == "passdown.toml: view.branch is not a single line of text"
     assert refused.value.hint == "write it in quotes, on one line"
 
 
 def test_an_unknown_key_of_any_section_is_a_warning() -> None:
-    file = Source("passdown.toml", {"commit": {"sesion_end": 1}, "view": {"comit": 1}, "event": {}})
+    file = SettingsSource("passdown.toml", {"commit": {"sesion_end": 1}, "view": {"comit": 1}, "event": {}})
 
     assert parse_settings([file]) == (
         Settings(),

@@ -4,19 +4,20 @@ from pathlib import Path
 
 import pytest
 
-from passdown import wiring
-from passdown.core.setups import put_block
+from passdown.core.project.git_rules import put_block
 from passdown.errors import StorageError, UsageError
-from passdown.services.checkouts import Site
-from passdown.services.setups import Wish, is_initialised, is_private, plan_setup, write_setup
+from passdown.services.project.setups import SetupRequest, is_initialised, is_private, plan_setup, write_setup
+from passdown.services.workspace.workspaces import Workspace
 from passdown.settings import CommitSettings, Paths, Settings
+from passdown.wiring.projects import read_settings
+from passdown.wiring.workspaces import open_workspace
 from tests.gits import Project, make_project, make_started
 from tests.projects import put
 
 IGNORE = "# >>> passdown >>>\n/.conductor\n/conductor/sessions/active\n.passdown-*.tmp\n# <<< passdown <<<\n"
 ATTRIBUTES = (
     "# >>> passdown >>>\n/thoughts/shared/handoffs/** -text\n/conductor/sessions/archive/** -text\n"
-    "/changes/*/loops/** -text\n# <<< passdown <<<\n"
+    "/changes/*/loops/** -text\n/thoughts/shared/handoffs/current.md merge=union\n# <<< passdown <<<\n"
 )
 LOCAL = ("conductor/sessions/active/LEDGER.md", ".conductor/state.json", "src/.passdown-1-ab.tmp")
 SHARED = (
@@ -33,14 +34,14 @@ def project(tmp_path: Path) -> Project:
     return make_started(tmp_path / "project")
 
 
-def open_site(folder: Path, settings: Settings | None = None) -> Site:
-    return wiring.open_site(folder, settings or Settings())
+def open_site(folder: Path, settings: Settings | None = None) -> Workspace:
+    return open_workspace(folder, settings or Settings())
 
 
-def set_up(folder: Path, **wish: bool) -> list[str]:
+def set_up(folder: Path, **request: bool) -> list[str]:
     """Set a project up, and name the files that were written."""
     site = open_site(folder)
-    plan = plan_setup(site, Wish(**wish))
+    plan = plan_setup(site, SetupRequest(**request))
     write_setup(site, plan.changes)
     return [change.shown for change in plan.changes]
 
@@ -50,7 +51,7 @@ def ignored(project: Project, *paths: str) -> list[str]:
     return project.git("check-ignore", "--", *paths, check=False).splitlines()
 
 
-@pytest.mark.requirement("R3")
+@pytest.mark.requirement("R3", "C2")
 def test_local_files_are_ignored_and_shared_ones_are_not(project: Project) -> None:
     assert set_up(project.folder) == [".gitignore", ".gitattributes", "passdown.toml"]
     assert ignored(project, *LOCAL, *SHARED, "passdown.toml") == list(LOCAL)
@@ -59,6 +60,7 @@ def test_local_files_are_ignored_and_shared_ones_are_not(project: Project) -> No
     assert project.count() == 1
 
 
+@pytest.mark.requirement("C66")
 def test_git_leaves_the_line_ends_of_shared_files_alone(project: Project) -> None:
     put(project.folder, ".gitattributes", "* text=auto\n")
     set_up(project.folder)
@@ -90,6 +92,7 @@ def test_setting_up_again_changes_nothing(project: Project, *, private: bool) ->
     assert is_initialised(open_site(project.folder))
 
 
+@pytest.mark.requirement("C61")
 def test_what_is_private_leaves_no_trace_in_what_others_get(project: Project) -> None:
     assert set_up(project.folder, is_private=True) == [".git/info/exclude", "passdown.toml"]
     for path in (*LOCAL, *SHARED):
@@ -139,6 +142,7 @@ def test_a_worktree_is_set_up_for_itself_and_keeps_private_what_all_keep_private
     assert is_private(open_site(other.folder))
 
 
+@pytest.mark.requirement("C49")
 def test_a_submodule_is_a_project_of_its_own(project: Project, tmp_path: Path) -> None:
     inner = make_started(tmp_path / "inner")
     project.git("-c", "protocol.file.allow=always", "submodule", "--quiet", "add", str(inner.folder), "sub")
@@ -155,18 +159,20 @@ def test_without_git_there_is_the_projects_file_and_nothing_else(tmp_path: Path)
     assert not is_private(open_site(tmp_path))
 
 
+@pytest.mark.requirement("C49")
 def test_a_bare_repository_is_refused(tmp_path: Path) -> None:
     make_project(tmp_path / "bare").git("config", "core.bare", "true")
 
     with pytest.raises(UsageError, match="bare repository"):
-        open_site(tmp_path / "bare")
+        plan_setup(open_site(tmp_path / "bare"), SetupRequest())
 
 
+@pytest.mark.requirement("C1")
 def test_rules_follow_the_paths_of_the_settings(project: Project) -> None:
     paths = Paths(runtime="my state", ledgers="log/[live]", handoffs="log", view="STATE.md")
     site = open_site(project.folder, Settings(paths=paths))
 
-    write_setup(site, plan_setup(site, Wish()).changes)
+    write_setup(site, plan_setup(site, SetupRequest()).changes)
 
     local = ["my state/x", "log/[live]/LEDGER.md"]
     assert ignored(project, *local, "log/l/LEDGER.md", "log/x/current.md", "STATE.md") == local
@@ -178,23 +184,25 @@ def test_commits_are_switched_off_in_a_new_file_and_never_in_one_that_is_there(p
     set_up(project.folder, commits=False)
     off = CommitSettings(session_end=False, handoff=False, checkpoint=False)
 
-    assert wiring.read_settings(project.folder) == (Settings(commit=off), ())
-    assert plan_setup(open_site(project.folder, Settings(commit=off)), Wish(commits=False)).changes == ()
-    with pytest.raises(UsageError, match="is yours to change") as refused:
-        plan_setup(open_site(project.folder), Wish(commits=False))
+    assert read_settings(project.folder) == (Settings(commit=off), ())
+    assert (
+        plan_setup(open_site(project.folder, Settings(commit=off)), SetupRequest(commits=False)).changes == ()
+    )
+    with pytest.raises(UsageError, match="exists and was not changed") as refused:
+        plan_setup(open_site(project.folder), SetupRequest(commits=False))
     assert refused.value.hint == (
-        "below [commit], write session_end = false, handoff = false, checkpoint = false"
+        "below [commit], set session_end = false, handoff = false, checkpoint = false"
     )
 
 
 def test_whoever_is_killed_half_way_has_agreed_to_nothing_and_can_repeat_it(project: Project) -> None:
     site = open_site(project.folder)
-    changes = plan_setup(site, Wish()).changes
+    changes = plan_setup(site, SetupRequest()).changes
     for count in range(len(changes)):
-        write_setup(site, plan_setup(site, Wish()).changes[:1])
+        write_setup(site, plan_setup(site, SetupRequest()).changes[:1])
         assert is_initialised(site) == (count == len(changes) - 1)
 
-    assert plan_setup(site, Wish()).changes == ()
+    assert plan_setup(site, SetupRequest()).changes == ()
     assert {change.path: change.after for change in changes} == {
         change.path: (project.folder / change.path).read_bytes() for change in changes
     }
@@ -204,10 +212,10 @@ def test_whoever_is_killed_half_way_has_agreed_to_nothing_and_can_repeat_it(proj
 def test_a_file_that_changed_since_it_was_shown_is_not_overwritten(project: Project, name: str) -> None:
     put(project.folder, ".gitignore", "one\n")
     site = open_site(project.folder)
-    plan = plan_setup(site, Wish())
+    plan = plan_setup(site, SetupRequest())
     put(project.folder, name, "two\n")
 
-    with pytest.raises(StorageError, match="has changed meanwhile"):
+    with pytest.raises(StorageError, match="has changed in the meantime"):
         write_setup(site, plan.changes)
 
     assert (project.folder / name).read_text() == "two\n"

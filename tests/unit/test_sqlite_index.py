@@ -8,18 +8,18 @@ from pathlib import Path
 
 import pytest
 
-from passdown.core.events import Event
-from passdown.core.merge import Digest, make_digest, merge
-from passdown.core.sources import Section
+from passdown.core.formats.events import Event
+from passdown.core.kinds import FactKind
+from passdown.core.merge.merge import Digest, make_digest, merge_events
 from passdown.engines.files.event_log import FileEventLog
-from passdown.engines.index import sqlite
-from passdown.engines.index.memory import MemoryIndex
-from passdown.engines.index.sqlite import VERSION, SqliteIndex, open_index
 from passdown.engines.memory.event_log import MemoryEventLog
+from passdown.engines.memory.index import MemoryIndex
+from passdown.engines.sqlite import database
+from passdown.engines.sqlite.event_index import VERSION, SqliteIndex, open_index
 from passdown.engines.system import SystemClock
 from passdown.errors import StorageError
 from passdown.ports.index import Index
-from passdown.services.events import take_in, write_event
+from passdown.services.log.events import update_index, write_event
 from tests.events import make_text
 
 COUNT = 400
@@ -56,7 +56,7 @@ def log() -> MemoryEventLog:
 @pytest.fixture(scope="module")
 def expected(log: MemoryEventLog) -> Digest:
     index = MemoryIndex()
-    take_in(log, index)
+    update_index(log, index)
     return index.digest(20)
 
 
@@ -64,13 +64,13 @@ def expected(log: MemoryEventLog) -> Digest:
 def path(tmp_path: Path, log: MemoryEventLog) -> Path:
     path = tmp_path / "index.db"
     with opened(path, shared_memory=False) as index:
-        take_in(log, index)
+        update_index(log, index)
     return path
 
 
 def digest_of(path: Path, log: MemoryEventLog) -> Digest:
     with opened(path, shared_memory=False) as index:
-        take_in(log, index)
+        update_index(log, index)
         return index.digest(20)
 
 
@@ -96,7 +96,7 @@ def test_an_index_of_another_version_is_emptied_and_filled_again(
 def test_the_tables_are_made_once_when_several_open_a_new_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, log: MemoryEventLog, expected: Digest
 ) -> None:
-    path, version = tmp_path / "index.db", SqliteIndex._version  # noqa: SLF001 - a race by hand
+    path, version = tmp_path / "index.db", SqliteIndex._version  # a race by hand
 
     def slow_version(index: SqliteIndex) -> int:
         """Let somebody else make the tables between the two looks at the version."""
@@ -181,7 +181,7 @@ def test_a_file_that_cannot_be_written_is_refused_and_keeps_what_it_has(
     index = SqliteIndex(sqlite3.connect(f"file:{path}?mode=ro", uri=True, isolation_level=None))
 
     with pytest.raises(StorageError) as refused:
-        take_in(make_log(COUNT + 1), index)
+        update_index(make_log(COUNT + 1), index)
     index.digest(20)
     index.remember("view", "text")
 
@@ -194,12 +194,12 @@ def test_a_file_that_cannot_be_written_is_refused_and_keeps_what_it_has(
 
 def test_a_disk_without_space_is_told_and_nothing_is_kept(tmp_path: Path, log: MemoryEventLog) -> None:
     with opened(tmp_path / "index.db", shared_memory=False) as index:
-        connection = index._connection  # noqa: SLF001 - SQLite's own limit plays the full disk
+        connection = index._connection  # SQLite's own limit plays the full disk
         pages = connection.execute("PRAGMA page_count").fetchone()[0]
         connection.execute(f"PRAGMA max_page_count = {pages + 3}")
 
         with pytest.raises(StorageError, match="full") as refused:
-            take_in(log, index)
+            update_index(log, index)
 
         assert refused.value.hint
         assert not connection.in_transaction
@@ -213,14 +213,14 @@ def test_a_disk_without_space_is_told_and_nothing_is_kept(tmp_path: Path, log: M
 def test_a_locked_file_is_refused_and_can_be_used_later(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, shared_memory: bool
 ) -> None:
-    monkeypatch.setattr(sqlite, "WAIT_SECONDS", 0.01)
+    monkeypatch.setattr(database, "WAIT_SECONDS", 0.01)
     path, small = tmp_path / "index.db", make_log(3)
     with opened(path, shared_memory=shared_memory) as one, opened(path, shared_memory=shared_memory) as two:
         with one.changing(), pytest.raises(StorageError, match="locked") as refused:
-            take_in(small, two)
+            update_index(small, two)
         assert refused.value.hint
 
-        take_in(small, two)
+        update_index(small, two)
         assert one.digest(1) == two.digest(1)
         assert two.digest(1).event_count == 3
 
@@ -228,7 +228,7 @@ def test_a_locked_file_is_refused_and_can_be_used_later(
 def test_a_reader_in_the_way_of_a_commit_leaves_no_half_of_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sqlite, "WAIT_SECONDS", 0.01)
+    monkeypatch.setattr(database, "WAIT_SECONDS", 0.01)
     path = tmp_path / "index.db"
     with opened(path, shared_memory=False) as index:
         reader = sqlite3.connect(path, isolation_level=None)
@@ -236,11 +236,11 @@ def test_a_reader_in_the_way_of_a_commit_leaves_no_half_of_it(
         reader.execute("SELECT * FROM files").fetchall()
 
         with pytest.raises(StorageError, match="locked"):
-            take_in(make_log(3), index)
+            update_index(make_log(3), index)
         reader.close()
 
         assert (index.folders(), index.digest(1).event_count) == ({}, 0)
-        take_in(make_log(3), index)
+        update_index(make_log(3), index)
         assert index.digest(1).event_count == 3
 
 
@@ -250,11 +250,11 @@ class Interrupted(SqliteIndex):
     other: Index
     log = make_log(0)
 
-    def _total(self, section: Section) -> int:
+    def _total(self, kind: FactKind) -> int:
         number = len(self.log.files(""))
         self.log.create("", f"{number}.md", make_text(this_session=[f"{number}"], now="x").encode())
-        take_in(self.log, self.other)
-        return super()._total(section)
+        update_index(self.log, self.other)
+        return super()._total(kind)
 
 
 def test_a_digest_is_of_one_state_whatever_others_write_meanwhile(tmp_path: Path) -> None:
@@ -262,12 +262,12 @@ def test_a_digest_is_of_one_state_whatever_others_write_meanwhile(tmp_path: Path
     with opened(tmp_path / "index.db") as other:
         index = Interrupted(sqlite3.connect(path, isolation_level=None))
         index.other = other
-        take_in(make_log(1), other)
+        update_index(make_log(1), other)
 
         seen = index.digest(5)
 
         alone = MemoryIndex()
-        take_in(make_log(1), alone)
+        update_index(make_log(1), alone)
         assert seen == alone.digest(5)
         assert other.digest(5) != seen
         index.close()
@@ -275,9 +275,9 @@ def test_a_digest_is_of_one_state_whatever_others_write_meanwhile(tmp_path: Path
 
 def test_what_was_made_from_an_older_state_is_not_remembered(tmp_path: Path) -> None:
     with opened(tmp_path / "index.db") as one, opened(tmp_path / "index.db") as two:
-        take_in(make_log(1), one)
+        update_index(make_log(1), one)
         one.digest(5)
-        take_in(make_log(2), two)
+        update_index(make_log(2), two)
 
         one.remember("view", "of one event")
 
@@ -289,7 +289,7 @@ def test_what_was_made_from_an_older_state_is_not_remembered(tmp_path: Path) -> 
 
 def test_a_digest_within_a_change_shows_the_change(tmp_path: Path) -> None:
     with opened(tmp_path / "index.db") as index, index.changing():
-        assert index.digest(5) == make_digest(merge(()), 0, 5)
+        assert index.digest(5) == make_digest(merge_events(()), 0, 5)
 
 
 def test_many_writers_at_once_lose_nothing_and_write_nothing_twice(tmp_path: Path) -> None:
@@ -317,9 +317,9 @@ def test_many_writers_at_once_lose_nothing_and_write_nothing_twice(tmp_path: Pat
     assert failures == []
     log = FileEventLog(str(tmp_path / "events"), str(tmp_path / "archive"), clock)
     fresh = MemoryIndex()
-    take_in(log, fresh)
+    update_index(log, fresh)
     with opened(tmp_path / "index.db") as index:
-        take_in(log, index)
+        update_index(log, index)
         assert index.digest(50) == fresh.digest(50)
-    assert fresh.digest(50).sections["this_session"].total == 20
+    assert fresh.digest(50).kinds["done"].total == 20
     assert fresh.digest(50).event_count == 25

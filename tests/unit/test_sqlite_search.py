@@ -9,13 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from passdown.core.searches import Kind, parse_query
-from passdown.engines.files.queries import read_queries
-from passdown.engines.index import search as engine
-from passdown.engines.index.search import VERSION, WORN, SqliteSearch, open_search
+from passdown.core.project.search_query import DocumentKind, parse_query
+from passdown.engines.sqlite import database
+from passdown.engines.sqlite import search_index as engine
+from passdown.engines.sqlite.database import read_queries
+from passdown.engines.sqlite.search_index import VERSION, WORN, SqliteSearch, open_search
 from passdown.errors import CacheError
 from passdown.ports.event_log import FileMark
-from passdown.ports.search import Document, FoundFile, ShelfChange, Wanted
+from passdown.ports.search import SearchChange, SearchDocument, SearchFile, SearchFilter
 from tests.events import START
 
 HERE = Path(engine.__file__).parent
@@ -32,22 +33,24 @@ def opened(path: Path, *, shared_memory: bool = True) -> Iterator[SqliteSearch]:
         index.close()
 
 
-def make_files(count: int, start: int = 0, text: str = "alpha beta") -> list[FoundFile]:
+def make_files(count: int, start: int = 0, text: str = "alpha beta") -> list[SearchFile]:
     numbers = range(start, start + count)
-    documents = [Document(f"{number:032x}", "", START, "toast", f"{text} n{number}") for number in numbers]
-    return [FoundFile("", f"{one.key}.md", FileMark(1, 2, 3), (one,)) for one in documents]
+    documents = [
+        SearchDocument(f"{number:032x}", "", START, "toast", f"{text} n{number}") for number in numbers
+    ]
+    return [SearchFile("", f"{one.key}.md", FileMark(1, 2, 3), (one,)) for one in documents]
 
 
 def apply(
-    index: SqliteSearch, files: list[FoundFile], *, mark: int | None = 1, gone: tuple[str, ...] = ()
+    index: SqliteSearch, files: list[SearchFile], *, mark: int | None = 1, gone: tuple[str, ...] = ()
 ) -> None:
     folders = {} if mark is None else {"": mark}
     with index.changing():
-        index.apply(ShelfChange(Kind.ARCHIVE, folders, [("", name) for name in gone], files))
+        index.apply(SearchChange(DocumentKind.ARCHIVE, folders, [("", name) for name in gone], files))
 
 
 def total(index: SqliteSearch, text: str = "alpha") -> int:
-    return index.find(parse_query(text), Wanted(), 1).total
+    return index.find(parse_query(text), SearchFilter(), 1).total
 
 
 @pytest.fixture
@@ -60,7 +63,7 @@ def path(tmp_path: Path) -> Path:
 
 def test_what_was_taken_in_is_there_the_next_time(path: Path) -> None:
     with opened(path) as index:
-        assert (total(index), index.folders(Kind.ARCHIVE)) == (3, {"": 1})
+        assert (total(index), index.folders(DocumentKind.ARCHIVE)) == (3, {"": 1})
 
 
 def test_no_text_is_kept(path: Path) -> None:
@@ -78,7 +81,7 @@ def test_a_damaged_file_is_thrown_away(path: Path, damage: bytes) -> None:
     path.write_bytes(damage)
 
     with opened(path) as index:
-        assert (total(index), index.folders(Kind.ARCHIVE)) == (0, {})
+        assert (total(index), index.folders(DocumentKind.ARCHIVE)) == (0, {})
         apply(index, make_files(3))
         assert total(index) == 3
 
@@ -92,7 +95,7 @@ def test_a_file_whose_damage_shows_later_is_made_anew_the_next_time(path: Path) 
         total(index)
 
     with opened(path) as index:
-        assert (total(index), index.folders(Kind.ARCHIVE)) == (0, {})
+        assert (total(index), index.folders(DocumentKind.ARCHIVE)) == (0, {})
 
 
 def test_a_file_of_another_version_is_emptied(path: Path) -> None:
@@ -102,7 +105,7 @@ def test_a_file_of_another_version_is_emptied(path: Path) -> None:
     connection.close()
 
     with opened(path) as index:
-        assert (total(index), index.folders(Kind.ARCHIVE)) == (0, {})
+        assert (total(index), index.folders(DocumentKind.ARCHIVE)) == (0, {})
         apply(index, make_files(2))
         assert total(index) == 2
 
@@ -119,7 +122,7 @@ def test_a_file_that_is_mostly_words_of_what_is_gone_is_emptied(tmp_path: Path) 
         assert total(index) == 99
 
     with opened(path) as index:
-        assert (total(index), index.folders(Kind.ARCHIVE)) == (0, {})
+        assert (total(index), index.folders(DocumentKind.ARCHIVE)) == (0, {})
 
 
 def test_without_full_text_search_there_is_no_such_index(
@@ -149,7 +152,7 @@ def test_a_file_that_cannot_be_opened_is_said_to_be_so(tmp_path: Path) -> None:
 
 
 def test_a_file_that_another_holds_is_not_thrown_away(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(engine, "WAIT_SECONDS", 0.01)
+    monkeypatch.setattr(database, "WAIT_SECONDS", 0.01)
     holder = sqlite3.connect(path, isolation_level=None)
     holder.execute("BEGIN IMMEDIATE")
     with opened(path) as index:
@@ -164,7 +167,7 @@ def test_a_file_that_another_holds_is_not_thrown_away(path: Path, monkeypatch: p
 
 def test_a_file_that_can_no_longer_be_written_is_not_thrown_away(path: Path) -> None:
     with opened(path) as index:
-        index._connection.execute("PRAGMA query_only = 1")  # noqa: SLF001 - as on a full disk
+        index._connection.execute("PRAGMA query_only = 1")  # as on a full disk
         with pytest.raises(CacheError, match="readonly"):
             apply(index, make_files(1, start=9))
     with opened(path) as index:
@@ -224,12 +227,12 @@ def test_room_that_is_not_needed_is_given_back(tmp_path: Path) -> None:
 def test_room_is_kept_for_later_when_somebody_else_writes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(engine, "WAIT_SECONDS", 0.01)
+    monkeypatch.setattr(database, "WAIT_SECONDS", 0.01)
     path = tmp_path / "search.db"
     with opened(path) as index:
         apply(index, make_files(MANY), mark=None)
         other = sqlite3.connect(path, isolation_level=None)
-        connection = index._connection  # noqa: SLF001 - the moment between two statements
+        connection = index._connection  # the moment between two statements
         connection.set_trace_callback(
             lambda statement: other.execute("BEGIN IMMEDIATE") if "vacuum" in statement else None
         )
@@ -262,8 +265,8 @@ def test_two_who_take_in_the_same_at_once_have_it_once(tmp_path: Path) -> None:
 
     assert failed == []
     with opened(path) as index:
-        assert (total(index), len(index.files(Kind.ARCHIVE, ""))) == (500, 500)
-        assert index.folders(Kind.ARCHIVE) == {"": 7}
+        assert (total(index), len(index.files(DocumentKind.ARCHIVE, ""))) == (500, 500)
+        assert index.folders(DocumentKind.ARCHIVE) == {"": 7}
 
 
 @pytest.mark.parametrize("name", sorted(QUERIES.keys() - {"list_folders", "read_counters", "save_counters"}))

@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from passdown.core.problems import Malformed
-from passdown.core.status_lines import (
+from passdown.core.hosts.status_lines import (
     clean_settings,
     drop_member,
     put_status_line,
@@ -17,6 +16,7 @@ from passdown.core.status_lines import (
     unwrap_command,
     wrap_command,
 )
+from passdown.core.problems import Malformed
 
 LINE = '"/a b/passdown"'
 OURS = f"{LINE} status-line"
@@ -89,7 +89,7 @@ def test_what_is_no_command_is_left_as_it_is(value: str) -> None:
 
     assert put_status_line(text, LINE, can_wrap=True) == (
         text,
-        "there is a status line of another kind, which is left as it is",
+        "there is a status line of another kind; it was not changed",
     )
 
 
@@ -97,7 +97,7 @@ def test_where_nothing_can_be_wrapped_a_line_is_left_as_it_is() -> None:
     text = '{"statusLine": {"type": "command", "command": "mine"}}'
 
     assert put_status_line(text, LINE, can_wrap=False).text == text
-    assert put_status_line(text, LINE, can_wrap=False).note.startswith("there is a status line already")
+    assert put_status_line(text, LINE, can_wrap=False).note.startswith("there is already a status line")
     assert put_status_line(put(""), LINE, can_wrap=False).text == put("")
 
 

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from passdown import wiring
-from passdown.engines.files import write
 from passdown.engines.files.archive import find_leftovers, sweep
+from passdown.engines.files.displaced_names import leftover_pid
 from passdown.settings import Settings
+from passdown.wiring.workspaces import open_workspace
 from tests.gits import make_started
 
 GONE = ".passdown-71-0123456789abcdef.tmp"
@@ -31,13 +31,13 @@ def test_leftovers_of_gone_processes_are_removed_at_any_depth(tmp_path: Path) ->
 
     assert sweep([str(tmp_path), str(tmp_path / "deep"), str(tmp_path / "none")], lambda pid: pid == 71) == 2
     assert names(tmp_path) == sorted(kept)
-    assert write.leftover_pid(ALIVE) == 72
+    assert leftover_pid(ALIVE) == 72
 
 
 def test_what_cannot_be_removed_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     put(tmp_path / GONE)
 
-    def refuse(path: str) -> None:
+    def refuse(path: str, **_: object) -> None:
         raise PermissionError(path)
 
     monkeypatch.setattr(os, "unlink", refuse)
@@ -67,7 +67,7 @@ def test_a_project_sweeps_where_it_writes_and_nowhere_else(tmp_path: Path) -> No
     put(*(project.folder / place / name for place in places for name in (gone, own)))
     put(project.folder / "src" / gone)
 
-    assert wiring.open_project(project.folder, Settings()).sweep() == 4
+    assert open_workspace(project.folder, Settings()).sweep() == 4
     assert [path.parent.name for path in project.folder.rglob(gone)] == ["src"]
     assert len(list(project.folder.rglob(own))) == 4
 
@@ -96,9 +96,11 @@ def test_the_folder_of_a_day_that_is_gone_meanwhile_has_nothing(
 ) -> None:
     put(tmp_path / "2026-01-10" / GONE)
 
-    def lose(path: str) -> os.stat_result:
+    def lose(path: str, **_: object) -> os.stat_result:
         raise FileNotFoundError(path)
 
-    monkeypatch.setattr(os, "stat", lose)
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "stat", lose)
+        swept = sweep([str(tmp_path)], lambda _: True, since=2_000)
 
-    assert sweep([str(tmp_path)], lambda _: True, since=2_000) == 0
+    assert swept == 0

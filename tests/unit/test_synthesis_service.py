@@ -4,26 +4,25 @@ from pathlib import Path
 
 import pytest
 
-from passdown.core.view_places import ViewPolicy
+from passdown.core.formats.view_location import ViewPolicy
 from passdown.engines.files.documents import FileDocuments
-from passdown.engines.index.sqlite import SqliteIndex, open_index
+from passdown.engines.sqlite.event_index import SqliteIndex, open_index
 from passdown.errors import CacheError, PassdownError
 from passdown.ports.repository import Committed, Skipped
 from passdown.records import replace
-from passdown.services.checkouts import Checkout
-from passdown.services.commits import NotDue, Trigger
-from passdown.services.events import take_in
-from passdown.services.synthesis import (
+from passdown.services.log.commits import CommitTrigger, NotDue
+from passdown.services.log.events import update_index
+from passdown.services.log.synthesis import (
     check_view,
     find_ahead,
     is_legacy,
     is_uncommitted,
     list_uncommitted,
-    look_ahead,
+    preview_view,
     synthesize,
 )
-from passdown.services.view_homes import view_place
-from passdown.services.views import ViewState
+from passdown.services.log.views import ViewState, view_place
+from passdown.services.workspace.workspaces import Workspace
 from passdown.settings import FILE_NAME, EventSettings, Settings, ViewSettings
 from tests.benches import Bench, committed, make_bench
 from tests.projects import ARCHIVE, EVENTS, LOCAL, VIEW, listing, put, put_event
@@ -54,8 +53,10 @@ def test_whoever_asks_gets_the_view_in_its_place(bench: Bench) -> None:
 
 
 @pytest.mark.requirement("R131", "R132")
-@pytest.mark.parametrize("trigger", [Trigger.START, Trigger.EVENT, None])
-def test_a_trigger_that_does_not_commit_writes_the_local_view(bench: Bench, trigger: Trigger | None) -> None:
+@pytest.mark.parametrize("trigger", [CommitTrigger.START, CommitTrigger.EVENT, None])
+def test_a_trigger_that_does_not_commit_writes_the_local_view(
+    bench: Bench, trigger: CommitTrigger | None
+) -> None:
     outcome = synthesize(bench.checkout, trigger=trigger)
 
     assert (outcome.place.path, outcome.place.is_tracked) == (LOCAL, False)
@@ -66,7 +67,7 @@ def test_outside_git_every_trigger_writes_the_one_view_and_archives(tmp_path: Pa
     put_event(tmp_path, "2026-01-02T13:00:00Z", now="Old")
     bench = make_bench(tmp_path, with_git=False)
 
-    outcome = synthesize(bench.checkout, trigger=Trigger.EVENT)
+    outcome = synthesize(bench.checkout, trigger=CommitTrigger.EVENT)
 
     assert outcome.written.path == VIEW
     assert outcome.archived is not None
@@ -76,7 +77,7 @@ def test_outside_git_every_trigger_writes_the_one_view_and_archives(tmp_path: Pa
 
 @pytest.mark.requirement("R127", "R130", "R133")
 def test_a_commit_takes_events_archive_and_view_along(bench: Bench) -> None:
-    outcome = synthesize(bench.checkout, trigger=Trigger.SESSION_END, to_commit=True)
+    outcome = synthesize(bench.checkout, trigger=CommitTrigger.SESSION_END, to_commit=True)
 
     assert isinstance(outcome.committed, Committed)
     assert outcome.archived is not None
@@ -89,7 +90,7 @@ def test_a_commit_takes_events_archive_and_view_along(bench: Bench) -> None:
 
 
 def test_a_commit_that_a_setting_forbids_is_not_due(bench: Bench) -> None:
-    outcome = synthesize(bench.checkout, trigger=Trigger.START, to_commit=True)
+    outcome = synthesize(bench.checkout, trigger=CommitTrigger.START, to_commit=True)
 
     assert isinstance(outcome.committed, NotDue)
     assert bench.repository.commits == []
@@ -139,9 +140,11 @@ def test_no_other_synthesis_of_the_checkout_can_write_meanwhile(bench: Bench, tm
     seen: list[bool] = []
 
     class Watched(FileDocuments):
-        def replace(self, path: str, data: bytes, *, local: bool = False) -> None:
+        def replace(
+            self, path: str, data: bytes, *, local: bool = False, expected: bytes | None = None
+        ) -> None:
             seen.append(is_held(other))
-            super().replace(path, data, local=local)
+            super().replace(path, data, local=local, expected=expected)
 
     synthesize(replace(bench.checkout, index=index, documents=Watched(bench.folder)))
 
@@ -153,7 +156,7 @@ def test_no_other_synthesis_of_the_checkout_can_write_meanwhile(bench: Bench, tm
 
 def impatient(index: SqliteIndex) -> None:
     """Let an index wait for nobody."""
-    index._connection.execute("PRAGMA busy_timeout = 0")  # noqa: SLF001 - a test must not wait
+    index._connection.execute("PRAGMA busy_timeout = 0")  # a test must not wait
 
 
 def is_held(index: SqliteIndex) -> bool:
@@ -170,12 +173,12 @@ def test_a_slow_synthesis_does_not_put_an_older_view_over_a_newer_one(bench: Ben
     path = str(tmp_path / "cache.sqlite")
     slow = replace(bench.checkout, index=open_index(path, shared_memory=False))
     fast = replace(bench.checkout, index=open_index(path, shared_memory=False))
-    take_in(slow.log, slow.index)
+    update_index(slow.log, slow.index)
 
     class Between:
         """Lets the other one run between looking and writing."""
 
-        def __init__(self, checkout: Checkout) -> None:
+        def __init__(self, checkout: Workspace) -> None:
             self._checkout = checkout
             self._is_done = False
 
@@ -205,13 +208,13 @@ def test_a_slow_synthesis_does_not_put_an_older_view_over_a_newer_one(bench: Ben
 def test_what_would_be_written_is_told_before(bench: Bench) -> None:
     steps: list[int] = []
 
-    outlook = look_ahead(bench.checkout, lambda number, _: steps.append(number))
+    preview = preview_view(bench.checkout, lambda number, _: steps.append(number))
 
-    assert (outlook.event_count, outlook.state, outlook.place.path) == (2, ViewState.MISSING, VIEW)
-    assert [place.rank.agent for place in outlook.newest] == ["toast", "toast"]
+    assert (preview.event_count, preview.state, preview.place.path) == (2, ViewState.MISSING, VIEW)
+    assert [place.rank.agent for place in preview.newest] == ["toast", "toast"]
     assert steps == [1, 2]
     synthesize(bench.checkout)
-    assert bench.read(VIEW) == outlook.text
+    assert bench.read(VIEW) == preview.text
 
 
 @pytest.mark.requirement("R139")
@@ -226,7 +229,7 @@ def test_only_a_current_md_without_a_folder_of_events_is_legacy(tmp_path: Path) 
 
 
 def test_events_far_ahead_are_found_unless_they_are_retracted(bench: Bench) -> None:
-    take_in(bench.checkout.log, bench.checkout.index)
+    update_index(bench.checkout.log, bench.checkout.index)
     assert find_ahead(bench.checkout.index, bench.clock.now()) == ()
     ahead = put_event(bench.folder, "2026-01-13T13:00:00Z", "ahead", now="Wrong clock")
 

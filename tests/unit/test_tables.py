@@ -4,8 +4,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from passdown.core.pieces import Kind
-from passdown.core.tables import MAX_ROW, cut_table, read_row, write_header, write_row
+from passdown.core.documents.lists import Kind
+from passdown.core.documents.tables import MAX_ROW, cut_table, read_row, write_header, write_row
 from tests.texts import said_text, texts
 
 HEADER = ("Decision", "Reasoning")

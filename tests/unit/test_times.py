@@ -137,7 +137,7 @@ def test_an_instant_without_zone_is_refused() -> None:
         render_seconds(NOON.replace(tzinfo=None))
 
 
-@pytest.mark.requirement("R27")
+@pytest.mark.requirement("R27", "C26")
 @pytest.mark.parametrize("text", ["00:00", "09:05", "23:59"])
 def test_a_local_time_of_day_stays_the_text_it_is(text: str) -> None:
     assert parse_clock(text) == text
@@ -163,9 +163,10 @@ def test_a_new_instant_follows_all_it_has_seen(now: datetime, marks: list[dateti
 
     assert answer.microsecond % 1000 == 0
     assert to_millis(now) <= answer
-    assert answer - now <= FOLLOW_LIMIT + MILLISECOND
-    followed = [instant for instant in seen if not too_far_ahead(now, instant)]
-    assert all(instant < answer for instant in followed) or answer == to_millis(LAST)
+    assert all(instant < answer for instant in seen) or answer == to_millis(LAST)
+    assert answer <= max(
+        [to_millis(now), *(to_millis(one) + MILLISECOND for one in seen if one < LAST), LAST]
+    )
 
 
 def _near(now: datetime, distance: timedelta) -> datetime:
@@ -185,12 +186,12 @@ def test_one_millisecond_is_added_to_a_newer_instant() -> None:
     assert next_instant(NOON, [NOON + FOLLOW_LIMIT]) == NOON + FOLLOW_LIMIT + MILLISECOND
 
 
-def test_what_lies_more_than_a_day_ahead_is_reported_and_not_followed() -> None:
+@pytest.mark.requirement("C26")
+def test_what_lies_more_than_a_day_ahead_is_reported() -> None:
     strange = NOON + FOLLOW_LIMIT + timedelta(microseconds=1)
 
     assert too_far_ahead(NOON, strange)
     assert not too_far_ahead(NOON, NOON + FOLLOW_LIMIT)
-    assert next_instant(NOON, [strange]) == NOON
 
 
 def test_stamps_order_by_instant_then_agent_then_id() -> None:

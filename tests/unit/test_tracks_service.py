@@ -2,12 +2,12 @@
 
 import pytest
 
-from passdown.core.accounts import Account
-from passdown.core.archives import parse_archive
-from passdown.core.facts import FactKind
+from passdown.core.formats.archives import parse_archive
+from passdown.core.kinds import FactKind
+from passdown.core.sessions.session_facts import Account
 from passdown.errors import FormatError, UsageError
-from passdown.services.journals import read_account
-from passdown.services.tracks import bind_task, bind_track, find_document, finish_track, unbind_track
+from passdown.services.handover.tracks import bind_task, bind_track, find_document, finish_track, unbind_track
+from passdown.services.sessions.journals import read_account
 from tests.sessions import LEDGER, Place, make_place
 
 STREAM = "thoughts/shared/handoffs/auth/current.md"
@@ -49,7 +49,8 @@ def test_another_track_archives_the_ledger_first_and_then_binds() -> None:
     bound = bind_track(place.project, account, "billing")
 
     assert bound.handoff is not None
-    record = parse_archive(place.read("conductor/sessions/archive/2026-01-11-12-00-track-switch.md"))
+    name = "2026-01-11-12-00-track-switch-generic-00000001.md"
+    record = parse_archive(place.read(f"conductor/sessions/archive/{name}"))
     assert (record.track, record.summary, record.in_progress) == ("auth", "sign in", ("logout",))
     assert place.documents.exists(STREAM)
     after = bound.account
@@ -97,7 +98,7 @@ def test_finishing_hands_over_lets_go_and_removes_the_ledger_unless_kept(*, keep
 
     assert bound.before == "auth"
     assert bound.handoff is not None
-    assert bound.handoff.snapshot.trigger == "track-complete"
+    assert bound.handoff.handoff.trigger == "track-complete"
     assert (bound.account.track, bound.account.task) == ("", "")
     assert place.documents.exists(LEDGER) == keep
     assert place.documents.exists(STREAM)

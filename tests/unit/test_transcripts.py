@@ -7,26 +7,26 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from passdown.core import transcripts
-from passdown.core.facts import FactKind
-from passdown.core.transcripts import (
+from passdown.core.hosts import transcripts
+from passdown.core.hosts.transcripts import (
     MAX_MARK,
     MAX_PLAN,
     MAX_WAITING,
     START,
-    Book,
-    Call,
-    Mark,
     Observation,
-    Reading,
-    Tongue,
+    ToolCall,
+    TranscriptCollector,
+    TranscriptMark,
+    TranscriptReader,
+    TranscriptReading,
     parse_mark,
     read_piece,
     render_mark,
 )
-from passdown.hosts.claude_code.transcripts import TONGUE as CLAUDE_CODE
-from passdown.hosts.codex.transcripts import TONGUE as CODEX
-from passdown.hosts.copilot.transcripts import TONGUE as COPILOT
+from passdown.core.kinds import FactKind
+from passdown.hosts.claude.transcripts import READER as CLAUDE_CODE
+from passdown.hosts.codex.transcripts import READER as CODEX
+from passdown.hosts.copilot.transcripts import READER as COPILOT
 
 TONGUES = (CLAUDE_CODE, CODEX, COPILOT)
 JSON = st.recursive(
@@ -42,7 +42,7 @@ def lines(*values: object) -> bytes:
     return b"".join(json.dumps(value, separators=(",", ":")).encode() + b"\n" for value in values)
 
 
-def told(reading: Reading) -> list[tuple[str, str, int | None]]:
+def told(reading: TranscriptReading) -> list[tuple[str, str, int | None]]:
     return [(one.kind.value, one.text, one.exit) for one in reading.seen]
 
 
@@ -392,14 +392,14 @@ def test_a_subagent_that_was_started_is_looked_for_by_its_id() -> None:
 # --- all ------------------------------------------------------------------------------------------
 
 
-def said(tongue: Tongue, text: str) -> bytes:
+def said(reader: TranscriptReader, text: str) -> bytes:
     """Let the person say something, as each host writes it down."""
-    if tongue is COPILOT:
+    if reader is COPILOT:
         return lines({"type": "user.message", "data": {"content": text}, "id": "1"})
-    return lines(prompt(text) if tongue is CLAUDE_CODE else event("user_message", message=text))
+    return lines(prompt(text) if reader is CLAUDE_CODE else event("user_message", message=text))
 
 
-@pytest.mark.parametrize("tongue", TONGUES, ids=lambda one: one.name)
+@pytest.mark.parametrize("reader", TONGUES, ids=lambda one: one.name)
 @pytest.mark.parametrize(
     "line",
     [
@@ -414,16 +414,18 @@ def said(tongue: Tongue, text: str) -> bytes:
     ],
     ids=("deep", "a long number", "no end", "a list", "a text", "no text", "10 MB", "deep in another"),
 )
-def test_a_hostile_line_is_passed_over_and_those_after_it_are_read(tongue: Tongue, line: bytes) -> None:
-    reading = read_piece(tongue, line + b"\n" + said(tongue, "Go on."))
+def test_a_hostile_line_is_passed_over_and_those_after_it_are_read(
+    reader: TranscriptReader, line: bytes
+) -> None:
+    reading = read_piece(reader, line + b"\n" + said(reader, "Go on."))
 
     assert told(reading) == [("prompt", "Go on.", None)]
-    assert reading.passed_over == tongue.wants(line, ())
+    assert reading.passed_over == reader.wants(line, ())
 
 
-@pytest.mark.parametrize("tongue", TONGUES, ids=lambda one: one.name)
+@pytest.mark.parametrize("reader", TONGUES, ids=lambda one: one.name)
 @given(st.data())
-def test_no_value_is_of_a_type_that_breaks_a_reader(tongue: Tongue, data: st.DataObject) -> None:
+def test_no_value_is_of_a_type_that_breaks_a_reader(reader: TranscriptReader, data: st.DataObject) -> None:
     """Members of real lines hold anything."""
     samples = [
         use("a", "Bash", command="make test"),
@@ -445,13 +447,13 @@ def test_no_value_is_of_a_type_that_breaks_a_reader(tongue: Tongue, data: st.Dat
     drawn = data.draw(st.lists(st.sampled_from(samples), max_size=4))
     broken = [_break(data, json.loads(json.dumps(one))) for one in drawn]
 
-    reading = read_piece(tongue, lines(*broken))
+    reading = read_piece(reader, lines(*broken))
 
     assert all(one.text and isinstance(one.text, str) for one in reading.seen)
     assert reading.passed_over == 0
 
 
-def _break(data: st.DataObject, value: Any) -> Any:  # noqa: ANN401 - JSON of any shape
+def _break(data: st.DataObject, value: Any) -> Any:  # JSON of any shape
     """Put anything in the place of a member, somewhere inside."""
     inside: Any = value
     for _ in range(data.draw(st.integers(0, 4))):
@@ -466,17 +468,17 @@ def _break(data: st.DataObject, value: Any) -> Any:  # noqa: ANN401 - JSON of an
     return value
 
 
-@pytest.mark.parametrize("tongue", TONGUES, ids=lambda one: one.name)
+@pytest.mark.parametrize("reader", TONGUES, ids=lambda one: one.name)
 def test_a_line_that_is_too_long_is_passed_over_in_pieces(
-    tongue: Tongue, monkeypatch: pytest.MonkeyPatch
+    reader: TranscriptReader, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(transcripts, "MAX_LINE", 64)
-    after = said(tongue, "Go on.")
+    after = said(reader, "Go on.")
 
-    first = read_piece(tongue, b"x" * 64)
-    second = read_piece(tongue, b"x" * 64, first.mark)
-    torn = read_piece(tongue, b"x\n" + after[:20], second.mark)
-    rest = read_piece(tongue, after, torn.mark)
+    first = read_piece(reader, b"x" * 64)
+    second = read_piece(reader, b"x" * 64, first.mark)
+    torn = read_piece(reader, b"x\n" + after[:20], second.mark)
+    rest = read_piece(reader, after, torn.mark)
 
     assert (first.mark.offset, first.mark.is_cut, first.passed_over) == (64, True, 1)
     assert (second.mark.offset, second.mark.is_cut, second.passed_over) == (128, True, 0)
@@ -485,15 +487,15 @@ def test_a_line_that_is_too_long_is_passed_over_in_pieces(
 
 
 def test_what_waits_and_what_is_planned_is_bounded() -> None:
-    book = Book()
+    collector = TranscriptCollector()
     for number in range(MAX_WAITING + MAX_PLAN + 5):
-        book.wait(Call(f"c{number}", FactKind.COMMAND, ("x",)))
-        book.number(str(number), "x")
-    book.wait(Call("", FactKind.COMMAND, ("x",)))
-    book.wait(Call("empty", FactKind.COMMAND, ("",)))
+        collector.wait(ToolCall(f"c{number}", FactKind.COMMAND, ("x",)))
+        collector.number(str(number), "x")
+    collector.wait(ToolCall("", FactKind.COMMAND, ("x",)))
+    collector.wait(ToolCall("empty", FactKind.COMMAND, ("",)))
 
-    assert (len(book.waiting), len(book.plan)) == (MAX_WAITING, MAX_PLAN)
-    assert list(book.waiting)[-1] == f"c{MAX_WAITING + MAX_PLAN + 4}"
+    assert (len(collector.waiting), len(collector.plan)) == (MAX_WAITING, MAX_PLAN)
+    assert list(collector.waiting)[-1] == f"c{MAX_WAITING + MAX_PLAN + 4}"
 
 
 def test_half_a_surrogate_pair_can_be_written_down() -> None:
@@ -503,14 +505,14 @@ def test_half_a_surrogate_pair_can_be_written_down() -> None:
 
 
 MARKS = st.builds(
-    Mark,
+    TranscriptMark,
     offset=st.integers(0, 2**60),
     is_cut=st.booleans(),
     is_agents=st.booleans(),
     folder=st.text(st.characters(exclude_categories=["Cs"]), max_size=5),
     waiting=st.lists(
         st.builds(
-            Call,
+            ToolCall,
             st.text(max_size=5),
             st.sampled_from(FactKind),
             st.lists(st.text(max_size=5), max_size=2).map(tuple),
@@ -523,14 +525,16 @@ MARKS = st.builds(
 
 
 @given(MARKS)
-def test_a_mark_reads_back(mark: Mark) -> None:
+def test_a_mark_reads_back(mark: TranscriptMark) -> None:
     assert parse_mark(render_mark(mark)) == mark
 
 
 def test_a_mark_is_never_too_long_for_a_line() -> None:
-    calls = tuple(Call(f"c{number}", FactKind.COMMAND, ("\u4f60" * 2000,)) for number in range(MAX_WAITING))
+    calls = tuple(
+        ToolCall(f"c{number}", FactKind.COMMAND, ("\u4f60" * 2000,)) for number in range(MAX_WAITING)
+    )
     plan = tuple((str(number), "\u4f60" * 2000) for number in range(MAX_PLAN))
-    text = render_mark(Mark(offset=7, waiting=calls, plan=plan))
+    text = render_mark(TranscriptMark(offset=7, waiting=calls, plan=plan))
 
     assert len(text) <= MAX_MARK
     assert parse_mark(text).offset == 7
@@ -547,14 +551,14 @@ def test_members_of_a_mark_that_do_not_fit_are_left_out() -> None:
         {"offset": -1, "waiting": [["a", "no kind", "x"], ["a"], 3], "plan": [["a"], ["b", "c"]]}
     )
 
-    assert parse_mark(text) == Mark(plan=(("b", "c"),))
+    assert parse_mark(text) == TranscriptMark(plan=(("b", "c"),))
     assert parse_mark("[" * 100_000) == START
 
 
 @given(st.binary(max_size=200))
 def test_any_bytes_are_read(data: bytes) -> None:
-    for tongue in TONGUES:
-        reading = read_piece(tongue, data)
+    for reader in TONGUES:
+        reading = read_piece(reader, data)
         assert reading.mark.offset == data.rfind(b"\n") + 1
 
 

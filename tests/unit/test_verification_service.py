@@ -4,13 +4,13 @@ from pathlib import Path
 
 import pytest
 
-from passdown.core.events import render_event
-from passdown.engines.index.memory import MemoryIndex
+from passdown.core.formats.events import render_event
+from passdown.engines.memory.index import MemoryIndex
 from passdown.records import replace
-from passdown.services.events import take_in
-from passdown.services.synthesis import synthesize
-from passdown.services.verification import Finding, Left, Verdict, Wrong, verify
-from passdown.services.views import ViewState
+from passdown.services.log.events import update_index
+from passdown.services.log.synthesis import synthesize
+from passdown.services.log.verification import DamagedEvent, EventDamage, UnmergedFile, Verdict, verify
+from passdown.services.log.views import ViewState
 from tests.benches import Bench, make_bench
 from tests.projects import EVENTS, VIEW, listing, make_event, put, put_event
 
@@ -63,7 +63,7 @@ def test_an_id_is_made_of_what_its_event_says(bench: Bench) -> None:
     verdict = look(bench)
 
     assert verdict.findings == (
-        Finding(Wrong.ALTERED, event.id or "", FIRST, "its text does not fit its id"),
+        DamagedEvent(EventDamage.ALTERED, event.id or "", FIRST, "its text does not match its id"),
     )
     assert not verdict.is_good
     assert not verdict.is_outdated
@@ -86,14 +86,14 @@ def test_a_committed_event_that_is_changed_or_gone_is_named(bench: Bench) -> Non
     (bench.folder / FIRST).unlink()
     (bench.folder / f"{EVENTS}/notes.txt").unlink()
     change(bench, rollup, '"v": 1', '"v":  1')
-    take_in(bench.checkout.log, bench.checkout.index)
+    update_index(bench.checkout.log, bench.checkout.index)
 
     found = look(bench).findings
 
     assert [(one.wrong, one.path, one.reason) for one in found] == [
-        (Wrong.ALTERED, rollup, "the last commit has another text"),
-        (Wrong.MISSING, FIRST, "it is in the last commit"),
-        (Wrong.ALTERED, PLAIN, "the last commit has another text"),
+        (EventDamage.ALTERED, rollup, "the last commit has another text"),
+        (EventDamage.MISSING, FIRST, "it is in the last commit"),
+        (EventDamage.ALTERED, PLAIN, "the last commit has another text"),
     ]
     assert [bool(one.event) for one in found] == [False, False, True]
 
@@ -110,15 +110,19 @@ def test_what_the_cache_knew_is_named_when_the_view_does_not_fit(bench: Bench) -
 
     ids = {place.name: place.rank.id for place in old}
     assert verdict.findings == (
-        Finding(
-            Wrong.ALTERED,
+        DamagedEvent(
+            EventDamage.ALTERED,
             ids["2026-01-02T13-00-00.000Z_toast.md"],
             f"{EVENTS}/moved.md",
-            "its text does not fit its id",
+            "its text does not match its id",
         ),
-        Finding(Wrong.ALTERED, ids["2026-01-10T15-00-00Z_plain.md"], PLAIN, "it had another text"),
-        Finding(Wrong.MISSING, ids["2026-01-10T13-00-00.000Z_toast.md"], FIRST, "it was there before"),
-        Finding(Wrong.ALTERED, ids["2026-01-02T13-00-00.000Z_toast.md"], name, "another text has its id"),
+        DamagedEvent(EventDamage.ALTERED, ids["2026-01-10T15-00-00Z_plain.md"], PLAIN, "it had another text"),
+        DamagedEvent(
+            EventDamage.MISSING, ids["2026-01-10T13-00-00.000Z_toast.md"], FIRST, "it was there before"
+        ),
+        DamagedEvent(
+            EventDamage.ALTERED, ids["2026-01-02T13-00-00.000Z_toast.md"], name, "another text has its id"
+        ),
     )
 
 
@@ -129,13 +133,13 @@ def test_a_missing_rollup_names_each_event_in_it(bench: Bench) -> None:
 
     (found,) = look(bench).findings
 
-    assert (found.wrong, found.path) == (Wrong.MISSING, rollup)
+    assert (found.wrong, found.path) == (EventDamage.MISSING, rollup)
     assert found.event == make_event("2026-01-02T13:00:00Z", now="Old").id
 
 
 def test_a_view_of_the_events_that_are_here_is_good_whatever_the_cache_knew(bench: Bench) -> None:
     other = replace(bench.checkout, index=MemoryIndex())
-    take_in(bench.checkout.log, bench.checkout.index)
+    update_index(bench.checkout.log, bench.checkout.index)
     (bench.folder / FIRST).unlink()
     synthesize(other)
 
@@ -160,7 +164,7 @@ def test_an_event_added_since_is_outdated(bench: Bench) -> None:
 
 def test_events_that_nobody_can_name_are_counted(bench: Bench) -> None:
     (bench.folder / FIRST).unlink()
-    take_in(bench.checkout.log, bench.checkout.index)
+    update_index(bench.checkout.log, bench.checkout.index)
 
     verdict = look(bench)
 
@@ -173,7 +177,7 @@ def test_events_that_nobody_can_name_are_counted(bench: Bench) -> None:
     [
         ("Plain", "Edited", ViewState.EDITED, False),
         ("_synthesized", "synthesized", ViewState.FOREIGN, False),
-        ("renderer: 1", "renderer: 2", ViewState.OTHER_RENDERER, True),
+        ("renderer: 2", "renderer: 3", ViewState.OTHER_RENDERER, True),
         ("event_count: 3", "event_count: 4", ViewState.OUTDATED, False),
         ("event_count: 3", "event_count: x", ViewState.OUTDATED, False),
     ],
@@ -209,13 +213,13 @@ def test_what_cannot_be_merged_is_listed_with_its_problem(bench: Bench) -> None:
 
     assert verdict.is_good
     left = {one.path.rpartition("/")[2]: one.problem for one in verdict.left}
-    assert left["a.md"] == "ts cannot be read, and the file's name does not tell"
+    assert left["a.md"] == "ts cannot be read, and the file name does not contain it"
     assert left["b.md"].startswith("event has format 99")
-    assert left["e.md"] == "agent cannot be read, and the file's name does not tell"
+    assert left["e.md"] == "agent cannot be read, and the file name does not contain it"
     assert left["c.md"] == "is not UTF-8 text"
     assert left["d.md"] == "cannot be read, or is too large"
     assert left["rollup-0.jsonl"] == "2 of its lines cannot be read"
-    assert Left(f"{EVENTS}/a.md", left["a.md"]) in verdict.left
+    assert UnmergedFile(f"{EVENTS}/a.md", left["a.md"]) in verdict.left
 
 
 def test_the_id_of_an_event_of_a_newer_version_is_not_judged(bench: Bench) -> None:

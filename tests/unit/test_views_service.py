@@ -4,13 +4,12 @@ from pathlib import Path
 
 import pytest
 
-from passdown.engines.index.memory import MemoryIndex
 from passdown.engines.memory.documents import MemoryDocuments
+from passdown.engines.memory.index import MemoryIndex
 from passdown.errors import PassdownError, StorageError
-from passdown.services.events import take_in
-from passdown.services.local_files import ignore_folder
-from passdown.services.view_notes import NOTE
-from passdown.services.views import (
+from passdown.services.log.events import update_index
+from passdown.services.log.views import (
+    NOTE,
     ViewState,
     WrittenView,
     judge_view,
@@ -18,6 +17,7 @@ from passdown.services.views import (
     read_view,
     write_view,
 )
+from passdown.services.workspace.local_files import ignore_folder
 from tests.benches import Bench, make_bench
 from tests.projects import put_event
 
@@ -30,14 +30,14 @@ def bench(tmp_path: Path) -> Bench:
     """Give a checkout with an event."""
     put_event(tmp_path, "2026-01-10T13:03:52Z", now="Create the PR")
     bench = make_bench(tmp_path)
-    take_in(bench.checkout.log, bench.checkout.index)
+    update_index(bench.checkout.log, bench.checkout.index)
     return bench
 
 
 @pytest.mark.requirement("R116")
 def test_the_same_events_give_the_same_bytes(bench: Bench) -> None:
     other = MemoryIndex()
-    take_in(bench.checkout.log, other)
+    update_index(bench.checkout.log, other)
 
     assert make_text(bench.checkout.index) == make_text(other)
 
@@ -54,10 +54,10 @@ def test_a_view_is_judged_against_the_events(bench: Bench) -> None:
     assert judge(text) is ViewState.CURRENT
     assert judge(text.replace("\n", "\r\n")) is ViewState.OUTDATED
     assert judge(text.replace("Create", "Destroy")) is ViewState.EDITED
-    assert judge(text.replace("renderer: 1", "renderer: 2")) is ViewState.OTHER_RENDERER
+    assert judge(text.replace("renderer: 2", "renderer: 3")) is ViewState.OTHER_RENDERER
     assert judge("# Mine\n") is ViewState.FOREIGN
     put_event(bench.folder, "2026-01-10T14:03:52Z", now="Write tests")
-    take_in(bench.checkout.log, index)
+    update_index(bench.checkout.log, index)
     assert judge(text) is ViewState.OUTDATED
 
 
@@ -71,7 +71,7 @@ def test_a_view_that_was_made_before_is_not_made_again_until_events_change(bench
     assert remembered
     assert judge_view(documents, "view.md", index) is ViewState.CURRENT
     put_event(bench.folder, "2026-01-10T14:03:52Z", now="Write tests")
-    take_in(bench.checkout.log, index)
+    update_index(bench.checkout.log, index)
     assert index.recall(NOTE) is None
     assert judge_view(documents, "view.md", index) is ViewState.OUTDATED
     assert index.recall(NOTE) not in {None, remembered}

@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from passdown import wiring
 from passdown.errors import StorageError, UsageError
 from passdown.settings import Paths, Settings
+from passdown.wiring.projects import find_root, find_user_file, read_settings
+from passdown.wiring.workspaces import open_documents
 
 MAC_FOLDER = "Library/Application Support"
 
@@ -27,21 +28,23 @@ def file(path: Path, text: str = "") -> Path:
     return path
 
 
+@pytest.mark.requirement("C49")
 def test_the_root_is_the_top_of_the_repository(tmp_path: Path) -> None:
     folder(tmp_path / "repo" / ".git")
     deep = folder(tmp_path / "repo" / "a" / "b")
 
-    assert wiring.find_root(deep) == wiring.find_root(tmp_path / "repo") == tmp_path / "repo"
+    assert find_root(deep) == find_root(tmp_path / "repo") == tmp_path / "repo"
 
 
+@pytest.mark.requirement("C49")
 def test_the_nearest_project_file_within_the_repository_is_the_root(tmp_path: Path) -> None:
     folder(tmp_path / ".git")
     file(tmp_path / "passdown.toml")
     file(tmp_path / "a" / "passdown.toml")
     deep = folder(tmp_path / "a" / "b" / "c")
 
-    assert wiring.find_root(deep) == tmp_path / "a"
-    assert wiring.find_root(folder(tmp_path / "d")) == tmp_path
+    assert find_root(deep) == tmp_path / "a"
+    assert find_root(folder(tmp_path / "d")) == tmp_path
 
 
 def test_a_project_file_above_the_repository_is_not_looked_at(tmp_path: Path) -> None:
@@ -49,22 +52,23 @@ def test_a_project_file_above_the_repository_is_not_looked_at(tmp_path: Path) ->
     folder(tmp_path / "repo" / ".git")
     deep = folder(tmp_path / "repo" / "a")
 
-    assert wiring.find_root(deep) == tmp_path / "repo"
+    assert find_root(deep) == tmp_path / "repo"
 
 
+@pytest.mark.requirement("C49")
 def test_without_a_repository_the_folder_itself_is_the_root(tmp_path: Path) -> None:
     file(tmp_path / "passdown.toml")
     below = folder(tmp_path / "a")
 
-    assert wiring.find_root(below) == below
-    assert wiring.find_root(tmp_path) == tmp_path
+    assert find_root(below) == below
+    assert find_root(tmp_path) == tmp_path
 
 
 def test_a_folder_called_like_the_project_file_is_none(tmp_path: Path) -> None:
     folder(tmp_path / ".git")
     below = folder(tmp_path / "a" / "passdown.toml")
 
-    assert wiring.find_root(below) == tmp_path
+    assert find_root(below) == tmp_path
 
 
 def test_a_worktree_and_a_submodule_are_roots_of_their_own(tmp_path: Path) -> None:
@@ -79,8 +83,8 @@ def test_a_worktree_and_a_submodule_are_roots_of_their_own(tmp_path: Path) -> No
         subprocess.run([*git, *command], check=True, capture_output=True)
 
     assert all((main / name / ".git").is_file() for name in ("tree", "sub"))
-    assert wiring.find_root(folder(main / "tree" / "a")) == main / "tree"
-    assert wiring.find_root(folder(main / "sub" / "a")) == main / "sub"
+    assert find_root(folder(main / "tree" / "a")) == main / "tree"
+    assert find_root(folder(main / "sub" / "a")) == main / "sub"
 
 
 @pytest.mark.parametrize(
@@ -103,16 +107,17 @@ def test_a_worktree_and_a_submodule_are_roots_of_their_own(tmp_path: Path) -> No
 def test_the_user_file_lies_where_the_platform_keeps_settings(
     platform: str, variables: dict[str, str], found: str | None
 ) -> None:
-    assert wiring.find_user_file(variables, platform) == (Path(found) if found else None)
+    assert find_user_file(variables, platform) == (Path(found) if found else None)
 
 
 def user_file(text: str) -> Path:
     """Write the user file of this test's home."""
-    path = wiring.find_user_file(os.environ, sys.platform)
+    path = find_user_file(os.environ, sys.platform)
     assert path is not None
     return file(path, text)
 
 
+@pytest.mark.requirement("C69")
 def test_settings_come_from_user_file_project_file_and_environment(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -120,14 +125,14 @@ def test_settings_come_from_user_file_project_file_and_environment(
     file(tmp_path / "passdown.toml", '[paths]\narchive = "project"\nevents = "project"\n')
     monkeypatch.setenv("PASSDOWN_PATHS_EVENTS", "environment")
 
-    settings, warnings = wiring.read_settings(tmp_path)
+    settings, warnings = read_settings(tmp_path)
 
     assert settings == Settings(paths=Paths(ledgers="user", archive="project", events="environment"))
     assert warnings == ()
 
 
 def test_without_files_the_defaults_hold(tmp_path: Path) -> None:
-    assert wiring.read_settings(tmp_path) == (Settings(), ())
+    assert read_settings(tmp_path) == (Settings(), ())
 
 
 def test_without_a_home_the_project_file_still_counts(
@@ -137,14 +142,14 @@ def test_without_a_home_the_project_file_still_counts(
         monkeypatch.delenv(name)
     file(tmp_path / "passdown.toml", '[paths]\nview = "v.md"\n')
 
-    assert wiring.read_settings(tmp_path)[0].paths.view == "v.md"
+    assert read_settings(tmp_path)[0].paths.view == "v.md"
 
 
 def test_a_warning_names_the_file_it_is_about(tmp_path: Path) -> None:
     path = user_file("[colour]\n")
     file(tmp_path / "passdown.toml", "[colour]\n")
 
-    assert wiring.read_settings(tmp_path)[1] == (
+    assert read_settings(tmp_path)[1] == (
         f"{path}: unknown section [colour]",
         "passdown.toml: unknown section [colour]",
     )
@@ -155,28 +160,28 @@ def test_a_file_that_is_not_toml_is_refused(tmp_path: Path, content: bytes) -> N
     (tmp_path / "passdown.toml").write_bytes(content)
 
     with pytest.raises(UsageError, match=r"^passdown\.toml is not valid TOML: ") as refused:
-        wiring.read_settings(tmp_path)
+        read_settings(tmp_path)
 
     assert refused.value.hint
 
 
 def test_a_user_file_that_cannot_be_read_is_a_warning(tmp_path: Path) -> None:
-    path = wiring.find_user_file(os.environ, sys.platform)
+    path = find_user_file(os.environ, sys.platform)
     assert path is not None
     folder(path)
 
-    settings, warnings = wiring.read_settings(tmp_path)
+    settings, warnings = read_settings(tmp_path)
 
     assert settings == Settings()
     assert [warning.partition(": ")[0] for warning in warnings] == [f"could not read {path}"]
-    assert warnings[0].endswith("; its settings are not used")
+    assert warnings[0].endswith("; its settings are ignored")
 
 
 def test_a_project_file_that_cannot_be_read_is_an_error(tmp_path: Path) -> None:
     folder(tmp_path / "passdown.toml")
 
     with pytest.raises(StorageError, match=r"^could not read passdown\.toml: ") as refused:
-        wiring.read_settings(tmp_path)
+        read_settings(tmp_path)
 
     assert refused.value.hint
 
@@ -188,7 +193,7 @@ def test_a_folder_that_we_may_not_look_into_holds_no_project(tmp_path: Path) -> 
     closed.parent.chmod(0)
     seen = os.access(closed, os.X_OK)
 
-    root = wiring.find_root(closed)
+    root = find_root(closed)
 
     closed.parent.chmod(0o700)
     assert root == (closed if seen else tmp_path)
@@ -197,4 +202,4 @@ def test_a_folder_that_we_may_not_look_into_holds_no_project(tmp_path: Path) -> 
 def test_documents_are_those_of_the_folder(tmp_path: Path) -> None:
     file(tmp_path / "a" / "b.md", "one")
 
-    assert wiring.open_documents(tmp_path).read("a/b.md") == b"one"
+    assert open_documents(tmp_path).read("a/b.md") == b"one"

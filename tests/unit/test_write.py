@@ -12,7 +12,14 @@ import pytest
 
 import passdown
 from passdown.engines.files import write
-from passdown.engines.files.write import F_FULLFSYNC, HERE, Ways, full_sync, is_leftover, ways_for
+from passdown.engines.files.displaced_names import is_leftover
+from passdown.engines.files.write import (
+    F_FULLFSYNC,
+    HERE,
+    FileOperations,
+    full_sync,
+    operations_for,
+)
 from passdown.engines.system import SystemClock, SystemEntropy, pause
 from passdown.errors import StorageError
 from passdown.ports.clock import Clock, Entropy
@@ -31,15 +38,15 @@ def rename_like_windows(src: str, dst: str, /, *, src_dir_fd: int | None, dst_di
 
 WAYS = {
     "here": HERE,
-    "linux": ways_for("linux"),
-    "darwin": ways_for("darwin"),
-    "win32": replace(ways_for("win32"), rename=rename_like_windows),
+    "linux": operations_for("linux"),
+    "darwin": operations_for("darwin"),
+    "win32": replace(operations_for("win32"), rename=rename_like_windows),
     "no-hard-links": replace(HERE, publish=write.publish_by_claim),
 }
 
 
 @pytest.fixture(params=[name for name in WAYS if sys.platform != "win32" or name in {"here", "win32"}])
-def ways(request: pytest.FixtureRequest) -> Ways:
+def operations(request: pytest.FixtureRequest) -> FileOperations:
     """Each way to write that this system can take."""
     return WAYS[str(request.param)]
 
@@ -63,52 +70,54 @@ def mode(path: Path) -> int:
 
 
 @pytest.mark.requirement("R104")
-def test_a_name_is_created_once(tmp_path: Path, ways: Ways) -> None:
+def test_a_name_is_created_once(tmp_path: Path, operations: FileOperations) -> None:
     path = tmp_path / "event.md"
 
-    assert write.create(path, b"one", ways=ways) is True
-    assert write.create(path, b"two", ways=ways) is False
+    assert write.create(path, b"one", operations=operations) is True
+    assert write.create(path, b"two", operations=operations) is False
     assert path.read_bytes() == b"one"
     assert names(tmp_path) == ["event.md"]
 
 
 @pytest.mark.requirement("R168")
-def test_content_is_replaced_as_a_whole(tmp_path: Path, ways: Ways) -> None:
+def test_content_is_replaced_as_a_whole(tmp_path: Path, operations: FileOperations) -> None:
     path = tmp_path / "state.json"
 
-    write.replace(path, b"long content", ways=ways)
-    write.replace(path, b"short", ways=ways)
+    write.replace(path, b"long content", operations=operations)
+    write.replace(path, b"short", operations=operations)
 
     assert path.read_bytes() == b"short"
     assert names(tmp_path) == ["state.json"]
 
 
-def test_lines_are_added_one_by_one(tmp_path: Path, ways: Ways) -> None:
+def test_lines_are_added_one_by_one(tmp_path: Path, operations: FileOperations) -> None:
     path = tmp_path / "journal.jsonl"
 
-    write.append(path, b"one\n", ways=ways)
-    write.append(path, b"two\n", ways=ways)
+    write.append(path, b"one\n", operations=operations)
+    write.append(path, b"two\n", operations=operations)
 
     assert path.read_bytes() == b"one\ntwo\n"
 
 
 @pytest.mark.requirement("R58", "R203")
 @pytest.mark.parametrize("act", [write.create, write.replace, write.append])
-def test_folders_are_made_on_demand(tmp_path: Path, ways: Ways, act: Callable[..., object]) -> None:
+def test_folders_are_made_on_demand(
+    tmp_path: Path, operations: FileOperations, act: Callable[..., object]
+) -> None:
     path = tmp_path / ".conductor" / "sessions" / "continuity" / "file"
 
-    act(path, b"x\n", ways=ways)
+    act(path, b"x\n", operations=operations)
 
     assert path.read_bytes() == b"x\n"
 
 
 def test_a_bare_name_is_written_in_the_current_folder(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ways: Ways
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, operations: FileOperations
 ) -> None:
     monkeypatch.chdir(tmp_path)
 
-    write.replace("here", b"1", ways=ways)
-    write.replace(Path("new", "there"), b"2", ways=ways)
+    write.replace("here", b"1", operations=operations)
+    write.replace(Path("new", "there"), b"2", operations=operations)
 
     assert (tmp_path / "here").read_bytes() == b"1"
     assert (tmp_path / "new" / "there").read_bytes() == b"2"
@@ -120,7 +129,7 @@ def test_any_amount_is_written_however_little_the_system_takes(tmp_path: Path, s
         return os.write(handle, data[: max(1, len(data) // 2)])
 
     data = os.urandom(size)
-    write.create(tmp_path / "a", data, ways=replace(HERE, write=take_a_little))
+    write.create(tmp_path / "a", data, operations=replace(HERE, write=take_a_little))
 
     assert (tmp_path / "a").read_bytes() == data
 
@@ -177,14 +186,14 @@ ODD: dict[str, Callable[[Path], None]] = {
 @pytest.mark.parametrize("act", [write.replace, write.append])
 @pytest.mark.parametrize("odd", ODD)
 def test_what_is_not_a_regular_file_is_refused(
-    tmp_path: Path, ways: Ways, act: Callable[..., object], odd: str
+    tmp_path: Path, operations: FileOperations, act: Callable[..., object], odd: str
 ) -> None:
     path = tmp_path / "odd"
     ODD[odd](path)
     before = names(tmp_path)
 
     with pytest.raises(StorageError, match="not a regular file") as refused:
-        act(path, b"x\n", ways=ways)
+        act(path, b"x\n", operations=operations)
 
     assert refused.value.hint
     assert names(tmp_path) == before
@@ -194,11 +203,13 @@ def test_what_is_not_a_regular_file_is_refused(
 
 @posix
 @pytest.mark.parametrize("odd", ODD)
-def test_an_odd_file_holds_its_name_against_creation(tmp_path: Path, ways: Ways, odd: str) -> None:
+def test_an_odd_file_holds_its_name_against_creation(
+    tmp_path: Path, operations: FileOperations, odd: str
+) -> None:
     path = tmp_path / "odd"
     ODD[odd](path)
 
-    assert write.create(path, b"x", ways=ways) is False
+    assert write.create(path, b"x", operations=operations) is False
     assert not (tmp_path / "nowhere").exists()
 
 
@@ -212,7 +223,7 @@ def test_a_link_put_there_at_the_last_moment_is_not_followed(tmp_path: Path) -> 
         path.symlink_to(victim)
         return b"12345678"
 
-    write.replace(path, b"x", ways=replace(HERE, token=swap))
+    write.replace(path, b"x", operations=replace(HERE, token=swap))
 
     assert victim.read_bytes() == b"victim"
     assert path.read_bytes() == b"x"
@@ -230,7 +241,7 @@ def test_a_folder_swapped_for_a_link_does_not_redirect_the_write(tmp_path: Path)
         folder.symlink_to(elsewhere)
         return b"12345678"
 
-    write.replace(folder / "file", b"x", ways=replace(HERE, token=swap))
+    write.replace(folder / "file", b"x", operations=replace(HERE, token=swap))
 
     assert names(elsewhere) == []
     assert (moved / "file").read_bytes() == b"x"
@@ -242,22 +253,22 @@ def test_a_path_without_a_file_name_is_refused(path: str) -> None:
         write.create(path, b"x")
 
 
-def test_a_file_in_the_place_of_a_folder_is_reported(tmp_path: Path, ways: Ways) -> None:
+def test_a_file_in_the_place_of_a_folder_is_reported(tmp_path: Path, operations: FileOperations) -> None:
     (tmp_path / "file").touch()
 
     with pytest.raises(StorageError) as refused:
-        write.replace(tmp_path / "file" / "below" / "target", b"x", ways=ways)
+        write.replace(tmp_path / "file" / "below" / "target", b"x", operations=operations)
 
     assert str(tmp_path / "file" / "below" / "target") in refused.value.message
     assert refused.value.hint
 
 
 @posix
-def test_a_folder_that_is_a_dangling_link_is_reported(tmp_path: Path, ways: Ways) -> None:
+def test_a_folder_that_is_a_dangling_link_is_reported(tmp_path: Path, operations: FileOperations) -> None:
     (tmp_path / "link").symlink_to("nowhere")
 
     with pytest.raises(StorageError):
-        write.replace(tmp_path / "link" / "target", b"x", ways=ways)
+        write.replace(tmp_path / "link" / "target", b"x", operations=operations)
 
     assert names(tmp_path) == ["link"]
 
@@ -284,10 +295,10 @@ def test_a_claimed_name_is_given_back_when_the_move_fails(tmp_path: Path) -> Non
     def fail(*_paths: str, **_folders: int | None) -> None:
         raise OSError(errno.EIO, os.strerror(errno.EIO))
 
-    ways = replace(HERE, publish=write.publish_by_claim, replace=fail)
+    operations = replace(HERE, publish=write.publish_by_claim, replace=fail)
 
     with pytest.raises(StorageError):
-        write.create(tmp_path / "event.md", b"one", ways=ways)
+        write.create(tmp_path / "event.md", b"one", operations=operations)
 
     assert names(tmp_path) == []
 
@@ -301,8 +312,8 @@ def test_on_windows_a_denied_move_is_tried_again(tmp_path: Path) -> None:
             raise PermissionError(errno.EACCES, "The process cannot access the file")
         os.replace(src, dst, src_dir_fd=src_dir_fd, dst_dir_fd=dst_dir_fd)
 
-    ways = replace(ways_for("win32"), replace=deny_twice, pause=pauses.append)
-    write.replace(tmp_path / "view.md", b"new", ways=ways)
+    operations = replace(operations_for("win32"), replace=deny_twice, pause=pauses.append)
+    write.replace(tmp_path / "view.md", b"new", operations=operations)
 
     assert (tmp_path / "view.md").read_bytes() == b"new"
     assert pauses == [0.005, 0.01]
@@ -315,9 +326,9 @@ def test_on_windows_a_move_denied_for_long_is_reported(tmp_path: Path) -> None:
     def deny(*_paths: str, **_folders: int | None) -> None:
         raise PermissionError(errno.EACCES, "The process cannot access the file")
 
-    ways = replace(ways_for("win32"), replace=deny, pause=pauses.append)
+    operations = replace(operations_for("win32"), replace=deny, pause=pauses.append)
     with pytest.raises(StorageError, match="cannot access the file"):
-        write.replace(tmp_path / "view.md", b"new", ways=ways)
+        write.replace(tmp_path / "view.md", b"new", operations=operations)
 
     assert (tmp_path / "view.md").read_bytes() == b"old"
     assert names(tmp_path) == ["view.md"]
@@ -327,8 +338,8 @@ def test_on_windows_a_move_denied_for_long_is_reported(tmp_path: Path) -> None:
 
 @pytest.mark.skipif(sys.platform != "win32", reason="only Windows refuses to rename over a file")
 def test_windows_itself_refuses_to_rename_over_a_file(tmp_path: Path) -> None:
-    assert write.create(tmp_path / "a", b"1", ways=ways_for("win32")) is True
-    assert write.create(tmp_path / "a", b"2", ways=ways_for("win32")) is False
+    assert write.create(tmp_path / "a", b"1", operations=operations_for("win32")) is True
+    assert write.create(tmp_path / "a", b"2", operations=operations_for("win32")) is False
 
 
 @posix
@@ -340,8 +351,8 @@ def test_on_macos_the_cache_of_the_drive_is_emptied(tmp_path: Path) -> None:
         requests.append(request)
         return 0
 
-    ways = replace(ways_for("darwin"), sync=lambda handle: full_sync(handle, control))
-    write.replace(path, b"x", ways=ways)
+    operations = replace(operations_for("darwin"), sync=lambda handle: full_sync(handle, control))
+    write.replace(path, b"x", operations=operations)
 
     assert requests == [F_FULLFSYNC, F_FULLFSYNC]
 
@@ -351,8 +362,8 @@ def test_on_macos_a_file_system_without_that_request_is_synced_as_usual(tmp_path
     def refuse(_handle: int, _request: int) -> int:
         raise OSError(errno.ENOTTY, os.strerror(errno.ENOTTY))
 
-    ways = replace(ways_for("darwin"), sync=lambda handle: full_sync(handle, refuse))
-    write.replace(tmp_path / "file", b"x", ways=ways)
+    operations = replace(operations_for("darwin"), sync=lambda handle: full_sync(handle, refuse))
+    write.replace(tmp_path / "file", b"x", operations=operations)
 
     assert (tmp_path / "file").read_bytes() == b"x"
 
@@ -366,13 +377,13 @@ def test_only_a_folder_that_cannot_be_synced_at_all_is_excused(
         if stat.S_ISDIR(os.fstat(handle).st_mode):
             raise OSError(number, os.strerror(number))
 
-    ways = replace(HERE, sync=sync)
+    operations = replace(HERE, sync=sync)
 
     if fails:
         with pytest.raises(StorageError):
-            write.create(tmp_path / "file", b"x", ways=ways)
+            write.create(tmp_path / "file", b"x", operations=operations)
     else:
-        assert write.create(tmp_path / "file", b"x", ways=ways)
+        assert write.create(tmp_path / "file", b"x", operations=operations)
 
 
 @pytest.mark.parametrize("line", [b"", b"a", b"a\nb", b"a\nb\n", b"a\n\n"])
@@ -383,11 +394,11 @@ def test_only_one_whole_line_can_be_added(tmp_path: Path, line: bytes) -> None:
     assert names(tmp_path) == []
 
 
-def test_a_line_is_never_glued_to_a_torn_one(tmp_path: Path, ways: Ways) -> None:
+def test_a_line_is_never_glued_to_a_torn_one(tmp_path: Path, operations: FileOperations) -> None:
     path = tmp_path / "journal"
     path.write_bytes(b'{"n":1}\n{"n":')
 
-    write.append(path, b'{"n":3}\n', ways=ways)
+    write.append(path, b'{"n":3}\n', operations=operations)
 
     assert path.read_bytes() == b'{"n":1}\n{"n":\n{"n":3}\n'
 
@@ -397,7 +408,7 @@ def test_half_a_line_is_not_acknowledged(tmp_path: Path) -> None:
         return os.write(handle, data[: len(data) // 2])
 
     with pytest.raises(StorageError, match="No space left"):
-        write.append(tmp_path / "journal", b"12345\n", ways=replace(HERE, write=take_half))
+        write.append(tmp_path / "journal", b"12345\n", operations=replace(HERE, write=take_half))
 
     write.append(tmp_path / "journal", b"next\n")
     assert (tmp_path / "journal").read_bytes() == b"123\nnext\n"
@@ -458,7 +469,7 @@ def test_a_temporary_file_names_its_process_and_can_be_recognised(tmp_path: Path
         seen.extend(name for name in names(tmp_path) if name != "file")
         os.fsync(handle)
 
-    write.replace(tmp_path / "file", b"x", ways=replace(HERE, sync=look))
+    write.replace(tmp_path / "file", b"x", operations=replace(HERE, sync=look))
 
     assert len(seen) == 1
     assert is_leftover(seen[0])

@@ -5,8 +5,8 @@ from itertools import pairwise
 
 import pytest
 
+from passdown.core.documents.yaml_library import MAX_DEPTH, load
 from passdown.core.problems import Malformed
-from passdown.core.yaml_library import MAX_DEPTH, load
 
 LAUGHS = "a: &a [lol, lol]\n" + "".join(f"{b}: &{b} [*{a}, *{a}, *{a}]\n" for a, b in pairwise("abcdefgh"))
 HOSTILE = {
@@ -35,12 +35,12 @@ HOSTILE = {
 
 @pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE.keys())
 def test_hostile_values_are_refused_at_once(text: str) -> None:
-    start = time.perf_counter()
+    start = time.process_time()
 
     with pytest.raises(Malformed) as refused:
         load(text)
 
-    assert time.perf_counter() - start < 0.2
+    assert time.process_time() - start < 0.2
     assert refused.value.hint
 
 

@@ -1,51 +1,34 @@
-"""The fact: one thing a session must not lose (C56)."""
+"""The fact: one thing a session must not lose (C56), the same from the journal to the brief.
 
+A fact says something of a kind, and its origin says who said it, in which session, when, in which order, at
+which commit, and how it is known (C120). An event tells the origin of each of its facts; where it does not,
+its facts have the event's own author and time.
+"""
+
+import json
 import unicodedata
 from collections.abc import Mapping
 from datetime import datetime
 from enum import StrEnum
-from typing import Annotated, Final
+from typing import Annotated, Final, NamedTuple
 
-from passdown.core.fields import read_choice, read_instant
-from passdown.core.ids import FactId, fact_id
-from passdown.core.jsontext import dump, text_of
+from passdown.core.documents.fields import read_choice, read_instant
+from passdown.core.ids import FactId, fact_id, slug
+from passdown.core.json_text import dump, text_of
+from passdown.core.kinds import FactKind, Merging, kind_of
 from passdown.core.problems import Malformed
 from passdown.core.times import Stamp, render_millis
-from passdown.records import record
 
+ADD: Final = "add"
+"""The key of next steps that follow those that are there; without it they take their place."""
 
-class FactKind(StrEnum):
-    """What a line of a journal is about; a kind from a newer version is kept as it is."""
+PROMPTED: Final = "prompt"
+"""The key of a goal or now that nobody stated: it is a prompt (C60)."""
 
-    GOAL = "goal"
-    NOW = "now"
-    NEXT = "next"
-    DONE = "done"
-    DECISION = "decision"
-    CONSTRAINT = "constraint"
-    QUESTION = "question"
-    ANSWER = "answer"
-    FEEDBACK = "feedback"
-    NOTE = "note"
-    CLAIM = "claim"
-    RESERVATION = "reservation"
-    CHECKPOINT = "checkpoint"
-    RECEIPT = "receipt"
-    RETRACTION = "retraction"
-    START = "start"
-    HOST = "host"
-    HEARTBEAT = "heartbeat"
-    BINDING = "binding"
-    END = "end"
-    PROMPT = "prompt"
-    FILE = "file"
-    READ = "read"
-    COMMIT = "commit"
-    TEST = "test"
-    COMMAND = "command"
-    PLAN = "plan"
-    BOOKMARK = "bookmark"
-    DELIVERY = "delivery"
+TASK: Final = "task"
+"""The further member of a checkpoint that names the task it belongs to."""
+
+_EXIT: Final = ": exit "
 
 
 class Provenance(StrEnum):
@@ -56,33 +39,193 @@ class Provenance(StrEnum):
     VERIFIED = "verified"
 
 
-@record
-class Fact:
-    """One thing a session must not lose, with its author and its time."""
+class Fact(NamedTuple):
+    """One thing a session must not lose, with where it comes from."""
 
     kind: Annotated[str, "What it is: goal, now, done, decision, …"]
     text: Annotated[str, "What is the case."]
-    at: Annotated[datetime, "When, by the hybrid clock."]
+    at: Annotated[datetime, "When it was said, by the hybrid clock."]
     agent: Annotated[str, "Who said or saw it."]
-    key: Annotated[str | None, "A decision's key, or the id of the fact that is retracted or answered."] = (
-        None
-    )
-    because: Annotated[str | None, "The reason."] = None
+    key: Annotated[str, "A decision's key, a phase, an exit code, or what is retracted or answered."] = ""
+    because: Annotated[str, "The reason."] = ""
     provenance: Annotated[Provenance, "How we know."] = Provenance.STATED
+    commit: Annotated[str, "The last commit when it was said; empty if nobody knows."] = ""
     others: Annotated[tuple[tuple[str, str], ...], "Further members: name and JSON value."] = ()
+    session: Annotated[str, "The session that said it."] = ""
+    seq: Annotated[int, "Its place among all that the session said; 0 if nobody told."] = 0
+    event: Annotated[str, "The hash of the event that told it; empty for a line of a journal."] = ""
+    event_id: Annotated[str, "The id of that event."] = ""
+    branch: Annotated[str, "The branch of the checkout that holds it, if that is not ours."] = ""
 
     @property
     def id(self) -> FactId:
         """The fact's id: a function of its kind and text."""
-        return fact_id(self.kind, self.text)
+        return fact_id(self.kind, show_phase(self) if self.kind == FactKind.CHECKPOINT else self.text)
 
     @property
     def stamp(self) -> Stamp:
         """Where it stands in the order of facts."""
         return Stamp(at=self.at, agent=self.agent, id=self.id)
 
+    @property
+    def steps(self) -> tuple[str, ...]:
+        """The lines of a list of next steps."""
+        return tuple(line for line in self.text.split("\n") if line)
 
-_MEMBERS: Final = ("kind", "text", "at", "agent", "key", "because", "provenance")
+    @property
+    def task(self) -> str:
+        """The task that a checkpoint belongs to."""
+        return str(json.loads(dict(self.others).get(TASK, '""'))) if self.others else ""
+
+
+# --- what facts that are one share ----------------------------------------------------------------
+
+
+def make_key(text: str) -> str:
+    """Give what texts of one fact share: the text itself, in one form of Unicode and line ends."""
+    if text.isascii() and "\r" not in text:
+        return text
+    return unicodedata.normalize("NFC", text.replace("\r\n", "\n").replace("\r", "\n"))
+
+
+def identify(fact: Fact) -> str:
+    """Give what facts of one kind that are one share; of those the latest holds.
+
+    1. There is one goal and one now.
+    2. A decision is its key; one without has the key that its words make. An answer is its question.
+    3. A checkpoint is the phase of a task, or of an agent without one.
+    4. Of one test that was run, the last exit code counts.
+    5. Anything else is its text.
+    """
+    kind = fact.kind
+    if kind not in _SPECIAL:  # 5
+        return make_key(fact.text)
+    if kind in _REGISTERS:  # 1
+        return ""
+    if kind in _MAPS:  # 2
+        return make_key(fact.key or (slug(fact.text) if kind == FactKind.DECISION else fact.text))
+    return _phase_of(fact) if kind == FactKind.CHECKPOINT else make_key(command_of(fact.text))  # 3, 4
+
+
+def identify_retracted(fact: Fact) -> str:
+    """Give the identity of the fact that a retraction takes back; its key is the kind of that."""
+    if fact.key in _REGISTERS:
+        return ""
+    return make_key(command_of(fact.text) if fact.key == FactKind.RECEIPT else fact.text)
+
+
+def _phase_of(fact: Fact) -> str:
+    phase = read_phase(fact)
+    owner = f"task {fact.task}" if fact.task else f"agent {fact.agent}"
+    return f"{owner}\n{phase.phase or phase.name}"
+
+
+def _kinds_of(*merging: Merging) -> frozenset[str]:
+    return frozenset(kind.value for kind in FactKind if kind.row.merging in merging)
+
+
+_REGISTERS: Final = _kinds_of(Merging.REGISTER)
+_MAPS: Final = _kinds_of(Merging.MAP)
+_SPECIAL: Final = _kinds_of(Merging.REGISTER, Merging.MAP, Merging.PHASES) | {FactKind.RECEIPT.value}
+
+
+class ReadPhase(NamedTuple):
+    """What a checkpoint says of its phase."""
+
+    phase: str
+    status: str
+    name: str
+
+
+def read_phase(fact: Fact) -> ReadPhase:
+    """Read a checkpoint: its key is the phase, its text the state; any other text is the phase's name."""
+    if fact.event:  # an event has a key for each of them
+        return ReadPhase(fact.key, fact.text, fact.because)
+    from passdown.core.phases import read_state  # most facts have no phase
+
+    try:
+        return ReadPhase(fact.key, read_state(fact.text).value, fact.because)
+    except Malformed:
+        return ReadPhase(fact.key, "", fact.text)
+
+
+def show_phase(fact: Fact) -> str:
+    """Say in one line how far a phase is."""
+    phase, status, name = read_phase(fact)
+    of = f" of {fact.task}" if fact.task else ""
+    shown = f" ({name})" if name else ""
+    return f"Phase {phase or '?'}{shown}{of}: {status or 'pending'}"
+
+
+# --- what others are told -------------------------------------------------------------------------
+
+
+def tell(fact: Fact) -> Fact:
+    """Give a fact as an event tells it: a decision with its reason, a test with its exit code."""
+    if fact.kind == FactKind.DECISION:
+        return fact._replace(text=show_reason(fact), because="", key=fact.key or slug(fact.text))
+    kind = kind_of(fact.kind)
+    if kind is None or not kind.row.told_as:
+        return fact
+    text = show_test(share(fact).text, fact.key) if kind is FactKind.TEST else fact.text
+    return fact._replace(kind=kind.row.told_as, text=text, key="")
+
+
+def share(fact: Fact) -> Fact:
+    """Give a fact as it may leave the machine: of a test's command, only the words that are known (C61)."""
+    if fact.kind != FactKind.TEST:
+        return fact
+    from passdown.core.shell_commands import share_test  # few calls have a test
+
+    return fact._replace(text=share_test(fact.text))
+
+
+def show_reason(fact: Fact) -> str:
+    """Show a text with its reason, if there is one."""
+    return f"{fact.text} ({fact.because})" if fact.because else fact.text
+
+
+def show_test(command: str, code: str) -> str:
+    """Show a test that was run, with its exit code if that is known."""
+    return f"{command}{_EXIT}{code}" if code.isdigit() else command
+
+
+def command_of(receipt: str) -> str:
+    """Give the command of a test that `show_test` shows; any other receipt is all of it."""
+    command, sign, code = receipt.rpartition(_EXIT)
+    return command if sign and command and code.isascii() and code.isdigit() else receipt
+
+
+def has_failed(receipt: str) -> bool:
+    """Say whether a receipt is of a test that ended with anything but 0."""
+    code = receipt[len(command_of(receipt)) :].removeprefix(_EXIT)
+    return bool(code.strip("0"))
+
+
+def may_leave(fact: Fact) -> bool:
+    """Say whether a fact may leave the machine (C61).
+
+    1. Kinds without a key in events stay: prompts, notes to oneself, files that were read, commands, plans.
+    2. A goal or now that is a prompt stays, also when a later session carries it on.
+    3. Of files that were only seen, those outside the project stay.
+    """
+    kind = kind_of(fact.kind)
+    if kind is None or not kind.row.event_key:  # 1
+        return False
+    if kind.row.merging is Merging.REGISTER:  # 2
+        return fact.key != PROMPTED
+    is_seen_file = kind is FactKind.FILE and fact.provenance is Provenance.OBSERVED
+    return not is_seen_file or is_inside(fact.text)  # 3
+
+
+def is_inside(path: str) -> bool:
+    """Say whether a path, written from the root, lies in the project."""
+    return not path.startswith(("/", "\\", "../", "~")) and path != ".." and path[1:2] != ":"
+
+
+# --- as JSON --------------------------------------------------------------------------------------
+
+_MEMBERS: Final = ("kind", "text", "at", "agent", "key", "because", "provenance", "commit", "session")
 
 
 def parse_fact(members: Mapping[str, object]) -> Fact:
@@ -94,10 +237,12 @@ def parse_fact(members: Mapping[str, object]) -> Fact:
         text=text,
         at=read_instant(_needed(members, "at")),
         agent=_needed(members, "agent"),
-        key=text_of(members.get("key"), "key"),
-        because=text_of(members.get("because"), "because"),
+        key=text_of(members.get("key"), "key") or "",
+        because=text_of(members.get("because"), "because") or "",
         provenance=read_choice(provenance, Provenance) if provenance else Provenance.STATED,
+        commit=text_of(members.get("commit"), "commit") or "",
         others=tuple((name, dump(value)) for name, value in members.items() if name not in _MEMBERS),
+        session=text_of(members.get("session"), "session") or "",
     )
 
 
@@ -110,16 +255,22 @@ def _needed(members: Mapping[str, object], name: str) -> str:
 
 def render_fact(fact: Fact) -> str:
     """Write a fact as a JSON object on one line; what is absent or the default is left out."""
-    provenance = fact.provenance.value if fact.provenance is not Provenance.STATED else None
-    values = (fact.kind, fact.text, render_millis(fact.at), fact.agent, fact.key, fact.because, provenance)
+    provenance = fact.provenance.value if fact.provenance is not Provenance.STATED else ""
+    values = (
+        str(fact.kind),
+        fact.text,
+        render_millis(fact.at),
+        fact.agent,
+        fact.key,
+        fact.because,
+        provenance,
+        fact.commit,
+        fact.session,
+    )
     pairs = zip(_MEMBERS, values, strict=True)
-    members = [f"{dump(name)}:{dump(value)}" for name, value in pairs if value is not None]
+    members = [f"{dump(name)}:{dump(value)}" for name, value in pairs if value or name in _ALWAYS]
     members += [f"{dump(name)}:{text}" for name, text in fact.others]
     return "{" + ",".join(members) + "}"
 
 
-def make_key(text: str) -> str:
-    """Give what texts of one fact share: the text itself, in one form of Unicode and line ends."""
-    if text.isascii() and "\r" not in text:
-        return text
-    return unicodedata.normalize("NFC", text.replace("\r\n", "\n").replace("\r", "\n"))
+_ALWAYS: Final = frozenset({"kind", "text", "at", "agent"})

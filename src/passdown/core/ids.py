@@ -1,17 +1,17 @@
-"""Names of things: one grammar for our ids, a safe file name for foreign ones, and ids made from content."""
+"""Ids: one grammar for ours, safe file names for foreign ones, and ids derived from content."""
 
 import unicodedata
 from datetime import datetime
 from typing import Final, NewType
 
-from passdown.core.patterns import pattern
+from passdown.core.lazy_regex import pattern
 from passdown.core.times import parse_instant, render_file_stamp
 from passdown.errors import FormatError
 from passdown.records import record
 
 SessionId = NewType("SessionId", str)
 AgentId = NewType("AgentId", str)
-"""``<nickname or host>-<8 hex>``, unique for each session: what people see, and what breaks a tie."""
+"""``<nickname or host>-<8 hex>``, unique for each session; shown to users, and used to break ties."""
 FactId = NewType("FactId", str)
 EventId = NewType("EventId", str)
 TrackId = NewType("TrackId", str)
@@ -28,26 +28,26 @@ _WORD: Final = pattern(r"[a-z0-9]+")
 _EVENT_FILE: Final = pattern(r"([0-9T.-]+Z)_([^/\\]+)\.md")
 _DEVICE: Final = pattern(r"con|prn|aux|nul|com[0-9]|lpt[0-9]")  # Windows reserves them in every folder
 _UNPRINTABLE: Final = frozenset({"Cc", "Cs", "Zl", "Zp"})  # control, half a surrogate pair, line ends
-_MEANINGFUL: Final = frozenset({"Sm", "Sc", "So"})  # a `+` or `→` tells texts apart; a comma does not
+_MEANINGFUL: Final = frozenset({"Sm", "Sc", "So"})  # a `+` or `→` distinguishes texts; a comma does not
 _AGENT_BYTES: Final = 4
 _HASH_SIZE: Final = 6
 
 
 @record
 class EventName:
-    """What an event's file name says: when it was written, and the folded name of who wrote it."""
+    """What an event's file name contains: when it was written, and the folded name of its author."""
 
     at: datetime
     agent: str
 
 
 def is_id(text: str) -> bool:
-    """Say whether text is an id of ours: one of a-z and 0-9, then at most 63 of those or hyphens."""
+    """Return whether text is one of our ids: one of a-z and 0-9, then at most 63 of those or hyphens."""
     return _ID.fullmatch(text) is not None
 
 
 def parse_id(text: str, field: str) -> str:
-    """Return an id of ours as it stands, or raise a FormatError that names the field."""
+    """Return one of our ids unchanged, or raise a FormatError that names the field."""
     if is_id(text):
         return text
     message = f"{field}: {_excerpt(text)} is not an id."
@@ -55,10 +55,10 @@ def parse_id(text: str, field: str) -> str:
 
 
 def clean_foreign(text: str, field: str = "id") -> str:
-    """Return an id that another tool made, verbatim; raise a FormatError for one that could break a line.
+    """Return another tool's id verbatim; raise a FormatError for one that could break a line.
 
-    Refused are: nothing but space, more than 256 characters, control characters and line ends of any kind,
-    and characters that cannot be encoded.
+    Rejected are ids that are blank, have more than 256 characters, or contain control characters, line ends
+    of any kind, or characters that cannot be encoded.
     """
     if not text.strip():
         message = f"{field}: an id must not be empty."
@@ -72,11 +72,11 @@ def clean_foreign(text: str, field: str = "id") -> str:
     return text
 
 
-def fold(text: str) -> str:
-    """Turn any id into a name that is safe in file names everywhere and still tells ids apart.
+def fold_id(text: str) -> str:
+    """Turn any id into a name that is safe in file names everywhere and still unique.
 
-    The answer is an id of ours, never a device name of Windows. Ids that are safe already stay as they are,
-    so folding twice changes nothing; all others end in 6 hex of the hash of the original, so that ids which
+    The result is one of our ids, never a Windows device name. Ids that are already safe stay unchanged, so
+    folding twice changes nothing. All others end in 6 hex of the hash of the original, so that ids that
     differ only in case, accents or punctuation keep different names, whatever the file system ignores.
     """
     if is_id(text) and not _DEVICE.fullmatch(text):
@@ -95,14 +95,15 @@ def make_agent(nickname: str, random: bytes) -> AgentId:
 
 
 def event_file_name(at: datetime, agent: str) -> str:
-    """Name the file of an event, ``YYYY-MM-DDTHH-MM-SS.mmmZ_<agent>.md``, with the agent folded."""
-    return f"{render_file_stamp(at)}_{fold(agent)}.md"
+    """Return the file name of an event, ``YYYY-MM-DDTHH-MM-SS.mmmZ_<agent>.md``, with the agent folded."""
+    return f"{render_file_stamp(at)}_{fold_id(agent)}.md"
 
 
 def parse_event_file_name(name: str) -> EventName | None:
-    """Read the name of an event file, the seed's shorter form without milliseconds too; None for other files.
+    """Read the name of an event file, with or without milliseconds; return None for other files.
 
-    The agent is all that follows the first ``_``; it may hold further ones.
+    The agent is everything after the first ``_``; it may contain more of them. The seed wrote the shorter
+    form without milliseconds.
     """
     found = _EVENT_FILE.fullmatch(name)
     at = parse_instant(found[1]) if found else None
@@ -115,13 +116,13 @@ def parse_event_file_name(name: str) -> EventName | None:
 
 
 def fact_id(kind: str, text: str) -> FactId:
-    """Name a fact by its content: 12 hex of SHA-256 over kind, line feed and text (NFC, line ends LF)."""
+    """Return a fact's id: 12 hex of SHA-256 over kind, line feed and text (NFC, line ends LF)."""
     lines = text.replace("\r\n", "\n").replace("\r", "\n")
     return FactId(_hash(f"{kind}\n{unicodedata.normalize('NFC', lines)}")[:12])
 
 
 def is_stream_name(text: str) -> bool:
-    """Say whether text can name a stream: kebab-case, at most 64 characters, no device name of Windows."""
+    """Return whether text can name a stream: kebab-case, at most 64 characters, no Windows device name."""
     return len(text) <= ID_LIMIT and bool(_KEBAB.fullmatch(text)) and not _DEVICE.fullmatch(text)
 
 
@@ -133,14 +134,14 @@ def kebab(text: str) -> StreamName:
 def slug(text: str) -> str:
     """Turn the text of a decision into its key: snake_case, at most 48 characters, never empty.
 
-    Case, accents, spaces and punctuation do not matter. Where letters, digits or symbols had to go, the key
-    ends in 6 hex of a hash of the text: else one decision would silently supersede another.
+    Case, accents, spaces and punctuation do not matter. If letters, digits or symbols were lost, the key ends
+    in 6 hex of a hash of the text: otherwise one decision would silently supersede another.
     """
     return _shorten(text, "_", SLUG_LIMIT, "decision")
 
 
 def _shorten(text: str, separator: str, limit: int, empty: str) -> str:
-    """Join the words of a text; add a hash when the words no longer tell it from others."""
+    """Join the words of a text; add a hash if the words alone do not distinguish it from others."""
     plain = _plain(text)
     words = separator.join(_WORD.findall(plain))
     if words and len(words) <= limit and not _DEVICE.fullmatch(words) and not any(map(_is_lost, plain)):
@@ -154,13 +155,13 @@ def _with_hash(stem: str, separator: str, limit: int, text: str) -> str:
 
 
 def _plain(text: str) -> str:
-    """Take case, accents and compatibility forms off a text."""
+    """Remove case, accents and compatibility forms from a text."""
     folded = unicodedata.normalize("NFKD", text).casefold()
     return "".join(character for character in folded if not unicodedata.combining(character))
 
 
 def _is_lost(character: str) -> bool:
-    """Say whether a character carries meaning that a name of ours cannot keep."""
+    """Return whether a character carries meaning that our names cannot keep."""
     if character.isascii() and character.isalnum():
         return False
     category = unicodedata.category(character)
@@ -168,8 +169,8 @@ def _is_lost(character: str) -> bool:
 
 
 def _hash(text: str) -> str:
-    """Hash text as UTF-8; halves of surrogate pairs, as file names can hold them, are hashed too."""
-    import hashlib  # noqa: PLC0415 - most commands need no hash, and it loads a library
+    """Hash text as UTF-8; halves of surrogate pairs, which file names can contain, are included."""
+    import hashlib  # most commands need no hash, and it loads a library
 
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 

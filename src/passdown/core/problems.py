@@ -1,4 +1,4 @@
-"""What a reader found wrong, and what it kept although it has no field for it."""
+"""Problems that a reader found, and text that it kept although no field holds it."""
 
 from enum import StrEnum
 
@@ -14,7 +14,7 @@ class Severity(StrEnum):
 
 @record
 class Problem:
-    """One thing that is wrong with a document; nothing is dropped because of it."""
+    """One problem of a document; nothing is dropped because of it."""
 
     line: int
     field: str
@@ -26,29 +26,29 @@ class Problem:
 
 @record
 class Unknown:
-    """Text that no field holds, verbatim, with the place it was found in."""
+    """Text that no field holds, verbatim, with the place where it was found."""
 
     place: str
     text: str
 
 
-class Malformed(Exception):  # noqa: N818 - never leaves the readers, so it is no error of ours
+class Malformed(Exception):  # noqa: N818 - never leaves the readers, so it is not an error of ours
     """A value that does not fit its field; the reader turns it into a `Problem`."""
 
     def __init__(self, problem: str, hint: str = "") -> None:
-        """Keep what is wrong and what would be right."""
+        """Store the problem and a hint about what would be right."""
         super().__init__(problem)
         self.problem = problem
         self.hint = hint
 
 
 def error(line: int, field: str, problem: str, hint: str = "", *, fixable: bool = False) -> Problem:
-    """Report something that makes a check fail."""
+    """Make a problem that makes a check fail."""
     return Problem(line=line, field=field, problem=problem, hint=hint, fixable=fixable)
 
 
 def warning(line: int, field: str, problem: str, hint: str = "", *, fixable: bool = False) -> Problem:
-    """Report something worth mending that does not make a check fail."""
+    """Make a problem that is worth fixing but does not make a check fail."""
     return Problem(
         line=line, field=field, problem=problem, hint=hint, severity=Severity.WARNING, fixable=fixable
     )

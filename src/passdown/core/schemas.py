@@ -1,4 +1,4 @@
-"""A value as JSON data, and the JSON Schema of that data, both read off its fields."""
+"""A value as JSON data, and the JSON Schema of that data, both derived from its fields."""
 
 import types
 from collections.abc import Iterator
@@ -6,20 +6,24 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Annotated, Final, Union, cast, get_args, get_origin, get_type_hints
 
+from passdown.core.facts import Fact
 from passdown.core.times import render_millis, render_seconds
 from passdown.records import is_record, names_of
 
 DIALECT: Final = "https://json-schema.org/draft/2020-12/schema"
 
 _HIDDEN: Final = frozenset({"problems", "source"})
+_WHENCE: Final = frozenset({"seq", "event", "event_id", "branch"})
 
 
 def to_data(value: object) -> object:
-    """Turn a value into what JSON can hold; texts stay as they are, instants become ISO texts."""
+    """Convert a value to JSON data; texts stay as they are, instants become ISO strings."""
     if isinstance(value, datetime):
         return render_millis(value) if value.microsecond else render_seconds(value)
     if isinstance(value, StrEnum):
         return value.value
+    if isinstance(value, Fact):
+        return {name: to_data(getattr(value, name)) for name in _shown(Fact)}
     if isinstance(value, tuple):
         return [to_data(one) for one in cast("tuple[object, ...]", value)]
     if is_record(value):
@@ -28,11 +32,14 @@ def to_data(value: object) -> object:
 
 
 def _shown(value: object) -> Iterator[str]:
+    """Return the visible fields of a record or a fact; fields about where it was read are left out."""
+    if value is Fact:
+        return (name for name in Fact._fields if name not in _WHENCE)
     return (name for name in names_of(value) if name not in _HIDDEN)
 
 
 def schema_of(cls: type, title: str, doc: str) -> dict[str, object]:
-    """Return the JSON Schema of `to_data` of any value of a class of records."""
+    """Return the JSON Schema of `to_data` for values of a record class."""
     definitions: dict[str, object] = {}
     schema = _of_class(cls, definitions)
     head: dict[str, object] = {"$schema": DIALECT, "title": title, "description": doc}
@@ -52,7 +59,7 @@ def _of_class(cls: type, definitions: dict[str, object]) -> dict[str, object]:
 
 def _of_hint(hint: object, definitions: dict[str, object]) -> dict[str, object]:
     if get_origin(hint) is Annotated:
-        inner, doc = get_args(hint)
+        inner, doc, *_ = get_args(hint)
         return {**_of_hint(inner, definitions), "description": doc}
     if get_origin(hint) in {Union, types.UnionType}:
         return _of_union(get_args(hint), definitions)
@@ -77,7 +84,7 @@ def _of_type(hint: object, definitions: dict[str, object]) -> dict[str, object]:
         return {"type": "string", "format": "date-time"}
     if isinstance(hint, type) and issubclass(hint, StrEnum):
         return {"enum": [choice.value for choice in hint]}
-    if isinstance(hint, type) and is_record(hint):
+    if hint is Fact or (isinstance(hint, type) and is_record(hint)):
         if hint.__name__ not in definitions:
             definitions[hint.__name__] = {}
             definitions[hint.__name__] = _of_class(hint, definitions)

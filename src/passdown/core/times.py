@@ -1,21 +1,21 @@
-"""One internal instant, aware and in UTC; every form it is read from and written in; the order of stamps.
+"""One internal instant, aware and in UTC; all its input and output forms; the order of stamps.
 
-Only the two S0 tables hold a local time of day (``HH:MM``); it is never turned into an instant.
+Only the two S0 tables hold a local time of day (``HH:MM``); it is never converted to an instant.
 """
 
 from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
-from passdown.core.patterns import pattern
+from passdown.core.lazy_regex import pattern
 from passdown.records import record
 
 FOLLOW_LIMIT: Final = timedelta(hours=24)
-"""How far ahead of its own clock a writer follows the clocks of others (C26)."""
+"""How far beyond its present a writer follows the clocks of others (C115)."""
 
 _MILLISECOND: Final = timedelta(milliseconds=1)
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
-_LAST: Final = datetime(9999, 12, 31, 23, 59, 59, 999_000, tzinfo=UTC)
+LAST_INSTANT: Final = datetime(9999, 12, 31, 23, 59, 59, 999_000, tzinfo=UTC)
 
 _DATE: Final = r"[0-9]{4}-[0-9]{2}-[0-9]{2}"
 _HOUR: Final = r"(?:[01][0-9]|2[0-3])"
@@ -34,7 +34,7 @@ _CLOCK: Final = pattern(rf"{_HOUR}:{_SIXTY}")
 
 @record(order=True)
 class Stamp:
-    """The place of a record in the order of all records: instant, then agent, then id."""
+    """The position of a record in the order of all records: instant, then agent, then id."""
 
     at: datetime
     agent: str
@@ -42,7 +42,7 @@ class Stamp:
 
 
 def parse_instant(text: str) -> datetime | None:
-    """Read an instant in any form of C26; None for everything else, impossible dates included.
+    """Read an instant in any form of C26; return None for anything else, including impossible dates.
 
     1. ISO 8601: a date, or a date and a time with ``T`` or a space; seconds and their fraction are optional;
        ``Z``, an offset, or nothing, which means UTC. Digits beyond microseconds are cut off.
@@ -68,7 +68,7 @@ def parse_instant(text: str) -> datetime | None:
 
 
 def _read_iso(text: str) -> datetime | None:
-    """Read text of the right shape; None when the day does not exist or lies outside the years 1 to 9999."""
+    """Read text of the right form; return None if the day does not exist or the year is not 1 to 9999."""
     try:
         instant = datetime.fromisoformat(text)
         if instant.tzinfo is UTC:
@@ -79,7 +79,7 @@ def _read_iso(text: str) -> datetime | None:
 
 
 def parse_clock(text: str) -> str | None:
-    """Read a local time of day, ``HH:MM`` on a 24-hour clock, and return it as it stands; else None."""
+    """Return a local time of day, ``HH:MM`` on a 24-hour clock, unchanged; None if it is not valid."""
     return text if _CLOCK.fullmatch(text) else None
 
 
@@ -89,7 +89,7 @@ def render_seconds(instant: datetime) -> str:
 
 
 def render_millis(instant: datetime) -> str:
-    """Write ``YYYY-MM-DDTHH:MM:SS.mmmZ``, cut to the millisecond; `parse_instant` gives that instant back."""
+    """Write ``YYYY-MM-DDTHH:MM:SS.mmmZ``, cut to the millisecond; `parse_instant` reads that instant back."""
     return _plain(instant).isoformat(timespec="milliseconds") + "Z"
 
 
@@ -104,7 +104,7 @@ def render_archive_stamp(instant: datetime) -> str:
 
 
 def _plain(instant: datetime) -> datetime:
-    """Take the zone off, so that `isoformat` writes none."""
+    """Remove the zone, so that `isoformat` writes none."""
     if instant.tzinfo is None:
         message = "an instant must be aware"
         raise ValueError(message)
@@ -112,36 +112,42 @@ def _plain(instant: datetime) -> datetime:
 
 
 def to_millis(instant: datetime) -> datetime:
-    """Cut an instant to the millisecond, the precision in which events are stamped."""
+    """Cut an instant to the millisecond, the precision of event times."""
     return instant.replace(microsecond=instant.microsecond // 1000 * 1000)
 
 
+def to_micros(instant: datetime) -> int:
+    """Return the microseconds since 1970."""
+    since = instant - _EPOCH
+    return (since.days * 86_400 + since.seconds) * 1_000_000 + since.microseconds
+
+
 def too_far_ahead(now: datetime, instant: datetime) -> bool:
-    """Say whether an instant lies more than 24 hours ahead of our clock: to be reported, never followed."""
+    """Return whether an instant is more than 24 hours ahead of now: reported, but never followed."""
     return instant - now > FOLLOW_LIMIT
 
 
 def next_instant(now: datetime, seen: Iterable[datetime]) -> datetime:
-    """Give the instant of a new event: our clock, or one millisecond after the newest seen if that is later.
+    """Return the time for a new event: now, or one millisecond after the newest seen if that is later.
 
-    The answer has whole milliseconds, is later than every instant seen that is not `too_far_ahead`, and is at
-    most 24 hours and 1 ms ahead of the clock. At the end of the year 9999 it stays on the last millisecond.
+    The result has whole milliseconds and is later than every instant seen. At the end of the year 9999 it
+    stays on the last millisecond.
     """
     answer = to_millis(now)
-    newest = max((instant for instant in seen if not too_far_ahead(now, instant)), default=None)
+    newest = max(seen, default=None)
     if newest is None or newest < answer:
         return answer
     newest = to_millis(newest)
-    return newest + _MILLISECOND if newest < _LAST else _LAST
+    return newest + _MILLISECOND if newest < LAST_INSTANT else LAST_INSTANT
 
 
 def is_older(instant: datetime, now: datetime, limit: timedelta) -> bool:
-    """Say whether more than the limit has passed since the instant; exactly the limit is not older."""
+    """Return whether more than the limit has passed since the instant; exactly the limit is not older."""
     return now - instant > limit
 
 
 def age_words(age: timedelta) -> str:
-    """Say an age for a reader, cut to its largest unit: ``40 s``, ``3 min``, ``2 h``, ``5 d``; at least 0."""
+    """Return an age in words, cut to its largest unit: ``40 s``, ``3 min``, ``2 h``, ``5 d``; at least 0."""
     seconds = max(0, age // timedelta(seconds=1))
     for size, unit in ((86_400, "d"), (3_600, "h"), (60, "min")):
         if seconds >= size:

@@ -1,13 +1,12 @@
-"""The `Processes` of this machine: by Linux's /proc, by `ps` elsewhere on POSIX, unknown on other systems."""
-
-# ruff: noqa: PTH123 (one small read each)
+"""The `Processes` of this machine: from /proc on Linux, from `ps` on other POSIX systems, else unknown."""
 
 import os
 import sys
 from collections.abc import Callable
 from typing import Final
 
-from passdown.core.accounts import NO_PROCESS, Process
+from passdown.core.sessions.session_facts import NO_PROCESS, HostProcess
+from passdown.engines.files import read
 
 PROC: Final = "/proc"
 _START_FIELD: Final = 19
@@ -18,39 +17,39 @@ _TERMINALS: Final = frozenset(
     | {"Terminal", "iTerm2", "iTermServer-3"}
 )
 _DEAD: Final = frozenset({"Z", "X"})
-"""The states of processes that have ended and whose parents have not asked yet how."""
+"""The states of processes that have ended but were not reaped by their parent."""
 _LIMIT: Final = 16
 _BETWEEN: Final = " "
 
 
 class SystemProcesses:
-    """Asks the system."""
+    """Gets information about processes from the system."""
 
     def __init__(self, platform: str = sys.platform, proc: str = PROC, ask: "Ask | None" = None) -> None:
-        """Choose the way of a system, named as in `sys.platform`."""
+        """Choose the implementation for a system, named as in `sys.platform`."""
         self._proc = proc if platform.startswith("linux") else ""
         self._ask = ask or _ask_ps
         self._is_posix = platform != "win32"
 
-    def find_host(self) -> Process:
-        """Give the first process above us that is no shell; of a terminal, the shell that it opened.
+    def find_host(self) -> HostProcess:
+        """Return the nearest ancestor that is not a shell, or the shell that a terminal opened.
 
-        A terminal may hold many windows, and lives on when one is closed.
+        A terminal may have many windows, and lives on when one is closed.
         """
         pid, shell = os.getppid(), 0
         for _ in range(_LIMIT):
             name, parent = self._describe(pid)
             if not name or pid <= 1:
                 return NO_PROCESS
-            if name.lstrip("-") in _SHELLS:  # a login shell has a hyphen before its name
+            if name.lstrip("-") in _SHELLS:  # the name of a login shell starts with a hyphen
                 pid, shell = parent, pid
                 continue
             found = shell if name in _TERMINALS else pid
-            return Process(found, self._started(found), self._boot()) if found else NO_PROCESS
+            return HostProcess(found, self._started(found), self._boot()) if found else NO_PROCESS
         return NO_PROCESS
 
-    def is_alive(self, process: Process) -> bool | None:
-        """Compare number, start and boot; in another container the same numbers are other processes."""
+    def is_alive(self, process: HostProcess) -> bool | None:
+        """Compare number, start and boot; in another container the same number is another process."""
         if not process.pid or not process.started:
             return None
         boot, _, namespace = self._boot().partition(_BETWEEN)
@@ -65,19 +64,19 @@ class SystemProcesses:
         return False if self._can_tell() else None
 
     def _can_tell(self) -> bool:
-        """Say whether this system tells about processes at all: our own must have a start."""
+        """Return whether this system reports processes at all: our own process must have a start."""
         return bool(self._started(os.getpid()))
 
     def is_gone(self, pid: int) -> bool:
-        """Say whether no process has this number; False where nobody knows."""
+        """Return whether no process has this number; False if it is unknown."""
         return not self._started(pid) and self._can_tell()
 
     def _boot(self) -> str:
-        """Name the boot of the machine, and the container whose numbers of processes these are."""
+        """Return the id of the machine's boot and of the container that the process numbers belong to."""
         if not self._proc:
             return ""
         try:
-            namespace = os.readlink(f"{self._proc}/self/ns/pid")  # noqa: PTH115 - as text
+            namespace = os.readlink(f"{self._proc}/self/ns/pid")
         except OSError:
             namespace = ""
         return f"{_read(f'{self._proc}/sys/kernel/random/boot_id').strip()}{_BETWEEN}{namespace}"
@@ -89,7 +88,7 @@ class SystemProcesses:
         return self._ask(pid, "lstart") if self._is_posix else ""
 
     def _describe(self, pid: int) -> tuple[str, int]:
-        """Give a process's name and the number of the one above it; an empty name if nobody knows."""
+        """Return a process's name and the number of its parent; an empty name if it is unknown."""
         if self._proc:
             head, _, tail = _read(f"{self._proc}/{pid}/stat").rpartition(") ")
             fields = tail.split()
@@ -97,7 +96,7 @@ class SystemProcesses:
         if not self._is_posix:
             return "", 0
         parent = self._ask(pid, "ppid")
-        return os.path.basename(self._ask(pid, "comm")), int(parent) if parent.isdigit() else 0  # noqa: PTH119
+        return os.path.basename(self._ask(pid, "comm")), int(parent) if parent.isdigit() else 0
 
 
 Ask = Callable[[int, str], str]
@@ -105,18 +104,17 @@ Ask = Callable[[int, str], str]
 
 def _read(path: str) -> str:
     try:
-        with open(path, encoding="utf-8", errors="replace") as file:
-            return file.read()
+        return read.read_trusted(path).decode("utf-8", "replace")
     except OSError:
         return ""
 
 
 def _ask_ps(pid: int, field: str) -> str:
-    import subprocess  # noqa: PLC0415 - not needed on Linux
+    import subprocess  # not needed on Linux
 
     command = ["ps", "-o", f"{field}=", "-p", str(pid)]
     try:
-        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=5)  # noqa: S603
+        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=5)
     except (OSError, subprocess.TimeoutExpired):
         return ""
     return done.stdout.strip() if done.returncode == 0 else ""

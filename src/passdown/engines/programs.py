@@ -5,10 +5,10 @@ import subprocess
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from passdown.ports.programs import Outcome
+from passdown.ports.programs import ProgramResult
 
 TIME_LIMIT: Final = 120.0
-"""Seconds that a program may take; the first start of a host can be slow."""
+"""Time limit of a program in seconds; the first start of a host can be slow."""
 
 NOT_STARTED: Final = -1001
 TIMED_OUT: Final = -1002
@@ -20,19 +20,19 @@ class SystemPrograms:
     def __init__(
         self, folder: str, *, seconds: float = TIME_LIMIT, variables: Mapping[str, str] | None = None
     ) -> None:
-        """Keep in which folder they run, for how long, and in which environment, if not in ours."""
+        """Keep the folder, the time limit, and the environment if it is not ours."""
         self._folder = folder
         self._seconds = seconds
         self._variables = variables
 
     def find(self, name: str) -> str:
-        """Give the path of a program; empty if there is none."""
+        """Return the path of a program; empty if there is none."""
         return shutil.which(name) or ""
 
-    def run(self, command: Sequence[str]) -> Outcome:
+    def run(self, command: Sequence[str]) -> ProgramResult:
         """Run a program to its end."""
         try:
-            done = subprocess.run(  # noqa: S603 - a list of words, never a shell
+            done = subprocess.run(  # a list of arguments, never a shell
                 list(command),
                 cwd=self._folder,
                 env=self._variables,
@@ -43,7 +43,7 @@ class SystemPrograms:
                 check=False,
             )
         except subprocess.TimeoutExpired:
-            return Outcome(TIMED_OUT, f"it took longer than {self._seconds:g} seconds")
+            return ProgramResult(TIMED_OUT, f"it took longer than {self._seconds:g} seconds")
         except OSError as found:
-            return Outcome(NOT_STARTED, f"it could not be started: {found.strerror or found}")
-        return Outcome(done.returncode, done.stdout.decode("utf-8", "replace"))
+            return ProgramResult(NOT_STARTED, f"it could not be started: {found.strerror or found}")
+        return ProgramResult(done.returncode, done.stdout.decode("utf-8", "replace"))

@@ -1,4 +1,4 @@
-"""The clock and the randomness of this machine; nothing else in the project reads either."""
+"""The clock and random numbers of this machine; nothing else in the project reads either."""
 
 import os
 import time
@@ -9,11 +9,11 @@ class SystemClock:
     """The `Clock` of this machine."""
 
     def now(self) -> datetime:
-        """Give the present instant in UTC."""
+        """Return the current instant in UTC."""
         return datetime.now(UTC)
 
     def monotonic(self) -> float:
-        """Give seconds since an unknown start, never stepping back."""
+        """Return seconds since an arbitrary start; never steps back."""
         return time.monotonic()
 
 
@@ -21,15 +21,15 @@ class SystemEntropy:
     """The `Entropy` of this machine."""
 
     def token(self, size: int) -> bytes:
-        """Give random bytes from the operating system."""
+        """Return random bytes from the operating system."""
         return os.urandom(size)
 
 
 def local_time(instant: datetime) -> str:
-    """Give the local time of day of an instant, HH:MM."""
+    """Return an instant as local time of day, HH:MM."""
     return f"{instant.astimezone():%H:%M}"
 
 
 def pause(seconds: float) -> None:
-    """Do nothing for a while."""
+    """Sleep for a number of seconds."""
     time.sleep(seconds)

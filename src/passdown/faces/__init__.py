@@ -1,1 +1,1 @@
-"""Ways in: each parses its input, calls one service, and renders the answer."""
+"""Faces: each parses its input, calls one service, and renders the answer."""

@@ -1,1 +1,86 @@
-"""What is specific to a host: how it writes its transcripts."""
+"""The hosts that Passdown supports: each has a folder that exports one `HOST`, and a row in this table."""
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from passdown.errors import UsageError
+
+if TYPE_CHECKING:
+    from passdown.ports.host import Host
+
+_OWN_VARIABLE: Final = "PASSDOWN_SESSION"
+_OLDER_VARIABLES: Final = ("AGENT_ID", "THREAD_ID")
+
+
+class HostRow(NamedTuple):
+    """What is known about a host before its folder is loaded; most commands need no more than this."""
+
+    names: tuple[str, ...]
+    """The name used in files and commands, followed by its other spellings."""
+    module: str
+    """The module that exports `HOST`."""
+    session_variables: tuple[str, ...] = ()
+    """The environment variables that hold the id of the session for a command."""
+
+
+class Table:
+    """A table of hosts; each host is loaded on demand."""
+
+    def __init__(self, *rows: HostRow) -> None:
+        """Keep the rows; the first host is the one whose hook protocol the others have adopted."""
+        self.rows = rows
+
+    def names(self) -> list[str]:
+        """Return the names of all hosts, and their other spellings."""
+        return [name for row in self.rows for name in row.names]
+
+    def session_ids(self, variables: Mapping[str, str]) -> list[str]:
+        """Return the session ids that the environment holds: Passdown's own, the host's, older tools'."""
+        names = [name for row in self.rows for name in row.session_variables]
+        return [text for name in (_OWN_VARIABLE, *names, *_OLDER_VARIABLES) if (text := variables.get(name))]
+
+    def load(self) -> "Iterator[Host]":
+        """Return all hosts."""
+        return (_load(row) for row in self.rows)
+
+    def find(self, name: str) -> "Host":
+        """Return the host with that name; raise a UsageError if there is none."""
+        for row in self.rows:
+            if name in row.names:
+                return _load(row)
+        known = ", ".join(row.names[0] for row in self.rows)
+        raise UsageError(f"there is no host {name}", hint=f"known are {known}")
+
+    def guess(self, payload: Mapping[str, object], variables: Mapping[str, str]) -> "Host":
+        """Return the host that called a hook or wrote a transcript.
+
+        1. The host that set one of its own variables.
+        2. The only host that uses such a payload member, or such a name for its transcripts.
+        3. The first host in the table.
+        """
+        first, *others = self.load()
+        hosts = (first, *others)
+        for host in hosts:  # 1
+            if any(variables.get(one) for one in host.signs.variables):
+                return host
+        name = str(payload.get("transcript_path") or "").replace("\\", "/").rpartition("/")[2]
+        for host in hosts:  # 2
+            signs = host.signs
+            is_named = bool(signs.transcript) and name.startswith(signs.transcript)
+            if is_named or any(one in payload for one in signs.members):
+                return host
+        return first  # 3
+
+
+def _load(row: HostRow) -> "Host":
+    from importlib import import_module  # not needed by commands that load no host
+
+    host: Host = import_module(row.module).HOST
+    return host
+
+
+HOSTS: Final = Table(
+    HostRow(("claude", "claude-code"), "passdown.hosts.claude", ("CLAUDE_CODE_SESSION_ID",)),
+    HostRow(("codex",), "passdown.hosts.codex", ("CODEX_THREAD_ID",)),
+    HostRow(("copilot",), "passdown.hosts.copilot"),
+)

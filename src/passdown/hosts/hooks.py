@@ -1,32 +1,32 @@
-"""Hooks as Claude Code made them up, which other hosts have taken over with small differences."""
+"""The hook protocol of Claude Code, which other hosts have adopted with small differences."""
 
 from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Final
 
-from passdown.core.moments import Call, Moment, Reply
+from passdown.core.hosts.hook_calls import HookCall, HookPoint, HookReply
 
 EVENTS: Final = MappingProxyType(
     {
-        "SessionStart": Moment.START,
-        "UserPromptSubmit": Moment.PROMPT,
-        "Stop": Moment.TURN_END,
-        "PreCompact": Moment.BEFORE_COMPACTION,
-        "SubagentStart": Moment.SUBAGENT_START,
-        "SubagentStop": Moment.SUBAGENT_END,
-        "SessionEnd": Moment.END,
+        "SessionStart": HookPoint.START,
+        "UserPromptSubmit": HookPoint.PROMPT,
+        "Stop": HookPoint.TURN_END,
+        "PreCompact": HookPoint.BEFORE_COMPACTION,
+        "SubagentStart": HookPoint.SUBAGENT_START,
+        "SubagentStop": HookPoint.SUBAGENT_END,
+        "SessionEnd": HookPoint.END,
     }
 )
 
 
-def read_call(payload: Mapping[str, object]) -> Call | None:
-    """Read what a host tells; None for an event at which there is nothing to do."""
+def read_call(payload: Mapping[str, object]) -> HookCall | None:
+    """Read the payload of a hook; return None for an event that needs no action."""
     event = _text(payload, "hook_event_name")
-    moment = EVENTS.get(event)
-    if moment is None:
+    point = EVENTS.get(event)
+    if point is None:
         return None
-    return Call(
-        moment=moment,
+    return HookCall(
+        point=point,
         event=event,
         session=_text(payload, "session_id"),
         cwd=_text(payload, "cwd"),
@@ -41,8 +41,8 @@ def _text(payload: Mapping[str, object], name: str) -> str:
     return value if isinstance(value, str) else ""
 
 
-def write_reply(call: Call, reply: Reply) -> dict[str, object]:
-    """Answer as Claude Code and Codex understand it; Codex drops an answer with a member it does not know."""
+def write_reply(call: HookCall, reply: HookReply) -> dict[str, object]:
+    """Return the reply for Claude Code and Codex, which drops a reply with an unknown member."""
     answer: dict[str, object] = {"systemMessage": reply.notice} if reply.notice else {}
     if reply.context:
         answer["hookSpecificOutput"] = {"hookEventName": call.event, "additionalContext": reply.context}

@@ -1,1 +1,1 @@
-"""What services ask of the world, as protocols that promise outcomes and errors."""
+"""What services need from the outside, as protocols that state their promises and errors."""

@@ -1,4 +1,4 @@
-"""Where time and randomness come from, so that tests can move the one and fix the other."""
+"""Where time and randomness come from, so that tests can control both."""
 
 from datetime import datetime
 from typing import Protocol
@@ -8,17 +8,17 @@ class Clock(Protocol):
     """Tells the time; never fails."""
 
     def now(self) -> datetime:
-        """Give the present instant, aware and in UTC. It may step back, and other machines may disagree."""
+        """Return the current instant in UTC, timezone-aware. It may step back and differ between machines."""
         ...
 
     def monotonic(self) -> float:
-        """Give seconds since an unknown start. It never steps back; only differences mean anything."""
+        """Return seconds since an arbitrary start. It never steps back; only differences have a meaning."""
         ...
 
 
 class Entropy(Protocol):
-    """Gives bytes that nobody can guess; never fails."""
+    """Makes bytes that nobody can guess; never fails."""
 
     def token(self, size: int) -> bytes:
-        """Give exactly that many random bytes, fit for names that must not collide or be foreseen."""
+        """Return exactly that many random bytes, for names that must not collide or be predictable."""
         ...

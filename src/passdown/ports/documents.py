@@ -1,73 +1,92 @@
 """How services read and replace whole files below one root."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import Protocol
 
 
 class Documents(Protocol):
-    """The files below one root folder, named by their path from it, with ``/`` on every system.
+    """The files below one root folder, named by their path relative to it, with ``/`` on every system.
 
-    Every method that takes a path raises a StorageError for one that leads out of the root. All StorageErrors
-    carry a hint.
+    Every method that takes a path raises a StorageError if the path leads out of the root. No symbolic link
+    is followed below the root, wherever it leads to. All StorageErrors carry a hint.
     """
 
-    def read(self, path: str) -> bytes:
-        """Give the whole content of a file. A symbolic link to a file is followed.
+    def read(self, path: str, *, settled: bool = False) -> bytes:
+        """Return the whole content of a file.
 
-        Raises a StorageError if there is no such file, if it cannot be read, and, without waiting, if it is
-        not a regular file (a folder, a FIFO, a device).
+        With `settled`, for files that people edit: never half of what a program is writing. If it writes for
+        long, a StorageError is raised.
+
+        Raises a StorageError if there is no such file, if it cannot be read, if it is larger than any file of
+        its kind may be, if a link is in its path, or if it is not a regular file (a folder, a FIFO, a
+        device), in which case it does not block.
         """
         ...
 
     def list(self, folder: str) -> Iterator[str]:
-        """Name the regular files below a folder, at any depth, each so that `read` takes it.
+        """List the regular files below a folder, at any depth, as paths that `read` accepts.
 
-        The order is that of the whole paths as text: the same on every system. ``""`` is the root. Left out
-        are symbolic links of any kind, our own unfinished writes, and everything called ``.git``,
-        ``node_modules`` or ``.venv``. A folder that is missing holds nothing. Raises a StorageError for a
-        folder that cannot be read, or for a file in its place.
+        Paths are sorted as text, so the order is the same on every system. ``""`` is the root. The list
+        leaves out symbolic links of any kind, our own unfinished writes, and everything named ``.git``,
+        ``node_modules`` or ``.venv``. A missing folder is empty. Raises a StorageError if the folder cannot
+        be read, if it is a file, or if a link is in its path.
         """
         ...
 
-    def replace(self, path: str, data: bytes, *, local: bool = False) -> None:
-        """Make a file hold exactly these bytes; folders are made on demand.
+    def replace(self, path: str, data: bytes, *, local: bool = False, expected: bytes | None = None) -> None:
+        """Make a file hold exactly these bytes, creating folders as needed.
 
-        A local file, and a folder made for it, is for its owner alone.
+        A local file, and a folder created for it, is accessible to its owner only.
 
-        When it returns, the bytes survive a power cut. Readers, and whoever looks after a crash, find the old
-        content or the new, never a mixture. Raises a StorageError if it cannot be written, if it is not a
-        regular file, or if a link on the way leads out of the root.
+        With `expected`, for files that people edit: what the file held when it was last read. If it held
+        anything else at the moment of the exchange, or if a program goes on writing to the file that was
+        displaced, nothing is lost: `displaced` returns it.
+
+        When it returns, the bytes survive a power cut. Readers, even after a crash, find the old content or
+        the new, never a mixture. Raises a StorageError if the file cannot be written, if it is not a regular
+        file, or if a link is in its path.
+        """
+        ...
+
+    def displaced(self, path: str, seen: Collection[bytes] = ()) -> Sequence[bytes]:
+        """Return what `replace` displaced from a file although it was not expected, oldest first.
+
+        It is returned, also after a crash and to other processes, until it is named in `seen`. What a program
+        is still writing is returned by a later call, as a whole.
         """
         ...
 
     def create(self, path: str, data: bytes) -> bool:
-        """Make a file that must not exist; False if anything is in its place. Otherwise like `replace`."""
+        """Create a file; return False if anything already has that path. Otherwise like `replace`."""
         ...
 
-    def remove(self, path: str, data: bytes) -> bool:
-        """Remove a file that holds exactly these bytes; False if it holds others, or is not there.
+    def remove(self, path: str, data: bytes, *, kept: bool = False) -> bool:
+        """Remove a file that holds exactly these bytes; return False if its content differs or it is missing.
 
-        Only the archiver calls it, for what the archive holds already, and whoever takes a mark of ours away
-        that says nothing but that it is there. Raises a StorageError if the file
-        cannot be removed, or if a link on the way leads out of the root.
+        With `kept`, for files that people edit: what somebody writes to it at that moment is not lost, but
+        returned by `displaced`.
+
+        Used for files that the archive already holds, for marker files of ours, and for our files that the
+        user asked to remove. Raises a StorageError if the file cannot be removed, or if a link is in its
+        path.
         """
         ...
 
     def folders(self, folder: str) -> Sequence[str]:
-        """Name the folders that lie directly in a folder, in order, by their last part alone.
+        """Return the names of the folders directly in a folder, sorted.
 
-        Links to folders are left out. A folder that is missing or cannot be read holds none.
+        Links to folders are left out. A folder that is missing or cannot be read has none.
         """
         ...
 
     def exists(self, path: str) -> bool:
-        """Say whether the path names a file or folder that can be reached."""
+        """Return whether the path is a file or folder that can be reached; a link cannot."""
         ...
 
     def is_folder(self, path: str) -> bool:
-        """Say whether the path names a folder."""
+        """Return whether the path is a folder."""
         ...
 
     def size(self, path: str) -> int:
-        """Give the size of a file in bytes; raises a StorageError if there is no such file."""
+        """Return the size of a file in bytes; raise a StorageError if there is no such file."""
         ...

@@ -1,11 +1,11 @@
-"""The event log of one checkout, as files in folders: listed cheaply, read whole, never edited."""
+"""The event log of one checkout, as files in folders: cheap to list, read as a whole, never edited."""
 
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple, Protocol
 
 
 class FileMark(NamedTuple):
-    """What tells that a file is still the one that was read: its size, time and number."""
+    """What shows that a file has not changed since it was read: its size, time and inode number."""
 
     size: int
     changed: int
@@ -16,37 +16,38 @@ class EventLog(Protocol):
     """The folders that hold events, and the files in them; names use ``/`` on every system.
 
     Only files that could be events or rollups are listed, never symbolic links or our own unfinished writes.
-    A file or folder that goes away while we look is not there. All StorageErrors carry a hint.
+    A file or folder that disappears during a call counts as missing. All StorageErrors carry a hint.
     """
 
     def folders(self, known: Mapping[str, int]) -> Mapping[str, int]:
-        """Give every folder that can hold events with a mark that changes when its list of names does.
+        """Return every folder that can hold events, with a mark that changes when its list of names does.
 
-        `known` is what an earlier call gave: where the mark of the top folder is the same, its folders are
-        not listed again. A mark of 0 means that the folder was changed so recently that the next change
-        might not be seen: it must be listed again next time.
+        `known` is the result of an earlier call: if the mark of the top folder is the same, its folders are
+        not listed again. A mark of 0 means that the folder changed so recently that its next change might go
+        unnoticed, so it must be listed again next time. Raises a StorageError if a link is in the path of the
+        top folder: it would lead to the events of another project.
         """
         ...
 
     def files(self, folder: str) -> Mapping[str, FileMark]:
-        """Give the files of one folder by name; a missing folder holds none."""
+        """Return the files of one folder by name; a missing folder has none."""
         ...
 
     def read(self, folder: str, name: str) -> bytes | None:
-        """Give a file's whole content; None if it is gone, cannot be read, or is too large to be ours."""
+        """Return a file's whole content, or None if it is gone, unreadable, or too large to be ours."""
         ...
 
     def create(self, folder: str, name: str, data: bytes) -> bool:
-        """Create a file that must not exist; False if it does. When it returns True, the file is durable.
+        """Create a file; return False if it already exists. When it returns True, the file is durable.
 
-        Raises a StorageError when it cannot be written.
+        Raises a StorageError if the file cannot be written.
         """
         ...
 
     def archive(self, folder: str, names: Sequence[str], day: str) -> int:
-        """Move files to the archive of a day, each durably there before it is gone here; say how many moved.
+        """Move files to the archive of a day; return how many were moved.
 
-        A file that stands in the archive already with the same content is only removed here; one with other
-        content stays where it is.
+        Each file is durable in the archive before it is removed here. A file that the archive already holds
+        with the same content is only removed here; if the content differs, the file stays where it is.
         """
         ...

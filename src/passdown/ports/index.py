@@ -1,91 +1,119 @@
-"""What was already folded from an event log, so that one more event costs no more than itself."""
+"""What was already merged from an event log, so that adding an event costs only that event."""
 
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from datetime import datetime
 from typing import Final, NamedTuple, Protocol
 
-from passdown.core.merge import Digest
-from passdown.core.sources import Rank, Source
+from passdown.core.merge.event_facts import EventFacts, EventRank
+from passdown.core.merge.merge import Digest
 from passdown.ports.event_log import FileMark
 
 EVERY: Final = 2_000_000_000
-"""A limit that nothing reaches."""
+"""A limit that is never reached."""
 
 
-class Found(NamedTuple):
-    """A file that was read: the events in it, and how many of its entries could not be merged."""
+class EventFile(NamedTuple):
+    """A file that was read: its events, and how many of its entries could not be merged."""
 
     folder: str
     name: str
     mark: FileMark
-    sources: tuple[Source, ...]
+    sources: tuple[EventFacts, ...]
     skipped: int
 
 
-class Change(NamedTuple):
-    """What changed since the last look: folders listed again, files gone, files read."""
+class LogChange(NamedTuple):
+    """What changed since the last update: folders listed again, files gone, files read."""
 
     folders: Mapping[str, int | None]
     gone: Sequence[tuple[str, str]]
-    found: Sequence[Found]
+    found: Sequence[EventFile]
 
 
-class Place(NamedTuple):
-    """Where an event lies: one of the files that hold it."""
+class EventLocation(NamedTuple):
+    """Where an event is stored: one of the files that hold it."""
 
-    rank: Rank
+    rank: EventRank
     branch: str
     type: str
     folder: str
     name: str
     is_retracted: bool
+    ranked_at: datetime
+    """Its rank; later than that of the events it came after, whatever its date."""
+    cause: int
+    """Orders events of one rank."""
+
+    @property
+    def order(self) -> tuple[datetime, int, EventRank]:
+        """Its place in the order of all events."""
+        return self.ranked_at, self.cause, self.rank
 
 
-class Published(NamedTuple):
-    """How far the events of a session go: the last line of its journal in them (0: none), and the newest."""
+class PublishedExtent(NamedTuple):
+    """How much of a session is published: its last journal line in an event (0: none), the newest event."""
 
     line: int
     at: datetime | None
 
 
+NOT_PUBLISHED: Final = PublishedExtent(0, None)
+
+
+class NewestEvents(NamedTuple):
+    """What a writer has read (C115); events are named by the start of their hashes."""
+
+    present: datetime
+    """What time it is, by the clock and the newest sessions."""
+    at: datetime | None = None
+    """The newest time that is followed: at most 24 hours beyond the present."""
+    heads: tuple[str, ...] = ()
+    """The events that no other comes after."""
+    ahead: tuple[str, ...] = ()
+    """Those that are dated further ahead, and that this session has not named so far."""
+
+
 class Index(Protocol):
-    """All events found in one log, ready to be asked; it may be lost at any time and built again."""
+    """All events found in one log, ready to be queried; it may be lost at any time and rebuilt."""
 
     def changing(self) -> AbstractContextManager[None]:
-        """Hold off others while a change is worked out and applied; all of it is kept, or nothing."""
+        """Keep other writers out while a change is computed and applied; all of it is kept, or nothing."""
         ...
 
     def folders(self) -> Mapping[str, int]:
-        """Give the mark that each folder had when it was last listed."""
+        """Return the mark that each folder had when it was last listed."""
         ...
 
     def files(self, folder: str) -> Mapping[str, FileMark]:
-        """Give the files of a folder that were read, as they were then."""
+        """Return the files of a folder that were read, with their marks at that time."""
         ...
 
-    def apply(self, change: Change) -> None:
-        """Take a change in. A file that is found again takes the place of what it held before."""
+    def apply(self, change: LogChange) -> None:
+        """Apply a change. A file that is found again replaces what it held before."""
         ...
 
-    def digest(self, limit: int) -> Digest:
-        """Give what a view needs: exactly what merging all events anew would give."""
+    def digest(self, limit: int, until: datetime | None = None) -> Digest:
+        """Return what a view needs: exactly what merging all events from scratch would return.
+
+        With `until`, events that rank later say nothing.
+        """
         ...
 
-    def newest(self, until: datetime) -> datetime | None:
-        """Give the time of the newest event that is not later than this."""
+    def newest(self, now: datetime, session: str = "") -> NewestEvents:
+        """Return what a session that writes now, by its clock, has read."""
         ...
 
-    def published(self, session: str) -> Published:
-        """Give how far the events of a session go."""
+    def published(self, session: str) -> PublishedExtent:
+        """Return how much of a session is published."""
         ...
 
-    def places(self, prefix: str = "", limit: int = EVERY) -> Sequence[Place]:
-        """Give events, the newest first; with a prefix, those whose id or hash begins so."""
+    def places(self, prefix: str = "", limit: int = EVERY) -> Sequence[EventLocation]:
+        """Return events, the last by rank first; with a prefix, those whose id or hash starts with it."""
         ...
 
     def recall(self, name: str) -> str | None:
-        """Give what was remembered under a name since the last change that was applied; else None."""
+        """Return what was remembered under a name since the last change was applied, or None."""
         ...
 
     def remember(self, name: str, text: str) -> None:

@@ -3,53 +3,58 @@
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
-from passdown.core.journal import JournalLine
+from passdown.core.formats.journal import JournalLine
 
 
 class Journals(Protocol):
     """Append-only files of facts. All StorageErrors carry a hint."""
 
     def sessions(self) -> Sequence[str]:
-        """Name the sessions that have a journal, in the order of their names."""
+        """Return the sessions that have a journal, sorted by name."""
         ...
 
     def read(self, session: str) -> Sequence[JournalLine]:
-        """Give the lines of a session that can be read, by their numbers; none without a journal.
+        """Return the readable lines of a session, sorted by number; none if it has no journal.
 
-        Lines that lie in several places are joined; a torn or damaged line is left out.
+        Lines stored in several places are joined; a torn or damaged line is left out.
         """
         ...
 
     def last(self, session: str) -> JournalLine | None:
-        """Give the line with the highest number; None without one.
+        """Return the line with the highest number, or None if there is none.
 
-        It costs the same however long the journal is.
+        The cost does not depend on the length of the journal.
         """
         ...
 
     def mentioning(self, *texts: str) -> Sequence[str]:
-        """Name the sessions whose journal holds one of these texts, as JSON writes it, in order.
+        """Return the sessions whose journal contains one of these texts, as JSON writes it, sorted.
 
-        No line is read for it, so that one which need not be read costs next to nothing.
+        No line is parsed, so a journal that does not match costs next to nothing.
         """
         ...
 
     def append(self, session: str, make: Callable[[int], JournalLine]) -> JournalLine:
         """Add one line, made for the next free number; when it returns, the line survives a power cut.
 
-        Of several writers at once each gets a number of its own. While a line is made nobody else adds one,
-        where the file system has locks. Raises a StorageError when nothing was written; what `make` raises is
-        raised, and nothing is written.
+        Concurrent writers each get a number of their own. While a line is made, nobody else can add one if
+        the file system has locks. Raises a StorageError if nothing was written, and an UnsureError if it was
+        written but may not be durable. If `make` raises, its error is passed on and nothing is written.
         """
         ...
 
-    def extend(self, session: str, make: Callable[[int], Sequence[JournalLine]]) -> Sequence[JournalLine]:
-        """Add lines by one write, made for the numbers from the next free one on; there may be none.
+    def extend(
+        self, session: str, make: Callable[[int], Sequence[JournalLine]], *, alone: bool = False
+    ) -> Sequence[JournalLine]:
+        """Add lines in one write, made for consecutive numbers from the next free one; there may be none.
 
-        The promises of `append` hold for them all. Cut off by a crash, the first of them may be there.
+        The promises of `append` hold for all of them. After a crash, only the first of them may be there.
+
+        With `alone`, the lines are made while no other process can add lines or make some itself: a
+        StorageError is raised if the journal cannot be locked, or not in time, and `make` is not called.
         """
         ...
 
     def changed(self, session: str) -> int:
-        """Tell when a journal last grew, in nanoseconds of the file system's clock; 0 without one."""
+        """Return when a journal last grew, in nanoseconds of the file system's clock; 0 if there is none."""
         ...

@@ -1,17 +1,17 @@
-"""What services ask about processes: whether the host of a session still lives."""
+"""What services need to know about processes: whether the host of a session is still running."""
 
 from typing import Protocol
 
-from passdown.core.accounts import Process
+from passdown.core.sessions.session_facts import HostProcess
 
 
 class Processes(Protocol):
     """The processes of this machine."""
 
-    def find_host(self) -> Process:
-        """Give the process that started us, and that lives as long as its agent; empty if nobody knows."""
+    def find_host(self) -> HostProcess:
+        """Return the process that started us and lives as long as its agent; empty if it is unknown."""
         ...
 
-    def is_alive(self, process: Process) -> bool | None:
-        """Say whether a process still runs, the same one and not another with its number; None if unknown."""
+    def is_alive(self, process: HostProcess) -> bool | None:
+        """Return whether this process, not another with the same number, still runs; None if unknown."""
         ...

@@ -1,32 +1,32 @@
-"""What services ask of other programs: whether one is there, and to run it."""
+"""What services need from other programs: whether one is installed, and to run it."""
 
 from collections.abc import Sequence
 from typing import NamedTuple, Protocol
 
 
-class Outcome(NamedTuple):
-    """How a program ended, and what it said."""
+class ProgramResult(NamedTuple):
+    """How a program ended, and its output."""
 
     code: int
     text: str
 
     @property
     def is_done(self) -> bool:
-        """Whether it did what it was asked."""
+        """Whether the program succeeded."""
         return self.code == 0
 
 
 class Programs(Protocol):
-    """The programs of this machine that a person could start."""
+    """The programs on this machine that the user could start."""
 
     def find(self, name: str) -> str:
-        """Give the path of the program that a shell would start under that name; empty if there is none."""
+        """Return the path of the program that a shell would run under that name; empty if there is none."""
         ...
 
-    def run(self, command: Sequence[str]) -> Outcome:
-        """Run a program to its end, with nothing to read and without a shell.
+    def run(self, command: Sequence[str]) -> ProgramResult:
+        """Run a program to its end, without input and without a shell.
 
-        It is stopped when it takes too long. One that cannot be started, or was stopped, is an outcome that
-        is not done, with a text that says why.
+        A program that takes too long is stopped. One that could not be started, or was stopped, returns a
+        result that is not done, with the reason as its text.
         """
         ...

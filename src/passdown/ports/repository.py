@@ -1,4 +1,4 @@
-"""What services ask of git: which branch, which checkouts, what is committed, and one careful commit."""
+"""What services need from git: the branch, the checkouts, what is committed, and one careful commit."""
 
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
@@ -7,10 +7,10 @@ from typing import Annotated, Final, Protocol
 from passdown.records import record
 
 UNKNOWN: Final = "unknown"
-"""The branch of a checkout that stands on none."""
+"""The branch of a checkout that is not on a branch."""
 
 
-class Why(StrEnum):
+class SkipReason(StrEnum):
     """Why nothing was committed."""
 
     NOTHING = "nothing"
@@ -18,6 +18,10 @@ class Why(StrEnum):
     NO_IDENTITY = "no-identity"
     UNFINISHED = "unfinished"
     LOCKED = "locked"
+    DETACHED = "detached"
+    NO_COMMIT = "no-commit"
+    AMENDABLE = "amendable"
+    NO_GIT = "no-git"
     REFUSED = "refused"
 
 
@@ -40,67 +44,75 @@ class Committed:
 
 @record
 class Skipped:
-    """No commit was made, and files, index and history are as they were."""
+    """No commit was made; files, index and history are unchanged."""
 
-    why: Annotated[Why, "The kind of reason, for programs."]
+    why: Annotated[SkipReason, "The kind of reason, for programs."]
     reason: Annotated[str, "The reason, for people."]
     hint: Annotated[str, "What to do next; empty when there is nothing to do."] = ""
 
     @property
     def is_quiet(self) -> bool:
-        """Whether nobody needs to hear of it: there was nothing to commit, or nowhere to commit it."""
-        return self.why in {Why.NOTHING, Why.NO_REPOSITORY}
+        """Whether the user need not be told: there was nothing to commit, or no repository."""
+        return self.why in {SkipReason.NOTHING, SkipReason.NO_REPOSITORY}
 
 
 class Repository(Protocol):
-    """The repository that a project's root lies in, seen from there; there may be none.
+    """The repository that contains a project's root, seen from there; there may be none.
 
-    Paths are written from the root with ``/``. Git missing, broken or unwilling is an answer, not an error.
-    Every method raises a UsageError in a bare repository, which has no files to work on.
+    Paths are relative to the root, with ``/``. If git is missing, broken or fails, methods return an answer
+    and do not raise. Every method raises a UsageError in a bare repository, which has no files to work on.
     """
 
     def is_there(self) -> bool:
-        """Say whether the root lies in a checkout. Reads files only."""
+        """Return whether the root is in a checkout. Only reads files."""
         ...
 
     def branch(self) -> str:
-        """Name the branch we stand on, also before its first commit; `UNKNOWN` without one."""
+        """Return the current branch, even before its first commit; `UNKNOWN` if there is none."""
+        ...
+
+    def last_commit(self) -> str:
+        """Return the id of the last commit, or "" if there is none or files do not tell. Starts nothing."""
         ...
 
     def integration_branch(self, preferred: str) -> str | None:
-        """Name the branch on which all work meets, or None if nothing tells.
+        """Return the branch on which all work is merged, or None if it cannot be determined.
 
-        It is `preferred` if that is not empty, else the branch that the remote ``origin`` points to, else
-        ``main`` or ``master``, whichever exists or is the one that our first commit will make.
+        It is `preferred` unless that is empty, else the branch that the remote ``origin`` points to, else
+        ``main`` or ``master``, whichever exists or will be created by the first commit.
         """
         ...
 
     def checkouts(self) -> Sequence[Checkout]:
-        """List every checkout of the project that is there, in the order of paths; empty without git."""
+        """List the existing checkouts of the project, sorted by path; empty without git."""
         ...
 
     def common_folder(self) -> str | None:
-        """Give the folder of git that all checkouts share, absolute, or None without one."""
+        """Return the absolute path of the git folder that all checkouts share, or None if there is none."""
         ...
 
-    def listing(self, folder: str) -> Mapping[str, str]:
-        """Give the id of every file that the last commit holds below a folder, by path; ``""`` is the root.
+    def prefix(self) -> str:
+        """Return the path from the top of the checkout to the root; empty at the top and without git."""
+        ...
 
-        Links and submodules are left out. It is empty before the first commit, and without git.
+    def listing(self, *folders: str) -> Mapping[str, str]:
+        """Return the ids of all files below these folders in the last commit, by path; ``""`` is the root.
+
+        Links and submodules are left out. The result is empty before the first commit and without git.
         """
         ...
 
     def is_ignored(self, path: str) -> bool:
-        """Say whether git's rules keep a path out; False for what is tracked already, and without git."""
+        """Return whether git ignores a path; False if it is already tracked, and without git."""
         ...
 
     def commit(self, paths: Sequence[str], message: str) -> Committed | Skipped:
-        """Commit these files as they lie on disk, new, changed or gone, and nothing else.
+        """Commit these files as they are on disk, whether new, changed or deleted, and nothing else.
 
-        They enter the last commit and the user's index. Every other entry of the index, staged or not, and
-        every file stays as it was. No hook runs, nothing is signed, nothing asks, nothing is pushed. The
-        author is whom git's settings name, never a guess. Left out are paths that git ignores, that are
-        links or folders, or that lie behind a link, in another repository or outside the root. After
-        `Skipped` the index is as it was before.
+        They are written to the new commit and to the user's index. Every other index entry, staged or not,
+        and every file stays as it was. No hook runs; nothing is signed, prompted for or pushed. The author
+        comes from git's settings and is never guessed. Paths are left out if git ignores them, if they are
+        links or folders, or if they are behind a link, in another repository or outside the root. After
+        `Skipped`, the index is as it was before.
         """
         ...

@@ -1,35 +1,35 @@
-"""Where documents are found by their words: shelves to read from, and an index that can be lost."""
+"""Full-text search over documents: sources to read from, and an index that can be lost."""
 
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from datetime import datetime
 from typing import Final, NamedTuple, Protocol
 
-from passdown.core.searches import Kind, Term
+from passdown.core.project.search_query import DocumentKind, SearchTerm
 from passdown.ports.event_log import FileMark
 
 RANKED: Final = 5_000
-"""Of more documents that hold all terms, only so many that were added last are counted and ranked."""
+"""If more documents hold all terms, only this many of the last added ones are counted and ranked."""
 
 
-class Shelf(Protocol):
-    """Folders of documents of one kind, as files that are listed cheaply and read whole."""
+class SearchSource(Protocol):
+    """Folders of documents of one kind, as files that are cheap to list and read as a whole."""
 
     def folders(self, known: Mapping[str, int]) -> Mapping[str, int]:
-        """Give every folder with a mark that changes when its files do; 0 means that it must be listed."""
+        """Return every folder with a mark that changes when its files do; 0 means it must be listed again."""
         ...
 
     def files(self, folder: str) -> Mapping[str, FileMark]:
-        """Give the files of one folder by name; a missing folder holds none."""
+        """Return the files of one folder by name; a missing folder has none."""
         ...
 
     def read(self, folder: str, name: str) -> bytes | None:
-        """Give a file's whole content; None if it is gone or cannot be read."""
+        """Return the whole content of a file, or None if it is gone or cannot be read."""
         ...
 
 
-class Document(NamedTuple):
-    """A text to be found. Its key is made of its content: 32 hex digits at least, the same for the same."""
+class SearchDocument(NamedTuple):
+    """A searchable text. Its key, at least 32 hex digits, depends only on its content."""
 
     key: str
     name: str
@@ -39,43 +39,43 @@ class Document(NamedTuple):
     retracted: tuple[str, ...] = ()
 
 
-class FoundFile(NamedTuple):
+class SearchFile(NamedTuple):
     """A file that was read, and the documents in it."""
 
     folder: str
     name: str
     mark: FileMark
-    documents: tuple[Document, ...]
+    documents: tuple[SearchDocument, ...]
 
 
-class ShelfChange(NamedTuple):
-    """What changed on a shelf since the last look: folders listed again, files gone, files read."""
+class SearchChange(NamedTuple):
+    """What changed in a search source since the last update: folders listed again, files gone, files read."""
 
-    kind: Kind
+    kind: DocumentKind
     folders: Mapping[str, int | None]
     gone: Sequence[tuple[str, str]]
-    found: Sequence[FoundFile]
+    found: Sequence[SearchFile]
 
 
-class Wanted(NamedTuple):
-    """Which documents are asked for; what is empty does not matter.
+class SearchFilter(NamedTuple):
+    """Which documents to search; an empty field matches everything.
 
     An agent may be named without the digits at its end.
     """
 
-    kinds: frozenset[Kind] = frozenset()
+    kinds: frozenset[DocumentKind] = frozenset()
     agent: str = ""
     since: datetime | None = None
 
 
 class Hit(NamedTuple):
-    """A document that holds all terms, and a file it lies in; the text itself is not kept.
+    """A document that holds all terms, and a file that contains it; the text itself is not stored.
 
-    `key` is the first 32 digits of the document's. It is retracted if another one names its name or the first
-    16 digits.
+    `key` is the first 32 digits of the document's key. The document is retracted if another one lists its
+    name or the first 16 digits of its key.
     """
 
-    kind: Kind
+    kind: DocumentKind
     key: str
     name: str
     at: datetime
@@ -86,34 +86,34 @@ class Hit(NamedTuple):
 
 
 class Hits(NamedTuple):
-    """The best answers, the best first, then the newest; `total` counts them all, up to `RANKED`."""
+    """The best results, sorted by rank and then newest first; `total` counts all of them, up to `RANKED`."""
 
     best: tuple[Hit, ...]
     total: int
 
 
 class SearchIndex(Protocol):
-    """The words of all documents; it may be lost at any time and built again.
+    """The words of all documents; it may be lost at any time and rebuilt.
 
-    A document that lies in several files is one document, and it is there as long as one of them is.
+    A document that is in several files counts once, and stays as long as one of them does.
     """
 
     def changing(self) -> AbstractContextManager[None]:
-        """Hold off other writers; all that is applied within is kept, or nothing."""
+        """Keep other writers out; everything applied within is kept, or nothing is."""
         ...
 
-    def folders(self, kind: Kind) -> Mapping[str, int]:
-        """Give the mark that each folder of a shelf had when it was last listed."""
+    def folders(self, kind: DocumentKind) -> Mapping[str, int]:
+        """Return the mark that each folder of a source had when it was last listed."""
         ...
 
-    def files(self, kind: Kind, folder: str) -> Mapping[str, FileMark]:
-        """Give the files of a folder that were read, as they were then."""
+    def files(self, kind: DocumentKind, folder: str) -> Mapping[str, FileMark]:
+        """Return the files of a folder that were read, with their marks at that time."""
         ...
 
-    def apply(self, change: ShelfChange) -> None:
-        """Take a change in, within `changing`. A file found again takes the place of what it held before."""
+    def apply(self, change: SearchChange) -> None:
+        """Apply a change, within `changing`. A file that is found again replaces what it held before."""
         ...
 
-    def find(self, terms: Sequence[Term], wanted: Wanted, limit: int) -> Hits:
-        """Find the documents that hold every term; without a term there are none."""
+    def find(self, terms: Sequence[SearchTerm], wanted: SearchFilter, limit: int) -> Hits:
+        """Return the documents that hold every term; none if there are no terms."""
         ...

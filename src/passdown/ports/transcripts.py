@@ -1,27 +1,27 @@
-"""What services ask of the files in which a host writes down a session."""
+"""What services need from the files in which a host records a session."""
 
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
 
 class Transcripts(Protocol):
-    """Files that a host adds to while we read."""
+    """Files that a host appends to while we read them."""
 
     def find(self, patterns: Sequence[str]) -> Sequence[str]:
-        """Give the paths of the files that match any of the patterns, in order; ``*`` stands for any name."""
+        """Return the paths of all files that match a pattern, sorted; ``*`` stands for any name."""
         ...
 
     def size(self, path: str) -> int:
-        """Give how long a file is, in bytes; 0 without one."""
+        """Return the size of a file in bytes; 0 if there is none."""
         ...
 
     def await_line(self, path: str, offset: int, is_it: Callable[[bytes], bool]) -> None:
-        """Wait a moment for a line of a kind, from an offset on; go on without it when the moment is over."""
+        """Wait briefly for a matching line after an offset; return without it when the time is up."""
         ...
 
     def read(self, path: str, offset: int) -> bytes:
-        """Give what a file holds from an offset on, at most 32 MiB of it; empty at its end, and without one.
+        """Return the content of a file from an offset, at most 32 MiB; empty at its end or if it is missing.
 
-        Raises a StorageError when it is there and cannot be read.
+        Raises a StorageError if the file exists but cannot be read.
         """
         ...

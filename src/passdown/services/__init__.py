@@ -1,1 +1,1 @@
-"""One verb each: read through ports, let the core decide, write."""
+"""The use cases: each service reads through ports, lets the core decide, and writes."""

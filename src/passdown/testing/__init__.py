@@ -1,1 +1,1 @@
-"""What tests of engines, trackers and hosts share; nothing in the package imports it."""
+"""What tests of engines, trackers and hosts share; nothing else in the package imports it."""

@@ -1,1 +1,1 @@
-"""The engine that keeps everything in plain files of the checkout."""
+"""The engine that stores everything in plain files in the checkout."""

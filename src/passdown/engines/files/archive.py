@@ -1,122 +1,207 @@
-"""The one that moves and deletes: what goes to the archive, and what killed processes left behind.
+"""The archiver: moves files to the archive, and removes what killed processes left behind.
 
-A file is durably in the archive before it is gone here.
+Nothing else moves or deletes the files of a project.
+
+A file is durable in the archive before it is removed here.
 """
 
-# ruff: noqa: PTH108, PTH114, PTH116, PTH118, PTH120, PTH123 (pathlib is slow on 100,000 files)
-
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 
-from passdown.engines.files import write
+from passdown.engines.files import read, write
+from passdown.engines.files.displaced_names import (
+    choose_displaced,
+    displaced_name,
+    is_leftover,
+    leftover_pid,
+    mark_both,
+)
+from passdown.engines.files.read import OpenFolder
+from passdown.engines.files.write_errors import reporting
 from passdown.errors import StorageError
 
 
-def move_files(folder: str, names: Sequence[str], archive: str, *, ways: write.Ways = write.HERE) -> int:
-    """Move files into the archive folder; answer how many are gone from here.
+def move_files(
+    folder: str,
+    names: Sequence[str],
+    archive: str,
+    *,
+    operations: write.FileOperations = write.HERE,
+    roots: Sequence[str] = (),
+) -> int:
+    """Move files into the archive folder; return how many were removed here.
 
-    1. A file that stands there with the same content is only removed here.
-    2. One that stands there with other content stays here: nothing is overwritten.
-    3. One that is gone meanwhile was moved by somebody else.
+    1. A file that the archive already holds with the same content is only removed here.
+    2. A file that the archive holds with other content stays here: nothing is overwritten.
+    3. A file that disappeared in the meantime was moved by another process.
 
-    Raises a StorageError when the archive cannot be written; then nothing is removed.
+    No link is followed below the root that contains a folder. Raises a StorageError if the archive cannot be
+    written; then nothing is removed.
     """
-    there = [name for name in names if _is_there(folder, name, archive, ways)]
-    moved = 0
-    for name in there:
-        # 3: whoever removed it first had it in the archive first, too.
-        with suppress(FileNotFoundError):
-            _remove(os.path.join(folder, name))
-            moved += 1
-    write.sync_folder(folder, ways=ways)
+    with _reporting(folder):
+        here = _open(folder, roots, operations)
+    with here:
+        there = [name for name in names if _is_there(here, name, archive, operations, roots)]
+        moved = 0
+        for name in there:
+            # 3: the process that removed it had archived it first.
+            with suppress(FileNotFoundError):
+                _remove(here, name)
+                moved += 1
+        write.sync_folder(here, operations=operations)
     return moved
 
 
-def remove_file(path: str, data: bytes, *, ways: write.Ways = write.HERE) -> bool:
-    """Remove a file that holds exactly these bytes, which nobody misses; say whether it is gone.
+def remove_file(
+    path: str,
+    data: bytes,
+    *,
+    kept: bool = False,
+    operations: write.FileOperations = write.HERE,
+    root: str = "",
+) -> bool:
+    """Remove a file that holds exactly these bytes; return whether it was removed.
 
-    Raises a StorageError when it cannot be removed.
+    With `kept`, people edit it: it gets the name of a displaced file first, and what is in it then counts.
+
+    Raises a StorageError if it cannot be removed, or if a link is in the way.
     """
-    if os.path.islink(path) or _read(path) != data:
-        return False
+    above, name = os.path.split(path)
     try:
-        _remove(path)
-    except FileNotFoundError:  # somebody else removed it
+        folder = _open(above, (root,) if root else (), operations)
+    except FileNotFoundError:
         return False
-    write.sync_folder(os.path.dirname(path), ways=ways)
+    except OSError as error:
+        raise _unremovable(path, error) from error
+    with folder:
+        if _read(folder, name) != data:
+            return False
+        if kept:
+            return _displace(folder, name, data, operations)
+        try:
+            _remove(folder, name)
+        except FileNotFoundError:  # another process removed it
+            return False
+        write.sync_folder(folder, operations=operations)
     return True
 
 
+def _displace(folder: OpenFolder, name: str, data: bytes, operations: write.FileOperations) -> bool:
+    """Give a file the name of a displaced one; return whether it still holds these bytes, and is removed."""
+    from passdown.engines.files.displaced import find_displaced  # only ledgers are edited
+
+    aside = displaced_name(name, mark_both(data, data), operations.token(8))
+    with reporting(os.path.join(folder.path, name)):
+        try:
+            os.rename(folder.at(name), folder.at(aside), src_dir_fd=folder.handle, dst_dir_fd=folder.handle)
+        except FileNotFoundError:  # another process removed it
+            return False
+    write.sync_folder(folder, operations=operations)
+    names = choose_displaced((entry.name for entry in folder.scan()), name)
+    return not find_displaced(folder, names, operations=operations)
+
+
 def remove_empty_folders(folder: str) -> None:
-    """Remove the folders below a folder in which nothing lies, and then itself."""
-    for path, _, _ in os.walk(folder, topdown=False):
-        # One that is not empty, or not ours to remove, stays.
+    """Remove all empty folders below a folder, and then the folder itself if it is empty."""
+    for path, _ in reversed(list(read.walk(folder, folder, lambda _path, _name: True))):
+        # A folder that is not empty, or that we may not remove, stays.
         with suppress(OSError):
-            os.rmdir(path)  # noqa: PTH106 - as above
+            os.rmdir(path)
 
 
-def _remove(path: str) -> None:
+def _open(folder: str, roots: Sequence[str], operations: write.FileOperations) -> OpenFolder:
+    return read.open_folder(read.root_of(folder, roots), folder, by_handle=operations.folder_handles)
+
+
+@contextmanager
+def _reporting(path: str) -> Generator[None, None, None]:
     try:
-        os.unlink(path)
+        yield
+    except OSError as error:
+        raise read.unreadable(path, error) from error
+
+
+def _remove(folder: OpenFolder, name: str) -> None:
+    try:
+        os.unlink(folder.at(name), dir_fd=folder.handle)
     except FileNotFoundError:
         raise
     except OSError as error:
-        reason = f"could not remove {path}: {error.strerror}"
-        hint = "If it was to be archived, it is in both places now, which does no harm."
-        raise StorageError(reason, hint=hint) from error
+        raise _unremovable(os.path.join(folder.path, name), error) from error
 
 
-def _is_there(folder: str, name: str, archive: str, ways: write.Ways) -> bool:
-    """Copy a file to the archive unless it is there; say whether the archive now holds the same bytes."""
-    data = _read(os.path.join(folder, name))
+def _unremovable(path: str, error: OSError) -> StorageError:
+    hint = "If it was being archived, it is now in both places, which does no harm."
+    return StorageError(f"could not remove {path}: {read.reason(error)}", hint=hint)
+
+
+def _is_there(
+    here: OpenFolder,
+    name: str,
+    archive: str,
+    operations: write.FileOperations,
+    roots: Sequence[str],
+) -> bool:
+    """Copy a file to the archive unless it is there; return whether the archive now holds the same bytes."""
+    data = _read(here, name)
     if data is None:  # 3
         return False
+    root = read.root_of(archive, roots)
     target = os.path.join(archive, name)
-    return write.create(target, data, ways=ways) or _read(target) == data  # 1, 2
+    if write.create(target, data, operations=operations, root=root):
+        return True
+    with _open(archive, roots, operations) as there:
+        return _read(there, name) == data  # 1, 2
 
 
-def _read(path: str) -> bytes | None:
+def _read(folder: OpenFolder, name: str) -> bytes | None:
     try:
-        with open(path, "rb") as file:
-            return file.read()
+        return folder.read(name, read.ROLLUP)
     except OSError:
         return None
 
 
 def sweep(
-    folders: Iterable[str], is_gone: Callable[[int], bool], *, flat: Iterable[str] = (), since: float = 0
+    folders: Iterable[str],
+    is_gone: Callable[[int], bool],
+    *,
+    flat: Iterable[str] = (),
+    since: float = 0,
+    roots: Sequence[str] = (),
 ) -> int:
-    """Remove the unfinished writes of processes that are gone, at any depth; answer how many there were.
+    """Remove the unfinished writes of processes that are gone, at any depth; return how many there were.
 
-    One whose process may still run stays, and so does what cannot be removed: readers skip it. Below `flat`
-    folders only the files that lie directly in them are looked at. The folder of a day, of which there may be
-    a thousand, is looked at when it has changed since then.
+    A file stays if its process may still be running, or if it cannot be removed; readers skip it. In `flat`
+    folders only the files directly in them are considered. Day folders, of which there may be a thousand, are
+    only searched if they changed after `since`. No link is followed below the root that contains a folder.
     """
     swept = 0
-    for path in find_leftovers(folders, is_gone, flat=flat, since=since):
-        # Another start may sweep at the same moment.
-        with suppress(OSError):
-            os.unlink(path)
+    for path in find_leftovers(folders, is_gone, flat=flat, since=since, roots=roots):
+        above, name = os.path.split(path)
+        # Another session start may sweep at the same time.
+        with suppress(OSError), _open(above, roots, write.HERE) as folder:
+            os.unlink(folder.at(name), dir_fd=folder.handle)
             swept += 1
     return swept
 
 
 def find_leftovers(
-    folders: Iterable[str], is_gone: Callable[[int], bool], *, flat: Iterable[str] = (), since: float = 0
+    folders: Iterable[str],
+    is_gone: Callable[[int], bool],
+    *,
+    flat: Iterable[str] = (),
+    since: float = 0,
+    roots: Sequence[str] = (),
 ) -> list[str]:
-    """Name the unfinished writes that `sweep` would remove, in order."""
-    every = [path for folder in _highest(folders) for path in _leftovers(folder, since)]
-    every += [path for folder in flat for path in _leftovers(folder, since, is_flat=True)]
-    return sorted(
-        path
-        for path in set(every)
-        if is_gone(write.leftover_pid(os.path.basename(path)))  # noqa: PTH119 - as above
-    )
+    """Return the paths of the unfinished writes that `sweep` would remove, sorted."""
+    every = [path for folder in _highest(folders) for path in _leftovers(folder, roots, since)]
+    every += [path for folder in flat for path in _leftovers(folder, roots, since, is_flat=True)]
+    return sorted(path for path in set(every) if is_gone(leftover_pid(os.path.basename(path))))
 
 
 def _highest(folders: Iterable[str]) -> list[str]:
-    """Leave out the folders that lie in another one."""
+    """Leave out folders that are inside another one."""
     found: list[str] = []
     for folder in sorted({os.path.join(folder, "") for folder in folders}):
         if not found or not folder.startswith(found[-1]):
@@ -124,19 +209,25 @@ def _highest(folders: Iterable[str]) -> list[str]:
     return found
 
 
-def _leftovers(folder: str, since: float, *, is_flat: bool = False) -> Iterator[str]:
-    """Find unfinished writes below a folder; links are not followed, and what cannot be read has none."""
-    for place, folders, names in os.walk(folder):
-        yield from (os.path.join(place, name) for name in names if write.is_leftover(name))
-        folders[:] = [] if is_flat else [one for one in folders if not _is_old_day(place, one, since)]
+def _leftovers(folder: str, roots: Sequence[str], since: float, *, is_flat: bool = False) -> Iterator[str]:
+    """Find unfinished writes below a folder; links are not followed, unreadable folders are skipped."""
+    top = os.path.normpath(folder)
+    found = read.walk(
+        read.root_of(top, roots),
+        top,
+        lambda place, name: not is_flat and not _is_old_day(place, name, since),
+        by_handle=write.HERE.folder_handles,
+    )
+    for place, names in found:
+        yield from (os.path.join(place, name) for name in names if is_leftover(name))
 
 
 def _is_old_day(place: str, name: str, since: float) -> bool:
-    from passdown.engines.files.folders import DAY  # noqa: PLC0415 - a verb sweeps nothing
+    from passdown.engines.files.folders import DAY  # verbs do not sweep
 
     if since <= 0 or not DAY.fullmatch(name):
         return False
     try:
-        return os.stat(os.path.join(place, name)).st_mtime < since
+        return os.stat(os.path.join(place, name), follow_symlinks=False).st_mtime < since
     except OSError:
         return True

@@ -1,121 +1,177 @@
-"""The `Documents` below a folder of this machine."""
+"""The `Documents` below a folder on this machine."""
 
-# ruff: noqa: PTH100, PTH110, PTH112, PTH116, PTH118, PTH120 (pathlib is slow on 100,000 files)
-
+import errno
 import os
 import stat
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import suppress
 from typing import Final
 
-from passdown.engines.files import archive, write
+from passdown.engines.files import read, write
+from passdown.engines.files.displaced_names import choose_displaced, is_displaced, is_leftover
+from passdown.engines.files.read import OpenFolder
 from passdown.errors import StorageError
 
 SKIPPED: Final = frozenset({".git", "node_modules", ".venv"})
-"""What listing never enters: it belongs to other tools and can be huge."""
-
-_READ: Final[int] = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+"""Folders that are never listed: they belong to other tools and can be huge."""
 
 
 class FileDocuments:
-    """The files below one root folder; it need not exist yet."""
+    """The files below one root folder, which need not exist yet."""
 
-    def __init__(self, root: str | os.PathLike[str], *, ways: write.Ways = write.HERE) -> None:
-        """Keep the root, made absolute now, so that a later change of folder does not move it."""
+    def __init__(
+        self, root: str | os.PathLike[str], *, operations: write.FileOperations = write.HERE
+    ) -> None:
+        """Keep the root as an absolute path, so that a change of the working directory does not matter."""
         self._root = os.path.abspath(root)
-        self._ways = ways
+        self._ways = operations
 
-    def read(self, path: str) -> bytes:
-        """Give the whole content of a regular file; never waits for a FIFO or device."""
+    def read(self, path: str, *, settled: bool = False) -> bytes:
+        """Return the whole content of a regular file; never blocks on a FIFO or device, follows no link."""
+        full = self._locate(path)
+        if full == self._root:
+            raise read.unreadable(path, IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR)))
         try:
-            handle = os.open(self._locate(path), _READ)
-            try:
-                _require_regular(path, handle)
-                with open(handle, "rb", closefd=False) as file:
-                    return file.read()
-            finally:
-                os.close(handle)
+            with read.parent_of(self._root, full, by_handle=self._ways.folder_handles) as (folder, name):
+                if settled:
+                    return self._read_settled(path, folder, name)
+                return folder.read(name, _limit(path))
         except OSError as error:
-            raise _unreadable(path, error) from error
+            raise read.unreadable(path, error) from error
+
+    def _read_settled(self, path: str, folder: OpenFolder, name: str) -> bytes:
+        from passdown.engines.files import displaced  # few files are edited by people
+
+        handle = folder.open_file(name)
+        try:
+            data = displaced.read_settled(handle, self._ways)
+        finally:
+            os.close(handle)
+        if data is None:
+            reason = f"could not read {path}: another program is writing to it"
+            raise StorageError(reason, hint="It was left as it is; try again when it is saved.")
+        return data
 
     def list(self, folder: str) -> Iterator[str]:
-        """Name the regular files below a folder in the order of their paths; a missing folder holds none."""
-        top = os.path.relpath(self._locate(folder), self._root).replace(os.sep, "/")
-        return self._walk("" if top == os.curdir else top + "/")
+        """List the regular files below a folder, sorted by path; a missing folder has none."""
+        full = self._locate(folder)
+        top = os.path.relpath(full, self._root).replace(os.sep, "/")
+        return self._list(full, "" if top == os.curdir else top + "/")
 
-    def replace(self, path: str, data: bytes, *, local: bool = False) -> None:
-        """Make a file hold exactly these bytes, durably and at once."""
-        write.replace(self._locate_inside(path), data, local=local, ways=self._ways)
+    def replace(self, path: str, data: bytes, *, local: bool = False, expected: bytes | None = None) -> None:
+        """Make a file hold exactly these bytes, durably and atomically."""
+        full = self._locate(path)
+        write.replace(full, data, local=local, expected=expected, operations=self._ways, root=self._root)
+
+    def displaced(self, path: str, seen: Collection[bytes] = ()) -> Sequence[bytes]:
+        """Return what was displaced from a file and is not known yet."""
+        above, name = os.path.split(self._locate(path))
+        # A folder that is missing or cannot be read holds nothing that was displaced.
+        with suppress(OSError), self._open(above) as folder:
+            if names := choose_displaced((entry.name for entry in folder.scan()), name):
+                from passdown.engines.files import displaced  # few files are edited by people
+
+                return displaced.find_displaced(folder, names, seen, operations=self._ways)
+        return ()
 
     def create(self, path: str, data: bytes) -> bool:
-        """Make a file that must not exist, durably and at once."""
-        return write.create(self._locate_inside(path), data, ways=self._ways)
+        """Create a file that must not exist, durably and atomically."""
+        return write.create(self._locate(path), data, operations=self._ways, root=self._root)
 
-    def remove(self, path: str, data: bytes) -> bool:
+    def remove(self, path: str, data: bytes, *, kept: bool = False) -> bool:
         """Remove a file that holds exactly these bytes."""
-        return archive.remove_file(self._locate_inside(path), data, ways=self._ways)
+        from passdown.engines.files import archive  # verbs do not remove files
+
+        full = self._locate(path)
+        return archive.remove_file(full, data, kept=kept, operations=self._ways, root=self._root)
 
     def folders(self, folder: str) -> Sequence[str]:
-        """Name the folders that lie directly in a folder."""
+        """Return the names of the folders directly in a folder."""
+        full = self._locate(folder)
         try:
-            with os.scandir(self._locate(folder)) as found:
-                return sorted(entry.name for entry in found if entry.is_dir(follow_symlinks=False))
+            with self._open(full) as opened:
+                return sorted(entry.name for entry in opened.scan() if read.is_folder(entry))
         except OSError:
             return ()
 
     def exists(self, path: str) -> bool:
-        """Say whether the path names a file or folder that can be reached."""
-        return os.path.exists(self._locate(path))
+        """Return whether the path is a file or folder that can be reached without a link."""
+        return self._mode(path) != 0
 
     def is_folder(self, path: str) -> bool:
-        """Say whether the path names a folder."""
-        return os.path.isdir(self._locate(path))
+        """Return whether the path is a folder."""
+        return stat.S_ISDIR(self._mode(path))
 
     def size(self, path: str) -> int:
-        """Give the size of a file in bytes."""
+        """Return the size of a file in bytes."""
+        full = self._locate(path)
         try:
-            return os.stat(self._locate(path)).st_size
+            return read.status(self._root, full, by_handle=self._ways.folder_handles).st_size
         except OSError as error:
-            raise _unreadable(path, error) from error
+            raise read.unreadable(path, error) from error
 
     def _locate(self, path: str) -> str:
-        """Give the full path of a file, or raise a StorageError if it leads out of the root."""
+        """Return the full path of a file, or raise a StorageError if it leads out of the root."""
         full = os.path.abspath(os.path.join(self._root, path))
         if not _is_a_name(path) or not _is_within(full, self._root):
             raise _outside(path)
         return full
 
-    def _locate_inside(self, path: str) -> str:
-        """Give the full path of a file that is written; no link on the way may lead out of the root."""
+    def _mode(self, path: str) -> int:
+        """Return the mode of what has a path; 0 if it cannot be reached."""
         full = self._locate(path)
-        if not _is_within(os.path.realpath(os.path.dirname(full)), os.path.realpath(self._root)):
-            raise _outside(path)
-        return full
-
-    def _walk(self, prefix: str) -> Iterator[str]:
-        """Name the files below a folder, given as a path that ends in ``/``, or ``""`` for the root."""
         try:
-            with os.scandir(os.path.join(self._root, prefix)) as found:
-                entries = [(_sort_name(entry), entry.is_file(follow_symlinks=False)) for entry in found]
+            return read.status(self._root, full, by_handle=self._ways.folder_handles).st_mode
+        except OSError:
+            return 0
+
+    def _open(self, full: str) -> OpenFolder:
+        return read.open_folder(self._root, full, by_handle=self._ways.folder_handles)
+
+    def _list(self, full: str, prefix: str) -> Iterator[str]:
+        """Yield the files below a folder; its prefix ends in ``/``, or is ``""`` for the root."""
+        try:
+            folder = self._open(full)
         except FileNotFoundError:
-            return  # removed since its folder was read, or never made
+            return  # never created
         except OSError as error:
-            raise _unreadable(prefix or ".", error) from error
-        for name, is_file in sorted(entries):
-            if name.removesuffix("/") in SKIPPED or write.is_leftover(name):
-                continue
-            if name.endswith("/"):
-                yield from self._walk(prefix + name)
-            elif is_file:
-                yield prefix + name
+            raise read.unreadable(prefix.removesuffix("/") or ".", error) from error
+        yield from self._walk(folder, prefix, 0)
+
+    def _walk(self, folder: OpenFolder, prefix: str, depth: int) -> Iterator[str]:
+        """Yield the files below an open folder, and close it."""
+        with folder:
+            try:
+                if depth > read.DEEPEST:
+                    raise OSError(errno.ENAMETOOLONG, f"over {read.DEEPEST} folders are in each other")  # noqa: TRY301
+                entries = [(_sort_name(entry), read.is_file(entry)) for entry in folder.scan()]
+            except OSError as error:
+                raise read.unreadable(prefix or ".", error) from error
+            for name, is_file in sorted(entries):
+                if name.removesuffix("/") in SKIPPED or is_leftover(name) or is_displaced(name):
+                    continue
+                if is_file:
+                    yield prefix + name
+                elif name.endswith("/"):
+                    yield from self._enter(folder, prefix, name, depth)
+
+    def _enter(self, folder: OpenFolder, prefix: str, name: str, depth: int) -> Iterator[str]:
+        try:
+            below = folder.enter(name.removesuffix("/"))
+        except FileNotFoundError:
+            return  # removed since its folder was listed
+        except OSError as error:
+            raise read.unreadable(prefix + name, error) from error
+        yield from self._walk(below, prefix + name, depth + 1)
 
 
 def _sort_name(entry: os.DirEntry[str]) -> str:
-    """Give a name that sorts as the paths below it do: folders, but not links to them, end in ``/``."""
-    return entry.name + "/" if entry.is_dir(follow_symlinks=False) else entry.name
+    """Return a name that sorts like the paths below it: folders, but not links to them, end in ``/``."""
+    return entry.name + "/" if read.is_folder(entry) else entry.name
 
 
 def _is_a_name(path: str) -> bool:
-    """Say whether the system can have a file of this name at all."""
+    """Return whether the system allows a file with this name."""
     try:
         return b"\0" not in os.fsencode(path)
     except UnicodeEncodeError:
@@ -123,26 +179,16 @@ def _is_a_name(path: str) -> bool:
 
 
 def _is_within(path: str, root: str) -> bool:
-    """Say whether an absolute path is the root or lies below it."""
+    """Return whether an absolute path is the root or below it."""
     return path == root or path.startswith(root.rstrip(os.sep) + os.sep)
 
 
-def _require_regular(path: str, handle: int) -> None:
-    """Raise a StorageError if what was opened is not a regular file."""
-    if not stat.S_ISREG(os.fstat(handle).st_mode):
-        message = f"could not read {path}: it is not a regular file"
-        raise StorageError(message, hint="It is a folder, FIFO or device: name a file.")
-
-
-def _unreadable(path: str, error: OSError) -> StorageError:
-    """Describe a file or folder that cannot be read."""
-    if isinstance(error, FileNotFoundError):
-        return StorageError(f"{path}: no such file", hint="Check the name and the folder it should lie in.")
-    message = f"could not read {path}: {error.strerror or error}"
-    return StorageError(message, hint="Check who owns it and whether you may read it.")
+def _limit(path: str) -> int:
+    """Return how many bytes a file of this name may have."""
+    return read.JOURNAL if path.endswith(".jsonl") else read.DOCUMENT
 
 
 def _outside(path: str) -> StorageError:
     """Describe a path that leads out of the root."""
-    message = f"{path}: lies outside the project"
-    return StorageError(message, hint="Name a path below the project's folder that passes no link out of it.")
+    message = f"{path}: is outside the project"
+    return StorageError(message, hint="Name a path inside the project.")

@@ -1,55 +1,62 @@
-"""The folders of an event log and when each last changed; it imports little, for every check begins here."""
+"""The folders of an event log and when each last changed; imports little, because every check starts here."""
 
-# ruff: noqa: PTH116, PTH118 (pathlib is slow, and dear to load)
-
+import errno
 import os
 import stat
 from collections.abc import Mapping
 from typing import Final
 
-from passdown.core.patterns import pattern
+from passdown.core.lazy_regex import pattern
+from passdown.engines.files import read
 
 DAY: Final = pattern(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
-"""How the folder of a day is called."""
-# Some systems stamp folders by a clock that stands still for so long; git guards its index the same way.
+"""The format of a day folder's name."""
+# Some systems stamp folders with a clock this coarse; git guards its index the same way.
 _SETTLED: Final = 2.0
 _BILLION: Final = 1_000_000_000
 
 
-def list_marks(events: str, known: Mapping[str, int], now: float) -> Mapping[str, int]:
-    """Give the top folder, called ``""``, and its folders by day, each with the time its names last changed.
+def list_marks(
+    events: str,
+    known: Mapping[str, int],
+    now: float,
+    *,
+    root: str = "",
+    by_handle: bool = read.HAS_HANDLES,
+) -> Mapping[str, int]:
+    """Return the top folder, named ``""``, and its day folders, each with the time its names last changed.
 
-    `now` is the present in seconds since 1970; a folder that changed just before it has the mark 0. Where the
-    top folder is as it is known, its folders are not listed again.
+    `now` is the current time in seconds since 1970; a folder that changed just before it has the mark 0. If
+    the mark of the top folder is the known one, its folders are not listed again.
+
+    Raises a StorageError if a link is in the way between the root, by default the top folder, and the top
+    folder: its events would be those of another project.
     """
-    top = _changed(events)
-    if top is None:
+    try:
+        top = read.open_folder(root or events, events, by_handle=by_handle)
+    except OSError as error:
+        if error.errno == errno.ELOOP:
+            raise read.unreadable(events, error) from error
         return {}
-    settled = int((now - _SETTLED) * _BILLION)
-    names = [name for name in known if name] if known.get("") == top else _days(events)
-    marks = {"": top, **{name: _changed(os.path.join(events, name)) for name in names}}
+    with top:
+        settled = int((now - _SETTLED) * _BILLION)
+        mark = _changed(top, "")
+        names = [name for name in known if name] if known.get("") == mark else _days(top)
+        marks = {"": mark, **{name: _changed(top, name) for name in names}}
     return {name: mark if mark < settled else 0 for name, mark in marks.items() if mark is not None}
 
 
-def _days(events: str) -> list[str]:
+def _days(top: read.OpenFolder) -> list[str]:
     try:
-        with os.scandir(events) as found:
-            return [one.name for one in found if DAY.fullmatch(one.name) and _is_folder(one)]
+        return [one.name for one in top.scan() if DAY.fullmatch(one.name) and read.is_folder(one)]
     except OSError:
         return []
 
 
-def _is_folder(entry: os.DirEntry[str]) -> bool:
+def _changed(top: read.OpenFolder, name: str) -> int | None:
+    """Return when a folder's list of names last changed, or None if it is not a folder."""
     try:
-        return entry.is_dir(follow_symlinks=False)
-    except OSError:
-        return False
-
-
-def _changed(path: str) -> int | None:
-    """Say when a folder's list of names last changed; None for what is no folder."""
-    try:
-        known = os.stat(path)
+        known = top.status(name or os.curdir)
     except OSError:
         return None
     return known.st_mtime_ns if stat.S_ISDIR(known.st_mode) else None

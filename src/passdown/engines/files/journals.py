@@ -1,44 +1,45 @@
 """The `Journals` of a project: in git's own folder, safe from `git clean` and removed worktrees (C58).
 
-Where that cannot be written, as in a sandbox, a journal grows in the checkout; readers join both.
+If that folder cannot be written, as in a sandbox, the journal is written to the checkout; readers join both.
 """
 
-# ruff: noqa: PTH116, PTH118, PTH208 (one listing and one stat each, often)
-
 import os
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from itertools import pairwise
-from typing import BinaryIO, Final, NamedTuple
+from typing import Final, NamedTuple
 
-from passdown.core.journal import JournalLine, parse_line, render_line
-from passdown.core.patterns import pattern
+from passdown.core.formats.journal import JournalLine, parse_line, render_line
+from passdown.core.lazy_regex import pattern
 from passdown.core.problems import Malformed
-from passdown.engines.files import write
-from passdown.errors import StorageError
+from passdown.engines.files import read, write
+from passdown.errors import StorageError, UnsureError
 
 SUFFIX: Final = ".jsonl"
 
+LONGEST_WAIT: Final = 10.0
+"""How many seconds to wait for other processes, if a journal must be locked."""
+
 _TAIL: Final = 4096
-"""How much of a journal's end is read to find its last line."""
+"""How many bytes at the end of a journal are read to find its last line."""
 
 _NAME: Final = pattern(r"[a-z0-9][a-z0-9-]{0,63}\.jsonl")
 
 
 _SEEN: Final = 64
-"""How many bytes tell that a journal still begins as it did."""
+"""How many bytes are compared to check that a journal still has the same beginning."""
 
 
 _Mark = tuple[int, int, int]
 
 
 def _mark(found: os.stat_result) -> _Mark:
-    """Give what changes when a file does."""
+    """Return the values that change when a file does."""
     return (found.st_ino, found.st_size, found.st_mtime_ns)
 
 
 class _Part(NamedTuple):
-    """What was read of a journal in one folder, so that only what is new is read the next time."""
+    """What was read of a journal in one folder, so that only new lines are read next time."""
 
     mark: _Mark
     size: int
@@ -51,41 +52,61 @@ _NOTHING: Final = _Part((0, 0, 0), 0, b"", (), ())
 
 
 class FileJournals:
-    """Journals in folders: the first that can be written is written to, all are read."""
+    """Journals in folders: the first writable folder is written to, all are read."""
 
-    def __init__(self, folders: Sequence[str], *, ways: write.Ways = write.HERE) -> None:
-        """Keep the folders, as full paths, the preferred one first."""
+    def __init__(
+        self,
+        folders: Sequence[str],
+        *,
+        roots: Sequence[str] = (),
+        is_ignored: Callable[[str, str], bool] = lambda _, __: False,
+        operations: write.FileOperations = write.HERE,
+        wait: float = LONGEST_WAIT,
+    ) -> None:
+        """Keep the folders, as full paths, in order of preference, and how long to wait to be alone.
+
+        No link is followed from the root that contains a folder; a folder in none of them is its own root.
+        A file for which `is_ignored(folder, name)` holds is treated as if it were not there, and not written.
+        """
         self._folders = tuple(folders)
-        self._ways = ways
-        self._parts: dict[str, _Part] = {}
-        self._lasts: dict[str, tuple[_Mark, JournalLine | None]] = {}
+        self._is_ignored = is_ignored
+        self._roots = {folder: read.root_of(folder, roots) for folder in folders}
+        self._ways = operations
+        self._wait = wait
+        self._open = {
+            folder: read.FolderCache(root, by_handle=operations.folder_handles)
+            for folder, root in self._roots.items()
+        }
+        self._parts: dict[tuple[str, str], _Part] = {}
+        self._lasts: dict[tuple[str, str], tuple[_Mark, JournalLine | None]] = {}
         self._joined: dict[str, tuple[tuple[_Part, ...], Sequence[JournalLine]]] = {}
 
     def sessions(self) -> Sequence[str]:
-        """Name the sessions that have a journal."""
-        names = {name for folder in self._folders for name in _list(folder)}
+        """Return the sessions that have a journal."""
+        names = {name for folder in self._folders for name in self._list(folder)}
         return sorted(name.removesuffix(SUFFIX) for name in names)
 
     def read(self, session: str) -> Sequence[JournalLine]:
-        """Give the lines that can be read, by number; equal ones once."""
-        parts = tuple(self._read_on(self._path(folder, session)) for folder in self._folders)
+        """Return the readable lines sorted by number, without duplicates."""
+        parts = tuple(self._read_on(folder, f"{session}{SUFFIX}") for folder in self._folders_of(session))
         known, joined = self._joined.get(session, ((), ()))
         if len(parts) != len(known) or any(new is not old for new, old in zip(parts, known, strict=True)):
             joined = _join([line for part in parts for line in (*part.lines, *part.rest)])
             self._joined[session] = (parts, joined)
         return joined
 
-    def _read_on(self, path: str) -> "_Part":
-        """Read what a journal has grown by; one that changed in another way is read anew."""
-        before = self._parts.get(path, _NOTHING)
+    def _read_on(self, folder: str, name: str) -> "_Part":
+        """Read the lines added to a journal; read it all if it changed in any other way."""
+        before = self._parts.get((folder, name), _NOTHING)
         try:
-            with open(path, "rb") as file:  # noqa: PTH123 - one read
-                mark = _mark(os.fstat(file.fileno()))
-                if mark == before.mark:
-                    return before
-                known = before if _goes_on(file, before) else _NOTHING
-                file.seek(known.size)
-                data = file.read()
+            opened = self._open[folder].get(folder)
+            if _mark(opened.status(name)) == before.mark:
+                return before
+            with _opened(opened, name) as handle:
+                mark = _mark(os.fstat(handle))
+                known = before if _goes_on(handle, before) else _NOTHING
+                os.lseek(handle, known.size, os.SEEK_SET)
+                data = read.read_handle(handle, read.JOURNAL - known.size, known.size)
         except OSError:
             return _NOTHING
         whole = data.rfind(b"\n") + 1
@@ -96,142 +117,194 @@ class FileJournals:
             (*known.lines, *_lines(data[:whole])),
             tuple(_lines(data[whole:])),
         )
-        self._parts[path] = part
+        self._parts[folder, name] = part
         return part
 
     def last(self, session: str) -> JournalLine | None:
-        """Give the line with the highest number: the last whole one of a file."""
-        lasts = [line for folder in self._folders if (line := self._last_in(self._path(folder, session)))]
+        """Return the line with the highest number: the last complete line of a file."""
+        name = f"{session}{SUFFIX}"
+        lasts = [line for folder in self._folders_of(session) if (line := self._last_in(folder, name))]
         return max(lasts, key=lambda line: line.seq, default=None)
 
-    def _last_in(self, path: str) -> JournalLine | None:
+    def _last_in(self, folder: str, name: str) -> JournalLine | None:
         try:
-            mark = _mark(os.stat(path))
+            opened = self._open[folder].get(folder)
+            mark = _mark(opened.status(name))
+            known = self._lasts.get((folder, name))
+            if known is None or known[0] != mark:
+                known = self._lasts[folder, name] = (mark, _read_last(opened, name))
         except OSError:
             return None
-        known = self._lasts.get(path)
-        if known is None or known[0] != mark:
-            known = self._lasts[path] = (mark, _read_last(path))
         return known[1]
 
     def mentioning(self, *texts: str) -> Sequence[str]:
-        """Name the sessions whose journal holds one of these texts."""
+        """Return the sessions whose journal contains one of these texts."""
         wanted = [text.encode() for text in texts]
         found = {
             name
             for folder in self._folders
-            for name in _list(folder)
-            for data in [_read(os.path.join(folder, name))]
+            for name in self._list(folder)
+            for data in [self._read(folder, name)]
             if any(text in data for text in wanted)
         }
         return sorted(name.removesuffix(SUFFIX) for name in found)
 
+    def _list(self, folder: str) -> list[str]:
+        try:
+            found = [one.name for one in self._open[folder].renew(folder).scan() if _NAME.fullmatch(one.name)]
+        except OSError:
+            return []
+        return [name for name in found if not self._is_ignored(folder, name)]
+
+    def _folders_of(self, session: str) -> Sequence[str]:
+        """Return the folders whose journal of a session is not ignored."""
+        name = f"{session}{SUFFIX}"
+        return [folder for folder in self._folders if not self._is_ignored(folder, name)]
+
+    def _read(self, folder: str, name: str) -> bytes:
+        try:
+            return self._open[folder].get(folder).read(name, read.JOURNAL)
+        except OSError:
+            return b""
+
     def append(self, session: str, make: Callable[[int], JournalLine]) -> JournalLine:
-        """Add a line in the first folder that takes it."""
+        """Add a line in the first writable folder."""
         return self.extend(session, lambda seq: [make(seq)])[0]
 
-    def extend(self, session: str, make: Callable[[int], Sequence[JournalLine]]) -> Sequence[JournalLine]:
-        """Add lines in the first folder that takes them."""
+    def extend(
+        self, session: str, make: Callable[[int], Sequence[JournalLine]], *, alone: bool = False
+    ) -> Sequence[JournalLine]:
+        """Add lines in the first writable folder, while the journal is locked in all folders."""
+        name = f"{session}{SUFFIX}"
+        roots = {os.path.join(folder, name): self._roots[folder] for folder in self._folders_of(session)}
+        with write.locked(roots, self._wait if alone else None, operations=self._ways) as held:
+            if alone and not all(held.values()):
+                raise _busy(session)
+            return self._extend_first(session, make, held)
+
+    def _extend_first(
+        self, session: str, make: Callable[[int], Sequence[JournalLine]], held: Mapping[str, bool]
+    ) -> Sequence[JournalLine]:
         refused: StorageError | None = None
         for folder in self._folders:
             try:
-                return self._extend(folder, session, make)
+                return self._extend(
+                    folder,
+                    session,
+                    make,
+                    is_locked=held.get(os.path.join(folder, f"{session}{SUFFIX}"), False),
+                )
+            except UnsureError:  # the lines may be there: in another folder they would be there twice
+                raise
             except StorageError as error:
                 refused = error
         raise refused or StorageError(
-            "there is no place for a journal", hint="work in a folder you can write"
+            "there is nowhere to write a journal", hint="work in a folder that you can write to"
         )
 
     def _extend(
-        self, folder: str, session: str, make: Callable[[int], Sequence[JournalLine]]
+        self,
+        folder: str,
+        session: str,
+        make: Callable[[int], Sequence[JournalLine]],
+        *,
+        is_locked: bool,
     ) -> Sequence[JournalLine]:
-        path = self._path(folder, session)
+        name = f"{session}{SUFFIX}"
+        if folder not in self._folders_of(session):
+            path = os.path.join(folder, name)
+            message = f"could not write {path}: git tracks it, or does not say whether it does"
+            raise StorageError(message, hint="`passdown doctor` says what to do about it")
         made: list[JournalLine] = []
 
         def make_lines(end: bytes) -> bytes:
-            # An end without a whole line is damaged, or the file is new.
-            last = _last(end) or _last(_read(path))
+            # An end without a complete line is damaged, or the file is new.
+            last = _last(end) or _last(self._read(folder, name))
             made.extend(make(max(last, self._last_elsewhere(folder, session)) + 1))
-            return b"".join(map(_encode, made))
+            lines = b"".join(map(_encode, made))
+            if self._size(folder, name) + len(lines) > read.JOURNAL:
+                hint = "End this session and start another."
+                raise StorageError(f"the journal of {session} is full", hint=hint)
+            return lines
 
-        write.append(path, make_lines, local=True, ways=self._ways)
+        path, root = os.path.join(folder, name), self._roots[folder]
+        write.append(path, make_lines, local=True, is_locked=is_locked, operations=self._ways, root=root)
         return made
 
+    def _size(self, folder: str, name: str) -> int:
+        # A journal that cannot be looked at is refused when it is written.
+        with suppress(OSError):
+            return self._open[folder].get(folder).status(name).st_size
+        return 0
+
     def _last_elsewhere(self, folder: str, session: str) -> int:
-        others = (one for one in self._folders if one != folder)
-        return max((_last(_read(self._path(one, session))) for one in others), default=0)
+        others = (one for one in self._folders_of(session) if one != folder)
+        return max((_last(self._read(one, f"{session}{SUFFIX}")) for one in others), default=0)
 
     def changed(self, session: str) -> int:
-        """Tell when a journal last grew."""
+        """Return when a journal last grew."""
         times = [0]
-        for folder in self._folders:
-            # A folder that has no journal of this session says nothing about it.
+        for folder in self._folders_of(session):
+            # A folder without a journal of this session does not count.
             with suppress(OSError):
-                times.append(os.stat(self._path(folder, session)).st_mtime_ns)
+                status = self._open[folder].get(folder).status(f"{session}{SUFFIX}")
+                times.append(status.st_mtime_ns)
         return max(times)
 
-    def _path(self, folder: str, session: str) -> str:
-        return os.path.join(folder, f"{session}{SUFFIX}")
+
+@contextmanager
+def _opened(folder: read.OpenFolder, name: str) -> Generator[int, None, None]:
+    handle = folder.open_file(name)
+    try:
+        yield handle
+    finally:
+        os.close(handle)
 
 
-def _goes_on(file: BinaryIO, known: _Part) -> bool:
-    """Say whether what was read still stands before what is new."""
-    file.seek(known.size - len(known.end))
-    return file.read(len(known.end)) == known.end
+def _busy(session: str) -> StorageError:
+    hint = "try again; nothing is lost, and whoever is next publishes it"
+    return StorageError(f"the journal of {session} is in use, or cannot be locked here", hint=hint)
+
+
+def _goes_on(handle: int, known: _Part) -> bool:
+    """Return whether the part that was already read is unchanged."""
+    os.lseek(handle, known.size - len(known.end), os.SEEK_SET)
+    return os.read(handle, len(known.end)) == known.end
 
 
 def _join(lines: list[JournalLine]) -> Sequence[JournalLine]:
-    """Put lines in the order of their numbers, equal ones once."""
+    """Sort lines by number, without duplicates."""
     if all(before.seq < after.seq for before, after in pairwise(lines)):
         return lines
     return list(dict.fromkeys(sorted(lines, key=lambda line: line.seq)))
 
 
-def _list(folder: str) -> list[str]:
-    try:
-        return [name for name in os.listdir(folder) if _NAME.fullmatch(name)]
-    except OSError:
-        return []
-
-
-def _read(path: str) -> bytes:
-    try:
-        with open(path, "rb") as file:  # noqa: PTH123 - one read
-            return file.read()
-    except OSError:
-        return b""
-
-
-def _read_last(path: str) -> JournalLine | None:
-    """Read the last whole line of a file from its end; where that holds none, from all of it."""
-    try:
-        with open(path, "rb") as file:  # noqa: PTH123 - one read
-            size = file.seek(0, os.SEEK_END)
-            file.seek(max(size - _TAIL, 0))
-            end = file.read()
-    except OSError:
-        return None
-    # What the cut leaves of a line is no whole line, and is passed over like a damaged one.
+def _read_last(folder: read.OpenFolder, name: str) -> JournalLine | None:
+    """Read the last complete line from the end of a file, or from all of it if the end has none."""
+    with _opened(folder, name) as handle:
+        end = read.read_tail(handle, _TAIL)
+    # A line that was cut off at the start is incomplete, and is skipped like a damaged one.
     found = next(_backwards(end), None)
-    return found or (next(_backwards(_read(path)), None) if size > _TAIL else None)
+    is_all = len(end) < _TAIL
+    return found if found or is_all else next(_backwards(folder.read(name, read.JOURNAL)), None)
 
 
 def _backwards(data: bytes) -> Iterator[JournalLine]:
-    """Read the lines that are whole, the last one first."""
+    """Yield the complete lines, the last one first."""
     for line in reversed(data.decode("utf-8", "replace").split("\n")):
         if line.strip():
-            # As in reading all of them.
+            # As when reading all lines.
             with suppress(Malformed):
                 yield parse_line(line.rstrip("\r"))
 
 
 def _encode(line: JournalLine) -> bytes:
-    """Write a line; one that could not be read again must not look as if it were safe."""
+    """Render a line; raise if it could not be read back, so that nothing lost looks saved."""
     text = render_line(line)
     try:
         parse_line(text.removesuffix("\n"))
     except Malformed as found:
-        hint = "Say it in fewer words, without characters that cannot be written down."
+        hint = "Use fewer words, and no characters that cannot be stored."
         raise StorageError(f"a line of the journal {found.problem}", hint=hint) from found
     return text.encode()
 
@@ -241,9 +314,9 @@ def _last(data: bytes) -> int:
 
 
 def _lines(data: bytes) -> Iterator[JournalLine]:
-    """Read the lines that are whole; a damaged or cut one is left out."""
+    """Yield the complete lines; damaged or truncated lines are left out."""
     for line in data.decode("utf-8", "replace").split("\n"):
         if line.strip():
-            # What a crash cut off was never acknowledged; what was damaged is reported by a check.
+            # A line truncated by a crash was never acknowledged; damaged lines are reported by a check.
             with suppress(Malformed):
                 yield parse_line(line.rstrip("\r"))

@@ -1,54 +1,67 @@
-"""The `Transcripts` of this machine."""
+"""The `Transcripts` on this machine."""
 
-# ruff: noqa: PTH202, PTH207 (paths come and go as text)
-
-import glob
+import errno
 import os
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Final
 
-from passdown.core.transcripts import MAX_LINE
+from passdown.core.hosts.transcripts import MAX_LINE
+from passdown.engines.files import read
 from passdown.engines.system import pause
-from passdown.errors import StorageError
 
 _TRIES: Final = 50
 _SECONDS: Final = 0.02
+_PART: Final = 1_048_576
 
 
 class FileTranscripts:
-    """Files that hosts write, wherever they lie; they are only read."""
+    """Files that hosts write, in any folder; they are only read."""
 
     def __init__(self, wait: Callable[[float], None] | None = None) -> None:
-        """Wait in this way."""
+        """Keep the function to wait with."""
         self._wait = wait or pause
 
     def find(self, patterns: Sequence[str]) -> Sequence[str]:
-        """Give the paths of the files that match any of the patterns."""
-        return sorted({path for pattern in patterns for path in glob.iglob(pattern) if os.path.isfile(path)})  # noqa: PTH113
+        """Return the paths of the files that match any of the patterns."""
+        return sorted({path for pattern in patterns for path in read.find_files(pattern)})
 
     def size(self, path: str) -> int:
-        """Give how long a file is."""
-        # One that is not there has nothing in it.
+        """Return the size of a file."""
+        # A missing file is empty, and so is what is no file.
         with suppress(OSError):
-            return os.path.getsize(path)
+            return read.status(os.path.dirname(path), path).st_size
         return 0
 
     def await_line(self, path: str, offset: int, is_it: Callable[[bytes], bool]) -> None:
-        """Wait, for a second at most, until a file holds a line of a kind from an offset on."""
+        """Wait, for at most a second, until a file holds a matching line after an offset."""
         for _ in range(_TRIES):
             if any(map(is_it, self.read(path, offset).split(b"\n"))):
                 return
             self._wait(_SECONDS)
 
     def read(self, path: str, offset: int) -> bytes:
-        """Give what a file holds from an offset on."""
+        """Return the content of a file from an offset."""
         try:
-            with open(path, "rb") as file:  # noqa: PTH123 - one read
-                file.seek(offset)
-                return file.read(MAX_LINE)
+            with read.parent_of(os.path.dirname(path), path) as (folder, name):
+                handle = folder.open_file(name)
+                try:
+                    os.lseek(handle, offset, os.SEEK_SET)
+                    return _read_part(handle, MAX_LINE)
+                finally:
+                    os.close(handle)
         except FileNotFoundError:
             return b""
-        except OSError as found:
-            hint = "check who owns it and whether you may read it"
-            raise StorageError(f"could not read {path}: {found.strerror}", hint=hint) from found
+        except (OSError, ValueError) as found:
+            error = found if isinstance(found, OSError) else OSError(errno.EINVAL, "it is no path")
+            raise read.unreadable(path, error) from found
+
+
+def _read_part(handle: int, most: int) -> bytes:
+    """Return at most so many bytes from the position of an open file."""
+    parts: list[bytes] = []
+    size = 0
+    while size < most and (part := os.read(handle, min(most - size, _PART))):
+        parts.append(part)
+        size += len(part)
+    return b"".join(parts)

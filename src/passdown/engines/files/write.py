@@ -1,40 +1,39 @@
 """The three ways to write a file: `create`, `append` and `replace`; nothing else in the project writes one.
 
 All three promise: when the call returns, what was written survives a power cut; when it raises a
-StorageError, nothing was acknowledged and no file holds a mixture of old and new. The last part of a path is
-never followed when it is a symbolic link. Where the system allows it the folder is opened once and every step
-is relative to it, so that a folder swapped for a link in between cannot lead the write elsewhere. Missing
-folders are made.
+StorageError, nothing was acknowledged and no file holds a mixture of old and new. If the last part of a path
+is a symbolic link, it is never followed. With a ``root``, no link is followed at any component below it
+(`read.open_folder`); without one, the folder of the file is the root. If the system allows it, the folder is
+opened once and every step is relative to it, so that replacing the folder with a link in between cannot
+redirect the write. Missing folders are created.
 
-A ``local`` file is for its owner alone (0600, new folders 0700); a shared one follows the umask.
+A ``local`` file is accessible to its owner only (0600, new folders 0700); a shared one follows the umask.
 """
-
-# ruff: noqa: PTH101, PTH118, PTH119, PTH120 (pathlib has no dir_fd)
 
 import errno
 import os
 import stat
 import sys
-from collections.abc import Callable, Generator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Generator, Mapping
+from contextlib import ExitStack, contextmanager, suppress
 from functools import partial
-from types import MappingProxyType
 from typing import Final, Protocol
 
-from passdown.core.patterns import pattern
+from passdown.engines.files import read
+from passdown.engines.files.displaced_names import displaced_name, mark_both
+from passdown.engines.files.read import FilePath, OpenFolder
+from passdown.engines.files.system_calls import exchange_names, is_unused, lock_file
+from passdown.engines.files.write_errors import hint_for, odd_file, reporting
 from passdown.engines.system import SystemEntropy, pause
-from passdown.errors import StorageError
+from passdown.errors import UnsureError
 from passdown.records import record
 
-FilePath = str | os.PathLike[str]
-
 F_FULLFSYNC: Final = 51
-"""The number of macOS's request to empty the drive's own cache, which `fsync` leaves alone there."""
+"""The macOS request to flush the drive's own cache, which `fsync` does not flush there."""
 
 _NOFOLLOW: Final[int] = getattr(os, "O_NOFOLLOW", 0)
 _NONBLOCK: Final[int] = getattr(os, "O_NONBLOCK", 0)
 _BINARY: Final[int] = getattr(os, "O_BINARY", 0)
-_DIRECTORY: Final[int] = getattr(os, "O_DIRECTORY", 0)
 _NEW: Final = os.O_CREAT | os.O_EXCL | _NOFOLLOW | _BINARY
 _APPEND: Final = os.O_RDWR | os.O_APPEND | _NOFOLLOW | _NONBLOCK | _BINARY
 
@@ -44,98 +43,57 @@ _NO_LINKS: Final = frozenset({errno.EPERM, errno.EOPNOTSUPP, errno.ENOTSUP, errn
 _NO_FOLDER_SYNC: Final = frozenset({errno.EINVAL, errno.EOPNOTSUPP, errno.ENOTSUP})
 _FIRST_PAUSE: Final = 0.005
 _END: Final = 524_288
-_LOCKED_BYTE: Final = 0x7FFF_FFF0
-_LEFTOVER: Final = pattern(r"\.passdown-[0-9]+-[0-9a-f]{16}\.tmp")
-
-_HINTS: Final = MappingProxyType(
-    {
-        errno.ENOSPC: "Free some space and repeat; what was there before is unchanged.",
-        errno.EDQUOT: "Your quota is used up: free some space, then repeat; what was there is unchanged.",
-        errno.EACCES: "Check who owns the folder and whether you may write in it.",
-        errno.EPERM: "Check who owns the folder and whether you may write in it.",
-        errno.EROFS: "The file system is read-only: mount it for writing, or work in another checkout.",
-        errno.ENOTDIR: "A part of the path is a file where a folder is needed: move it away.",
-        errno.ELOOP: "A symbolic link stands in the way: put a real file or folder there.",
-    }
-)
+_MOST_TRIES: Final = 16
 
 
-class Move(Protocol):
-    """Moves a file to another name of the same folder: `os.rename`, `os.replace`."""
+class MoveFile(Protocol):
+    """Moves a file to another name in the same folder: `os.rename`, `os.replace`."""
 
     def __call__(self, src: str, dst: str, /, *, src_dir_fd: int | None, dst_dir_fd: int | None) -> None:
-        """Move it, or raise an OSError."""
+        """Move the file, or raise an OSError."""
         ...
 
 
 MakeLine = Callable[[bytes], bytes]
 
 
-def lock_file(handle: int) -> None:
-    """Wait until nobody else has locked the file; the system lets go of it with the process."""
-    try:
-        import fcntl  # noqa: PLC0415  there is no such module on Windows
-    except ModuleNotFoundError:
-        return lock_start(handle)
-    # A file system without locks has one writer, or readers that bear two lines of the same number.
-    with suppress(OSError):
-        fcntl.flock(handle, fcntl.LOCK_EX)
-    return None
-
-
-def lock_start(handle: int) -> None:
-    """Lock a file as Windows does: a byte far behind its end, for what is locked there cannot be read."""
-    import msvcrt  # noqa: PLC0415  only on Windows
-
-    os.lseek(handle, _LOCKED_BYTE, os.SEEK_SET)
-    msvcrt.locking(handle, msvcrt.LK_LOCK, 1)  # type: ignore[attr-defined,unused-ignore]
-
-
 @record
-class Ways:
-    """What differs between systems; `ways_for` chooses, tests pass their own."""
+class FileOperations:
+    """What differs between systems; `operations_for` chooses, and tests pass their own."""
 
     folder_handles: bool
-    """Folders can be opened: steps are relative to them, and they can be synced."""
-    publish: "Callable[[Folder, str, str, Ways], None]"
-    """Gives a finished temporary file its name, or raises FileExistsError."""
+    """Whether folders can be opened: then steps are relative to them, and they can be synced."""
+    publish: "Callable[[OpenFolder, str, str, FileOperations], None]"
+    """Gives a finished temporary file its final name, or raises FileExistsError."""
     sync: Callable[[int], None] = os.fsync
     write: Callable[[int, memoryview], int] = os.write
-    rename: Move = os.rename
-    replace: Move = os.replace
-    lock: Callable[[int], None] = lock_file
-    """Holds off others who lock the same file, until it is closed."""
+    rename: MoveFile = os.rename
+    replace: MoveFile = os.replace
+    lock: Callable[[int, float | None], bool] = lock_file
+    """Keeps out other processes that lock the same file, until it is closed."""
+    exchange: Callable[[int | None, str, str], bool] = exchange_names
+    """Exchanges two files of a folder at one moment, or returns False if the system cannot."""
+    is_unused: Callable[[int], bool | None] = is_unused
+    """Returns whether nobody has an open file open for writing; None if the system does not tell."""
     attempts: int = 1
-    """How often to try a move that is denied: on Windows whoever has a file open can deny it for a moment."""
+    """How often to try a move: on Windows, any process that has the file open can briefly deny it."""
     pause: Callable[[float], None] = pause
     token: Callable[[int], bytes] = SystemEntropy().token
 
 
-@record
-class Folder:
-    """A folder that stays the same one while we write in it."""
-
-    path: str
-    handle: int | None
-
-    def at(self, name: str) -> str:
-        """Give the path of a file in it, for calls that also take its handle as ``dir_fd``."""
-        return os.path.join(self.path, name) if self.handle is None else name
-
-
-def ways_for(platform: str) -> Ways:
-    """Choose the ways of a system, named as in `sys.platform`."""
+def operations_for(platform: str) -> FileOperations:
+    """Return the operations for a system, named as in `sys.platform`."""
     if platform == "win32":
-        return Ways(folder_handles=False, publish=publish_by_rename, attempts=8)
+        return FileOperations(folder_handles=False, publish=publish_by_rename, attempts=8)
     if platform == "darwin":
-        return Ways(folder_handles=True, publish=publish_by_link, sync=full_sync)
-    return Ways(folder_handles=True, publish=publish_by_link)
+        return FileOperations(folder_handles=True, publish=publish_by_link, sync=full_sync)
+    return FileOperations(folder_handles=True, publish=publish_by_link)
 
 
 def full_sync(handle: int, control: Callable[[int, int], object] | None = None) -> None:
-    """Sync a file through the drive's own cache, or as far as the file system lets us."""
+    """Sync a file through the drive's own cache, or as far as the file system allows."""
     if control is None:
-        import fcntl  # noqa: PLC0415  there is no such module on Windows
+        import fcntl  # does not exist on Windows
 
         control = fcntl.fcntl
     try:
@@ -144,198 +102,320 @@ def full_sync(handle: int, control: Callable[[int, int], object] | None = None) 
         os.fsync(handle)
 
 
-def publish_by_link(folder: Folder, temporary: str, name: str, ways: Ways) -> None:
-    """Link the finished file to its name; where the file system has no hard links, claim the name instead."""
+def publish_by_link(folder: OpenFolder, temporary: str, name: str, operations: FileOperations) -> None:
+    """Link the finished file to its name; if the file system has no hard links, claim the name instead."""
     handle = folder.handle
     try:
         os.link(folder.at(temporary), folder.at(name), src_dir_fd=handle, dst_dir_fd=handle)
     except OSError as error:
         if error.errno not in _NO_LINKS:
             raise
-        publish_by_claim(folder, temporary, name, ways)
+        publish_by_claim(folder, temporary, name, operations)
 
 
-def publish_by_claim(folder: Folder, temporary: str, name: str, ways: Ways) -> None:
-    """Make an empty file of that name, which only one can, and move the finished one over it.
+def publish_by_claim(folder: OpenFolder, temporary: str, name: str, operations: FileOperations) -> None:
+    """Create an empty file with that name, which only one process can, and move the finished file over it.
 
-    A crash in between leaves the empty file: never a part of the content, but the name is used up.
+    A crash in between leaves the empty file: never partial content, but the name is taken.
     """
     os.close(os.open(folder.at(name), os.O_WRONLY | _NEW, _LOCAL_MODE, dir_fd=folder.handle))
     try:
-        _move(ways.replace, folder, temporary, name, ways)
+        _move(operations.replace, folder, temporary, name, operations)
     except OSError:
         _remove(folder, name)
         raise
 
 
-def publish_by_rename(folder: Folder, temporary: str, name: str, ways: Ways) -> None:
-    """Rename the finished file: on Windows, and only there, that fails if the name exists."""
-    _move(ways.rename, folder, temporary, name, ways)
+def publish_by_rename(folder: OpenFolder, temporary: str, name: str, operations: FileOperations) -> None:
+    """Rename the finished file: on Windows, and only there, this fails if the name exists."""
+    _move(operations.rename, folder, temporary, name, operations)
 
 
-HERE: Final = ways_for(sys.platform)
-"""The ways of the system we run on."""
+HERE: Final = operations_for(sys.platform)
+"""The operations for the current system."""
 
 
-def create(path: FilePath, data: bytes, *, local: bool = False, ways: Ways = HERE) -> bool:
-    """Create a file with this content and answer True; answer False, changing nothing, if the name exists.
+def create(
+    path: FilePath,
+    data: bytes,
+    *,
+    local: bool = False,
+    operations: FileOperations = HERE,
+    root: FilePath | None = None,
+) -> bool:
+    """Create a file with this content and return True; if the name exists, change nothing and return False.
 
-    Of any number of processes that create the same name exactly one gets True. The file appears whole under
-    its name or not at all. After a StorageError it may be there whole, or not.
+    If several processes create the same name, exactly one gets True. The file appears complete under its name
+    or not at all. After a StorageError, the complete file may or may not be there.
     """
-    with _reporting(path), _parent(path, local=local, ways=ways) as (folder, name):
+    with reporting(path), _parent(path, root, local=local, operations=operations) as (folder, name):
         mode = _LOCAL_MODE if local else _SHARED_MODE
-        with _temporary(folder, data, mode=mode, ways=ways) as temporary:
+        with _temporary(folder, data, mode=mode, operations=operations) as temporary:
             try:
-                ways.publish(folder, temporary, name, ways)
+                operations.publish(folder, temporary, name, operations)
             except FileExistsError:
                 return False
-        _sync_folder(folder, ways)
+        try:
+            _sync_folder(folder, operations)
+        except OSError:
+            # Whoever finds the file would take it for durable.
+            _remove(folder, name)
+            raise
         return True
 
 
-def append(path: FilePath, line: bytes | MakeLine, *, local: bool = True, ways: Ways = HERE) -> bytes:
-    """Add one line, which must end in its only line feed, by a single write; create the file if needed.
+def append(
+    path: FilePath,
+    line: bytes | MakeLine,
+    *,
+    local: bool = True,
+    is_locked: bool = False,
+    operations: FileOperations = HERE,
+    root: FilePath | None = None,
+) -> bytes:
+    """Add one line, which must end in its only line feed, in a single write; create the file if needed.
 
     Lines of several processes are never mixed or lost (on Windows this needs one writer at a time). If a
     crash or a full disk left half a line at the end, the new one starts on a line of its own. Readers must
-    skip empty lines: one may appear where a neighbour was seen in the middle of its write.
+    skip empty lines: one may appear if another process was in the middle of its write.
 
-    A line may also be made from the end of the file, at most its last 512 KiB, which then nobody else adds
-    to meanwhile; several can be made at once, for the same single write, or none. Returns what was added.
+    A line may also be made from the end of the file, at most its last 512 KiB; nobody else can add to the
+    file in the meantime. The function may make several lines, which are written in the same single write, or
+    none. Returns what was added. `is_locked` says that the caller holds the lock of the file.
+
+    Raises an UnsureError if lines were written that may not be durable; they are taken back if possible.
     """
     if isinstance(line, bytes):
         _require_line(line)
-    with _reporting(path), _parent(path, local=local, ways=ways) as (folder, name):
-        _regular(folder, name, path)
+    with reporting(path), _parent(path, root, local=local, operations=operations) as (folder, name):
+        known = _regular(folder, name, path)
         mode = _LOCAL_MODE if local else _SHARED_MODE
         handle = os.open(folder.at(name), _APPEND | os.O_CREAT, mode, dir_fd=folder.handle)
         try:
-            if not stat.S_ISREG(os.fstat(handle).st_mode):
-                raise _odd_file(path)
+            _require_same(known, os.fstat(handle), folder, path)
             if not isinstance(line, bytes):
-                ways.lock(handle)
-                line = _require_lines(line(_read_end(handle)))
+                is_locked = is_locked or _lock(handle, operations)
+                line = _require_lines(line(read.read_tail(handle, _END)))
                 if not line:
                     return line
             size = os.lseek(handle, 0, os.SEEK_END)
             written = line
             if size == 0:
-                # Whoever finds a line in the file may then rely on the file's own entry being durable.
-                _sync_folder(folder, ways)
+                # A process that finds a line in the file may rely on the file's directory entry being
+                # durable.
+                _sync_folder(folder, operations)
             elif not _ends_line(handle, size):
                 written = b"\n" + line
-            if ways.write(handle, memoryview(written)) != len(written):
-                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-            ways.sync(handle)
+            _write_at_end(path, handle, written, size if is_locked else None, operations)
         finally:
             os.close(handle)
     return line
 
 
-def replace(path: FilePath, data: bytes, *, local: bool = False, ways: Ways = HERE) -> None:
+def _write_at_end(
+    path: FilePath, handle: int, data: bytes, size: int | None, operations: FileOperations
+) -> None:
+    """Write and sync; after a failure cut the file to its size again, if nobody else can have added to it."""
+    written = 0
+    try:
+        written = operations.write(handle, memoryview(data))
+        _require_all(written, data)
+        operations.sync(handle)
+    except OSError as error:
+        if size is not None:
+            # What cannot be taken back was not acknowledged either.
+            with suppress(OSError):
+                os.ftruncate(handle, size)
+        if not written:
+            raise
+        message = f"could not write {os.fspath(path)} for certain: {error.strerror or error}"
+        raise UnsureError(message, hint=hint_for(error)) from error
+
+
+def _require_all(written: int, data: bytes) -> None:
+    if written != len(data):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+
+def _lock(handle: int, operations: FileOperations) -> bool:
+    # Without file locks there is only one writer, or readers accept two lines with the same number.
+    with suppress(OSError):
+        return operations.lock(handle, None)
+    return False
+
+
+@contextmanager
+def locked(
+    roots: Mapping[str, str], wait: float | None, *, operations: FileOperations = HERE
+) -> Generator[Mapping[str, bool], None, None]:
+    """Lock those of some files that exist, and yield for each of these whether that worked.
+
+    The files come with the root that each is below. All callers lock in the same order. Waits for at most
+    `wait` seconds for each; None waits without end.
+    """
+    with ExitStack() as stack:
+        held: dict[str, bool] = {}
+        while list(held) != (there := [path for path in sorted(roots) if os.path.lexists(path)]):
+            stack.close()  # one of them is new
+            held = {path: _hold(path, roots[path], wait, stack, operations) for path in there}
+        yield held
+
+
+def _hold(path: str, root: str, wait: float | None, stack: ExitStack, operations: FileOperations) -> bool:
+    """Lock a file until the stack is closed; one that may only be read is locked all the same."""
+    for flags in (_APPEND, _APPEND & ~(os.O_RDWR | os.O_APPEND) | os.O_RDONLY):
+        # A folder that may only be read, a file system without locks: the caller decides.
+        with (
+            suppress(OSError),
+            read.parent_of(root, path, by_handle=operations.folder_handles) as (
+                folder,
+                name,
+            ),
+        ):
+            handle = os.open(folder.at(name), flags, dir_fd=folder.handle)
+            stack.callback(os.close, handle)
+            return operations.lock(handle, wait)
+    return False
+
+
+def replace(
+    path: FilePath,
+    data: bytes,
+    *,
+    local: bool = False,
+    expected: bytes | None = None,
+    operations: FileOperations = HERE,
+    root: FilePath | None = None,
+) -> None:
     """Make a file hold exactly this content; readers find the old content or the new, never a mixture.
 
-    A shared file keeps its mode. Refused with a StorageError is whatever is not a regular file.
+    A shared file keeps its mode. Raises a StorageError if the path is anything but a regular file.
+
+    With `expected`, others may edit the file at any moment: the new file is exchanged with the old one, which
+    is kept under a hidden name that tells what was expected, for `displaced.find_displaced`. Where the system
+    cannot exchange, the old file is moved to that name and the new one is put in its place, so for a moment
+    there is none.
     """
-    with _reporting(path), _parent(path, local=local, ways=ways) as (folder, name):
+    with reporting(path), _parent(path, root, local=local, operations=operations) as (folder, name):
         old = _regular(folder, name, path)
         mode = _LOCAL_MODE if local else _SHARED_MODE
         keep = None if old is None or local else stat.S_IMODE(old.st_mode) & 0o777
-        with _temporary(folder, data, mode=mode, keep=keep, ways=ways) as temporary:
-            _move(ways.replace, folder, temporary, name, ways)
-        _sync_folder(folder, ways)
+        with _temporary(folder, data, mode=mode, keep=keep, operations=operations) as temporary:
+            if expected is None:
+                _move(operations.replace, folder, temporary, name, operations)
+            else:
+                marks = mark_both(expected, data), mark_both(expected, expected)
+                _exchange(folder, temporary, name, marks, operations)
+        _sync_folder(folder, operations)
 
 
-def is_leftover(name: str) -> bool:
-    """Say whether a file name is that of a temporary file of ours, which a killed process leaves behind."""
-    return _LEFTOVER.fullmatch(name) is not None
+def _exchange(
+    folder: OpenFolder, temporary: str, name: str, marks: tuple[str, str], operations: FileOperations
+) -> None:
+    """Put a finished file into place, and keep the one that was there under a name with one of these marks.
+
+    The finished file gets the name with the first mark before it is exchanged: a crash can leave whole texts
+    under it, never half of one. The name with the second mark says that the exchange is done.
+    """
+    moving = displaced_name(name, marks[0], operations.token(8))
+    kept = displaced_name(name, marks[1], operations.token(8))
+    _move(operations.rename, folder, temporary, moving, operations)
+    # Without a file there is nothing to exchange it with.
+    with suppress(FileNotFoundError):
+        if operations.exchange(folder.handle, folder.at(moving), folder.at(name)):
+            return _move(operations.rename, folder, moving, kept, operations)
+    _move(operations.rename, folder, moving, temporary, operations)
+    for _ in range(_MOST_TRIES):
+        # There may be no file.
+        with suppress(FileNotFoundError):
+            _move(operations.rename, folder, name, kept, operations)
+        try:
+            return operations.publish(folder, temporary, name, operations)
+        except FileExistsError:  # somebody has put another file there
+            kept = displaced_name(name, marks[1], operations.token(8))
+    raise OSError(errno.EBUSY, os.strerror(errno.EBUSY))
 
 
-def leftover_pid(name: str) -> int:
-    """Give the number of the process that a leftover is from."""
-    return int(name.split("-")[1])
+def make_folder(
+    path: FilePath, *, local: bool = True, operations: FileOperations = HERE, root: FilePath | None = None
+) -> None:
+    """Create a folder and its parents, durably, for a database that creates its own files."""
+    with reporting(path), _opened(path, root, local=local, operations=operations):
+        return
 
 
-def make_folder(path: FilePath, *, local: bool = True, ways: Ways = HERE) -> None:
-    """Make a folder with all that it lies in, durably, for a database that makes its own files."""
-    with _reporting(path):
-        _make_folder(os.fspath(path), local=local, ways=ways)
+def make_private(path: FilePath) -> None:
+    """Let only its owner read a file that another library writes; it is created, empty, if it is missing.
+
+    An existing file is not opened: SQLite's locks end when any handle of its file is closed. If the rights
+    cannot be changed, as on a file system without any, the file stays as it is.
+    """
+    with suppress(OSError):
+        found = os.lstat(path)
+        if stat.S_ISREG(found.st_mode) and stat.S_IMODE(found.st_mode) & ~_LOCAL_MODE:
+            os.chmod(path, _LOCAL_MODE)
+        return
+    with suppress(OSError):
+        os.close(os.open(path, os.O_WRONLY | _NEW, _LOCAL_MODE))
 
 
-def sync_folder(path: FilePath, *, ways: Ways = HERE) -> None:
-    """Make the names in a folder durable: what was removed from it stays removed."""
-    with _reporting(path), _opened(os.fspath(path), local=False, ways=ways) as folder:
-        _sync_folder(folder, ways)
+def sync_folder(folder: OpenFolder, *, operations: FileOperations = HERE) -> None:
+    """Make the names in a folder durable, so that what was removed from it stays removed."""
+    with reporting(folder.path):
+        _sync_folder(folder, operations)
 
 
 @contextmanager
-def _reporting(path: FilePath) -> Generator[None, None, None]:
-    """Turn what the system says into a StorageError that names the file and what to do."""
-    try:
-        yield
-    except OSError as error:
-        reason = error.strerror or str(error)
-        message = f"could not write {os.fspath(path)}: {reason}"
-        hint = _HINTS.get(error.errno or 0, "Nothing was acknowledged; try again later.")
-        raise StorageError(message, hint=hint) from error
-
-
-@contextmanager
-def _parent(path: FilePath, *, local: bool, ways: Ways) -> Generator[tuple[Folder, str], None, None]:
-    """Open the folder of a path, made if missing, and give it with the name of the file in it."""
+def _parent(
+    path: FilePath, root: FilePath | None, *, local: bool, operations: FileOperations
+) -> Generator[tuple[OpenFolder, str], None, None]:
+    """Open the folder of a path, created if missing, and yield it with the name of the file in it."""
     text: str = os.fspath(path)
     parent, name = os.path.split(text)
     if name in {"", os.curdir, os.pardir}:
-        raise _odd_file(path)
-    with _opened(parent or os.curdir, local=local, ways=ways) as folder:
+        raise odd_file(path)
+    with _opened(parent or os.curdir, root, local=local, operations=operations) as folder:
         yield folder, name
 
 
-@contextmanager
-def _opened(path: str, *, local: bool, ways: Ways) -> Generator[Folder, None, None]:
-    """Hold a folder, made if missing."""
-    if not ways.folder_handles:
-        _make_folder(path, local=local, ways=ways)
-        yield Folder(path=path, handle=None)
-        return
+def _opened(path: FilePath, root: FilePath | None, *, local: bool, operations: FileOperations) -> OpenFolder:
+    """Open a folder, created if missing; no component below the root may be a link."""
+    top = os.path.abspath(path if root is None else root)
+    make = partial(_make_below, local=local, operations=operations)
+    opening = partial(
+        read.open_folder, top, os.path.abspath(path), by_handle=operations.folder_handles, make=make
+    )
     try:
-        handle = os.open(path, os.O_RDONLY | _DIRECTORY)
-    except FileNotFoundError:
-        _make_folder(path, local=local, ways=ways)
-        handle = os.open(path, os.O_RDONLY | _DIRECTORY)
-    try:
-        yield Folder(path=path, handle=handle)
-    finally:
-        os.close(handle)
+        return opening()
+    except FileNotFoundError:  # the root itself is missing
+        if not os.path.lexists(top):
+            with _opened(os.path.dirname(top), None, local=local, operations=operations) as above:
+                make(above, os.path.basename(top))
+        return opening()
 
 
-def _make_folder(path: str, *, local: bool, ways: Ways) -> None:
-    """Make a folder with all that it lies in, durably; what exists is left as it is."""
-    if os.path.lexists(path):
-        return
-    parent = os.path.dirname(path) or os.curdir
-    with _opened(parent, local=local, ways=ways) as folder:
-        # Another process may make the same folder at the same moment; then it is there, which is all we need.
-        with suppress(FileExistsError):
-            os.mkdir(folder.at(os.path.basename(path)), 0o700 if local else 0o777, dir_fd=folder.handle)
-        _sync_folder(folder, ways)
+def _make_below(folder: OpenFolder, name: str, *, local: bool, operations: FileOperations) -> None:
+    """Create a folder in a folder, durably."""
+    # Another process may create the same folder at the same time; all we need is that it exists.
+    with suppress(FileExistsError):
+        os.mkdir(folder.at(name), 0o700 if local else 0o777, dir_fd=folder.handle)
+    _sync_folder(folder, operations)
 
 
 @contextmanager
 def _temporary(
-    folder: Folder, data: bytes, *, mode: int, ways: Ways, keep: int | None = None
+    folder: OpenFolder, data: bytes, *, mode: int, operations: FileOperations, keep: int | None = None
 ) -> Generator[str, None, None]:
-    """Write data durably under a name that nobody can foresee; the name is free again at the end."""
-    name = f".passdown-{os.getpid()}-{ways.token(8).hex()}.tmp"
+    """Write data durably under an unpredictable name, which is removed at the end."""
+    name = f".passdown-{os.getpid()}-{operations.token(8).hex()}.tmp"
     first_mode = mode if keep is None else keep & mode
     handle = os.open(folder.at(name), os.O_WRONLY | _NEW, first_mode, dir_fd=folder.handle)
     try:
         try:
             if keep is not None and folder.handle is not None:
                 os.chmod(handle, keep)
-            _write_all(handle, data, ways)
-            ways.sync(handle)
+            _write_all(handle, data, operations)
+            operations.sync(handle)
         finally:
             os.close(handle)
         yield name
@@ -343,29 +423,29 @@ def _temporary(
         _remove(folder, name)
 
 
-def _write_all(handle: int, data: bytes, ways: Ways) -> None:
-    """Write all of it: the system may take less than it is given."""
+def _write_all(handle: int, data: bytes, operations: FileOperations) -> None:
+    """Write all of the data: the system may accept only part of it at a time."""
     rest = memoryview(data)
     while rest:
-        rest = rest[ways.write(handle, rest) :]
+        rest = rest[operations.write(handle, rest) :]
 
 
-def _remove(folder: Folder, name: str) -> None:
-    """Remove a temporary name, if it is still there."""
-    # A failure must not hide the outcome of the write: readers skip leftovers, and a sweeper takes them.
+def _remove(folder: OpenFolder, name: str) -> None:
+    """Remove a temporary file, if it is still there."""
+    # A failure must not hide the outcome of the write: readers skip leftovers, and `sweep` removes them.
     with suppress(OSError):
         os.unlink(folder.at(name), dir_fd=folder.handle)
 
 
-def _move(move: Move, folder: Folder, temporary: str, name: str, ways: Ways) -> None:
-    """Move the temporary file to its name; try again, a bounded number of times, while that is denied."""
+def _move(move: MoveFile, folder: OpenFolder, temporary: str, name: str, operations: FileOperations) -> None:
+    """Move the temporary file to its name; retry a limited number of times while that is denied."""
     handle = folder.handle
     act = partial(move, folder.at(temporary), folder.at(name), src_dir_fd=handle, dst_dir_fd=handle)
-    for attempt in range(ways.attempts - 1):
+    for attempt in range(operations.attempts - 1):
         try:
             return act()
         except PermissionError:
-            ways.pause(_FIRST_PAUSE * 2**attempt)
+            operations.pause(_FIRST_PAUSE * 2**attempt)
     return act()
 
 
@@ -383,42 +463,38 @@ def _require_lines(lines: bytes) -> bytes:
     return lines
 
 
-def _read_end(handle: int) -> bytes:
-    """Read the end of a file."""
-    size = os.lseek(handle, 0, os.SEEK_END)
-    os.lseek(handle, max(0, size - _END), os.SEEK_SET)
-    return os.read(handle, _END)
-
-
 def _ends_line(handle: int, size: int) -> bool:
-    """Say whether the last byte of a file is a line feed; where an appending handle stands is free."""
+    """Return whether the last byte of a file is a line feed; the position of an appending handle is free."""
     os.lseek(handle, size - 1, os.SEEK_SET)
     return os.read(handle, 1) == b"\n"
 
 
-def _regular(folder: Folder, name: str, path: FilePath) -> os.stat_result | None:
-    """Give what is known of a regular file; None if there is none; raise a StorageError for anything else."""
+def _regular(folder: OpenFolder, name: str, path: FilePath) -> os.stat_result | None:
+    """Return the status of a regular file, or None if it is missing; raise a StorageError otherwise."""
     try:
         known = os.stat(folder.at(name), dir_fd=folder.handle, follow_symlinks=False)
     except FileNotFoundError:
         return None
-    if not stat.S_ISREG(known.st_mode):
-        raise _odd_file(path)
+    if not stat.S_ISREG(known.st_mode) or read.is_link(known):
+        raise odd_file(path)
     return known
 
 
-def _odd_file(path: FilePath) -> StorageError:
-    """Describe a path that we must not write to."""
-    message = f"could not write {os.fspath(path)}: it is not a regular file"
-    return StorageError(message, hint="It is a link, folder, FIFO or device: move it away, then repeat.")
+def _require_same(
+    known: os.stat_result | None, found: os.stat_result, folder: OpenFolder, path: FilePath
+) -> None:
+    """Raise a StorageError if an open file is not regular, or was swapped where there are no handles."""
+    is_swapped = folder.handle is None and known is not None and not os.path.samestat(known, found)
+    if is_swapped or not stat.S_ISREG(found.st_mode):
+        raise odd_file(path)
 
 
-def _sync_folder(folder: Folder, ways: Ways) -> None:
-    """Make the names in a folder durable, where folders can be synced."""
+def _sync_folder(folder: OpenFolder, operations: FileOperations) -> None:
+    """Make the names in a folder durable, if folders can be synced."""
     if folder.handle is None:
         return
     try:
-        ways.sync(folder.handle)
+        operations.sync(folder.handle)
     except OSError as error:
         if error.errno not in _NO_FOLDER_SYNC:
             raise

@@ -1,1 +1,1 @@
-"""Git: reads its files where it can, and starts it where it must."""
+"""Git: reads its files where possible, and starts it where necessary."""

@@ -1,16 +1,14 @@
 """One commit of given files that leaves the rest of the user's index, and every file, as they were.
 
-It is what ``git add -A -- paths`` and ``git commit --only -- paths`` do, in steps that can be taken back:
+It does what ``git add -A -- paths`` and ``git commit --only -- paths`` do, in steps that can be undone:
 
-1. ``ls-files`` says which of the paths are tracked and which are new; ignored ones are in neither list.
-2. ``config`` says who commits, and which hooks are set up by settings and not by files.
-3. ``update-index`` adds the new ones, if there are any.
-4. ``commit --only`` commits. It makes its own copy of the index, and touches the real one only on success.
-5. If that fails, ``reset`` puts the new ones back to what HEAD says of them. That is also right if git made
-   the commit and failed afterwards.
+1. ``ls-files`` tells which of the paths are tracked and which are new; ignored paths are in neither list.
+2. ``config`` tells who commits, and which hooks are defined by settings instead of files.
+3. ``update-index`` adds the new paths, if there are any.
+4. ``commit --only`` commits. It makes its own copy of the index, and changes the real one only on success.
+5. If that fails, ``reset`` restores the new paths to their state in HEAD. That is also right if git made the
+   commit and failed afterwards.
 """
-
-# ruff: noqa: PTH118 (one lstat for each path, for thousands of paths)
 
 import os
 import posixpath
@@ -18,17 +16,15 @@ import stat
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final
 
-from passdown.engines.git.layout import Place, find_unfinished
-from passdown.engines.git.process import Answer, Git, in_portions, join_names, split_names
-from passdown.ports.repository import Skipped, Why
+from passdown.engines.git.git_folder import GitPaths, find_unfinished
+from passdown.engines.git.process import NOT_STARTED, Git, GitResult, in_portions, join_names, split_names
+from passdown.ports.repository import Skipped, SkipReason
 
 PAUSES: Final = (0.01, 0.03, 0.1)
-"""Seconds between attempts to get the index: editors that run `git status` hold it for moments."""
+"""Seconds between attempts to lock the index: editors that run `git status` briefly hold it."""
 
-# No hooks, no guessed author, no warning or refusal for line ends, nothing started in the background.
+# No guessed author, no warning or refusal about line endings, nothing in the background.
 _OPTIONS: Final = (
-    "-c",
-    f"core.hooksPath={os.devnull}",
     "-c",
     "user.useConfigOnly=true",
     "-c",
@@ -56,36 +52,36 @@ _SETTINGS: Final = r"^(user|author|committer)\.(name|email)$|^hook\..*\.(command
 _NO_MATCH: Final = 1
 _NO_CHANGE: Final = 1
 
-NOTHING: Final = Skipped(why=Why.NOTHING, reason="there is nothing to commit")
+NOTHING: Final = Skipped(why=SkipReason.NOTHING, reason="there is nothing to commit")
 
 
 def commit_paths(
-    git: Git, place: Place, root: str, paths: Sequence[str], *, message: str, wait: Callable[[float], None]
+    git: Git, place: GitPaths, root: str, paths: Sequence[str], *, message: str, wait: Callable[[float], None]
 ) -> tuple[str, ...] | Skipped:
-    """Commit the files at these paths and name those that took part; or say why nothing was committed."""
+    """Commit the files at these paths and return those included, or the reason why nothing was committed."""
     chosen = choose_paths(root, paths)
     if chosen and (under_way := find_unfinished(place.folder)):
-        return _unfinished(under_way)
-    sorted_out = _sort_out(git, chosen)
+        return unfinished(under_way)
+    sorted_out = sort_out(git, chosen)
     if isinstance(sorted_out, Skipped):
         return sorted_out
     tracked, new = sorted_out
-    options = _read_options(git) if tracked or new else NOTHING
+    options = read_options(git) if tracked or new else NOTHING
     if isinstance(options, Skipped):
         return options
-    skipped = _add_and_commit(_Patient(git, options, wait), tracked, new, message)
+    skipped = _add_and_commit(_RetryingGit(git, options, wait), tracked, new, message)
     return skipped or tuple(sorted({*tracked, *new}))
 
 
-class _Patient:
-    """Git with our options, trying again while another process holds the index."""
+class _RetryingGit:
+    """Git with our options; retries while another process holds the index."""
 
     def __init__(self, git: Git, options: Sequence[str], wait: Callable[[float], None]) -> None:
         self._git = git
         self._options = tuple(options)
         self._wait = wait
 
-    def run(self, *arguments: str, names: Iterable[str]) -> Answer:
+    def run(self, *arguments: str, names: Iterable[str]) -> GitResult:
         data = join_names(names)
         for seconds in PAUSES:
             answer = self._git.run(*self._options, *arguments, data=data)
@@ -96,14 +92,14 @@ class _Patient:
 
 
 def _add_and_commit(
-    git: _Patient, tracked: Sequence[str], new: Sequence[str], message: str
+    git: _RetryingGit, tracked: Sequence[str], new: Sequence[str], message: str
 ) -> Skipped | None:
-    """Take the new files into the index and commit; the index is as it was after a failure or interrupt."""
+    """Add the new files to the index and commit; the index is restored after a failure or interrupt."""
     if not new:
         return _commit(git, tracked, message)
     added = git.run("update-index", "--add", "-z", "--stdin", names=new)
     if not added.is_done:
-        return _explain(added)
+        return explain(added)
     skipped: Skipped | None = NOTHING
     try:
         skipped = _commit(git, [*tracked, *new], message)
@@ -113,15 +109,15 @@ def _add_and_commit(
     return skipped
 
 
-def _commit(git: _Patient, paths: Sequence[str], message: str) -> Skipped | None:
+def _commit(git: _RetryingGit, paths: Sequence[str], message: str) -> Skipped | None:
     answer = git.run(*_COMMIT, f"--message={message}", *_FROM_INPUT, names=paths)
     if answer.is_done:
         return None
-    return NOTHING if answer.code == _NO_CHANGE else _explain(answer)
+    return NOTHING if answer.code == _NO_CHANGE else explain(answer)
 
 
-def _sort_out(git: Git, paths: Sequence[str]) -> tuple[Sequence[str], Sequence[str]] | Skipped:
-    """Tell the tracked paths and the new ones apart; the rest is ignored, or neither on disk nor tracked."""
+def sort_out(git: Git, paths: Sequence[str]) -> tuple[Sequence[str], Sequence[str]] | Skipped:
+    """Separate tracked paths from new ones; the rest is ignored, or neither on disk nor tracked."""
     tracked: list[str] = []
     new: list[str] = []
     for portion in in_portions(paths):
@@ -137,23 +133,23 @@ def _sort_out(git: Git, paths: Sequence[str]) -> tuple[Sequence[str], Sequence[s
             *portion,
         )
         if not answer.is_done:
-            return _explain(answer)
+            return explain(answer)
         for line in split_names(answer.output):
             tag, name = line[0], line[2:]
             if tag == "M":
                 return _conflict(name)
             if tag == "?":
                 new.append(name)
-            elif tag != "S":  # left out of a sparse checkout: missing on disk, but not gone
+            elif tag != "S":  # left out of a sparse checkout: missing on disk, but not deleted
                 tracked.append(name)
     return tracked, new
 
 
-def _read_options(git: Git) -> Sequence[str] | Skipped:
-    """Give the options that keep a commit to itself, or say that nobody is named who could be its author."""
+def read_options(git: Git) -> Sequence[str] | Skipped:
+    """Return the options that isolate a commit, or the reason if git knows no author."""
     answer = git.run("config", "-z", "--get-regexp", _SETTINGS)
     if not answer.is_done and answer.code != _NO_MATCH:
-        return _explain(answer)
+        return explain(answer)
     lines = [line.partition("\n") for line in split_names(answer.output)]
     settings = {name: value for name, _, value in lines}
     if not _has_identity(git.variables, settings):
@@ -163,7 +159,7 @@ def _read_options(git: Git) -> Sequence[str] | Skipped:
 
 
 def _has_identity(variables: Mapping[str, str], settings: Mapping[str, str]) -> bool:
-    """Say whether name and address of author and committer are given, and not for git to guess."""
+    """Return whether name and address of author and committer are set, so that git need not guess."""
     return all(
         variables.get(f"GIT_{role}_{part}".upper())
         or settings.get(f"{role}.{part}")
@@ -174,7 +170,7 @@ def _has_identity(variables: Mapping[str, str], settings: Mapping[str, str]) -> 
 
 
 def choose_paths(root: str, paths: Iterable[str]) -> list[str]:
-    """Leave out what is not ours to commit: see `Repository.commit`. Each path is given once, in order."""
+    """Leave out paths that we must not commit: see `Repository.commit`. Paths are sorted and unique."""
     folders: dict[str, bool] = {"": True}
     chosen = {posixpath.normpath(path) for path in paths if path and "\0" not in path}
     return sorted(path for path in chosen if _is_ours(root, path, folders))
@@ -188,12 +184,12 @@ def _is_ours(root: str, path: str, folders: dict[str, bool]) -> bool:
 
 
 def _is_own_folder(root: str, folder: str, folders: dict[str, bool]) -> bool:
-    """Say whether a folder lies in the root itself: no link leads to it, and no other repository holds it."""
+    """Return whether a folder is really inside the root: not behind a link or in another repository."""
     if folder not in folders:
         full = os.path.join(root, folder)
         folders[folder] = (
             _is_own_folder(root, posixpath.dirname(folder), folders)
-            and not os.path.islink(full)  # noqa: PTH114 - as above
+            and not os.path.islink(full)
             and not os.path.lexists(os.path.join(full, ".git"))
         )
     return folders[folder]
@@ -208,33 +204,36 @@ def _is_file_or_gone(root: str, path: str) -> bool:
         return False
 
 
-def _is_locked(answer: Answer) -> bool:
+def _is_locked(answer: GitResult) -> bool:
     return not answer.is_done and "index.lock'" in answer.error and "File exists" in answer.error
 
 
-def _unfinished(what: str) -> Skipped:
-    reason = f"{what} is under way in this checkout"
-    return Skipped(why=Why.UNFINISHED, reason=reason, hint="finish or abort it first")
+def unfinished(what: str) -> Skipped:
+    """Say that a command with several steps is in progress."""
+    reason = f"{what} is in progress in this checkout"
+    return Skipped(why=SkipReason.UNFINISHED, reason=reason, hint="finish or abort it first")
 
 
 def _conflict(path: str) -> Skipped:
-    reason = f"{path} has a conflict that nobody has resolved"
-    return Skipped(why=Why.UNFINISHED, reason=reason, hint="resolve it and `git add` the file")
+    reason = f"{path} has an unresolved conflict"
+    return Skipped(why=SkipReason.UNFINISHED, reason=reason, hint="resolve it and `git add` the file")
 
 
 def _nobody() -> Skipped:
     hint = "set user.name and user.email with `git config`"
-    return Skipped(why=Why.NO_IDENTITY, reason="git does not know who commits", hint=hint)
+    return Skipped(why=SkipReason.NO_IDENTITY, reason="git does not know who commits", hint=hint)
 
 
-def _explain(answer: Answer) -> Skipped:
-    """Put into words why git did not do it."""
+def explain(answer: GitResult) -> Skipped:
+    """Describe why git refused."""
+    if answer.code == NOT_STARTED:
+        return Skipped(why=SkipReason.NO_GIT, reason=answer.reason, hint="install git, or add it to PATH")
     if _is_locked(answer):
         hint = "try later; if no git command runs, remove index.lock from git's folder"
-        return Skipped(why=Why.LOCKED, reason="another git command holds the index", hint=hint)
+        return Skipped(why=SkipReason.LOCKED, reason="another git command holds the index", hint=hint)
     if "auto-detection is disabled" in answer.error or "identity unknown" in answer.error:
         return _nobody()
     hint = "run `git status` here to see what is wrong"
     if "dubious ownership" in answer.error or "safe.directory" in answer.error:
         hint = "the folder belongs to someone else; if you trust it, add it to git's safe.directory"
-    return Skipped(why=Why.REFUSED, reason=f"git refused: {answer.reason}", hint=hint)
+    return Skipped(why=SkipReason.REFUSED, reason=f"git refused: {answer.reason}", hint=hint)

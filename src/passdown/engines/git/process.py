@@ -1,7 +1,12 @@
-"""Starts git: bounded in time, asking nobody, and untouched by a git command that we may run inside of."""
+"""Starts git with a time limit, without prompts, and isolated from a git command that we may run inside.
+
+What a repository's own settings name as a program is not started, but for the filters of files: without them
+git would commit other content than the user's git does.
+"""
 
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
 from passdown.records import record
@@ -10,22 +15,42 @@ if TYPE_CHECKING:
     import subprocess
 
 TIME_LIMIT: Final = 60.0
-"""Seconds that one git process may take."""
+"""Time limit of one git process, in seconds."""
 
 GRACE: Final = 5.0
-"""Seconds in which one that is asked to end may clean up."""
+"""How many seconds a terminated process may take to clean up."""
 
 NOT_STARTED: Final = -1001
 TIMED_OUT: Final = -1002
 
-# Who commits, and where settings are read; the rest describes the git command that we run inside of.
+# Who commits, and where settings are read; the rest describes the git command that we run inside.
 _KEPT: Final = ("GIT_AUTHOR_", "GIT_COMMITTER_", "GIT_CONFIG", "GIT_EXEC_PATH")
+_ISOLATED: Final = (
+    "--no-pager",
+    *("-c", "core.fsmonitor=false"),
+    *("-c", f"core.hooksPath={os.devnull}"),
+    *("-c", "diff.ignoreSubmodules=dirty"),
+    *("-c", "submodule.recurse=false"),
+)
+"""Programs that a repository's settings name are not started: no monitor, no hook, no git in a submodule."""
+
+_CHOSEN: Final = MappingProxyType(
+    {
+        "LC_ALL": "C",
+        "GIT_TERMINAL_PROMPT": "0",
+        "GIT_OPTIONAL_LOCKS": "0",
+        "GIT_NO_LAZY_FETCH": "1",
+        "GIT_ALLOW_PROTOCOL": "none",
+    }
+)
+"""English messages, no prompts, no lock that is not needed, and no connection, even for missing objects."""
+
 _MOST_CHARACTERS: Final = 24_000
-"""How much one command line may hold on every system."""
+"""How many characters a command line may have on every system."""
 
 
 @record
-class Answer:
+class GitResult:
     """How a git process ended."""
 
     code: int
@@ -34,12 +59,12 @@ class Answer:
 
     @property
     def is_done(self) -> bool:
-        """Whether it did what it was asked."""
+        """Whether git succeeded."""
         return self.code == 0
 
     @property
     def reason(self) -> str:
-        """The line in which git says why not; never empty."""
+        """The line in which git reports the error; never empty."""
         lines = [line.strip() for line in self.error.splitlines() if line.strip()]
         starts = ("fatal: ", "error: ")
         found = next((line for line in lines if line.startswith(starts)), (lines or [""])[0])
@@ -58,44 +83,48 @@ class Git:
         seconds: float = TIME_LIMIT,
         grace: float = GRACE,
     ) -> None:
-        """Keep where and how to run it; `options` stand before every command."""
+        """Keep where and how to run git; `options` precede every command."""
         self._folder = folder
         self.variables: Mapping[str, str] = clean_environment(environment)
         self._options = tuple(options)
         self._seconds = seconds
         self._grace = grace
 
-    def run(self, *arguments: str, data: bytes = b"") -> Answer:
-        """Run one command, fed with `data`; never raises for anything that git does or lacks.
+    def run(self, *arguments: str, data: bytes = b"") -> GitResult:
+        """Run one command with `data` as its input; never raises because git fails or is missing.
 
-        Whoever takes too long is asked to end, so that git removes its lock files, and only then killed.
+        A process that takes too long is first asked to end, so that git removes its lock files, and then
+        killed. Git is not in our process group: a host that kills the group of a hook does not kill git in
+        the middle of a write, which would leave its lock behind.
         """
-        import subprocess  # noqa: PLC0415 - most calls read files and start nothing
+        import subprocess  # most calls only read files
 
         try:
-            process = subprocess.Popen(  # noqa: S603 - a fixed program; paths are never options
-                ["git", *self._options, *arguments],  # noqa: S607 - the user's git, found as the user finds it
+            process = subprocess.Popen(  # a fixed program; paths are never options
+                ["git", *_ISOLATED, *self._options, *arguments],  # the user's git, found in the user's PATH
                 cwd=self._folder,
                 env=self.variables,
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
-                creationflags=getattr(subprocess, "CREATE_NO_WINDOW", 0),
+                creationflags=getattr(subprocess, "CREATE_NO_WINDOW", 0)
+                | getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0),
+                start_new_session=True,  # only POSIX has sessions
             )
         except OSError as error:
-            return Answer(code=NOT_STARTED, error=f"git could not be started: {error.strerror}")
+            return GitResult(code=NOT_STARTED, error=f"git could not be started: {error.strerror}")
         try:
             output, said = process.communicate(data, timeout=self._seconds)
         except subprocess.TimeoutExpired:
-            return Answer(code=TIMED_OUT, error=f"git did not end within {self._seconds:g} seconds")
+            return GitResult(code=TIMED_OUT, error=f"git did not end within {self._seconds:g} seconds")
         finally:
             _stop(process, self._grace)
-        return Answer(code=process.returncode, output=output, error=os.fsdecode(said))
+        return GitResult(code=process.returncode, output=output, error=os.fsdecode(said))
 
 
 def _stop(process: "subprocess.Popen[bytes]", grace: float) -> None:
-    """End a process that still runs, and let go of its pipes."""
-    import subprocess  # noqa: PLC0415 - as above
+    """End a process that still runs, and close its pipes."""
+    import subprocess
 
     if process.poll() is None:
         process.terminate()
@@ -110,23 +139,23 @@ def _stop(process: "subprocess.Popen[bytes]", grace: float) -> None:
 
 
 def clean_environment(variables: Mapping[str, str]) -> dict[str, str]:
-    """Give the environment for git: English words, no question asked, no foreign index or repository."""
+    """Return the environment for git: what we choose, and no foreign index or repository."""
     kept = [name for name in variables if not name.startswith("GIT_") or name.startswith(_KEPT)]
-    return {**{name: variables[name] for name in kept}, "LC_ALL": "C", "GIT_TERMINAL_PROMPT": "0"}
+    return {**{name: variables[name] for name in kept}, **_CHOSEN}
 
 
 def split_names(output: bytes) -> list[str]:
-    """Cut what git printed with ``-z`` into its parts."""
+    """Split the output of git with ``-z`` into its parts."""
     return [os.fsdecode(part) for part in output.split(b"\0") if part]
 
 
 def join_names(names: Iterable[str]) -> bytes:
-    """Write names as git reads them with ``-z``."""
+    """Join names as git reads them with ``-z``."""
     return b"".join(os.fsencode(name) + b"\0" for name in names)
 
 
 def in_portions(names: Sequence[str]) -> Iterator[Sequence[str]]:
-    """Cut a list of names into parts that each fit on a command line; a name is never left out."""
+    """Split a list of names into parts that each fit on a command line; no name is left out."""
     start, size = 0, 0
     for position, name in enumerate(names):
         size += len(name) + 3

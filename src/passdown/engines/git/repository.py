@@ -1,15 +1,18 @@
-"""The `Repository` that a folder of this machine lies in."""
+"""The `Repository` that contains a folder on this machine, and its `GitHistory`."""
 
 import os
+import sys
 from collections.abc import Callable, Mapping, Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Final
 
-from passdown.engines.git import layout
+from passdown.engines.git import git_folder
 from passdown.engines.system import pause
-from passdown.ports.repository import UNKNOWN, Checkout, Committed, Skipped, Why
+from passdown.ports.repository import UNKNOWN, Checkout, Committed, Skipped, SkipReason
 
 if TYPE_CHECKING:
+    from passdown.core.project.tracked_paths import TrackedPaths
+    from passdown.engines.git.index_file import Mark
     from passdown.engines.git.process import Git
 
 _HEADS: Final = "refs/heads/"
@@ -19,10 +22,10 @@ _FILE_MODES: Final = ("100644", "100755", "100664")
 
 
 class GitRepository:
-    """The repository around one root folder.
+    """The repository that contains one root folder.
 
     Branches, checkouts and folders are read from git's files. Git is started for commits, for the content of
-    a commit, for ignore rules, and where its files are kept in a way that we do not read.
+    a commit, for ignore rules, and if its files are in a format that we do not read.
     """
 
     def __init__(
@@ -33,66 +36,79 @@ class GitRepository:
         seconds: float = 60.0,
         wait: Callable[[float], None] = pause,
     ) -> None:
-        """Keep the root, and the environment as it is now; a git process may take so many seconds."""
-        self._root = os.path.abspath(root)  # noqa: PTH100 - as text
+        """Keep the root, the current environment, and the time limit of a git process in seconds."""
+        self._root = os.path.abspath(root)
         self._variables = dict(os.environ if variables is None else variables)
         self._seconds = seconds
         self._wait = wait
-        self._found: tuple[layout.Place | None] | None = None
+        self._found: tuple[git_folder.GitPaths | None] | None = None
+        self._tracked: dict[str, tuple[Mark, TrackedPaths]] = {}
 
     def is_there(self) -> bool:
-        """Say whether the root lies in a checkout."""
+        """Return whether the root is in a checkout."""
         return self._place() is not None
 
     def branch(self) -> str:
-        """Name the branch we stand on, or `UNKNOWN`."""
+        """Return the current branch, or `UNKNOWN`."""
         place = self._place()
         if place is None:
             return UNKNOWN
-        return layout.read_branch(place.folder) or self._ask_branch(place)
+        return git_folder.read_branch(place.folder) or self._ask_branch(place)
+
+    def last_commit(self) -> str:
+        """Return the id of the last commit, if it can be read from files."""
+        place = self._place()
+        branch = git_folder.read_branch(place.folder) if place else None
+        return git_folder.read_id(place, branch) if place and branch else ""
 
     def integration_branch(self, preferred: str) -> str | None:
-        """Name the branch on which all work meets, or None."""
+        """Return the branch on which all work is merged, or None."""
         place = self._place()
         if preferred or place is None:
             return preferred or None
-        target = layout.read_target(place.common, f"{_REMOTE}HEAD")
-        is_readable = layout.read_branch(place.folder) is not None
+        target = git_folder.read_target(place.common, f"{_REMOTE}HEAD")
+        is_readable = git_folder.read_branch(place.folder) is not None
         if target is None and not is_readable:
             target = self._ask(place, "symbolic-ref", "--quiet", f"{_REMOTE}HEAD")
         if target and target.startswith(_REMOTE):
             return target.removeprefix(_REMOTE)
         current = self.branch()
         for name in _USUAL:
-            if name == current or layout.has_branch(place.common, name):
+            if name == current or git_folder.has_branch(place.common, name):
                 return name
             if not is_readable and self._ask(place, "rev-parse", "--quiet", "--verify", _HEADS + name):
                 return name
         return None
 
     def checkouts(self) -> Sequence[Checkout]:
-        """List every checkout of the project that is there, in the order of their paths."""
+        """List the existing checkouts of the project, sorted by path."""
         place = self._place()
         if place is None:
             return ()
-        found = layout.read_checkouts(place)
+        found = git_folder.read_checkouts(place)
         return sorted(self._ask_checkouts(place) if found is None else found, key=lambda one: one.path)
 
     def common_folder(self) -> str | None:
-        """Give the folder of git that all checkouts share."""
+        """Return the git folder that all checkouts share."""
         place = self._place()
         return place.common if place else None
 
-    def listing(self, folder: str) -> Mapping[str, str]:
-        """Give the id of every file that the last commit holds below a folder."""
+    def prefix(self) -> str:
+        """Return the path from the top of the checkout to the root."""
+        place = self._place()
+        below = os.path.relpath(os.path.realpath(self._root), place.top) if place else os.curdir
+        return "" if below == os.curdir else below.replace(os.sep, "/")
+
+    def listing(self, *folders: str) -> Mapping[str, str]:
+        """Return the ids of all files below these folders in the last commit."""
         place = self._place()
         if place is None:
             return {}
-        start = folder.strip("/")
-        only = ("--", f"{start}/") if start else ()
+        starts = [folder.strip("/") for folder in folders]
+        only = ("--", *(f"{start}/" for start in starts)) if all(starts) else ()
         answer = self._git(place).run("ls-tree", "-r", "-z", "HEAD", *only)
         found: dict[str, str] = {}
-        from passdown.engines.git.process import split_names  # noqa: PLC0415 - most only read files
+        from passdown.engines.git.process import split_names  # most calls only read files
 
         for line in split_names(answer.output):
             facts, _, path = line.partition("\t")
@@ -102,42 +118,67 @@ class GitRepository:
         return found
 
     def is_ignored(self, path: str) -> bool:
-        """Say whether git's rules keep a path out."""
+        """Return whether git ignores a path."""
         place = self._place()
         if place is None or "\0" in path:
             return False
-        # A path that begins with a colon would be read as a pattern.
+        # A path that starts with a colon would be read as a pattern.
         return self._git(place).run("check-ignore", "--quiet", "--", f"./{path}").is_done
 
-    def commit(self, paths: Sequence[str], message: str) -> Committed | Skipped:
-        """Commit these files as they lie on disk, and nothing else."""
+    def tracked(self, folder: str) -> "TrackedPaths":
+        """Return what git tracks of a folder; the index is read again only after it has changed."""
+        from passdown.core.project.tracked_paths import NOTHING_TRACKED  # asked only where state is found
+        from passdown.engines.git.index_file import mark_of
+
         place = self._place()
-        if place is None:
-            return Skipped(why=Why.NO_REPOSITORY, reason="the project is not in a git repository")
-        if self._variables.get("GIT_INDEX_FILE"):
-            # A hook of `git commit`: a commit of ours would make the one under way fail.
-            reason = "a git command is under way around this one (GIT_INDEX_FILE is set)"
-            return Skipped(why=Why.UNFINISHED, reason=reason, hint="commit again when it has ended")
-        from passdown.engines.git.commits import commit_paths  # noqa: PLC0415 - most only read
+        mark = mark_of(os.path.join(place.folder, "index")) if place else None
+        if place is None or mark is None:
+            return NOTHING_TRACKED
+        known = self._tracked.get(folder)
+        if known is None or known[0] != mark or not mark[0]:
+            known = self._tracked[folder] = (mark, self._read_tracked(place, folder))
+        return known[1]
+
+    def _read_tracked(self, place: git_folder.GitPaths, folder: str) -> "TrackedPaths":
+        from passdown.core.project.tracked_paths import UNKNOWN_TRACKED, find_tracked
+        from passdown.engines.git.index_file import read_index
+        from passdown.engines.git.process import split_names
+
+        start = f"{self.prefix()}/".lstrip("/")
+        is_short = sys.platform == "win32"
+        names = read_index(os.path.join(place.folder, "index"), start + folder, has_short_names=is_short)
+        if names is None:
+            answer = self._git(place).run("ls-files", "-z", "--full-name", "--", ":/")
+            if not answer.is_done:
+                return UNKNOWN_TRACKED
+            names = split_names(answer.output)
+        return find_tracked(names, folder, start, has_short_names=is_short)
+
+    def commit(self, paths: Sequence[str], message: str) -> Committed | Skipped:
+        """Commit these files as they are on disk, and nothing else."""
+        place = self._place()
+        if place is None or self._variables.get("GIT_INDEX_FILE"):
+            return _no_repository() if place is None else _inside_git()
+        from passdown.engines.git.commits import commit_paths  # most only read
 
         done = commit_paths(self._git(place), place, self._root, paths, message=message, wait=self._wait)
         if isinstance(done, Skipped):
             return done
         return Committed(commit=self._last_commit(place), paths=done)
 
-    def _place(self) -> layout.Place | None:
-        """Find the checkout once: it does not move while we work."""
+    def _place(self) -> git_folder.GitPaths | None:
+        """Find the checkout once: it does not move while we run."""
         if self._found is None:
-            self._found = (layout.find_place(self._root, self._variables),)
+            self._found = (git_folder.find_git_paths(self._root, self._variables),)
         return self._found[0]
 
     def head(self) -> str:
-        """Give the id of the last commit; empty without one."""
+        """Return the id of the last commit; empty if there is none."""
         place = self._place()
         return self._last_commit(place) if place else ""
 
     def count_since(self, commit: str, apart_from: Sequence[str] = ()) -> int | None:
-        """Count the commits made since; None if that one is not known here."""
+        """Count the commits made since the given one; return None if it is unknown here."""
         place = self._place()
         if place is None or not (commit.isalnum() and commit.isascii()):
             return None
@@ -146,17 +187,27 @@ class GitRepository:
         return int(text) if text.isdigit() else None
 
     def commits_since(self, at: datetime) -> Sequence[str]:
-        """Give the commits that were made in this checkout since, the oldest first."""
+        """Return the commits made in this checkout since then, the oldest first."""
         place = self._place()
-        # Git counts whole seconds.
-        return layout.read_made(place.folder, int(at.timestamp())) if place else ()
+        # Git stores whole seconds.
+        return git_folder.read_made(place.folder, int(at.timestamp())) if place else ()
+
+    def texts_of(self, path: str) -> Sequence[bytes]:
+        """Return the content of a file in the last commit and in each of its parents."""
+        place = self._place()
+        if place is None or "\n" in path:
+            return ()
+        git = self._git(place)
+        commits = os.fsdecode(git.run("rev-parse", "--quiet", "HEAD", "HEAD^@").output).split()
+        shown = (git.run("cat-file", "blob", f"{name}:./{path}") for name in commits)
+        return [answer.output for answer in shown if answer.is_done]
 
     def files_since(self, at: datetime) -> Sequence[str]:
-        """Give the files that those commits changed, and those that differ and were written since."""
+        """Return the files that those commits changed, and uncommitted changes written since then."""
         place = self._place()
         if place is None:
             return ()
-        from passdown.engines.git.process import split_names  # noqa: PLC0415 - most only read files
+        from passdown.engines.git.process import split_names  # most calls only read files
 
         git = self._git(place)
         names = "".join(f"{name}\n" for name in self.commits_since(at)).encode()
@@ -168,7 +219,7 @@ class GitRepository:
             ("diff", "--name-only", "-z", "--relative", "--no-ext-diff", "HEAD"),
             ("ls-files", "-z", "--others", "--exclude-standard"),
         ):
-            # What is gone has no time; if a commit took it away, that tells.
+            # Deleted files have no time; if a commit deleted one, it is already listed.
             written = (
                 path
                 for path in split_names(git.run(*asked).output)
@@ -177,38 +228,74 @@ class GitRepository:
             found |= dict.fromkeys(written)
         return list(found)
 
+    def find_obstacle(
+        self, now: datetime, amendable: timedelta, *, files_only: bool = False
+    ) -> Skipped | None:
+        """Return why nobody but the user should commit now, or None."""
+        place = self._place()
+        if place is None or self._variables.get("GIT_INDEX_FILE"):
+            return _no_repository() if place is None else _inside_git()
+        from passdown.engines.git.commit_checks import find_in_files, find_with_git  # most only read
+
+        branch = git_folder.read_branch(place.folder)
+        # If the files do not tell the branch, they do not tell its commit either.
+        head = git_folder.read_id(place, branch) if branch else self._last_commit(place)
+        found = find_in_files(place, branch or self._ask_branch(place), head)
+        if found is not None or files_only:
+            return found
+        return find_with_git(self._git(place), place, head, now, amendable)
+
+    def committable(self, paths: Sequence[str]) -> Sequence[str]:
+        """Return those of the paths that a commit would include."""
+        place = self._place()
+        if place is None:
+            return ()
+        from passdown.engines.git.commit_checks import list_committable  # most only read
+
+        return list_committable(self._git(place), self._root, paths)
+
     def _written_at(self, path: str) -> float:
         try:
-            return os.lstat(os.path.join(self._root, path)).st_mtime  # noqa: PTH118 - as text
+            return os.lstat(os.path.join(self._root, path)).st_mtime
         except OSError:
             return 0.0
 
-    def _git(self, place: layout.Place) -> "Git":
-        from passdown.engines.git.process import Git  # noqa: PLC0415 - most only read files
+    def _git(self, place: git_folder.GitPaths) -> "Git":
+        from passdown.engines.git.process import Git  # most calls only read files
 
         return Git(self._root, self._variables, options=place.options, seconds=self._seconds)
 
-    def _ask(self, place: layout.Place, *arguments: str) -> str:
-        """Give the one line that git answers; empty when it has no answer."""
+    def _ask(self, place: git_folder.GitPaths, *arguments: str) -> str:
+        """Return the single line that git prints; empty if it fails."""
         answer = self._git(place).run(*arguments)
         return os.fsdecode(answer.output).strip() if answer.is_done else ""
 
-    def _ask_branch(self, place: layout.Place) -> str:
+    def _ask_branch(self, place: git_folder.GitPaths) -> str:
         ref = self._ask(place, "symbolic-ref", "--quiet", "HEAD")
         return ref.removeprefix(_HEADS) if ref.startswith(_HEADS) else UNKNOWN
 
-    def _ask_checkouts(self, place: layout.Place) -> list[Checkout]:
-        """List the checkouts that git tells of and that are there."""
+    def _ask_checkouts(self, place: git_folder.GitPaths) -> list[Checkout]:
+        """List the existing checkouts that git reports."""
         answer = self._git(place).run("worktree", "list", "--porcelain", "-z")
         found: list[Checkout] = []
         for block in os.fsdecode(answer.output).split("\0\0"):
             facts = {key: value for key, _, value in (line.partition(" ") for line in block.split("\0"))}
             path = os.path.realpath(facts.get("worktree", ""))
-            if "bare" in facts or not facts.get("worktree") or layout.read_link(path) is None:
+            if "bare" in facts or not facts.get("worktree") or git_folder.read_link(path) is None:
                 continue
             branch = facts.get("branch", "").removeprefix(_HEADS) or UNKNOWN
             found.append(Checkout(path=path, branch=branch, is_here=path == place.top))
         return found
 
-    def _last_commit(self, place: layout.Place) -> str:
-        return layout.read_id(place, self.branch()) or self._ask(place, "rev-parse", "--verify", "HEAD")
+    def _last_commit(self, place: git_folder.GitPaths) -> str:
+        return git_folder.read_id(place, self.branch()) or self._ask(place, "rev-parse", "--verify", "HEAD")
+
+
+def _no_repository() -> Skipped:
+    return Skipped(why=SkipReason.NO_REPOSITORY, reason="the project is not in a git repository")
+
+
+def _inside_git() -> Skipped:
+    """Refuse in a hook of `git commit`: a commit of ours would make the one under way fail."""
+    reason = "this runs inside another git command (GIT_INDEX_FILE is set)"
+    return Skipped(why=SkipReason.UNFINISHED, reason=reason, hint="commit again when it is finished")

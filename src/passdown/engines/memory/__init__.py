@@ -1,1 +1,1 @@
-"""Storage in this process's memory: for tests, and for whoever wants to try something out."""
+"""Storage in the memory of this process: for tests, and to try things out."""

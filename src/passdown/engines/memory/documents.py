@@ -1,7 +1,7 @@
-"""The `Documents` in this process's memory; what is replaced survives no longer than the object."""
+"""`Documents` in the memory of this process; the files live as long as the object."""
 
 import posixpath
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Final
 
 from passdown.errors import StorageError
@@ -10,16 +10,18 @@ SKIPPED: Final = frozenset({".git", "node_modules", ".venv"})
 
 
 class MemoryDocuments:
-    """Files by their path; a folder is there as long as a file lies in it."""
+    """Files by path; a folder exists as long as it contains a file."""
 
     def __init__(self, files: Mapping[str, bytes] | None = None) -> None:
         """Start with these files."""
         self._files: dict[str, bytes] = {}
+        self._displaced: dict[str, list[bytes]] = {}
         for path, data in (files or {}).items():
             self.replace(path, data)
 
-    def read(self, path: str) -> bytes:
-        """Give the whole content of a file."""
+    def read(self, path: str, *, settled: bool = False) -> bytes:
+        """Return the whole content of a file; in memory all of it is written at once."""
+        del settled
         found = self._files.get(_locate(path))
         if found is None and self.is_folder(path):
             raise StorageError(f"could not read {path}: it is not a regular file", hint="Name a file.")
@@ -28,7 +30,7 @@ class MemoryDocuments:
         return found
 
     def list(self, folder: str) -> Iterator[str]:
-        """Name the files below a folder, in the order of their paths."""
+        """List the files below a folder, sorted by path."""
         place = _locate(folder)
         if place in self._files:
             raise StorageError(f"could not read {folder}: it is not a folder", hint="Name a folder.")
@@ -36,24 +38,35 @@ class MemoryDocuments:
         below = [name for name in self._files if name.startswith(start)]
         return iter(sorted(name for name in below if not SKIPPED & {*name.removeprefix(start).split("/")}))
 
-    def replace(self, path: str, data: bytes, *, local: bool = False) -> None:
-        """Make a file hold exactly these bytes; nobody else can look at them anyway."""
+    def replace(self, path: str, data: bytes, *, local: bool = False, expected: bytes | None = None) -> None:
+        """Make a file hold exactly these bytes; `local` changes nothing in memory."""
         del local
         place = _locate(path)
         if self.is_folder(path) or any(above in self._files for above in _above(place)):
             reason = f"could not write {path}: a file or folder is in the way"
             raise StorageError(reason, hint="Move it away.")
+        before = self._files.get(place)
+        if expected is not None and before is not None and before != expected:
+            self._displaced.setdefault(place, []).append(before)
         self._files[place] = bytes(data)
 
+    def displaced(self, path: str, seen: Collection[bytes] = ()) -> Sequence[bytes]:
+        """Return what was displaced from a file and is not in `seen`."""
+        place = _locate(path)
+        left = [data for data in self._displaced.get(place, ()) if data not in seen]
+        self._displaced[place] = left
+        return list(left)
+
     def create(self, path: str, data: bytes) -> bool:
-        """Make a file that must not exist."""
+        """Create a file that must not exist."""
         if self.exists(path):
             return False
         self.replace(path, data)
         return True
 
-    def remove(self, path: str, data: bytes) -> bool:
-        """Remove a file that holds exactly these bytes."""
+    def remove(self, path: str, data: bytes, *, kept: bool = False) -> bool:
+        """Remove a file that holds exactly these bytes; nobody writes to it any more."""
+        del kept
         place = _locate(path)
         if self._files.get(place) != data:
             return False
@@ -61,35 +74,35 @@ class MemoryDocuments:
         return True
 
     def folders(self, folder: str) -> Sequence[str]:
-        """Name the folders that lie directly in a folder."""
+        """Return the names of the folders directly in a folder."""
         place = _locate(folder)
         start = f"{place}/" if place else ""
         below = (name.removeprefix(start).partition("/") for name in self._files if name.startswith(start))
         return sorted({name for name, slash, _ in below if slash})
 
     def exists(self, path: str) -> bool:
-        """Say whether the path names a file or folder."""
+        """Return whether the path is a file or folder."""
         return _locate(path) in self._files or self.is_folder(path)
 
     def is_folder(self, path: str) -> bool:
-        """Say whether the path names a folder; the root is one, though nothing lies in it."""
+        """Return whether the path is a folder; the root always is, even if it is empty."""
         place = _locate(path)
         return not place or any(name.startswith(f"{place}/") for name in self._files)
 
     def size(self, path: str) -> int:
-        """Give the size of a file in bytes."""
+        """Return the size of a file in bytes."""
         return len(self.read(path))
 
 
 def _locate(path: str) -> str:
-    """Give the one way to write a path, or raise a StorageError if it leads out of the root."""
+    """Return the normalized path, or raise a StorageError if it leads out of the root."""
     place = posixpath.normpath(path or ".")
     if "\0" in path or place.startswith("/") or place.split("/")[0] == "..":
-        raise StorageError(f"{path}: lies outside the project", hint="Name a path below the root.")
+        raise StorageError(f"{path}: is outside the project", hint="Name a path below the root.")
     return "" if place == "." else place
 
 
 def _above(place: str) -> Iterator[str]:
-    """Name the folders that a file lies in."""
+    """Return the folders that contain a file."""
     parts = place.split("/")
     return ("/".join(parts[:count]) for count in range(1, len(parts)))

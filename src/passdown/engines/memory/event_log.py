@@ -1,39 +1,39 @@
-"""The `EventLog` in this process's memory; what is created survives no longer than the object."""
+"""The `EventLog` in the memory of this process; the files live as long as the object."""
 
 from collections.abc import Mapping, Sequence
 
-from passdown.core.rollups import is_rollup
+from passdown.core.merge.rollups import is_rollup
 from passdown.engines.files.folders import DAY
 from passdown.ports.event_log import FileMark
 
 
 class MemoryEventLog:
-    """Folders of files by name; every change of a folder gives it a new mark."""
+    """Folders of files by name; a folder gets a new mark with every change."""
 
     def __init__(self) -> None:
-        """Begin without a folder."""
+        """Start without folders."""
         self.archived: dict[str, dict[str, bytes]] = {}
         self._files: dict[str, dict[str, tuple[FileMark, bytes]]] = {}
         self._marks: dict[str, int] = {}
         self._changes = 0
 
     def folders(self, known: Mapping[str, int]) -> Mapping[str, int]:
-        """Give every folder with its mark."""
-        del known  # all of them are at hand
+        """Return every folder with its mark."""
+        del known  # all of them are in memory
         return dict(self._marks)
 
     def files(self, folder: str) -> Mapping[str, FileMark]:
-        """Give the files of a folder that can hold events."""
+        """Return the files of a folder that can hold events."""
         files = self._files.get(folder, {})
         return {name: mark for name, (mark, _) in files.items() if _can_hold(name)}
 
     def read(self, folder: str, name: str) -> bytes | None:
-        """Give a file's content; None if it is gone."""
+        """Return a file's content, or None if it is gone."""
         found = self._files.get(folder, {}).get(name)
         return found and found[1]
 
     def create(self, folder: str, name: str, data: bytes) -> bool:
-        """Create a file; False if there is one of that name."""
+        """Create a file; return False if the name exists."""
         files = self._files.setdefault(folder, {})
         if name in files:
             return False
@@ -53,7 +53,7 @@ class MemoryEventLog:
         return len(moved)
 
     def _change(self, folder: str) -> None:
-        """Give a folder a new mark; the top folder is there as soon as another one is."""
+        """Give a folder a new mark; the top folder exists as soon as another one does."""
         self._changes += 1
         self._marks.setdefault("", self._changes)
         if folder == "" or DAY.fullmatch(folder):

@@ -1,36 +1,36 @@
-"""The `Journals` in this process's memory; what is appended survives no longer than the object."""
+"""`Journals` in the memory of this process; the lines live as long as the object."""
 
 from collections.abc import Callable, Sequence
 from threading import RLock
 
-from passdown.core.journal import JournalLine, render_line
+from passdown.core.formats.journal import JournalLine, render_line
 
 
 class MemoryJournals:
-    """Lines by session; every change has a time of its own."""
+    """Lines by session; every change gets its own time."""
 
     def __init__(self) -> None:
-        """Begin without a journal."""
+        """Start without journals."""
         self._lines: dict[str, list[JournalLine]] = {}
         self._changed: dict[str, int] = {}
         self._changes = 0
         self._lock = RLock()
 
     def sessions(self) -> Sequence[str]:
-        """Name the sessions that have a journal."""
+        """Return the sessions that have a journal."""
         return sorted(self._lines)
 
     def read(self, session: str) -> Sequence[JournalLine]:
-        """Give the lines of a session."""
+        """Return the lines of a session."""
         return list(self._lines.get(session, ()))
 
     def last(self, session: str) -> JournalLine | None:
-        """Give the last line."""
+        """Return the last line."""
         lines = self._lines.get(session)
         return lines[-1] if lines else None
 
     def mentioning(self, *texts: str) -> Sequence[str]:
-        """Name the sessions whose journal holds one of these texts."""
+        """Return the sessions whose journal contains one of these texts."""
         written = {session: "".join(map(render_line, lines)) for session, lines in self._lines.items()}
         return sorted(session for session, all_ in written.items() if any(text in all_ for text in texts))
 
@@ -38,8 +38,11 @@ class MemoryJournals:
         """Add one line, made for the next free number."""
         return self.extend(session, lambda seq: [make(seq)])[0]
 
-    def extend(self, session: str, make: Callable[[int], Sequence[JournalLine]]) -> Sequence[JournalLine]:
-        """Add lines, made for the next free numbers."""
+    def extend(
+        self, session: str, make: Callable[[int], Sequence[JournalLine]], *, alone: bool = False
+    ) -> Sequence[JournalLine]:
+        """Add lines, made for the next free numbers; in memory everybody is always alone."""
+        del alone
         with self._lock:
             known = self._lines.get(session, [])
             lines = make(max((one.seq for one in known), default=0) + 1)
@@ -50,5 +53,5 @@ class MemoryJournals:
         return lines
 
     def changed(self, session: str) -> int:
-        """Tell which change of all was a journal's last; 0 without one."""
+        """Return the number of a journal's last change; 0 if there is none."""
         return self._changed.get(session, 0)

@@ -1,41 +1,48 @@
-"""The `SearchIndex` that lives as long as the process: it reads every document, and looks at each.
+"""A `SearchIndex` that lives as long as the process: it reads every document, and scans all of them.
 
-For one look, where nothing can be written, and where SQLite has no full-text search.
+For a single use, if nothing can be written, or if SQLite has no full-text search.
 """
 
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Final, NamedTuple
 
-from passdown.core.searches import Kind, Term, count_term, count_words, join_words, score
+from passdown.core.project.search_query import (
+    DocumentKind,
+    SearchTerm,
+    count_term,
+    count_words,
+    join_words,
+    score,
+)
 from passdown.ports.event_log import FileMark
-from passdown.ports.search import RANKED, Document, FoundFile, Hit, Hits, ShelfChange, Wanted
+from passdown.ports.search import RANKED, Hit, Hits, SearchChange, SearchDocument, SearchFile, SearchFilter
 
 _KEY: Final = 32
 _ID: Final = 16
 
 
 class _Held(NamedTuple):
-    """A document as it was found first, with its words."""
+    """A document as it was first found, with its words."""
 
     number: int
-    document: Document
+    document: SearchDocument
     joined: str
 
 
 class MemorySearch:
-    """Keeps the words of every document, and goes through all of them when asked."""
+    """Stores the words of every document, and scans all of them for a query."""
 
     def __init__(self) -> None:
-        """Begin with nothing."""
-        self._folders: dict[tuple[Kind, str], int] = {}
-        self._files: dict[tuple[Kind, str], dict[str, FoundFile]] = {}
-        self._held: dict[tuple[Kind, str], _Held] = {}
+        """Start empty."""
+        self._folders: dict[tuple[DocumentKind, str], int] = {}
+        self._files: dict[tuple[DocumentKind, str], dict[str, SearchFile]] = {}
+        self._held: dict[tuple[DocumentKind, str], _Held] = {}
         self._added = 0
 
     @contextmanager
     def changing(self) -> Generator[None, None, None]:
-        """Keep all that is applied within, or nothing; nobody else sees this index."""
+        """Keep everything applied within, or nothing; nobody else sees this index."""
         before = self._folders.copy(), {place: files.copy() for place, files in self._files.items()}
         held, is_kept = self._held.copy(), False
         try:
@@ -46,16 +53,16 @@ class MemorySearch:
                 self._folders, self._files = before
                 self._held = held
 
-    def folders(self, kind: Kind) -> Mapping[str, int]:
-        """Give the mark that each folder had when it was last listed."""
+    def folders(self, kind: DocumentKind) -> Mapping[str, int]:
+        """Return the mark that each folder had when it was last listed."""
         return {folder: mark for (one, folder), mark in self._folders.items() if one is kind}
 
-    def files(self, kind: Kind, folder: str) -> Mapping[str, FileMark]:
-        """Give the files of a folder that were read, as they were then."""
+    def files(self, kind: DocumentKind, folder: str) -> Mapping[str, FileMark]:
+        """Return the files of a folder that were read, with their marks at that time."""
         return {name: found.mark for name, found in self._files.get((kind, folder), {}).items()}
 
-    def apply(self, change: ShelfChange) -> None:
-        """Take a change in."""
+    def apply(self, change: SearchChange) -> None:
+        """Apply a change."""
         kind = change.kind
         for found in change.found:
             for document in found.documents:
@@ -72,7 +79,7 @@ class MemorySearch:
                 self._folders[kind, folder] = mark
         self._drop_what_lies_nowhere()
 
-    def _add(self, kind: Kind, document: Document) -> None:
+    def _add(self, kind: DocumentKind, document: SearchDocument) -> None:
         if (kind, document.key) not in self._held:
             self._added += 1
             kept = document._replace(text="")
@@ -87,8 +94,8 @@ class MemorySearch:
         }
         self._held = {place: held for place, held in self._held.items() if place in there}
 
-    def find(self, terms: Sequence[Term], wanted: Wanted, limit: int) -> Hits:
-        """Find the documents that hold every term, the best first."""
+    def find(self, terms: Sequence[SearchTerm], wanted: SearchFilter, limit: int) -> Hits:
+        """Return the documents that hold every term, the best first."""
         counted = {
             place: counts
             for place, held in self._held.items()
@@ -101,22 +108,22 @@ class MemorySearch:
 
     def _rank(
         self,
-        found: Sequence[tuple[Kind, str]],
-        terms: Sequence[Term],
-        counted: Mapping[tuple[Kind, str], list[int]],
-    ) -> list[tuple[Kind, str]]:
+        found: Sequence[tuple[DocumentKind, str]],
+        terms: Sequence[SearchTerm],
+        counted: Mapping[tuple[DocumentKind, str], list[int]],
+    ) -> list[tuple[DocumentKind, str]]:
         joined = [held.joined for held in self._held.values()]
         holding = [sum(count_term(term, one) > 0 for one in joined) for term in terms] if found else []
         average = sum(map(count_words, joined)) / max(len(joined), 1)
 
-        def order(place: tuple[Kind, str]) -> tuple[float, float, int]:
+        def order(place: tuple[DocumentKind, str]) -> tuple[float, float, int]:
             held = self._held[place]
             value = score(counted[place], holding, len(joined), count_words(held.joined) / average)
             return value, held.document.at.timestamp(), held.number
 
         return sorted(found, key=order, reverse=True)
 
-    def _show(self, kind: Kind, key: str) -> Hit:
+    def _show(self, kind: DocumentKind, key: str) -> Hit:
         document = self._held[kind, key].document
         folder, file = min(
             (folder, name)
@@ -130,7 +137,7 @@ class MemorySearch:
         return Hit(kind, key[:_KEY], document.name, document.at, document.agent, is_retracted, folder, file)
 
 
-def _takes(wanted: Wanted, kind: Kind, document: Document) -> bool:
+def _takes(wanted: SearchFilter, kind: DocumentKind, document: SearchDocument) -> bool:
     return (
         (not wanted.kinds or kind in wanted.kinds)
         and (wanted.since is None or document.at >= wanted.since)

@@ -1,34 +1,34 @@
-"""The `Transcripts` in this process's memory."""
+"""`Transcripts` in the memory of this process."""
 
 import re
 from collections.abc import Callable, Sequence
 
-from passdown.core.transcripts import MAX_LINE
+from passdown.core.hosts.transcripts import MAX_LINE
 
 
 class MemoryTranscripts:
     """Files by path; a test adds to them as a host would."""
 
     def __init__(self) -> None:
-        """Begin without a file."""
+        """Start without files."""
         self.files: dict[str, bytes] = {}
         self.late: dict[str, bytes] = {}
-        """What a host writes as soon as somebody waits for it."""
+        """What the host writes as soon as `await_line` is called."""
 
     def find(self, patterns: Sequence[str]) -> Sequence[str]:
-        """Give the paths of the files that match any of the patterns."""
+        """Return the paths of the files that match any of the patterns."""
         wanted = [re.compile(re.escape(one).replace(r"\*", "[^/]*")) for one in patterns]
         return sorted(path for path in self.files if any(one.fullmatch(path) for one in wanted))
 
     def size(self, path: str) -> int:
-        """Give how long a file is."""
+        """Return the size of a file."""
         return len(self.files.get(path, b""))
 
     def await_line(self, path: str, offset: int, is_it: Callable[[bytes], bool]) -> None:
-        """Let come what is late, unless such a line is there already."""
+        """Add what is late, unless there is already a matching line."""
         if not any(map(is_it, self.read(path, offset).split(b"\n"))):
             self.files[path] = self.read(path, 0) + self.late.pop(path, b"")
 
     def read(self, path: str, offset: int) -> bytes:
-        """Give what a file holds from an offset on."""
+        """Return the content of a file from an offset."""
         return self.files.get(path, b"")[offset : offset + MAX_LINE]

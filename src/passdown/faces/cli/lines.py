@@ -1,13 +1,13 @@
-"""Events on lines that fit the terminal."""
+"""Render events on lines that fit the terminal."""
 
 import unicodedata
 from datetime import datetime
 from typing import Final
 
-from passdown.core.texts import one_line
+from passdown.core.safe_text import one_line
 from passdown.core.times import render_millis
 from passdown.faces.cli import output
-from passdown.ports.index import Place
+from passdown.ports.index import EventLocation
 
 _WIDEST: Final = 100
 _NARROWEST: Final = 40
@@ -16,17 +16,17 @@ _OURS: Final = "ev-"
 
 
 def width() -> int:
-    """Return how many columns a line may take."""
+    """Return the number of columns for a line."""
     return max(min(output.columns(), _WIDEST), _NARROWEST)
 
 
 def minute(at: datetime) -> str:
-    """Write an instant to the minute."""
+    """Render an instant to the minute."""
     return f"{render_millis(at)[:16].replace('T', ' ')}Z"
 
 
-def short_id(place: Place) -> str:
-    """Shorten an event's id so that it still finds the event, as good as always."""
+def short_id(place: EventLocation) -> str:
+    """Shorten an event's id; the short id is nearly always unique."""
     name = place.rank.id
     return one_line(name[: len(_OURS) + _SHORT] if name.startswith(_OURS) else name[:_SHORT])
 
@@ -49,9 +49,13 @@ def _columns_of(text: str) -> int:
     return sum(2 if unicodedata.east_asian_width(one) in "WF" else 1 for one in text)
 
 
-def event_lines(place: Place, label: str, mark: str = "") -> str:
-    """Show an event on one or two lines: when, which, who, on which branch, why; then what it is about."""
-    marks = [*(["retracted"] if place.is_retracted else []), *([f"in {mark}"] if mark else [])]
+def event_lines(place: EventLocation, label: str, mark: str = "") -> str:
+    """Render an event on one or two lines: time, id, agent, branch, type; then what it is about."""
+    marks = [
+        *(["retracted"] if place.is_retracted else []),
+        *([f"ranks {minute(place.ranked_at)}"] if minute(place.ranked_at) != minute(place.rank.at) else []),
+        *([f"in {mark}"] if mark else []),
+    ]
     behind = f" ({', '.join(marks)})" if marks else ""
     first = f"{minute(place.rank.at)}  {short_id(place)}  "
     rest = f"{place.rank.agent}  {place.branch}  {place.type}"

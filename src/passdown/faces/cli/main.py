@@ -1,12 +1,13 @@
-"""The command `passdown`: the version at once, then the command tree."""
+"""The entry points: `passdown`, and `cc-synthesize`."""
 
 import gc
 import sys
 
 from passdown import __version__
 
-_VERBS = ("goal", "now", "done", "next", "decide", "rule-out", "ask", "answer", "note", "retract")
-_OF_LIFE = ("start", "heartbeat", "end", "publish", "status")
+TYPE_CHECKING = False  # `typing` would be loaded by every hook
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 
 def main() -> int:
@@ -22,13 +23,13 @@ def synthesize() -> int:
 
 
 def _run(arguments: list[str]) -> int:
-    gc.disable()  # a command is over before garbage matters; looking for it takes a tenth of a verb
+    gc.disable()  # a command ends before garbage matters; collecting it takes a tenth of a verb's time
     if arguments == ["--version"]:
         return _say_version()
     if arguments == ["synthesize", "--check"] and _is_current():
         return 0
-    from passdown.errors import PassdownError  # noqa: PLC0415 - nothing is loaded for the version
-    from passdown.faces.cli import output  # noqa: PLC0415
+    from passdown.errors import PassdownError  # nothing is loaded for the version
+    from passdown.faces.cli import output
 
     as_json = output.wants_json(arguments)
     try:
@@ -37,51 +38,70 @@ def _run(arguments: list[str]) -> int:
         return output.report(found, as_json=as_json)
     except KeyboardInterrupt:
         return output.report_interrupt(as_json=as_json)
-    except Exception as found:  # noqa: BLE001 - the entry point reports what nobody foresaw
+    except Exception as found:  # noqa: BLE001 - the entry point reports every unexpected error
         return output.report_bug(found, __version__, as_json=as_json)
 
 
 def _call(arguments: list[str]) -> int:
-    """Call a verb at once, and what else there is through the tree; an interrupt may come while they load."""
-    if arguments and arguments[0] in _VERBS:
-        from passdown.faces.cli.saying import say_plainly  # noqa: PLC0415
-
-        code = say_plainly(arguments)
-        if code is not None:
-            return code
-    if len(arguments) == 1 and arguments[0] in _OF_LIFE:
-        from passdown.faces.cli.living import PLAIN  # noqa: PLC0415
-
-        return PLAIN[arguments[0]]()
+    """Run a plain verb directly, and everything else through the parser; imports may be interrupted."""
     if arguments == ["status-line"]:
-        from passdown.faces.cli.status_line import show_status  # noqa: PLC0415
+        from passdown.faces.cli.status_line import show_status
 
         return show_status()
-    from passdown.faces.cli import tree  # noqa: PLC0415
+    from passdown.faces.cli.verbs import run_plainly
+
+    code = run_plainly(arguments)
+    if code is not None:
+        return code
+    from passdown.faces.cli import tree
 
     return tree.run(arguments)
 
 
-def _answer_hook(arguments: list[str]) -> int:
-    from passdown.faces.hooks.quick import main as answer  # noqa: PLC0415 - nothing else is loaded for it
+class HookWork:
+    """The work of hooks. Most hooks have nothing to do, so each part is imported when called."""
 
-    gc.disable()  # as below
-    return answer(arguments)
+    def answer(
+        self, arguments: list[str], payload: dict[str, object], root: str, elapsed: "Callable[[], float]"
+    ) -> int:
+        """Handle the hook call, and answer the host."""
+        from passdown.faces.hooks.main import answer
+
+        return answer(arguments, payload, root, elapsed)
+
+    def say_rest(self, arguments: list[str], payload: dict[str, object]) -> None:
+        """Tell the user that Passdown is not set up in this repository."""
+        from passdown.faces.hooks.main import say_not_set_up
+
+        say_not_set_up(arguments, payload)
+
+    def note(self, root: str, text: str) -> None:
+        """Write a line to the hook log."""
+        from passdown.faces.hooks.hook_log import log_trouble
+
+        log_trouble(root, text)
+
+
+def _answer_hook(arguments: list[str]) -> int:
+    from passdown.faces.hooks.quick import main as answer  # nothing else is loaded for a hook
+
+    gc.disable()  # as in `_run`
+    return answer(arguments, HookWork())
 
 
 def _is_current() -> bool:
-    from passdown.faces.cli.quick import check_quickly  # noqa: PLC0415 - most commands are others
+    from passdown.faces.cli.quick import check_quickly  # only `synthesize --check` needs it
 
     return check_quickly()
 
 
 def _say_version() -> int:
-    if sys.stdout is None:  # closed by whoever started us
+    if sys.stdout is None:  # closed by the caller
         return 0
     try:
         sys.stdout.write(f"passdown {__version__}\n")
         sys.stdout.flush()
     except OSError:
-        # Nobody reads any more; the interpreter must not try to flush the rest at its end.
+        # The reader is gone; the interpreter must not try to flush the rest at exit.
         sys.stdout = None
     return 0

@@ -1,6 +1,7 @@
-"""What the command line prints: data to stdout, the rest to stderr, nothing that moves the cursor.
+"""Print data to stdout and everything else to stderr, without moving the cursor.
 
-Whoever reads our output may go, as `head` does. Then we go on without, so that the exit code stays true.
+The reader of our output may exit early, as `head` does. We then continue without output, so that the exit
+code stays correct.
 """
 
 import errno
@@ -11,7 +12,7 @@ from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from typing import Final, TextIO
 
-from passdown.core.texts import escape_json, one_line, printable
+from passdown.core.safe_text import escape_json, one_line, printable
 from passdown.errors import PassdownError, StorageError
 
 JSON_VERSION: Final = 1
@@ -21,65 +22,65 @@ INTERRUPTED: Final = 130
 _USUAL: Final = 80
 _NARROW: Final = 40
 _WIDE: Final = 100
-# Windows says EINVAL where others say EPIPE.
+# Windows reports EINVAL where other systems report EPIPE.
 _GONE: Final = frozenset({errno.EPIPE, errno.EINVAL})
 
 
-class Nowhere(io.TextIOBase):
-    """What stands for an output that nobody reads."""
+class NullOutput(io.TextIOBase):
+    """A replacement for an output stream that nobody reads."""
 
     def write(self, text: str) -> int:
-        """Forget the text."""
+        """Discard the text."""
         return len(text)
 
 
 def say(text: str) -> None:
-    """Print data for whoever called."""
+    """Print data to stdout."""
     _write("stdout", f"{printable(text)}\n")
 
 
 def note(text: str) -> None:
-    """Tell the person something that is no data; only a terminal gets it in lines of its width."""
+    """Print a message for the user to stderr; it is wrapped only on a terminal."""
     line = f"passdown: {one_line(text)}"
     _write("stderr", f"{wrapped(line, '', '  ') if is_terminal(sys.stderr) else line}\n")
 
 
 def note_hint(text: str) -> None:
-    """Tell the person what to do next."""
+    """Print a hint about what to do next to stderr."""
     _write("stderr", f"{hint(text)}\n")
 
 
 def draw(text: str) -> None:
-    """Write to stderr as it is; for the progress bar, which moves the cursor on purpose."""
+    """Write to stderr unchanged; for the progress bar, which moves the cursor on purpose."""
     _write("stderr", text)
 
 
 def _write(name: str, text: str) -> None:
-    """Write text in the stream's own encoding; what it cannot hold is escaped."""
+    """Write text in the encoding of the stream; escape what the encoding cannot represent."""
     file = getattr(sys, name)
-    if file is None:  # closed by whoever started us
+    if file is None:  # closed by the caller
         return
     encoding = file.encoding or "utf-8"
     try:
         file.write(text.encode(encoding, "backslashreplace").decode(encoding))
         file.flush()
     except OSError as found:
-        setattr(sys, name, Nowhere())
+        setattr(sys, name, NullOutput())
         if name == "stdout" and found.errno not in _GONE:
             reason = f"could not write the output: {found.strerror}"
-            raise StorageError(reason, hint="what was written of it is not whole") from found
+            raise StorageError(reason, hint="the output is incomplete") from found
 
 
 def render_json(data: Mapping[str, object]) -> str:
-    """Render JSON that stdout can hold, with what a terminal would obey as JSON escapes."""
-    import json  # noqa: PLC0415 - people are answered without it
+    """Render JSON that stdout can encode, with terminal control characters as JSON escapes."""
+    import json  # text output does not need it
 
     is_utf8 = (getattr(sys.stdout, "encoding", None) or "utf-8").lower().replace("-", "") == "utf8"
     return escape_json(json.dumps(data, ensure_ascii=not is_utf8, indent=2))
 
 
 def say_json(data: Mapping[str, object]) -> None:
-    """Print one JSON object, with the version of what it promises."""
+    """Print one JSON object, with the version of its schema."""
     _write("stdout", render_json({"version": JSON_VERSION, **data}) + "\n")
 
 
@@ -94,18 +95,18 @@ def say_json_list(name: str, items: Iterable[str], rest: Mapping[str, object]) -
 
 
 def say_schema(schema: Mapping[str, object]) -> None:
-    """Print a JSON Schema as it is."""
+    """Print a JSON Schema, without adding a version."""
     _write("stdout", render_json(schema) + "\n")
 
 
 def hint(text: str, indent: str = "  ") -> str:
-    """Lay out a hint for the terminal's width."""
+    """Wrap a hint to the width of the terminal."""
     return wrapped(f"hint: {text}", indent, f"{indent}      ")
 
 
 def wrapped(text: str, first: str, indent: str) -> str:
-    """Lay out a text for the terminal's width, between 40 and 100 columns."""
-    import textwrap  # noqa: PLC0415 - needed only when there is something to lay out
+    """Wrap a text to the width of the terminal, between 40 and 100 columns."""
+    import textwrap  # imported only when text is wrapped
 
     return textwrap.fill(
         one_line(text),
@@ -118,7 +119,7 @@ def wrapped(text: str, first: str, indent: str) -> str:
 
 
 def columns() -> int:
-    """Return the width that `COLUMNS` asks for, or the terminal's, or 80; `shutil` is dear to load."""
+    """Return the width from `COLUMNS`, else the terminal's, else 80; importing `shutil` is slow."""
     asked = os.environ.get("COLUMNS", "")
     if asked.isascii() and asked.isdigit() and int(asked) > 0:
         return int(asked)
@@ -129,17 +130,17 @@ def columns() -> int:
 
 
 def has_person() -> bool:
-    """Whether a person sees what we print and can answer."""
+    """Whether a user sees what we print and can answer."""
     return all(is_terminal(file) for file in (sys.stdin, sys.stdout, sys.stderr))
 
 
 def is_terminal(file: TextIO | None) -> bool:
-    """Whether a stream, which may be closed, leads to a person."""
+    """Whether a stream, which may be closed, is a terminal."""
     return file is not None and file.isatty()
 
 
 def wants_json(arguments: Iterable[str]) -> bool:
-    """Whether `--json` was given, also in a call that is otherwise wrong."""
+    """Whether `--json` was given, even in a call that is otherwise invalid."""
     for argument in arguments:
         if argument in {"--json", "--"}:
             return argument == "--json"
@@ -147,7 +148,7 @@ def wants_json(arguments: Iterable[str]) -> bool:
 
 
 def report(found: PassdownError, *, as_json: bool) -> int:
-    """Report an error of ours and return its exit code."""
+    """Report a Passdown error and return its exit code."""
     if as_json and _say_error(found.code, found.message, found.hint):
         return found.exit_code
     note(found.message)
@@ -157,7 +158,7 @@ def report(found: PassdownError, *, as_json: bool) -> int:
 
 
 def report_interrupt(*, as_json: bool) -> int:
-    """Report that somebody stopped us, and return 130."""
+    """Report an interrupt, and return 130."""
     if as_json:
         _say_error("interrupted", "interrupted", "repeat the command")
     note("interrupted")
@@ -165,12 +166,12 @@ def report_interrupt(*, as_json: bool) -> int:
 
 
 def report_bug(found: Exception, version: str, *, as_json: bool) -> int:
-    """Report what nobody foresaw, as a bug report that can be sent, and return 70."""
-    import traceback  # noqa: PLC0415 - needed only for a bug
+    """Report an unexpected error as a bug report that the user can send, and return 70."""
+    import traceback  # needed only for a bug
 
     if as_json:
         shown = f"{type(found).__name__}: {found}"
-        _say_error("bug", f"this is a bug in passdown: {shown}", "report it, with what stderr shows")
+        _say_error("bug", f"this is a bug in passdown: {shown}", "report it with the output on stderr")
     note("this is a bug in passdown; please report it with the lines below")
     lines = "".join(traceback.format_exception(found))
     python = sys.version.split()[0]
@@ -179,10 +180,10 @@ def report_bug(found: Exception, version: str, *, as_json: bool) -> int:
 
 
 def _say_error(code: str, message: str, what_to_do: str) -> bool:
-    """Print an error as JSON; answer whether somebody can have read it."""
-    if not isinstance(sys.stdout, Nowhere):
-        # A stdout that cannot be written to is stderr's to tell.
+    """Print an error as JSON; return whether stdout accepted it."""
+    if not isinstance(sys.stdout, NullOutput):
+        # If stdout cannot be written to, the error is reported on stderr.
         with suppress(StorageError):
             say_json({"error": {"code": code, "message": message, "hint": what_to_do}})
-            return not isinstance(sys.stdout, Nowhere)
+            return not isinstance(sys.stdout, NullOutput)
     return False

@@ -1,6 +1,7 @@
-"""A bar for a person who waits; it is gone when the work is done."""
+"""A progress bar; it disappears when the work is done."""
 
 import os
+import sys
 from types import TracebackType
 from typing import Final, Self
 
@@ -8,13 +9,15 @@ from passdown.faces.cli import output
 
 _DRAWINGS: Final = 100
 _BAR: Final = 30
+_MANY: Final = 500
+"""The number of files from which reading takes long enough to show a bar."""
 
 
 class Progress:
-    """How much of the work is done, on one line of stderr that is taken away before anything else is said."""
+    """A progress bar on one line of stderr, which is cleared before anything else is printed."""
 
     def __init__(self, doing: str, total: int, *, shown: bool) -> None:
-        """Keep what is done and how much there is; a terminal that cannot go back is shown nothing."""
+        """Keep the label and the total; show nothing on a terminal that cannot move the cursor back."""
         self._doing = doing
         self._total = total
         self._shown = shown and os.environ.get("TERM") != "dumb"
@@ -22,17 +25,17 @@ class Progress:
         self._width = 0
 
     def __enter__(self) -> Self:
-        """Begin without a bar: short work needs none."""
+        """Start without a bar: short work needs none."""
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, found: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Take the bar away, however the work ended."""
+        """Clear the bar, however the work ended."""
         self.hide()
 
     def step(self) -> None:
-        """Count one more as done; draw now and then, a hundred times in all."""
+        """Count one more as done; redraw at most a hundred times in total."""
         self._count += 1
         if (
             self._shown
@@ -41,7 +44,7 @@ class Progress:
             self._draw()
 
     def hide(self) -> None:
-        """Take the bar away; the next step may draw it again."""
+        """Clear the bar; the next step may draw it again."""
         if self._width:
             output.draw("\r" + " " * self._width + "\r")
             self._width = 0
@@ -52,3 +55,30 @@ class Progress:
         line = f"{self._doing} [{bar}] {self._count} of {self._total}"[: max(output.columns() - 1, 0)]
         self._width = len(line)
         output.draw(f"\r{line}")
+
+
+class Reading:
+    """A progress bar for reading many files."""
+
+    def __init__(self, what: str = "reading events") -> None:
+        """Start without a bar: the number of files is not known yet."""
+        self._what = what
+        self._progress: Progress | None = None
+
+    def __enter__(self) -> Self:
+        """Return the bar."""
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, found: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Clear the bar, however the work ended."""
+        if self._progress is not None:
+            self._progress.hide()
+
+    def step(self, number: int, total: int) -> None:
+        """Count one more file as read; restart the bar when the count restarts."""
+        if self._progress is None or number == 1:
+            shown = total >= _MANY and output.is_terminal(sys.stderr)
+            self._progress = Progress(self._what, total, shown=shown)
+        self._progress.step()

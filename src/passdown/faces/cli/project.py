@@ -1,73 +1,40 @@
-"""The project a command was called in, with a way on when its cache cannot be used."""
+"""The project that a command was called in, with a fallback if its cache cannot be used."""
 
 import os
-import sys
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from types import TracebackType
-from typing import Final, NamedTuple, Self, TypeVar
+from typing import NamedTuple, TypeVar
 
-from passdown import wiring
 from passdown.errors import CacheError, PassdownError, StorageError
 from passdown.faces.cli import output
-from passdown.faces.cli.progress import Progress
-from passdown.records import replace
-from passdown.services.checkouts import Checkout
+from passdown.services.workspace.workspaces import UNCACHED, Workspace, list_other_roots
 from passdown.settings import Settings
+from passdown.wiring.projects import find_root, read_settings
+from passdown.wiring.workspaces import open_workspace
 
 T = TypeVar("T")
 
-_MANY: Final = 500
-"""Reading so many files takes long enough to be shown."""
 
-
-class Reading:
-    """The bar that is shown while many files are read."""
-
-    def __init__(self, what: str = "reading events") -> None:
-        """Begin without a bar: how many files there are is not known yet."""
-        self._what = what
-        self._progress: Progress | None = None
-
-    def __enter__(self) -> Self:
-        """Give the bar."""
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, found: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        """Take the bar away, however the work ended."""
-        if self._progress is not None:
-            self._progress.hide()
-
-    def step(self, number: int, total: int) -> None:
-        """Count one more file as read; when the count begins anew, so does the bar."""
-        if self._progress is None or number == 1:
-            shown = total >= _MANY and output.is_terminal(sys.stderr)
-            self._progress = Progress(self._what, total, shown=shown)
-        self._progress.step()
-
-
-class Project:
-    """One checkout of the project, and what it is worked with."""
+class CliProject:
+    """One checkout of the project, with its workspace."""
 
     def __init__(self, root: Path, settings: Settings) -> None:
-        """Open the checkout; where its cache cannot be opened, do without."""
+        """Open the checkout, without its cache if that cannot be opened."""
         self.root = root
-        self.checkout = wiring.open_checkout(root, settings)
+        self.workspace = open_workspace(root, settings)
 
-    def call(self, work: Callable[[Checkout], T]) -> T:
-        """Do something with the checkout; when its cache fails, once more without."""
+    def call(self, work: Callable[[Workspace], T]) -> T:
+        """Call a function with the workspace; if the cache fails, call it again without the cache."""
         try:
-            return work(self.checkout)
+            return work(self.workspace)
         except CacheError as found:
-            output.note(f"{found.message}; going on without it")
-            self.checkout = replace(self.checkout, index=wiring.open_memory_index())
-            return work(self.checkout)
+            output.note(f"{found.message}; continuing without it")
+            self.workspace = open_workspace(self.root, self.workspace.settings, UNCACHED)
+            return work(self.workspace)
 
 
 def current_folder() -> Path:
-    """Return the folder the command was called in."""
+    """Return the folder that the command was called in."""
     try:
         return Path.cwd()
     except OSError as found:
@@ -75,36 +42,37 @@ def current_folder() -> Path:
         raise StorageError(reason, hint="change to a folder that exists") from found
 
 
-def open_here() -> Project:
-    """Open the project around the current folder, and say what is wrong with its settings."""
-    root = wiring.find_root(current_folder())
-    settings, warnings = wiring.read_settings(root)
+def open_here() -> CliProject:
+    """Open the project of the current folder, and print warnings about its settings."""
+    root = find_root(current_folder())
+    settings, warnings = read_settings(root)
     for warning in warnings:
         output.note(warning)
-    return Project(root, settings)
+    return CliProject(root, settings)
 
 
-class Neighbour(NamedTuple):
-    """Another checkout of the project, and how it is shown."""
+class OtherCheckout(NamedTuple):
+    """Another checkout of the project, with the path to show and its branch."""
 
-    project: Project
+    project: CliProject
     shown: str
     branch: str
 
 
-def open_others(project: Project) -> Sequence[Neighbour]:
-    """Open the other checkouts of the project; one whose settings cannot be read is named and left out."""
+def open_others(project: CliProject) -> Sequence[OtherCheckout]:
+    """Open the other checkouts of the project; skip those whose settings cannot be read, with a note."""
     return list(_open_others(project))
 
 
-def _open_others(project: Project) -> Iterator[Neighbour]:
-    for root, branch in wiring.list_other_roots(project.root, project.checkout):
-        if not os.path.isdir(root):  # noqa: PTH112 - is_dir() raises where we may not look
+def _open_others(project: CliProject) -> Iterator[OtherCheckout]:
+    for path, branch in list_other_roots(project.workspace.repository):
+        root = Path(path)
+        if not os.path.isdir(root):  # Path.is_dir() raises without permission
             continue
         shown = os.path.relpath(root, project.root).replace(os.sep, "/")
         try:
-            settings, _ = wiring.read_settings(root)
+            settings, _ = read_settings(root)
         except PassdownError as found:
-            output.note(f"events of {shown} are left out: {found.message}")
+            output.note(f"skipped the events of {shown}: {found.message}")
             continue
-        yield Neighbour(Project(root, settings), shown, branch)
+        yield OtherCheckout(CliProject(root, settings), shown, branch)

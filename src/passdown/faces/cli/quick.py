@@ -1,20 +1,21 @@
-"""`passdown synthesize --check` when nothing changed, as nearly always: answered before much is loaded."""
+"""The quick path of `passdown synthesize --check`: nearly always nothing changed, and little is loaded."""
 
 import sys
 from pathlib import Path
 
-from passdown import wiring
 from passdown.errors import PassdownError
+from passdown.wiring.checks import peek_view
+from passdown.wiring.projects import find_root, read_settings
 
 
 def check_quickly() -> bool:
-    """Say that the view is current, if that is certain; False means that the whole command must look."""
+    """Report that the view is current if that is certain; return False if the full command must check."""
     try:
-        root = wiring.find_root(Path.cwd())
-        settings, warnings = wiring.read_settings(root)
-        found = None if warnings else wiring.peek_view(root, settings)
+        root = find_root(Path.cwd())
+        settings, warnings = read_settings(root)
+        found = None if warnings else peek_view(root, settings)
     except (PassdownError, OSError):
-        return False  # the whole command says what is wrong
+        return False  # the full command reports what is wrong
     if found is None:
         return False
     path, events = found

@@ -1,60 +1,56 @@
-"""The session that a command means, and how it is shown."""
+"""Find the session that a command is about, and report on it."""
 
 import os
 
-from passdown import wiring
-from passdown.core.accounts import Account
+from passdown.core.sessions.session_facts import Account
 from passdown.faces.cli import output
-from passdown.faces.cli.project import current_folder
-from passdown.services.journals import Project
-from passdown.services.ledgers import Kept
-from passdown.services.presence import find_session
+from passdown.faces.cli.project import open_here
+from passdown.services.sessions.ledgers import LedgerUpdate
+from passdown.services.sessions.liveness import find_session
+from passdown.services.workspace.workspaces import Workspace
+from passdown.wiring.projects import open_hosts
 
 
-def open_sessions() -> Project:
-    """Open the project around the current folder, and say what is wrong with its settings."""
-    root = wiring.find_root(current_folder())
-    settings, warnings = wiring.read_settings(root)
-    for warning in warnings:
-        output.note(warning)
-    return wiring.open_project(root, settings)
+def open_sessions() -> Workspace:
+    """Open the project of the current folder, and print warnings about its settings."""
+    return open_here().workspace
 
 
-def find_running(project: Project, wanted: str) -> Account | None:
-    """Find the session that is meant; None where none runs."""
-    return find_session(project, wanted, os.environ)
+def find_running(workspace: Workspace, wanted: str) -> Account | None:
+    """Find the chosen session; return None if none is running."""
+    return find_session(workspace, wanted, open_hosts().session_ids(os.environ))
 
 
-def need_session(project: Project, wanted: str) -> Account:
-    """Find the session that is meant; where none runs, start one (C51)."""
-    found = find_running(project, wanted)
+def need_session(workspace: Workspace, wanted: str) -> Account:
+    """Find the chosen session; start one if none is running (C51)."""
+    found = find_running(workspace, wanted)
     if found is not None:
         return found
-    from passdown.services.sessions import Wish, start_session  # noqa: PLC0415 - most verbs find one
+    from passdown.services.sessions.sessions import StartRequest, start_session  # most calls find a session
 
-    started = start_session(project, Wish())
-    output.note(f"no session was running here: {started.account.agent} begins")
+    started = start_session(workspace, StartRequest())
+    output.note(f"no session was running here; started {started.account.agent}")
     return started.account
 
 
-def note_kept(kept: Kept) -> None:
-    """Tell what came of keeping the ledger, beyond what was asked for."""
-    if kept.edits:
-        plural = "" if kept.edits == 1 else "s"
-        output.note(f"{kept.edits} edit{plural} of {kept.account.start.ledger} by hand taken in")
-    if kept.is_elsewhere:
-        place = kept.account.start.checkout
-        output.note(f"{kept.account.agent} works in {place}; its ledger catches up there")
-    for problem in kept.problems:
-        where = f"{kept.account.start.ledger}:{problem.line}"
-        output.note(f"{where}: {problem.field}: {problem.problem}; the ledger is left as it is")
-    if kept.problems:
-        output.note_hint("what you said is safe in the journal; mend the ledger and it shows it too")
+def note_ledger_update(update: LedgerUpdate) -> None:
+    """Report manual edits and problems found while updating the ledger."""
+    if update.edits:
+        plural = "" if update.edits == 1 else "s"
+        output.note(f"took in {update.edits} manual edit{plural} of {update.account.start.ledger}")
+    if update.is_elsewhere:
+        place = update.account.start.checkout
+        output.note(f"{update.account.agent} works in {place}; its ledger is updated there")
+    for problem in update.problems:
+        where = f"{update.account.start.ledger}:{problem.line}"
+        output.note(f"{where}: {problem.field}: {problem.problem}; the ledger was not changed")
+    if update.problems:
+        output.note_hint("the fact is safe in the journal; fix the ledger, and it will show the fact too")
 
 
 def note_committed(committed: object) -> None:
-    """Tell of a commit that was made, or refused."""
-    from passdown.ports.repository import Committed, Skipped  # noqa: PLC0415 - verbs make none
+    """Report a commit that was made or refused."""
+    from passdown.ports.repository import Committed, Skipped  # verbs do not commit
 
     if isinstance(committed, Committed):
         output.note(f"committed as {committed.commit[:12]}")
@@ -65,7 +61,7 @@ def note_committed(committed: object) -> None:
 
 
 def describe(account: Account) -> dict[str, object]:
-    """Describe a session for programs."""
+    """Return a session as data for JSON."""
     return {
         "session": account.session,
         "agent": account.agent,

@@ -1,1 +1,1 @@
-"""What hosts call at the moments of a session."""
+"""The hooks that hosts call during a session."""

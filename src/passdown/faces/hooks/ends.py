@@ -1,29 +1,35 @@
-"""The end of a session: hosts wait a second at most, so one line is written. The next start does the rest."""
+"""The end of a session: hosts wait at most a second, so it writes one line; the next start does the rest."""
 
-from passdown.core.bookkeeping import Said
-from passdown.core.facts import FactKind, Provenance
-from passdown.core.levels import FOLDER
-from passdown.core.moments import KEPT_BY, Reply
+from passdown import layout
+from passdown.core.facts import Provenance
+from passdown.core.hosts.hook_calls import KEPT_BY, HookReply
+from passdown.core.kinds import FactKind
+from passdown.core.sessions.ledger_sync import NewFact
 from passdown.faces.hooks import quick
-from passdown.faces.hooks.scenes import Scene
-from passdown.services.journals import beat, say
-from passdown.services.levels import forget_level
+from passdown.faces.hooks.hook_context import HookContext
+from passdown.services.handover.context_usage import forget_level
+from passdown.services.sessions.journals import append_fact, write_heartbeat
 
 
-def end(scene: Scene) -> Reply:
-    """Write the last line; where the host goes on with another id the session does too, and has none yet."""
-    account = scene.find()
+def end(context: HookContext) -> HookReply:
+    """Write the end of the session, or only a heartbeat if the host continues it under a new id."""
+    account = context.find()
     if account is None:
-        return Reply()
-    if scene.call.cause in KEPT_BY:
-        beat(scene.project, account)
+        return HookReply()
+    if context.call.cause in KEPT_BY:
+        write_heartbeat(context.workspace, account)
     else:
-        say(scene.project, account, Said(FactKind.END, scene.call.cause or "end"), Provenance.OBSERVED)
-    _forget_level(scene)
-    return Reply()
+        append_fact(
+            context.workspace,
+            account,
+            NewFact(FactKind.END, context.call.cause or "end"),
+            Provenance.OBSERVED,
+        )
+    _forget_level(context)
+    return HookReply()
 
 
-def _forget_level(scene: Scene) -> None:
-    """Forget how full the context was; the host will not use this id again, and most never told."""
-    if quick.has_file(str(scene.root), FOLDER, scene.call.session):
-        forget_level(scene.open_site(), scene.name)
+def _forget_level(context: HookContext) -> None:
+    """Forget how full the context was: the host will not use this id again. Most hosts never report it."""
+    if quick.has_file(str(context.root), layout.CONTEXT_LEVELS, context.call.session):
+        forget_level(context.workspace, context.name)

@@ -1,4 +1,4 @@
-"""A hook that has something to do: it brings the session up to date and answers in the host's own dialect."""
+"""Hooks that have something to do: they update the session and answer in the format of the host."""
 
 import importlib
 import json
@@ -7,51 +7,48 @@ import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import MappingProxyType
-from typing import Final, Protocol, cast
+from typing import Any, Final
 
-from passdown import wiring
-from passdown.core.budgets import Budget
-from passdown.core.moments import Call, Moment, Reply
+from passdown.core.hosts.hook_calls import HookCall, HookPoint, HookReply
 from passdown.errors import CacheError, PassdownError, UnreadError
-from passdown.faces.hooks import notes, quick
-from passdown.faces.hooks.scenes import Scene
-from passdown.services.checkouts import Haste
+from passdown.faces.hooks import hook_log, quick
+from passdown.faces.hooks.hook_context import HookContext
+from passdown.ports.host import Host
+from passdown.services.workspace.workspaces import ReadLimits
+from passdown.wiring.projects import open_hosts, read_settings
+from passdown.wiring.workspaces import open_workspace
 
-HASTE: Final = Haste(wait=0.02, most=2_000)
-"""A cache that another process writes is done without, and so is a large log that was never read."""
+LIMITS: Final = ReadLimits(wait=0.02, lock_wait=0.25, most=2_000)
+"""Hooks do not wait for a cache that another process writes, and do not read a large new log.
 
-RESTS: Final = "Passdown does nothing here: `passdown init` lets it work. This is said once"
+They wait a little for another process that writes to the same journal; then they leave it to that process, or
+to the next hook, to publish.
+"""
+
+NOT_SET_UP: Final = (
+    "Passdown is not set up in this repository; `passdown init` sets it up. This is shown once"
+)
 
 _SEVERAL: Final = 2
 
 
-class Dialect(Protocol):
-    """How a host calls and is answered."""
-
-    PLATFORM: str
-    MOST: Budget
-
-    def read_call(self, payload: Mapping[str, object]) -> Call | None:
-        """Read what the host tells."""
-        ...
-
-    def write_reply(self, call: Call, reply: Reply) -> dict[str, object]:
-        """Answer."""
-        ...
-
-
 ACTS: Final = MappingProxyType(
     {
-        Moment.START: ("starts", "start"),
-        Moment.PROMPT: ("starts", "prompt"),
-        Moment.SUBAGENT_START: ("starts", "start_subagent"),
-        Moment.TURN_END: ("turns", "end_turn"),
-        Moment.BEFORE_COMPACTION: ("turns", "save"),
-        Moment.SUBAGENT_END: ("turns", "end_subagent"),
-        Moment.END: ("ends", "end"),
+        HookPoint.START: ("starts", "start"),
+        HookPoint.PROMPT: ("starts", "prompt"),
+        HookPoint.SUBAGENT_START: ("starts", "start_subagent"),
+        HookPoint.TURN_END: ("turns", "end_turn"),
+        HookPoint.BEFORE_COMPACTION: ("turns", "save"),
+        HookPoint.SUBAGENT_END: ("turns", "end_subagent"),
+        HookPoint.END: ("ends", "end"),
     }
 )
-"""Where each moment is answered; only that part is loaded."""
+"""The module and function for each hook; only that module is loaded."""
+
+AFTER: Final = MappingProxyType(
+    {HookPoint.START: ("starts", "commit_ended"), HookPoint.TURN_END: ("turns", "commit_published")}
+)
+"""What is done after the host was answered, in the time that is left; the next hook does the rest."""
 
 
 def answer(
@@ -60,108 +57,116 @@ def answer(
     root: str,
     elapsed: Callable[[], float] | None = None,
 ) -> int:
-    """Do what the moment calls for and answer; what goes wrong is noted in our log and nowhere else.
+    """Handle a hook call and answer the host; errors go to the hook log and nowhere else.
 
-    What it cost is written down when all is said, if somebody tells the milliseconds that it took.
+    The cost is recorded after the answer, if `elapsed` is given; it returns milliseconds.
     """
-    moment, chars = "", 0
+    point, chars = "", 0
     try:
-        dialect = find_dialect(arguments, payload)
-        call = dialect.read_call(payload)
-        if call is not None:
-            moment = call.moment.value
-            chars = _answer(dialect, call, Path(root))
+        host = find_host(arguments, payload)
+        call = host.read_call(payload)
+        if call is not None and not _is_idle(call, root):
+            point = call.point.value
+            chars = _answer(host, call, Path(root))
     except quick.OutOfTimeError:
         raise
     except PassdownError as found:
         _note(root, payload, found.message)
     except Exception as found:  # noqa: BLE001 - a hook never breaks the agent
         _note(root, payload, f"{type(found).__name__}: {found}")
-    if moment and elapsed is not None:
-        notes.note_cost(root, moment, elapsed(), chars)
+    if point and elapsed is not None:
+        hook_log.log_cost(root, point, elapsed(), chars)
     return 0
 
 
+def _is_idle(call: HookCall, root: str) -> bool:
+    """Return whether a prompt needs no answer; the quick path knows this only for most hosts."""
+    return call.point is HookPoint.PROMPT and not quick.is_waiting(root, call.session)
+
+
 def _note(root: str, payload: Mapping[str, object], text: str) -> None:
-    notes.note_trouble(root, f"{payload.get('hook_event_name')}: {text}")
+    hook_log.log_trouble(root, f"{payload.get('hook_event_name')}: {text}")
 
 
-def _answer(dialect: Dialect, call: Call, root: Path) -> int:
-    """Answer a call; say how many characters the model is to read."""
-    scene = _open(dialect, call, root, HASTE)
-    _note_damage(scene)
-    module, name = ACTS[call.moment]
-    act: Callable[[Scene], Reply] = getattr(importlib.import_module(f"passdown.faces.hooks.{module}"), name)
+def _answer(host: Host, call: HookCall, root: Path) -> int:
+    """Answer a call; return the number of characters that the model will read."""
+    context = _open(host, call, root, LIMITS)
+    _note_damage(context)
+    act: Callable[[HookContext], HookReply] = _load(*ACTS[call.point])
+    is_cached = True
     try:
-        reply = act(scene)
-    except CacheError as found:  # another process may hold it for long; there is a way without it
-        notes.note_trouble(str(root), f"{call.event}: {found.message}")
-        reply = act(_open(dialect, call, root, HASTE._replace(is_cached=False)))
-        if isinstance(found, UnreadError) and call.moment is Moment.START:
+        reply = act(context)
+    except CacheError as found:  # another process may hold it for long; continue without it
+        is_cached = False
+        hook_log.log_trouble(str(root), f"{call.event}: {found.message}")
+        reply = act(_open(host, call, root, LIMITS._replace(is_cached=False)))
+        if isinstance(found, UnreadError) and call.point is HookPoint.START:
             reply = reply._replace(notice=f"Passdown: {found.message}; {found.hint}")
-    told = dialect.write_reply(call, reply)
+    told = host.write_reply(call, reply)
     if told and (reason := _say(json.dumps(told, ensure_ascii=True))):
-        notes.note_trouble(str(root), f"{call.event}: {reason}")
+        hook_log.log_trouble(str(root), f"{call.event}: {reason}")
+    if is_cached and call.point in AFTER:
+        _follow_up(context)
     return len(reply.context)
 
 
-def _open(dialect: Dialect, call: Call, root: Path, haste: Haste) -> Scene:
-    settings, _ = wiring.read_settings(root)
-    return Scene(
+def _load(module: str, name: str) -> Any:  # noqa: ANN401 - the two tables say what each is
+    return getattr(importlib.import_module(f"passdown.faces.hooks.{module}"), name)
+
+
+def _follow_up(context: HookContext) -> None:
+    """Do what can wait until the host was answered; log why it failed."""
+    act: Callable[[HookContext], str] = _load(*AFTER[context.call.point])
+    try:
+        trouble = act(context)
+    except PassdownError as found:
+        trouble = found.message
+    if trouble:
+        hook_log.log_trouble(str(context.root), f"{context.call.event}: not committed: {trouble}")
+
+
+def _open(host: Host, call: HookCall, root: Path, limits: ReadLimits) -> HookContext:
+    settings, _ = read_settings(root)
+    return HookContext(
         call=call,
-        platform=dialect.PLATFORM,
-        budget=dialect.MOST,
+        host=host,
         root=root,
-        project=wiring.open_project(root, settings, haste),
-        haste=haste,
+        workspace=open_workspace(root, settings, limits),
+        limits=limits,
     )
 
 
-def _note_damage(scene: Scene) -> None:
-    """Note that git's folder is there and cannot be used: what is known lies in the checkout meanwhile."""
-    if quick.find_top(str(scene.root)) and not scene.project.checkout.repository.is_there():
-        text = "git's folder is damaged, so what is known is kept in the checkout"
-        notes.note_trouble(str(scene.root), f"{scene.call.event}: {text}")
+def _note_damage(context: HookContext) -> None:
+    """Log that the git folder exists but cannot be used; facts are kept in the checkout meanwhile."""
+    if quick.find_top(str(context.root)) and not context.workspace.repository.is_there():
+        text = "the git folder is damaged, so facts are kept in the checkout"
+        hook_log.log_trouble(str(context.root), f"{context.call.event}: {text}")
 
 
 def _say(text: str) -> str:
-    """Answer a host, and give why that failed; it may be gone by now, and then nothing went wrong."""
-    if sys.stdout is None:  # closed by whoever started us
-        return "there is nobody to answer"
+    """Write the answer to the host; return why that failed, or "" if it worked or the host is gone."""
+    if sys.stdout is None:  # closed by the caller
+        return "stdout is closed"
     try:
         sys.stdout.write(text)
         sys.stdout.flush()
     except OSError as found:
-        # The interpreter must not try to flush the rest at its end.
+        # The interpreter must not try to flush the rest at exit.
         sys.stdout = None
         return "" if isinstance(found, BrokenPipeError) else f"could not answer: {found.strerror}"
     return ""
 
 
-def say_rest(arguments: list[str], payload: Mapping[str, object]) -> None:
-    """Say that nothing is done in a repository, because its owner did not agree (C50)."""
-    dialect = find_dialect(arguments, payload)
-    call = dialect.read_call(payload)
-    if call is not None and (told := dialect.write_reply(call, Reply(notice=RESTS))):
+def say_not_set_up(arguments: list[str], payload: Mapping[str, object]) -> None:
+    """Tell the user that Passdown is not set up in this repository (C50)."""
+    host = find_host(arguments, payload)
+    call = host.read_call(payload)
+    if call is not None and (told := host.write_reply(call, HookReply(notice=NOT_SET_UP))):
         _say(json.dumps(told, ensure_ascii=True))
 
 
-def find_dialect(arguments: list[str], payload: Mapping[str, object]) -> Dialect:
-    """Find how the host speaks that was named, or that the signs tell of."""
+def find_host(arguments: list[str], payload: Mapping[str, object]) -> Host:
+    """Find the host that was named, or guess it from the payload and the environment."""
     named = arguments[1] if len(arguments) >= _SEVERAL and arguments[0] == "--host" else ""
-    host = named or guess_host(payload, os.environ)
-    return cast("Dialect", importlib.import_module(f"passdown.hosts.{_MODULES[host]}.hooks"))
-
-
-_MODULES: Final = MappingProxyType({"claude": "claude_code", "codex": "codex", "copilot": "copilot"})
-
-
-def guess_host(payload: Mapping[str, object], variables: Mapping[str, str]) -> str:
-    """Tell the host by signs that no other one has: variables that others inherit or imitate are none."""
-    if variables.get("COPILOT_CLI"):
-        return "copilot"
-    transcript = str(payload.get("transcript_path") or "")
-    name = transcript.replace("\\", "/").rpartition("/")[2]
-    if name.startswith("rollout-") or "turn_id" in payload:
-        return "codex"
-    return "claude"
+    hosts = open_hosts()
+    return hosts.find(named) if named else hosts.guess(payload, os.environ)

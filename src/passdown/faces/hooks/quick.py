@@ -1,77 +1,92 @@
-"""The part of a hook that runs often: with next to nothing loaded it decides whether there is work to do.
+"""The quick path of hooks: it loads almost nothing and decides whether there is work to do.
 
-A hook never breaks the agent: whatever goes wrong, it says nothing and exits with 0.
+A hook never breaks the agent: whatever goes wrong, it prints nothing and exits with 0.
 """
-
-# ruff: noqa: PTH109, PTH110, PTH112, PTH113, PTH118, PTH120, PTH123 (pathlib takes longer to load than this)
 
 import _thread
 import os
+import stat
 import sys
 import time
+
+from passdown import layout
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import signal as signals
+    from collections.abc import Callable
+    from typing import Protocol
+
+    class _Work(Protocol):
+        """The work of a hook that has something to do; the caller supplies it."""
+
+        def answer(
+            self, arguments: list[str], payload: dict[str, object], root: str, elapsed: Callable[[], float]
+        ) -> int: ...
+        def say_rest(self, arguments: list[str], payload: dict[str, object]) -> None: ...
+        def note(self, root: str, text: str) -> None: ...
+
 else:
-    import _signal as signals  # the usual one loads `enum`, which takes as long as all of this
+    import _signal as signals  # `signal` loads `enum`, which takes as long as this whole module
 
 MOST_BYTES = 16_777_216
-"""More than any payload that was ever seen; what is longer is not read."""
+"""Larger than any known payload; a longer one is not read."""
 
-SETTINGS = "passdown.toml"
-RUNTIME = ".conductor"
-WORDS = "waiting"
-"""The folder of local state that holds a file for each session with something to be told."""
+MOST_SETTINGS = 1_048_576
+"""As many bytes as the full settings reader allows."""
 
 GRACE = 0.2
-"""Seconds in which a hook that is out of time may clean up."""
+"""The seconds that a hook has for cleaning up when its time is over."""
 
 _READING = 5.0
+_NOFOLLOW = getattr(os, "O_NOFOLLOW", 0)
+_NAME_SURROGATE = 0x2000_0000
+_READ = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
 _NO = frozenset({"", "0", "false", "no", "off"})
 _PROMPT = "UserPromptSubmit"
 _START = "SessionStart"
 
 
 class OutOfTimeError(Exception):
-    """A hook has worked for as long as it may."""
+    """A hook has used up its time."""
 
 
 class Guard:
     """Ends a hook before its host does.
 
-    1. A host that does not say what it wants is left at once.
-    2. Work is interrupted where it stands, after a line in our log. What is written is whole at any moment,
-       and nothing is said to be done before it is.
-    3. Whoever is still cleaning up a moment later is left, too.
+    1. If the host does not send its payload in time, the process exits at once.
+    2. Work is logged and interrupted. Files are complete at any moment, and nothing is reported as done
+       before it is.
+    3. If cleaning up takes longer than the grace time, the process exits.
 
-    Without signals, as on Windows, a thread looks at the clock; it interrupts nobody, and leaves.
+    Without signals, as on Windows, a thread watches the clock; it cannot interrupt the work, so it exits.
     """
 
-    def __init__(self) -> None:
-        """Guard nothing yet."""
+    def __init__(self, work: "_Work") -> None:
+        """Start without a limit."""
+        self._work = work
         self._root = ""
         self._text = ""
         self._before: tuple[object, tuple[float, float]] | None = None
         self._lock: _thread.LockType | None = None
 
     def watch(self, seconds: float, root: str = "", text: str = "") -> None:
-        """Count from now on; with a root it is work that is done."""
+        """Set the limit from now on; with a root, it limits work rather than reading."""
         self._root, self._text = root, text
         try:
             old = signals.signal(signals.SIGALRM, self._ring)
             timer = signals.setitimer(signals.ITIMER_REAL, seconds, GRACE)
             self._before = self._before or (old, timer)
-        except (AttributeError, ValueError):  # Windows, or a thread that gets no signals
+        except (AttributeError, ValueError):  # Windows, or not the main thread
             if root:
                 self._watch_by_thread(seconds)
 
     def lift(self) -> None:
-        """Count no more."""
+        """Remove the limit."""
         if self._before is not None:
             old, timer = self._before
             signals.setitimer(signals.ITIMER_REAL, *timer)
-            signals.signal(signals.SIGALRM, old)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]  # it was there
+            signals.signal(signals.SIGALRM, old)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]  # as it was before
             self._before = None
         if self._lock is not None:
             self._lock.release()
@@ -81,7 +96,7 @@ class Guard:
         root, self._root = self._root, ""
         if not root:  # 1, 3
             os._exit(0)
-        _note(root, self._text)  # 2
+        _note(self._work, root, self._text)  # 2
         raise OutOfTimeError
 
     def _watch_by_thread(self, seconds: float) -> None:
@@ -91,84 +106,82 @@ class Guard:
 
     def _wait(self, lock: _thread.LockType, seconds: float) -> None:
         if not lock.acquire(timeout=seconds):
-            _note(self._root, self._text)
+            _note(self._work, self._root, self._text)
             os._exit(0)
 
 
-def main(arguments: list[str]) -> int:
-    """Answer a hook."""
+def main(arguments: list[str], work: "_Work") -> int:
+    """Answer a hook; call `work` if there is something to do."""
     began = time.perf_counter()
     if os.environ.get("PASSDOWN_OFF", "").strip().lower() not in _NO:
         return 0
-    guard = Guard()
+    guard = Guard(work)
     try:
         try:
             guard.watch(_READING)
-            return _answer(arguments, guard, began)
+            return _answer(arguments, work, guard, began)
         finally:
             guard.lift()
     except (OutOfTimeError, KeyboardInterrupt):
         os._exit(0)
     except Exception as found:  # noqa: BLE001 - a hook never breaks the agent
-        _note(find_root(_folder_of({})), f"hook: {type(found).__name__}: {found}")
+        _note(work, find_root(_folder_of({})), f"hook: {type(found).__name__}: {found}")
         return 0
 
 
 def limit_of(event: str) -> float:
-    """Give the seconds that a hook may take: less than the plugin tells hosts, who wait little at the end."""
+    """Return the seconds that a hook may take: fewer than hosts allow, who wait only briefly at the end."""
     if event == "SessionEnd":
         return 0.8
     return 8.0 if event in {_PROMPT, "SubagentStart"} else 25.0
 
 
-def _answer(arguments: list[str], guard: Guard, began: float) -> int:
+def _answer(arguments: list[str], work: "_Work", guard: Guard, began: float) -> int:
     payload, wrong = _read_payload()
     folder = _folder_of(payload)
     root = find_root(folder)
     event = str(payload.get("hook_event_name"))
     if not root and event == _START:
-        return _rest(arguments, payload, folder)
-    if not root or (not payload and not wrong) or is_paused(root):
+        return _rest(arguments, work, payload, folder)
+    if not root or (not payload and not wrong):
+        return 0
+    places = _local_places(root)
+    if _has(places, layout.PAUSED):
         return 0
     if wrong:
-        _note(root, f"hook: {wrong}")
+        _note(work, root, f"hook: {wrong}")
         return 0
-    if event == _PROMPT and not is_waiting(root, str(payload.get("session_id"))):
+    session = str(payload.get("session_id"))
+    if event == _PROMPT and not _has(places, layout.WAITING, layout.session_file(session)):
         return 0
     seconds = limit_of(event)
-    guard.watch(seconds, root, f"{event}: not done after {seconds:g} seconds")
-    from passdown.faces.hooks.main import answer  # noqa: PLC0415 - the rest is loaded when it is needed
-
-    return answer(arguments, payload, root, lambda: (time.perf_counter() - began) * 1000)
+    guard.watch(seconds, root, f"{event}: not finished after {seconds:g} seconds")
+    return work.answer(arguments, payload, root, lambda: (time.perf_counter() - began) * 1000)
 
 
-def _note(root: str, text: str) -> None:
-    """Write a line into our log, if there is a project; what goes wrong with that is told nobody."""
+def _note(work: "_Work", root: str, text: str) -> None:
+    """Write a line to the hook log, if there is a project; ignore any error."""
     try:
-        from passdown.faces.hooks.notes import note_trouble  # noqa: PLC0415 - rarely needed
-
         if root:
-            note_trouble(root, text)
+            work.note(root, text)
     except Exception:  # noqa: BLE001 - a hook never breaks the agent
         return
 
 
-def _rest(arguments: list[str], payload: dict[str, object], folder: str) -> int:
-    """Say once, in a repository whose owner did not agree, that nothing is done (C50)."""
+def _rest(arguments: list[str], work: "_Work", payload: dict[str, object], folder: str) -> int:
+    """Tell the user once that Passdown is not set up in this repository (C50)."""
     top = find_top(folder)
     if not top:
         return 0
-    from passdown.faces.hooks.rests import is_news  # noqa: PLC0415 - once for each session
+    from passdown.faces.hooks.opt_in_notice import should_notify  # needed once per session
 
-    if is_news(top):
-        from passdown.faces.hooks.main import say_rest  # noqa: PLC0415 - once for each repository
-
-        say_rest(arguments, payload)
+    if should_notify(top):
+        work.say_rest(arguments, payload)
     return 0
 
 
 def _read_payload() -> tuple[dict[str, object], str]:
-    """Read what the host tells, and what is wrong with it: no object of JSON, or too long."""
+    """Return the payload, and what is wrong with it: not a JSON object, or too long."""
     if sys.stdin is None:
         return {}, "there is no input"
     try:
@@ -179,16 +192,16 @@ def _read_payload() -> tuple[dict[str, object], str]:
             return {}, ""
         found = _members(_parse(data.decode()))
     except (OSError, ValueError, RecursionError, AttributeError):
-        return {}, "the input is no JSON"
-    return found, "" if found else "the input tells nothing"
+        return {}, "the input is not valid JSON"
+    return found, "" if found else "the input is empty or not a JSON object"
 
 
 def _members(payload: object) -> dict[str, object]:
-    return {str(name): payload[name] for name in payload} if isinstance(payload, dict) else {}  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]  # what came in is looked at member by member
+    return {str(name): payload[name] for name in payload} if isinstance(payload, dict) else {}  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]  # each member is checked when it is used
 
 
 class _Plain:
-    """How JSON is read: as it is, with nothing in the place of anything."""
+    """The settings of the JSON scanner: the defaults, without hooks."""
 
     strict = True
     object_hook = None
@@ -196,21 +209,21 @@ class _Plain:
     parse_float = float
     parse_int = int
     parse_constant = None
-    memo: dict[str, str] = {}  # noqa: RUF012 - the scanner wants one
+    memo: dict[str, str] = {}  # noqa: RUF012 - the scanner needs one
 
 
 def _parse(text: str) -> object:
-    """Read JSON; the module made for it loads regular expressions, which takes as long as all of this."""
+    """Parse JSON; the module `json` loads `re`, which takes as long as this whole module."""
     try:
-        from _json import make_scanner  # noqa: PLC0415 - other Pythons have none
+        from _json import make_scanner  # only CPython has it
     except ImportError:
-        import json  # noqa: PLC0415
+        import json
 
         return json.loads(text)
     try:
-        value: object = make_scanner(_Plain)(text.lstrip(), 0)[0]  # type: ignore[arg-type]  # it asks for members only
-    except (StopIteration, SystemError):  # the module that has the scanner's own error is not loaded
-        raise ValueError("no JSON") from None
+        value: object = make_scanner(_Plain)(text.lstrip(), 0)[0]  # type: ignore[arg-type]  # it needs only the attributes
+    except (StopIteration, SystemError):  # the scanner's own exception is in a module that is not loaded
+        raise ValueError("not JSON") from None
     return value
 
 
@@ -223,21 +236,21 @@ def _folder_of(payload: dict[str, object]) -> str:
 
 
 def find_root(folder: str) -> str:
-    """Find the project that a folder lies in; empty where nobody agreed to be helped (C50)."""
+    """Return the root of the project that a folder is in, or "" if Passdown is not set up there (C50)."""
     while folder:
-        if os.path.isfile(os.path.join(folder, SETTINGS)):
+        if os.path.isfile(os.path.join(folder, layout.SETTINGS)):
             return folder
         above = os.path.dirname(folder)
-        if above == folder or os.path.exists(os.path.join(folder, ".git")):
+        if above == folder or os.path.exists(os.path.join(folder, layout.GIT)):
             return ""
         folder = above
     return ""
 
 
 def find_top(folder: str) -> str:
-    """Find the top of the repository that a folder lies in; empty where there is none."""
+    """Return the top of the repository that a folder is in, or "" if there is none."""
     while folder:
-        if os.path.exists(os.path.join(folder, ".git")):
+        if os.path.exists(os.path.join(folder, layout.GIT)):
             return folder
         above = os.path.dirname(folder)
         if above == folder:
@@ -247,49 +260,125 @@ def find_top(folder: str) -> str:
 
 
 def is_paused(root: str) -> bool:
-    """Say whether the project is held off (C70)."""
-    marks = [os.path.join(root, RUNTIME, "paused")]
-    if common := find_common(root):
-        marks.append(os.path.join(common, "passdown", "paused"))
-    return any(os.path.exists(mark) for mark in marks)
+    """Return whether the project is paused (C70)."""
+    return _has(_local_places(root), layout.PAUSED)
 
 
 def is_waiting(root: str, session: str) -> bool:
-    """Say whether something waits to be told to a session at its next prompt."""
-    return has_file(root, WORDS, session)
+    """Return whether a message is waiting for the session's next prompt."""
+    return has_file(root, layout.WAITING, session)
 
 
 def has_file(root: str, kind: str, session: str) -> bool:
-    """Say whether there is a file of that kind for a session."""
-    folders = [os.path.join(root, RUNTIME)]
+    """Return whether a session has a file of that kind."""
+    return _has(_local_places(root), kind, layout.session_file(session))
+
+
+def _has(places: list[tuple[str, str]], *names: str) -> bool:
+    """Return whether there is such a file in git's folder, or one in the checkout that git does not track."""
+    (root, runtime), *own = places
+    if any(_is_file(common, *folder.split("/"), *names) for common, folder in own):
+        return True
+    is_there = _is_file(root, *runtime.split("/"), *names)
+    return is_there and not is_tracked(root, os.path.join(root, runtime), *names)
+
+
+def is_tracked(root: str, runtime: str, *names: str) -> bool:
+    """Return whether git tracks a file of the runtime folder, which is given as a full path (C119)."""
+    from passdown.errors import PassdownError  # usually there is no such file
+    from passdown.wiring.machine_state import RuntimeFolders
+
+    try:
+        return RuntimeFolders(os.path.relpath(runtime, root).replace(os.sep, "/")).is_tracked(root, *names)
+    except PassdownError:  # a bare repository has no checkout
+        return True
+
+
+def _is_file(root: str, *names: str) -> bool:
+    """Return whether a path is a regular file, and no component of it below the root is a link."""
+    path, mode = root, 0
+    try:
+        for name in names:
+            path = os.path.join(path, name)
+            found = os.lstat(path)
+            mode = found.st_mode
+            if stat.S_ISLNK(mode) or getattr(found, "st_reparse_tag", 0) & _NAME_SURROGATE:
+                return False
+    except (OSError, ValueError):
+        return False
+    return stat.S_ISREG(mode)
+
+
+def local_folders(root: str) -> list[str]:
+    """Return the folders of local state: the one of this checkout, and the shared one in the git folder."""
+    return [os.path.join(top, folder) for top, folder in _local_places(root)]
+
+
+def _local_places(root: str) -> list[tuple[str, str]]:
+    """Return the folders of local state, each as a root and the folder below it."""
+    places = [(root, find_runtime(root))]
     if common := find_common(root):
-        folders.append(os.path.join(common, "passdown"))
-    return any(os.path.exists(os.path.join(folder, kind, waiting_name(session))) for folder in folders)
+        places.append((common, layout.OURS))
+    return places
 
 
-def waiting_name(session: str) -> str:
-    """Name the file that says so; what the host calls its session need not be a name."""
-    return "".join(letter if letter.isalnum() else "-" for letter in session)[:80] or "-"
+def find_runtime(root: str) -> str:
+    """Return the runtime folder from the environment, else the project file, else the user file."""
+    told = os.environ.get(layout.RUNTIME_VARIABLE)
+    found = "" if told is None else layout.plain_path(told)
+    if found == "":
+        own = os.path.join(root, layout.SETTINGS)
+        found = layout.read_runtime(_read(own, follows=False) if _is_file(root, layout.SETTINGS) else "")
+    if found == "" and (user := layout.user_settings(os.environ, sys.platform)):
+        found = layout.read_runtime(_read(user))
+    return _ask_settings(root) if found is None else found or layout.RUNTIME
+
+
+def _ask_settings(root: str) -> str:
+    """Return the runtime folder from the full settings, or the default if they cannot be read."""
+    from passdown.errors import PassdownError  # rarely needed
+    from passdown.wiring.projects import find_runtime_folder
+
+    try:
+        return find_runtime_folder(root)
+    except (PassdownError, RecursionError):  # commands report what is wrong with them
+        return layout.RUNTIME
+
+
+def _read(path: str, *, follows: bool = True) -> str:
+    """Return the text of a regular file, or "" if it cannot be read or is too large.
+
+    `engines/files/read.py` would take as long to load as this whole module.
+    """
+    try:
+        handle = os.open(path, _READ) if follows else os.open(path, _READ | _NOFOLLOW)
+    except (OSError, ValueError):
+        return ""
+    try:
+        if not stat.S_ISREG(os.fstat(handle).st_mode):
+            return ""
+        data = os.read(handle, MOST_SETTINGS + 1)
+    except OSError:
+        return ""
+    finally:
+        os.close(handle)
+    return "" if len(data) > MOST_SETTINGS else data.decode("utf-8", "surrogateescape").replace("\r\n", "\n")
 
 
 def find_common(folder: str) -> str:
-    """Find the folder of git that all checkouts share; empty without git."""
+    """Return the git folder that all checkouts share, or "" without git."""
     top = find_top(folder)
-    entry = os.path.join(top, ".git")
+    entry = os.path.join(top, layout.GIT)
     return "" if not top else entry if os.path.isdir(entry) else _follow(entry)
 
 
 def _follow(entry: str) -> str:
-    """Follow the file that a worktree and a submodule have in the place of git's folder."""
+    """Follow the `.git` file that a worktree or submodule has instead of a git folder."""
     own = _first_line(entry).removeprefix("gitdir:").strip()
     own = os.path.join(os.path.dirname(entry), own) if own else ""
-    shared = _first_line(os.path.join(own, "commondir")) if own else ""
+    shared = _first_line(os.path.join(own, layout.GIT_COMMON)) if own else ""
     return os.path.normpath(os.path.join(own, shared)) if own else ""
 
 
 def _first_line(path: str) -> str:
-    try:
-        with open(path, encoding="utf-8", errors="surrogateescape") as file:
-            return file.readline(4096).strip()
-    except OSError:
-        return ""
+    return _read(path).partition("\n")[0].strip()

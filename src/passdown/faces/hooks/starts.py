@@ -1,81 +1,135 @@
-"""Moments at which somebody begins to read: a session, a subagent, the model after a brief that was cut."""
+"""Hooks that send a brief: at the start of a session or subagent, and again if a brief was cut."""
 
 import os
 from contextlib import suppress
 from typing import Final
 
-from passdown import wiring
-from passdown.core.accounts import Account
-from passdown.core.budgets import TOKENS, Budget
-from passdown.core.moments import FORK, Reply
+from passdown.core.briefs.budgets import TOKENS, Budget
+from passdown.core.hosts.hook_calls import FORK, HookReply
+from passdown.core.sessions.session_facts import Account
 from passdown.core.times import age_words
-from passdown.errors import StorageError
-from passdown.faces.hooks.scenes import Scene
+from passdown.errors import CacheError, StorageError
+from passdown.faces.hooks.hook_context import HookContext
 from passdown.records import replace
-from passdown.services.deliveries import send_brief, take_word
-from passdown.services.sessions import Wish, start_session
+from passdown.services.handover.deliveries import NONCE, send_brief, take_notice
+from passdown.services.log.commit_marks import is_known_committed
+from passdown.services.sessions.sessions import StartRequest, start_session
+from passdown.services.workspace.workspaces import Workspace
+from passdown.wiring.workspaces import append_line, open_elsewhere
 
-CUT: Final = "Passdown: the brief was cut on its way; a shorter one is sent"
+CUT: Final = "Passdown: the host cut the brief; sending a shorter one"
+
+UNRECORDED: Final = "Passdown cannot record this session, or not all of it"
+"""What user and agent are told if the start of a session cannot be written."""
 
 _RESUME: Final = "resume"
-_ENVIRONMENT: Final = "CLAUDE_ENV_FILE"
 
 
-def start(scene: Scene) -> Reply:
-    """Start or go on with the session, and brief it."""
-    call = scene.call
-    wish = Wish(host=scene.platform, host_session=call.session, is_fork=call.cause == FORK)
-    started = start_session(scene.project, wish)
-    _export(started.account)
+def start(context: HookContext) -> HookReply:
+    """Start or continue the session, and brief it, even if nothing can be written."""
+    try:
+        return _start(context)
+    except CacheError:
+        raise  # the caller goes on without the cache
+    except StorageError as trouble:
+        context.note(trouble.message)
+        return _brief_unrecorded(context, trouble)
+
+
+def _start(context: HookContext) -> HookReply:
+    call = context.call
+    request = StartRequest(host=context.host.name, host_session=call.session, is_fork=call.cause == FORK)
+    started = start_session(context.workspace, request)
+    _export(context, started.account)
     sent = send_brief(
-        scene.project,
+        context.workspace,
         started.account,
-        _usual(scene.budget),
-        wiring.open_elsewhere(scene.root, scene.project.checkout, scene.haste),
+        _usual(context.host.budget),
+        open_elsewhere(context.workspace, context.limits),
         is_known=call.cause == _RESUME,
     )
-    return Reply(context=sent.text, notice=_greet(scene, started.account))
+    return HookReply(context=sent.text, notice=_greet(context, started.account))
+
+
+def _brief_unrecorded(context: HookContext, trouble: StorageError) -> HookReply:
+    """Brief a session that cannot be recorded, or not whole, and say so."""
+    try:
+        text = _make_brief(context, context.workspace, _usual(context.host.budget))
+    except CacheError:  # a full disk has no space for it either
+        text = _make_brief(context, context.without_cache(), _usual(context.host.budget))
+    said = f"{UNRECORDED}: {trouble.message}"
+    return HookReply(context=f"{text}\n\n{said}\n", notice=said)
+
+
+def _make_brief(context: HookContext, workspace: Workspace, budget: Budget) -> str:
+    """Make a brief without writing anything but the cache."""
+    from passdown.services.handover.briefs import make_brief  # loaded with the brief
+
+    nonce = workspace.entropy.token(NONCE).hex()
+    return make_brief(
+        workspace, context.find(), budget, nonce, open_elsewhere(workspace, context.limits)
+    ).text
 
 
 def _usual(budget: Budget) -> Budget:
     return replace(budget, tokens=min(budget.tokens, TOKENS))
 
 
-def _greet(scene: Scene, account: Account) -> str:
-    """Say in one line that somebody is there: events, goal, age."""
-    digest = scene.project.checkout.index.digest(1)
+def _greet(context: HookContext, account: Account) -> str:
+    """Return the one-line greeting: events, age of the newest, goal."""
+    digest = context.workspace.index.digest(1)
     events = "1 event" if digest.event_count == 1 else f"{digest.event_count} events"
     latest = digest.latest
-    age = f", the newest {age_words(scene.project.now() - latest)} old" if latest else ""
+    age = f", newest {age_words(context.workspace.now() - latest)} ago" if latest else ""
     goal = f"; goal: {account.goal.text}" if account.goal else ""
     return f"Passdown: {events}{age}{goal}"
 
 
-def _export(account: Account) -> None:
-    """Tell the host's shell which session it is, where the host lets us (C51)."""
-    path = os.environ.get(_ENVIRONMENT, "")
+def _export(context: HookContext, account: Account) -> None:
+    """Export the session's id to the host's shell, if the host supports that (C51)."""
+    path = os.environ.get(context.host.environment_file, "")
     if path:
-        # The host's own variable names the session as well.
+        # On failure, the host's own variable still identifies the session.
         with suppress(StorageError):
-            wiring.append_line(path, f"export PASSDOWN_SESSION={account.session}")
+            append_line(path, f"export PASSDOWN_SESSION={account.session}")
 
 
-def prompt(scene: Scene) -> Reply:
-    """Brief the session again; the last brief was cut on its way, of which the person is told.
+def commit_ended(context: HookContext) -> str:
+    """Commit what ended sessions left, if the settings say so; return what the user should know."""
+    workspace = context.workspace
+    wanted = workspace.settings.commit
+    if not (wanted.session_end or wanted.start) or not workspace.repository.is_there():
+        return ""
+    if is_known_committed(workspace):
+        return ""
+    from passdown.services.sessions.owed_commits import AT_START, commit_waiting, find_trouble
 
-    Or it was forgotten, in a host that shows the person nothing of ours.
+    return find_trouble(commit_waiting(workspace, AT_START))
+
+
+def prompt(context: HookContext) -> HookReply:
+    """Brief the session again: the host cut the last brief, which the user is told.
+
+    Or the model lost it in a compaction, in a host that does not call us after one and shows no notices.
     """
-    account = scene.find()
-    take_word(scene.open_site(), scene.name)
-    if account is None:  # its end was told, and yet it goes on
-        return start(scene)
-    sent = send_brief(scene.project, account, _usual(scene.budget))
-    return Reply(context=sent.text, notice=CUT)
+    account = context.find()
+    take_notice(context.workspace, context.name)
+    if account is None:  # the host reported its end, but it continues
+        return start(context)
+    sent = send_brief(context.workspace, account, _usual(context.host.budget))
+    return HookReply(context=sent.text, notice=CUT)
 
 
-def start_subagent(scene: Scene) -> Reply:
-    """Brief a subagent in short; what it does belongs to its session."""
-    account = scene.find()
+def start_subagent(context: HookContext) -> HookReply:
+    """Send a short brief to a subagent; its work belongs to its session."""
+    account = context.find()
     if account is None:
-        return Reply()
-    return Reply(context=send_brief(scene.project, account, scene.budget.smaller()).text)
+        return HookReply()
+    budget = context.host.budget.smaller()
+    try:
+        return HookReply(context=send_brief(context.workspace, account, budget).text)
+    except CacheError:
+        raise  # the caller goes on without the cache
+    except StorageError as trouble:  # that it was sent cannot be recorded
+        context.note(trouble.message)
+        return HookReply(context=_make_brief(context, context.without_cache(), budget))

@@ -1,120 +1,143 @@
-"""Moments at which something was done: it is taken in, and published when it is time."""
+"""Hooks after work was done: they record it, and publish it when due."""
 
 from datetime import timedelta
 from pathlib import Path
 from types import MappingProxyType
 from typing import Final
 
-from passdown import wiring
-from passdown.core.accounts import Account
-from passdown.core.levels import Level, Reading
-from passdown.core.moments import Moment, Reply
-from passdown.faces.hooks.scenes import Scene
-from passdown.services.deliveries import CUT, await_turn_end, confirm, leave_word
-from passdown.services.levels import find_told, ladder_of, note_level, read_level
-from passdown.services.observations import Source, observe
-from passdown.services.unpublished import is_due
+from passdown.core.hosts.context_usage import ContextLevel, ContextReading
+from passdown.core.hosts.hook_calls import HookPoint, HookReply
+from passdown.core.sessions.session_facts import Account
+from passdown.errors import CacheError, StorageError
+from passdown.faces.hooks import hook_log
+from passdown.faces.hooks.hook_context import HookContext
+from passdown.services.handover.context_usage import (
+    find_level_in_transcript,
+    note_level,
+    read_level,
+    thresholds_of,
+)
+from passdown.services.handover.deliveries import CUT, await_turn_end, confirm, leave_notice
+from passdown.services.log.commit_marks import is_marked, mark_to_commit
+from passdown.services.sessions.observations import TranscriptSource, observe
+from passdown.services.sessions.unpublished import is_due
+from passdown.wiring.transcripts import open_source
 
-_NEARLY_FULL: Final = frozenset({Level.SAVE, Level.FORCE})
+_NEARLY_FULL: Final = frozenset({ContextLevel.SAVE, ContextLevel.FORCE})
 _NOTICES: Final = MappingProxyType(
     {
-        Level.SUGGEST: "A handoff soon is wise",
-        Level.SAVE: "All is saved: hand over now",
-        Level.FORCE: "All is saved: clear or compact now",
+        ContextLevel.SUGGEST: "Plan a handoff soon",
+        ContextLevel.SAVE: "Everything is saved: hand off now",
+        ContextLevel.FORCE: "Everything is saved: clear or compact now",
     }
 )
-_WRITERS: Final = MappingProxyType({"claude": "claude-code", "codex": "codex", "copilot": "copilot"})
-"""The hosts whose transcripts can be read."""
-_FORGETFUL: Final = frozenset({"copilot"})
-"""The hosts that do not call when a compaction is over: the next prompt briefs the session anew."""
 
 
-def end_turn(scene: Scene) -> Reply:
-    """Take in what the turn did, see whether the brief arrived, and publish when it is time.
+def end_turn(context: HookContext) -> HookReply:
+    """Record what the turn did, check that the brief arrived, and publish when due.
 
-    A context that is nearly full is a reason to publish, and one that is full to tell the person (C38). That
-    it fills up is said by the status line; where there is none, here, once.
+    A nearly full context is a reason to publish, and a full one to notify the user (C38). The status line
+    shows how full the context is; for a host without one, this hook says so once per level.
     """
-    source = _open_source(scene)
-    account = _look(scene, scene.find() or _start(scene), source)
-    reading, is_news = _read_level(scene, source)
+    source = _open_source(context)
+    account = _look(context, context.find() or _start(context), source)
+    reading, is_news = _read_level(context, source)
     if reading is not None and reading.level in _NEARLY_FULL:
-        _publish(scene, account, "token-budget")
-    elif is_due(scene.project, account.session, _interval(scene)):
-        _publish(scene, account, "turn-end")
-    if reading is None or not (is_news or reading.level is Level.FORCE):
-        return Reply()
+        _publish(context, account, "token-budget")
+    elif is_due(context.workspace, account.session, _interval(context)):
+        _publish(context, account, "turn-end")
+    if reading is None or not (is_news or reading.level is ContextLevel.FORCE):
+        return HookReply()
     full = f"the context is {reading.percent} % full"
-    return Reply(notice=f"Passdown: {full}. {_NOTICES[reading.level]}")
+    return HookReply(notice=f"Passdown: {full}. {_NOTICES[reading.level]}")
 
 
-def _read_level(scene: Scene, source: Source | None) -> tuple[Reading | None, bool]:
-    """Give how full the context is, by the transcript or else the status line, and whether to say so."""
-    site = scene.open_site()
-    known = read_level(site, scene.name)
-    ladder = ladder_of(scene.project.checkout.settings.context)
-    told = find_told(source, ladder, scene.project.now()) if source else None
+def _read_level(context: HookContext, source: TranscriptSource | None) -> tuple[ContextReading | None, bool]:
+    """Return how full the context is, from the transcript or the status line, and whether to say so."""
+    known = read_level(context.workspace, context.name)
+    thresholds = thresholds_of(context.workspace.settings.context)
+    told = find_level_in_transcript(source, thresholds, context.workspace.now()) if source else None
     if told is None:
         return known, False
     if known is not None and known.level is told.level:
         return told, False
-    note_level(site, scene.name, told)
-    return told, told.level is not Level.LOW
+    note_level(context.workspace, context.name, told)
+    return told, told.level is not ContextLevel.LOW
 
 
-def _start(scene: Scene) -> Account:
-    """Start a session that nobody told us of."""
-    from passdown.services.sessions import Wish, start_session  # noqa: PLC0415 - nearly always it runs
+def _start(context: HookContext) -> Account:
+    """Start a session whose start the host did not report."""
+    from passdown.services.sessions.sessions import (
+        StartRequest,
+        start_session,
+    )  # the session is nearly always running
 
-    wish = Wish(host=scene.platform, host_session=scene.call.session)
-    return start_session(scene.project, wish).account
+    request = StartRequest(host=context.host.name, host_session=context.call.session)
+    return start_session(context.workspace, request).account
 
 
-def save(scene: Scene) -> Reply:
-    """Take in what was done and publish all of it: the history is about to be cut."""
-    account = scene.find()
+def save(context: HookContext) -> HookReply:
+    """Record and publish everything: the host is about to compact the context."""
+    account = context.find()
     if account is not None:
-        _look(scene, account, _open_source(scene))
-        _publish(scene, account, "pre-compact")
-        if scene.platform in _FORGETFUL:
-            leave_word(scene.open_site(), scene.name)
-    return Reply()
+        _look(context, account, _open_source(context))
+        _publish(context, account, "pre-compact")
+        if not context.host.calls_after_compaction:
+            leave_notice(context.workspace, context.name)
+    return HookReply()
 
 
-def end_subagent(scene: Scene) -> Reply:
-    """Take in what a subagent did, which its session's transcript leads to."""
-    account = scene.find()
+def end_subagent(context: HookContext) -> HookReply:
+    """Record what a subagent did; its session's transcript leads to it."""
+    account = context.find()
     if account is not None:
-        _look(scene, account, _open_source(scene))
-    return Reply()
+        _look(context, account, _open_source(context))
+    return HookReply()
 
 
-def _interval(scene: Scene) -> timedelta:
-    """Say how old the last event must be before the end of a turn publishes another (C57)."""
-    return timedelta(minutes=scene.project.checkout.settings.events.publish_minutes)
+def _interval(context: HookContext) -> timedelta:
+    """Return how old the last event must be before the end of a turn publishes another (C57)."""
+    return timedelta(minutes=context.workspace.settings.events.publish_minutes)
 
 
-def _publish(scene: Scene, account: Account, reason: str) -> None:
-    from passdown.services.publications import publish  # noqa: PLC0415 - most turns publish nothing
+def _publish(context: HookContext, account: Account, reason: str) -> None:
+    """Publish, or leave it to the next hook if another process is at it or not all events can be read now."""
+    from passdown.services.sessions.publications import publish  # most turns publish nothing
 
-    publish(scene.project, account.session, kind="checkpoint", reason=reason)
+    wanted = context.workspace.settings.commit
+    if wanted.checkpoint or wanted.event:
+        mark_to_commit(context.workspace)
+    try:
+        publish(context.workspace, account.session, kind="checkpoint", reason=reason)
+    except StorageError as found:
+        if isinstance(found, CacheError) and context.limits.is_cached:  # it can be done without the cache
+            raise
+        hook_log.log_trouble(str(context.root), f"{context.call.event}: {found.message}")
 
 
-def _open_source(scene: Scene) -> Source | None:
-    host = _WRITERS.get(scene.platform, "")
-    if not scene.call.transcript or not host:
+def commit_published(context: HookContext) -> str:
+    """Commit what this or an earlier turn published, if it is time; return what the user should know."""
+    if not is_marked(context.workspace):
+        return ""
+    from passdown.services.sessions.owed_commits import AFTER_TURN, commit_waiting, find_trouble
+
+    return find_trouble(commit_waiting(context.workspace, AFTER_TURN))
+
+
+def _open_source(context: HookContext) -> TranscriptSource | None:
+    if not context.call.transcript:
         return None
-    return wiring.open_source(scene.root, Path(scene.call.transcript), host, may_come=True)
+    return open_source(context.root, Path(context.call.transcript), context.host, may_come=True)
 
 
-def _look(scene: Scene, account: Account, source: Source | None) -> Account:
-    """Read what is new in the transcript; without one that can be read, nothing is."""
+def _look(context: HookContext, account: Account, source: TranscriptSource | None) -> Account:
+    """Record what is new in the transcript, if there is one that can be read."""
     if source is None:
         return account
-    if scene.call.moment is Moment.TURN_END:
+    if context.call.point is HookPoint.TURN_END:
         await_turn_end(account, source)
-    if not source.transcripts.size(source.path):  # it is not there yet
+    if not source.transcripts.size(source.path):  # it does not exist yet
         return account
-    if any(one.state == CUT for one in confirm(scene.project, account, source)):
-        leave_word(scene.open_site(), scene.name)
-    return observe(scene.project, account, source, with_files=False).kept.account
+    if any(one.state == CUT for one in confirm(context.workspace, account, source)):
+        leave_notice(context.workspace, context.name)
+    return observe(context.workspace, account, source, with_files=False).kept.account

@@ -1,1 +1,1 @@
-"""One suite for each port: whoever implements the port subclasses it and passes all of it."""
+"""One suite for each port: every implementation subclasses it and passes all of it."""

@@ -1,6 +1,4 @@
-"""What everything that calls itself `Documents` must do."""
-
-# ruff: noqa: S101 (a suite asserts)
+"""What every `Documents` implementation must do."""
 
 from abc import ABC, abstractmethod
 from pathlib import Path
@@ -14,20 +12,20 @@ _OUTSIDE = ("../x", "a/../../x", "/x", "a\0b", "..")
 
 
 class DocumentsConformance(ABC):
-    """The promises of the port; a subclass says how to make an empty one and is named `Test…`."""
+    """The promises of the port; subclass it, say how to make an empty one, and name it `Test…`."""
 
     @abstractmethod
     def make(self, folder: Path) -> Documents:
-        """Make documents below a root in which nothing lies; the folder is empty and may be used."""
+        """Make documents below an empty root; the folder is empty and may be used."""
 
     @pytest.fixture
     def documents(self, tmp_path: Path) -> Documents:
-        """Give documents in which nothing lies."""
+        """Return empty documents."""
         return self.make(tmp_path / "root")
 
     @pytest.mark.parametrize("data", [b"", b"text\n", b"\r\n\x00\xff\xfe", b"x" * 100_000])
     def test_what_was_replaced_is_read_to_the_byte(self, documents: Documents, data: bytes) -> None:
-        """A file holds exactly what was written last."""
+        """A file holds exactly what was last written."""
         documents.replace("a/b.md", b"before")
         documents.replace("a/b.md", data)
 
@@ -35,7 +33,7 @@ class DocumentsConformance(ABC):
         assert documents.size("a/b.md") == len(data)
 
     def test_a_file_and_its_folders_are_there_once_it_is_written(self, documents: Documents) -> None:
-        """Folders are made on demand."""
+        """Folders are created on demand."""
         assert not documents.exists("a/b/c.md")
         assert not documents.is_folder("a")
 
@@ -47,7 +45,7 @@ class DocumentsConformance(ABC):
         assert not documents.exists("a/b/d.md")
 
     def test_files_are_listed_at_any_depth_in_the_order_of_their_paths(self, documents: Documents) -> None:
-        """The order is that of text, so it is the same everywhere."""
+        """Paths are sorted as text, so the order is the same everywhere."""
         for name in ("b.md", "a/z.md", "a-b/x.md", "a.md", "a/b/c.md", "A.md"):
             documents.replace(name, b"")
 
@@ -58,7 +56,7 @@ class DocumentsConformance(ABC):
     def test_any_names_are_listed_in_order_and_can_be_read(
         self, documents: Documents, names: tuple[str, ...]
     ) -> None:
-        """The list is sorted and whole, also where a folder's name begins like a file's."""
+        """The list is sorted and complete, even if a folder's name starts like a file's."""
         written = [f"{name}{end}" for name in names for end in ("/f", "/g/h", "_", "_.md")]
         for name in written:
             documents.replace(name, name.encode())
@@ -74,18 +72,18 @@ class DocumentsConformance(ABC):
         assert [*documents.list("")] == ["x/.gitignore"]
 
     def test_a_folder_of_another_tool_is_listed_when_it_is_named(self, documents: Documents) -> None:
-        """Whoever names it wants it."""
+        """A caller that names it wants it."""
         documents.replace(".git/passdown/a.jsonl", b"")
 
         assert [*documents.list(".git/passdown")] == [".git/passdown/a.jsonl"]
 
     def test_a_missing_folder_holds_nothing(self, documents: Documents) -> None:
-        """Nobody has to make folders before listing them."""
+        """Folders need not be created before they are listed."""
         assert [*documents.list("")] == []
         assert [*documents.list("none/at/all")] == []
 
     def test_a_file_cannot_be_listed(self, documents: Documents) -> None:
-        """A file in the place of a folder is a mistake that is told."""
+        """A file where a folder is expected is reported."""
         documents.replace("file", b"")
 
         with pytest.raises(StorageError) as refused:
@@ -94,7 +92,7 @@ class DocumentsConformance(ABC):
         assert refused.value.hint
 
     def test_a_missing_file_is_reported_by_name(self, documents: Documents) -> None:
-        """The message begins with the path, so that it can stand alone."""
+        """The message starts with the path, so that it makes sense on its own."""
         for ask in (documents.read, documents.size):
             with pytest.raises(StorageError, match=r"^a/b\.md: no such file$") as refused:
                 ask("a/b.md")
@@ -112,7 +110,7 @@ class DocumentsConformance(ABC):
         assert documents.read("a/b.md") == b"kept"
 
     def test_nothing_is_written_below_a_file(self, documents: Documents) -> None:
-        """A file is no folder."""
+        """A file is not a folder."""
         documents.replace("file", b"kept")
 
         with pytest.raises(StorageError) as refused:
@@ -121,28 +119,57 @@ class DocumentsConformance(ABC):
         assert refused.value.hint
         assert documents.read("file") == b"kept"
 
+    def test_what_was_expected_is_not_displaced(self, documents: Documents) -> None:
+        """The usual case: nobody edited the file."""
+        documents.replace("a/b.md", b"one", local=True, expected=b"")
+        documents.replace("a/b.md", b"two", local=True, expected=b"one")
+
+        assert documents.read("a/b.md", settled=True) == b"two"
+        assert [*documents.displaced("a/b.md")] == [*documents.displaced("none/c.md")] == []
+        assert [*documents.list("")] == ["a/b.md"]
+
+    def test_an_edit_that_was_not_expected_is_returned_until_it_was_seen(self, documents: Documents) -> None:
+        """Whoever asks first may be killed before the edit is taken in."""
+        documents.replace("a/b.md", b"edited")
+
+        documents.replace("a/b.md", b"ours", expected=b"before")
+        documents.replace("a/b.md", b"edited again")
+        documents.replace("a/b.md", b"ours, too", expected=b"ours")
+
+        assert documents.read("a/b.md") == b"ours, too"
+        for _ in range(2):
+            assert {*documents.displaced("a/b.md")} == {b"edited", b"edited again"}
+        assert [*documents.displaced("a/b.md", [b"edited"])] == [b"edited again"]
+        assert [*documents.displaced("a/b.md", [b"edited again"])] == []
+        assert [*documents.displaced("a/b.md")] == []
+        assert [*documents.list("")] == ["a/b.md"]
+
     def test_a_file_is_created_once(self, documents: Documents) -> None:
-        """Who comes second is told, and nothing is overwritten."""
+        """The second call returns False, and nothing is overwritten."""
         assert documents.create("a/b.md", b"first")
         assert not documents.create("a/b.md", b"second")
         assert not documents.create("a", b"in the place of a folder")
 
         assert documents.read("a/b.md") == b"first"
 
-    def test_a_file_is_removed_only_with_what_it_was_known_to_hold(self, documents: Documents) -> None:
-        """What somebody wrote meanwhile stays."""
+    @pytest.mark.parametrize("kept", [False, True])
+    def test_a_file_is_removed_only_with_what_it_was_known_to_hold(
+        self, documents: Documents, *, kept: bool
+    ) -> None:
+        """What was written in the meantime stays."""
         documents.replace("a/b.md", b"newer")
         documents.replace("a/c.md", b"kept")
 
-        assert not documents.remove("a/b.md", b"older")
-        assert not documents.remove("a/none.md", b"")
-        assert documents.remove("a/b.md", b"newer")
-        assert not documents.remove("a/b.md", b"newer")
+        assert not documents.remove("a/b.md", b"older", kept=kept)
+        assert not documents.remove("a/none.md", b"", kept=kept)
+        assert documents.remove("a/b.md", b"newer", kept=kept)
+        assert not documents.remove("a/b.md", b"newer", kept=kept)
 
         assert [*documents.list("")] == ["a/c.md"]
+        assert [*documents.displaced("a/b.md")] == []
 
     def test_folders_are_named_one_level_deep(self, documents: Documents) -> None:
-        """Whoever looks for one folder need not read all that lies below the others."""
+        """Finding one folder does not need to read everything below the others."""
         for name in ("b/x.md", "a/c/d.md", "file.md", "a-b/x.md"):
             documents.replace(name, b"")
 
@@ -158,8 +185,11 @@ class DocumentsConformance(ABC):
                 ask(path)
         with pytest.raises(StorageError, match="outside"):
             list(documents.list(path))
+        for expected in (None, b""):
+            with pytest.raises(StorageError, match="outside"):
+                documents.replace(path, b"x", expected=expected)
         with pytest.raises(StorageError, match="outside"):
-            documents.replace(path, b"x")
+            documents.displaced(path)
         for change in (documents.create, documents.remove):
             with pytest.raises(StorageError, match="outside"):
                 change(path, b"x")
@@ -168,7 +198,7 @@ class DocumentsConformance(ABC):
         assert [*documents.list("")] == []
 
     def test_one_file_can_be_named_in_several_ways(self, documents: Documents) -> None:
-        """A path within the root may wander, as long as it stays inside."""
+        """A path may contain `..`, as long as it stays inside the root."""
         documents.replace("a/./b/../c.md", b"one")
 
         assert documents.read("a/c.md") == documents.read("./a//c.md") == b"one"

@@ -1,6 +1,4 @@
-"""What everything that calls itself `EventLog` must do."""
-
-# ruff: noqa: S101 (a suite asserts)
+"""What every `EventLog` implementation must do."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
@@ -14,23 +12,23 @@ _DAY = "2026-01-10"
 
 
 class EventLogConformance(ABC):
-    """The promises of the port; a subclass says how to make an empty one and is named `Test…`."""
+    """The promises of the port; subclass it, say how to make an empty one, and name it `Test…`."""
 
     @abstractmethod
     def make(self, folder: Path) -> EventLog:
-        """Make a log in which nothing lies; the folder is empty and may be used."""
+        """Make an empty log; the folder is empty and may be used."""
 
     @abstractmethod
     def archived(self, folder: Path, log: EventLog, day: str) -> Mapping[str, bytes]:
-        """Give what lies in the archive of a day."""
+        """Return the files in the archive of a day."""
 
     @pytest.fixture
     def log(self, tmp_path: Path) -> EventLog:
-        """Give a log in which nothing lies."""
+        """Return an empty log."""
         return self.make(tmp_path)
 
     def test_an_empty_log_has_no_folders_and_no_files(self, log: EventLog) -> None:
-        """Nobody has to make folders first."""
+        """Folders need not be created first."""
         assert log.folders({}) == {}
         assert log.files("") == log.files(_DAY) == {}
         assert log.read("", "a.md") is None
@@ -49,14 +47,14 @@ class EventLogConformance(ABC):
         assert {"", folder} == set(log.folders({}))
 
     def test_a_name_is_created_once(self, log: EventLog) -> None:
-        """The second one is told, and changes nothing."""
+        """The second call returns False, and changes nothing."""
         assert log.create("", "a.md", b"one")
 
         assert not log.create("", "a.md", b"two")
         assert log.read("", "a.md") == b"one"
 
     def test_only_what_can_be_an_event_or_rollup_is_listed(self, log: EventLog) -> None:
-        """Other files may lie beside events."""
+        """Other files may be beside events."""
         names = ("a.md", "rollup-0.jsonl", "é.md")
         for name in (*names, ".hidden.md", "a.txt", "b.jsonl", "rollup-0.json", "README"):
             log.create("", name, b"")
@@ -72,7 +70,7 @@ class EventLogConformance(ABC):
         assert set(log.folders(log.folders({}))) == {"", _DAY, "2026-01-11"}
 
     def test_a_change_is_seen_by_the_mark_of_its_folder_or_the_mark_is_0(self, log: EventLog) -> None:
-        """Whoever knows the marks finds every change."""
+        """A caller that knows the marks finds every change."""
         log.create("", "a.md", b"")
         for folder, name in (("", "b.md"), (_DAY, "a.md"), (_DAY, "b.md"), ("2026-01-11", "a.md")):
             known = log.folders({})
@@ -86,7 +84,7 @@ class EventLogConformance(ABC):
         assert marks[_DAY] == 0 or marks[_DAY] != known[_DAY]
 
     def test_files_that_differ_have_marks_that_differ(self, log: EventLog) -> None:
-        """A file that took another's place is not taken for it."""
+        """A file that replaced another is not mistaken for it."""
         log.create("", "a.md", b"one")
         log.create("", "b.md", b"two")
 
@@ -97,7 +95,7 @@ class EventLogConformance(ABC):
     def test_archived_files_are_gone_here_and_whole_there(
         self, log: EventLog, tmp_path: Path, folder: str
     ) -> None:
-        """Moving keeps names and bytes; what is not named stays."""
+        """Moving keeps names and bytes; files that are not named stay."""
         for name in ("a.md", "b.md", "c.md"):
             log.create(folder, name, name.encode())
 
@@ -109,7 +107,7 @@ class EventLogConformance(ABC):
         assert moved == len(there)
 
     def test_nothing_in_the_archive_is_overwritten(self, log: EventLog, tmp_path: Path) -> None:
-        """The same content is only removed here, other content stays here."""
+        """The same content is only removed here; other content stays here."""
         for folder, data in (("", b"same"), (_DAY, b"same"), ("2026-01-11", b"other")):
             log.create(folder, "a.md", data)
 
@@ -120,7 +118,7 @@ class EventLogConformance(ABC):
         assert self.archived(tmp_path, log, _DAY) == {"a.md": b"same"}
 
     def test_an_archived_name_can_be_created_again(self, log: EventLog) -> None:
-        """The archive is another place."""
+        """The archive is a separate place."""
         log.create("", "a.md", b"one")
         log.archive("", ["a.md"], _DAY)
 

@@ -1,45 +1,47 @@
-"""What everything that calls itself `Index` must do."""
-
-# ruff: noqa: S101 (a suite asserts)
+"""What every `Index` implementation must do."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
+from itertools import permutations
 from pathlib import Path
 
 import pytest
 
-from passdown.core.merge import make_digest, merge
-from passdown.core.sources import DECISIONS, DONE, NEXT, NOW, Fact, Source, parse_source
+from passdown.core.facts import Fact, Provenance
+from passdown.core.kinds import FactKind
+from passdown.core.merge.event_facts import EventFacts, parse_event_facts
+from passdown.core.merge.merge import make_digest, merge_events
 from passdown.ports.event_log import FileMark
-from passdown.ports.index import Change, Found, Index
+from passdown.ports.index import EventFile, Index, LogChange, NewestEvents
 
 _LIMIT = 3
+_DAY = timedelta(hours=24)
 
 
 class IndexConformance(ABC):
-    """The promises of the port; a subclass says how to make an empty one and is named `Test…`."""
+    """The promises of the port; subclass it, say how to make an empty one, and name it `Test…`."""
 
     @abstractmethod
     def make(self, folder: Path) -> Index:
-        """Make an index that knows nothing; the folder is empty and may be used."""
+        """Make an empty index; the folder is empty and may be used."""
 
     @abstractmethod
     def drop(self, index: Index) -> None:
-        """Let go of what `make` gave."""
+        """Release what `make` returned."""
 
     @pytest.fixture
     def index(self, tmp_path: Path) -> Iterator[Index]:
-        """Give an index that knows nothing."""
+        """Return an empty index."""
         index = self.make(tmp_path)
         yield index
         self.drop(index)
 
     def test_an_empty_index_has_the_digest_of_nothing(self, index: Index) -> None:
-        """It can be asked at once."""
-        assert index.digest(_LIMIT) == make_digest(merge([]), 0, _LIMIT)
+        """It can be queried at once."""
+        assert index.digest(_LIMIT) == make_digest(merge_events([]), 0, _LIMIT)
         assert (index.folders(), index.files("")) == ({}, {})
-        assert (index.newest(_at(9)), [*index.places()]) == (None, [])
+        assert (index.newest(_at(9)), [*index.places()]) == (NewestEvents(_at(9)), [])
         assert index.published("s") == (0, None)
 
     def test_folders_and_files_are_given_back_as_they_were(self, index: Index) -> None:
@@ -53,7 +55,7 @@ class IndexConformance(ABC):
         assert index.files("2026-01-10") == {"b.md": FileMark(1, 2, 3)}
 
     def test_the_digest_is_that_of_all_events_in_all_files(self, index: Index) -> None:
-        """It does not matter which file holds what, nor when it came."""
+        """It does not matter which file holds what, nor when it was added."""
         events = [
             _event(number, f"now: n{number}\nthis_session:\n- d{number}\n- all\n") for number in range(6)
         ]
@@ -63,28 +65,28 @@ class IndexConformance(ABC):
 
         digest = index.digest(_LIMIT)
 
-        assert digest == make_digest(merge(events), 2, _LIMIT)
-        assert [held.value for held in digest.sections[DONE].held] == ["all", "d5", "d4"]
+        assert digest == make_digest(merge_events(events), 2, _LIMIT)
+        assert [fact.text for fact in digest.kinds[FactKind.DONE].facts] == ["all", "d5", "d4"]
 
     def test_an_event_goes_when_no_file_holds_it_any_more(self, index: Index) -> None:
-        """One event may lie in several files, as in a rollup and beside it."""
+        """An event may be in several files, for example in a rollup and beside it."""
         one, two = _event(1, "now: a\n"), _event(2, "now: b\n")
         _apply(index, {}, [_found("a.md", two), _found("r.md", one, two)])
 
         _apply(index, {}, gone=[("", "a.md")])
-        assert index.digest(_LIMIT).registers[NOW].value == "b"
+        assert _now(index) == "b"
         _apply(index, {}, gone=[("", "r.md"), ("", "never-there.md")])
-        assert index.digest(_LIMIT) == make_digest(merge([]), 0, _LIMIT)
+        assert index.digest(_LIMIT) == make_digest(merge_events([]), 0, _LIMIT)
 
     def test_a_file_found_again_takes_the_place_of_what_it_held(self, index: Index) -> None:
-        """What it said before counts no more."""
+        """What it said before no longer counts."""
         _apply(index, {}, [_found("a.md", _event(5, "now: a\nthis_session:\n- x\n"), skipped=1)])
         _apply(index, {}, [_found("a.md", _event(3, "now: b\n"))])
 
-        assert index.digest(_LIMIT) == make_digest(merge([_event(3, "now: b\n")]), 0, _LIMIT)
+        assert index.digest(_LIMIT) == make_digest(merge_events([_event(3, "now: b\n")]), 0, _LIMIT)
 
     def test_a_folder_that_is_gone_takes_its_files_along(self, index: Index) -> None:
-        """Nobody has to name them one by one."""
+        """They need not be named one by one."""
         _apply(index, {"": 1, "d": 2}, [_found("a.md", _event(1)), _found("a.md", _event(2), folder="d")])
 
         _apply(index, {"d": None})
@@ -93,24 +95,24 @@ class IndexConformance(ABC):
         assert (len(index.files("")), len(index.files("d")), index.digest(_LIMIT).event_count) == (1, 0, 1)
 
     def test_a_retraction_counts_as_long_as_its_event_is_there(self, index: Index) -> None:
-        """In any order of coming and going, also of several."""
+        """In any order of adding and removing, also with several retractions."""
         wrong = _event(1, "now: a\nthis_session:\n- x\n", name="wrong")
         again = _event(2, "this_session:\n- x\nretracted_events:\n- wrong\n")
         other = _event(3, "retracted_events:\n- wrong\n")
         _apply(index, {}, [_found("other.md", other)])
         _apply(index, {}, [_found("wrong.md", wrong)])
-        assert NOW not in index.digest(_LIMIT).registers
+        assert _now(index) == ""
         _apply(index, {}, [_found("again.md", again)])
         _apply(index, {}, gone=[("", "other.md")])
-        assert index.digest(_LIMIT) == make_digest(merge([wrong, again]), 0, _LIMIT)
+        assert index.digest(_LIMIT) == make_digest(merge_events([wrong, again]), 0, _LIMIT)
         assert [place.is_retracted for place in index.places()] == [False, True]
 
         _apply(index, {}, gone=[("", "again.md")])
-        assert index.digest(_LIMIT) == make_digest(merge([wrong]), 0, _LIMIT)
+        assert index.digest(_LIMIT) == make_digest(merge_events([wrong]), 0, _LIMIT)
 
     @pytest.mark.parametrize("at_once", [True, False])
     def test_the_first_change_is_like_any_other(self, index: Index, *, at_once: bool) -> None:
-        """An index may be loaded in another way than it is changed; that must not show."""
+        """The first load may work differently from later changes; that must not be visible."""
         phase = "now: a\ncheckpoints:\n- phase: 1\n  updated: 2026-01-{}\n"
         events = [
             _event(1, phase.format("09"), name="wrong"),
@@ -123,17 +125,17 @@ class IndexConformance(ABC):
         for part in [found] if at_once else [[one] for one in found]:
             _apply(index, {}, part)
 
-        assert index.digest(_LIMIT) == make_digest(merge(events), 0, _LIMIT)
+        assert index.digest(_LIMIT) == make_digest(merge_events(events), 0, _LIMIT)
 
     def test_what_was_taken_back_holds_again_when_the_taking_back_is_gone(self, index: Index) -> None:
-        """Facts are worked out from all events that are there."""
+        """Facts are computed from all events that are there."""
         stated = _event(1, "this_session:\n- x\n- y\n")
         back = _event(2, "retracted_done:\n- x\nthis_session:\n- y\n")
         _apply(index, {}, [_found("a.md", stated), _found("b.md", back)])
-        assert [held.value for held in index.digest(_LIMIT).sections[DONE].held] == ["y"]
+        assert [fact.text for fact in index.digest(_LIMIT).kinds[FactKind.DONE].facts] == ["y"]
 
         _apply(index, {}, gone=[("", "b.md")])
-        assert index.digest(_LIMIT) == make_digest(merge([stated]), 0, _LIMIT)
+        assert index.digest(_LIMIT) == make_digest(merge_events([stated]), 0, _LIMIT)
 
     def test_a_change_that_fails_is_not_kept_in_part(self, index: Index) -> None:
         """All or nothing."""
@@ -141,19 +143,96 @@ class IndexConformance(ABC):
         before = index.digest(_LIMIT)
 
         with pytest.raises(ZeroDivisionError):
-            _fail(index, Change({"": 2, "d": 1}, [("", "a.md")], [_found("b.md", _event(2))]))
+            _fail(index, LogChange({"": 2, "d": 1}, [("", "a.md")], [_found("b.md", _event(2))]))
 
         assert (index.folders(), [*index.files("")]) == ({"": 1}, ["a.md"])
         assert index.digest(_LIMIT) == before
 
-    def test_the_newest_event_until_an_instant_is_found(self, index: Index) -> None:
-        """Retracted ones too: their writers have seen them."""
+    def test_the_newest_time_that_a_writer_follows_is_found(self, index: Index) -> None:
+        """At most 24 hours beyond its clock, and including retracted events: their readers have seen them."""
         _apply(index, {}, [_found("a.md", _event(1), _event(5, "retracted_events:\n- gone\n"))])
         _apply(index, {}, [_found("b.md", _event(3, name="gone"))])
 
-        newest = [index.newest(_at(minute)) for minute in (0, 1, 2, 3, 4, 5, 59)]
+        newest = [index.newest(_at(minute) - _DAY) for minute in (0, 1, 2, 3, 4, 5, 59)]
 
-        assert newest == [None, _at(1), _at(1), _at(3), _at(3), _at(5), _at(5)]
+        assert [one.at for one in newest] == [None, _at(1), _at(1), _at(3), _at(3), _at(5), _at(5)]
+        assert [one.present for one in newest[:2]] == [_at(0) - _DAY, _at(1) - _DAY]
+
+    def test_three_sessions_tell_a_slow_clock_what_time_it_is(self, index: Index) -> None:
+        """The median counts, so that no single session can move it."""
+        events = [_event(number, session=f"s-{number}") for number in (1, 2, 3)]
+        _apply(index, {}, [_found("a.md", *events[:2], _dated("2999-01-01T00:00:00Z", session="s-2"))])
+        assert index.newest(_at(0) - _DAY).present == _at(0) - _DAY
+
+        _apply(index, {}, [_found("b.md", events[2])])
+
+        assert index.newest(_at(0) - 9 * _DAY).present == _at(3)
+        assert index.newest(_at(9)).present == _at(9)
+
+    def test_the_last_events_are_those_that_no_other_comes_after(self, index: Index) -> None:
+        """A writer names them: that is what it has read."""
+        one, two = _event(1, name="one"), _event(2, name="two")
+        three = _event(3, f"after:\n- {one.rank.hash[:16]}\n- long gone\n", name="three")
+        _apply(index, {}, [_found("a.md", two, three), _found("b.md", one)])
+        assert index.newest(_at(9)).heads == _names(three, two)
+
+        _apply(index, {}, [_found("c.md", _event(4, f"after:\n- {two.rank.hash[:16]}\n", name="four"))])
+        assert len(index.newest(_at(9)).heads) == 2
+
+        _apply(index, {}, gone=[("", "c.md")])
+        assert index.newest(_at(9)).heads == _names(three, two)
+        _apply(index, {}, [_found("d.md", _event(5, "retracted_events:\n- three\n", name="five"))])
+        assert index.newest(_at(9)).heads[1:] == _names(two, one)
+        _apply(index, {}, gone=[("", "d.md")])
+        assert index.newest(_at(9)).heads == _names(three, two)
+
+    def test_what_is_dated_ahead_is_named_once_by_each_session(self, index: Index) -> None:
+        """Of events dated ahead, those that no other comes after."""
+        far = _dated("2999-01-01T00:00:00Z", session="far")
+        further = _dated("2999-01-02T00:00:00Z", f"after:\n- {far.rank.hash[:16]}\n", session="far")
+        _apply(index, {}, [_found("a.md", far, further, _event(1, session="s"))])
+        assert index.newest(_at(2), "s").ahead == _names(further)
+        assert index.newest(_at(2), "s").at == _at(1)
+
+        named = "\n- ".join(("ahead:", *_names(further)))
+        _apply(index, {}, [_found("b.md", _event(3, f"{named}\n", session="s"))])
+
+        assert index.newest(_at(4), "s").ahead == ()
+        assert index.newest(_at(4), "t").ahead == index.newest(_at(4)).ahead == _names(further)
+        assert index.newest(_at(4)).at == _at(3)
+
+    @pytest.mark.parametrize("order", [*permutations(range(4))])
+    def test_events_rank_after_what_they_name_whatever_comes_first(
+        self, index: Index, order: tuple[int, ...]
+    ) -> None:
+        """Also when the one that names others, or the one that is named, arrives last."""
+        far = _dated("2999-01-01T00:00:00Z", "now: far\nthis_session:\n- x\n- far\n")
+        named = f"\n- {far.rank.hash[:16]}\n"
+        near = _event(2, f"after:{named}ahead:{named}now: near\nretracted_done:\n- x\n")
+        slow = _event(1, f"after:\n- {near.rank.hash[:16]}\nnow: slow\nthis_session:\n- slow\n")
+        events = [far, near, slow, _event(3, "now: last\nthis_session:\n- x\n")]
+        for number in order:
+            _apply(index, {}, [_found(f"{number}.md", events[number])])
+
+        assert index.digest(_LIMIT) == make_digest(merge_events(events), 0, _LIMIT)
+        assert [place.rank for place in index.places()] == [events[one].rank for one in (3, 2, 1, 0)]
+        for number in order[:3]:
+            _apply(index, {}, gone=[("", f"{number}.md")])
+            left = [events[one] for one in order[order.index(number) + 1 :]]
+            assert index.digest(_LIMIT) == make_digest(merge_events(left), 0, _LIMIT)
+
+    def test_what_ranks_later_than_asked_for_says_nothing(self, index: Index) -> None:
+        """What it replaced holds again, and what it took back."""
+        early = _event(1, "now: a\nthis_session:\n- x\n- y\ndecisions:\n  k: one\nnext:\n- s\n")
+        late = _event(9, "now: b\nretracted_done:\n- x\nthis_session:\n- z\ndecisions:\n  k: two\n")
+        events = [early, late, _event(5, "this_session:\n- y\n")]
+        _apply(index, {}, [_found("a.md", *events[:2])])
+        _apply(index, {}, [_found("b.md", events[2])])
+
+        for minute in (0, 1, 5, 8, 9):
+            wanted = make_digest(merge_events(events, _at(minute)), 0, _LIMIT)
+            assert index.digest(_LIMIT, _at(minute)) == wanted
+            assert index.digest(1, _at(minute)) == make_digest(merge_events(events, _at(minute)), 0, 1)
 
     def test_how_far_events_go_is_kept_for_each_session(self, index: Index) -> None:
         """The last line and the newest event count, whatever the order."""
@@ -167,7 +246,7 @@ class IndexConformance(ABC):
         ]
 
     def test_events_are_listed_newest_first_with_one_file_that_holds_them(self, index: Index) -> None:
-        """Of several files the first by name is told, so that every engine tells the same."""
+        """Of several files the first by name is returned, so that every engine returns the same."""
         one, two = _event(1, name="one"), _event(2, name="two")
         _apply(index, {}, [_found("b.md", one), _found("a.md", one, folder="2026-01-10")])
         _apply(index, {}, [_found("c.md", one, two)])
@@ -183,7 +262,7 @@ class IndexConformance(ABC):
         }
 
     def test_events_are_found_by_the_start_of_their_id_or_hash(self, index: Index) -> None:
-        """Wildcards are nothing special."""
+        """Wildcards have no special meaning."""
         events = [_event(number, name=name) for number, name in enumerate(("ab%c", "ab_", "aé", "x"))]
         _apply(index, {}, [_found("a.md", *events)])
 
@@ -201,7 +280,7 @@ class IndexConformance(ABC):
 
     @pytest.mark.parametrize("limit", [0, 1, 3, 5, 9])
     def test_no_more_events_are_listed_than_asked_for(self, index: Index, limit: int) -> None:
-        """Those of the same time are told apart by agent, id and hash, as everywhere."""
+        """Events with the same time are ordered by agent, id and hash, as everywhere."""
         events = [_event(1, name=name) for name in ("é", "b", "\U0001f642")] + [_event(0), _event(2)]
         _apply(index, {}, [_found("a.md", *events)])
 
@@ -214,23 +293,28 @@ class IndexConformance(ABC):
         "text", ["plain", "é e\u0301 🙂", "nul \0 in it", "'; DROP TABLE files; --", "j[1]"]
     )
     def test_any_text_is_kept(self, index: Index, text: str) -> None:
-        """In every place that an event has."""
+        """In every field of an event."""
         rank = _event(1).rank._replace(agent=text, id=text)
         facts: tuple[Fact, ...] = (
-            (DONE, text, text, rank.at),
-            (DECISIONS, text, (text, text), rank.at),
-            (NEXT, "", (text,), rank.at),
-            (NOW, "", text, rank.at),
+            Fact("done", text, rank.at, text),
+            Fact("done", f"{text} too", rank.at, "another", text, text, Provenance.OBSERVED, text),
+            Fact("decision", text, rank.at, text, text),
+            Fact("next", text, rank.at, text),
+            Fact("now", text, rank.at, text),
         )
-        source = Source(rank, facts, (), text, text, text, 5)
+        facts = tuple(
+            fact._replace(event=rank.hash, event_id=rank.id, session=text, seq=seq)
+            for seq, fact in enumerate(facts)
+        )
+        source = EventFacts(rank, facts, (), text, text, text, 5, (text,))
 
         _apply(index, {text: 1}, [_found("a.md", source, folder=text)])
 
-        assert index.digest(_LIMIT) == make_digest(merge([source]), 0, _LIMIT)
+        assert index.digest(_LIMIT) == make_digest(merge_events([source]), 0, _LIMIT)
         assert (index.published(text).line, [*index.files(text)]) == (5, ["a.md"])
 
     def test_what_is_remembered_lasts_at_most_until_the_next_change(self, index: Index) -> None:
-        """It was made from what the index said."""
+        """It was made from what the index held."""
         _apply(index, {}, [_found("a.md", _event(1))])
         assert index.recall("view") is None
 
@@ -244,25 +328,42 @@ class IndexConformance(ABC):
         assert index.recall("view") is None
 
 
+def _now(index: Index) -> str:
+    fact = index.digest(_LIMIT).one(FactKind.NOW)
+    return fact.text if fact else ""
+
+
 def _at(minute: int) -> datetime:
     return datetime(2026, 1, 10, 13, minute, tzinfo=UTC)
 
 
-def _event(minute: int, body: str = "", *, name: str = "", session: str = "", covers: str = "") -> Source:
-    """Make an event of a minute."""
+def _event(minute: int, body: str = "", *, name: str = "", session: str = "", covers: str = "") -> EventFacts:
+    """Make an event at a minute."""
     keys = {"id": name, "session": session, "covers": covers}
     front = "".join(f"{key}: {text!r}\n" for key, text in keys.items() if text)
     text = f"---\nts: {_at(minute).isoformat()}\nagent: a\n{front}---\n\n{body}"
-    source = parse_source(text.encode(), "event.md")
+    source = parse_event_facts(text.encode(), "event.md")
     assert source is not None
     return source
 
 
-def _found(name: str, *sources: Source, folder: str = "", skipped: int = 0) -> Found:
-    return Found(folder, name, FileMark(1, 2, 3), sources, skipped)
+def _dated(ts: str, body: str = "", *, session: str = "") -> EventFacts:
+    """Make an event of any date."""
+    own = f"session: {session}\n" if session else ""
+    source = parse_event_facts(f"---\nts: {ts}\nagent: a\n{own}---\n\n{body}".encode(), "event.md")
+    assert source is not None
+    return source
 
 
-def _fail(index: Index, change: Change) -> None:
+def _names(*events: EventFacts) -> tuple[str, ...]:
+    return tuple(event.rank.hash[:16] for event in events)
+
+
+def _found(name: str, *sources: EventFacts, folder: str = "", skipped: int = 0) -> EventFile:
+    return EventFile(folder, name, FileMark(1, 2, 3), sources, skipped)
+
+
+def _fail(index: Index, change: LogChange) -> None:
     with index.changing():
         index.apply(change)
         raise ZeroDivisionError
@@ -271,8 +372,8 @@ def _fail(index: Index, change: Change) -> None:
 def _apply(
     index: Index,
     folders: dict[str, int | None] | dict[str, int] | dict[str, None],
-    found: Sequence[Found] = (),
+    found: Sequence[EventFile] = (),
     gone: Sequence[tuple[str, str]] = (),
 ) -> None:
     with index.changing():
-        index.apply(Change(dict(folders), gone, found))
+        index.apply(LogChange(dict(folders), gone, found))

@@ -1,6 +1,4 @@
-"""What everything that calls itself `Journals` must do."""
-
-# ruff: noqa: S101 (a suite asserts)
+"""What every `Journals` implementation must do."""
 
 from abc import ABC, abstractmethod
 from concurrent.futures import ThreadPoolExecutor
@@ -11,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from passdown.core.facts import Fact
-from passdown.core.journal import JournalLine
+from passdown.core.formats.journal import JournalLine
 from passdown.ports.journals import Journals
 
 _AT = datetime(2026, 1, 10, 13, 3, 52, 123_000, tzinfo=UTC)
@@ -24,32 +22,32 @@ def _line(seq: int, text: str = "a fact") -> JournalLine:
 
 
 class JournalsConformance(ABC):
-    """The promises of the port; a subclass says how to make one without lines and is named `Test…`."""
+    """The promises of the port; subclass it, say how to make an empty one, and name it `Test…`."""
 
     @abstractmethod
     def make(self, folder: Path) -> Journals:
-        """Make journals in which nothing lies; the folder is empty and may be used."""
+        """Make empty journals; the folder is empty and may be used."""
 
     @pytest.fixture
     def journals(self, tmp_path: Path) -> Journals:
-        """Give journals in which nothing lies."""
+        """Return empty journals."""
         return self.make(tmp_path)
 
     def test_nobody_has_a_journal_at_first(self, journals: Journals) -> None:
-        """Nobody has to make folders first."""
+        """Folders need not be created first."""
         assert list(journals.sessions()) == []
         assert list(journals.read(_ONE)) == []
         assert journals.changed(_ONE) == 0
 
     def test_lines_are_counted_from_one_and_read_in_their_order(self, journals: Journals) -> None:
-        """Each line is made for its number, and is given back."""
+        """Each line is made for its number, and is returned."""
         made = [journals.append(_ONE, lambda seq: _line(seq, f"fact {seq}")) for _ in range(3)]
 
         assert [line.seq for line in made] == [1, 2, 3]
         assert list(journals.read(_ONE)) == made
 
     def test_a_journal_that_mentions_something_is_named(self, journals: Journals) -> None:
-        """One of several texts is enough, and each journal is named once."""
+        """One of several texts is enough, and each journal is listed once."""
         for session, texts in ((_ONE, ["alpha", "beta alpha"]), (_TWO, ["gamma"])):
             for text in texts:
                 journals.append(session, partial(_line, text=text))
@@ -59,7 +57,7 @@ class JournalsConformance(ABC):
         assert list(journals.mentioning("delta")) == list(journals.mentioning()) == []
 
     def test_several_lines_are_added_at_once_or_none(self, journals: Journals) -> None:
-        """They are made for the next free number; nothing made is nothing written."""
+        """They are made for the next free number; if nothing is made, nothing is written."""
         first = journals.append(_ONE, _line)
         made = journals.extend(_ONE, lambda seq: [_line(seq, "two"), _line(seq + 1, "three")])
         changed = journals.changed(_ONE)
@@ -78,7 +76,7 @@ class JournalsConformance(ABC):
         assert journals.last(_TWO) is None
 
     def test_every_session_has_lines_of_its_own(self, journals: Journals) -> None:
-        """Sessions are named in the order of their names."""
+        """Sessions are sorted by name."""
         journals.append(_TWO, _line)
         journals.append(_ONE, _line)
         journals.append(_TWO, _line)
@@ -96,7 +94,7 @@ class JournalsConformance(ABC):
         assert line.fact.text == text
 
     def test_what_make_raises_is_raised_and_nothing_is_written(self, journals: Journals) -> None:
-        """Whoever makes the line may decide against it."""
+        """The caller's function may decide against adding a line."""
         journals.append(_ONE, _line)
 
         def refuse(seq: int) -> JournalLine:
@@ -105,10 +103,10 @@ class JournalsConformance(ABC):
         with pytest.raises(KeyError, match="2"):
             journals.append(_ONE, refuse)
         assert [line.seq for line in journals.read(_ONE)] == [1]
-        assert journals.append(_ONE, _line).seq == 2  # noqa: PLR2004 - the number is free again
+        assert journals.append(_ONE, _line).seq == 2  # the number is free again
 
     def test_a_journal_can_be_read_while_its_next_line_is_made(self, journals: Journals) -> None:
-        """Whoever makes a line may look at those before it."""
+        """The function that makes a line may read those before it."""
         journals.append(_ONE, _line)
         seen: list[int] = []
 
@@ -129,7 +127,7 @@ class JournalsConformance(ABC):
         assert journals.changed(_TWO) == 0
 
     def test_of_several_writers_at_once_each_gets_its_own_numbers(self, journals: Journals) -> None:
-        """No number is given twice, and no line is lost."""
+        """No number is assigned twice, and no line is lost."""
 
         def write(writer: int) -> list[int]:
             numbers = range(_EACH)

@@ -1,6 +1,4 @@
-"""What everything that calls itself `SearchIndex` must do."""
-
-# ruff: noqa: S101 (a suite asserts)
+"""What every `SearchIndex` implementation must do."""
 
 import hashlib
 from abc import ABC, abstractmethod
@@ -10,9 +8,17 @@ from pathlib import Path
 
 import pytest
 
-from passdown.core.searches import Kind, parse_query
+from passdown.core.project.search_query import DocumentKind, parse_query
 from passdown.ports.event_log import FileMark
-from passdown.ports.search import RANKED, Document, FoundFile, Hit, SearchIndex, ShelfChange, Wanted
+from passdown.ports.search import (
+    RANKED,
+    Hit,
+    SearchChange,
+    SearchDocument,
+    SearchFile,
+    SearchFilter,
+    SearchIndex,
+)
 
 _START = datetime(2026, 1, 10, 12, tzinfo=UTC)
 _HOSTILE = (
@@ -45,54 +51,54 @@ _HOSTILE = (
 
 
 class SearchConformance(ABC):
-    """The promises of the port; a subclass says how to make an empty one and is named `Test…`."""
+    """The promises of the port; subclass it, say how to make an empty one, and name it `Test…`."""
 
     @abstractmethod
     def make(self, folder: Path) -> SearchIndex:
-        """Make an index that knows nothing; the folder is empty and may be used."""
+        """Make an empty index; the folder is empty and may be used."""
 
     @abstractmethod
     def drop(self, index: SearchIndex) -> None:
-        """Let go of what `make` gave."""
+        """Release what `make` returned."""
 
     @pytest.fixture
     def index(self, tmp_path: Path) -> Iterator[SearchIndex]:
-        """Give an index that knows nothing."""
+        """Return an empty index."""
         index = self.make(tmp_path)
         yield index
         self.drop(index)
 
     def test_an_empty_index_can_be_asked(self, index: SearchIndex) -> None:
-        """It holds nothing, and finds nothing."""
-        assert (index.folders(Kind.EVENT), index.files(Kind.EVENT, "")) == ({}, {})
-        assert index.find(parse_query("alpha"), Wanted(), 5) == ((), 0)
+        """It is empty, and finds nothing."""
+        assert (index.folders(DocumentKind.EVENT), index.files(DocumentKind.EVENT, "")) == ({}, {})
+        assert index.find(parse_query("alpha"), SearchFilter(), 5) == ((), 0)
 
     def test_folders_and_files_are_given_back_as_they_were(self, index: SearchIndex) -> None:
-        """Marks are kept to the bit, those of each shelf apart."""
+        """Marks are kept to the bit, separately for each source."""
         mark = FileMark(2**62, 2**63 - 1, 2**63 - 1)
         _apply(index, [_file("a.md", _document("alpha"))._replace(mark=mark)], {"": 7, "day": 2**62})
-        _apply(index, [_file("b.md")], {"": 8}, kind=Kind.ARCHIVE)
+        _apply(index, [_file("b.md")], {"": 8}, kind=DocumentKind.ARCHIVE)
 
-        assert index.folders(Kind.EVENT) == {"": 7, "day": 2**62}
-        assert index.folders(Kind.ARCHIVE) == {"": 8}
-        assert index.files(Kind.EVENT, "") == {"a.md": mark}
-        assert index.files(Kind.ARCHIVE, "") == {"b.md": FileMark(1, 2, 3)}
-        assert index.files(Kind.STREAM, "") == {}
+        assert index.folders(DocumentKind.EVENT) == {"": 7, "day": 2**62}
+        assert index.folders(DocumentKind.ARCHIVE) == {"": 8}
+        assert index.files(DocumentKind.EVENT, "") == {"a.md": mark}
+        assert index.files(DocumentKind.ARCHIVE, "") == {"b.md": FileMark(1, 2, 3)}
+        assert index.files(DocumentKind.STREAM, "") == {}
 
     def test_a_folder_whose_mark_is_not_known_yet_is_not_listed(self, index: SearchIndex) -> None:
-        """What is taken in by batches counts as listed with the last of them."""
+        """What is applied in batches counts as listed with the last batch."""
         _apply(index, [_file("a.md", _document("alpha"))])
 
-        assert index.folders(Kind.EVENT) == {}
-        assert index.files(Kind.EVENT, "") == {"a.md": FileMark(1, 2, 3)}
+        assert index.folders(DocumentKind.EVENT) == {}
+        assert index.files(DocumentKind.EVENT, "") == {"a.md": FileMark(1, 2, 3)}
 
     def test_a_hit_says_what_was_found_and_where(self, index: SearchIndex) -> None:
-        """All that is kept of a document comes back."""
+        """Everything stored about a document is returned."""
         document = _document("Alpha beta", agent="crisp-1", name="ev-1", minutes=3)
         _apply(index, [_file("a.md", document, folder="2026-01-10")])
 
         hit = Hit(
-            Kind.EVENT,
+            DocumentKind.EVENT,
             document.key[:32],
             "ev-1",
             document.at,
@@ -101,7 +107,7 @@ class SearchConformance(ABC):
             folder="2026-01-10",
             file="a.md",
         )
-        assert index.find(parse_query("ALPHA"), Wanted(), 5) == ((hit,), 1)
+        assert index.find(parse_query("ALPHA"), SearchFilter(), 5) == ((hit,), 1)
 
     @pytest.mark.parametrize(
         ("query", "found"),
@@ -135,7 +141,7 @@ class SearchConformance(ABC):
     def test_a_query_finds_what_holds_all_of_its_terms(
         self, index: SearchIndex, query: str, found: str
     ) -> None:
-        """Case, accents and order do not matter; rows and starts do."""
+        """Case, accents and order do not matter; phrases and prefixes do."""
         texts = ("Alpha beta.", "in gamma_delta.py", "Un café, Straße; 再設計する", f"alpha {'x' * 100}")
         files = [_file(f"{number}.md", _document(text)) for number, text in enumerate(texts, 1)]
         _apply(index, files)
@@ -144,7 +150,7 @@ class SearchConformance(ABC):
 
     @pytest.mark.parametrize("query", _HOSTILE)
     def test_no_query_is_more_than_its_words(self, index: SearchIndex, query: str) -> None:
-        """Operators, quotes and filters are signs between words, or words."""
+        """Operators, quotes and filters are separators or words."""
         texts = (
             "alpha",
             "beta",
@@ -181,41 +187,41 @@ class SearchConformance(ABC):
         assert _names(index, "needle") == ["often", "new", "old", "long"]
 
     def test_the_limit_cuts_and_the_total_counts(self, index: SearchIndex) -> None:
-        """All are counted, up to a bound."""
+        """All are counted, up to a limit."""
         documents = [_document(f"alpha n{number}", minutes=number) for number in range(RANKED + 5)]
         _apply(index, [_file("a.md", *documents[:12]), _file("b.md", *documents[12:])])
 
-        best, total = index.find(parse_query("alpha"), Wanted(), 3)
+        best, total = index.find(parse_query("alpha"), SearchFilter(), 3)
         assert ([hit.at for hit in best], total) == ([one.at for one in documents[: RANKED + 1 : -1]], RANKED)
-        best, total = index.find(parse_query("alpha n1*"), Wanted(), 0)
+        best, total = index.find(parse_query("alpha n1*"), SearchFilter(), 0)
         assert (best, total) == ((), 1 + 10 + 100 + 1000)
 
     @pytest.mark.parametrize(
         ("wanted", "found"),
         [
-            (Wanted(), "abcd"),
-            (Wanted(kinds=frozenset({Kind.EVENT})), "ab"),
-            (Wanted(kinds=frozenset({Kind.ARCHIVE, Kind.STREAM})), "cd"),
-            (Wanted(kinds=frozenset({Kind.LEDGER})), ""),
-            (Wanted(agent="crisp"), "ac"),
-            (Wanted(agent="crisp-1"), "a"),
-            (Wanted(agent="cris"), ""),
-            (Wanted(agent="cr%"), ""),
-            (Wanted(since=_START + timedelta(minutes=2)), "bcd"),
-            (Wanted(since=_START + timedelta(minutes=2), agent="crisp"), "c"),
+            (SearchFilter(), "abcd"),
+            (SearchFilter(kinds=frozenset({DocumentKind.EVENT})), "ab"),
+            (SearchFilter(kinds=frozenset({DocumentKind.ARCHIVE, DocumentKind.STREAM})), "cd"),
+            (SearchFilter(kinds=frozenset({DocumentKind.LEDGER})), ""),
+            (SearchFilter(agent="crisp"), "ac"),
+            (SearchFilter(agent="crisp-1"), "a"),
+            (SearchFilter(agent="cris"), ""),
+            (SearchFilter(agent="cr%"), ""),
+            (SearchFilter(since=_START + timedelta(minutes=2)), "bcd"),
+            (SearchFilter(since=_START + timedelta(minutes=2), agent="crisp"), "c"),
         ],
     )
-    def test_what_is_wanted_narrows_down(self, index: SearchIndex, wanted: Wanted, found: str) -> None:
+    def test_what_is_wanted_narrows_down(self, index: SearchIndex, wanted: SearchFilter, found: str) -> None:
         """By kind, by agent with or without its digits, by time."""
         _apply(index, [_file("a", _document("alpha", agent="crisp-1", minutes=1))])
         _apply(index, [_file("b", _document("alpha ", agent="toast", minutes=2))])
-        _apply(index, [_file("c", _document("alpha.", agent="crisp", minutes=3))], kind=Kind.ARCHIVE)
-        _apply(index, [_file("d", _document("alpha!", agent="", minutes=4))], kind=Kind.STREAM)
+        _apply(index, [_file("c", _document("alpha.", agent="crisp", minutes=3))], kind=DocumentKind.ARCHIVE)
+        _apply(index, [_file("d", _document("alpha!", agent="", minutes=4))], kind=DocumentKind.STREAM)
 
         assert "".join(sorted(_names(index, "alpha", wanted))) == found
 
     def test_what_is_gone_is_not_found(self, index: SearchIndex) -> None:
-        """A file that is gone, a folder that is gone, and a file that holds something else."""
+        """A deleted file, a deleted folder, and a file with other content."""
         _apply(
             index,
             [
@@ -229,13 +235,13 @@ class SearchConformance(ABC):
         _apply(index, [_file("b.md", _document("beta b"))], {"day": None}, gone=[("", "a.md"), ("x", "y")])
 
         assert (_names(index, "alpha"), _names(index, "beta")) == ([], ["b.md"])
-        assert index.folders(Kind.EVENT) == {"": 1}
-        assert index.files(Kind.EVENT, "day") == {}
+        assert index.folders(DocumentKind.EVENT) == {"": 1}
+        assert index.files(DocumentKind.EVENT, "day") == {}
         _apply(index, [_file("d.md", _document("alpha a"))])
         assert _names(index, "alpha") == ["d.md"]
 
     def test_a_document_in_several_files_is_one(self, index: SearchIndex) -> None:
-        """It is there as long as one of them is: archiving moves an event into a rollup."""
+        """It stays as long as one of them does: archiving moves an event into a rollup."""
         one, two = _document("alpha one"), _document("alpha two")
         _apply(index, [_file("b.md", one)])
         _apply(index, [_file("a.jsonl", one, two)], gone=[("", "b.md")])
@@ -246,65 +252,71 @@ class SearchConformance(ABC):
         assert (_names(index, "one"), _names(index, "two")) == ([], ["a.jsonl"])
 
     def test_the_same_words_on_two_shelves_are_two_documents(self, index: SearchIndex) -> None:
-        """Each is forgotten for itself."""
+        """Each is removed separately."""
         _apply(index, [_file("a.md", _document("alpha"))])
-        _apply(index, [_file("a.md", _document("alpha"))], kind=Kind.STREAM)
+        _apply(index, [_file("a.md", _document("alpha"))], kind=DocumentKind.STREAM)
         assert _names(index, "alpha") == ["a.md"] * 2
 
         _apply(index, gone=[("", "a.md")])
-        assert [hit.kind for hit in index.find(parse_query("alpha"), Wanted(), 5).best] == [Kind.STREAM]
+        assert [hit.kind for hit in index.find(parse_query("alpha"), SearchFilter(), 5).best] == [
+            DocumentKind.STREAM
+        ]
 
     def test_a_retracted_document_is_found_as_such(self, index: SearchIndex) -> None:
-        """By its name or the start of its hash; when the retraction is gone, it holds again."""
+        """By its name or the start of its hash; when the retraction is removed, it holds again."""
         by_name, by_hash = _document("alpha", name="ev-1"), _document("alpha beta", name="ev-2")
         taking_back = _document("gamma", name="ev-3")._replace(retracted=("ev-1", by_hash.key[:16]))
         _apply(index, [_file("a.md", by_name), _file("b.md", by_hash), _file("c.md", taking_back)])
-        found = {hit.name: hit.is_retracted for hit in index.find(parse_query("alpha"), Wanted(), 5).best}
+        found = {
+            hit.name: hit.is_retracted for hit in index.find(parse_query("alpha"), SearchFilter(), 5).best
+        }
         assert found == {"ev-1": True, "ev-2": True}
 
         _apply(index, gone=[("", "c.md")])
-        assert not any(hit.is_retracted for hit in index.find(parse_query("alpha"), Wanted(), 5).best)
+        assert not any(hit.is_retracted for hit in index.find(parse_query("alpha"), SearchFilter(), 5).best)
 
     def test_a_change_that_fails_leaves_nothing_behind(self, index: SearchIndex) -> None:
-        """All that is applied within is kept, or nothing."""
+        """Everything applied within is kept, or nothing is."""
         _apply(index, [_file("a.md", _document("alpha"))], {"": 1})
 
         def fail() -> None:
             with index.changing():
-                index.apply(ShelfChange(Kind.EVENT, {"": 2}, [("", "a.md")], [_file("b", _document("beta"))]))
+                index.apply(
+                    SearchChange(DocumentKind.EVENT, {"": 2}, [("", "a.md")], [_file("b", _document("beta"))])
+                )
                 raise InterruptedError
 
         with pytest.raises(InterruptedError):
             fail()
 
         assert (_names(index, "alpha"), _names(index, "beta")) == (["a.md"], [])
-        assert index.folders(Kind.EVENT) == {"": 1}
+        assert index.folders(DocumentKind.EVENT) == {"": 1}
         _apply(index, [_file("b.md", _document("beta"))])
         assert _names(index, "beta") == ["b.md"]
 
 
-def _document(text: str, *, agent: str = "toast", name: str = "", minutes: int = 0) -> Document:
+def _document(text: str, *, agent: str = "toast", name: str = "", minutes: int = 0) -> SearchDocument:
     key = hashlib.sha256(f"{text} {minutes}".encode()).hexdigest()
-    return Document(key, name, _START + timedelta(minutes=minutes), agent, text)
+    return SearchDocument(key, name, _START + timedelta(minutes=minutes), agent, text)
 
 
-def _file(name: str, *documents: Document, folder: str = "") -> FoundFile:
-    return FoundFile(folder, name, FileMark(1, 2, 3), documents)
+def _file(name: str, *documents: SearchDocument, folder: str = "") -> SearchFile:
+    return SearchFile(folder, name, FileMark(1, 2, 3), documents)
 
 
 def _apply(
     index: SearchIndex,
-    found: Sequence[FoundFile] = (),
+    found: Sequence[SearchFile] = (),
     folders: Mapping[str, int | None] | None = None,
     *,
     gone: Sequence[tuple[str, str]] = (),
-    kind: Kind = Kind.EVENT,
+    kind: DocumentKind = DocumentKind.EVENT,
 ) -> None:
     with index.changing():
-        index.apply(ShelfChange(kind, folders or {}, gone, found))
+        index.apply(SearchChange(kind, folders or {}, gone, found))
 
 
-def _names(index: SearchIndex, query: str, wanted: Wanted | None = None) -> list[str]:
-    hits = index.find(parse_query(query), wanted or Wanted(), 50)
+def _names(index: SearchIndex, query: str, wanted: SearchFilter | None = None) -> list[str]:
+    hits = index.find(parse_query(query), wanted or SearchFilter(), 50)
     assert len(hits.best) == hits.total
     return [hit.file for hit in hits.best]

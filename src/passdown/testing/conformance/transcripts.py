@@ -1,6 +1,4 @@
-"""What everything that calls itself `Transcripts` must do."""
-
-# ruff: noqa: S101 (a suite asserts)
+"""What every `Transcripts` implementation must do."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
@@ -10,17 +8,17 @@ from passdown.ports.transcripts import Transcripts
 
 
 class TranscriptsConformance(ABC):
-    """The promises of the port; a subclass says how to make one with files, and is named `Test…`."""
+    """The promises of the port; subclass it, say how to make one with files, and name it `Test…`."""
 
     @abstractmethod
     def make(self, folder: Path, files: Mapping[str, bytes]) -> tuple[Transcripts, str]:
-        """Make transcripts with these files, and say below which folder they lie."""
+        """Make transcripts with these files; also return the folder that contains them."""
 
     def test_a_file_is_read_from_an_offset_to_its_end(self, tmp_path: Path) -> None:
-        """Beyond the end there is nothing, and without a file neither."""
+        """Beyond the end, and without a file, there is nothing."""
         transcripts, top = self.make(tmp_path, {"a.jsonl": b"0123456789"})
 
-        assert transcripts.size(f"{top}/a.jsonl") == 10  # noqa: PLR2004
+        assert transcripts.size(f"{top}/a.jsonl") == 10
         assert transcripts.read(f"{top}/a.jsonl", 0) == b"0123456789"
         assert transcripts.read(f"{top}/a.jsonl", 7) == b"789"
         assert transcripts.read(f"{top}/a.jsonl", 10) == b""
@@ -29,7 +27,7 @@ class TranscriptsConformance(ABC):
         assert transcripts.read(f"{top}/b.jsonl", 0) == b""
 
     def test_a_line_is_waited_for_no_longer_than_a_moment(self, tmp_path: Path) -> None:
-        """One that is there is there at once; one that is not does not come because somebody waits."""
+        """An existing line is found at once; waiting does not make a missing one appear."""
         transcripts, top = self.make(tmp_path, {"a.jsonl": b"one\ntwo\n"})
 
         transcripts.await_line(f"{top}/a.jsonl", 4, b"two".__eq__)
@@ -38,7 +36,7 @@ class TranscriptsConformance(ABC):
         assert transcripts.read(f"{top}/a.jsonl", 0) == b"one\ntwo\n"
 
     def test_files_are_found_by_patterns(self, tmp_path: Path) -> None:
-        """Each is named once, in order; a star stands for one name."""
+        """Each is returned once, sorted; a star stands for one name."""
         names = ("s/x/b.jsonl", "s/x/a.jsonl", "s/c.jsonl", "s/x/a.txt", "s/x/y/d.jsonl")
         transcripts, top = self.make(tmp_path, dict.fromkeys(names, b"x"))
         patterns = [f"{top}/s/*/*.jsonl", f"{top}/s/x/a.*", f"{top}/none/*"]

@@ -1,4 +1,4 @@
-"""`passdown brief`: what a starting session is told, and how much of what matters reaches it."""
+"""`passdown brief`: print what a starting session is told, and measure how much of it is recalled."""
 
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -6,23 +6,32 @@ from typing import Final, TypeVar
 
 import click
 
-from passdown import wiring
-from passdown.core import budgets
-from passdown.core.accounts import Account
-from passdown.core.briefs import Brief, Frame, brief_hash, pack_brief
-from passdown.core.budgets import Budget
-from passdown.core.standings import Known, Standing, known_of
+from passdown.core.briefs import budgets
+from passdown.core.briefs.brief_input import BriefInput, facts_held
+from passdown.core.briefs.briefs import Brief, BriefFrame, brief_hash, pack_brief
+from passdown.core.briefs.budgets import Budget
+from passdown.core.facts import Fact, show_phase
+from passdown.core.kinds import FactKind
+from passdown.core.sessions.session_facts import Account
 from passdown.core.times import render_millis
 from passdown.errors import PassdownError, StorageError, UsageError
 from passdown.faces.cli import output
-from passdown.faces.cli.project import Reading, open_here, open_others
+from passdown.faces.cli.progress import Reading
+from passdown.faces.cli.project import open_here, open_others
 from passdown.faces.cli.sessions import find_running
 from passdown.ports.index import EVERY
-from passdown.records import record, replace
-from passdown.services.briefs import LIMIT, Elsewhere, make_banner, read_standing
-from passdown.services.events import take_in
-from passdown.services.journals import Project, read_accounts
-from passdown.services.ledgers import keep_ledger
+from passdown.records import record
+from passdown.services.handover.briefs import (
+    LIMIT,
+    OtherCheckoutLog,
+    follow_events,
+    make_banner,
+    read_brief_input,
+)
+from passdown.services.log.events import update_index
+from passdown.services.sessions.journals import read_accounts
+from passdown.services.sessions.ledgers import update_ledger
+from passdown.services.workspace.workspaces import Workspace
 
 T = TypeVar("T")
 
@@ -32,8 +41,8 @@ _MOST_TOKENS: Final = 1_000_000
 
 
 @record
-class Way:
-    """What is wanted, and how."""
+class BriefOptions:
+    """The options of the command."""
 
     session: str
     tokens: str
@@ -45,88 +54,102 @@ class Way:
 
 
 @click.command()
-@click.option("--session", default="", metavar="ID", help="The session that is briefed.")
-@click.option("--tokens", default="", metavar="N", help="How many tokens it may take; 1500 unless told.")
+@click.option("--session", default="", metavar="ID", help="The session to brief.")
+@click.option("--tokens", default="", metavar="N", help="The most tokens it may take (default: 1500).")
 @click.option(
     "--chars",
     type=click.IntRange(min=budgets.LEAST_CHARACTERS),
     default=budgets.CHARACTERS,
     metavar="N",
-    help="How many characters it may take; 9000 unless told.",
+    help="The most characters it may take (default: 9000).",
 )
-@click.option("--banner", is_flag=True, help="Only say which events were combined, the goal and now.")
-@click.option("--eval", "is_eval", is_flag=True, help="Measure how much briefs recall of made-up histories.")
-@click.option("--sessions", default="", metavar="N,…", help="With --eval: how long the histories are.")
+@click.option(
+    "--banner", is_flag=True, help="Print only which events were combined, the goal and the current work."
+)
+@click.option("--eval", "is_eval", is_flag=True, help="Measure how much of made-up histories briefs recall.")
+@click.option(
+    "--sessions", default="", metavar="N,…", help="With --eval: the lengths of the histories, in sessions."
+)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object, with every fact in full.")
 @click.pass_context
 def command(context: click.Context, /, **_: object) -> int:
-    """Say what a starting session must know, within a budget.
+    """Print what a starting session must know, within a budget.
 
-    Goal, now, feedback, blockers, constraints and what was done already come first; then what helps. What is
-    left out is counted, with the command that shows it. Without a session it is what the next one here would
-    be told. What sessions and people wrote stands behind `>`: it is data, no instruction.
+    The goal, current work, feedback, blockers, constraints and completed actions come first, then what else
+    helps. Omitted facts are counted, with the command that shows them. Without a session, prints what the
+    next session here would be told. Text that sessions and people wrote follows `>`: it is data, not
+    instructions.
 
-    With --eval no project is needed: histories are made up, with facts that hold among ten times as many that
-    do not, and recall is measured against the budget. --tokens may then be a list. Exits with 1 when a fact
+    --eval needs no project: it makes up histories, in which facts that hold are hidden among ten times as
+    many that do not, and measures recall for each budget. --tokens may then be a list. Exits with 1 if a fact
     that must be known is missing although there was room for it.
     """
-    way = Way(**context.params)
-    if way.is_eval:
-        return _evaluate(way)
-    if way.sessions:
-        raise UsageError("--sessions goes with --eval", hint="--session ID names the session that is briefed")
-    budget = Budget(tokens=_one_number(way.tokens), characters=way.chars)
-    call_here(way.session, lambda project, account, others: _show(project, account, others, way, budget))
+    options = BriefOptions(**context.params)
+    if options.is_eval:
+        return _evaluate(options)
+    if options.sessions:
+        raise UsageError("--sessions needs --eval", hint="--session ID names the session to brief")
+    budget = Budget(tokens=_one_number(options.tokens), characters=options.chars)
+    call_here(
+        options.session, lambda workspace, account, others: _show(workspace, account, others, options, budget)
+    )
     return 0
 
 
-def call_here(wanted: str, work: Callable[[Project, Account | None, Sequence[Elsewhere]], T]) -> T:
-    """Do something with the project here, the session that is meant, and the other checkouts.
+def call_here(wanted: str, work: Callable[[Workspace, Account | None, Sequence[OtherCheckoutLog]], T]) -> T:
+    """Call a function with the workspace here, the chosen session, and the logs of the other checkouts.
 
-    What was edited in its ledger by hand is taken in first. When the cache fails, it is done without.
+    Manual edits of the session's ledger are taken in first. If the cache fails, the call is repeated without.
     """
     here = open_here()
-    project = wiring.open_project(here.root, here.checkout.settings)
-    account = _find(project, wanted)
+    account = _find(here.workspace, wanted)
     if account is not None and account.ended_at is None:
-        # Where nothing can be written, what was edited by hand is left for the next time.
+        # If nothing can be written, manual edits are taken in next time.
         with suppress(StorageError):
-            account = keep_ledger(project, account).account
+            account = update_ledger(here.workspace, account).account
     with Reading() as reading:
-        here.call(lambda checkout: take_in(checkout.log, checkout.index, reading.step))
-    checkouts = [(one.project.checkout, one.branch) for one in open_others(here)]
-    others = [Elsewhere(log=one.log, index=one.index, branch=branch) for one, branch in checkouts]
-    return here.call(lambda checkout: work(replace(project, checkout=checkout), account, others))
+        here.call(lambda workspace: update_index(workspace.log, workspace.index, reading.step))
+    checkouts = [(one.project.workspace, one.branch) for one in open_others(here)]
+    others = [OtherCheckoutLog(log=one.log, index=one.index, branch=branch) for one, branch in checkouts]
+    return here.call(lambda workspace: work(workspace, account, others))
 
 
-def _find(project: Project, wanted: str) -> Account | None:
-    """Find the session that is meant; unlike one that is to say something, it may have ended."""
-    for account in reversed(read_accounts(project)) if wanted else ():
+def _find(workspace: Workspace, wanted: str) -> Account | None:
+    """Find the chosen session; it may have ended, because it is only read."""
+    for account in reversed(read_accounts(workspace)) if wanted else ():
         if wanted in {account.session, account.agent, *account.host_sessions}:
             return account
-    return find_running(project, wanted)
+    return find_running(workspace, wanted)
 
 
 def _show(
-    project: Project, account: Account | None, others: Sequence[Elsewhere], way: Way, budget: Budget
+    workspace: Workspace,
+    account: Account | None,
+    others: Sequence[OtherCheckoutLog],
+    options: BriefOptions,
+    budget: Budget,
 ) -> None:
-    if way.banner:
-        text = make_banner(project, account)
-        if way.as_json:
+    if options.banner:
+        text = make_banner(workspace, account)
+        if options.as_json:
             output.say_json({"text": text})
         else:
             output.say(text)
         return
-    standing = read_standing(project, account, others, EVERY if way.as_json else LIMIT)
-    frame = Frame(nonce=project.entropy.token(_NONCE).hex())
-    brief = pack_brief(standing, budget, project.now(), frame)
-    if way.as_json:
-        output.say_json(_as_data(brief, standing, account, budget))
+    brief_input = read_brief_input(workspace, account, others, EVERY if options.as_json else LIMIT)
+    frame = BriefFrame(nonce=workspace.entropy.token(_NONCE).hex())
+    brief = pack_brief(brief_input, budget, workspace.now(), frame)
+    if account is not None:
+        follow_events(workspace, account, brief)
+    if options.as_json:
+        output.say_json(_as_data(brief, brief_input, account, budget))
     else:
         output.say(brief.text)
 
 
-def _as_data(brief: Brief, standing: Standing, account: Account | None, budget: Budget) -> dict[str, object]:
+def _as_data(
+    brief: Brief, brief_input: BriefInput, account: Account | None, budget: Budget
+) -> dict[str, object]:
     size = brief.size
     return {
         "session": account.session if account else None,
@@ -138,44 +161,44 @@ def _as_data(brief: Brief, standing: Standing, account: Account | None, budget: 
         "budget": {"tokens": budget.tokens, "characters": budget.characters},
         "text": brief.text,
         "lines": [
-            {"class": level, "kind": kind, "text": line.text, "fact": line.fact or None}
+            {"class": level, "kind": kind, "text": line.text, "fact": line.id or None}
             for level, kind, line in brief.lines
         ],
         "omitted": [{"kind": one.kind, "count": one.left, "command": one.command} for one in brief.omitted],
-        "facts": [_fact_data(one, brief) for one in standing.all()],
-        "account": [_fact_data(one, brief) for one in known_of(account)] if account else [],
+        "facts": [_fact_data(one, brief) for one in brief_input.all()],
+        "account": [_fact_data(one, brief) for one in facts_held(account)] if account else [],
     }
 
 
-def _fact_data(known: Known, brief: Brief) -> dict[str, object]:
+def _fact_data(fact: Fact, brief: Brief) -> dict[str, object]:
     return {
-        "id": known.id,
-        "kind": known.kind.value,
-        "key": known.key or None,
-        "text": known.text,
-        "at": render_millis(known.at),
-        "agent": known.agent,
-        "provenance": known.provenance.value,
-        "event": known.event or None,
-        "branch": known.branch or None,
-        "is_in_brief": known.id in brief.facts,
+        "id": fact.id,
+        "kind": str(fact.kind),
+        "key": fact.key or None,
+        "text": show_phase(fact) if fact.kind == FactKind.CHECKPOINT else fact.text,
+        "at": render_millis(fact.at),
+        "agent": fact.agent,
+        "provenance": fact.provenance.value,
+        "event": fact.event or None,
+        "branch": fact.branch or None,
+        "is_in_brief": fact.id in brief.facts,
     }
 
 
 # --- recall ---------------------------------------------------------------------------------------
 
 
-def _evaluate(way: Way) -> int:
-    from passdown.core import recall  # noqa: PLC0415 - no brief needs it
+def _evaluate(options: BriefOptions) -> int:
+    from passdown.core.evidence import recall  # briefs do not need it
 
-    if way.session or way.banner:
-        raise UsageError("--eval needs no session and shows no banner", hint="leave the other one out")
-    lengths = _numbers(way.sessions, "--sessions", 1, _MOST_SESSIONS) or recall.SESSIONS
-    tokens = _numbers(way.tokens, "--tokens", budgets.LEAST_TOKENS, _MOST_TOKENS) or recall.TOKENS
-    chosen = [Budget(tokens=number, characters=way.chars) for number in tokens]
+    if options.session or options.banner:
+        raise UsageError("--eval cannot be used with --session or --banner", hint="remove the other option")
+    lengths = _numbers(options.sessions, "--sessions", 1, _MOST_SESSIONS) or recall.SESSIONS
+    tokens = _numbers(options.tokens, "--tokens", budgets.LEAST_TOKENS, _MOST_TOKENS) or recall.TOKENS
+    chosen = [Budget(tokens=number, characters=options.chars) for number in tokens]
     rows = [row for length in lengths for row in recall.measure_recall(length, chosen)]
     broken = recall.find_broken(rows)
-    if way.as_json:
+    if options.as_json:
         output.say_json(
             {
                 "rows": [
@@ -198,20 +221,22 @@ def _evaluate(way: Way) -> int:
     else:
         output.say(recall.render_recall(rows))
     for row in broken:
-        output.note(f"facts that must be known are missing: {row.sessions} sessions, {row.tokens} tokens")
+        output.note(
+            f"facts that every brief must contain are missing: {row.sessions} sessions, {row.tokens} tokens"
+        )
     return PassdownError.exit_code if broken else 0
 
 
 def _one_number(text: str) -> int:
     numbers = _numbers(text, "--tokens", budgets.LEAST_TOKENS, _MOST_TOKENS)
     if len(numbers) > 1:
-        raise UsageError("--tokens takes a list only with --eval", hint="give one number")
+        raise UsageError("--tokens accepts a list only with --eval", hint="give one number")
     return numbers[0] if numbers else budgets.TOKENS
 
 
 def _numbers(text: str, name: str, least: int, most: int) -> tuple[int, ...]:
-    """Read whole numbers with commas between; none from nothing."""
+    """Parse whole numbers separated by commas; an empty text has none."""
     parts = [part.strip() for part in text.split(",") if part.strip()]
     if not all(part.isascii() and part.isdigit() and least <= int(part[:9]) <= most for part in parts):
-        raise UsageError(f"{name}: {text} does not fit", hint=f"write whole numbers from {least} to {most}")
+        raise UsageError(f"{name}: {text} is not valid", hint=f"write whole numbers from {least} to {most}")
     return tuple(int(part) for part in parts)

@@ -1,4 +1,4 @@
-"""`passdown check`: say what is wrong with documents, and repair what is safe to repair."""
+"""`passdown check`: report problems in documents, and repair what is safe to repair."""
 
 import os
 import sys
@@ -8,30 +8,31 @@ from typing import Final, NamedTuple
 
 import click
 
-from passdown import wiring
 from passdown.core.problems import Problem, Severity
+from passdown.core.safe_text import one_line
 from passdown.core.schemas import to_data
-from passdown.core.texts import one_line
 from passdown.errors import StorageError, UsageError
 from passdown.faces.cli import output
 from passdown.faces.cli.progress import Progress
 from passdown.ports.documents import Documents
 from passdown.records import as_dict, record
-from passdown.services.documents import (
-    Checked,
+from passdown.services.workspace.documents import (
+    CheckedFile,
     check_document,
     list_documents,
     list_project,
-    not_ours,
     plan_repair,
     project_folders,
+    report_unknown_file,
     write_repair,
 )
+from passdown.wiring.projects import find_root, read_settings
+from passdown.wiring.workspaces import open_documents
 
-_WHERE_THEY_LIE: Final = "`passdown format` shows where the documents of each format lie"
+_WHERE_THEY_LIE: Final = "`passdown format` shows where the documents of each format belong"
 
 
-class Target(NamedTuple):
+class CheckTarget(NamedTuple):
     """A file to check, how it is shown, and whether the user named it."""
 
     documents: Documents
@@ -41,32 +42,32 @@ class Target(NamedTuple):
     named: bool
 
 
-class Search(NamedTuple):
-    """What there is to check, where it was looked for, and what to say when nothing was found."""
+class CheckTargets(NamedTuple):
+    """The files to check, where they were searched, and the hint if none were found."""
 
-    targets: Sequence[Target]
+    targets: Sequence[CheckTarget]
     place: str
     hint: str
 
 
-class Way(NamedTuple):
-    """How the user wants it done."""
+class CheckOptions(NamedTuple):
+    """The options of the command."""
 
     fix: bool
     yes: bool
     as_json: bool
 
 
-class Mending(NamedTuple):
-    """What became of a repair."""
+class RepairResult(NamedTuple):
+    """The diff of a repair, and whether it was written."""
 
     difference: str
     written: bool
 
 
 @record(frozen=False)
-class Tally:
-    """How many files came out how."""
+class CheckCounts:
+    """The number of files by result."""
 
     checked: int = 0
     with_errors: int = 0
@@ -75,7 +76,7 @@ class Tally:
     not_repaired: int = 0
     other_files: int = 0
 
-    def count(self, checked: Checked, mending: Mending | None) -> None:
+    def count(self, checked: CheckedFile, mending: RepairResult | None) -> None:
         """Count one file."""
         self.checked += checked.is_ours
         self.with_errors += checked.has_errors
@@ -92,36 +93,36 @@ class Tally:
 
 @click.command()
 @click.argument("files", nargs=-1, type=click.Path(), metavar="[FILE]…")
-@click.option("--fix", is_flag=True, help="Repair what is safe to repair; shows the difference and asks.")
+@click.option("--fix", is_flag=True, help="Repair what is safe to repair; shows the diff and asks.")
+@click.option("--yes", is_flag=True, help="With --fix: write without asking. Needed without a terminal.")
+@click.option("--strict", is_flag=True, help="Fail on warnings too.")
 @click.option(
-    "--yes", is_flag=True, help="With --fix: write without asking. Needed where there is no terminal."
+    "--json", "as_json", is_flag=True, help="Print one JSON object, with the content of each document."
 )
-@click.option("--strict", is_flag=True, help="Let warnings fail too.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object, with what each document says.")
 def command(*, files: tuple[str, ...], fix: bool, yes: bool, strict: bool, as_json: bool) -> int:
-    """Say what is wrong with ledgers, events and other documents.
+    """Check ledgers, events and other documents for problems.
 
-    FILE is a file or a folder. Without one, the documents of this project are checked, at the places its
-    settings name. Below a folder, files that are no documents are left alone; a file that you name must be
-    one. A file that cannot be read is an error of that file, and the others are still checked.
+    FILE is a file or a folder. Without FILE, checks the documents of this project, in the folders that its
+    settings name. In a folder, files that are not documents are ignored; a file that you name must be a
+    document. A file that cannot be read is reported, and the others are still checked.
 
-    Each finding is `file:line: field: problem`; one that ends with (warning) does not make the check fail.
+    Each problem is shown as `file:line: field: problem`; those that end with (warning) do not make the check
+    fail.
 
-    Exits with 0 when no document has an error, with 1 when one has, or when a repair was shown and not
-    written, with 2 when there is no such FILE (then nothing is checked), and with 5 when a repair could not
-    be written.
+    Exits with 0 if no document has an error, with 1 if one has or if a repair was shown but not written, with
+    2 if FILE does not exist (then nothing is checked), and with 5 if a repair could not be written.
     """
     if yes and not fix:
-        raise UsageError("--yes does nothing without --fix", hint="add --fix, or leave --yes out")
+        raise UsageError("--yes does nothing without --fix", hint="add --fix, or remove --yes")
     search = _find_targets(files)
-    way = Way(fix, yes, as_json)
-    tally = Tally()
+    options = CheckOptions(fix, yes, as_json)
+    tally = CheckCounts()
     pieces: list[str] = []
     fixable = 0
     with Progress("checking", len(search.targets), shown=_shows_progress(search)) as progress:
         for target in search.targets:
             progress.step()
-            checked, mending = _examine(target, way, progress)
+            checked, mending = _examine(target, options, progress)
             tally.count(checked, mending)
             fixable += sum(problem.fixable for problem in checked.problems)
             if not as_json and checked.problems:
@@ -136,16 +137,16 @@ def command(*, files: tuple[str, ...], fix: bool, yes: bool, strict: bool, as_js
     return 1 if tally.fails(strict=strict) else 0
 
 
-def _shows_progress(search: Search) -> bool:
+def _shows_progress(search: CheckTargets) -> bool:
     return output.is_terminal(sys.stderr) and any(not target.named for target in search.targets)
 
 
-def _find_targets(files: Sequence[str]) -> Search:
-    """Find the files behind the arguments, each once; raise `UsageError` naming those that are not there."""
+def _find_targets(files: Sequence[str]) -> CheckTargets:
+    """Find the files that the arguments name, each once; raise `UsageError` if some do not exist."""
     here = _current_folder()
     if not files:
         return _search_project(here)
-    targets: dict[str, Target] = {}
+    targets: dict[str, CheckTarget] = {}
     missing: list[str] = []
     for name in files:
         try:
@@ -153,9 +154,13 @@ def _find_targets(files: Sequence[str]) -> Search:
         except UsageError:
             missing.append(name or "an empty name")
     if missing:
-        hint = "check the spelling" if len(files) == 1 else "check the spelling; nothing was checked"
+        hint = (
+            "check the spelling; links are not followed"
+            if len(files) == 1
+            else "check the spelling; nothing was checked"
+        )
         raise UsageError(f"no such file or folder: {', '.join(missing)}", hint=hint)
-    return Search(list(targets.values()), " or ".join(files), _WHERE_THEY_LIE)
+    return CheckTargets(list(targets.values()), " or ".join(files), _WHERE_THEY_LIE)
 
 
 def _current_folder() -> Path:
@@ -166,68 +171,70 @@ def _current_folder() -> Path:
         raise StorageError(reason, hint="change to a folder that exists") from found
 
 
-def _find_file(name: str, here: Path) -> Sequence[Target]:
-    """Find the files behind one argument. What lies outside this folder is read from a root of its own."""
+def _find_file(name: str, here: Path) -> Sequence[CheckTarget]:
+    """Find the files that one argument names; files outside the current folder get their own root."""
     if not name:
         raise UsageError("the name is empty")
-    full = Path(os.path.abspath(name))  # noqa: PTH100 - resolve() would follow links
+    full = Path(os.path.abspath(name))  # resolve() would follow links
     if full.is_relative_to(here):
         root, prefix = here, ""
     else:
         root = full if full.is_dir() else full.parent
         shown = root.as_posix() if Path(name).is_absolute() else _relative(root, here)
         prefix = shown.rstrip("/") + "/"
-    documents = wiring.open_documents(root)
+    documents = open_documents(root)
     path = full.relative_to(root).as_posix()
     return [
-        Target(
+        CheckTarget(
             documents, found, prefix + found, f"{root.as_posix().rstrip('/')}/{found}", named=found == path
         )
         for found in list_documents(documents, "" if path == "." else path)
     ]
 
 
-def _search_project(here: Path) -> Search:
-    root = wiring.find_root(here)
-    settings, warnings = wiring.read_settings(root)
+def _search_project(here: Path) -> CheckTargets:
+    root = find_root(here)
+    settings, warnings = read_settings(root)
     for warning in warnings:
         output.note(warning)
-    documents = wiring.open_documents(root)
+    documents = open_documents(root)
     prefix = "" if root == here else f"{_relative(root, here)}/"
     targets = [
-        Target(documents, path, prefix + path, path, named=False)
+        CheckTarget(documents, path, prefix + path, path, named=False)
         for path in list_project(documents, settings.paths)
     ]
     places = ", ".join(project_folders(settings.paths))
-    return Search(targets, "this project", f"looked in {places}; name a FILE to look elsewhere")
+    return CheckTargets(targets, "this project", f"looked in {places}; name a FILE to look elsewhere")
 
 
 def _relative(folder: Path, here: Path) -> str:
     return os.path.relpath(folder, here).replace(os.sep, "/")
 
 
-def _examine(target: Target, way: Way, progress: Progress) -> tuple[Checked, Mending | None]:
-    """Check one file and repair it when that is wanted; return what holds afterwards."""
+def _examine(
+    target: CheckTarget, options: CheckOptions, progress: Progress
+) -> tuple[CheckedFile, RepairResult | None]:
+    """Check one file, and repair it if asked; return the state afterwards."""
     checked = _check(target)
-    repair = plan_repair(checked) if way.fix else None
+    repair = plan_repair(checked) if options.fix else None
     if repair is None:
         return checked, None
     difference = repair.difference(one_line(target.shown))
-    if not way.as_json:
+    if not options.as_json:
         progress.hide()
         output.say(difference.removesuffix("\n"))
-    # With --json the difference is in the answer, which nobody has seen yet: only --yes can agree to it.
-    if not (way.yes or (not way.as_json and _agrees(target.shown))):
-        return checked, Mending(difference, written=False)
+    # With --json the diff is part of the answer, which the user has not seen, so only --yes can confirm it.
+    if not (options.yes or (not options.as_json and _agrees(target.shown))):
+        return checked, RepairResult(difference, written=False)
     write_repair(target.documents, repair)
-    if not way.as_json:
+    if not options.as_json:
         output.note(f"repaired {target.shown}")
-    return _check(target), Mending(difference, written=True)
+    return _check(target), RepairResult(difference, written=True)
 
 
-def _check(target: Target) -> Checked:
+def _check(target: CheckTarget) -> CheckedFile:
     checked = check_document(target.documents, target.path, known_as=target.known_as)
-    return not_ours(checked) if target.named and not checked.is_ours else checked
+    return report_unknown_file(checked) if target.named and not checked.is_ours else checked
 
 
 def _agrees(shown: str) -> bool:
@@ -236,11 +243,11 @@ def _agrees(shown: str) -> bool:
     try:
         return click.confirm(f"Write this change to {one_line(shown)}?", default=False, err=True)
     except click.Abort:
-        output.draw("\n")  # what follows shall not stand behind the question
+        output.draw("\n")  # end the line of the question
         raise
 
 
-def _say_problems(shown: str, checked: Checked) -> None:
+def _say_problems(shown: str, checked: CheckedFile) -> None:
     for problem in checked.problems:
         output.say(_line(shown, problem))
         if problem.hint:
@@ -252,7 +259,7 @@ def _line(shown: str, problem: Problem) -> str:
     return one_line(f"{shown}:{problem.line}: {problem.field}: {problem.problem}{mark}")
 
 
-def _say_summary(tally: Tally, search: Search, *, fixable: int) -> None:
+def _say_summary(tally: CheckCounts, search: CheckTargets, *, fixable: int) -> None:
     if tally.checked:
         wrong = [f"{tally.with_errors} with errors"] if tally.with_errors else []
         wrong += [f"{tally.with_warnings} with warnings only"] if tally.with_warnings else []
@@ -261,21 +268,21 @@ def _say_summary(tally: Tally, search: Search, *, fixable: int) -> None:
         parts = [f"no documents found in {search.place}"]
     parts += [f"{tally.repaired} repaired"] if tally.repaired else []
     parts += [f"{_plural(tally.not_repaired, 'repair')} not written"] if tally.not_repaired else []
-    parts += [f"{_plural(tally.other_files, 'other file')} left alone"] if tally.other_files else []
+    parts += [f"{_plural(tally.other_files, 'other file')} ignored"] if tally.other_files else []
     output.note("; ".join(parts))
     if not tally.checked:
         output.note_hint(search.hint)
     if tally.not_repaired and not output.has_person():
         output.note_hint("there is no terminal to ask at; --yes writes without asking")
     if fixable:
-        output.note_hint(f"--fix can repair {_plural(fixable, 'problem')}; it shows the difference first")
+        output.note_hint(f"--fix can repair {_plural(fixable, 'problem')}; it shows the diff first")
 
 
 def _plural(count: int, noun: str) -> str:
     return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
-def _as_data(shown: str, one: Checked, mending: Mending | None) -> dict[str, object]:
+def _as_data(shown: str, one: CheckedFile, mending: RepairResult | None) -> dict[str, object]:
     return {
         "path": shown,
         "format": one.format.name if one.format else None,

@@ -1,102 +1,108 @@
-"""`passdown doctor`: say what is wrong with the project as a whole, and mend what is safe to mend."""
+"""`passdown doctor`: find problems with the project as a whole, and fix what is safe to fix."""
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Final
 
 import click
 
-from passdown import wiring
-from passdown.core.ailments import Cache, Finding
 from passdown.core.problems import Severity
-from passdown.core.texts import one_line
+from passdown.core.project.findings import CacheHealth, Finding
+from passdown.core.safe_text import one_line
 from passdown.errors import CacheError, PassdownError, UsageError
 from passdown.faces.cli import output
 from passdown.faces.cli.lines import cut, width
-from passdown.faces.cli.project import Reading, current_folder
+from passdown.faces.cli.progress import Reading
+from passdown.faces.cli.project import current_folder
 from passdown.records import as_dict, replace
-from passdown.services.checkouts import Site
-from passdown.services.doctor import Mended, Patient, examine, mend, read_costs
+from passdown.services.project.doctor import Examination, FixResult, examine, fix_findings, read_costs
+from passdown.services.workspace.workspaces import UNCACHED, Workspace
 from passdown.settings import Settings
+from passdown.wiring.health import open_examination
+from passdown.wiring.projects import find_root, read_settings
+from passdown.wiring.workspaces import open_workspace
 
 _ROUNDS: Final = 3
-_NOTHING: Final = Mended(done=(), refused=())
+_NOTHING: Final = FixResult(done=(), refused=())
 
 
 @click.command()
-@click.option("--fix", is_flag=True, help="Mend what is safe to mend; says what it will do, and asks.")
+@click.option("--fix", is_flag=True, help="Fix what is safe to fix; asks first.")
+@click.option("--yes", is_flag=True, help="With --fix: fix without asking. Needed without a terminal.")
 @click.option(
-    "--yes", is_flag=True, help="With --fix: mend without asking. Needed where there is no terminal."
+    "--cost",
+    is_flag=True,
+    help="Show the time and context that Passdown takes here, as measured by its hooks.",
 )
-@click.option("--cost", is_flag=True, help="Say what Passdown costs here, as it measured itself.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def command(*, fix: bool, yes: bool, cost: bool, as_json: bool) -> int:
-    """Say what is wrong with the project as a whole, and mend what is safe to mend.
+    """Find problems with the project as a whole, and fix what is safe to fix.
 
-    Looked at are settings, git's rules for our files, what killed processes left behind, sessions that never
-    ended, journals, the view and its events, clocks, the cache, the documents, and whether the hooks that
-    were installed answer. Nothing is written without --fix.
+    Checks the settings, the git rules for Passdown's files, leftovers of killed processes, sessions that did
+    not end, journals, the view and its events, clocks, the cache, the documents, and whether the installed
+    hooks respond. Nothing is written without --fix.
 
-    --fix writes missing rules for git, removes unfinished writes of dead processes, publishes what dead
-    sessions knew, and makes an outdated view anew. It deletes nothing that anybody wrote.
+    --fix writes missing rules for git, removes unfinished writes of dead processes, publishes the facts of
+    dead sessions, and rebuilds an outdated view. It never deletes anything that a user or an agent wrote.
 
-    Exits with 0 when the project is healthy, also with warnings, and with 1 when something is wrong.
+    Exits with 0 if the project is healthy or has only warnings, and with 1 if there is a problem.
     """
     _refuse_contradictions(fix=fix, yes=yes, cost=cost)
     if cost:
-        return _say_costs(_open_site(), as_json=as_json)
-    patient, findings = _examine(_open())
-    mended = _NOTHING
+        return _say_costs(_open_workspace(), as_json=as_json)
+    examination, findings = _examine(_open())
+    fixed = _NOTHING
     if not as_json:
         _say_findings(findings)
     if fix and _fixable(findings):
-        # With --json nobody has seen yet what is wrong: only --yes can agree to it.
+        # With --json the user has not seen the findings yet, so only --yes can confirm.
         if yes or (not as_json and _agrees(findings)):
-            findings, mended = _mend(patient, findings)
-        _say_mended(findings, mended, as_json=as_json)
+            findings, fixed = _mend(examination, findings)
+        _say_mended(findings, fixed, as_json=as_json)
     if as_json:
-        output.say_json(_as_data(findings, mended))
+        output.say_json(_as_data(findings, fixed))
     else:
         _say_summary(findings, is_fixed=fix)
     return 0 if _is_healthy(findings) else 1
 
 
 def _refuse_contradictions(*, fix: bool, yes: bool, cost: bool) -> None:
-    """Raise `UsageError` for flags that cannot be meant together."""
+    """Raise `UsageError` for flags that cannot be combined."""
     if yes and not fix:
-        raise UsageError("--yes does nothing without --fix", hint="add --fix, or leave --yes out")
+        raise UsageError("--yes does nothing without --fix", hint="add --fix, or remove --yes")
     if cost and fix:
-        raise UsageError("--cost and --fix do not go together", hint="leave one of them out")
+        raise UsageError("--cost and --fix cannot be combined", hint="remove one of them")
 
 
-def _open() -> Patient:
-    """Open the project; settings that cannot be read are a finding, and the defaults are used."""
-    root = wiring.find_root(current_folder())
+def _open() -> Examination:
+    """Open the project; if its settings cannot be read, report a finding and use the defaults."""
+    root = find_root(current_folder())
     try:
-        settings, warnings = wiring.read_settings(root)
+        settings, warnings = read_settings(root)
     except PassdownError as found:
-        return wiring.open_patient(root, Settings(), refused=f"{found.message}: {found.hint}")
-    return wiring.open_patient(root, settings, warnings)
+        return open_examination(root, Settings(), refused=f"{found.message}: {found.hint}")
+    return open_examination(root, settings, warnings)
 
 
-def _open_site() -> Site:
-    root = wiring.find_root(current_folder())
-    return wiring.open_site(root, wiring.read_settings(root)[0])
+def _open_workspace() -> Workspace:
+    root = find_root(current_folder())
+    return open_workspace(root, read_settings(root)[0])
 
 
-def _examine(patient: Patient) -> tuple[Patient, tuple[Finding, ...]]:
-    """Look at everything; when the cache fails, once more without it."""
+def _examine(examination: Examination) -> tuple[Examination, tuple[Finding, ...]]:
+    """Examine the project; if the cache fails, examine it again without the cache."""
     with Reading() as reading:
         try:
-            return patient, examine(patient, reading.step)
+            return examination, examine(examination, reading.step)
         except CacheError:
-            checkout = replace(patient.project.checkout, index=wiring.open_memory_index())
-            project = replace(patient.project, checkout=checkout)
-            patient = replace(patient, project=project, cache=Cache.UNUSABLE)
-            return patient, examine(patient, reading.step)
+            known = examination.workspace
+            workspace = open_workspace(Path(known.root), known.settings, UNCACHED)
+            examination = replace(examination, workspace=workspace, cache=CacheHealth.UNUSABLE)
+            return examination, examine(examination, reading.step)
 
 
-def _mend(patient: Patient, findings: tuple[Finding, ...]) -> tuple[tuple[Finding, ...], Mended]:
-    """Mend, and look again: what was mended may have made work, as new events make a view outdated."""
+def _mend(examination: Examination, findings: tuple[Finding, ...]) -> tuple[tuple[Finding, ...], FixResult]:
+    """Fix, then examine again: a fix may cause a new finding, as new events make the view outdated."""
     done: list[str] = []
     refused: list[str] = []
     tried: set[str] = set()
@@ -105,26 +111,26 @@ def _mend(patient: Patient, findings: tuple[Finding, ...]) -> tuple[tuple[Findin
         if codes <= tried:
             break
         tried |= codes
-        mended = mend(patient, findings)
-        done += mended.done
-        refused += mended.refused
-        patient, findings = _examine(patient)
-    return findings, Mended(done=tuple(done), refused=tuple(refused))
+        fixed = fix_findings(examination, findings)
+        done += fixed.done
+        refused += fixed.refused
+        examination, findings = _examine(examination)
+    return findings, FixResult(done=tuple(done), refused=tuple(refused))
 
 
-def _say_mended(findings: Sequence[Finding], mended: Mended, *, as_json: bool) -> None:
-    """Say what was done, and what is still wrong after it."""
+def _say_mended(findings: Sequence[Finding], fixed: FixResult, *, as_json: bool) -> None:
+    """Print what was fixed, and what is still wrong."""
     if as_json:
         return
-    if mended == _NOTHING:
-        output.note("nothing was mended")
+    if fixed == _NOTHING:
+        output.note("nothing was fixed")
         if not output.has_person():
-            output.note_hint("there is no terminal to ask at; --yes mends without asking")
+            output.note_hint("there is no terminal to ask at; --yes fixes without asking")
         return
-    for text in mended.done:
-        output.say(output.wrapped(f"mended: {text}", "", "  "))
-    for text in mended.refused:
-        output.note(f"could not mend: {text}")
+    for text in fixed.done:
+        output.say(output.wrapped(f"fixed: {text}", "", "  "))
+    for text in fixed.refused:
+        output.note(f"could not fix: {text}")
     _say_findings(findings)
 
 
@@ -141,9 +147,9 @@ def _agrees(findings: Sequence[Finding]) -> bool:
         return False
     count = len(_fixable(findings))
     try:
-        return click.confirm(f"Mend {'this' if count == 1 else f'these {count}'}?", default=False, err=True)
+        return click.confirm(f"Fix {'this' if count == 1 else f'these {count}'}?", default=False, err=True)
     except click.Abort:
-        output.draw("\n")  # what follows shall not stand behind the question
+        output.draw("\n")  # end the line of the question
         raise
 
 
@@ -156,21 +162,21 @@ def _say_findings(findings: Sequence[Finding]) -> None:
 
 def _say_summary(findings: Sequence[Finding], *, is_fixed: bool) -> None:
     if not findings:
-        output.note("nothing is wrong")
+        output.note("no problems found")
         return
     warnings = sum(finding.severity is Severity.WARNING for finding in findings)
-    parts = [_plural(len(findings) - warnings, "thing") + " wrong"] if len(findings) > warnings else []
+    parts = [_plural(len(findings) - warnings, "problem")] if len(findings) > warnings else []
     parts += [_plural(warnings, "warning")] if warnings else []
     output.note(", ".join(parts))
     if (count := len(_fixable(findings))) and not is_fixed:
-        output.note_hint(f"--fix can mend {count} of them; it asks first")
+        output.note_hint(f"--fix can fix {count} of them; it asks first")
 
 
 def _plural(count: int, noun: str) -> str:
     return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
-def _as_data(findings: Sequence[Finding], mended: Mended) -> dict[str, object]:
+def _as_data(findings: Sequence[Finding], fixed: FixResult) -> dict[str, object]:
     return {
         "is_healthy": _is_healthy(findings),
         "findings": [
@@ -184,16 +190,16 @@ def _as_data(findings: Sequence[Finding], mended: Mended) -> dict[str, object]:
             }
             for finding in findings
         ],
-        "mended": [one_line(text) for text in mended.done],
-        "refused": [one_line(text) for text in mended.refused],
+        "mended": [one_line(text) for text in fixed.done],
+        "refused": [one_line(text) for text in fixed.refused],
     }
 
 
 # --- costs ------------------------------------------------------------------------------------------
 
 
-def _say_costs(site: Site, *, as_json: bool) -> int:
-    costs, skipped = read_costs(site)
+def _say_costs(workspace: Workspace, *, as_json: bool) -> int:
+    costs, skipped = read_costs(workspace)
     if as_json:
         output.say_json({"skipped": skipped, "costs": [as_dict(cost) for cost in costs]})
         return 0
@@ -204,9 +210,9 @@ def _say_costs(site: Site, *, as_json: bool) -> int:
         times = (f"{one.p50_ms:.1f}", f"{one.p95_ms:.1f}")
         output.say(_row((one.what, str(one.count), *times, str(one.p50_chars), str(one.p95_chars))))
     if not costs:
-        output.note("nothing was measured yet: hooks measure themselves, and none has run here")
+        output.note("no measurements yet: hooks measure themselves, and none has run here")
     if skipped:
-        output.note(f"{_plural(skipped, 'line')} left out: no measurement")
+        output.note(f"{_plural(skipped, 'line')} skipped: not a measurement")
     return 0
 
 

@@ -2,7 +2,7 @@
 
 import click
 
-from passdown.core.formats import FORMATS, Format, find_format
+from passdown.core.formats.registry import FORMATS, Format, find_format
 from passdown.faces.cli import output
 
 _json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
@@ -14,7 +14,7 @@ _json_option = click.option("--json", "as_json", is_flag=True, help="Print one J
 def command(context: click.Context, *, as_json: bool) -> None:
     """List the document formats; show a schema or an example.
 
-    Each format is listed with what it is for and where its documents usually lie.
+    Each format is listed with its purpose and the usual location of its documents.
     """
     context.obj = as_json
     if context.invoked_subcommand is not None:
@@ -42,10 +42,10 @@ def _row(found: Format) -> dict[str, object]:
 @click.argument("name")
 @_json_option
 @click.pass_obj
-def schema(above: bool, name: str, *, as_json: bool) -> None:  # noqa: FBT001 - click passes it so
-    """Print the JSON Schema of what `passdown check --json` gives as `data` for a format.
+def schema(above: bool, name: str, *, as_json: bool) -> None:
+    """Print the JSON Schema of a format, which describes `data` in `passdown check --json`.
 
-    NAME is a format that `passdown format` lists. With --json it is the member `schema` of one object.
+    NAME is a format that `passdown format` lists. --json prints one object with the schema as `schema`.
     """
     found = find_format(name)
     if above or as_json:
@@ -58,10 +58,10 @@ def schema(above: bool, name: str, *, as_json: bool) -> None:  # noqa: FBT001 - 
 @click.argument("name")
 @_json_option
 @click.pass_obj
-def example(above: bool, name: str, *, as_json: bool) -> None:  # noqa: FBT001 - click passes it so
-    """Print a valid document, to start from.
+def example(above: bool, name: str, *, as_json: bool) -> None:
+    """Print a valid document of a format, as a starting point.
 
-    NAME is a format that `passdown format` lists. With --json it is the member `text` of one object.
+    NAME is a format that `passdown format` lists. --json prints one object with the document as `text`.
     """
     found = find_format(name)
     if above or as_json:

@@ -1,52 +1,55 @@
-"""`passdown handoff`: write down what a session passes on, and go on from what another one passed on."""
+"""`passdown handoff`: write a handoff, list handoffs, and resume one."""
 
 import shlex
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Final
 
 import click
 
-from passdown.core.archives import TRIGGERS
+from passdown.core.formats.archives import TRIGGERS
+from passdown.core.kinds import FactKind
 from passdown.core.schemas import to_data
-from passdown.core.snapshots import Drift, Snapshot
+from passdown.core.sessions.handoffs import Handoff, HandoffDrift
+from passdown.core.shell_commands import is_whole
 from passdown.core.times import age_words, render_seconds
 from passdown.errors import UsageError
 from passdown.faces.cli import output
+from passdown.faces.cli.kept_views import note_kept_view
 from passdown.faces.cli.lines import cut, width
 from passdown.faces.cli.sessions import describe, find_running, need_session, note_committed, open_sessions
 from passdown.ports.repository import Committed
 from passdown.records import record
-from passdown.services.handoffs import (
-    Handoff,
-    Listed,
-    Looked,
-    Order,
-    Resumed,
+from passdown.services.handover.handoffs import (
+    HandoffRequest,
+    HandoffReview,
+    ListedHandoff,
+    ResumedSession,
+    WrittenHandoff,
     create_handoff,
     find_handoff,
     list_handoffs,
-    look_at,
     read_handoff,
     read_listed,
     resume_handoff,
+    review_handoff,
 )
-from passdown.services.journals import Project
+from passdown.services.workspace.workspaces import Workspace
 
 _USUAL: Final = 20
 _SHOWN: Final = 5
 _SECONDS: Final = 900
 
 _json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
-_session_option = click.option("--session", default="", metavar="ID", help="The session that is meant.")
+_session_option = click.option("--session", default="", metavar="ID", help="The session to use.")
 
 
 @click.group(invoke_without_command=True)
 @_json_option
 @click.pass_context
 def command(context: click.Context, *, as_json: bool) -> None:
-    """Hand work over: write what a session passes on, list it, go on from it.
+    """Hand off work: write a handoff, list handoffs, or resume one.
 
-    Without a verb the newest handoffs are listed.
+    Without a subcommand, lists the newest handoffs.
     """
     context.obj = as_json
     if context.invoked_subcommand is None:
@@ -54,8 +57,8 @@ def command(context: click.Context, *, as_json: bool) -> None:
 
 
 @record
-class Way:
-    """How a handoff is to be written."""
+class HandoffOptions:
+    """The options of `create`."""
 
     stream: str
     trigger: str
@@ -64,33 +67,35 @@ class Way:
     as_json: bool
 
 
-@command.command(short_help="Write what this session passes on.")
+@command.command(short_help="Write a handoff of this session.")
 @click.option("--stream", default="", metavar="NAME", help="Write the document of this stream.")
-@click.option("--trigger", default="manual", metavar="WORD", help="What makes it; manual unless told.")
+@click.option(
+    "--trigger", default="manual", metavar="WORD", help="What triggers the handoff (default: manual)."
+)
 @_session_option
-@click.option("--archive", is_flag=True, help="Archive the ledger and remove it; let go of track and task.")
+@click.option("--archive", is_flag=True, help="Archive and remove the ledger; unbind track and task.")
 @_json_option
 @click.pass_context
 def create(context: click.Context, /, **_: object) -> None:
-    """Write what this session passes on, as an event, a stream document and a record in the archive.
+    """Write a handoff of this session as an event, a stream document and a record in the archive.
 
-    The stream document is written if a stream is named or the session works on a track. In one that is there,
-    only the Ledger section changes. Secrets are left out, with a mark in their place.
+    The stream document is written if a stream is named or the session works on a track. In an existing
+    document, only the Ledger section changes. Secrets are replaced with a mark.
     """
-    way = Way(**context.params)
-    project = open_sessions()
-    if way.trigger not in TRIGGERS:
-        output.note(f"{way.trigger} is no trigger that Passdown knows; it is kept as it is")
-    order = Order(stream=way.stream, trigger=way.trigger, archive=way.archive)
-    handoff = create_handoff(project, need_session(project, way.session), order)
-    if context.obj or way.as_json:
+    options = HandoffOptions(**context.params)
+    workspace = open_sessions()
+    if options.trigger not in TRIGGERS:
+        output.note(f"unknown trigger {options.trigger}; it is recorded as given")
+    order = HandoffRequest(stream=options.stream, trigger=options.trigger, archive=options.archive)
+    handoff = create_handoff(workspace, need_session(workspace, options.session), order)
+    if context.obj or options.as_json:
         output.say_json(as_data(handoff))
     else:
         say_handoff(handoff)
 
 
-def as_data(handoff: Handoff) -> dict[str, object]:
-    """Give a handoff as data."""
+def as_data(handoff: WrittenHandoff) -> dict[str, object]:
+    """Return a handoff as data for JSON."""
     committed = handoff.committed
     return {
         "stream": handoff.stream or None,
@@ -98,58 +103,74 @@ def as_data(handoff: Handoff) -> dict[str, object]:
         "event": handoff.written.event.id if handoff.written else None,
         "commit": committed.commit if isinstance(committed, Committed) else None,
         "is_ledger_removed": handoff.archived is not None and handoff.archived.is_removed,
-        "snapshot": to_data(handoff.snapshot),
+        "snapshot": to_data(handoff.handoff),
     }
 
 
-def say_handoff(handoff: Handoff) -> None:
-    """Report a handoff that was written: where, Done, Now, Next, and that it is safe to clear (R82)."""
+def say_handoff(handoff: WrittenHandoff) -> None:
+    """Print a written handoff: paths, goal, done, now, next, and that it is safe to clear (R82)."""
     for path in (handoff.stream, handoff.record):
         if path:
             output.say(f"written: {path}")
     if handoff.written:
         output.say(f"published: {handoff.written.event.id}")
-    _say_state(handoff.snapshot)
-    _say_redacted(handoff.snapshot.redacted)
+    _say_state(handoff.handoff, lambda _kind, _text: "")
+    _say_redacted(handoff.handoff.redacted)
     note_committed(handoff.committed)
+    note_kept_view(handoff.view)
     output.say("ready for clear")
 
 
-def _say_state(snapshot: Snapshot) -> None:
-    """Say what is done, what is being done, and what comes after."""
+def _say_state(handoff: Handoff, origin_of: Callable[[FactKind, str], str]) -> None:
+    """Print what is done, what is being done and what comes next, each with its origin if that is known."""
     rows = (
-        ("goal", [snapshot.goal]),
-        ("done", snapshot.done),
-        ("now", [snapshot.now]),
-        ("next", snapshot.next),
+        (FactKind.GOAL, [handoff.goal]),
+        (FactKind.DONE, handoff.done),
+        (FactKind.NOW, [handoff.now]),
+        (FactKind.NEXT, handoff.next),
     )
-    for name, texts in rows:
+    for kind, texts in rows:
         shown = [text for text in texts if text]
         for text in shown[:_SHOWN]:
-            output.say(output.wrapped(f"{name}: {text}", "", "  "))
+            output.say(output.wrapped(f"{kind.value}: {text}{origin_of(kind, text)}", "", "  "))
         if len(shown) > _SHOWN:
-            output.say(f"{name}: and {len(shown) - _SHOWN} more")
+            output.say(f"{kind.value}: and {len(shown) - _SHOWN} more")
+
+
+def _show_origin(workspace: Workspace, review: HandoffReview) -> Callable[[FactKind, str], str]:
+    """Return a function that shows who said a fact of a handoff, and how long ago."""
+
+    def show(kind: FactKind, text: str) -> str:
+        origin = review.find_origin(kind, text)
+        return f" ({origin.agent}, {age_words(workspace.now() - origin.at)} ago)" if origin else ""
+
+    return show
 
 
 def _say_redacted(redacted: Sequence[str]) -> None:
     if redacted:
-        output.note(f"secrets were left out: {', '.join(redacted)}")
+        output.note(f"secrets were removed: {', '.join(redacted)}")
 
 
-@command.command(name="list", short_help="List the handoffs, the newest first.")
+@command.command(name="list", short_help="List handoffs, newest first.")
 @click.option(
-    "-n", "--limit", type=click.IntRange(min=1), default=_USUAL, metavar="N", help="Show N of them."
+    "-n",
+    "--limit",
+    type=click.IntRange(min=1),
+    default=_USUAL,
+    metavar="N",
+    help="Show N handoffs (default: 20).",
 )
 @_json_option
 @click.pass_obj
-def list_(above: bool, limit: int, *, as_json: bool) -> None:  # noqa: FBT001 - click passes it so
-    """List stream documents and records of the archive, the newest first, with age and status."""
+def list_(above: bool, limit: int, *, as_json: bool) -> None:
+    """List stream documents and archive records, newest first, with age and status."""
     _list(limit, as_json=above or as_json)
 
 
 def _list(limit: int, *, as_json: bool) -> None:
-    project = open_sessions()
-    found = list_handoffs(project, limit)
+    workspace = open_sessions()
+    found = list_handoffs(workspace, limit)
     if as_json:
         output.say_json({"handoffs": [_listed_data(one) for one in found]})
         return
@@ -157,13 +178,13 @@ def _list(limit: int, *, as_json: bool) -> None:
         output.note("no handoffs")
         output.note_hint("`passdown handoff create` writes one")
     for one in found:
-        age = f"{age_words(project.now() - one.at)} ago" if one.at else "no date"
+        age = f"{age_words(workspace.now() - one.at)} ago" if one.at else "no date"
         output.say(cut(f"{one.name}  {one.kind}, {one.status or 'no status'}, {age}", width()))
         if one.goal:
             output.say(f"    {cut(one.goal, width() - 4)}")
 
 
-def _listed_data(listed: Listed) -> dict[str, object]:
+def _listed_data(listed: ListedHandoff) -> dict[str, object]:
     return {
         "name": listed.name,
         "kind": listed.kind,
@@ -178,61 +199,61 @@ def _listed_data(listed: Listed) -> dict[str, object]:
 @click.argument("name", required=False, default="")
 @_json_option
 @click.pass_obj
-def show(above: bool, name: str, *, as_json: bool) -> None:  # noqa: FBT001 - click passes it so
+def show(above: bool, name: str, *, as_json: bool) -> None:
     """Print a handoff as it was written; NAME is a stream, a record, or the start of a record's name.
 
-    Without a name it is the newest.
+    Without NAME, prints the newest.
     """
-    project = open_sessions()
-    listed = find_handoff(project, name or _newest(project))
-    text = read_handoff(project, listed)
+    workspace = open_sessions()
+    listed = find_handoff(workspace, name or _newest(workspace))
+    text = read_handoff(workspace, listed)
     if above or as_json:
-        output.say_json({**_listed_data(read_listed(project, listed)), "text": text})
+        output.say_json({**_listed_data(read_listed(workspace, listed)), "text": text})
     else:
         output.say(text.replace("\r\n", "\n").removesuffix("\n"))
 
 
-@command.command(short_help="Go on from a handoff.")
+@command.command(short_help="Resume a handoff.")
 @click.argument("name", required=False, default="")
 @_session_option
 @click.option("--run-test", is_flag=True, help="Run the recorded test command, without a shell.")
 @_json_option
 @click.pass_obj
-def resume(above: bool, name: str, session: str, *, run_test: bool, as_json: bool) -> None:  # noqa: FBT001 - click passes it so
-    """Say what changed since a handoff was written, and go on from it; without a name it is the newest.
+def resume(above: bool, name: str, session: str, *, run_test: bool, as_json: bool) -> None:
+    """Show what changed since a handoff was written, and resume it; without NAME, the newest.
 
-    Compared are branch, commits, the hashes of the files, the age, and with --run-test how the recorded test
-    ends now. Goal, now, next, decisions and questions are then those of the session that runs, or of a new
-    one; what the session has stated itself stays.
+    Compares the branch, commits, file hashes and age, and with --run-test the result of the recorded test.
+    The goal, current work, next steps, decisions and questions are then copied to the running session, or to
+    a new one; facts that the session stated itself stay.
     """
-    project = open_sessions()
-    chosen = name or _newest(project)
-    looked = look_at(project, chosen, (lambda text: _run(project, text)) if run_test else None)
+    workspace = open_sessions()
+    chosen = name or _newest(workspace)
+    review = review_handoff(workspace, chosen, (lambda text: _run(workspace, text)) if run_test else None)
     if not (above or as_json):
-        for line in drift_lines(looked.drift, is_run=run_test):
+        for line in drift_lines(review.drift, is_run=run_test):
             output.say(line)
-    resumed = resume_handoff(project, looked, find_running(project, session))
+    resumed = resume_handoff(workspace, review, find_running(workspace, session))
     if above or as_json:
-        output.say_json({**_listed_data(looked.listed), **_resumed_data(looked, resumed)})
+        output.say_json({**_listed_data(review.listed), **_resumed_data(review, resumed)})
         return
-    word = "begins" if resumed.is_new else "goes on"
-    output.say(f"{resumed.account.agent} {word} from {looked.listed.path}")
+    word = "starts" if resumed.is_new else "continues"
+    output.say(f"{resumed.account.agent} {word} from {review.listed.path}")
     output.say(f"ledger: {resumed.account.start.ledger}")
-    _say_state(looked.snapshot)
-    for text in looked.snapshot.questions:
+    _say_state(review.handoff, _show_origin(workspace, review))
+    for text in review.handoff.questions:
         output.say(output.wrapped(f"question: {text}", "", "  "))
 
 
-def _newest(project: Project) -> str:
-    """Name the handoff that was written last."""
-    newest = list_handoffs(project, 1)
+def _newest(workspace: Workspace) -> str:
+    """Return the path of the newest handoff; raise `UsageError` if there is none."""
+    newest = list_handoffs(workspace, 1)
     if not newest:
         raise UsageError("there are no handoffs", hint="`passdown handoff create` writes one")
     return newest[0].path
 
 
-def _resumed_data(looked: Looked, resumed: Resumed) -> dict[str, object]:
-    drift = looked.drift
+def _resumed_data(review: HandoffReview, resumed: ResumedSession) -> dict[str, object]:
+    drift = review.drift
     return {
         "session": describe(resumed.account),
         "is_new": resumed.is_new,
@@ -249,33 +270,31 @@ def _resumed_data(looked: Looked, resumed: Resumed) -> dict[str, object]:
             "test_then": drift.test_then,
             "test_now": drift.test_now,
         },
-        "snapshot": to_data(looked.snapshot),
+        "snapshot": to_data(review.handoff),
     }
 
 
-def drift_lines(drift: Drift, *, is_run: bool) -> Iterator[str]:
-    """Say what is different from what a handoff says."""
+def drift_lines(drift: HandoffDrift, *, is_run: bool) -> Iterator[str]:
+    """Describe the differences from the state that a handoff recorded."""
     if drift.age is not None:
-        old = "; more than 24 h: check before you rely on it" if drift.is_old else ""
+        old = "; older than 24 h: check before you rely on it" if drift.is_old else ""
         yield f"age: {age_words(drift.age)}{old}"
     if drift.branch:
         yield f"branch: was {drift.branch[0]}, is {drift.branch[1]}"
     if drift.commits:
         yield f"commits: {drift.commits} since"
     yield from (f"changed since: {path}" for path in drift.changed)
-    yield from (f"gone since: {path}" for path in drift.missing)
+    yield from (f"deleted since: {path}" for path in drift.missing)
     if drift.test:
         yield f"test: {drift.test} ({_test_words(drift, is_run=is_run)})"
     if drift.is_clean:
-        yield (
-            "nothing else is known to have changed"
-            if drift.age is not None
-            else "nothing is known to have changed"
-        )
+        yield ("no other changes found" if drift.age is not None else "no changes found")
 
 
-def _test_words(drift: Drift, *, is_run: bool) -> str:
+def _test_words(drift: HandoffDrift, *, is_run: bool) -> str:
     then = "not run then" if drift.test_then is None else f"exit code {drift.test_then} then"
+    if not is_whole(drift.test):
+        return f"{then}; parts of it stayed on the machine where it ran"
     if not is_run:
         return f"{then}; --run-test runs it"
     if drift.test_now is None:
@@ -283,14 +302,17 @@ def _test_words(drift: Drift, *, is_run: bool) -> str:
     return f"{then}, {drift.test_now} now"
 
 
-def _run(project: Project, text: str) -> int | None:
-    """Run a command without a shell, its output on stderr; None when that is not possible."""
-    import subprocess  # noqa: PLC0415 - only --run-test needs it
+def _run(workspace: Workspace, text: str) -> int | None:
+    """Run a command without a shell, with its output on stderr; return None if it cannot be run."""
+    import subprocess  # only --run-test needs it
 
+    if not is_whole(text):
+        output.note(f"{text} is not run: parts of it stayed on the machine where it ran")
+        return None
     output.note(f"running {text}")
     try:
         words = shlex.split(text)
-        done = subprocess.run(words, cwd=project.root, check=False, stdout=2, timeout=_SECONDS)  # noqa: S603 - asked for
+        done = subprocess.run(words, cwd=workspace.root, check=False, stdout=2, timeout=_SECONDS)  # noqa: S603 - asked for
     except (OSError, ValueError, subprocess.TimeoutExpired) as found:
         output.note(f"could not run it: {found}")
         return None

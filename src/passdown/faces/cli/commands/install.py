@@ -1,29 +1,37 @@
-"""`passdown install` and `uninstall`: show what changes in a host, ask, and do it."""
+"""`passdown install` and `uninstall`: show the changes to a host, ask, and make them."""
 
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from types import MappingProxyType
 from typing import Final
 
 import click
 
-from passdown import wiring
-from passdown.core.installs import HOSTS, hook_line, is_fleeting
-from passdown.core.texts import one_line
+from passdown.core.hosts.installs import hook_line, is_temporary
+from passdown.core.safe_text import one_line
 from passdown.faces.cli import output
+from passdown.faces.cli.hosts import HostChoice
 from passdown.faces.cli.lines import cut, width
 from passdown.faces.cli.project import current_folder
-from passdown.services.documents import Repair
-from passdown.services.installs import Edit, Home, Plan, plan_install, plan_uninstall
-from passdown.services.installs import install as install_plugin
-from passdown.services.installs import uninstall as uninstall_plugin
-from passdown.services.purges import Local, list_local, purge
+from passdown.services.project.installs import (
+    FileEdit,
+    InstallPlan,
+    InstallTarget,
+    plan_install,
+    plan_uninstall,
+)
+from passdown.services.project.installs import install as install_plugin
+from passdown.services.project.installs import uninstall as uninstall_plugin
+from passdown.services.project.purges import PurgeableFile, list_local, purge
+from passdown.services.workspace.documents import Repair
+from passdown.wiring.installs import open_install_target
+from passdown.wiring.projects import find_root, read_settings
+from passdown.wiring.workspaces import open_workspace
 
 _SHOWN: Final = 20
 
-_host_argument = click.argument("name", metavar="HOST", type=click.Choice(list(HOSTS)))
-_yes_option = click.option("--yes", is_flag=True, help="Do it without asking. Needed without a terminal.")
+_host_argument = click.argument("name", type=HostChoice())
+_yes_option = click.option("--yes", is_flag=True, help="Do not ask. Needed without a terminal.")
 _json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 
 
@@ -31,26 +39,30 @@ _json_option = click.option("--json", "as_json", is_flag=True, help="Print one J
 @_host_argument
 @_yes_option
 @click.option(
-    "--instructions", is_flag=True, help="Also write a block into the project's CLAUDE.md or AGENTS.md."
+    "--instructions",
+    is_flag=True,
+    help="Also write a block into the project's instruction file for agents.",
 )
 @_json_option
 def install(name: str, *, yes: bool, instructions: bool, as_json: bool) -> int:
-    """Install the plugin into Claude Code, Codex or Copilot; show what changes first.
+    """Install the plugin into a host; show the changes first.
 
-    The plugin is written to your own data folder, with the path of this program in its hooks, and the host's
-    own commands add it, for all your projects. In Claude Code the status line is added to settings.json; one
-    that is there is wrapped. Hooks do nothing in a project without a `passdown.toml`.
+    Writes the plugin to your data folder, with the path of this program in its hooks, and adds it with the
+    host's own commands, for all your projects. If the host has a status line, adds Passdown's to its
+    settings; an existing one is wrapped. The hooks do nothing in a project without a `passdown.toml`.
 
-    Exits with 0 when it is done or there is nothing to do, and with 1 when it
-    was shown and not agreed to.
+    Exits with 0 if it is done or there is nothing to do, and with 1 if the changes were shown but not
+    confirmed.
     """
-    root = wiring.find_root(current_folder()) if instructions else None
-    home = wiring.open_home(name, sys.argv[0], root)
-    plan = plan_install(home)
-    if is_fleeting([home.line]):
-        output.note("this program was started for once; its path may soon be gone")
-        output.note_hint("install it first: `uv tool install passdown`, then repeat")
-    return _carry_out(home, plan, _Way(yes=yes, as_json=as_json, line=hook_line(home.line, home.host)))
+    root = find_root(current_folder()) if instructions else None
+    target = open_install_target(name, sys.argv[0], root)
+    plan = plan_install(target)
+    if is_temporary([target.line]):
+        output.note("passdown runs from a temporary path, which may soon be gone")
+        output.note_hint("install it with `uv tool install passdown`, then repeat")
+    return _carry_out(
+        target, plan, _InstallOptions(yes=yes, as_json=as_json, line=hook_line(target.line, target.host.name))
+    )
 
 
 @click.command()
@@ -59,23 +71,26 @@ def install(name: str, *, yes: bool, instructions: bool, as_json: bool) -> int:
 @_yes_option
 @_json_option
 def uninstall(name: str, *, is_purge: bool, yes: bool, as_json: bool) -> int:
-    """Take the plugin out of a host again; what you changed meanwhile stays.
+    """Remove the plugin from a host; your own changes stay.
 
-    Every file that the install edited is as it was before, but for what you have changed meanwhile. Data of
-    projects stays. With --purge the local data of the project around the current folder is listed and, if
-    you agree, removed: journals, ledgers, caches. What git tracks stays.
+    Restores every file that `passdown install` edited, but keeps your changes since then. The data of
+    projects stays. With --purge, the local data of the project in the current folder (journals, ledgers,
+    caches) is listed and, if you confirm, deleted. Files that git tracks stay.
 
-    Exits with 0 when it is done or there is nothing to do, and with 1 when it was shown and not agreed to.
+    Exits with 0 if it is done or there is nothing to do, and with 1 if the changes were shown but not
+    confirmed.
     """
-    home = wiring.open_home(name, sys.argv[0])
-    local: Sequence[Local] = _find_local() if is_purge else ()
-    return _carry_out(home, plan_uninstall(home), _Way(yes=yes, as_json=as_json, local=local))
+    target = open_install_target(name, sys.argv[0])
+    local: Sequence[PurgeableFile] = _find_local() if is_purge else ()
+    return _carry_out(target, plan_uninstall(target), _InstallOptions(yes=yes, as_json=as_json, local=local))
 
 
-class _Way:
-    """How a plan is to be carried out."""
+class _InstallOptions:
+    """The options for carrying out a plan."""
 
-    def __init__(self, *, yes: bool, as_json: bool, line: str = "", local: Sequence[Local] = ()) -> None:
+    def __init__(
+        self, *, yes: bool, as_json: bool, line: str = "", local: Sequence[PurgeableFile] = ()
+    ) -> None:
         self.yes = yes
         self.as_json = as_json
         self.line = line
@@ -83,96 +98,100 @@ class _Way:
         self.local = local
 
 
-def _find_local() -> Sequence[Local]:
-    root = wiring.find_root(current_folder())
-    settings, warnings = wiring.read_settings(root)
+def _find_local() -> Sequence[PurgeableFile]:
+    root = find_root(current_folder())
+    settings, warnings = read_settings(root)
     for warning in warnings:
         output.note(warning)
-    return list_local(wiring.open_site(root, settings))
+    return list_local(open_workspace(root, settings))
 
 
-def _carry_out(home: Home, plan: Plan, way: _Way) -> int:
-    if plan.is_empty and not way.local:
-        return _say_nothing(home, plan, way)
-    if not way.as_json:
-        _show(plan, way)
-    is_asked = not (way.yes or way.as_json) and output.has_person()
-    is_agreed = way.yes or (is_asked and _agrees("Do this?", usual=not way.local))
-    removed = _do(home, plan, way) if is_agreed else 0
+def _carry_out(target: InstallTarget, plan: InstallPlan, options: _InstallOptions) -> int:
+    if plan.is_empty and not options.local:
+        return _say_nothing(target, plan, options)
+    if not options.as_json:
+        _show(plan, options)
+    is_asked = not (options.yes or options.as_json) and output.has_person()
+    is_agreed = options.yes or (is_asked and _agrees("Do this?", usual=not options.local))
+    removed = _do(target, plan, options) if is_agreed else 0
     for note in plan.notes:
         output.note(note)
-    if way.as_json:
-        output.say_json(_as_data(home, plan, way, is_done=is_agreed))
+    if options.as_json:
+        output.say_json(_as_data(target, plan, options, is_done=is_agreed))
     elif is_agreed:
-        _say_done(home, way, removed)
+        _say_done(target, options, removed)
     else:
         _say_not_done()
     return 0 if is_agreed else 1
 
 
-def _do(home: Home, plan: Plan, way: _Way) -> int:
-    """Do what was shown, and say how many local files are gone."""
-    if way.is_install:
-        install_plugin(home, plan)
+def _do(target: InstallTarget, plan: InstallPlan, options: _InstallOptions) -> int:
+    """Carry out the plan, and return how many local files were deleted."""
+    if options.is_install:
+        install_plugin(target, plan)
         return 0
-    for note in uninstall_plugin(home, plan):
+    for note in uninstall_plugin(target, plan):
         output.note(note)
-    return purge(way.local)
+    return purge(options.local)
 
 
 def _agrees(question: str, *, usual: bool) -> bool:
     try:
         return click.confirm(question, default=usual, err=True)
     except click.Abort:
-        output.draw("\n")  # what follows shall not stand behind the question
+        output.draw("\n")  # end the line of the question
         raise
 
 
-def _say_nothing(home: Home, plan: Plan, way: _Way) -> int:
+def _say_nothing(target: InstallTarget, plan: InstallPlan, options: _InstallOptions) -> int:
     for note in plan.notes:
         output.note(note)
-    if way.as_json:
-        output.say_json(_as_data(home, plan, way, is_done=False))
-    state = "has the plugin already" if way.is_install else "has nothing of Passdown"
-    output.note(f"{home.host.title} {state}; nothing was changed")
+    if options.as_json:
+        output.say_json(_as_data(target, plan, options, is_done=False))
+    state = "already has the plugin" if options.is_install else "does not have the plugin"
+    output.note(f"{target.host.title} {state}; nothing was changed")
     return 0
 
 
-def _show(plan: Plan, way: _Way) -> None:
+def _show(plan: InstallPlan, options: _InstallOptions) -> None:
     for edit in plan.edits:
         for line in _difference(edit).splitlines():
             output.say(cut(line, width()))
     for folder, files in _by_folder(plan.files).items():
         output.say(f"{folder}: {files}")
-    if plan.files and way.is_install:
-        output.say(f"hooks call: {one_line(way.line)}")
+    if plan.files and options.is_install:
+        output.say(f"hooks call: {one_line(options.line)}")
     for command in plan.commands:
         output.say(f"run: {_spoken(command)}")
-    if way.local:
-        output.say(f"removed for good, {len(way.local)} local files of this project:")
-        for one in way.local[:_SHOWN]:
+    if options.local:
+        output.say(f"{len(options.local)} local files of this project will be deleted:")
+        for one in options.local[:_SHOWN]:
             output.say(f"  {one_line(one.shown)}")
-        if len(way.local) > _SHOWN:
-            output.say(f"  and {len(way.local) - _SHOWN} more")
+        if len(options.local) > _SHOWN:
+            output.say(f"  and {len(options.local) - _SHOWN} more")
 
 
-def _difference(edit: Edit) -> str:
+def _difference(edit: FileEdit) -> str:
     before, after = (data.decode("utf-8", "replace") for data in (edit.before or b"", edit.after or b""))
     return Repair(path=edit.file.path, before=before, after=after).difference(one_line(edit.file.path))
 
 
-def _by_folder(files: Sequence[Edit]) -> dict[str, str]:
-    """Count the files of the plugin: they are ours, and nobody reads them all."""
+def _by_folder(files: Sequence[FileEdit]) -> dict[str, str]:
+    """Count the plugin files: they are ours, so they are not shown one by one."""
     if not files:
         return {}
     counts = {
-        "new": sum(edit.before is None for edit in files),
+        "added": sum(edit.before is None for edit in files),
         "changed": sum(edit.before is not None and edit.after is not None for edit in files),
         "removed": sum(edit.after is None for edit in files),
     }
     folder = str(Path(files[0].file.path).parents[len(Path(files[0].file.name).parts) - 1])
-    words = [f"{count} {word}" for word, count in counts.items() if count]
-    return {one_line(folder): f"{', '.join(words)} of the plugin's files"}
+    words = [f"{_plural(count)} {word}" for word, count in counts.items() if count]
+    return {one_line(folder): ", ".join(words)}
+
+
+def _plural(count: int) -> str:
+    return f"{count} plugin file{'' if count == 1 else 's'}"
 
 
 def _spoken(command: Sequence[str]) -> str:
@@ -180,40 +199,39 @@ def _spoken(command: Sequence[str]) -> str:
     return " ".join([name, *(f'"{word}"' if " " in word else word for word in map(one_line, command[1:]))])
 
 
-def _say_done(home: Home, way: _Way, removed: int) -> None:
-    if way.is_install:
-        output.say(f"installed into {home.host.title}")
-        if home.host.step:
-            output.note_hint(home.host.step)
+def _say_done(target: InstallTarget, options: _InstallOptions, removed: int) -> None:
+    if options.is_install:
+        output.say(f"installed into {target.host.title}")
+        if target.install.step:
+            output.note_hint(target.install.step)
         else:
-            output.note_hint("it works from the next session on, in projects with a passdown.toml")
+            output.note_hint("it is active from the next session on, in projects with a passdown.toml")
         return
-    output.say(f"uninstalled from {home.host.title}")
-    if way.local:
-        output.say(f"removed: {removed} local files of this project")
+    output.say(f"uninstalled from {target.host.title}")
+    if options.local:
+        output.say(f"deleted {removed} local files of this project")
 
 
 def _say_not_done() -> None:
     output.note("nothing was changed")
     if not output.has_person():
-        output.note_hint("there is no terminal to ask at; --yes does it without asking")
+        output.note_hint("there is no terminal to ask at; --yes skips the question")
 
 
-def _as_data(home: Home, plan: Plan, way: _Way, *, is_done: bool) -> dict[str, object]:
+def _as_data(
+    target: InstallTarget, plan: InstallPlan, options: _InstallOptions, *, is_done: bool
+) -> dict[str, object]:
     return {
-        "host": home.host.name,
+        "host": target.host.name,
         "done": is_done,
-        "line": hook_line(home.line, home.host),
+        "line": hook_line(target.line, target.host.name),
         "changes": [
             {"path": edit.file.path, "is_new": edit.before is None, "difference": _difference(edit)}
             for edit in plan.edits
         ],
         "files": [edit.file.path for edit in plan.files],
         "commands": [list(command) for command in plan.commands],
-        "local": [one.shown for one in way.local],
+        "local": [one.shown for one in options.local],
         "notes": list(plan.notes),
-        "step": home.host.step if way.is_install else "",
+        "step": target.install.step if options.is_install else "",
     }
-
-
-INSTALLS: Final = MappingProxyType({"install": install, "uninstall": uninstall})

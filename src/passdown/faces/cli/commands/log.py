@@ -1,4 +1,4 @@
-"""`passdown log`: what was published, the newest first, in all checkouts of the project."""
+"""`passdown log`: list the events of all checkouts of the project, newest first."""
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
@@ -6,16 +6,25 @@ from typing import Final, NamedTuple
 
 import click
 
-from passdown.core.patterns import pattern
+from passdown.core.lazy_regex import pattern
 from passdown.core.schemas import to_data
 from passdown.core.times import parse_instant, render_millis
 from passdown.errors import UsageError
 from passdown.faces.cli import output
 from passdown.faces.cli.lines import event_lines
-from passdown.faces.cli.project import Neighbour, Project, Reading, open_here, open_others
-from passdown.ports.index import Place
+from passdown.faces.cli.progress import Reading
+from passdown.faces.cli.project import CliProject, OtherCheckout, open_here, open_others
+from passdown.ports.index import EventLocation
 from passdown.records import record
-from passdown.services.history import Seen, Texts, Wanted, join_logs, label, list_places, parse_text
+from passdown.services.log.history import (
+    EventFilter,
+    EventTexts,
+    FoundEvent,
+    join_logs,
+    label,
+    list_places,
+    parse_text,
+)
 
 _USUAL: Final = 20
 _AGO: Final = pattern(r"([0-9]{1,6})(min|h|d|w)")
@@ -23,8 +32,8 @@ _UNITS: Final = (("min", 60), ("h", 3_600), ("d", 86_400), ("w", 604_800))
 
 
 @record
-class Way:
-    """Which events are wanted, how many, and how."""
+class LogOptions:
+    """The options of the command."""
 
     agent: str
     branch: str
@@ -35,12 +44,12 @@ class Way:
     as_json: bool
 
 
-class Source(NamedTuple):
-    """A checkout with its events, and how it is marked; this one is not."""
+class CheckoutLog(NamedTuple):
+    """A checkout with its events and its mark; the current checkout has no mark."""
 
-    project: Project
-    places: Sequence[Place]
-    texts: Texts
+    project: CliProject
+    places: Sequence[EventLocation]
+    texts: EventTexts
     mark: str
 
 
@@ -48,49 +57,55 @@ class Source(NamedTuple):
 @click.option("--agent", default="", metavar="NAME", help="Only events of this agent.")
 @click.option("--branch", default="", metavar="NAME", help="Only events written on this branch.")
 @click.option("--type", default="", metavar="NAME", help="Only events of this type, like session_end.")
-@click.option("--since", default="", metavar="TIME", help="Only events since a date, an instant, or 3h, 2d.")
-@click.option("-n", "--limit", type=click.IntRange(min=1), metavar="N", help="Show N events; 20 unless told.")
+@click.option(
+    "--since", default="", metavar="TIME", help="Only events since a date or time, or an age like 3h or 2d."
+)
+@click.option("-n", "--limit", type=click.IntRange(min=1), metavar="N", help="Show N events (default: 20).")
 @click.option("--all", is_flag=True, help="Show every event.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object, with what each event says.")
+@click.option(
+    "--json", "as_json", is_flag=True, help="Print one JSON object, with the content of each event."
+)
 @click.pass_context
 def command(context: click.Context, /, **_: object) -> int:
-    """List what was published, the newest first.
+    """List published events, newest first.
 
-    Events of other checkouts of this project are listed too, marked with the checkout; one that several have
-    is listed once. Archived events are listed like the others. `passdown event show ID` shows one in full.
+    Includes archived events and the events of other checkouts, which are marked with the checkout; an event
+    that several checkouts have is listed once. `passdown event show ID` shows one in full.
     """
-    show_log(Way(**context.params))
+    show_log(LogOptions(**context.params))
     return 0
 
 
-def show_log(way: Way) -> None:
-    """List events as asked for."""
-    if way.all and way.limit is not None:
-        raise UsageError("--all and --limit do not go together", hint="leave one of them out")
+def show_log(options: LogOptions) -> None:
+    """List the events that the options select."""
+    if options.all and options.limit is not None:
+        raise UsageError("--all and --limit cannot be combined", hint="remove one of them")
     project = open_here()
-    wanted = Wanted(way.agent, way.branch, way.type, read_since(way.since, project.checkout.clock.now()))
-    sources = read_sources(project)
+    wanted = EventFilter(
+        options.agent, options.branch, options.type, read_since(options.since, project.workspace.clock.now())
+    )
+    sources = read_checkout_logs(project)
     found = list(join_logs([source.places for source in sources], wanted))
-    limit = len(found) if way.all else way.limit or _USUAL
-    if way.as_json:
+    limit = len(found) if options.all else options.limit or _USUAL
+    if options.as_json:
         _say_json(sources, found, limit)
     else:
         _say(sources, found, limit)
 
 
-def read_sources(project: Project, prefix: str = "") -> list[Source]:
-    """Read the logs of this checkout, then those of the others."""
-    others = [Neighbour(project, "", ""), *open_others(project)]
-    sources: list[Source] = []
+def read_checkout_logs(project: CliProject, prefix: str = "") -> list[CheckoutLog]:
+    """Read the log of this checkout, then those of the others."""
+    others = [OtherCheckout(project, "", ""), *open_others(project)]
+    sources: list[CheckoutLog] = []
     for one in others:
         with Reading() as reading:
-            places = one.project.call(lambda checkout: list_places(checkout, prefix, reading.step))
-        sources.append(Source(one.project, places, Texts(one.project.checkout.log), one.shown))
+            places = one.project.call(lambda workspace: list_places(workspace, prefix, reading.step))
+        sources.append(CheckoutLog(one.project, places, EventTexts(one.project.workspace.log), one.shown))
     return sources
 
 
 def read_since(text: str, now: datetime) -> datetime | None:
-    """Read an instant, or how long ago it was; None for an empty text, and for before all time."""
+    """Parse a time or an age; return None for an empty text, and for an age before the first date."""
     if not text:
         return None
     ago = _AGO.fullmatch(text)
@@ -103,11 +118,11 @@ def read_since(text: str, now: datetime) -> datetime | None:
     found = parse_instant(text)
     if found is None:
         hint = "write 2026-01-10, 2026-01-10T13:00Z, 30min, 3h, 2d or 1w"
-        raise UsageError(f"--since: {text} is no time", hint=hint)
+        raise UsageError(f"--since: `{text}` is not a valid time", hint=hint)
     return found
 
 
-def _say(sources: Sequence[Source], found: Sequence[Seen], limit: int) -> None:
+def _say(sources: Sequence[CheckoutLog], found: Sequence[FoundEvent], limit: int) -> None:
     for seen in found[:limit]:
         source = sources[seen.where]
         said = label(parse_text(source.texts.read(seen.place)))
@@ -117,21 +132,22 @@ def _say(sources: Sequence[Source], found: Sequence[Seen], limit: int) -> None:
     if len(found) > limit:
         output.note(f"and {len(found) - limit} earlier")
         output.note_hint(
-            "--all shows every event, -n N so many; --since, --agent, --branch and --type choose"
+            "--all shows every event, -n N the newest N; --since, --agent, --branch and --type filter"
         )
 
 
-def _say_json(sources: Sequence[Source], found: Sequence[Seen], limit: int) -> None:
+def _say_json(sources: Sequence[CheckoutLog], found: Sequence[FoundEvent], limit: int) -> None:
     items = (output.render_json(as_data(sources[seen.where], seen.place)) for seen in found[:limit])
     output.say_json_list("events", items, {"earlier": max(len(found) - limit, 0)})
 
 
-def as_data(source: Source, place: Place) -> dict[str, object]:
-    """Give an event as data: what it is, where it lies, and what it says."""
+def as_data(source: CheckoutLog, place: EventLocation) -> dict[str, object]:
+    """Return an event as data for JSON: its identity, its path and its content."""
     return {
         "id": place.rank.id,
         "sha256": place.rank.hash,
         "at": render_millis(place.rank.at),
+        "ranked_at": render_millis(place.ranked_at),
         "agent": place.rank.agent,
         "branch": place.branch,
         "type": place.type,
@@ -142,7 +158,7 @@ def as_data(source: Source, place: Place) -> dict[str, object]:
     }
 
 
-def path_of(source: Source, place: Place) -> str:
-    """Name the file that holds an event, from the root of its checkout."""
-    parts = (source.project.checkout.settings.paths.events, place.folder, place.name)
+def path_of(source: CheckoutLog, place: EventLocation) -> str:
+    """Return the path of the file that holds an event, from the root of its checkout."""
+    parts = (source.project.workspace.settings.paths.events, place.folder, place.name)
     return "/".join(part for part in parts if part)

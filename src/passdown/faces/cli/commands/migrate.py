@@ -1,38 +1,38 @@
-"""`passdown migrate`: make an event of a `current.md` that was written by hand or by another tool."""
+"""`passdown migrate`: turn a `current.md` that a person or another tool wrote into an event."""
 
 import os
 from pathlib import Path
 
 import click
 
-from passdown.core.events import Event, render_event
-from passdown.core.frontmatter import split_front_matter
-from passdown.core.texts import one_line
+from passdown.core.documents.frontmatter import split_front_matter
+from passdown.core.formats.events import Event, render_event
+from passdown.core.safe_text import one_line
 from passdown.errors import UsageError
 from passdown.faces.cli import output
 from passdown.faces.cli.commands.event import make_person
-from passdown.faces.cli.project import Project, current_folder, open_here
-from passdown.services.migrations import Migrated, Plan, migrate, plan_migration
+from passdown.faces.cli.project import CliProject, current_folder, open_here
+from passdown.services.log.migrations import Migrated, MigrationPlan, migrate, plan_migration
 
 
 @click.command()
 @click.argument("file", required=False, type=click.Path(), metavar="[FILE]")
-@click.option("--yes", is_flag=True, help="Publish without asking. Needed where there is no terminal.")
+@click.option("--yes", is_flag=True, help="Publish without asking. Needed without a terminal.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def command(*, file: str | None, yes: bool, as_json: bool) -> int:
-    """Take over a `current.md` that Passdown did not make.
+    """Import a `current.md` that Passdown did not make.
 
-    FILE is a work stream, a view, or a view that was edited; without one it is the view's own place. What no
-    event states yet is published as one event. The file is kept, whole, in the folder of local state, and the
-    view takes its place if it stood there.
+    FILE is a work stream, a view or an edited view (default: the file in the view's place). Facts that no
+    event states yet are published as one event. A full copy of the file is kept in the folder of local state,
+    and the view replaces the file if it was in the view's place.
 
-    Nothing is lost: what an event has no field for stays in the copy, and is named.
+    Nothing is lost: content that does not fit into an event stays in the copy and is listed.
 
-    Exits with 0 when it is done or there is nothing to do, and with 1 when it was shown and not agreed to.
+    Exits with 0 if it is done or there is nothing to do, and with 1 if the event was shown but not confirmed.
     """
     project = open_here()
     path = _find(project, file)
-    plan = project.call(lambda checkout: plan_migration(checkout, path))
+    plan = project.call(lambda workspace: plan_migration(workspace, path))
     if not as_json:
         _preview(plan)
     if not (plan.says_something or plan.is_taken_over):
@@ -40,7 +40,7 @@ def command(*, file: str | None, yes: bool, as_json: bool) -> int:
             output.say_json(_as_data(plan, None))
         output.note(f"nothing to publish from {path}{_why_nothing(plan)}")
         return 0
-    # With --json nobody has seen yet what would be published: only --yes can agree to it.
+    # With --json the user has not seen the event yet, so only --yes can confirm.
     if not (yes or (not as_json and _agrees(plan))):
         if as_json:
             output.say_json(_as_data(plan, None))
@@ -48,8 +48,8 @@ def command(*, file: str | None, yes: bool, as_json: bool) -> int:
         if not output.has_person():
             output.note_hint("there is no terminal to ask at; --yes writes without asking")
         return 1
-    agent = make_person(path, project.checkout.clock)
-    done = project.call(lambda checkout: migrate(checkout, plan, agent))
+    agent = make_person(path, project.workspace.clock)
+    done = project.call(lambda workspace: migrate(workspace, plan, agent))
     if as_json:
         output.say_json(_as_data(plan, done))
     else:
@@ -57,9 +57,9 @@ def command(*, file: str | None, yes: bool, as_json: bool) -> int:
     return 0
 
 
-def _find(project: Project, file: str | None) -> str:
-    """Give the path of the document from the project's root; raise `UsageError` when it is not there."""
-    documents, path = project.checkout.documents, project.checkout.settings.paths.view
+def _find(project: CliProject, file: str | None) -> str:
+    """Return the path of the document from the project's root; raise `UsageError` if it does not exist."""
+    documents, path = project.workspace.documents, project.workspace.settings.paths.view
     if file is not None:
         here = Path(os.path.realpath(current_folder()))
         full = Path(os.path.normpath(here / file))
@@ -69,34 +69,34 @@ def _find(project: Project, file: str | None) -> str:
             raise UsageError(f"{file or 'an empty name'} is not a file of this project", hint=hint)
         path = full.relative_to(root).as_posix()
     if not documents.exists(path) or documents.is_folder(path):
-        raise UsageError(f"{file or path}: no such file", hint="name the FILE to take over")
+        raise UsageError(f"{file or path}: no such file", hint="name the FILE to import")
     return path
 
 
-def _preview(plan: Plan) -> None:
+def _preview(plan: MigrationPlan) -> None:
     if plan.says_something:
         output.say(f"from {one_line(plan.path)}, one event:")
         body = split_front_matter(render_event(plan.event)).body
         output.say("\n".join(f"  {line}".rstrip() for line in body.strip("\n").split("\n")))
     if plan.left:
         is_copied = plan.says_something or plan.is_taken_over
-        where = "kept in the copy only" if is_copied else "not for an event"
+        where = "kept in the copy only" if is_copied else "does not fit into an event"
         output.say(output.wrapped(f"{where}: {', '.join(plan.left)}", "", "  "))
 
 
-def _why_nothing(plan: Plan) -> str:
-    return ", which is left as it is" if plan.left else ": events state all of it already"
+def _why_nothing(plan: MigrationPlan) -> str:
+    return ", which was not changed" if plan.left else ": its content is already in events"
 
 
-def _agrees(plan: Plan) -> bool:
+def _agrees(plan: MigrationPlan) -> bool:
     if not output.has_person():
         return False
     asked = "Publish this event" if plan.says_something else "Keep a copy"
-    more = " and put the view in the file's place" if plan.is_taken_over else ""
+    more = " and replace the file with the view" if plan.is_taken_over else ""
     try:
         return click.confirm(f"{asked}{more}?", default=False, err=True)
     except click.Abort:
-        output.draw("\n")  # what follows shall not stand behind the question
+        output.draw("\n")  # end the line of the question
         raise
 
 
@@ -104,15 +104,15 @@ def _say_done(done: Migrated) -> None:
     if done.written is not None:
         output.say(f"published event {done.written.event.id}")
     if done.kept:
-        output.say(f"kept the file as {one_line(done.kept)}")
+        output.say(f"kept a copy of the file: {one_line(done.kept)}")
     if done.view:
         output.say(f"view written: {one_line(done.view)}")
     else:
-        output.note_hint("`passdown synthesize` brings the view up to date")
+        output.note_hint("run `passdown synthesize` to update the view")
 
 
-def _as_data(plan: Plan, done: Migrated | None) -> dict[str, object]:
-    from passdown.core.schemas import to_data  # noqa: PLC0415 - people are answered without it
+def _as_data(plan: MigrationPlan, done: Migrated | None) -> dict[str, object]:
+    from passdown.core.schemas import to_data  # text output does not need it
 
     event: Event = done.written.event if done and done.written else plan.event
     return {

@@ -1,4 +1,4 @@
-"""Take in what a host's transcript and git tell of a session."""
+"""Record what a host's transcript and git show about a session."""
 
 from pathlib import Path
 from types import MappingProxyType
@@ -6,54 +6,51 @@ from typing import Final
 
 import click
 
-from passdown import wiring
-from passdown.core.facts import FactKind
+from passdown.core.kinds import FactKind
 from passdown.faces.cli import output
-from passdown.faces.cli.sessions import need_session, note_kept, open_sessions
-from passdown.services.observations import Observed, observe
+from passdown.faces.cli.hosts import HostChoice
+from passdown.faces.cli.sessions import need_session, note_ledger_update, open_sessions
+from passdown.services.sessions.observations import ObservationResult, observe
+from passdown.wiring.projects import open_hosts
+from passdown.wiring.transcripts import open_source
 
-_WORDS: Final = MappingProxyType(
-    {
-        FactKind.FILE: ("edit", "edits"),
-        FactKind.TEST: ("test", "tests"),
-        FactKind.COMMIT: ("commit", "commits"),
-    }
-)
+_WORDS: Final = MappingProxyType({kind: kind.row.observed_as for kind in FactKind if kind.row.observed_as[0]})
 """What is told to people."""
 
 _OTHERS: Final = MappingProxyType(
     {
-        FactKind.PROMPT: "prompts",
-        FactKind.COMMAND: "commands",
-        FactKind.READ: "reads",
-        FactKind.PLAN: "plan_items",
+        kind: kind.row.observed_as[1]
+        for kind in FactKind
+        if kind.row.observed_as[1] and not kind.row.observed_as[0]
     }
 )
-"""What is counted for people, and told to programs."""
+"""The kinds that text output counts together, and JSON counts by name."""
 
 
 @click.command()
 @click.argument("transcript", required=False, type=click.Path(path_type=Path))
-@click.option("--session", default="", metavar="ID", help="The session that is observed.")
+@click.option("--session", default="", metavar="ID", help="The session to observe.")
 @click.option(
     "--host",
-    type=click.Choice(wiring.HOSTS),
-    help="The program that wrote the transcript; guessed from its name.",
+    type=HostChoice(),
+    help="The program that wrote the transcript (default: guessed from the file name).",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def command(transcript: Path | None, session: str, host: str | None, *, as_json: bool) -> int:
-    """Take in what a host's transcript and git tell of a session.
+    """Record what a host's transcript and git show about a session.
 
-    Without a TRANSCRIPT git alone is asked.
-    Prompts, commands, plans and files that were read stay on this machine. Nothing is told twice.
+    Without TRANSCRIPT, looks at git only.
+    Prompts, commands, plans and files that were read stay on this machine. Nothing is recorded twice.
     """
-    project = open_sessions()
-    root = Path(project.root)
-    source = (
-        wiring.open_source(root, transcript, host or wiring.guess_host(transcript)) if transcript else None
-    )
-    observed = observe(project, need_session(project, session), source)
-    note_kept(observed.kept)
+    workspace = open_sessions()
+    root = Path(workspace.root)
+    source = None
+    if transcript:
+        hosts = open_hosts()
+        writer = hosts.find(host) if host else hosts.guess({"transcript_path": transcript}, {})
+        source = open_source(root, transcript, writer)
+    observed = observe(workspace, need_session(workspace, session), source)
+    note_ledger_update(observed.kept)
     if observed.passed_over:
         lines = "1 line" if observed.passed_over == 1 else f"{observed.passed_over} lines"
         output.note(f"{lines} of the transcript could not be read")
@@ -64,7 +61,7 @@ def command(transcript: Path | None, session: str, host: str | None, *, as_json:
     return 0
 
 
-def _describe(observed: Observed) -> dict[str, object]:
+def _describe(observed: ObservationResult) -> dict[str, object]:
     return {
         "session": observed.kept.account.session,
         "agent": observed.kept.account.agent,
@@ -75,7 +72,7 @@ def _describe(observed: Observed) -> dict[str, object]:
     }
 
 
-def _show(observed: Observed) -> str:
+def _show(observed: ObservationResult) -> str:
     counted = [
         f"{number} {one if number == 1 else many}{_failed(kind, observed.failed)}"
         for kind, (one, many) in _WORDS.items()

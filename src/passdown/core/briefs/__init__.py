@@ -1,0 +1,1 @@
+"""What a starting session is told, within a budget."""

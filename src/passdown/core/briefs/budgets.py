@@ -1,0 +1,68 @@
+"""The limits of a brief: tokens that the session pays for, and characters that its host allows (C68)."""
+
+from typing import Annotated, Final, NamedTuple
+
+from passdown.errors import UsageError
+from passdown.records import record
+
+TOKENS: Final = 1_500
+CHARACTERS: Final = 9_000
+"""The lowest known cap of a host is 10,000; longer text is silently cut to a preview."""
+PREVIEW: Final = 2_000
+"""How many characters of a brief that was cut are shown."""
+LEAST_TOKENS: Final = 250
+LEAST_CHARACTERS: Final = 600
+
+_BYTES: Final = 3
+
+
+class Size(NamedTuple):
+    """How much room a text takes."""
+
+    characters: int = 0
+    bytes: int = 0
+
+    def plus(self, other: "Size") -> "Size":
+        """Add two sizes."""
+        return Size(self.characters + other.characters, self.bytes + other.bytes)
+
+    @property
+    def tokens(self) -> int:
+        """An upper bound on the number of tokens: one for every three bytes, rounded up."""
+        return -(-self.bytes // _BYTES)
+
+
+def measure(text: str) -> Size:
+    """Measure a text; half a surrogate pair counts as three bytes, as UTF-8 would encode it."""
+    return Size(len(text), len(text.encode("utf-8", "surrogatepass")))
+
+
+def count_tokens(text: str) -> int:
+    """Count the tokens of a text: its UTF-8 bytes divided by three, rounded up."""
+    return measure(text).tokens
+
+
+@record
+class Budget:
+    """The most that a brief may take; both limits hold."""
+
+    tokens: Annotated[int, "The most tokens it may take."] = TOKENS
+    characters: Annotated[int, "How many characters the host lets through."] = CHARACTERS
+
+    def __post_init__(self) -> None:
+        """Reject a budget that is too small even for a goal."""
+        if self.tokens < LEAST_TOKENS or self.characters < LEAST_CHARACTERS:
+            raise UsageError(
+                f"a brief needs {LEAST_TOKENS} tokens and {LEAST_CHARACTERS} characters at least",
+                hint=f"the usual budget is {TOKENS} tokens and {CHARACTERS} characters",
+            )
+
+    def holds(self, size: Size) -> bool:
+        """Return whether a size is within both limits."""
+        return size.tokens <= self.tokens and size.characters <= self.characters
+
+    def smaller(self, times: int = 1) -> "Budget":
+        """Return the budget after a brief was cut: what hosts still show, halved each further time."""
+        tokens = max(LEAST_TOKENS, TOKENS >> times - 1)
+        characters = max(LEAST_CHARACTERS, PREVIEW >> times - 1)
+        return Budget(tokens=min(self.tokens, tokens), characters=min(self.characters, characters))

@@ -1,0 +1,1 @@
+"""Markdown documents with front matter: splitting into fields, reading, writing and revising."""

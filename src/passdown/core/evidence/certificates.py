@@ -1,0 +1,261 @@
+"""Whether anything was lost: every fact that was ever stated, and what became of it.
+
+1. Each journal and the event log are gone through line by line and event by event, on their own: what they
+   state holds until a named line or event takes its place, answers it or takes it back (`core.fold`).
+2. What holds must be in the brief, or be shown by a named command.
+3. A line that a journal counts and does not have is a loss, and so is one that an event covers and no event
+   says, what somebody expects and nobody knows, and what an event hides by its date alone.
+"""
+
+import hashlib
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from datetime import datetime
+from enum import StrEnum
+from typing import Annotated, Final, NamedTuple
+
+from passdown.core.facts import ADD, Fact, identify, make_key, may_leave, show_phase, tell
+from passdown.core.fold import fold
+from passdown.core.formats.journal import JournalLine, facts_of
+from passdown.core.ids import FactId
+from passdown.core.kinds import FactKind, Merging, kind_of
+from passdown.core.merge.event_facts import ID_SIZE, EventFacts, all_retracted, is_retracted
+from passdown.core.merge.merge import in_said_order, order_events
+from passdown.core.sessions.session_facts import put_in_order
+from passdown.core.times import render_seconds
+from passdown.records import field, record
+
+_PUBLISHED: Final = frozenset(
+    kind for kind in FactKind if kind.told.row.brief_class and kind.row.merging is not Merging.STEPS
+)
+_STATING: Final = frozenset(kind for kind in FactKind if kind.row.merging is not Merging.NONE)
+
+
+class FactStatus(StrEnum):
+    """What became of a fact."""
+
+    IN_BRIEF = "in-brief"
+    BY_COMMAND = "by-command"
+    RETIRED = "retired"
+    HIDDEN = "hidden"
+    UNACCOUNTED = "unaccounted"
+
+
+class StatedFact(NamedTuple):
+    """One time that a fact was stated."""
+
+    fact: Fact
+    where: str
+    """The line or event that states it."""
+    journal: str = ""
+    """The session whose journal has it; empty for an event."""
+    retired_by: str = ""
+    """The line or event that took its place, or took it back."""
+    taker: Fact | None = None
+    """What that says."""
+
+
+class CertifiedFact(NamedTuple):
+    """A fact, what became of it, and where that can be seen."""
+
+    id: FactId | str
+    kind: str
+    text: str
+    how: FactStatus
+    where: str
+
+
+@record
+class Certificate:
+    """What became of every fact."""
+
+    facts: Annotated[tuple[CertifiedFact, ...], "Every fact, in the order of ids."]
+    losses: Annotated[tuple[CertifiedFact, ...], "What nothing accounts for, or an event hides."] = field(
+        default=()
+    )
+    replaced: Annotated[tuple[CertifiedFact, ...], "What a session holds and others replaced."] = field(
+        default=()
+    )
+
+    @property
+    def root(self) -> str:
+        """The hash of all ids, sorted: two machines that know the same facts have the same root."""
+        return hashlib.sha256("\n".join(str(one.id) for one in self.facts).encode()).hexdigest()
+
+    def count(self, how: FactStatus) -> int:
+        """Count the facts of which that became."""
+        return sum(one.how is how for one in self.facts)
+
+
+# --- journals and events --------------------------------------------------------------------------
+
+
+def trace_journal(session: str, lines: Sequence[JournalLine]) -> Sequence[StatedFact]:
+    """Go through a journal (1); a line that stands there twice counts once."""
+    facts = facts_of(session, put_in_order([*lines]))
+    stated = _trace(facts, lambda fact: f"{session} line {fact.seq}", session)
+    return [one._replace(journal=session) for one in stated]
+
+
+def trace_events(sources: Iterable[EventFacts]) -> Sequence[StatedFact]:
+    """Go through the events in the order of their ranks (1); the same event found twice is one."""
+    unique = {source.rank.hash: source for source in sources}
+    names = {digest: f"event {source.rank.id}" for digest, source in unique.items()}
+    retracted = all_retracted(unique.values())
+    by = {name: source.rank.id for source in unique.values() for name in source.retracted}
+    stated: list[StatedFact] = []
+    for source in sorted(unique.values(), key=lambda one: one.rank):
+        if is_retracted(source.rank, retracted):
+            name = by.get(source.rank.id) or by[source.rank.hash[:ID_SIZE]]
+            own = _trace(source.facts, lambda fact: names[fact.event])
+            stated += [one._replace(retired_by=f"event {name}", taker=None) for one in own]
+    heard = order_events(unique.values()).heard
+    return [*stated, *_trace(in_said_order(heard), lambda fact: names[fact.event])]
+
+
+def _trace(facts: Iterable[Fact], name: Callable[[Fact], str], own: str = "") -> Sequence[StatedFact]:
+    """Fold facts, and say of each what took its place."""
+    single = [step for fact in facts for step in _single(fact)]
+    ended: dict[Fact, Fact] = {}
+    folded = fold(single, ended.__setitem__, own)
+    holding = {fact for table in folded.tables.values() for fact in table.values()}
+    return [
+        StatedFact(fact, name(fact))
+        if fact in holding
+        else StatedFact(fact, name(fact), retired_by=name(ended.get(fact, fact)), taker=ended.get(fact, fact))
+        for fact in dict.fromkeys(single)
+        if fact.kind in _STATING and (fact.steps or fact.kind != FactKind.NEXT)
+    ]
+
+
+def _single(fact: Fact) -> Iterator[Fact]:
+    """Take a list of next steps apart: each step is a fact."""
+    if fact.kind != FactKind.NEXT:
+        yield fact
+        return
+    if not fact.steps:  # an empty list takes out the one before
+        yield fact
+    for number, step in enumerate(fact.steps):
+        yield fact._replace(text=step, key=ADD if number else fact.key)
+
+
+# --- the judgement --------------------------------------------------------------------------------
+
+
+class VisibleFacts(NamedTuple):
+    """What can be seen: in the brief, in the account of each session, and in the view's lists."""
+
+    brief: frozenset[str]
+    accounts: Mapping[str, frozenset[str]]
+    listed: frozenset[str]
+
+
+_ORDER: Final = (FactStatus.IN_BRIEF, FactStatus.BY_COMMAND, FactStatus.UNACCOUNTED, FactStatus.RETIRED)
+
+
+def judge(
+    stated: Iterable[StatedFact], reach: VisibleFacts, losses: Iterable[CertifiedFact] = ()
+) -> Certificate:
+    """Say of every fact what became of it (2); of one that was stated often, the best answer counts."""
+    found: dict[str, CertifiedFact] = {}
+    for one in stated:
+        answer = _judge(one, reach)
+        known = found.get(answer.id)
+        if known is None or _ORDER.index(answer.how) < _ORDER.index(known.how):
+            found[answer.id] = answer
+    facts = tuple(found[name] for name in sorted(found))
+    lost = tuple(one for one in facts if one.how is FactStatus.UNACCOUNTED)
+    return Certificate(facts=facts, losses=(*lost, *losses))
+
+
+def _judge(one: StatedFact, reach: VisibleFacts) -> CertifiedFact:
+    fact, name = one.fact, one.fact.id
+    kind = kind_of(fact.kind)
+    if one.retired_by:
+        how, where = FactStatus.RETIRED, one.retired_by
+    elif name in reach.brief:
+        how, where = FactStatus.IN_BRIEF, "passdown brief"
+    elif one.journal and name in reach.accounts.get(one.journal, frozenset()):
+        how, where = FactStatus.BY_COMMAND, f"passdown brief --session {one.journal} --json"
+    elif not one.journal and name in reach.listed:
+        how, where = FactStatus.BY_COMMAND, f"passdown view list {kind.row.plural if kind else fact.kind}"
+    else:
+        how, where = FactStatus.UNACCOUNTED, one.where
+    return CertifiedFact(name, fact.kind, _text(fact), how, where)
+
+
+def _text(fact: Fact) -> str:
+    return show_phase(fact) if fact.kind == FactKind.CHECKPOINT else fact.text
+
+
+def find_gaps(session: str, lines: Iterable[JournalLine]) -> Iterator[CertifiedFact]:
+    """Name the lines that a journal counts and does not have (3)."""
+    numbers = {line.seq for line in lines}
+    for number in range(1, max(numbers, default=0)):
+        if number not in numbers:
+            yield CertifiedFact(
+                "", "line", f"{session} has no line {number}", FactStatus.UNACCOUNTED, session
+            )
+
+
+def find_unpublished(
+    stated: Iterable[StatedFact], covered: Mapping[str, int], events: Iterable[StatedFact]
+) -> Iterator[CertifiedFact]:
+    """Name what holds in a journal, is covered by an event, and is in none (3)."""
+    published = {_public_name(one.fact) for one in events}
+    for one in stated:
+        fact = one.fact
+        is_covered = fact.seq <= covered.get(one.journal, 0) and not one.retired_by
+        if (
+            is_covered
+            and fact.kind in _PUBLISHED
+            and may_leave(fact)
+            and _public_name(tell(fact)) not in published
+        ):
+            what = f"{fact.text} (covered by an event, in none)"
+            yield CertifiedFact(fact.id, fact.kind, what, FactStatus.UNACCOUNTED, one.where)
+
+
+def _public_name(fact: Fact) -> tuple[str, str]:
+    return fact.kind, identify(fact) or make_key(fact.text)
+
+
+def find_hidden(
+    events: Iterable[StatedFact], until: datetime, dates: Mapping[str, datetime]
+) -> Iterator[CertifiedFact]:
+    """Name what an event hides only because it is dated ahead (3); `dates` has the stamps of events."""
+    for one in events:
+        if one.taker is not None and one.fact.at <= until < one.taker.at:
+            yield _replaced(one, one.taker, dates, FactStatus.HIDDEN)
+
+
+def find_replaced(
+    journal: Iterable[StatedFact], events: Iterable[StatedFact], session: str, dates: Mapping[str, datetime]
+) -> Iterator[CertifiedFact]:
+    """Name what holds in a session's journal, and does not hold because of another session's event."""
+    told = [tell(one.fact) for one in journal if not one.retired_by]
+    held = {(*_public_name(fact), fact.text) for fact in told}
+    for one in events:
+        taker = one.taker
+        if taker is None or one.fact.session != session or taker.session == session:
+            continue
+        if one.fact.kind in _PUBLISHED and (*_public_name(one.fact), one.fact.text) in held:
+            yield _replaced(one, taker, dates, FactStatus.RETIRED)
+
+
+def _replaced(one: StatedFact, taker: Fact, dates: Mapping[str, datetime], how: FactStatus) -> CertifiedFact:
+    name, at = taker.event_id, render_seconds(dates[taker.event])
+    where = f"event {name} of {taker.agent}, dated {at}; `passdown event retract {name}` takes that back"
+    return CertifiedFact(one.fact.id, one.fact.kind, _text(one.fact), how, where)
+
+
+def find_missing(stated: Iterable[StatedFact], expected: Iterable[str]) -> Iterator[CertifiedFact]:
+    """Name the expected texts that no line and no event has (3)."""
+    facts = [one.fact for one in stated]
+    known = {name for one in facts for name in (_words(one.text), _words(f"{one.key}: {one.text}"))}
+    for text in dict.fromkeys(map(_words, expected)):
+        if text and text not in known and not any(one.startswith(f"{text} (") for one in known):
+            yield CertifiedFact("", "expected", text, FactStatus.UNACCOUNTED, "nowhere")
+
+
+def _words(text: str) -> str:
+    return " ".join(text.split())

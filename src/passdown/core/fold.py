@@ -1,0 +1,149 @@
+"""Folding: of all that was said, which facts hold. Session, event, view, brief and certificate use this.
+
+Facts are taken in their order, the oldest first; `core.facts.identify` says which of them are one.
+
+1. Register (goal, now): the last one holds. In a journal, what was only observed, or carried on from another
+   session, does not replace what was stated, and a prompt replaces nothing but a prompt.
+2. Steps (next): a list replaces the one before; steps that are added follow it.
+3. Set and map (done, questions, decisions, …): the last of each identity holds, and comes last.
+4. Phases (checkpoints): the last of each phase holds; all of them are kept beside.
+5. A retraction takes out the fact it names, until that is stated again.
+6. An answer takes out the question or the feedback it names, by text or id, and holds itself.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from types import MappingProxyType
+from typing import Final
+
+from passdown.core.facts import ADD, PROMPTED, Fact, Provenance, identify, identify_retracted, make_key
+from passdown.core.kinds import FactKind, Merging
+from passdown.core.lazy_regex import pattern
+
+Table = dict[str, Fact]
+Tables = dict[str, Table]
+"""What holds: by kind, then by identity, the oldest first."""
+
+Ended = Callable[[Fact, Fact], None]
+"""Called with a fact that holds no longer, and the one that took its place or took it out."""
+
+
+class Folded:
+    """What holds so far, and every checkpoint on the way there."""
+
+    def __init__(self, ended: Ended | None = None, own: str = "") -> None:
+        """Begin with nothing."""
+        self.own = own
+        self.tables: Tables = {}
+        self.checkpoints: list[Fact] = []
+        self.ended = ended
+
+    def of(self, kind: str) -> tuple[Fact, ...]:
+        """Give the facts of a kind that hold, the oldest first."""
+        return tuple(self.tables.get(kind, {}).values())
+
+    def hold(self, fact: Fact, key: str) -> None:
+        """Let a fact hold, in place of the one it replaces."""
+        table = self.tables.get(fact.kind)
+        if table is None:
+            table = self.tables[fact.kind] = {}
+        if key in table:
+            old = table.pop(key)
+            if self.ended is not None:
+                self.ended(old, fact)
+        table[key] = fact
+
+    def end(self, kind: str, key: str, by: Fact) -> None:
+        """Let a fact hold no longer."""
+        old = self.tables.get(kind, {}).pop(key, None)
+        if old is not None and self.ended is not None:
+            self.ended(old, by)
+
+
+def fold(facts: Iterable[Fact], ended: Ended | None = None, own: str = "") -> Folded:
+    """Say which facts hold; see the cases above. `ended` is told of every fact that no longer does.
+
+    `own` is the session whose journal is folded; empty for facts of several.
+    """
+    folded = Folded(ended, own)
+    take_of = dict(_TAKE).get  # a log has a million facts; a view of a mapping is slower
+    for fact in facts:
+        take = take_of(fact.kind)
+        if take is not None:
+            take(folded, fact)
+    return folded
+
+
+def _take_register(folded: Folded, fact: Fact) -> None:  # 1
+    known = folded.tables.get(fact.kind, {}).get("")
+    if known is None or not _is_weaker(fact, known, folded.own):
+        folded.hold(fact, "")
+    elif folded.ended is not None:
+        folded.ended(fact, known)
+
+
+def _is_weaker(fact: Fact, known: Fact, own: str) -> bool:
+    """Say whether a goal or now of a journal leaves the known one in place (1)."""
+    if fact.event:
+        return False
+    is_prompt = fact.key == PROMPTED and known.key != PROMPTED
+    return is_prompt or (not _is_stated(fact, own) and _is_stated(known, own))
+
+
+def _is_stated(fact: Fact, own: str) -> bool:
+    is_carried = bool(own) and fact.session != own
+    return not is_carried and fact.provenance is not Provenance.OBSERVED
+
+
+def _take_steps(folded: Folded, fact: Fact) -> None:  # 2
+    if fact.key != ADD:
+        for key in list(folded.tables.get(fact.kind, ())):
+            folded.end(fact.kind, key, fact)
+    for step in fact.steps:
+        folded.hold(fact._replace(text=step), make_key(step))
+
+
+def _take_one(folded: Folded, fact: Fact) -> None:  # 3
+    folded.hold(fact, identify(fact))
+
+
+def _take_phase(folded: Folded, fact: Fact) -> None:  # 4
+    folded.checkpoints.append(fact)
+    folded.hold(fact, identify(fact))
+
+
+def _take_retraction(folded: Folded, fact: Fact) -> None:  # 5
+    folded.end(fact.key, identify_retracted(fact), fact)
+
+
+def _take_answer(folded: Folded, fact: Fact) -> None:  # 6
+    for kind in _ANSWERED:
+        table = folded.tables.get(kind, {})
+        name = make_key(fact.key)
+        if name not in table and _ID.fullmatch(name):
+            name = next((key for key, one in table.items() if one.id == fact.key), name)
+        folded.end(kind, name, fact)
+    folded.hold(fact, identify(fact))
+
+
+_ID: Final = pattern(r"[0-9a-f]{12}")
+_ANSWERED: Final = (FactKind.QUESTION.value, FactKind.FEEDBACK.value)
+_BY_MERGING: Final[Mapping[Merging, Callable[[Folded, Fact], None]]] = MappingProxyType(
+    {
+        Merging.REGISTER: _take_register,
+        Merging.STEPS: _take_steps,
+        Merging.SET: _take_one,
+        Merging.MAP: _take_one,
+        Merging.PHASES: _take_phase,
+    }
+)
+_TAKE: Final[Mapping[str, Callable[[Folded, Fact], None]]] = MappingProxyType(
+    {
+        **{
+            kind.value: _BY_MERGING[kind.row.merging]
+            for kind in FactKind
+            if kind.row.merging is not Merging.NONE
+        },
+        FactKind.ANSWER.value: _take_answer,
+        FactKind.RETRACTION.value: _take_retraction,
+    }
+)

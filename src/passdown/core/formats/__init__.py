@@ -1,0 +1,1 @@
+"""One module per file format: a record, its reader and its writer."""

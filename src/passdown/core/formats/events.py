@@ -1,0 +1,390 @@
+"""The event: an immutable batch of facts that one session publishes (S2, R96 to R118, C55 to C57, C63).
+
+Front matter and body are entries of our YAML subset. A key is read wherever it occurs; an event with only the
+seed's keys is complete. Nothing in an event prevents it from being read: a value that does not fit its key
+stays in `unknown`, with a problem that names its line.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from datetime import datetime
+from types import MappingProxyType
+from typing import Annotated, Final, cast
+
+from passdown.core.documents.conflicts import conflict_problems
+from passdown.core.documents.documents import front_problems, refuse_unreadable
+from passdown.core.documents.fields import read_count, read_instant
+from passdown.core.documents.frontmatter import (
+    FrontMatterEntry,
+    FrontMatterStray,
+    LineCounter,
+    line_at,
+    make_entry,
+    plain_parts,
+    raw_entry,
+    read_pairs,
+    read_plain_texts,
+    read_records,
+    read_text,
+    read_texts,
+    split_entries,
+    split_front_matter,
+    write_map,
+    write_records,
+    write_text,
+    write_texts,
+)
+from passdown.core.documents.key_value import Pair
+from passdown.core.documents.scalars import NULLS, read_scalar, write_scalar
+from passdown.core.kinds import FactKind
+from passdown.core.phases import PhaseState, read_state
+from passdown.core.problems import Malformed, Problem, Unknown, error, warning
+from passdown.core.times import render_millis, render_seconds
+from passdown.records import field, record
+
+VERSION: Final = 1
+MAX_CHARS: Final = 65_536
+FRONT: Final = "front matter"
+BODY: Final = "body"
+
+
+@record
+class EventCheckpoint:
+    """A point of progress from which work can resume."""
+
+    phase: Annotated[int | None, "The phase's number."] = None
+    status: Annotated[PhaseState | None, "Its progress."] = None
+    updated: Annotated[datetime | None, "When it reached that state."] = None
+    name: Annotated[str | None, "The phase's name."] = None
+    agent: Annotated[str | None, "The agent that works on it."] = None
+    task: Annotated[str | None, "The task it belongs to."] = None
+    others: Annotated[tuple[Pair, ...], "Further keys, and values that do not fit theirs."] = ()
+
+
+@record
+class Event:
+    """One immutable record that a session wrote."""
+
+    ts: Annotated[datetime | None, "When it was written, by the hybrid clock; orders events."] = None
+    agent: Annotated[str | None, "The agent that wrote it; breaks ties of `ts`."] = None
+    branch: Annotated[str | None, "The git branch; `unknown` if detached."] = None
+    type: Annotated[str | None, "What caused it: session_end, checkpoint, handoff, …"] = None
+    reason: Annotated[str | None, "Why: clear, compact, recovered, …"] = None
+    id: Annotated[str | None, "The event's id."] = None
+    session: Annotated[str | None, "The session that wrote it."] = None
+    track: Annotated[str | None, "The track it belongs to."] = None
+    stream: Annotated[str | None, "The stream it belongs to."] = None
+    covers: Annotated[str | None, "The journal lines that it publishes, `first-last`."] = None
+    goal: Annotated[str | None, "What the session should achieve; the newest wins."] = None
+    now: Annotated[str | None, "The present step; the newest wins."] = None
+    next: Annotated[tuple[str, ...] | None, "The next steps; the newest list wins."] = None
+    this_session: Annotated[tuple[str, ...], "Finished work; the union over all events."] = ()
+    decisions: Annotated[tuple[Pair, ...], "Decisions by key; the newest of each key wins."] = ()
+    checkpoints: Annotated[tuple[EventCheckpoint, ...], "Points of progress, by time."] = ()
+    open_questions: Annotated[tuple[str, ...], "Open questions; the union over all events."] = ()
+    constraints: Annotated[tuple[str, ...], "What is ruled out or must hold."] = ()
+    receipts: Annotated[tuple[str, ...], "What was done and must not be done again."] = ()
+    feedback: Annotated[tuple[str, ...], "What the user said."] = ()
+    files_modified: Annotated[tuple[str, ...], "Changed files, relative to the project."] = ()
+    provenance: Annotated[tuple[Pair, ...], "Fact id to observed or verified; older than `origins`."] = ()
+    resolved_questions: Annotated[tuple[str, ...], "Questions that are answered."] = ()
+    retracted_done: Annotated[tuple[str, ...], "Work that turned out not to be done."] = ()
+    retracted_decisions: Annotated[tuple[str, ...], "Keys of retracted decisions."] = ()
+    retracted_constraints: Annotated[tuple[str, ...], "Constraints that no longer hold."] = ()
+    retracted_events: Annotated[tuple[str, ...], "Ids of events to ignore, whatever their `ts`."] = ()
+    origins: Annotated[tuple[Pair, ...], "The origin of each fact, by the key that holds it."] = ()
+    after: Annotated[tuple[str, ...], "The last events that the author had read."] = ()
+    ahead: Annotated[tuple[str, ...], "Those of them that are dated too far ahead to follow."] = ()
+    more: Annotated[tuple[tuple[str, tuple[str, ...]], ...], "Facts of further kinds, by their keys."] = ()
+    unknown: Annotated[tuple[Unknown, ...], "Text that no field holds, verbatim."] = ()
+    problems: tuple[Problem, ...] = field(default=(), compare=False)
+    source: str | None = field(default=None, compare=False)
+
+
+_make_event: Final = cast("Callable[..., Event]", Event)
+
+
+def _read_instant(entry: FrontMatterEntry) -> datetime | None:
+    text = read_text(entry)
+    return None if text is None else read_instant(text)
+
+
+def _read_pairs(entry: FrontMatterEntry) -> tuple[Pair, ...]:
+    return tuple([Pair(key=key, value=value) for key, value in read_pairs(entry)])
+
+
+def _read_checkpoints(entry: FrontMatterEntry) -> tuple[EventCheckpoint, ...]:
+    return tuple([_read_checkpoint(record) for record in read_records(entry)])
+
+
+_make_checkpoint: Final = cast("Callable[..., EventCheckpoint]", EventCheckpoint)
+_CHECKPOINT_READERS: Final[Mapping[str, Callable[[str], object]]] = MappingProxyType(
+    {
+        "phase": read_count,
+        "status": read_state,
+        "updated": read_instant,
+        "name": str,
+        "agent": str,
+        "task": str,
+    }
+)
+
+
+def _read_checkpoint(record: tuple[tuple[str, str], ...]) -> EventCheckpoint:
+    values: dict[str, object] = {}
+    others: list[Pair] = []
+    for key, text in record:
+        reader = _CHECKPOINT_READERS.get(key)
+        if reader is None or key in values:
+            others.append(Pair(key=key, value=text))
+            continue
+        try:
+            values[key] = reader(text)
+        except Malformed:
+            others.append(Pair(key=key, value=text))
+    return _make_checkpoint(**values, others=tuple(others)) if others else _make_checkpoint(**values)
+
+
+_BY_TYPE: Final[Mapping[object, Callable[[FrontMatterEntry], object]]] = MappingProxyType(
+    {
+        datetime | None: _read_instant,
+        str | None: read_text,
+        tuple[str, ...]: read_texts,
+        tuple[str, ...] | None: read_texts,
+        tuple[Pair, ...]: _read_pairs,
+        tuple[EventCheckpoint, ...]: _read_checkpoints,
+    }
+)
+_KEYS: Final[Mapping[str, Callable[[FrontMatterEntry], object]]] = MappingProxyType(
+    {
+        name: _BY_TYPE[hint.__origin__]
+        for name, hint in Event.__annotations__.items()
+        if name not in {"more", "unknown", "problems", "source"}
+    }
+)
+"""Each field of an event that is a key, with what reads it: its type says so."""
+_FURTHER: Final = tuple(
+    key
+    for kind in FactKind
+    for key in (kind.row.event_key, kind.row.retraction_key)
+    if key not in {"", *_KEYS}
+)
+"""Keys of kinds without a field of their own."""
+_READERS: Final = MappingProxyType({**_KEYS, **dict.fromkeys(_FURTHER, read_texts)})
+_SHAPES: Final[Mapping[str, Callable[[FrontMatterEntry], object]]] = MappingProxyType(
+    {
+        **_READERS,
+        "ts": read_text,
+        "decisions": read_pairs,
+        "provenance": read_pairs,
+        "origins": read_pairs,
+        "checkpoints": read_records,
+    }
+)
+
+
+_COMPLETE: Final = frozenset({"ts", "agent", "branch", "type", "reason"})
+
+
+def read_event(text: str) -> dict[str, object]:
+    """Read an event's keys without checking them: texts, lists of texts, pairs and records.
+
+    This is the fast path for callers that fold many events. Unknown keys are skipped, and values that cannot
+    be read raise `Malformed`. `parse_event` keeps everything.
+    """
+    refuse_unreadable(text, None, 0, "event")
+    split = split_front_matter(text)
+    values: dict[str, object] = {}
+    for part in (split.matter, split.body):
+        _fill(values, part, _SHAPES)
+    return values
+
+
+def _fill(
+    values: dict[str, object], part: str, readers: Mapping[str, Callable[[FrontMatterEntry], object]]
+) -> bool:
+    """Read the entries of a part; return whether it holds nothing else and each key is known and unique."""
+    parts = plain_parts(part)
+    for key, head, below in _careful_parts(part) if parts is None else parts:
+        reader = readers.get(key)
+        if reader is None or key in values:
+            parts = None
+            continue
+        bare = head.strip()
+        if reader is read_text and not any(below):
+            values[key] = bare if bare[:1].isalpha() and bare not in NULLS else read_scalar(bare)
+            continue
+        texts = read_plain_texts(below) if reader is read_texts and not bare else None
+        values[key] = reader(make_entry((key, bare, "\n".join(below), 0, 0))) if texts is None else texts
+    return parts is not None
+
+
+def _careful_parts(part: str) -> Iterator[tuple[str, str, list[str]]]:
+    return ((entry.key, entry.head, entry.rest.split("\n")) for entry in split_entries(part)[0])
+
+
+def parse_event(text: str) -> Event:
+    """Read an event without losing anything; `problems` lists what is wrong.
+
+    Raises `FormatError` if the text is too large or newer than this reader.
+    """
+    refuse_unreadable(text, None, 0, "event")
+    return _parse_plain(text) or _parse_with_care(text)
+
+
+def _parse_plain(text: str) -> Event | None:
+    """Read an event in which every line belongs to a known key, as in nearly all; otherwise return None."""
+    split = split_front_matter(text)
+    if len(text) > MAX_CHARS or split.opening != "---\n" or not split.closing:
+        return None
+    values: dict[str, object] = {}
+    try:
+        whole = _fill(values, split.matter, _READERS) and _fill(values, split.body, _READERS)
+    except Malformed:
+        return None
+    if not whole or not values.keys() >= _COMPLETE or None in (values["ts"], values["agent"]):
+        return None
+    event = _make_event(**_gather(values), source=text)
+    return None if event.checkpoints and any(one.others for one in event.checkpoints) else event
+
+
+def _gather(values: dict[str, object]) -> dict[str, object]:
+    """Move the keys of further kinds into one field."""
+    more = tuple((name, values.pop(name)) for name in _FURTHER if name in values)
+    return {**values, "more": more} if more else values
+
+
+def _parse_with_care(text: str) -> Event:
+    split = split_front_matter(text)
+    reader = _Reader(text)
+    reader.take(split.matter, len(split.opening), FRONT)
+    reader.take(split.body, len(text) - len(split.body), BODY)
+    problems = [
+        *conflict_problems(text),
+        *reader.problems,
+        *_judge(text, reader.values, {one.field for one in reader.problems}),
+    ]
+    if not (split.closing and split.opening == "---\n"):
+        problems += front_problems(text, split.opening, split.closing)
+    problems.sort(key=lambda problem: problem.line)
+    return _make_event(
+        **_gather(reader.values), unknown=tuple(reader.unknown), problems=tuple(problems), source=text
+    )
+
+
+class _Reader:
+    """Collects an event's values, part by part."""
+
+    def __init__(self, text: str) -> None:
+        self.values: dict[str, object] = {}
+        self.unknown: list[Unknown] = []
+        self.problems: list[Problem] = []
+        self._lines = LineCounter(text)
+
+    def take(self, part: str, offset: int, place: str) -> None:
+        """Read the entries of one part."""
+        entries, strays = split_entries(part)
+        values = self.values
+        kept: list[tuple[int, str]] = []
+        for entry in entries:
+            key = entry.key
+            reader = _READERS.get(key)
+            if reader is None or key in values:
+                kept.append(self._keep(entry, part, offset))
+                continue
+            try:
+                values[key] = reader(entry)
+            except Malformed as found:
+                kept.append((entry.start, raw_entry(part, entry).rstrip()))
+                self._report(offset + entry.start, key, found.problem, found.hint)
+        kept += [self._keep_stray(stray, offset, place) for stray in strays]
+        self.unknown += [Unknown(place=place, text=text) for _, text in sorted(kept)]
+
+    def _keep(self, entry: FrontMatterEntry, part: str, offset: int) -> tuple[int, str]:
+        """Keep an entry that no field reads, or that is a duplicate."""
+        if entry.key in _READERS:
+            self._report(offset + entry.start, entry.key, "appears twice; the first one counts", "keep one")
+        elif entry.key == "format" and entry.head.isascii() and entry.head.isdigit():
+            refuse_unreadable("", int(entry.head[:9]), VERSION, "event")
+        return entry.start, raw_entry(part, entry).rstrip()
+
+    def _keep_stray(self, stray: FrontMatterStray, offset: int, place: str) -> tuple[int, str]:
+        if not stray.text.startswith("#"):
+            first, *more = stray.text.strip().split("\n")
+            rest = f" and {len(more)} more" if more else ""
+            shown = f"has a line that is not `key: value`: {first[:60]}{rest}"
+            self.problems.append(warning(self._lines.at(offset + stray.start), place, shown))
+        return stray.start, stray.text
+
+    def _report(self, offset: int, name: str, problem: str, hint: str) -> None:
+        self.problems.append(error(self._lines.at(offset), name, problem, hint))
+
+
+def _judge(text: str, values: Mapping[str, object], malformed: set[str]) -> Iterator[Problem]:
+    """Find what is missing, and what is too large."""
+    for name in ("ts", "agent"):
+        if values.get(name) is None and name not in malformed:
+            yield error(1, name, "is missing", "the file name may still contain it")
+    for name in ("branch", "type", "reason"):
+        if name not in values:
+            yield warning(1, name, "is missing")
+    for checkpoint in cast("tuple[EventCheckpoint, ...]", values.get("checkpoints", ())):
+        for pair in checkpoint.others:
+            if pair.key in _CHECKPOINT_READERS:
+                line = line_at(text, text.find("\ncheckpoints:") + 1)
+                yield warning(line, f"checkpoints/{pair.key}", f"is {pair.value[:40]}")
+    if len(text) > MAX_CHARS and values.get("type") != "rollup":
+        yield error(1, "event", f"is over {MAX_CHARS} characters", "events are small; publish in parts")
+
+
+def render_event(event: Event) -> str:
+    """Write an event; one that was read is returned unchanged, because events never change."""
+    if event.source is not None:
+        return event.source
+    front = "".join(_write_front(event)) + _kept(event, FRONT)
+    body = "\n".join([*_write_body(event), *([_kept(event, BODY)] if _kept(event, BODY) else [])])
+    return f"---\n{front}---\n\n{body}" if body else f"---\n{front}---\n"
+
+
+def _kept(event: Event, place: str) -> str:
+    return "".join(f"{one.text}\n" for one in event.unknown if one.place == place)
+
+
+def _write_front(event: Event) -> Iterator[str]:
+    yield f"ts: {render_millis(event.ts)}\n" if event.ts else ""
+    for name in ("agent", "branch", "type", "reason", "id", "session", "track", "stream", "covers"):
+        text = cast("str | None", getattr(event, name))
+        yield write_text(name, text) if text is not None else ""
+
+
+def _write_body(event: Event) -> Iterator[str]:
+    for name in ("goal", "now"):
+        text = cast("str | None", getattr(event, name))
+        if text is not None:
+            yield write_text(name, text)
+    if event.next is not None:
+        yield write_texts("next", event.next)
+    for name, texts in event.more:
+        yield write_texts(name, texts)
+    for name, reader in _KEYS.items():
+        value = cast("tuple[object, ...] | str | None", getattr(event, name))
+        if name == "checkpoints" and event.checkpoints:
+            yield write_records(name, (_checkpoint_pairs(one) for one in event.checkpoints))
+        elif reader is _read_pairs and value:
+            yield write_map(name, ((one.key, one.value) for one in cast("tuple[Pair, ...]", value)))
+        elif reader is read_texts and name != "next" and value:
+            yield write_texts(name, cast("tuple[str, ...]", value))
+
+
+def _checkpoint_pairs(one: EventCheckpoint) -> list[tuple[str, str]]:
+    known = [
+        ("phase", None if one.phase is None else str(one.phase)),
+        ("status", one.status.value if one.status else None),
+        ("updated", render_seconds(one.updated) if one.updated else None),
+        *((name, write_scalar(text) if text is not None else None) for name, text in _texts_of(one)),
+    ]
+    written = [(name, text) for name, text in known if text is not None]
+    return [*written, *((write_scalar(pair.key), write_scalar(pair.value)) for pair in one.others)]
+
+
+def _texts_of(one: EventCheckpoint) -> tuple[tuple[str, str | None], ...]:
+    return ("name", one.name), ("agent", one.agent), ("task", one.task)

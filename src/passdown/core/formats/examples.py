@@ -1,0 +1,188 @@
+"""A valid document of each format, for the reference and as an example."""
+
+from datetime import UTC, datetime, timedelta
+from typing import Final
+
+from passdown.core.documents.key_value import Pair
+from passdown.core.facts import Fact, Provenance
+from passdown.core.formats.archives import Archive, ArchiveDecision, ArchiveStatus, Artifact
+from passdown.core.formats.checkpoints import Phase, ValidationState
+from passdown.core.formats.events import Event, EventCheckpoint
+from passdown.core.formats.journal import Journal, JournalLine
+from passdown.core.formats.ledgers import (
+    GateResult,
+    GateStatus,
+    Ledger,
+    LedgerDecision,
+    Mode,
+    ReadFile,
+    TddPhase,
+)
+from passdown.core.formats.state_file import SessionState
+from passdown.core.formats.streams import Checkpoint, Question, QuestionKind, Stream, Workflow
+from passdown.core.formats.validations import Validation
+from passdown.core.formats.views import Earlier, Footer, View
+from passdown.core.kinds import FactKind
+from passdown.core.phases import PhaseState
+
+_AT: Final = datetime(2026, 3, 2, 9, 30, tzinfo=UTC)
+_AGENT: Final = "claude-1f3a9c02"
+
+LEDGER: Final = Ledger(
+    updated=_AT,
+    session_id="s-7d1e90",
+    platform="claude",
+    bound_track="login_20260302",
+    bound_bead="bd-42",
+    mode=Mode.SINGLE,
+    tdd_phase=TddPhase.GREEN,
+    heartbeat=_AT,
+    validation=Validation(gates_passed=("design", "spec"), current_gate="plan-structure"),
+    task_bead="bd-42",
+    task_track="login_20260302",
+    goal="People can log in with a passkey.",
+    done=("Registered the credential endpoint", "Stored public keys"),
+    now="Verifying the assertion signature",
+    next=("Session cookie", "Log-out"),
+    decisions=(LedgerDecision(decision="Use WebAuthn", reasoning="No passwords to leak", when="09:05"),),
+    branch="feature/passkeys",
+    modified=("src/auth/passkey.py", "tests/test_passkey.py"),
+    read=(ReadFile(path="docs/threat-model.md", reason="What an attacker may do"),),
+    questions=("Do we support roaming keys on day one?",),
+    gate_history=(
+        GateResult(gate="design", status=GateStatus.PASS, time="08:50", notes="All checks passed"),
+    ),
+)
+
+STREAM: Final = Stream(
+    date=_AT,
+    session_name="passkey-login",
+    branch="feature/passkeys",
+    status="active",
+    title="Work Stream: passkey-login",
+    updated=_AT,
+    goal="People can log in with a passkey; done when the login tests pass.",
+    ledger_branch="feature/passkeys",
+    test="uv run pytest tests/test_passkey.py",
+    now="Verifying the assertion signature",
+    this_session=("Registered the credential endpoint",),
+    next=("Session cookie", "Log-out"),
+    decisions=(Pair(key="Protocol", value="WebAuthn (no passwords to leak)"),),
+    questions=(Question(text="Roaming keys on day one?", kind=QuestionKind.UNCONFIRMED),),
+    workflow=Workflow(pattern="hierarchical", phase=2, total_phases=3, retries=0, max_retries=3),
+    resolved=(Pair(key="goal", value="Passkey login"), Pair(key="resource_allocation", value="balanced")),
+    unknowns=("attestation_policy: UNKNOWN",),
+    checkpoint=Checkpoint(
+        agent="implementer",
+        task="Passkey login",
+        started=_AT - timedelta(hours=1),
+        last_updated=_AT,
+        phases=(
+            Phase(phase=1, name="Tests written", state=PhaseState.VALIDATED, detail="8 tests fail"),
+            Phase(phase=2, name="Verification", state=PhaseState.IN_PROGRESS, detail="started 09:00"),
+            Phase(phase=3, name="Cookie"),
+        ),
+        validation=ValidationState(
+            test_count=8,
+            tests_passing=5,
+            files_modified=("src/auth/passkey.py",),
+            last_test_command="uv run pytest tests/test_passkey.py",
+            last_test_exit_code=1,
+        ),
+        resume=(Pair(key="Current focus", value="Signature check"), Pair(key="Blockers", value="(none)")),
+    ),
+    context="## Context\n\nThe threat model is in docs/threat-model.md.",
+)
+
+EVENT: Final = Event(
+    ts=_AT,
+    agent=_AGENT,
+    branch="feature/passkeys",
+    type="checkpoint",
+    reason="pre-compact",
+    session="s-7d1e90",
+    track="login_20260302",
+    covers="1-6",
+    goal="People can log in with a passkey.",
+    now="Verifying the assertion signature",
+    next=("Session cookie", "Log-out"),
+    this_session=("Registered the credential endpoint", "Stored public keys"),
+    decisions=(Pair(key="protocol", value="WebAuthn: no passwords to leak"),),
+    checkpoints=(EventCheckpoint(phase=1, status=PhaseState.VALIDATED, updated=_AT),),
+    open_questions=("Do we support roaming keys on day one?",),
+    constraints=("Ruled out: SMS codes, they can be intercepted",),
+    files_modified=("src/auth/passkey.py",),
+)
+
+VIEW: Final = View(
+    updated=_AT,
+    goal="People can log in with a passkey.",
+    now="Verifying the assertion signature",
+    this_session=("Stored public keys", "Registered the credential endpoint"),
+    this_session_earlier=Earlier(count=12, command="passdown log --type done"),
+    next=("Session cookie", "Log-out"),
+    decisions=(Pair(key="protocol", value="WebAuthn: no passwords to leak"),),
+    constraints=("Ruled out: SMS codes, they can be intercepted",),
+    questions=(Question(text="Do we support roaming keys on day one?"),),
+    checkpoints=(Phase(phase=1, state=PhaseState.VALIDATED, detail="2026-03-02T09:30:00Z"),),
+    footer=Footer(
+        event_count=7, latest_ts=_AT, generated_at=_AT, skipped=0, renderer=1, events_sha256="0" * 64
+    ),
+)
+
+SESSION_STATE: Final = SessionState(
+    agent_id=_AGENT,
+    mode=Mode.SINGLE,
+    mode_locked_at=_AT - timedelta(hours=1),
+    track_id="login_20260302",
+    current_task="bd-42",
+    tdd_phase=TddPhase.GREEN,
+    last_updated=_AT,
+)
+
+ARCHIVE: Final = Archive(
+    date=_AT,
+    session_id="s-7d1e90",
+    trigger="session-end",
+    status=ArchiveStatus.COMPLETE,
+    track="login_20260302",
+    summary="Passkey registration works; verification is half done.",
+    completed=("Registered the credential endpoint", "Stored public keys"),
+    in_progress=("Verifying the assertion signature",),
+    next_steps=("Session cookie", "Log-out"),
+    decisions=(ArchiveDecision(decision="Use WebAuthn", reasoning="No passwords to leak"),),
+    modified=(Artifact(file="src/auth/passkey.py", note="Registration and verification"),),
+    created=(Artifact(file="tests/test_passkey.py", note="Eight tests of the login"),),
+    context="Five of eight tests pass; the three others need the cookie.",
+    questions=("Do we support roaming keys on day one?",),
+)
+
+JOURNAL: Final = Journal(
+    lines=(
+        JournalLine(
+            seq=1,
+            fact=Fact(kind=FactKind.GOAL, text="People can log in with a passkey.", at=_AT, agent=_AGENT),
+        ),
+        JournalLine(
+            seq=2,
+            fact=Fact(
+                kind=FactKind.DECISION,
+                text="Use WebAuthn",
+                at=_AT + timedelta(minutes=5),
+                agent=_AGENT,
+                key="protocol",
+                because="No passwords to leak",
+            ),
+        ),
+        JournalLine(
+            seq=3,
+            fact=Fact(
+                kind=FactKind.DONE,
+                text="Stored public keys",
+                at=_AT + timedelta(minutes=20),
+                agent=_AGENT,
+                provenance=Provenance.VERIFIED,
+            ),
+        ),
+    )
+)

@@ -1,0 +1,86 @@
+"""How an event records where each of its facts comes from (C120).
+
+The key `origins` maps the name of another key to one entry for each of its values, in the same order:
+
+    origins:
+      this_session: 12 2026-01-10T13:03:52.123Z, 14 2026-01-10T13:05:00.000Z by amber-1f observed at 1a2b3c
+
+An entry holds the sequence number of the fact in its session, and its time. These follow if they differ from
+what the event implies: the author, the provenance, and the last commit at that time. Readers of other keys
+skip `origins`; entries that do not fit their key are ignored.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+from typing import Final, NamedTuple
+
+from passdown.core.facts import Fact, Provenance
+from passdown.core.ids import fold_id
+from passdown.core.lazy_regex import pattern
+from passdown.core.times import parse_instant, render_millis
+
+COMMIT_SIZE: Final = 12
+"""How many characters of a commit's id are written."""
+
+_COMMIT: Final = pattern(r"[0-9a-f]{4,64}")
+_DIGITS: Final = 15
+_HEAD: Final = 2
+
+
+class Origin(NamedTuple):
+    """Where one fact of an event comes from."""
+
+    seq: int
+    at: datetime
+    agent: str = ""
+    provenance: Provenance = Provenance.STATED
+    commit: str = ""
+
+
+def render_origins(told: Iterable[tuple[str, Sequence[Fact]]], agent: str) -> tuple[tuple[str, str], ...]:
+    """Write where the facts under each key of an event come from."""
+    return tuple((key, ", ".join(_render(fact, agent) for fact in facts)) for key, facts in told if facts)
+
+
+def _render(fact: Fact, agent: str) -> str:
+    words = [str(fact.seq), render_millis(fact.at)]
+    if fact.agent != agent:
+        words += ["by", fold_id(fact.agent)]
+    if fact.provenance is not Provenance.STATED:
+        words.append(fact.provenance.value)
+    if fact.commit:
+        words += ["at", fact.commit[:COMMIT_SIZE]]
+    return " ".join(words)
+
+
+def parse_origins(pairs: Iterable[tuple[str, str]]) -> Mapping[str, Sequence[Origin | None]]:
+    """Read where the facts under each key come from; None for an entry that does not fit."""
+    return {key: [_parse(entry) for entry in text.split(", ")] for key, text in pairs}
+
+
+def _parse(entry: str) -> Origin | None:
+    words = entry.split(" ")
+    if len(words) < _HEAD or not (words[0].isascii() and words[0].isdigit() and len(words[0]) <= _DIGITS):
+        return None
+    at = parse_instant(words[1])
+    if at is None:
+        return None
+    origin = Origin(int(words[0]), at)
+    return origin if len(words) == _HEAD else _read_rest(origin, words[_HEAD:])
+
+
+def _read_rest(origin: Origin, words: Sequence[str]) -> Origin:
+    """Read the part after the instant; unknown words are skipped."""
+    rest = iter(words)
+    for word in rest:
+        if word == "by":
+            origin = origin._replace(agent=next(rest, ""))
+        elif word == "at":
+            commit = next(rest, "")
+            origin = origin._replace(commit=commit if _COMMIT.fullmatch(commit) else "")
+        elif word in _PROVENANCES:
+            origin = origin._replace(provenance=Provenance(word))
+    return origin
+
+
+_PROVENANCES: Final = frozenset(Provenance)

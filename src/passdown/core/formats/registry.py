@@ -1,0 +1,248 @@
+"""Every document format that Passdown reads: how to recognise, read, repair and show it."""
+
+import re
+from collections.abc import Callable, Iterator
+from datetime import timedelta
+from typing import Final, Protocol, TypeVar
+
+from passdown import layout
+from passdown.core.documents.frontmatter import split_entries, split_front_matter
+from passdown.core.formats import archives, events, examples, journal, ledgers, state_file, streams, views
+from passdown.core.ids import fold_id, parse_event_file_name
+from passdown.core.lazy_regex import pattern
+from passdown.core.problems import Problem, Unknown, warning
+from passdown.core.schemas import schema_of
+from passdown.errors import UsageError
+from passdown.records import record
+
+
+class AnyDocument(Protocol):
+    """What the values of all formats have in common."""
+
+    @property
+    def problems(self) -> tuple[Problem, ...]:
+        """What is wrong with the text it was read from."""
+        ...
+
+    @property
+    def unknown(self) -> tuple[Unknown, ...]:
+        """Text that no field holds, verbatim."""
+        ...
+
+
+D = TypeVar("D", bound=AnyDocument)
+
+
+@record
+class Format:
+    """One document format."""
+
+    name: str
+    title: str
+    doc: str
+    version: int
+    type: type
+    paths: tuple[str, ...]
+    parse: Callable[[str], AnyDocument]
+    render: Callable[[AnyDocument], str]
+    sample: AnyDocument
+    fix: Callable[[str], str] | None = None
+
+    def example(self) -> str:
+        """Return a valid document."""
+        return self.render(self.sample)
+
+    def schema(self) -> dict[str, object]:
+        """Return the JSON Schema of what a check returns for such a document."""
+        return schema_of(self.type, self.title, self.doc)
+
+
+def _renders(kind: type[D], render: Callable[[D], str]) -> Callable[[AnyDocument], str]:
+    """Return a renderer that accepts any document and raises TypeError unless it is of the right kind."""
+
+    def checked(document: AnyDocument) -> str:
+        if not isinstance(document, kind):
+            raise TypeError(f"a {type(document).__name__} is not written as a {kind.__name__}")
+        return render(document)
+
+    return checked
+
+
+LEDGER: Final = Format(
+    name="ledger",
+    title="Live ledger",
+    doc="The running account one session keeps of itself: goal, done, now, next. Local, ignored by git.",
+    version=ledgers.VERSION,
+    type=ledgers.Ledger,
+    paths=(f"{layout.LEDGERS}/{layout.LEDGER}", f"{layout.LEDGERS}/<agent>/{layout.LEDGER}"),
+    parse=ledgers.parse_ledger,
+    render=_renders(ledgers.Ledger, ledgers.render_ledger),
+    sample=examples.LEDGER,
+    fix=lambda text: ledgers.fix_ledger(ledgers.parse_ledger(text)),
+)
+STREAM: Final = Format(
+    name="stream",
+    title="Stream document",
+    doc="One piece of work over several sessions, with a Ledger section that is read first. Shared.",
+    version=streams.VERSION,
+    type=streams.Stream,
+    paths=(f"{layout.HANDOFFS}/<stream>/{layout.CURRENT}",),
+    parse=streams.parse_stream,
+    render=_renders(streams.Stream, streams.render_stream),
+    sample=examples.STREAM,
+    fix=lambda text: streams.fix_stream(streams.parse_stream(text)),
+)
+EVENT: Final = Format(
+    name="event",
+    title="Event",
+    doc="An immutable batch of facts that one session publishes. Shared, never edited.",
+    version=events.VERSION,
+    type=events.Event,
+    paths=(
+        f"{layout.EVENTS}/<stamp>_<agent>.md",
+        f"{layout.EVENTS}/<day>/<stamp>_<agent>.md",
+    ),
+    parse=events.parse_event,
+    render=_renders(events.Event, events.render_event),
+    sample=examples.EVENT,
+)
+VIEW: Final = Format(
+    name="view",
+    title="View",
+    doc="All events merged into one document; it may be deleted and rebuilt, never edited.",
+    version=views.VERSION,
+    type=views.View,
+    paths=(layout.VIEW, f"{layout.RUNTIME}/{layout.CURRENT}"),
+    parse=views.parse_view,
+    render=_renders(views.View, views.render_view),
+    sample=examples.VIEW,
+)
+SESSION_STATE: Final = Format(
+    name="session-state",
+    title="Session state",
+    doc="Where one session stands, for tools that read JSON. Local, ignored by git.",
+    version=state_file.VERSION,
+    type=state_file.SessionState,
+    paths=(layout.session_state(layout.RUNTIME, "<agent>"),),
+    parse=state_file.parse_session_state,
+    render=_renders(state_file.SessionState, state_file.render_session_state),
+    sample=examples.SESSION_STATE,
+)
+ARCHIVE: Final = Format(
+    name="archive",
+    title="Session archive",
+    doc="The record of a session that ended or was cut off, for later sessions. Shared.",
+    version=archives.VERSION,
+    type=archives.Archive,
+    paths=(f"{layout.ARCHIVE}/<minute>-<trigger>-<agent>.md",),
+    parse=archives.parse_archive,
+    render=_renders(archives.Archive, archives.render_archive),
+    sample=examples.ARCHIVE,
+    fix=lambda text: archives.fix_archive(archives.parse_archive(text)),
+)
+JOURNAL: Final = Format(
+    name="journal",
+    title="Journal",
+    doc="A session's facts as they happen, one JSON line each, append-only. Local.",
+    version=journal.VERSION,
+    type=journal.Journal,
+    paths=(
+        f"<git common dir>/{layout.in_git(layout.JOURNALS)}/<session>.jsonl",
+        f"{layout.RUNTIME}/{layout.JOURNALS}/<session>.jsonl",
+    ),
+    parse=journal.parse_journal,
+    render=_renders(journal.Journal, journal.render_journal),
+    sample=examples.JOURNAL,
+)
+
+FORMATS: Final = (LEDGER, STREAM, EVENT, VIEW, SESSION_STATE, ARCHIVE, JOURNAL)
+
+_RUNTIME: Final = re.escape(layout.RUNTIME)
+_JSON_START: Final = pattern(r"\ufeff?\s*\{")
+_PATHS: Final = (
+    (pattern(r"(^|/)session-state_[^/]*\.json$"), SESSION_STATE),
+    (pattern(rf"(^|/)(?:{layout.OURS}|{_RUNTIME})/{layout.JOURNALS}/[^/]*\.jsonl$"), JOURNAL),
+    (pattern(r"(^|/)LEDGER\.md$"), LEDGER),
+    (pattern(r"(^|/)sessions/archive/[^/]*\.md$"), ARCHIVE),
+    (pattern(r"(^|/)events/(?:[0-9-]+/)?[0-9]{4}-[0-9]{2}-[0-9]{2}T[^/]*_[^/]*\.md$"), EVENT),
+    (pattern(r"(^|/)handoffs/[^/]+/current\.md$"), STREAM),
+    (pattern(rf"(^|/)(?:handoffs|{_RUNTIME})/current\.md$"), VIEW),
+)
+_TITLES: Final = (
+    (pattern(r"^# Session Ledger\b", re.MULTILINE), LEDGER),
+    (pattern(r"^# Work Stream:", re.MULTILINE), STREAM),
+    (pattern(r"^# Session Handoff\b", re.MULTILINE), ARCHIVE),
+)
+_KEYS: Final = (
+    (frozenset({"ts", "agent"}), EVENT),
+    (frozenset({"session_id", "trigger"}), ARCHIVE),
+    (frozenset({"session_id", "platform"}), LEDGER),
+    (frozenset({"updated", "session_id"}), LEDGER),
+    (frozenset({"session_name", "status"}), STREAM),
+)
+
+
+def find_format(name: str) -> Format:
+    """Return the format called `name`; raise `UsageError` with the known formats if there is none."""
+    for known in FORMATS:
+        if known.name == name:
+            return known
+    raise UsageError(f"there is no format {name}", hint="known are " + ", ".join(one.name for one in FORMATS))
+
+
+def recognise(path: str, text: str) -> Format | None:
+    """Return a document's format, or None if it is not recognised.
+
+    1. JSON: by a member that only one format has.
+    2. Our footer: a view.
+    3. The keys of the front matter.
+    4. The title.
+    5. The path, for a document too broken to tell.
+    """
+    head = text[:65_536]
+    if _JSON_START.match(head):  # 1
+        return _recognise_json(head) or _by_path(path)
+    if "\n_synthesized:" in text:  # 2
+        return VIEW
+    matter = split_front_matter(head).matter
+    keys = {entry.key for entry in split_entries(matter)[0]}
+    by_keys = next((found for needed, found in _KEYS if needed <= keys), None)  # 3
+    by_title = next((found for title, found in _TITLES if title.search(head)), None)  # 4
+    return by_keys or by_title or _by_path(path)  # 5
+
+
+def _recognise_json(head: str) -> Format | None:
+    if '"agentId"' in head and '"lastUpdated"' in head:
+        return SESSION_STATE
+    return JOURNAL if re.match(r'\s*\{"v":[0-9]+,"seq":', head) else None
+
+
+def _by_path(path: str) -> Format | None:
+    posix = path.replace("\\", "/")
+    return next((found for pattern, found in _PATHS if pattern.search(posix)), None)
+
+
+def judge_path(found: Format, path: str, document: AnyDocument) -> Iterator[Problem]:
+    """Find problems with the location of a document."""
+    posix = path.replace("\\", "/")
+    name = posix.rpartition("/")[2]
+    if found is EVENT and re.search(r"handoffs/(?!events/)[^/]+/events/", posix):
+        yield warning(1, "path", "is in a stream's folder", "all events belong in one `events/` folder")
+    if f"{layout.OLD_LEDGERS}/" in posix:
+        hint = "use the Ledger section of a stream document instead"
+        yield warning(1, "path", "separate ledger files are deprecated", hint)
+    if re.fullmatch(r"ledger-[^/]+\.md", name):
+        yield warning(1, "path", "ledgers per agent were replaced by events", "publish an event")
+    if isinstance(document, events.Event):
+        yield from _judge_event_name(name, document)
+
+
+def _judge_event_name(name: str, event: events.Event) -> Iterator[Problem]:
+    named = parse_event_file_name(name)
+    if named is None:
+        yield warning(1, "path", "is not named `<stamp>_<agent>.md`")
+        return
+    if event.agent is not None and named.agent not in {event.agent, fold_id(event.agent)}:
+        yield warning(1, "agent", f"is {event.agent[:40]}, but the file is named for {named.agent[:40]}")
+    if event.ts is not None and abs(event.ts - named.at) > timedelta(seconds=1):
+        yield warning(1, "ts", "differs from the time in the file's name")

@@ -1,0 +1,1 @@
+"""What hosts and Passdown tell each other: hook calls, transcripts, installs, context usage."""

@@ -1,0 +1,210 @@
+"""Turns observations into new facts of a session, each recorded once (C60, C61).
+
+1. An observation that a journal line already records is not recorded again: the line names its source.
+2. A file, a commit, a plan item with its status, and a command with its exit code are recorded once, however
+   often they are observed. A test is recorded each time it was run, because the last result counts.
+3. Files are recorded by their paths from the project root, also in the command of a test. Files outside the
+   project, git's own files, and the session's own documents are not recorded.
+4. If no goal is stated, it is the first prompt; if the present step is not stated, it is the last prompt.
+5. A commit that git also has is verified.
+6. Characters that move the cursor or are invisible are escaped: the text may come from anywhere.
+"""
+
+import json
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from typing import Annotated, Final, NamedTuple
+
+from passdown.core.facts import PROMPTED, Provenance, make_key
+from passdown.core.formats.journal import JournalLine
+from passdown.core.hosts.transcripts import Observation
+from passdown.core.kinds import FactKind
+from passdown.core.safe_text import one_line, printable
+from passdown.core.sessions.ledger_sync import NewFact
+from passdown.core.sessions.session_facts import Account
+from passdown.records import record
+
+REF: Final = "ref"
+"""The member of a line that names the source of the observation."""
+
+AIM_CHARS: Final = 200
+"""How many characters of a prompt become a goal or the present step (C60)."""
+
+COMMAND_CHARS: Final = 500
+_SHORTEST_ID: Final = 7
+
+
+class NewObservation(NamedTuple):
+    """A fact that has not been written yet, and the source of the observation."""
+
+    said: NewFact
+    ref: str
+    provenance: Provenance = Provenance.OBSERVED
+
+
+@record
+class ObservationContext:
+    """Where a session works, and what git knows about it."""
+
+    roots: Annotated[tuple[str, ...], "The project root, by every path that leads there."]
+    own: Annotated[tuple[str, ...], "Our own folders, relative to the root."] = ()
+    commits: Annotated[tuple[str, ...], "The commits made here since the session began."] = ()
+    files: Annotated[
+        tuple[str, ...], "The files that git has seen change since then, relative to the root."
+    ] = ()
+
+
+def refs_of(lines: Iterable[JournalLine]) -> set[str]:
+    """Return the sources that lines record (1)."""
+    found = (value for line in lines for name, value in line.fact.others if name == REF)
+    return {text for value in found if isinstance(text := json.loads(value), str)}
+
+
+def find_new_facts(
+    account: Account, refs: Collection[str], seen: Sequence[Observation], on: ObservationContext
+) -> Sequence[NewObservation]:
+    """Return the facts that a session did not know yet."""
+    telling = _NewFacts(account, on)
+    done = set(refs)
+    for one in seen:
+        if one.ref not in done:
+            telling.take(one)
+            done |= {one.ref} - {""}
+    for name in on.commits:
+        telling.take(Observation(FactKind.COMMIT, name, f"git {name}"))
+    for path in on.files:
+        telling.take_file(FactKind.FILE, path, f"git {path}")
+    # Facts derived from prompts come before them: if a crash cuts off the prompts, both are found again.
+    told = (*_aims(account, telling.prompts), *telling.told)
+    return [one._replace(said=one.said._replace(text=printable(one.said.text))) for one in told]
+
+
+def _aims(account: Account, prompts: Sequence[str]) -> Iterator[NewObservation]:
+    """Yield the goal and the present step from prompts, unless they are stated (4)."""
+    if not prompts:
+        return
+    if account.goal is None and not account.of(FactKind.PROMPT):
+        yield NewObservation(NewFact(FactKind.GOAL, _cut(prompts[0]), PROMPTED), "")
+    if account.now is None or account.now.provenance is Provenance.OBSERVED:
+        yield NewObservation(NewFact(FactKind.NOW, _cut(prompts[-1]), PROMPTED), "")
+
+
+def _cut(text: str) -> str:
+    """Put a text on one line of limited length."""
+    line = " ".join(text.split())
+    return line if len(line) <= AIM_CHARS else f"{line[: AIM_CHARS - 1]}…"
+
+
+class _NewFacts:
+    """Collects new facts, one observation at a time."""
+
+    def __init__(self, account: Account, on: ObservationContext) -> None:
+        """Start with what the session already knows."""
+        self.account = account
+        self.on = on
+        self.told: list[NewObservation] = []
+        self.prompts: list[str] = []
+        self.known = {
+            (str(kind), make_key(entry.text))
+            for kind in (FactKind.FILE, FactKind.READ)
+            for entry in account.of(kind)
+        } | {
+            (str(FactKind.COMMAND), make_key(entry.text), entry.key) for entry in account.of(FactKind.COMMAND)
+        }
+        self.commits = {entry.text for entry in account.of(FactKind.COMMIT)}
+        self.plan = {make_key(entry.text): entry.because for entry in account.of(FactKind.PLAN)}
+        asked = account.of(FactKind.PROMPT)
+        self.last = asked[-1].text if asked else ""
+
+    def take(self, one: Observation) -> None:
+        """Record an observation if it is new."""
+        code = "" if one.exit is None else str(one.exit)
+        match one.kind:
+            case FactKind.PROMPT:
+                self._take_prompt(one)
+            case FactKind.FILE | FactKind.READ:
+                path = from_root(one.text, self.on.roots)
+                self.take_file(one.kind, path or "", one.ref)
+            case FactKind.COMMAND:
+                self._tell_once(NewFact(FactKind.COMMAND, one.text[:COMMAND_CHARS], code), one.ref)
+            case FactKind.TEST:
+                text = _without(one.text, self.on.roots)[:COMMAND_CHARS]
+                self.told.append(NewObservation(NewFact(FactKind.TEST, text, code), one.ref))
+            case FactKind.COMMIT:
+                self._take_commit(one)
+            case _:
+                self._take_plan(one)
+
+    def take_file(self, kind: FactKind, path: str, ref: str) -> None:
+        """Record a file, unless it does not concern the project (3)."""
+        own = any(path == one or path.startswith(f"{one}/") for one in (".git", *self.on.own))
+        if path and not own:
+            self._tell_once(NewFact(kind, one_line(path)), ref)
+
+    def _take_prompt(self, one: Observation) -> None:
+        if one.text != self.last:
+            self.last = one.text
+            self.prompts.append(one.text)
+            self.told.append(NewObservation(NewFact(FactKind.PROMPT, one.text), one.ref))
+
+    def _take_plan(self, one: Observation) -> None:
+        if self.plan.get(make_key(one.text)) != one.status:
+            self.plan[make_key(one.text)] = one.status
+            self.told.append(NewObservation(NewFact(FactKind.PLAN, one.text, because=one.status), one.ref))
+
+    def _take_commit(self, one: Observation) -> None:
+        """Record a commit, by its full id if git knows it (5)."""
+        whole = next((name for name in self.on.commits if _is_same(name, one.text)), "")
+        if any(_is_same(known, one.text) for known in self.commits):
+            return
+        self.commits.add(whole or one.text)
+        is_both = bool(whole) and not one.ref.startswith("git ")
+        provenance = Provenance.VERIFIED if is_both else Provenance.OBSERVED
+        self.told.append(NewObservation(NewFact(FactKind.COMMIT, whole or one.text), one.ref, provenance))
+
+    def _tell_once(self, new_fact: NewFact, ref: str) -> None:
+        name = (
+            (new_fact.kind, make_key(new_fact.text), new_fact.key)
+            if new_fact.key or new_fact.kind is FactKind.COMMAND
+            else (
+                new_fact.kind,
+                make_key(new_fact.text),
+            )
+        )
+        if name not in self.known:
+            self.known.add(name)
+            self.told.append(NewObservation(new_fact, ref))
+
+
+def _without(command: str, roots: Sequence[str]) -> str:
+    """Make the paths in a command relative to the project root, whose location stays private (3)."""
+    for root in roots:
+        if _parts(root):
+            command = command.replace(f"{root.rstrip('/')}/", "")
+    return command
+
+
+def _is_same(one: str, other: str) -> bool:
+    """Return whether two commit ids, full or short, name the same commit."""
+    size = min(len(one), len(other))
+    return size >= _SHORTEST_ID and one[:size] == other[:size]
+
+
+def from_root(path: str, roots: Sequence[str]) -> str | None:
+    """Return a path relative to the project root, or None if it is outside or is the root itself."""
+    parts = _parts(path)
+    for root in roots:
+        base = _parts(root)
+        if base and parts[: len(base)] == base:
+            return "/".join(parts[len(base) :]) or None
+    return None
+
+
+def _parts(path: str) -> list[str]:
+    """Split a path, with slashes of either kind, into its parts."""
+    parts: list[str] = []
+    for part in path.replace("\\", "/").split("/"):
+        if part == "..":
+            parts = parts[:-1]
+        elif part not in {"", "."}:
+            parts.append(part)
+    return parts

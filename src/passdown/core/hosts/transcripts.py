@@ -1,0 +1,317 @@
+"""What a host's transcript records: prompts, plan items, files read and edited, commands, tests, commits.
+
+A transcript is a file of JSON lines that a host appends to. It is read in pieces, each from where the last
+one ended. The result does not depend on where the pieces were cut:
+
+1. A line without a line end is left for the next time.
+2. A line that is not JSON, or of an unknown form, is skipped and counted.
+3. A tool call waits for its result, which may be in a later piece; results are matched by their ids.
+4. A line longer than `MAX_LINE` is skipped, over as many pieces as it takes.
+
+The parts that are specific to a host (which lines matter, and how to read them) are in a `TranscriptReader`.
+"""
+
+import json
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import Annotated, Final, NamedTuple, cast
+
+from passdown.core.kinds import FactKind
+from passdown.core.shell_commands import find_commits, find_tests
+from passdown.records import field, record, replace
+
+MAX_LINE: Final = 33_554_432
+MAX_WAITING: Final = 100
+"""How many calls may wait for their results; beyond that, the oldest are forgotten."""
+
+MAX_PLAN: Final = 200
+"""How many items of a plan are remembered by number."""
+
+MAX_MARK: Final = 65_536
+"""The maximum length of a written mark; it must fit into a journal line."""
+
+MAX_TEXT: Final = 2_000
+"""How many characters of a prompt or command are kept."""
+
+Object = Mapping[str, object]
+
+
+class Observation(NamedTuple):
+    """One observation from a transcript."""
+
+    kind: FactKind
+    text: str
+    ref: str
+    """A unique reference: the id of the line or call, and which part of it."""
+    exit: int | None = None
+    status: str = ""
+    """The progress of a plan item."""
+
+
+class ToolCall(NamedTuple):
+    """A tool call that waits for its result: what it reads, edits, plans or runs."""
+
+    id: str
+    kind: FactKind
+    texts: tuple[str, ...]
+
+
+@record
+class TranscriptMark:
+    """How far a transcript was read, and the state needed to continue."""
+
+    offset: Annotated[int, "How many bytes were read."] = 0
+    is_cut: Annotated[bool, "Whether the offset is inside a line that is being skipped."] = False
+    is_agents: Annotated[bool, "Whether it belongs to a subagent, whose prompts are not the user's."] = False
+    folder: Annotated[str, "The folder in which commands run."] = ""
+    waiting: Annotated[tuple[ToolCall, ...], "Calls without a result."] = ()
+    plan: Annotated[tuple[tuple[str, str], ...], "Items of the plan by number."] = ()
+    agents: Annotated[tuple[str, ...], "Subagents that were started."] = ()
+
+
+START: Final = TranscriptMark()
+
+
+class TranscriptReading(NamedTuple):
+    """What a piece of a transcript contains."""
+
+    seen: tuple[Observation, ...]
+    mark: TranscriptMark
+    passed_over: int = 0
+
+
+@record(frozen=False)
+class TranscriptCollector:
+    """Collects observations from lines; a host's transcript reader writes into it."""
+
+    seen: list[Observation] = field(default_factory=list[Observation])
+    waiting: dict[str, ToolCall] = field(default_factory=dict[str, ToolCall])
+    plan: dict[str, str] = field(default_factory=dict[str, str])
+    agents: dict[str, None] = field(default_factory=dict[str, None])
+    folder: str = ""
+    is_agents: bool = False
+
+    def see(self, kind: FactKind, text: str, ref: str, **more: object) -> None:
+        """Record an observation; an empty text is ignored."""
+        clean = storable(text).strip()
+        if clean:
+            self.seen.append(Observation(kind, clean[:MAX_TEXT], ref, **more))  # type: ignore[arg-type]  # exit, status
+
+    def wait(self, call: ToolCall) -> None:
+        """Keep a call until its result arrives."""
+        if call.id and any(call.texts):
+            self.waiting.pop(call.id, None)
+            self.waiting[call.id] = call._replace(texts=tuple(text[:MAX_TEXT] for text in call.texts))
+            while len(self.waiting) > MAX_WAITING:
+                del self.waiting[next(iter(self.waiting))]
+
+    def see_files(self, kind: FactKind, paths: Sequence[str], ref: str) -> None:
+        """Record files that were read or edited."""
+        for path in dict.fromkeys(paths):
+            self.see(kind, _below(self.folder, path), f"{ref} {path}")
+
+    def see_command(self, command: str, code: int | None, output: str, ref: str) -> None:
+        """Record a command with its exit code, the tests in it, and the commits that it printed."""
+        self.see(FactKind.COMMAND, command, ref, exit=code)
+        for number, one in enumerate(find_tests(command, code)):
+            self.see(FactKind.TEST, one.command, f"{ref} test {number}", exit=one.exit)
+        self.see_commits(list(find_commits(command, output)), ref)
+
+    def see_commits(self, names: Sequence[str], ref: str) -> None:
+        """Record commits."""
+        for name in names:
+            self.see(FactKind.COMMIT, name, f"{ref} {name}")
+
+    def see_plan(self, text: str, status: str, ref: str) -> None:
+        """Record a plan item and its progress."""
+        self.see(FactKind.PLAN, " ".join(text.split()), ref, status=status)
+
+    def see_whole_plan(self, items: Sequence[tuple[str, str]], ref: str) -> None:
+        """Record a plan that replaces the previous one; items missing from it are marked as deleted."""
+        texts = {" ".join(text.split()): status for text, status in items}
+        for number, (text, status) in enumerate(texts.items()):
+            self.see_plan(text, status, f"{ref} {number}")
+        for text in [one for one, known in self.plan.items() if one == known and one not in texts]:
+            del self.plan[text]
+            self.see_plan(text, "deleted", f"{ref} without {text}")
+        for text in texts:
+            self.number(text, text)
+
+    def number(self, name: str, text: str) -> None:
+        """Remember a plan item by its number."""
+        self.plan[name] = text[:MAX_TEXT]
+        while len(self.plan) > MAX_PLAN:
+            del self.plan[next(iter(self.plan))]
+
+
+class TranscriptReader(NamedTuple):
+    """How the transcripts of one host are read."""
+
+    name: str
+    wants: Callable[[bytes, Collection[str]], bool]
+    """Quickly checks whether a line may matter, given the ids of the waiting calls."""
+    take: Callable[[TranscriptCollector, Object], None]
+    """Records the content of a line in a collector."""
+    parts: Callable[[str, TranscriptMark], Sequence[str]]
+    """Returns patterns for further files of the same session, those of subagents."""
+    has_own_folder: bool = False
+    """Whether the folder of a transcript names it, because the files themselves all have the same name."""
+    is_turn_end: Callable[[bytes], bool] | None = None
+    """Returns whether a line shows that we were called at the end of a turn.
+
+    Only needed for a host that writes its lines with a delay, after calling us.
+    """
+    fullness: Callable[[bytes], int | None] | None = None
+    """Returns how full the context is, in percent, from a line that says so; not every host records it."""
+
+    def bookmark(self, path: str) -> str:
+        """Return a name for a transcript that is unique among those of a session and its predecessors."""
+        parts = path.replace("\\", "/").rsplit("/", 2)
+        return "/".join(parts[-2:]) if self.has_own_folder else parts[-1]
+
+
+def read_piece(reader: TranscriptReader, data: bytes, mark: TranscriptMark = START) -> TranscriptReading:
+    """Read a piece that begins at a mark; the returned mark is where the next piece begins."""
+    start = 0
+    if mark.is_cut:  # 4
+        start = data.find(b"\n") + 1
+        if not start:
+            return TranscriptReading((), replace(mark, offset=mark.offset + len(data)))
+    end = data.rfind(b"\n") + 1
+    if end <= start:  # 1
+        is_cut = len(data) - start >= MAX_LINE
+        offset = mark.offset + (len(data) if is_cut else start)
+        return TranscriptReading((), replace(mark, offset=offset, is_cut=is_cut), int(is_cut))
+    collector = TranscriptCollector(
+        waiting={call.id: call for call in mark.waiting},
+        plan=dict(mark.plan),
+        agents=dict.fromkeys(mark.agents),
+        folder=mark.folder,
+        is_agents=mark.is_agents,
+    )
+    passed_over = 0
+    for line in data[start : end - 1].split(b"\n"):
+        if reader.wants(line, collector.waiting):
+            passed_over += not _take(reader, collector, line)
+    return TranscriptReading(tuple(collector.seen), _mark(collector, mark.offset + end), passed_over)
+
+
+def _mark(collector: TranscriptCollector, offset: int) -> TranscriptMark:
+    return TranscriptMark(
+        offset=offset,
+        is_agents=collector.is_agents,
+        folder=collector.folder,
+        waiting=tuple(collector.waiting.values()),
+        plan=tuple(collector.plan.items()),
+        agents=tuple(collector.agents),
+    )
+
+
+def _take(reader: TranscriptReader, collector: TranscriptCollector, line: bytes) -> bool:
+    """Let a transcript reader read a line; return False if it is not a JSON object (2)."""
+    try:
+        value = json.loads(line.decode("utf-8", "replace"))
+    except (ValueError, RecursionError):
+        return False
+    if not isinstance(value, dict):
+        return False
+    reader.take(collector, cast("Object", value))
+    return True
+
+
+def storable(text: str) -> str:
+    """Return a text that can be written to a file; half a surrogate pair becomes a replacement character."""
+    return text if text.isascii() else text.encode("utf-8", "replace").decode()
+
+
+def text_at(value: object, *names: str) -> str:
+    """Return the text under nested member names, or an empty string if there is none."""
+    found = _at(value, names)
+    return found if isinstance(found, str) else ""
+
+
+def object_at(value: object, *names: str) -> Object:
+    """Return the object under nested member names, or an empty one if there is none."""
+    found = _at(value, names)
+    return cast("Object", found) if isinstance(found, dict) else {}
+
+
+def list_at(value: object, *names: str) -> Sequence[object]:
+    """Return the list under nested member names, or an empty one if there is none."""
+    found = _at(value, names)
+    return cast("list[object]", found) if isinstance(found, list) else ()
+
+
+def number_at(value: object, *names: str) -> int | None:
+    """Return the whole number under nested member names, or None if there is none."""
+    found = _at(value, names)
+    return found if isinstance(found, int) and not isinstance(found, bool) else None
+
+
+def _at(value: object, names: Sequence[str]) -> object:
+    for name in names:
+        if not isinstance(value, dict):
+            return None
+        value = cast("Object", value).get(name)
+    return value
+
+
+def _below(folder: str, path: str) -> str:
+    """Return a path as the host means it: a relative path is below the folder it works in."""
+    is_absolute = path.startswith(("/", "\\")) or path[1:2] == ":"
+    return path if is_absolute or not folder or not path else f"{folder.rstrip('/')}/{path}"
+
+
+def render_mark(mark: TranscriptMark) -> str:
+    """Write a mark as JSON, within `MAX_MARK`; if it is too long, the oldest entries are dropped."""
+    text = _render(mark)
+    while len(text) > MAX_MARK and (mark.waiting or mark.plan):
+        if mark.plan:
+            mark = replace(mark, plan=mark.plan[len(mark.plan) // 2 + 1 :])
+        else:
+            mark = replace(mark, waiting=mark.waiting[len(mark.waiting) // 2 + 1 :])
+        text = _render(mark)
+    return text
+
+
+def _render(mark: TranscriptMark) -> str:
+    values = {
+        "offset": mark.offset,
+        "is_cut": mark.is_cut,
+        "is_agents": mark.is_agents,
+        "folder": storable(mark.folder),
+        "waiting": [[call.id, call.kind.value, *call.texts] for call in mark.waiting],
+        "plan": [list(item) for item in mark.plan],
+        "agents": list(mark.agents),
+    }
+    return json.dumps({name: value for name, value in values.items() if value}, ensure_ascii=True)
+
+
+def parse_mark(text: str) -> TranscriptMark:
+    """Read a mark; parts that do not fit are ignored."""
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        return START
+    return TranscriptMark(
+        offset=max(0, number_at(value, "offset") or 0),
+        is_cut=_at(value, ("is_cut",)) is True,
+        is_agents=_at(value, ("is_agents",)) is True,
+        folder=text_at(value, "folder"),
+        waiting=tuple(call for one in list_at(value, "waiting") if (call := _parse_call(one)) is not None),
+        plan=tuple(pair for one in list_at(value, "plan") if (pair := _parse_pair(one)) is not None),
+        agents=tuple(one for one in list_at(value, "agents") if isinstance(one, str)),
+    )
+
+
+def _parse_call(value: object) -> ToolCall | None:
+    texts = cast("list[object]", value) if isinstance(value, list) else []
+    name, kind = ([str(text) for text in texts[:2]] + ["", ""])[:2]
+    return ToolCall(name, FactKind(kind), tuple(map(str, texts[2:]))) if kind in set(FactKind) else None
+
+
+def _parse_pair(value: object) -> tuple[str, str] | None:
+    match value:
+        case [str(name), str(text)]:
+            return name, text
+        case _:
+            return None

@@ -1,0 +1,229 @@
+"""The table of kinds: what each kind of fact is, and where it is shown. A new kind is one row.
+
+A row says how facts of the kind merge, which event keys state and retract them, and how the brief, the view
+and the commands call them. Every other list of kinds in the package is derived from these rows.
+"""
+
+from enum import StrEnum
+from typing import Final, NamedTuple, Self
+
+
+class Merging(StrEnum):
+    """How several facts of one kind are reduced to those that hold; see the rules in `core.fold`."""
+
+    REGISTER = "register"
+    STEPS = "steps"
+    SET = "set"
+    MAP = "map"
+    PHASES = "phases"
+    NONE = "none"
+
+
+class KindRow(NamedTuple):
+    """The properties of a kind."""
+
+    merging: Merging = Merging.NONE
+    event_key: str = ""
+    """The event key that states it; a kind without one stays on this machine."""
+    retraction_key: str = ""
+    """The event key that retracts it."""
+    told_as: str = ""
+    """The kind it becomes when published, if that is a different one."""
+    plural: str = ""
+    """Its name in `passdown view list` and in counts; a kind without one is not merged into the view."""
+    brief_class: int = 0
+    """Its class in a brief: 1 is always included, 0 has no part of its own."""
+    title: str = ""
+    """Its heading in a brief."""
+    heading: str = ""
+    """Its section in view and ledger, for a kind without a field in these formats."""
+    verb: str = ""
+    """The command that states it, for a kind whose command is not in the table of verbs."""
+    help: str = ""
+    """What that command does."""
+    observed_as: tuple[str, str] = ("", "")
+    """What `passdown observe` calls one and several; without the first it names several to programs only."""
+    is_inherited: bool = False
+    """Whether a handoff passes on what sessions before said of it."""
+    can_retract: bool = False
+    """Whether `passdown retract` can find it."""
+    is_sign: bool = False
+    """Whether it is only a sign of life of a session, without content."""
+
+
+_NO_ROW: Final = KindRow()
+
+
+class FactKind(StrEnum):
+    """The kind of a fact; facts of an unknown kind, from a newer version, are kept unchanged."""
+
+    row: KindRow
+
+    def __new__(cls, name: str, row: KindRow = _NO_ROW) -> Self:
+        """Create a member from its name and its row."""
+        member = str.__new__(cls, name)
+        member._value_ = name
+        member.row = row
+        return member
+
+    # --- what a session is to achieve -------------------------------------------------------------
+
+    GOAL = (
+        "goal",
+        KindRow(Merging.REGISTER, event_key="goal", plural="goal", brief_class=1, title="Goal"),
+    )
+    NOW = (
+        "now",
+        KindRow(Merging.REGISTER, event_key="now", plural="now", brief_class=1, title="Now"),
+    )
+    NEXT = (
+        "next",
+        KindRow(
+            Merging.STEPS,
+            event_key="next",
+            plural="next",
+            brief_class=2,
+            title="Next",
+            can_retract=True,
+        ),
+    )
+
+    # --- what it says -----------------------------------------------------------------------------
+
+    DONE = (
+        "done",
+        KindRow(
+            Merging.SET,
+            event_key="this_session",
+            retraction_key="retracted_done",
+            plural="done",
+            brief_class=3,
+            title="Recently done",
+            can_retract=True,
+        ),
+    )
+    DECISION = (
+        "decision",
+        KindRow(
+            Merging.MAP,
+            event_key="decisions",
+            retraction_key="retracted_decisions",
+            plural="decisions",
+            is_inherited=True,
+            brief_class=2,
+            title="Decisions",
+            can_retract=True,
+        ),
+    )
+    CHECKPOINT = (
+        "checkpoint",
+        KindRow(Merging.PHASES, event_key="checkpoints", plural="checkpoints"),
+    )
+    QUESTION = (
+        "question",
+        KindRow(
+            Merging.SET,
+            event_key="open_questions",
+            retraction_key="resolved_questions",
+            plural="questions",
+            is_inherited=True,
+            brief_class=2,
+            title="Open questions",
+            can_retract=True,
+        ),
+    )
+    CONSTRAINT = (
+        "constraint",
+        KindRow(
+            Merging.SET,
+            event_key="constraints",
+            retraction_key="retracted_constraints",
+            plural="constraints",
+            is_inherited=True,
+            brief_class=1,
+            title="Ruled out",
+            can_retract=True,
+        ),
+    )
+    RECEIPT = (
+        "receipt",
+        KindRow(
+            Merging.SET,
+            event_key="receipts",
+            plural="receipts",
+            brief_class=1,
+            title="Already done; do not repeat",
+            can_retract=True,
+        ),
+    )
+    FEEDBACK = (
+        "feedback",
+        KindRow(
+            Merging.SET,
+            event_key="feedback",
+            plural="feedback",
+            brief_class=1,
+            title="Unanswered feedback",
+            can_retract=True,
+        ),
+    )
+    ANSWER = ("answer", KindRow(Merging.MAP, event_key="resolved_questions"))
+    RETRACTION = ("retraction", KindRow())
+
+    # --- what it was seen to do -------------------------------------------------------------------
+
+    FILE = (
+        "file",
+        KindRow(Merging.SET, event_key="files_modified", observed_as=("edit", "edits")),
+    )
+    TEST = (
+        "test",
+        KindRow(Merging.SET, event_key="receipts", told_as="receipt", observed_as=("test", "tests")),
+    )
+    COMMIT = (
+        "commit",
+        KindRow(Merging.SET, event_key="receipts", told_as="receipt", observed_as=("commit", "commits")),
+    )
+
+    # --- what stays on the machine ----------------------------------------------------------------
+
+    NOTE = ("note", KindRow(Merging.SET, can_retract=True))
+    PROMPT = ("prompt", KindRow(Merging.SET, observed_as=("", "prompts")))
+    READ = ("read", KindRow(Merging.SET, observed_as=("", "reads")))
+    COMMAND = ("command", KindRow(Merging.SET, observed_as=("", "commands")))
+    PLAN = ("plan", KindRow(Merging.SET, observed_as=("", "plan_items")))
+
+    # --- the session itself -----------------------------------------------------------------------
+
+    START = ("start", KindRow())
+    BINDING = ("binding", KindRow())
+    CLAIM = ("claim", KindRow())
+    RESERVATION = ("reservation", KindRow())
+    HOST = ("host", KindRow(is_sign=True))
+    HEARTBEAT = ("heartbeat", KindRow(is_sign=True))
+    BOOKMARK = ("bookmark", KindRow(is_sign=True))
+    DELIVERY = ("delivery", KindRow(is_sign=True))
+    END = ("end", KindRow(is_sign=True))
+
+    @property
+    def told(self) -> "FactKind":
+        """The kind it is published as."""
+        return FactKind(self.row.told_as) if self.row.told_as else self
+
+
+def kind_of(name: str) -> FactKind | None:
+    """Return the kind with a name, or None if this version does not know it."""
+    try:
+        return FactKind(name)
+    except ValueError:
+        return None
+
+
+MERGED: Final[tuple[FactKind, ...]] = tuple(kind for kind in FactKind if kind.row.plural)
+"""The kinds that events merge into a view, in the order in which lists name them."""
+
+FURTHER: Final[tuple[FactKind, ...]] = tuple(kind for kind in FactKind if kind.row.heading)
+"""The kinds for which ledger, event and view have no field of their own."""
+
+HEADINGS: Final = tuple(kind.row.heading for kind in FURTHER)
+"""The headings of these kinds."""

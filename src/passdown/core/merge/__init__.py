@@ -1,0 +1,1 @@
+"""From events to the facts that hold: ranking, merging, rollups and the content of the view."""

@@ -1,0 +1,168 @@
+"""From merged events to the view that people read: the newest entries of each section, within limits.
+
+A view stays under 16 KB: each section has a limit on entries and on bytes, a text over 300 characters is cut,
+and whatever is left out is counted, with the command that shows it.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Final, NamedTuple, TypeVar
+
+from passdown.core.documents.key_value import Pair
+from passdown.core.facts import Fact, read_phase
+from passdown.core.formats.checkpoints import Phase
+from passdown.core.formats.streams import Question, read_question
+from passdown.core.formats.views import VERSION, Earlier, Footer, FurtherSection, View
+from passdown.core.kinds import FURTHER, FactKind
+from passdown.core.lazy_regex import pattern
+from passdown.core.merge.merge import Digest, NewestFacts
+from passdown.core.phases import PhaseState, read_state
+from passdown.core.problems import Malformed
+from passdown.core.safe_text import one_line
+from passdown.core.times import render_millis
+
+T = TypeVar("T")
+
+MAX_BYTES: Final = 16_384
+MAX_TEXT: Final = 300
+LIMIT: Final = 20
+"""The most entries of a section that can be shown."""
+
+_NUMBER: Final = pattern(r"[0-9]{1,9}")
+
+
+class SectionLimit(NamedTuple):
+    """How much of a section is shown."""
+
+    entries: int
+    size: int
+    command: str
+
+
+_FINISHED: Final = SectionLimit(15, 2_900, "passdown view list done")
+_FOLLOWING: Final = SectionLimit(10, 1_500, "passdown view list next")
+_CHOICES: Final = SectionLimit(LIMIT, 3_000, "passdown view list decisions")
+_RULES: Final = SectionLimit(LIMIT, 2_300, "passdown view list constraints")
+_OPEN: Final = SectionLimit(10, 1_500, "passdown view list questions")
+_PHASES: Final = SectionLimit(10, 1_200, "passdown view list checkpoints")
+_ONE_TEXT: Final = 900
+
+
+def make_view(digest: Digest) -> View:
+    """Make the view of merged events; it depends on nothing else."""
+    done, done_earlier = _take(digest.kinds[FactKind.DONE], _FINISHED, _text)
+    following, next_earlier = _take(digest.kinds[FactKind.NEXT], _FOLLOWING, _text)
+    decisions, decisions_earlier = _take(digest.kinds[FactKind.DECISION], _CHOICES, _decision)
+    constraints, constraints_earlier = _take(digest.kinds[FactKind.CONSTRAINT], _RULES, _text)
+    questions, questions_earlier = _take(digest.kinds[FactKind.QUESTION], _OPEN, _question)
+    phases, phases_earlier = _take(digest.kinds[FactKind.CHECKPOINT], _PHASES, _phase)
+    return View(
+        updated=digest.latest,
+        goal=_register(digest, FactKind.GOAL),
+        now=_register(digest, FactKind.NOW),
+        this_session=done,
+        this_session_earlier=done_earlier,
+        next=following,
+        next_earlier=next_earlier,
+        decisions=decisions,
+        decisions_earlier=decisions_earlier,
+        constraints=constraints,
+        constraints_earlier=constraints_earlier,
+        questions=questions,
+        questions_earlier=questions_earlier,
+        checkpoints=phases,
+        checkpoints_earlier=phases_earlier,
+        more=tuple(_further(digest)),
+        footer=Footer(
+            event_count=digest.event_count,
+            latest_ts=digest.latest,
+            generated_at=digest.latest,
+            skipped=digest.skipped,
+            renderer=VERSION,
+            events_sha256=digest.events_sha256,
+        ),
+    )
+
+
+def _register(digest: Digest, kind: FactKind) -> str:
+    fact = digest.one(kind)
+    return _shorten(fact.text, fact, _ONE_TEXT) if fact else ""
+
+
+def _further(digest: Digest) -> Iterator[FurtherSection]:
+    """Yield the kinds that have no field in a view."""
+    for kind in FURTHER:
+        bound = SectionLimit(10, 1_000, f"passdown view list {kind.row.plural}")
+        texts, earlier = _take(digest.kinds[kind], bound, _text)
+        if texts:
+            yield FurtherSection(heading=kind.row.heading, items=texts, earlier=earlier)
+
+
+def _take(
+    newest: NewestFacts, bound: SectionLimit, show: Callable[[Fact], tuple[T, str]]
+) -> tuple[tuple[T, ...], Earlier | None]:
+    """Take entries while they fit, and count those left out."""
+    shown = _within([show(fact) for fact in newest.facts[: bound.entries]], bound.size)
+    left = newest.total - len(shown)
+    return shown, Earlier(count=left, command=bound.command) if left else None
+
+
+def _within(entries: Sequence[tuple[T, str]], size: int) -> tuple[T, ...]:
+    taken: list[T] = []
+    for entry, text in entries:
+        size -= _size(text)
+        if size < 0:
+            break
+        taken.append(entry)
+    return tuple(taken)
+
+
+def _size(text: str) -> int:
+    """Return the most bytes that an entry can take, with its mark and escapes."""
+    escaped = sum(map(text.count, '\\"*_`<>[]#'))
+    return len(text.encode("utf-8", "surrogatepass")) + escaped + 12
+
+
+def _shorten(text: str, fact: Fact, size: int = _ONE_TEXT) -> str:
+    """Show a text on one line; one over 300 characters or too many bytes is cut and names its command."""
+    line = one_line(" ".join(text.split()))
+    if len(line) <= MAX_TEXT and len(line.encode()) <= size:
+        return line
+    command = f"… `passdown event show {fact.event[:16]}`"
+    kept = line[:MAX_TEXT].encode()[: size - 60].decode("utf-8", "ignore")
+    return kept.rstrip(" \\") + command
+
+
+def _text(fact: Fact) -> tuple[str, str]:
+    shown = _shorten(fact.text, fact)
+    return shown, shown
+
+
+def _question(fact: Fact) -> tuple[Question, str]:
+    shown = _shorten(fact.text, fact)
+    return read_question(shown), shown
+
+
+def _decision(fact: Fact) -> tuple[Pair, str]:
+    pair = Pair(key=_shorten(fact.key, fact, 200), value=_shorten(fact.text, fact))
+    return pair, f"{pair.key}: {pair.value}"
+
+
+def _phase(fact: Fact) -> tuple[Phase, str]:
+    one = read_phase(fact)
+    detail = ", ".join(part for part in (fact.task, fact.agent, f"{render_millis(fact.at)[:16]}Z") if part)
+    number = int(one.phase) if _NUMBER.fullmatch(one.phase) else 0
+    name = one.name or (one.phase if number == 0 else "")
+    phase = Phase(
+        phase=number,
+        name=_shorten(name.replace("(", "[").replace(")", "]"), fact, 120),
+        state=_state(one.status),
+        detail=_shorten(detail.replace("(", "[").replace(")", "]"), fact, 200),
+    )
+    return phase, f"{phase.phase} {phase.name} {phase.state} {phase.detail} Phase"
+
+
+def _state(status: str) -> PhaseState:
+    try:
+        return read_state(status)
+    except Malformed:
+        return PhaseState.PENDING

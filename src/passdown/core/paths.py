@@ -1,0 +1,44 @@
+"""Paths that somebody else wrote: which of them stay within the project, and which mean the same file."""
+
+from typing import Final
+
+from passdown.core.lazy_regex import pattern
+
+# Matches paths that lead out of the project, or that mean another file on another system.
+_WAYS_OUT: Final = pattern(r"^[/~]|^[A-Za-z]:|[\\\x00-\x1f\x7f]")
+_GIT: Final = frozenset({".git", "git~1"})
+
+
+def normal_path(text: str) -> str | None:
+    """Return a path within the project in its normal form, or None if it leads out or into git's folder.
+
+    This is the one rule for every path that a journal, an event, a handoff or a setting names.
+    """
+    parts = [part for part in text.split("/") if part not in {"", "."}]
+    if not parts or _WAYS_OUT.search(text) or not all(map(_is_plain, parts)):
+        return None
+    return "/".join(parts)
+
+
+def _is_plain(part: str) -> bool:
+    """Return whether a part of a path is neither empty, nor leads upward, nor means git's folder."""
+    return fold_path(part) not in {"", *_GIT}
+
+
+def is_below(path: str, folder: str) -> bool:
+    """Return whether a path is in its normal form and below a folder of the project."""
+    return normal_path(path) == path and path.startswith(f"{folder}/")
+
+
+def fold_path(path: str) -> str:
+    """Return a path such that all paths that a file system may take for the same file become the same.
+
+    File systems ignore case, how a letter is composed, characters without a shape, and the dots and spaces at
+    the end of a name, each of them one or the other.
+    """
+    if not path.isascii():
+        import unicodedata  # few paths have such letters
+
+        folded = unicodedata.normalize("NFKC", path.casefold())
+        path = "".join(one for one in folded if unicodedata.category(one) != "Cf")
+    return "/".join(part.rstrip(". ") for part in path.lower().split("/"))

@@ -1,0 +1,1 @@
+"""Rules about a project as a whole: findings, pauses, costs, git rules and search."""

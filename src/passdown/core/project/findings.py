@@ -1,0 +1,318 @@
+"""What can be wrong with a project as a whole: each finding has a code, a path and a hint."""
+
+import re
+from collections.abc import Iterator, Sequence
+from datetime import datetime, timedelta
+from enum import StrEnum
+from typing import Annotated, Final
+
+from passdown import layout
+from passdown.core.lazy_regex import pattern
+from passdown.core.problems import Severity
+from passdown.core.safe_text import one_line
+from passdown.core.times import age_words, is_older, render_seconds
+from passdown.records import record
+
+SKEW: Final = timedelta(minutes=5)
+"""How far clocks may differ before it is reported (C10)."""
+
+MANY_FILES: Final = 5_000
+"""The number of live events above which one folder per day is suggested (C48)."""
+
+_NAMED: Final = 3
+_LISTED: Final = 10
+_LONGEST: Final = 200
+_PLAIN: Final = pattern(r"[\w@%+=:,./-]+", re.ASCII)
+_FIX: Final = "`passdown doctor --fix`"
+
+
+class FindingKind(StrEnum):
+    """The code of a finding, for programs and people."""
+
+    NOT_SET_UP = "not-set-up"
+    SETTINGS = "settings"
+    NOT_IGNORED = "not-ignored"
+    TRACKED = "tracked"
+    IGNORED = "ignored"
+    LINE_ENDS = "line-ends"
+    VIEW_MERGE = "view-merge"
+    LEFTOVERS = "leftovers"
+    VIEW = "view"
+    KEPT_VIEW = "kept-view"
+    EVENTS = "events"
+    SESSION = "session"
+    JOURNAL = "journal"
+    CLOCK = "clock"
+    CACHE = "cache"
+    LAYOUT = "layout"
+    DOCUMENTS = "documents"
+    PAUSED = "paused"
+    HOOKS = "hooks"
+
+
+class CacheHealth(StrEnum):
+    """Whether the cache can be used, and where it is."""
+
+    GOOD = "good"
+    UNUSABLE = "unusable"
+    REMOTE = "remote"
+
+
+@record
+class Finding:
+    """One thing that is wrong, and what to do next."""
+
+    code: Annotated[FindingKind, "The kind of finding."]
+    what: Annotated[str, "What is wrong."]
+    hint: Annotated[str, "What to do next."]
+    where: Annotated[str, "The path it is about; empty if it is about none."] = ""
+    severity: Annotated[Severity, "A warning does not make the command fail."] = Severity.ERROR
+    is_fixable: Annotated[bool, "Whether `--fix` can fix it."] = False
+
+
+# --- set-up ---------------------------------------------------------------------------------------
+
+
+def not_set_up() -> Finding:
+    """Passdown is not set up here."""
+    return Finding(
+        code=FindingKind.NOT_SET_UP,
+        what="there is no passdown.toml, so nothing runs automatically",
+        hint="run `passdown init`; it shows the changes and asks",
+        where=layout.SETTINGS,
+    )
+
+
+def odd_settings(warning: str, severity: Severity = Severity.WARNING) -> Finding:
+    """A setting is unknown or cannot be read."""
+    return Finding(
+        code=FindingKind.SETTINGS, what=warning, hint="fix the file that it names", severity=severity
+    )
+
+
+def not_ignored(paths: Sequence[str], *, is_set_up: bool, has_rules: bool) -> Finding:
+    """Git would commit files that belong to this machine only."""
+    if not is_set_up:
+        hint = "run `passdown init` to write the missing rules"
+    elif has_rules:
+        hint = "the rules exist: look for a later ! rule that undoes them; check that `git status` works"
+    else:
+        hint = f"run {_FIX} to write the missing rules"
+    what = f"git does not ignore {', '.join(paths)}"
+    is_fixable = is_set_up and not has_rules
+    return Finding(code=FindingKind.NOT_IGNORED, what=what, hint=hint, where=paths[0], is_fixable=is_fixable)
+
+
+def tracked(folder: str, paths: Sequence[str]) -> Finding:
+    """Git tracks files that belong to one machine only."""
+    what = f"git tracks {_few(paths)}"
+    hint = f"it is local: run `git rm -r --cached -- {_quoted(folder)}`, which keeps the file, then commit"
+    return Finding(code=FindingKind.TRACKED, what=what, hint=hint, where=paths[0])
+
+
+def tracked_state(paths: Sequence[str], folder: str) -> Iterator[Finding]:
+    """Git tracks files that would be believed to be state of this machine, so they are ignored (C119)."""
+    for path in paths[:_LISTED]:
+        what = f"git tracks {path}, so it is ignored: it may be from anybody"
+        quoted = _quoted(path)
+        hint = f"run `git rm -- {quoted}`, or `git rm --cached -- {quoted}` if this machine wrote it"
+        yield Finding(code=FindingKind.TRACKED, what=what, hint=hint, where=path)
+    more = len(paths) - _LISTED
+    if more > 0:
+        what = f"git tracks {_count(more, 'more file')} of local state, which are ignored"
+        hint = f"`git ls-files -- {_quoted(folder)}` lists them; remove them with `git rm`, then commit"
+        yield Finding(code=FindingKind.TRACKED, what=what, hint=hint, where=paths[_LISTED])
+
+
+def unknown_tracked(folder: str) -> Finding:
+    """It is unknown what git tracks, so no file in the checkout is believed to be state of this machine."""
+    what = f"git does not say which files it tracks, so what is in {folder} is ignored"
+    hint = "check that `git ls-files` works here, and that you can read git's index"
+    return Finding(code=FindingKind.TRACKED, what=what, hint=hint, where=folder)
+
+
+def ignored(paths: Sequence[str], probe: str) -> Finding:
+    """Git ignores files that others need; `probe` is the name of such a file."""
+    what = f"git ignores {_few(paths)}"
+    hint = f"it should be shared; `git check-ignore --verbose {_quoted(probe)}` shows the rule"
+    return Finding(code=FindingKind.IGNORED, what=what, hint=hint, where=paths[0])
+
+
+def line_ends(path: str) -> Finding:
+    """Git may change the line endings of events, and so their hashes."""
+    hint = f"run {_FIX} to write the rules"
+    what = f"{path} lets git change the line endings of events"
+    return Finding(code=FindingKind.LINE_ENDS, what=what, hint=hint, where=path, is_fixable=True)
+
+
+def no_view_merge(path: str, view: str) -> Finding:
+    """Git may report conflicts in the view when two clones are merged."""
+    hint = f"run {_FIX} to write the rule, and commit {path}"
+    what = f"{path} does not let git merge {view} by union, so a merge can conflict in it"
+    return Finding(code=FindingKind.VIEW_MERGE, what=what, hint=hint, where=path, is_fixable=True)
+
+
+def leftovers(paths: Sequence[str]) -> Finding:
+    """Killed processes left unfinished writes."""
+    what = f"{_count(len(paths), 'unfinished write')} of killed processes"
+    hint = f"run {_FIX} to remove {_few(paths)}"
+    return Finding(code=FindingKind.LEFTOVERS, what=what, hint=hint, where=paths[0], is_fixable=True)
+
+
+# --- events and view --------------------------------------------------------------------------------
+
+
+def outdated_view(path: str, state: str) -> Finding:
+    """The view does not match the events."""
+    said = {
+        "missing": "is missing",
+        "edited": "was edited by hand",
+        "merged": "was merged by git and not regenerated",
+        "other-renderer": "was made by another version of Passdown",
+    }.get(state, "is older than its events")
+    hint = f"run {_FIX} or `passdown synthesize` to rebuild it"
+    if state in {"edited", "merged"}:
+        hint += "; it keeps a copy of the edited file"
+    return Finding(code=FindingKind.VIEW, what=f"{path} {said}", hint=hint, where=path, is_fixable=True)
+
+
+def foreign_view(path: str) -> Finding:
+    """A document that Passdown did not make is in the view's place."""
+    hint = "run `passdown migrate` to import it as an event; nothing in it is lost"
+    return Finding(code=FindingKind.VIEW, what=f"{path} was not made by Passdown", hint=hint, where=path)
+
+
+def kept_view(path: str, count: int) -> Finding:
+    """Somebody wrote lines into a view that no event states."""
+    what = f"{path} has {_count(count, 'line')} that no event states"
+    hint = f"`passdown migrate {_quoted(path)}` publishes what an event can hold; then remove the file"
+    return Finding(code=FindingKind.KEPT_VIEW, what=what, hint=hint, where=path, severity=Severity.WARNING)
+
+
+def altered_events(paths: Sequence[str]) -> Finding:
+    """Events are missing or were altered."""
+    what = f"{_count(len(paths), 'event')} missing or altered"
+    hint = "`passdown view verify` lists them; git may have the originals"
+    return Finding(code=FindingKind.EVENTS, what=what, hint=hint, where=paths[0])
+
+
+def unread_events(paths: Sequence[str]) -> Finding:
+    """Events cannot be merged."""
+    what = f"{_count(len(paths), 'event file')} cannot be read and left out of the view"
+    hint = "`passdown view verify` lists them with their problems"
+    return Finding(code=FindingKind.EVENTS, what=what, hint=hint, where=paths[0])
+
+
+def judge_layout(folder: str, count: int) -> Finding | None:
+    """Return a finding if a folder has so many files that listing it is slow (C48)."""
+    if count <= MANY_FILES:
+        return None
+    what = f"{folder} has {count} files"
+    hint = 'set layout = "day" below [events]: new events then get one folder per day'
+    return Finding(code=FindingKind.LAYOUT, what=what, hint=hint, where=folder, severity=Severity.WARNING)
+
+
+# --- sessions and clocks --------------------------------------------------------------------------
+
+
+def stale_session(agent: str, silent: timedelta, *, has_ended: bool) -> Finding:
+    """A session is over, but its facts are not published."""
+    if has_ended:
+        what = f"{agent} ended {age_words(silent)} ago, but its facts are not published"
+    else:
+        what = f"{agent} was last seen {age_words(silent)} ago and did not end"
+    hint = f"run {_FIX} or `passdown start` to publish its facts and end it"
+    return Finding(code=FindingKind.SESSION, what=what, hint=hint, is_fixable=True)
+
+
+def strange_ledger(session: str, told: str, used: str) -> Finding:
+    """A journal names a ledger outside of the folder of ledgers."""
+    what = f"the journal of {session} names {one_line(told)[:_LONGEST]} as its ledger, which is not obeyed"
+    hint = f"its ledger is {used}; if you did not change [paths] ledgers, find out who wrote the journal"
+    return Finding(code=FindingKind.JOURNAL, what=what, hint=hint, severity=Severity.WARNING)
+
+
+def damaged_journal(path: str, count: int, problem: str, *, is_known: bool) -> Finding:
+    """Lines of a journal that is still needed cannot be read."""
+    what = f"{_count(count, 'line')} of {path} cannot be read"
+    hint = f"it {problem}; the other lines are safe, and `passdown end` publishes them"
+    if not is_known:
+        hint = f"it {problem} and names no session: look at it, then move it away"
+    return Finding(code=FindingKind.JOURNAL, what=what, hint=hint, where=path)
+
+
+def future_event(event: str, at: datetime) -> Finding:
+    """An event is dated so far ahead that new events do not follow its time (C115)."""
+    what = f"event {event} is dated {render_seconds(at)}"
+    hint = (
+        "it is far ahead, and overrides others until an event names it; "
+        f"if it is wrong, run `passdown event retract {_quoted(event)}`"
+    )
+    return Finding(code=FindingKind.CLOCK, what=what, hint=hint)
+
+
+def judge_clock(now: datetime, newest: datetime | None) -> Finding | None:
+    """Return a finding if this machine's clock is further behind the newest event than clocks may differ."""
+    if newest is None or not is_older(now, newest, SKEW):
+        return None
+    what = f"this machine's clock is {age_words(newest - now)} behind the newest event"
+    hint = f"it says {render_seconds(now)}: set it if that is wrong; if not, another machine's clock is ahead"
+    return Finding(code=FindingKind.CLOCK, what=what, hint=hint)
+
+
+# --- the rest ---------------------------------------------------------------------------------------
+
+
+def judge_cache_place(*, is_usable: bool, is_remote: bool) -> CacheHealth:
+    """Return the health of a cache, from whether it can be used and where it is."""
+    if not is_usable:
+        return CacheHealth.UNUSABLE
+    return CacheHealth.REMOTE if is_remote else CacheHealth.GOOD
+
+
+def judge_cache(cache: CacheHealth, folder: str) -> Finding | None:
+    """Return a finding if the cache does not work well; that costs only time."""
+    if cache is CacheHealth.GOOD:
+        return None
+    if cache is CacheHealth.UNUSABLE:
+        what = f"the cache in {folder} cannot be used"
+        hint = "everything works, but slower: make sure that it is a folder you can write to, with free space"
+    else:
+        what = f"the cache in {folder} is not on a local disk"
+        hint = "everything works, but slower; a checkout on a local disk is faster"
+    return Finding(code=FindingKind.CACHE, what=what, hint=hint, where=folder, severity=Severity.WARNING)
+
+
+def broken_documents(paths: Sequence[str], errors: int) -> Finding:
+    """Documents have errors."""
+    what = f"{_count(errors, 'error')} in {_few(paths)}"
+    hint = "`passdown check` lists them; with --fix it repairs what is safe to repair"
+    return Finding(code=FindingKind.DOCUMENTS, what=what, hint=hint, where=paths[0])
+
+
+def silent_hooks(title: str, host: str, line: str, reason: str) -> Finding:
+    """The hooks of a host do not answer."""
+    what = f"the hooks of {title} do not answer: {line}: {reason}"
+    hint = f"check that passdown is still installed there; `passdown install {host}` writes the command again"
+    return Finding(code=FindingKind.HOOKS, what=what, hint=hint)
+
+
+def paused(by: str, since: datetime | None, *, is_variable: bool) -> Finding:
+    """Passdown is paused."""
+    what = f"Passdown is paused by {by}" + (f" since {render_seconds(since)}" if since else "")
+    hint = f"remove {by} from the environment" if is_variable else "run `passdown unpause` to end the pause"
+    return Finding(code=FindingKind.PAUSED, what=what, hint=hint, severity=Severity.WARNING)
+
+
+def _quoted(path: str) -> str:
+    """Quote a path for a shell, if needed."""
+    return path if _PLAIN.fullmatch(path) else "'" + path.replace("'", "'\\''") + "'"
+
+
+def _few(paths: Sequence[str]) -> str:
+    more = len(paths) - _NAMED
+    return ", ".join(paths[:_NAMED]) + (f" and {more} more" if more > 0 else "")
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

@@ -1,0 +1,61 @@
+"""What git tracks of a folder: machine state is only what git does not track (C119)."""
+
+from collections.abc import Iterable
+from typing import Annotated, Final
+
+from passdown.core.lazy_regex import pattern
+from passdown.core.paths import fold_path
+from passdown.records import record
+
+_SHORT: Final = pattern(r"[^/~]{1,6}~[0-9]+(?:\.[^/.]{0,3})?")
+"""Matches the second name that Windows gives to a file, such as `CONDUC~1`."""
+
+
+@record
+class TrackedPaths:
+    """The paths in git's index that are in a folder, or are the folder or one above it."""
+
+    paths: Annotated[tuple[str, ...], "As git names them, but relative to the root."] = ()
+    folded: Annotated[frozenset[str], "The same, relative to the checkout, as `fold_path` gives them."] = (
+        frozenset()
+    )
+    start: Annotated[
+        str, "The path from the checkout to the root, with `/` at its end; empty at the top."
+    ] = ""
+    is_known: Annotated[bool, "Whether they could be found; if not, everything counts as tracked."] = True
+
+    def holds(self, path: str) -> bool:
+        """Return whether git tracks a path in the folder, or a link or submodule that the path leads through.
+
+        The path is relative to the root.
+        """
+        parts = fold_path(f"{self.start}{path}").split("/")
+        above = ("/".join(parts[:count]) for count in range(1, len(parts) + 1))
+        return not self.is_known or any(one in self.folded for one in above)
+
+
+NOTHING_TRACKED: Final = TrackedPaths()
+UNKNOWN_TRACKED: Final = TrackedPaths(is_known=False)
+
+
+def find_tracked(
+    paths: Iterable[str], folder: str, start: str = "", *, has_short_names: bool = False
+) -> TrackedPaths:
+    """Choose the paths of an index that are in a folder, or are the folder or one above it.
+
+    With short names, as on Windows, a path that could mean a file in the folder by such a name makes the
+    answer unknown.
+    """
+    wanted = fold_path(f"{start}{folder}").split("/")
+    found: list[str] = []
+    folded: set[str] = set()
+    is_known = True
+    for path in paths:
+        own = fold_path(path.rstrip("/"))
+        parts = own.split("/")
+        pairs = zip(parts, wanted, strict=False)
+        if all(part == name or (has_short_names and _SHORT.fullmatch(part)) for part, name in pairs):
+            is_known = is_known and not (has_short_names and any(map(_SHORT.fullmatch, parts)))
+            found.append(path.removeprefix(start))
+            folded.add(own)
+    return TrackedPaths(paths=tuple(found), folded=frozenset(folded), start=start, is_known=is_known)

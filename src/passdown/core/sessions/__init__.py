@@ -1,0 +1,1 @@
+"""What one session knows, publishes and hands over."""

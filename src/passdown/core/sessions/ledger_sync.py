@@ -1,0 +1,305 @@
+"""A ledger shows the account of a session; edits to a ledger become new facts.
+
+1. What an account knows is written into the ledger; everything else in the document stays.
+2. What a user or agent added to the ledger since it was rendered becomes facts; what they removed is
+   retracted. The number of the last journal line in the ledger shows what was there before.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from datetime import datetime
+from itertools import groupby
+from typing import Final, NamedTuple
+
+from passdown.core.facts import ADD, Fact, Provenance, make_key
+from passdown.core.formats.ledgers import Ledger, LedgerDecision, Mode, ReadFile, parse_ledger, render_ledger
+from passdown.core.ids import slug
+from passdown.core.kinds import FURTHER, FactKind
+from passdown.core.sessions.session_facts import Account
+from passdown.records import replace
+
+RULED_OUT: Final = "Ruled out: "
+"""How a constraint begins in Key Decisions: a ledger has no section for it."""
+
+MAX_CHARS: Final = 32_768
+"""How long a fact may be, including key and reason; even escaped, it fits a journal line."""
+
+MOST_READS: Final = 20
+"""How many of the files that a session was seen to read are in its ledger: the most recent ones."""
+
+_SETTLED: Final = frozenset({"completed", "deleted", "cancelled"})
+
+ShowTime = Callable[[datetime], str]
+"""Returns the local time of day, HH:MM, of an instant."""
+
+
+class NewFact(NamedTuple):
+    """A fact that has not been written yet."""
+
+    kind: FactKind
+    text: str
+    key: str = ""
+    because: str = ""
+    origin: Fact | None = None
+    """The original fact of another session, if it is only carried on."""
+
+
+def fits_a_line(new_fact: NewFact) -> bool:
+    """Return whether a fact is short enough for a journal line."""
+    return len(new_fact.text) + len(new_fact.key) + len(new_fact.because) <= MAX_CHARS
+
+
+def carry_steps(steps: Iterable[Fact]) -> Iterator[NewFact]:
+    """Carry next steps on; those with the same author and time stay together."""
+    key = ""
+    for _, some in groupby(steps, key=lambda fact: (fact.agent, fact.at, fact.commit)):
+        same = list(some)
+        yield NewFact(FactKind.NEXT, "\n".join(fact.text for fact in same), key, origin=same[0])
+        key = ADD
+
+
+def fill_ledger(ledger: Ledger, account: Account, show_time: ShowTime) -> Ledger:
+    """Write what an account knows into a ledger (1); its times are the account's."""
+    reads = _reads(account)
+    return replace(
+        ledger,
+        updated=account.said_at,
+        session_id=account.session,
+        platform=account.start.host,
+        bound_track=account.track or None,
+        bound_bead=account.task or None,
+        mode=read_mode(account),
+        mode_locked_at=account.started_at,
+        heartbeat=account.touched_at,
+        journal_seq=account.last_seq,
+        task_bead=account.task or None,
+        task_track=account.track or None,
+        goal=account.goal.text if account.goal else "",
+        done=_texts(account, FactKind.DONE),
+        now=account.now.text if account.now else "",
+        next=_texts(account, FactKind.NEXT) or _planned(account),
+        decisions=tuple(_rows(account, show_time)),
+        branch=account.start.branch,
+        modified=_texts(account, FactKind.FILE),
+        read=tuple(ReadFile(path=entry.text, reason=entry.because) for entry in reads),
+        questions=_texts(account, FactKind.QUESTION),
+        more=tuple((kind.row.heading, texts) for kind in FURTHER if (texts := _texts(account, kind))),
+    )
+
+
+def read_mode(account: Account) -> Mode:
+    """Return the mode in which a session started; an unknown mode counts as single agent."""
+    return Mode(account.start.mode) if account.start.mode in set(Mode) else Mode.SINGLE
+
+
+def _texts(account: Account, kind: FactKind) -> tuple[str, ...]:
+    return tuple(entry.text for entry in _shown(account, kind))
+
+
+def _reads(account: Account) -> tuple[Fact, ...]:
+    """Return the files that were read: all that were stated, and the last ones that were observed."""
+    reads = _shown(account, FactKind.READ)
+    seen = [entry for entry in reads if entry.provenance is Provenance.OBSERVED]
+    older = set(seen[:-MOST_READS])
+    return tuple(entry for entry in reads if entry not in older)
+
+
+def _planned(account: Account) -> tuple[str, ...]:
+    """Return the unfinished items of the host's plan: the next steps, as long as none are stated."""
+    return tuple(entry.text for entry in _shown(account, FactKind.PLAN) if entry.because not in _SETTLED)
+
+
+def _shown(account: Account, kind: FactKind) -> tuple[Fact, ...]:
+    """Return the facts of a kind that can be shown; a blank one leaves no trace in a document."""
+    return tuple(entry for entry in account.of(kind) if entry.text.strip())
+
+
+def _rows(account: Account, show_time: ShowTime) -> Iterator[LedgerDecision]:
+    for kind, entry in _choices(account):
+        text = show_decision(entry) if kind is FactKind.DECISION else make_rule(entry.text)
+        yield LedgerDecision(decision=text, reasoning=entry.because, when=show_time(entry.at))
+
+
+def _choices(account: Account) -> Sequence[tuple[FactKind, Fact]]:
+    """Return decisions and constraints in the order in which they were made."""
+    found = [
+        (kind, one) for kind in (FactKind.DECISION, FactKind.CONSTRAINT) for one in _shown(account, kind)
+    ]
+    return sorted(found, key=lambda choice: choice[1].seq)
+
+
+def make_rule(text: str, because: str = "") -> str:
+    """Return a constraint with its prefix and reason, so that it is never mistaken for a suggestion."""
+    rule = text if text.startswith(RULED_OUT) else f"{RULED_OUT}{text}"
+    return f"{rule} ({because})" if because else rule
+
+
+def show_decision(entry: Fact) -> str:
+    """Return a decision with its key, unless the key is made from its words."""
+    return entry.text if entry.key == slug(entry.text) else f"{entry.key}: {entry.text}"
+
+
+def find_edits(ledger: Ledger, base: Account, show_time: ShowTime) -> Sequence[NewFact]:
+    """Find manual edits in a ledger that was rendered from `base` (2).
+
+    Removed facts are named as the session stated them, which may differ from how the ledger shows them.
+    """
+    shown = show_ledger(base, show_time)
+    new_facts: list[NewFact] = []
+    new_facts += _binding_edit(
+        "track", (shown.bound_track, shown.task_track), (ledger.bound_track, ledger.task_track)
+    )
+    new_facts += _binding_edit(
+        "task", (shown.bound_bead, shown.task_bead), (ledger.bound_bead, ledger.task_bead)
+    )
+    new_facts += _one_edit(FactKind.GOAL, shown.goal, ledger.goal)
+    new_facts += _one_edit(FactKind.NOW, shown.now, ledger.now)
+    if shown.next != ledger.next:
+        new_facts.append(
+            NewFact(FactKind.NEXT, "\n".join(" ".join(text.split("\n")) for text in ledger.next))
+        )
+    for kind, before, after in (
+        (FactKind.DONE, shown.done, ledger.done),
+        (FactKind.QUESTION, shown.questions, ledger.questions),
+        (FactKind.FILE, shown.modified, ledger.modified),
+        *((kind, _listed(shown, kind), _listed(ledger, kind)) for kind in FURTHER),
+    ):
+        new_facts += _list_edits(kind, _shown(base, kind), before, after)
+    new_facts += _decision_edits(_choices(base), shown.decisions, ledger.decisions)
+    new_facts += _read_edits(_reads(base), shown.read, ledger.read)
+    return new_facts
+
+
+def add_missing_lines(text: str, other: str) -> str:
+    """Add the lines to a ledger that only another rendering of the same facts has, at its end.
+
+    These are lines that no fact holds: notes and tables that a person wrote.
+    """
+    left = Counter(text.split("\n"))
+    missing: list[str] = []
+    for line in other.split("\n"):
+        if left[line]:
+            left[line] -= 1
+        elif line.strip():
+            missing.append(line)
+    if not missing:
+        return text
+    gap = "" if missing[0].startswith("|") else "\n"
+    return text.rstrip("\n") + f"\n{gap}" + "\n".join(missing) + "\n"
+
+
+def rebase_edits(
+    edits: Iterable[NewFact], base: Account, known: Account, since: Iterable[Fact]
+) -> Sequence[NewFact]:
+    """Return edits of a ledger that was rendered from `base` as edits of what the session knows by now.
+
+    1. What was said since then is not said again: the edits may have been taken in already.
+    2. Next steps that were added since then stay, and those that were removed since then stay removed.
+    """
+    said = {(fact.kind, fact.key, fact.text, fact.because) for fact in since}
+    new = [one for one in edits if (one.kind.value, one.key, one.text, one.because) not in said]  # 1
+    rebased = (_rebase_steps(one, base, known) if one.kind is FactKind.NEXT else one for one in new)
+    return [one for one in rebased if one is not None]
+
+
+def _rebase_steps(edit: NewFact, base: Account, known: Account) -> NewFact | None:
+    """Return an edited list of next steps with what changed since then; None if that is the list by now."""
+    before, now = ({make_key(text): text for text in _steps(one)} for one in (base, known))
+    edited = {make_key(text): text for text in edit.text.split("\n") if text}
+    kept = {key: text for key, text in edited.items() if key not in before or key in now}
+    kept |= {key: text for key, text in now.items() if key not in before and key not in kept}
+    return None if list(kept) == list(now) else edit._replace(text="\n".join(kept.values()))
+
+
+def _steps(account: Account) -> tuple[str, ...]:
+    found = _texts(account, FactKind.NEXT) or _planned(account)
+    return tuple(" ".join(text.split("\n")) for text in found)
+
+
+def _listed(ledger: Ledger, kind: FactKind) -> tuple[str, ...]:
+    return dict(ledger.more).get(kind.row.heading, ())
+
+
+def show_ledger(account: Account, show_time: ShowTime) -> Ledger:
+    """Return the ledger of an account as it reads back after writing."""
+    return parse_ledger(render_ledger(fill_ledger(Ledger(), account, show_time)))
+
+
+_Both = tuple[str | None, str | None]
+
+
+def _binding_edit(key: str, before: _Both, after: _Both) -> Iterator[NewFact]:
+    """Take a changed binding from the front matter, or from the body if only that was changed."""
+    changed = next((new for old, new in zip(before, after, strict=True) if old != new), before[0])
+    if changed != before[0]:
+        yield NewFact(FactKind.BINDING, changed or "", key)
+
+
+def _one_edit(kind: FactKind, before: str, after: str) -> Iterator[NewFact]:
+    if before != after:
+        yield NewFact(kind, after) if after else NewFact(FactKind.RETRACTION, before, kind.value)
+
+
+def _list_edits(
+    kind: FactKind, entries: Sequence[Fact], before: Sequence[str], after: Iterable[str]
+) -> Iterator[NewFact]:
+    old = {make_key(text): entry for text, entry in zip(before, entries, strict=False)}
+    new = {make_key(text): text for text in after}
+    for key, entry in old.items():
+        if key not in new:
+            yield NewFact(FactKind.RETRACTION, entry.text, kind.value)
+    yield from (NewFact(kind, text) for key, text in new.items() if key not in old)
+
+
+def _read_edits(
+    entries: Sequence[Fact], before: Sequence[ReadFile], after: Iterable[ReadFile]
+) -> Iterator[NewFact]:
+    old = {one.path: (one.reason, entry) for one, entry in zip(before, entries, strict=False)}
+    new = {one.path: one.reason for one in after}
+    for path, (_, entry) in old.items():
+        if path not in new:
+            yield NewFact(FactKind.RETRACTION, entry.text, FactKind.READ.value)
+    for path, reason in new.items():
+        if path not in old:
+            yield NewFact(FactKind.READ, path, because=reason)
+        elif old[path][0] != reason:
+            yield NewFact(FactKind.READ, old[path][1].text, because=reason)
+
+
+def _decision_edits(
+    choices: Sequence[tuple[FactKind, Fact]],
+    before: Sequence[LedgerDecision],
+    after: Iterable[LedgerDecision],
+) -> Iterator[NewFact]:
+    old = {one.decision: (one.reasoning, *choice) for one, choice in zip(before, choices, strict=False)}
+    new = {one.decision: one.reasoning for one in after}
+    for text, (_, kind, entry) in old.items():
+        if text not in new:
+            target = entry.text if kind is FactKind.CONSTRAINT else entry.key
+            yield NewFact(FactKind.RETRACTION, target, kind.value)
+    for text, reasoning in new.items():
+        if text not in old:
+            yield _read_choice(text, reasoning)
+        elif old[text][0] != reasoning:
+            _, kind, entry = old[text]
+            if kind is FactKind.CONSTRAINT:  # its reason is part of its text
+                yield NewFact(FactKind.RETRACTION, entry.text, kind.value)
+                yield _read_choice(text, reasoning)
+            else:
+                yield NewFact(kind, entry.text, entry.key, reasoning)
+
+
+def _read_choice(text: str, reasoning: str) -> NewFact:
+    """Read a row that was written by hand."""
+    if text.startswith(RULED_OUT):
+        return NewFact(FactKind.CONSTRAINT, make_rule(text, reasoning))
+    key, said = split_decision(text)
+    return NewFact(FactKind.DECISION, said, key, reasoning)
+
+
+def split_decision(text: str) -> tuple[str, str]:
+    """Read a decision's key and text as written by `show_decision`; a missing key is made from its words."""
+    key, colon, rest = text.partition(": ")
+    if colon and rest and " " not in key:
+        return key, rest
+    return slug(text), text

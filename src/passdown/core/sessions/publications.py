@@ -1,0 +1,194 @@
+"""What a session publishes: the lines of its journal that no event covers yet, as one event (C57, C61).
+
+1. The last goal, now and list of next steps of those lines.
+2. What they state and do not take back again.
+3. What they take back or answer, also when it was stated before them.
+4. Prompts, notes to oneself, plans, files that were read and commands stay on the machine, and so does a goal
+   or now that is a prompt. Of commands only tests are told, with their exit codes.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+from typing import Final
+
+from passdown.core.documents.fields import read_count
+from passdown.core.documents.key_value import Pair
+from passdown.core.facts import Fact, identify, identify_retracted, make_key, read_phase, tell
+from passdown.core.formats.events import Event, EventCheckpoint
+from passdown.core.formats.journal import JournalLine, facts_of
+from passdown.core.formats.origins import render_origins
+from passdown.core.kinds import FactKind, Merging
+from passdown.core.phases import read_state
+from passdown.core.problems import Malformed
+from passdown.core.sessions.session_facts import Account, fold_journal, only_shared, read_ahead
+from passdown.core.sessions.unpublished import TAKEN_BACK, open_lines
+from passdown.records import names_of, replace
+
+Told = Mapping[str, Sequence[Fact]]
+"""What an event says under each of its keys."""
+
+_FIELDS: Final = frozenset(names_of(Event))
+
+
+def make_event(
+    account: Account,
+    lines: Sequence[JournalLine],
+    covered: int,
+    *,
+    kind: str,
+    reason: str,
+    since: datetime | None = None,
+) -> Event | None:
+    """Make the event that publishes what is open; None when nothing is.
+
+    The account tells whose event it is. What is published comes from the lines alone: one that was written
+    after the account was read is covered, so it must be in the event. `since` is the time of the session's
+    last event: what it says now comes after that, whatever its clock says.
+    """
+    wanted = open_lines(lines, covered)
+    if not wanted:
+        return None
+    # All is folded, also what was published before: what was seen does not oust what was said then.
+    whole = only_shared(fold_journal(account.session, lines))
+    told = _in_own_order(_tell(whole, wanted, covered), whole.session, since)
+    values = {key: _write(key, facts, whole.task) for key, facts in told.items()}
+    event = Event(
+        agent=account.agent,
+        branch=account.start.branch,
+        type=kind,
+        reason=reason,
+        session=account.session,
+        track=whole.track or None,
+        covers=f"{covered + 1}-{max(line.seq for line in lines)}",
+        ahead=_told_ahead(lines, covered, max(line.seq for line in wanted)),
+        origins=tuple(Pair(key=key, value=text) for key, text in render_origins(told.items(), account.agent)),
+        more=tuple((key, _texts(facts)) for key, facts in told.items() if key not in _FIELDS),
+    )
+    return replace(event, **{key: value for key, value in values.items() if key in _FIELDS})
+
+
+def _told_ahead(lines: Iterable[JournalLine], first: int, last: int) -> tuple[str, ...]:
+    """Name the events dated ahead of which the session was told before it said the last of what is open."""
+    signs = (line.fact for line in lines if first < line.seq < last and line.fact.kind == FactKind.HEARTBEAT)
+    return tuple(dict.fromkeys(name for fact in signs for name in read_ahead(fact)))
+
+
+def _tell(whole: Account, wanted: Sequence[JournalLine], covered: int) -> Told:
+    """Say what stands under each key, in the order in which it was said."""
+    told: dict[str, list[Fact]] = {}
+    for kind in FactKind:
+        if not kind.row.event_key or kind is FactKind.ANSWER:
+            continue
+        found = whole.of(kind)
+        if kind.row.merging is Merging.STEPS:
+            found = _steps(kind, whole, wanted)
+        else:
+            found = tuple(fact for fact in found if fact.seq > covered)
+        told.setdefault(kind.row.event_key, []).extend(map(tell, found))
+    told |= _take_back(whole, wanted)
+    return {key: sorted(facts, key=_seq_of) for key, facts in told.items() if facts}
+
+
+def _steps(kind: FactKind, whole: Account, wanted: Iterable[JournalLine]) -> tuple[Fact, ...]:
+    """Return the list as it stands, if a line changed it; the newest list is the one that counts.
+
+    A list that lost steps, or all of them, ends with a fact without text, which tells when that was.
+    """
+    facts = facts_of(whole.session, wanted)
+    changes = [fact for fact in facts if kind in {fact.kind, _retracted_kind(fact)}]
+    if not changes:
+        return ()
+    steps, last = whole.of(kind), changes[-1]
+    is_told = any(fact.seq == last.seq for fact in steps)
+    return steps if is_told else (*steps, last._replace(kind=kind.value, text="", key=""))
+
+
+def _retracted_kind(fact: Fact) -> str:
+    return fact.key if fact.kind == FactKind.RETRACTION else ""
+
+
+def _take_back(whole: Account, wanted: Sequence[JournalLine]) -> dict[str, list[Fact]]:
+    """Say what is taken back or answered, and was not stated again (3)."""
+    told: dict[str, dict[str, Fact]] = {}
+    for fact in map(_named, facts_of(whole.session, wanted)):
+        kind = _taken_back(fact)
+        if kind is not None and kind.row.retraction_key and not _holds(whole, fact, kind):
+            told.setdefault(kind.row.retraction_key, {})[fact.text] = fact
+    return {key: list(facts.values()) for key, facts in told.items()}
+
+
+_NEXT: Final = FactKind.NEXT.row.event_key
+
+
+def _seq_of(fact: Fact) -> int:
+    return fact.seq
+
+
+def _named(fact: Fact) -> Fact:
+    """Let an answer say what it answers: that is what an event tells of it."""
+    return fact._replace(text=fact.key) if fact.kind == FactKind.ANSWER else fact
+
+
+def _taken_back(fact: Fact) -> FactKind | None:
+    """Give the kind of fact that a line takes back, if events can say so."""
+    if fact.kind == FactKind.ANSWER:
+        return FactKind.QUESTION if fact.text else None
+    return FactKind(fact.key) if fact.kind == FactKind.RETRACTION and fact.key in TAKEN_BACK else None
+
+
+def _holds(whole: Account, fact: Fact, kind: FactKind) -> bool:
+    """Say whether what a line takes back was stated again after it."""
+    if fact.kind == FactKind.ANSWER:
+        asked = (*whole.of(FactKind.QUESTION), *whole.of(FactKind.FEEDBACK))
+        return make_key(fact.text) in {make_key(one.text) for one in asked}
+    return identify_retracted(fact) in {identify(one) for one in whole.of(kind)}
+
+
+def _in_own_order(told: Told, session: str, since: datetime | None) -> Told:
+    """Let what the session itself said be no older than what it said before, whatever its clock did."""
+    own = sorted(
+        {fact.seq: fact.at for facts in told.values() for fact in facts if fact.session == session}.items()
+    )
+    times: dict[int, datetime] = {}
+    for seq, at in own:
+        since = times[seq] = at if since is None else max(at, since)
+    return {
+        key: [fact._replace(at=times[fact.seq]) if fact.session == session else fact for fact in facts]
+        for key, facts in told.items()
+    }
+
+
+def _write(key: str, facts: Sequence[Fact], task: str) -> object:
+    """Write what stands under a key, in the form of its field."""
+    if key in _REGISTERS:
+        return facts[0].text
+    if key == _NEXT:
+        return tuple(fact.text for fact in facts if fact.text)
+    if key == FactKind.DECISION.row.event_key:
+        return tuple(Pair(key=fact.key, value=fact.text) for fact in facts)
+    if key == FactKind.CHECKPOINT.row.event_key:
+        return tuple(_checkpoint(fact, task) for fact in facts)
+    return _texts(facts)
+
+
+def _texts(facts: Iterable[Fact]) -> tuple[str, ...]:
+    return tuple(fact.text for fact in facts)
+
+
+_REGISTERS: Final = frozenset(kind.row.event_key for kind in FactKind if kind.row.merging is Merging.REGISTER)
+
+
+def _checkpoint(fact: Fact, task: str) -> EventCheckpoint:
+    """Write a checkpoint; what is no number of a phase is left out."""
+    phase, status, name = read_phase(fact)
+    try:
+        number: int | None = read_count(phase)
+    except Malformed:
+        number = None
+    return EventCheckpoint(
+        phase=number,
+        status=read_state(status) if status else None,
+        updated=fact.at,
+        name=name or None,
+        task=task or None,
+    )

@@ -1,0 +1,315 @@
+"""The account of a session: the result of all lines of its journal.
+
+Lines are applied in the order of their numbers. If two have the same number, which can happen on a file
+system without locks, both count. A later goal, now or decision of the same key replaces the earlier one; a
+list grows; a retraction removes a fact until it is stated again. Everything that identifies a session (host,
+process, checkout, ledger) is in its first line, so the journal alone is enough to continue.
+"""
+
+import json
+from collections.abc import Iterable, Mapping
+from datetime import datetime
+from itertools import pairwise
+from typing import Annotated, Final, NamedTuple, cast
+
+from passdown import layout
+from passdown.core.facts import Fact, may_leave, share
+from passdown.core.fold import fold
+from passdown.core.formats.journal import JournalLine, facts_of
+from passdown.core.ids import fold_id
+from passdown.core.kinds import FactKind, Merging
+from passdown.core.paths import is_below
+from passdown.records import field, record, replace
+
+PUBLISHED: Final = "published"
+"""The key of an end that leaves nothing to do: without it, the next start publishes what is open."""
+
+
+class HostProcess(NamedTuple):
+    """The host's process; ids are reused, so its start time and the boot identify it as well."""
+
+    pid: int = 0
+    started: str = ""
+    boot: str = ""
+
+
+NO_PROCESS: Final = HostProcess()
+
+
+class Delivery(NamedTuple):
+    """A brief that was sent to the session: its nonce, its hash, and whether it arrived."""
+
+    nonce: str
+    hash: str
+    state: str
+
+
+@record
+class SessionStart:
+    """What identifies a session."""
+
+    host: Annotated[str, "The program the agent runs in."] = "generic"
+    host_session: Annotated[str, "The host's id for the session."] = ""
+    checkout: Annotated[str, "The working copy, as an absolute path."] = ""
+    branch: Annotated[str, "The branch at the start."] = "unknown"
+    ledger: Annotated[str, "The ledger's path, relative to the root."] = ""
+    process: Annotated[HostProcess, "The host's process."] = NO_PROCESS
+    continues: Annotated[str, "The session that this one continues."] = ""
+    mode: Annotated[str, "SA or MA."] = "SA"
+    is_fresh: Annotated[bool, "Whether it starts without the goal of earlier sessions."] = False
+
+
+@record
+class Account:
+    """Everything that a session knows."""
+
+    session: Annotated[str, "The session's id."] = ""
+    agent: Annotated[str, "The agent that runs the session."] = ""
+    start: Annotated[SessionStart, "What identifies the session."] = SessionStart()
+    started_at: Annotated[datetime | None, "When it began."] = None
+    touched_at: Annotated[datetime | None, "When its journal last grew."] = None
+    said_at: Annotated[datetime | None, "When it last stated something; signs of life do not count."] = None
+    ended_at: Annotated[datetime | None, "When it ended."] = None
+    end_reason: Annotated[str, "Why it ended."] = ""
+    is_published: Annotated[bool, "Whether it ended with everything published."] = False
+    last_seq: Annotated[int, "The number of the last line."] = 0
+    host_sessions: Annotated[tuple[str, ...], "Every id that the host gave it."] = ()
+    track: Annotated[str, "The track it works on."] = ""
+    task: Annotated[str, "The task it has claimed."] = ""
+    goal: Annotated[Fact | None, "What it should achieve."] = None
+    now: Annotated[Fact | None, "The present step."] = None
+    bookmarks: Annotated[Mapping[str, str], "How far each transcript was read, as JSON."] = field(
+        default_factory=dict[str, str]
+    )
+    deliveries: Annotated[tuple[Delivery, ...], "The briefs that it was sent, oldest first."] = ()
+    ahead: Annotated[tuple[str, ...], "Events it was told of that are dated ahead."] = ()
+    lists: Annotated[Mapping[str, tuple[Fact, ...]], "The other facts by kind, oldest first."] = field(
+        default_factory=dict[str, tuple[Fact, ...]]
+    )
+
+    def of(self, kind: FactKind) -> tuple[Fact, ...]:
+        """Return the facts of a kind, oldest first."""
+        if kind is FactKind.GOAL or kind is FactKind.NOW:
+            fact = self.goal if kind is FactKind.GOAL else self.now
+            return (fact,) if fact else ()
+        return self.lists.get(kind.value, ())
+
+
+AHEAD: Final = "ahead"
+"""The member of a sign of life that names events dated ahead of which the session was told."""
+MARK: Final = "mark"
+"""The member of a bookmark that says how far a transcript was read."""
+
+
+def fold_journal(session: str, lines: Iterable[JournalLine]) -> Account:
+    """Fold the lines of a journal, given in any order; a duplicate line counts once."""
+    in_order = put_in_order([*lines])
+    folded = fold(facts_of(session, in_order), own=session)
+    life = _Life(session)
+    for line in in_order:
+        life.take(line)
+    registers = {kind.value: folded.of(kind) for kind in (FactKind.GOAL, FactKind.NOW)}
+    lists = {kind: tuple(table.values()) for kind, table in folded.tables.items() if kind not in registers}
+    if folded.checkpoints:  # the same state recurs in every phase, and each is kept
+        lists[FactKind.CHECKPOINT.value] = tuple(folded.checkpoints)
+    return replace(
+        life.account,
+        agent=life.agent,
+        last_seq=life.last_seq,
+        touched_at=life.touched_at,
+        said_at=life.said_at,
+        goal=next(iter(registers[FactKind.GOAL]), None),
+        now=next(iter(registers[FactKind.NOW]), None),
+        lists=lists,
+    )
+
+
+def put_in_order(lines: list[JournalLine]) -> list[JournalLine]:
+    """Sort lines and remove duplicates; this is not needed if the numbers grow, as they nearly always do."""
+    if all(before.seq < after.seq for before, after in pairwise(lines)):
+        return lines
+    return sorted(set(lines), key=_order)
+
+
+def _order(line: JournalLine) -> tuple[object, ...]:
+    """Return the sort key of a line: its number, then its time, then its content."""
+    fact = line.fact
+    return (line.seq, line.written_at, line.written_by, fact, line.others)
+
+
+def only_shared(account: Account) -> Account:
+    """Return an account without what stays on this machine: some facts, and words of a test's command."""
+    goal, now = account.goal, account.now
+    return replace(
+        account,
+        goal=goal if goal and may_leave(goal) else None,
+        now=now if now and may_leave(now) else None,
+        bookmarks={},
+        lists={
+            kind: tuple(share(fact) for fact in facts if may_leave(fact))
+            for kind, facts in account.lists.items()
+        },
+    )
+
+
+def with_safe_ledger(account: Account, folder: str) -> Account:
+    """Return the account with a ledger in the folder of ledgers: its own, or else the usual one of its agent.
+
+    The path comes from the journal, which somebody else may have written.
+    """
+    ledger = account.start.ledger
+    if not ledger or (is_below(ledger, folder) and ledger.endswith(f"/{layout.LEDGER}")):
+        return account
+    usual = f"{folder}/{fold_id(account.agent or account.session)}/{layout.LEDGER}"
+    return replace(account, start=replace(account.start, ledger=usual))
+
+
+def is_last_word(fact: Fact) -> bool:
+    """Return whether a fact is an end that leaves nothing to do."""
+    return fact.kind == FactKind.END and fact.key == PUBLISHED
+
+
+class _Life:
+    """Collects what lines say about the session itself, line by line."""
+
+    def __init__(self, session: str) -> None:
+        self.account = Account(session=session)
+        self.agent = ""
+        self.last_seq = 0
+        self.touched_at: datetime | None = None
+        self.said_at: datetime | None = None
+
+    def take(self, line: JournalLine) -> None:
+        """Apply one line; for an unknown kind, only its time is used."""
+        fact = line.fact
+        self.agent = self.agent or line.written_by
+        self.last_seq, self.touched_at = line.seq, line.written_at
+        if fact.kind not in _SIGNS:
+            self.said_at = line.written_at
+            if self.account.is_published:
+                self.account = replace(self.account, is_published=False)
+        if fact.kind in _LIFE:
+            self.account = _take_life(self.account, fact)
+
+
+def _take_start(account: Account, fact: Fact) -> Account:
+    start = read_start(fact)
+    ids = (start.host_session,) if start.host_session else ()
+    return replace(account, start=start, started_at=fact.at, host_sessions=ids)
+
+
+def _take_host(account: Account, fact: Fact) -> Account:
+    ids = (*account.host_sessions, fact.text)
+    return replace(account, host_sessions=tuple(dict.fromkeys(ids)))
+
+
+def _take_bookmark(account: Account, fact: Fact) -> Account:
+    marks = {**account.bookmarks, fact.text: dict(fact.others).get(MARK, "")}
+    return replace(account, bookmarks=marks)
+
+
+def _take_binding(account: Account, fact: Fact) -> Account:
+    return replace(account, **{"task" if fact.key == "task" else "track": fact.text})
+
+
+def _take_delivery(account: Account, fact: Fact) -> Account:
+    """Add a brief that was sent, or record whether it arrived."""
+    known = {one.nonce: one for one in account.deliveries}
+    nonce, (state, _, digest) = fact.key, fact.text.partition(" ")
+    before = known.get(nonce, Delivery(nonce, digest, state))
+    known[nonce] = before._replace(state=state)
+    return replace(account, deliveries=tuple(known.values()))
+
+
+def _take_heartbeat(account: Account, fact: Fact) -> Account:
+    """Note which events dated ahead the session was told of."""
+    told = read_ahead(fact)
+    return replace(account, ahead=tuple(dict.fromkeys((*account.ahead, *told)))) if told else account
+
+
+def read_ahead(fact: Fact) -> tuple[str, ...]:
+    """Return the events dated ahead that a sign of life tells of; a value that does not fit tells of none."""
+    names: object = json.loads(dict(fact.others).get(AHEAD, "[]"))
+    found = cast("list[object]", names) if isinstance(names, list) else []
+    return tuple(name for name in found if isinstance(name, str))
+
+
+def _take_end(account: Account, fact: Fact) -> Account:
+    """End the session, which happens once; release track and task when everything is published."""
+    if account.ended_at is None:
+        account = replace(account, ended_at=fact.at, end_reason=fact.text)
+    if fact.key == PUBLISHED:
+        account = replace(account, is_published=True, track="", task="")
+    return account
+
+
+_SIGNS: Final = frozenset(kind.value for kind in FactKind if kind.row.is_sign)
+_LIFE: Final = frozenset(kind.value for kind in FactKind if kind.row.merging is Merging.NONE)
+
+
+def _take_life(account: Account, fact: Fact) -> Account:
+    """Apply what a fact says about the session itself."""
+    match fact.kind:
+        case FactKind.START:
+            account = _take_start(account, fact)
+        case FactKind.HOST:
+            account = _take_host(account, fact)
+        case FactKind.BOOKMARK:
+            account = _take_bookmark(account, fact)
+        case FactKind.BINDING:
+            account = _take_binding(account, fact)
+        case FactKind.DELIVERY:
+            account = _take_delivery(account, fact)
+        case FactKind.HEARTBEAT:
+            account = _take_heartbeat(account, fact)
+        case FactKind.END:
+            account = _take_end(account, fact)
+        case _:
+            pass
+    return account
+
+
+def make_start(start: SessionStart, at: datetime, agent: str) -> Fact:
+    """Make the fact for the first line of a journal."""
+    values = {
+        "host": start.host,
+        "host_session": start.host_session,
+        "checkout": start.checkout,
+        "branch": start.branch,
+        "ledger": start.ledger,
+        "process": list(start.process),
+        "continues": start.continues,
+        "mode": start.mode,
+        "fresh": start.is_fresh,
+    }
+    others = tuple((name, json.dumps(value, ensure_ascii=True)) for name, value in values.items() if value)
+    return Fact(kind=FactKind.START.value, text="started", at=at, agent=agent, others=others)
+
+
+def read_start(fact: Fact) -> SessionStart:
+    """Read what identifies a session; values that do not fit are ignored."""
+    values: dict[str, object] = {name: json.loads(text) for name, text in fact.others}
+
+    def text(name: str, default: str = "") -> str:
+        value = values.get(name)
+        return value if isinstance(value, str) else default
+
+    return SessionStart(
+        host=text("host", "generic"),
+        host_session=text("host_session"),
+        checkout=text("checkout"),
+        branch=text("branch", "unknown"),
+        ledger=text("ledger"),
+        process=_read_process(values.get("process")),
+        continues=text("continues"),
+        mode=text("mode", "SA"),
+        is_fresh=values.get("fresh") is True,
+    )
+
+
+def _read_process(values: object) -> HostProcess:
+    match values:
+        case [int(pid), str(started), str(boot)]:
+            return HostProcess(pid, started, boot)
+        case _:
+            return NO_PROCESS

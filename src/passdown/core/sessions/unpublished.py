@@ -1,0 +1,27 @@
+"""What waits to be published: the journal lines that may be shared and that no event covers (C57, C61)."""
+
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+from passdown.core.facts import Fact, Provenance, may_leave
+from passdown.core.formats.journal import JournalLine
+from passdown.core.kinds import FactKind, Merging
+
+TAKEN_BACK: Final = frozenset(
+    kind for kind in FactKind if kind.row.retraction_key or kind.row.merging is Merging.STEPS
+)
+"""The kinds that an event can retract; the others are retracted only on this machine."""
+
+
+def open_lines(lines: Iterable[JournalLine], covered: int) -> Sequence[JournalLine]:
+    """Return the lines that no event covers and that may be shared (4)."""
+    return [line for line in lines if line.seq > covered and _is_public(line.fact)]
+
+
+def _is_public(fact: Fact) -> bool:
+    return fact.key in TAKEN_BACK if fact.kind == FactKind.RETRACTION else may_leave(fact)
+
+
+def has_stated(lines: Iterable[JournalLine]) -> bool:
+    """Return whether anything was stated; observations, such as a commit or a test, can wait."""
+    return any(line.fact.provenance is Provenance.STATED for line in lines)

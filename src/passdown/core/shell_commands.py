@@ -1,0 +1,421 @@
+"""Shell commands as agents write them: which ones are tests, and whether the exit code is that of the test.
+
+Of a test's command, only words that are known to say what was tested may leave the machine.
+
+A command is split into simple commands at shell operators, outside of quotes and here-documents. Nothing is
+run or expanded; a command that cannot be split counts as one simple command.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from itertools import groupby, pairwise
+from types import MappingProxyType
+from typing import Final, NamedTuple
+
+from passdown.core.lazy_regex import pattern
+
+MAX_CHARS: Final = 20_000
+"""How many characters of a command are examined."""
+
+_TOKEN: Final = pattern(
+    r"""(?P<plain>'[^']*'|"(?:\\.|[^"\\])*"|\\.|\d*>&\d*-?|&>>?|<<<)"""
+    r"""|<<-?[ \t]*(?P<quote>['"\\]?)(?P<word>[A-Za-z0-9_]+)['"]?"""
+    r"""|(?P<operator>&&|\|\||\|&|[;\n|&])"""
+    r"""|[^'"\\;\n|&<>0-9]+|.""",
+    re.DOTALL,
+)
+_WORD: Final = pattern(r"""(?:'[^']*'|"(?:\\.|[^"\\])*"|\\.|[^\s'"\\])+""", re.DOTALL)
+_REDACTED: Final = pattern(r"\[redacted: [\w-]+\]")
+_ASSIGNMENT: Final = pattern(r"[A-Za-z_][A-Za-z0-9_]*=")
+_PYTHON: Final = pattern(r"(?:python|pypy)[0-9.]*(?:\.exe)?")
+_SCRIPT: Final = pattern(r"run[-_]?(?:all[-_]?)?tests?(?:\.[a-z]+)?|tests?\.(?:sh|py|js|mjs|ts|rb|pl)")
+_HEADING: Final = pattern(r"^\[[^\]\n]{1,200} ([0-9a-f]{7,64})\] ", re.MULTILINE)
+
+LEFT_OUT: Final = "…"
+"""Where words of a shared command were left out."""
+
+_WRAPPERS: Final = frozenset(
+    {"sudo", "env", "time", "command", "exec", "nohup", "npx", "bunx", "xvfb-run", "!", LEFT_OUT}
+)
+_VALUED: Final = frozenset({"timeout", "nice", "stdbuf", "ionice"})
+_VALUE: Final = pattern(r"-.*|[0-9.]+[smhd]?|[A-Z]+")
+_REDIRECTION: Final = pattern(r"(?:\s*\d*>&\d*-?)+\Z")
+_RUNNERS: Final = frozenset(
+    {"uv", "poetry", "pipenv", "hatch", "pdm", "rye", "conda", "coverage", "bundle", "pnpm"}
+)
+_HARMLESS: Final = frozenset(
+    {"cd", "pushd", "export", "set", "source", ".", "echo", "true", ":", "mkdir", "umask"}
+)
+_SHELLS: Final = frozenset({"sh", "bash", "zsh", "dash"})
+
+TESTS: Final = frozenset(
+    [
+        "pytest",
+        "py.test",
+        "tox",
+        "nox",
+        "nosetests",
+        "nose2",
+        "stestr",
+        "behave",
+        "trial",
+        "vitest",
+        "jest",
+        "mocha",
+        "ava",
+        "jasmine",
+        "karma",
+        "phpunit",
+        "pest",
+        "rspec",
+        "cucumber",
+        "ctest",
+        "bats",
+        "ginkgo",
+        "gotestsum",
+        "busted",
+    ]
+)
+"""Programs that only run tests."""
+
+MODULES: Final = TESTS | {"unittest", "doctest"}
+"""Modules that run tests with `python -m`."""
+
+VERBS: Final = MappingProxyType(
+    {
+        **dict.fromkeys(("npm", "yarn", "pnpm", "bun", "deno"), frozenset({"test", "t"})),
+        "node": frozenset({"--test"}),
+        "go": frozenset({"test"}),
+        "cargo": frozenset({"test", "t", "nextest"}),
+        "playwright": frozenset({"test"}),
+        "cypress": frozenset({"run"}),
+        **dict.fromkeys(
+            (
+                "dotnet",
+                "swift",
+                "flutter",
+                "dart",
+                "bazel",
+                "bazelisk",
+                "zig",
+                "stack",
+                "cabal",
+                "dune",
+                "lein",
+            ),
+            frozenset({"test"}),
+        ),
+        **dict.fromkeys(
+            (
+                "composer",
+                "hatch",
+                "rails",
+                "xcodebuild",
+                "meson",
+                "nimble",
+                "manage.py",
+                "artisan",
+                "crystal",
+            ),
+            frozenset({"test"}),
+        ),
+        "rebar3": frozenset({"eunit", "ct"}),
+    }
+)
+"""Programs that run tests if their first word says so."""
+
+TARGETS: Final = MappingProxyType(
+    {
+        **dict.fromkeys(("make", "gmake", "ninja", "just", "task"), frozenset({"test", "tests", "check"})),
+        **dict.fromkeys(("gradle", "gradlew"), frozenset({"test", "check"})),
+        **dict.fromkeys(("mvn", "mvnw"), frozenset({"test", "verify"})),
+        **dict.fromkeys(("rake", "sbt", "mix"), frozenset({"test", "spec"})),
+    }
+)
+"""Programs that run tests if one of their words names such a target."""
+
+_FLAGS: Final = frozenset(
+    [
+        *("--", "-q", "-qq", "-v", "-vv", "-vvv", "-x", "-s", "-l", "-ra", "-rA", "-race", "-short"),
+        *("--quiet", "--verbose", "--exitfirst", "--lf", "--last-failed", "--ff", "--failed-first", "--nf"),
+        *("--sw", "--no-header", "--no-cov", "--cov", "--all", "--all-features", "--all-targets"),
+        *("--workspace", "--release", "--no-fail-fast", "--locked", "--ci", "--silent", "--bail", "--run"),
+        *("--coverage", "--no-coverage", "--runInBand", "--watch=false", "--watchAll=false"),
+    ]
+)
+"""Options that take no value in any of these programs, or whose value says nothing."""
+
+_KNOWN: Final = (
+    frozenset[str]().union(*VERBS.values(), *TARGETS.values())
+    | MODULES
+    | _FLAGS
+    | {"run", "run-script", "exec", "-m", "manage.py", "artisan"}
+)
+"""The words that may be shared wherever they are in a command."""
+
+_LONGEST_WORD: Final = 200
+_TEST_PATH: Final = pattern(r"(?:\./)?[\w.-]+(?:/[\w.-]+)*+/?(?:::\w+)*+")
+_TEST_NAME: Final = pattern(
+    r"(?i:(?<![a-z0-9])(?:tests?|specs?|e2e)(?![a-z0-9]))|[a-z]Tests?\b|\bTest[A-Z]", re.ASCII
+)
+_SOURCE: Final = pattern(
+    r"/|::|\.(?:[cm]?[jt]sx?|py|go|rb|rs|java|kt|php|cs|exs|swift|cc?|cpp|sh|bats|feature)\Z"
+)
+_PLAIN_PATH: Final = pattern(
+    r"(?:\./|//)?(?:(?:[a-z_.-]++[0-9]{0,2}+)++/)*+(?:[a-z_.-]++[0-9]{0,2}+)*+(?::[a-z_-]+)?"
+)
+_TEST_SCRIPTS: Final = ("test:", "test-")
+_TEST_SCRIPT: Final = pattern(r"tests?(?:[.:_-][a-z]++[0-9]{0,2})++")
+_UPWARD: Final = pattern(r"(?:^|/)\.\.(?:/|$)")
+
+_HINT: Final = pattern(r"test|spec|check|verify|eunit|run|ct| t\b|" + "|".join(sorted(TESTS)))
+"""Matches some part of every command that runs tests; most other commands do not match and are not split."""
+
+_COMMITTING: Final = frozenset({"commit", "merge", "cherry-pick", "revert"})
+
+
+class SimpleCommand(NamedTuple):
+    """One simple command: the operator before it, and its text."""
+
+    operator: str
+    text: str
+
+
+class ObservedTest(NamedTuple):
+    """A test that was run; `exit` is None if the exit code of the whole command does not show its result."""
+
+    command: str
+    exit: int | None
+
+
+def split_command(command: str) -> Sequence[SimpleCommand]:
+    """Split a command into its simple commands, in order."""
+    found: list[SimpleCommand] = []
+    parts: list[str] = []
+    operator, at, ends = "", 0, list[str]()
+    command = command[:MAX_CHARS]
+    while token := _TOKEN.match(command, at):
+        at = token.end()
+        if token["word"]:
+            ends.append(token["word"])
+        if not token["operator"]:
+            parts.append(token[0])
+            continue
+        found.append(SimpleCommand(operator, "".join(parts).strip()))
+        operator, parts = token[0], []
+        if operator == "\n" and ends:
+            at, ends = _after_documents(command, at, ends), []
+    found.append(SimpleCommand(operator, "".join(parts).strip()))
+    return [one for one in found if one.text and not one.text.startswith("#")]
+
+
+def _after_documents(command: str, at: int, ends: Sequence[str]) -> int:
+    """Return the offset at which the command continues after its here-documents."""
+    for end in ends:
+        while at < len(command):
+            stop = command.find("\n", at)
+            stop = len(command) if stop < 0 else stop
+            line, at = command[at:stop].strip(), stop + 1
+            if line == end:
+                break
+    return min(at, len(command))
+
+
+def find_tests(command: str, code: int | None) -> Iterator[ObservedTest]:
+    """Find the tests in a command that ended with an exit code.
+
+    1. The last simple command's exit code is the whole command's, unless something before it had to succeed.
+    2. A command joined to it by `&&` succeeded if the whole command did.
+    3. The result of a test before a pipe is unknown, unless the shell has `pipefail` set.
+    """
+    if not _HINT.search(command):
+        return
+    parts = split_command(command)
+    pipefail = "pipefail" in command
+    for at, one in enumerate(parts):
+        if not is_test(one.text):
+            continue
+        after = [part.operator for part in parts[at + 1 :]]
+        yield ObservedTest(
+            _bare(one.text), code if _tells(parts[:at], one, after, code=code, pipefail=pipefail) else None
+        )
+
+
+def _bare(text: str) -> str:
+    """Remove redirections of the output, and the brackets of a group."""
+    return _REDIRECTION.sub("", text).strip("(){} \t")
+
+
+def _tells(
+    before: Sequence[SimpleCommand],
+    one: SimpleCommand,
+    after: Sequence[str],
+    *,
+    code: int | None,
+    pipefail: bool,
+) -> bool:
+    """Return whether the exit code of the whole command is that of one part."""
+    if all(operator == "&&" for operator in after) and code == 0 and one.operator != "||":  # 2
+        return True
+    if any(operator not in {"|", "|&"} or not pipefail for operator in after):  # 3
+        return False
+    chain = one.operator == "&&"
+    for part in reversed(before):  # 1
+        if not chain:
+            break
+        if words_of(part.text)[:1] and words_of(part.text)[0] not in _HARMLESS:
+            return False
+        chain = part.operator == "&&"
+    return one.operator in {"", "&&", ";", "\n", "&"}
+
+
+def words_of(text: str) -> list[str]:
+    """Return the words of a simple command, without the quotes around them.
+
+    The mark of a secret is part of the word that it is in, though there is a space in it.
+    """
+    return [word.strip("'\"") for word in _WORD.findall(_REDACTED.sub("[redacted]", text).strip("(){} \t"))]
+
+
+def is_test(text: str) -> bool:
+    """Return whether a simple command runs tests."""
+    words = [word for word in _unwrap(words_of(text)) if word != LEFT_OUT]
+    if not words:
+        return False
+    path, *rest = words
+    name = _name_of(path)
+    if _PYTHON.fullmatch(name) or name in _SHELLS:
+        return _is_script_test(name, rest)
+    if name in TESTS or _SCRIPT.fullmatch(name) or (name in {"test", "tests"} and "/" in path):
+        return True
+    if name in TARGETS:
+        return any(word in TARGETS[name] or word.startswith("test-") for word in rest)
+    return _has_verb(name, [word for word in rest if name == "node" or not word.startswith("-")])
+
+
+def _has_verb(name: str, rest: Sequence[str]) -> bool:
+    if name not in VERBS or not rest:
+        return False
+    if name in {"npm", "yarn", "pnpm", "bun"}:
+        script = rest[1] if rest[0] in {"run", "run-script"} and len(rest) > 1 else rest[0]
+        return script in VERBS[name] or script.startswith(_TEST_SCRIPTS)
+    return rest[0] in VERBS[name] or (name == "zig" and "test" in rest)
+
+
+def _is_script_test(name: str, rest: Sequence[str]) -> bool:
+    """Return whether an interpreter runs tests: `python -m pytest`, `manage.py test`, `bash run_tests.sh`."""
+    if name not in _SHELLS and "-m" in rest:
+        at = rest.index("-m") + 1
+        return at < len(rest) and rest[at] in MODULES
+    words = [word for word in rest if not word.startswith("-")]
+    if not words:
+        return False
+    script = words[0].rpartition("/")[2]
+    return bool(_SCRIPT.fullmatch(script)) or (script in VERBS and _has_verb(script, words[1:]))
+
+
+def _unwrap(words: Sequence[str]) -> Sequence[str]:
+    """Remove what precedes the program: assignments, `sudo`, `timeout 60`, `uv run`."""
+    at = 0
+    while at < len(words):
+        word = words[at].rpartition("/")[2]
+        if _ASSIGNMENT.match(words[at]) or word in _WRAPPERS:
+            at += 1
+        elif word in _VALUED:
+            at = _after_values(words, at + 1)
+        elif word in _RUNNERS and at + 1 < len(words) and words[at + 1] in {"run", "exec"}:
+            at = _after_options(words, at + 2)
+            # `coverage run -m pytest` names only the module.
+            if word == "coverage" and words[at - 1 : at] == ["-m"]:
+                return words[at:]
+        else:
+            break
+    return words[at:]
+
+
+def _after_options(words: Sequence[str], at: int) -> int:
+    while at < len(words) and words[at].startswith("-"):
+        at += 1
+    return at
+
+
+def _after_values(words: Sequence[str], at: int) -> int:
+    while at < len(words) and _VALUE.fullmatch(words[at]):
+        at += 1
+    return at
+
+
+def find_commits(command: str, output: str) -> Iterator[str]:
+    """Find the ids of commits that a command printed: git prints `[main 1a2b3c4] subject` for each."""
+    if "git" not in command or not any(map(_is_committing, split_command(command))):
+        return
+    yield from dict.fromkeys(match[1] for match in _HEADING.finditer(output[:MAX_CHARS]))
+
+
+def _is_committing(one: SimpleCommand) -> bool:
+    words = _unwrap(words_of(one.text))
+    return words[:1] == ["git"] and any(word in _COMMITTING for word in words[1:6])
+
+
+def share_test(command: str) -> str:
+    """Return the words of a test's command that may leave the machine; `LEFT_OUT` replaces all others.
+
+    1. Programs, runners and sub-commands that we know, by their names without the folder they are in.
+    2. Options that take no value. Variables, other options and their values stay.
+    3. Paths in the project that name tests.
+    4. Other paths, of plain lower-case words, unless they may be the value of an option.
+
+    Sharing a shared command again changes nothing.
+    """
+    if not is_test(command):
+        return LEFT_OUT
+    words = words_of(command)
+    rest = _unwrap(words)
+    start = len(words) - len(rest)
+    shown = [_share_wrapper(word) for word in words[:start]]
+    shown.append(_share_program(rest[0]))
+    shown += [_share_word(word, before) for before, word in pairwise(rest)]
+    shared = " ".join(word for word, same in groupby(shown) for _ in (range(1) if word == LEFT_OUT else same))
+    return shared if is_test(shared) else LEFT_OUT
+
+
+def is_whole(command: str) -> bool:
+    """Return whether nothing was left out of a shared command."""
+    return LEFT_OUT not in command
+
+
+def _name_of(path: str) -> str:
+    """Return the name of a program without its folder."""
+    return path.replace("\\", "/").rpartition("/")[2].removesuffix(".exe").removesuffix(".cmd")
+
+
+def _share_wrapper(word: str) -> str:
+    name = _name_of(word)
+    return name if name in _WRAPPERS | _VALUED | _RUNNERS | {"run", "-m"} else LEFT_OUT  # 1
+
+
+def _share_program(path: str) -> str:
+    """Return a program's name; the path of a script in the project says more (1, 3)."""
+    name = _name_of(path)
+    if name in TESTS or not (_SCRIPT.fullmatch(name) or name in {"test", "tests"}) or path == name:
+        return name
+    return path if _is_shared_path(path, may_be_value=False) else f"{LEFT_OUT}/{name}"
+
+
+def _share_word(word: str, before: str) -> str:
+    if word in _KNOWN:  # 1, 2
+        return word
+    may_be_value = before.startswith("-") and before not in _FLAGS
+    if _is_shared_path(word, may_be_value=may_be_value):
+        return word
+    is_test_script = word.startswith(_TEST_SCRIPTS) and not may_be_value
+    return f"{word[:5]}{LEFT_OUT}" if is_test_script else LEFT_OUT
+
+
+def _is_shared_path(word: str, *, may_be_value: bool) -> bool:
+    if len(word) > _LONGEST_WORD or word.startswith("-") or _UPWARD.search(word):
+        return False
+    if _TEST_PATH.fullmatch(word) and _TEST_NAME.search(word) and _SOURCE.search(word):  # 3
+        return True
+    is_plain = "/" in word and _PLAIN_PATH.fullmatch(word)
+    return not may_be_value and bool(is_plain or _TEST_SCRIPT.fullmatch(word))  # 4

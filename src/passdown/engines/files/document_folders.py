@@ -1,0 +1,80 @@
+"""Search sources other than events: archived records and stream documents."""
+
+import os
+import stat
+from collections.abc import Mapping
+from typing import Final
+
+from passdown import layout
+from passdown.engines.files import read
+from passdown.engines.files.event_log import FileEventLog
+from passdown.engines.files.read import OpenFolder
+from passdown.ports.clock import Clock
+from passdown.ports.event_log import FileMark
+
+DOCUMENT: Final = layout.CURRENT
+
+# Inode numbers and times far from now can have more bits than an index can store.
+_STORED: Final = 0x7FFF_FFFF_FFFF_FFFF
+
+
+def open_folder(folder: str, clock: Clock, *, root: str = "") -> FileEventLog:
+    """Open a folder of Markdown files that, like events, are written once."""
+    return FileEventLog(folder, folder, clock, root=root)
+
+
+class StreamDocuments:
+    """The documents of streams: `current.md` in each folder. They can change, so all are always checked."""
+
+    def __init__(self, folder: str, *, root: str = "") -> None:
+        """Keep the full path of the folder that contains the stream folders.
+
+        No link is followed below the root, by default that folder.
+        """
+        self._folder = folder
+        self._root = root or folder
+
+    def folders(self, known: Mapping[str, int]) -> Mapping[str, int]:
+        """Return the only folder, which must always be listed."""
+        del known
+        return {"": 0}
+
+    def files(self, folder: str) -> Mapping[str, FileMark]:
+        """Return the documents by path: the stream's name and the file name."""
+        del folder
+        try:
+            with read.open_folder(self._root, self._folder) as opened:
+                names = [one.name for one in opened.scan() if read.is_folder(one) and _is_text(one.name)]
+                marks = {f"{name}/{DOCUMENT}": _mark(opened, name) for name in names}
+        except OSError:
+            return {}
+        return {path: mark for path, mark in marks.items() if mark}
+
+    def read(self, folder: str, name: str) -> bytes | None:
+        """Return a document, or None if it is gone or cannot be read."""
+        del folder
+        try:
+            return read.read(self._root, os.path.join(self._folder, name), read.DOCUMENT)
+        except OSError:
+            return None
+
+
+def _mark(streams: OpenFolder, name: str) -> FileMark | None:
+    """Return the mark of a stream's document."""
+    try:
+        with streams.enter(name) as stream:
+            known = stream.status(DOCUMENT)
+    except OSError:
+        return None
+    if not stat.S_ISREG(known.st_mode):
+        return None
+    return FileMark(known.st_size, known.st_mtime_ns & _STORED, known.st_ino & _STORED)
+
+
+def _is_text(name: str) -> bool:
+    """Return whether a name is valid text; a file system may hold any bytes."""
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        return False
+    return True

@@ -1,0 +1,51 @@
+"""A `GitHistory` that a test sets up; by default that of a folder without git."""
+
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+
+from passdown.ports.repository import Skipped
+
+
+class MemoryHistory:
+    """Commits that were never made; assign to the attributes to change them."""
+
+    def __init__(self) -> None:
+        """Start without commits."""
+        self.last = ""
+        self.counts: dict[str, int] = {}
+        self.texts: dict[str, tuple[bytes, ...]] = {}
+        self.works: list[tuple[datetime, str, tuple[str, ...]]] = []
+        self.obstacle: Skipped | None = None
+        self.ignored: tuple[str, ...] = ()
+
+    def head(self) -> str:
+        """Return the id of the last commit."""
+        return self.last
+
+    def count_since(self, commit: str, apart_from: Sequence[str] = ()) -> int | None:
+        """Return the count that was set for a commit."""
+        del apart_from
+        return self.counts.get(commit)
+
+    def commits_since(self, at: datetime) -> Sequence[str]:
+        """Return the commits made since then."""
+        return [name for made, name, _ in self.works if made >= at]
+
+    def texts_of(self, path: str) -> Sequence[bytes]:
+        """Return the contents that were set for a path."""
+        return self.texts.get(path, ())
+
+    def files_since(self, at: datetime) -> Sequence[str]:
+        """Return the files changed since then."""
+        return [path for made, _, paths in self.works if made >= at for path in paths]
+
+    def find_obstacle(
+        self, now: datetime, amendable: timedelta, *, files_only: bool = False
+    ) -> Skipped | None:
+        """Return the obstacle that was set."""
+        del now, amendable, files_only
+        return self.obstacle
+
+    def committable(self, paths: Sequence[str]) -> Sequence[str]:
+        """Return the paths that are not below an ignored folder."""
+        return [path for path in paths if not path.startswith(self.ignored)]

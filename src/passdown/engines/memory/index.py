@@ -1,0 +1,146 @@
+"""An `Index` that lives as long as the process: for a single use, or if nothing can be written."""
+
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from datetime import datetime
+
+from passdown.core.merge.event_facts import EventFacts, all_retracted, is_retracted
+from passdown.core.merge.merge import Digest, Merged, make_digest, merge_events, order_by, order_events
+from passdown.core.merge.ranks import (
+    RECENT,
+    SEEDS_AMONG,
+    Head,
+    choose_ahead,
+    choose_heads,
+    find_present,
+    limit_of,
+)
+from passdown.ports.event_log import FileMark
+from passdown.ports.index import EVERY, EventFile, EventLocation, LogChange, NewestEvents, PublishedExtent
+
+
+class MemoryIndex:
+    """Stores what was read and merges all of it on demand."""
+
+    def __init__(self) -> None:
+        """Start empty."""
+        self._folders: dict[str, int] = {}
+        self._found: dict[str, dict[str, EventFile]] = {}
+        self._merged: Merged | None = None
+        self._notes: dict[str, str] = {}
+
+    @contextmanager
+    def changing(self) -> Generator[None, None, None]:
+        """Keep everything applied within, or nothing; nobody else sees this index."""
+        before = self._folders.copy(), {folder: files.copy() for folder, files in self._found.items()}
+        is_kept = False
+        try:
+            yield
+            is_kept = True
+        finally:
+            if not is_kept:
+                self._folders, self._found = before
+                self._merged = None
+
+    def folders(self) -> Mapping[str, int]:
+        """Return the mark that each folder had when it was last listed."""
+        return dict(self._folders)
+
+    def files(self, folder: str) -> Mapping[str, FileMark]:
+        """Return the files of a folder that were read, with their marks at that time."""
+        return {name: found.mark for name, found in self._found.get(folder, {}).items()}
+
+    def apply(self, change: LogChange) -> None:
+        """Apply a change."""
+        self._merged = None
+        self._notes.clear()
+        for folder, name in change.gone:
+            self._found.get(folder, {}).pop(name, None)
+        for found in change.found:
+            self._found.setdefault(found.folder, {})[found.name] = found
+        for folder, mark in change.folders.items():
+            if mark is None:
+                self._folders.pop(folder, None)
+                self._found.pop(folder, None)
+            else:
+                self._folders[folder] = mark
+
+    def digest(self, limit: int, until: datetime | None = None) -> Digest:
+        """Return what a view needs."""
+        merged = self._merge() if until is None else merge_events(self._sources(), until)
+        return make_digest(merged, sum(found.skipped for found in self._files()), limit)
+
+    def newest(self, now: datetime, session: str = "") -> NewestEvents:
+        """Return what a session that writes now, by its clock, has read."""
+        every = {source.rank.hash: source for source in self._sources()}
+        ordered = order_events(every.values())
+        heard = ordered.heard[::-1]
+        newest: dict[str, datetime] = {}
+        for source in heard[:RECENT]:
+            name, at = source.session or source.rank.agent, min(source.rank.at, ordered.at(source))
+            newest[name] = max(at, newest.get(name, at))
+        present = find_present(now, newest.values())
+        limit = limit_of(present)
+        times = {source.rank.at for source in every.values()} | {ordered.at(source) for source in heard}
+        since = ordered.at(heard[:SEEDS_AMONG][-1]) if heard else now
+        heads = (
+            Head(source.rank.hash, bool(source.session), ordered.at(source) >= since)
+            for source in heard
+            if source.rank.hash not in ordered.followed
+        )
+        ahead = [source for source in heard if source.rank.at > limit]
+        own = [name for source in every.values() if source.session == session for name in source.ahead]
+        return NewestEvents(
+            present,
+            max((at for at in times if at <= limit), default=None),
+            choose_heads(heads),
+            choose_ahead(ahead, own if session else ()),
+        )
+
+    def published(self, session: str) -> PublishedExtent:
+        """Return how much of a session is published."""
+        own = [source for source in self._sources() if source.session == session]
+        line = max((source.covered for source in own), default=0)
+        return PublishedExtent(line, max((source.rank.at for source in own), default=None))
+
+    def places(self, prefix: str = "", limit: int = EVERY) -> Sequence[EventLocation]:
+        """Return up to `limit` events, the last first; with a prefix, those whose id or hash starts so."""
+        retracted = all_retracted(self._sources())
+        ranked = order_events({source.rank.hash: source for source in self._sources()}.values()).places
+        key = order_by(ranked)
+        places = {
+            source.rank: EventLocation(
+                source.rank,
+                source.branch,
+                source.type,
+                found.folder,
+                found.name,
+                is_retracted(source.rank, retracted),
+                *key(source)[:2],
+            )
+            for found in sorted(self._files(), key=lambda one: (one.folder, one.name), reverse=True)
+            for source in found.sources
+            if source.rank.id.startswith(prefix) or source.rank.hash.startswith(prefix)
+        }
+        return sorted(places.values(), key=lambda place: place.order, reverse=True)[:limit]
+
+    def recall(self, name: str) -> str | None:
+        """Return what was remembered since the last change."""
+        return self._notes.get(name)
+
+    def remember(self, name: str, text: str) -> None:
+        """Keep a text until the next change."""
+        self._notes[name] = text
+
+    def _files(self) -> Iterator[EventFile]:
+        for files in self._found.values():
+            yield from files.values()
+
+    def _sources(self) -> Iterator[EventFacts]:
+        for found in self._files():
+            yield from found.sources
+
+    def _merge(self) -> Merged:
+        if self._merged is None:
+            self._merged = merge_events(self._sources())
+        return self._merged

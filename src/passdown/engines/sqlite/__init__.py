@@ -1,0 +1,1 @@
+"""The only way to open SQLite, and what is stored in it."""

@@ -1,0 +1,311 @@
+"""The only way to use an SQLite file: open and prepare it, query and change it, and report its errors.
+
+There are two kinds. A `RebuildableDatabase` is a cache: it is rebuilt if its version differs or it is
+damaged. A `KeptDatabase` holds what is stored nowhere else: an older one is migrated, and it is never
+discarded.
+"""
+
+import os
+import re
+import sqlite3
+import sys
+from abc import ABC, abstractmethod
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, suppress
+from functools import cache
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, ClassVar, Final, TypeVar
+
+from passdown.core.lazy_regex import pattern
+from passdown.engines.files.read import names, read_trusted
+from passdown.engines.files.write import make_private
+from passdown.engines.sqlite.mounts import is_local
+from passdown.errors import CacheError, StorageError
+
+D = TypeVar("D", bound="Database")
+
+WAIT_SECONDS: Final = 10.0
+"""How long to wait for other writers by default, in seconds."""
+
+_NAME: Final = pattern(r"^-- name: (\w+)\n", re.MULTILINE)
+PARTS: Final = ("", "-wal", "-shm", "-journal")
+"""The suffixes of the files that make up one database."""
+_LOG_BYTES: Final = 4_194_304
+"""The size to which the write-ahead log shrinks after its content has reached the database."""
+
+
+def open_database(
+    kind: type[D], path: str, *, shared_memory: bool | None = None, wait: float | None = None
+) -> D:
+    """Open a database, created if it is missing, and prepare it for use.
+
+    `shared_memory` allows SQLite's write-ahead log, which does not work on network file systems; None allows
+    it if the file is on a local disk. `wait` is the time to wait for other writers in seconds, or None for
+    the default. Raises the error of its kind if the file cannot be used.
+    """
+    if shared_memory is None:
+        shared_memory = is_local(os.path.dirname(path), sys.platform)
+    try:
+        try:
+            return _open(kind, path, shared_memory=shared_memory, wait=wait)
+        except sqlite3.Error as error:
+            if not (_is_damage(error) and kind.may_be_discarded):
+                raise
+        for end in PARTS:
+            with suppress(OSError):  # if a file is missing or cannot be removed, opening it shows that
+                os.unlink(path + end)
+        return _open(kind, path, shared_memory=shared_memory, wait=wait)
+    except sqlite3.Error as error:
+        raise kind.make_error(error, path) from error
+
+
+def _open(kind: type[D], path: str, *, shared_memory: bool, wait: float | None) -> D:
+    seconds = WAIT_SECONDS if wait is None else wait
+    make_private(path)  # SQLite gives the other parts the mode of this file
+    connection = sqlite3.connect(path, timeout=seconds, isolation_level=None)
+    with ExitStack() as unless_opened:
+        unless_opened.callback(connection.close)
+        if kind.gives_room_back and not connection.execute("PRAGMA page_count").fetchone()[0]:
+            connection.execute("PRAGMA auto_vacuum = INCREMENTAL")  # an existing file would need a lock
+        connection.execute(f"PRAGMA journal_size_limit = {_LOG_BYTES}")
+        connection.execute(f"PRAGMA journal_mode = {'WAL' if shared_memory else 'TRUNCATE'}")
+        connection.execute(f"PRAGMA synchronous = {kind.synchronous}")
+        database = kind(connection, path)
+        database.prepare()
+        unless_opened.pop_all()
+    return database
+
+
+def open_read_only(path: str) -> sqlite3.Connection:
+    """Open a database read-only; raise the driver's error if there is none that can be read."""
+    for character in "%?#":  # `urllib` is slow to import
+        path = path.replace(character, f"%{ord(character):02x}")
+    slashes = path.replace("\\", "/")
+    address = f"file:{slashes if slashes.startswith('/') else f'/{slashes}'}?mode=ro"
+    return sqlite3.connect(address, uri=True, isolation_level=None)
+
+
+def _is_damage(error: sqlite3.Error) -> bool:
+    """Return whether an error means a damaged file, not a locked or read-only one, a full disk or no FTS5."""
+    return isinstance(error, sqlite3.DatabaseError) and not isinstance(error, sqlite3.OperationalError)
+
+
+class Database(ABC):
+    """A connection to one file, with its named queries."""
+
+    title: ClassVar[str]
+    """The name of the file in messages."""
+    queries: ClassVar[Path]
+    """The file with its queries."""
+    synchronous: ClassVar[str]
+    may_be_discarded: ClassVar[bool]
+    gives_room_back: ClassVar[bool] = False
+    """Whether a new file is created so that it can shrink."""
+
+    def __init__(self, connection: sqlite3.Connection, path: str = "") -> None:
+        """Use a connection that does not start transactions by itself."""
+        self._connection = connection
+        self._path = path
+        self._queries = read_queries(self.queries)
+
+    @classmethod
+    @abstractmethod
+    def make_error(cls, error: sqlite3.Error, path: str) -> StorageError:
+        """Return the error to raise for an error of the driver."""
+
+    @abstractmethod
+    def prepare(self) -> None:
+        """Create or update the tables for this version."""
+
+    def close(self) -> None:
+        """Close the file."""
+        self._connection.close()
+
+    @contextmanager
+    def changing(self) -> Generator[None, None, None]:
+        """Keep other writers out; all changes within are kept, or none."""
+        with self._reporting(), self._transaction("BEGIN IMMEDIATE"):
+            yield
+
+    @contextmanager
+    def _looking(self) -> Generator[None, None, None]:
+        """Read one consistent state of the database, whatever others write in the meantime."""
+        if self._connection.in_transaction:
+            yield
+            return
+        with self._reporting(), self._transaction("BEGIN"):
+            yield
+
+    @contextmanager
+    def _transaction(self, begin: str) -> Generator[None, None, None]:
+        self._connection.execute(begin)
+        try:
+            yield
+            self._connection.execute("COMMIT")
+        finally:
+            self._roll_back()
+
+    def _roll_back(self) -> None:
+        # Nothing is open after a commit, and after some errors SQLite has already rolled back.
+        if self._connection.in_transaction:
+            self._connection.execute("ROLLBACK")
+
+    @contextmanager
+    def _reporting(self) -> Generator[None, None, None]:
+        """Turn errors of the driver into ours."""
+        try:
+            yield
+        except sqlite3.Error as error:
+            if _is_damage(error):
+                self._note_damage()
+            raise self.make_error(error, self._path) from error
+
+    def _note_damage(self) -> None:  # noqa: B027 - optional for subclasses
+        """React to a file that turns out to be damaged in use."""
+
+    def _version(self) -> int:
+        return int(self._connection.execute("PRAGMA user_version").fetchone()[0])
+
+    def _set_version(self, version: int) -> None:
+        self._connection.execute(f"PRAGMA user_version = {version}")
+
+    def _run_script(self, path: Path) -> None:
+        """Run the statements of a file within the transaction; `executescript` would end it."""
+        for statement in split_statements(_read(path)):
+            self._connection.execute(statement)
+
+    # --- queries by name ----------------------------------------------------------------------
+
+    def _run(self, query: str, *values: object) -> None:
+        self._connection.execute(self._queries[query], values)
+
+    def _run_row(self, query: str, values: Sequence[object]) -> None:
+        self._connection.execute(self._queries[query], values)
+
+    def _all(self, query: str, *values: object) -> list[Any]:
+        with self._reporting():
+            return self._connection.execute(self._queries[query], values).fetchall()
+
+    def _one(self, query: str, *values: object) -> Any:  # noqa: ANN401 - rows are typed by their query
+        with self._reporting():
+            return self._first(query, *values)
+
+    def _first(self, query: str, *values: object) -> Any:  # noqa: ANN401 - as above
+        """Return the first row; for callers that already report errors."""
+        return self._connection.execute(self._queries[query], values).fetchone()
+
+
+class RebuildableDatabase(Database):
+    """A cache: emptied if its version differs, discarded if it is damaged, and then filled again.
+
+    Any other failure raises a CacheError; callers can always work without the cache.
+    """
+
+    version: ClassVar[int]
+    schema: ClassVar[Path]
+    origin: ClassVar[str]
+    """What it is rebuilt from."""
+    synchronous = "NORMAL"
+    may_be_discarded = True
+
+    @classmethod
+    def make_error(cls, error: sqlite3.Error, path: str) -> StorageError:
+        """Return an error saying that the cache cannot be used, and may be deleted."""
+        del path
+        hint = f"It can be deleted at any time: it is rebuilt from {cls.origin}."
+        return CacheError(f"{cls.title} cannot be used: {error}", hint=hint)
+
+    def prepare(self) -> None:
+        """Create the tables, unless they exist and are usable."""
+        if self._is_usable():
+            return
+        with self._transaction("BEGIN IMMEDIATE"):
+            if not self._is_usable():  # another process may have been faster
+                self._drop_tables()
+                self._make_tables()
+                self._set_version(self.version)
+
+    def _is_usable(self) -> bool:
+        return self._version() == self.version
+
+    def _make_tables(self) -> None:
+        self._run_script(self.schema)
+
+    def _drop_tables(self) -> None:
+        for kind in ("CREATE VIRTUAL TABLE%", "%"):  # dropping a virtual table drops the tables below it
+            wanted = "SELECT name FROM sqlite_master WHERE type = 'table' AND sql LIKE ?"
+            for (name,) in self._connection.execute(wanted, (kind,)).fetchall():
+                self._connection.execute(f'DROP TABLE "{name}"')
+
+    def _note_damage(self) -> None:
+        """Mark the file to be rebuilt on the next open; if that fails too, it is discarded then."""
+        with suppress(sqlite3.Error):
+            self._roll_back()
+            self._set_version(0)
+
+
+class KeptDatabase(Database):
+    """A database of what is stored nowhere else: it is never emptied or discarded.
+
+    1. An older database gets the migrations it lacks, all of them or none.
+    2. A database with a newer version is refused, and left as it is.
+    3. A damaged database is reported, and left as it is.
+    """
+
+    migrations: ClassVar[Path]
+    """The folder of its migrations: SQL scripts that run once each, in the order of their names."""
+    synchronous = "FULL"
+    may_be_discarded = False
+
+    @classmethod
+    def make_error(cls, error: sqlite3.Error, path: str) -> StorageError:
+        """Return an error that says what is wrong, and that nothing was discarded."""
+        if _is_damage(error):  # 3
+            hint = f"It was not changed. Restore a copy, or move {path} away to start over."
+            return StorageError(f"{cls.title} is damaged: {error}", hint=hint)
+        return StorageError(f"{cls.title} cannot be used: {error}", hint=f"Nothing was changed in {path}.")
+
+    def prepare(self) -> None:
+        """Run the missing migrations."""
+        found = names(self.migrations, self.migrations)
+        scripts = sorted(self.migrations / name for name in found if name.endswith(".sql"))
+        if self._known_version(scripts) == len(scripts):
+            return
+        with self._transaction("BEGIN IMMEDIATE"):
+            for script in scripts[self._known_version(scripts) :]:  # 1
+                self._run_script(script)
+            self._set_version(len(scripts))
+
+    def _known_version(self, scripts: Sequence[Path]) -> int:
+        version = self._version()
+        if version > len(scripts):  # 2
+            found = f"it has version {version}, but this version of Passdown knows {len(scripts)}"
+            raise StorageError(f"{self.title} is too new: {found}", hint="Update Passdown.")
+        return version
+
+
+@cache
+def read_queries(path: Path) -> Mapping[str, str]:
+    """Read the queries in a file, each below a line `-- name: …`."""
+    _, *parts = _NAME.split(_read(path))
+    return MappingProxyType(
+        {name: text.strip().removesuffix(";") for name, text in zip(parts[::2], parts[1::2], strict=True)}
+    )
+
+
+def _read(path: Path) -> str:
+    """Read a file of this package."""
+    return read_trusted(path).decode("utf-8")
+
+
+def split_statements(script: str) -> Iterator[str]:
+    """Split a script into statements; a trigger stays in one piece."""
+    statement = ""
+    for line in script.splitlines(keepends=True):
+        statement += line
+        if sqlite3.complete_statement(statement):
+            yield statement
+            statement = ""
+    if statement.strip():
+        yield statement

@@ -1,0 +1,416 @@
+"""The `Index` in an SQLite file: adding an event costs the same for a thousand events or a million."""
+
+import sqlite3
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
+from datetime import datetime
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+from passdown.core.facts import Fact
+from passdown.core.fold import fold
+from passdown.core.kinds import MERGED, FactKind
+from passdown.core.merge.event_facts import ID_SIZE, EventFacts, EventRank
+from passdown.core.merge.merge import (
+    Digest,
+    NewestFacts,
+    hash_day,
+    join_days,
+    make_digest,
+    merge_events,
+    newest_of,
+)
+from passdown.core.merge.ranks import (
+    RECENT,
+    SEEDS_AMONG,
+    Head,
+    choose_ahead,
+    choose_heads,
+    find_present,
+    limit_of,
+)
+from passdown.core.times import to_micros
+from passdown.engines.sqlite.database import open_database
+from passdown.engines.sqlite.event_load import day_of, links_of, load, source_row
+from passdown.engines.sqlite.event_ranks import RankedDatabase, make_stored, newest_by_session, split_names
+from passdown.engines.sqlite.event_rows import (
+    DAY,
+    HOLDS,
+    KIND_OF,
+    ORDER,
+    PLAIN,
+    REGISTERS,
+    ROW_ID,
+    TABLE,
+    TEXT,
+    VOID,
+    fact_rows,
+    is_register,
+    make_bucket,
+    make_fact,
+    make_void,
+    section_number,
+    to_instant,
+)
+from passdown.errors import CacheError
+from passdown.ports.event_log import FileMark
+from passdown.ports.index import EVERY, EventFile, EventLocation, LogChange, NewestEvents, PublishedExtent
+
+VERSION: Final = 3 << 24 | TABLE
+"""The version of the schema and of the table of kinds."""
+
+_HERE: Final = Path(__file__).parent
+_END: Final = 2**63 - 1
+_NONE: Final = -(2**63)
+_CANDIDATES: Final = 1_024
+"""How many events that no other comes after are looked at."""
+_LAST: Final = "\U0010ffff"
+"""Sorts after every text that starts with a prefix, when appended to that prefix."""
+
+
+class FactKey(NamedTuple):
+    """What competing facts have in common."""
+
+    section: int
+    key: str
+
+
+def open_index(path: str, *, shared_memory: bool | None = None, wait: float | None = None) -> "SqliteIndex":
+    """Open the index in a file; raise a CacheError if it cannot be used, so that callers use memory."""
+    return open_database(SqliteIndex, path, shared_memory=shared_memory, wait=wait)
+
+
+class SqliteIndex(RankedDatabase):
+    """Stores the merged facts, and answers from database indexes."""
+
+    title = "the cache of the event log"
+    origin = "the events"
+    version = VERSION
+    schema = _HERE / "event_schema.sql"
+    queries = _HERE / "event_queries.sql"
+
+    def __init__(self, connection: sqlite3.Connection, path: str = "") -> None:
+        """Use a connection that does not start transactions by itself."""
+        super().__init__(connection, path)
+        self._held_before: dict[FactKey, bool] = {}
+        self._days: set[int] = set()
+        self._digested: int | None = None
+
+    def folders(self) -> Mapping[str, int]:
+        """Return the mark that each folder had when it was last listed."""
+        return dict(self._all("list_folders"))
+
+    def files(self, folder: str) -> Mapping[str, FileMark]:
+        """Return the files of a folder that were read, with their marks at that time."""
+        return {name: FileMark(*mark) for name, *mark in self._all("list_files", folder)}
+
+    def apply(self, change: LogChange) -> None:
+        """Apply a change, within `changing`."""
+        with self._reporting():
+            self._digested = None
+            self._run("forget")
+            if self._is_empty():
+                load(self._connection, self._queries, change.found)
+                self._run_script(_HERE / "event_indexes.sql")
+            else:
+                self._apply_to_rows(change)
+            for folder, mark in change.folders.items():
+                if mark is None:
+                    self._run("drop_folder", folder)
+                else:
+                    self._run("save_folder", folder, mark)
+
+    def _is_empty(self) -> bool:
+        made = "SELECT 1 FROM sqlite_master WHERE name = 'facts_by_source'"
+        return self._connection.execute(made).fetchone() is None
+
+    def _apply_to_rows(self, change: LogChange) -> None:
+        self._held_before.clear()
+        self._days.clear()
+        self._begin_ranking()
+        removed = [
+            (folder, name)
+            for folder, mark in change.folders.items()
+            if mark is None
+            for name in self.files(folder)
+        ]
+        for folder, name in [*change.gone, *removed]:
+            self._drop_file(folder, name)
+        for found in change.found:
+            self._drop_file(found.folder, found.name)
+        file, source, fact = self._one("next_ids")
+        adder = _Adder(file, source, fact)
+        for found in change.found:
+            self._add_file(found, adder)
+        self._rank_joined()
+        self._settle()
+
+    # --- files and events ---------------------------------------------------------------------
+
+    def _drop_file(self, folder: str, name: str) -> None:
+        row = self._one("find_file", folder, name)
+        if row is None:
+            return
+        sources = self._all("sources_of_file", row[0])
+        self._run("drop_holds", row[0])
+        self._run("drop_file", row[0])
+        for (source,) in sources:
+            if self._one("is_held", source) is None:
+                self._drop_source(source)
+
+    def _drop_source(self, number: int) -> None:
+        """Remove an event; what it retracted counts again, unless another event retracts it too."""
+        self._touch_facts(number)
+        names = self._all("retractions_of_source", number)
+        ts, after, ahead, void = self._one("find_links", number)
+        if not void:
+            self._leave(number)
+        self._days.add(ts // DAY)
+        for name in (*split_names(after), *split_names(ahead)):
+            self._run("drop_link", name, number)
+        for query in ("drop_said_of_source", "drop_facts", "drop_retractions", "drop_source"):
+            self._run(query, number)
+        for (name,) in names:
+            for other, own, digest, void in self._sources_named(name):
+                if void and not self._is_retracted(own, digest):
+                    self._set_void(other, void=False)
+
+    def _add_file(self, found: EventFile, adder: "_Adder") -> None:
+        adder.file += 1
+        self._run("add_file", adder.file, found.folder, found.name, *found.mark, found.skipped)
+        for source in found.sources:
+            known = self._one("find_source", source.rank.hash)
+            if known is None:
+                adder.source += 1
+                self._add_source(source, adder)
+            self._run("add_hold", adder.file, adder.source if known is None else known[0])
+
+    def _add_source(self, source: EventFacts, adder: "_Adder") -> None:
+        rank = source.rank
+        void = self._is_retracted(rank.id, rank.hash) or rank.id in source.retracted
+        self._run_row("add_source", source_row(source, adder.source, void=void))
+        for name in links_of(source):
+            self._run("add_link", name, adder.source)
+        if not void:
+            self._join(adder.source)
+        self._days.add(to_micros(rank.at) // DAY)
+        rows = fact_rows(source, adder.source, adder.fact + 1)
+        adder.fact += len(rows)
+        for row in rows:
+            self._touch(row.section, row.key)
+            held = HOLDS if is_register(row.section) else PLAIN
+            self._run_row("add_fact", (*row, VOID if void else held))
+        for name in source.retracted:
+            self._run("add_retraction", name, adder.source)
+            for other, _, _, is_void in self._sources_named(name):
+                if not is_void:
+                    self._set_void(other, void=True)
+
+    def _sources_named(self, name: str) -> Iterable[tuple[int, str, str, int]]:
+        """Return the events that a retraction with this name refers to."""
+        rows = self._connection.execute(self._queries["named_sources"], {"name": name}).fetchall()
+        return [row for row in rows if row[1] == name or row[2][:ID_SIZE] == name]
+
+    def _is_retracted(self, name: str, digest: str) -> bool:
+        return self._one("is_retracted", name, digest[:ID_SIZE]) is not None
+
+    def _set_void(self, number: int, *, void: bool) -> None:
+        """Make the facts of an event stop counting, or count again."""
+        if void:
+            self._leave(number)
+        else:
+            self._join(number)
+        self._touch_facts(number)
+        self._run("set_void", int(void), number)
+        self._run("set_states_of_source", VOID if void else PLAIN, number)
+        if not void:
+            registers = ", ".join(str(section_number(section)) for section in REGISTERS)
+            again = f"UPDATE facts SET state = {HOLDS} WHERE source = ? AND section IN ({registers})"  # noqa: S608 - numbers of ours
+            self._connection.execute(again, (number,))
+
+    # --- what holds ---------------------------------------------------------------------------
+
+    def _touch_facts(self, number: int) -> None:
+        for section, _, key in self._all("facts_of_source", number):
+            self._touch(section, key)
+
+    def _touch(self, section: int, key: str) -> None:
+        """Remember whether a fact holds before it is changed."""
+        fact = FactKey(section, key)
+        if fact not in self._held_before and not is_register(section):
+            self._held_before[fact] = bool(self._holding(fact))
+
+    def _holding(self, fact: FactKey) -> list[int]:
+        bucket = make_bucket(fact.section, fact.key, void=False)
+        return [number for (number,) in self._all("holding_fact", bucket, fact.section, fact.key)]
+
+    def _settle(self) -> None:
+        """Recompute what holds for every fact and day that was touched."""
+        for fact, held_before in self._held_before.items():
+            winner = self._find_winner(fact)
+            for number in self._holding(fact):
+                if number != winner:
+                    self._run("set_state", PLAIN, number)
+            if winner is not None:
+                self._run("set_state", HOLDS, winner)
+            self._run("change_count", fact.section, (winner is not None) - held_before)
+        for day in self._days:
+            hashes = [digest for (digest,) in self._all("hashes_of_day", day * DAY, (day + 1) * DAY)]
+            if hashes:
+                self._run("save_day", day, hash_day(hashes), len(hashes))
+            else:
+                self._run("drop_day", day)
+
+    def _find_winner(self, fact: FactKey) -> int | None:
+        held = self._find_holding(fact)
+        return None if held is None else int(held[ROW_ID])
+
+    def _find_holding(self, fact: FactKey, until: datetime | None = None) -> tuple[Any, ...] | None:
+        """Return the row that holds; `fold` decides between the last statement and the last retraction."""
+        rows = [row for void in (False, True) if (row := self._newest_of(fact, until, void=void))]
+        rows.sort(key=lambda row: row[:ORDER])
+        kind = KIND_OF[fact.section]
+        facts = [make_fact(kind, row) if row[TEXT] is not None else make_void(kind, row) for row in rows]
+        held = fold(facts).of(kind)
+        return rows[facts.index(held[0])] if held else None
+
+    def _newest_of(self, fact: FactKey, until: datetime | None, *, void: bool) -> tuple[Any, ...] | None:
+        bucket = make_bucket(fact.section, fact.key, void=void)
+        values: dict[str, object] = {"bucket": bucket, "section": fact.section, "key": fact.key}
+        query = "newest_of_key"
+        if until is not None:
+            query, values["until"] = "newest_of_key_until", to_micros(until)
+        rows = self._select(query, values)
+        return max(rows, key=lambda row: row[:ORDER], default=None)
+
+    # --- answers ------------------------------------------------------------------------------
+
+    def digest(self, limit: int, until: datetime | None = None) -> Digest:
+        """Return what a view needs."""
+        with self._looking():
+            self._digested = self._data_version()
+            if self._is_empty():
+                return make_digest(merge_events(()), 0, limit)
+            if until is not None and self._one("is_any_beyond", to_micros(until)) is not None:
+                return self._make_digest(limit, until)
+            return self._make_digest(limit)
+
+    def _data_version(self) -> int:
+        """Return a number that changes when another connection changes the file."""
+        return int(self._connection.execute("PRAGMA data_version").fetchone()[0])
+
+    def _make_digest(self, limit: int, until: datetime | None = None) -> Digest:
+        days = self._all("list_days")
+        latest = self._one("latest", _END if until is None else to_micros(until))
+        return Digest(
+            kinds={kind.value: self._newest(kind, limit, until) for kind in MERGED},
+            event_count=sum(events for _, _, events in days),
+            latest=to_instant(latest[0]) if latest else None,
+            events_sha256=join_days({day_of(day): digest for day, digest, _ in days}),
+            skipped=self._one("count_skipped")[0],
+        )
+
+    def _newest(self, kind: FactKind, limit: int, until: datetime | None) -> NewestFacts:
+        if until is not None:
+            return self._newest_without(kind, limit, until)
+        if kind in REGISTERS:
+            return newest_of(kind, fold(self._ordered(kind, 1)).tables.get(kind, {}), 1)
+        return NewestFacts(self._ordered(kind, limit), self._total(kind))
+
+    def _newest_without(self, kind: FactKind, limit: int, until: datetime) -> NewestFacts:
+        """Return the newest facts of a kind without events that rank later; what those say is looked up."""
+        section, last = section_number(kind), to_micros(until)
+        if kind in REGISTERS:
+            rows = self._select("newest_register_until", {"section": section, "until": last})
+            newest = sorted(rows, key=lambda row: row[:ORDER])[-1:]
+            facts = [make_fact(kind.value, row) for row in newest]
+            return newest_of(kind, fold(facts).tables.get(kind, {}), 1)
+        touched = [FactKey(section, key) for (key,) in self._all("keys_beyond", last, section)]
+        moved = {number for fact in touched for number in self._holding(fact)}
+        rows = [row for row in self._rows(kind, limit + len(moved)) if row[ROW_ID] not in moved]
+        found = [row for fact in touched if (row := self._find_holding(fact, until)) is not None]
+        rows = sorted([*rows, *found], key=lambda row: row[:ORDER], reverse=True)[:limit]
+        total = self._total(kind) - len(moved) + len(found)
+        return NewestFacts(tuple([make_fact(kind.value, row) for row in rows]), total)
+
+    def _ordered(self, kind: FactKind, limit: int) -> tuple[Fact, ...]:
+        return tuple([make_fact(kind.value, row) for row in self._rows(kind, limit)])
+
+    def _rows(self, kind: FactKind, limit: int) -> list[tuple[Any, ...]]:
+        rows = self._select("newest_facts", {"section": section_number(kind), "limit": limit})
+        rows.sort(key=lambda row: row[:ORDER], reverse=True)
+        return rows[:limit]
+
+    def _select(self, query: str, values: Mapping[str, object]) -> list[tuple[Any, ...]]:
+        with self._reporting():
+            return self._connection.execute(self._queries[query], values).fetchall()
+
+    def _total(self, kind: FactKind) -> int:
+        row = self._one("count_of_section", section_number(kind))
+        return int(row[0]) if row else 0
+
+    def newest(self, now: datetime, session: str = "") -> NewestEvents:
+        """Return what a session that writes now, by its clock, has read."""
+        with self._looking():
+            ranks = self._all("newest_ranks", RECENT)
+            present = find_present(now, newest_by_session(ranks).values())
+            limit = to_micros(limit_of(present))
+            at = self._select("newest_until", {"until": limit, "none": _NONE})[0][0]
+            since = ranks[:SEEDS_AMONG][-1][2] if ranks else 0
+            heads = [
+                Head(digest, bool(told), rank >= since)
+                for digest, told, rank in self._all("unfollowed", _CANDIDATES)
+            ]
+            ahead = [make_stored(row) for row in self._all("dated_beyond", limit)]
+            # Events without a session are not those of one writer, and there may be any number of them.
+            named = self._all("named_ahead", session) if session else []
+            own = [name for (names,) in named for name in split_names(names)]
+        return NewestEvents(
+            present,
+            None if at == _NONE else to_instant(at),
+            choose_heads(heads),
+            choose_ahead(ahead, own),
+        )
+
+    def published(self, session: str) -> PublishedExtent:
+        """Return how much of a session is published."""
+        line, ts = self._one("published", session)
+        return PublishedExtent(int(line), None if ts is None else to_instant(ts))
+
+    def places(self, prefix: str = "", limit: int = EVERY) -> Sequence[EventLocation]:
+        """Return up to `limit` events, the last first; with a prefix, those whose id or hash starts so."""
+        query = "places" if prefix else "newest_places"
+        values = {"first": prefix, "last": f"{prefix}{_LAST}", "limit": limit}
+        rows = self._select(query, values)
+        return sorted(map(_make_place, rows), key=lambda place: place.order, reverse=True)[:limit]
+
+    def recall(self, name: str) -> str | None:
+        """Return what was remembered since the last change."""
+        row = self._one("recall", name)
+        return row and str(row[0])
+
+    def remember(self, name: str, text: str) -> None:
+        """Keep a text until the next change.
+
+        1. It was made from the last digest: if the index has changed since then, it is not stored.
+        2. If the cache cannot be written, it is not stored either.
+        """
+        with suppress(CacheError), self.changing():  # 2
+            if self._data_version() == self._digested:  # 1
+                self._run("remember", name, text)
+
+
+class _Adder:
+    """The last ids that were assigned."""
+
+    def __init__(self, file: int, source: int, fact: int) -> None:
+        self.file = file
+        self.source = source
+        self.fact = fact
+
+
+def _make_place(row: Sequence[Any]) -> EventLocation:
+    ts, agent, name, digest, branch, kind, void, rank, cause, path = row
+    folder, _, file = path.rpartition("/")
+    stamp = EventRank(to_instant(ts), agent, name, digest)
+    return EventLocation(stamp, branch, kind, folder, file, bool(void), to_instant(rank), cause)

@@ -1,0 +1,107 @@
+"""Where this machine stores what an install changes: host folders, our data, our program, the plugin."""
+
+import os
+import shutil
+import sys
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Final
+
+from passdown import layout
+from passdown.core.hosts.installs import HOOKS, PLUGIN
+from passdown.engines.files import read
+from passdown.errors import UsageError
+from passdown.ports.host import Host, Install
+
+_SUFFIX: Final = ".exe"
+_NO_HOME: Final = "set HOME to your home folder, then repeat"
+
+
+def find_data_folder(variables: Mapping[str, str], platform: str) -> str:
+    """Return the folder for a user's Passdown data on this platform (C69)."""
+    if platform == "win32":
+        folder = variables.get("LOCALAPPDATA") or variables.get("APPDATA")
+        if not folder:
+            raise UsageError("there is no folder for application data", hint="set LOCALAPPDATA")
+        return os.path.join(folder, layout.OURS)
+    if platform == "darwin":
+        return os.path.join(_find_home(variables), "Library", "Application Support", layout.OURS)
+    shared = variables.get("XDG_DATA_HOME", "")
+    if not os.path.isabs(shared):  # the standard says to ignore a relative path
+        shared = os.path.join(_find_home(variables), ".local", "share")
+    return os.path.join(shared, layout.OURS)
+
+
+def list_hosts_without_us(hosts: Iterable[Host], variables: Mapping[str, str], platform: str) -> list[Host]:
+    """Return the hosts on this machine that do not have the plugin; none if that is unknown."""
+    lacking = [host for host, folder in _list_plugins(hosts, variables, platform) if not folder.is_dir()]
+    return [host for host in lacking if host.load_install and shutil.which(host.load_install().program)]
+
+
+def _list_plugins(
+    hosts: Iterable[Host], variables: Mapping[str, str], platform: str
+) -> list[tuple[Host, Path]]:
+    """Return the folder of each host's plugin; none if there is no place for our data."""
+    try:
+        folder = Path(find_data_folder(variables, platform))
+    except UsageError:
+        return []
+    return [(host, folder / layout.plugin_folder(host.name)) for host in hosts]
+
+
+def find_state_folder(variables: Mapping[str, str], platform: str) -> str:
+    """Return the folder for a user's local state that can be lost without harm."""
+    if platform in {"win32", "darwin"}:
+        return find_data_folder(variables, platform)
+    state = variables.get("XDG_STATE_HOME", "")
+    if not os.path.isabs(state):
+        state = os.path.join(_find_home(variables), ".local", "state")
+    return os.path.join(state, layout.OURS)
+
+
+def _find_home(variables: Mapping[str, str]) -> str:
+    home = variables.get("HOME") or variables.get("USERPROFILE")
+    if not home:
+        raise UsageError("there is no home folder", hint=_NO_HOME)
+    return home
+
+
+def find_host_folder(install: Install, variables: Mapping[str, str]) -> str:
+    """Return the folder of a host's settings."""
+    return variables.get(install.variable) or os.path.join(_find_home(variables), install.home)
+
+
+def find_own_program(called: str, platform: str = sys.platform) -> tuple[str, ...]:
+    """Return the command that starts this program from anywhere, and still does after an upgrade.
+
+    A link made by an installer is not resolved: the link stays, while its target may move.
+    """
+    name = os.path.basename(called)
+    if os.path.splitext(name)[0] == layout.OURS:
+        path = os.path.abspath(called) if os.path.dirname(called) else shutil.which(called) or ""
+        suffixes = (_SUFFIX, "") if platform == "win32" else ("",)
+        for suffix in suffixes:
+            if path and os.path.isfile(path + suffix):
+                return (path + suffix,)
+    return (sys.executable, "-m", layout.OURS)
+
+
+def read_plugin() -> Mapping[str, bytes]:
+    """Read the plugin that comes with the package, as files by path."""
+    top = Path(__file__).resolve().parent.parent / "plugin"
+    folders = read.walk(top, top, lambda _path, name: name != "__pycache__")
+    files = sorted(Path(folder, name) for folder, names in folders for name in names)
+    return {path.relative_to(top).as_posix(): read.read_trusted(path) for path in files}
+
+
+def read_hooks(
+    hosts: Iterable[Host], variables: Mapping[str, str], platform: str
+) -> list[tuple[Host, bytes]]:
+    """Read the installed hooks of each host that has the plugin."""
+    paths = [(host, one / PLUGIN / HOOKS) for host, one in _list_plugins(hosts, variables, platform)]
+    return [(host, read.read_trusted(path)) for host, path in paths if os.path.isfile(path)]
+
+
+def emptied(variables: Mapping[str, str]) -> dict[str, str]:
+    """Return an environment with only what Windows needs to start a program."""
+    return {name: text for name, text in variables.items() if name.upper() == "SYSTEMROOT"}

@@ -1,0 +1,150 @@
+"""The verbs that state a fact: each writes one fact to the journal, then updates the ledger."""
+
+from collections.abc import Sequence
+from typing import Final
+
+from passdown.core.facts import ADD
+from passdown.core.kinds import FactKind
+from passdown.core.sessions.ledger_sync import RULED_OUT, NewFact, make_rule
+from passdown.core.sessions.session_facts import Account
+from passdown.errors import UsageError
+from passdown.faces.cli import output
+from passdown.faces.cli.sessions import need_session, note_ledger_update, open_sessions
+from passdown.services.sessions.ledgers import update_ledger
+from passdown.services.workspace.workspaces import Workspace
+
+RETRACTABLE: Final = tuple(kind for kind in FactKind if kind.row.can_retract)
+
+
+def state_fact(
+    kind: FactKind, /, *, text: str, session: str, as_json: bool, key: str = "", because: str = ""
+) -> int:
+    """Record one fact of the chosen session."""
+    new_facts = _clean(NewFact(kind, text, key, because))
+    workspace = open_sessions()
+    return _report(workspace, need_session(workspace, session), [new_facts], as_json=as_json)
+
+
+def state_done(kind: FactKind, /, *, text: str, session: str, as_json: bool) -> int:
+    """Record what is done; without a text, the current work is done."""
+    workspace = open_sessions()
+    account = need_session(workspace, session)
+    if not text and account.now is None:
+        raise UsageError(
+            "there is no current work to mark as done", hint='say what is done: `passdown done "TEXT"`'
+        )
+    text = text.strip() or (account.now.text if account.now else "")
+    over = [NewFact(FactKind.RETRACTION, text, FactKind.NOW.value)] if _is_now(account, text) else []
+    return _report(workspace, account, [NewFact(kind, text), *over], as_json=as_json)
+
+
+def _is_now(account: Account, text: str) -> bool:
+    return account.now is not None and account.now.text == text
+
+
+def state_next(kind: FactKind, /, *, texts: Sequence[str], session: str, as_json: bool, add: bool) -> int:
+    """Record the next steps, one line for each."""
+    lines = "\n".join(" ".join(text.split()) for text in texts if text.strip())
+    return state_fact(kind, text=lines, key=ADD if add else "", session=session, as_json=as_json)
+
+
+def rule_out(kind: FactKind, /, *, text: str, because: str, session: str, as_json: bool) -> int:
+    """Record what is ruled out."""
+    rule = make_rule(text.strip(), because.strip()) if text.strip() else ""
+    return state_fact(kind, text=rule, session=session, as_json=as_json)
+
+
+def answer_question(kind: FactKind, /, *, question: str, text: str, session: str, as_json: bool) -> int:
+    """Answer the question that starts with a text: one of this session, or one open in the project."""
+    workspace = open_sessions()
+    account = need_session(workspace, session)
+    answered = [(one.key, one.key) for one in account.of(kind)]  # a new answer replaces it
+    found = (
+        _find(account, FactKind.QUESTION, question)
+        or _choose(question, answered)
+        or _find_open(workspace, account, question)
+    )
+    if found is None:
+        hint = "`passdown brief` lists the open questions"
+        raise UsageError(f"no open question begins with {question[:60]!r}", hint=hint)
+    return _report(workspace, account, [NewFact(kind, text, found)], as_json=as_json)
+
+
+def _find_open(workspace: Workspace, account: Account, text: str) -> str | None:
+    """Find an open question of another or an earlier session."""
+    from passdown.services.handover.briefs import read_brief_input  # most sessions answer their own questions
+
+    asked = [known.text for known in read_brief_input(workspace, account).of(FactKind.QUESTION)]
+    return _choose(text, [(one, one) for one in asked])
+
+
+def retract_fact(kind: FactKind, /, *, text: str, of_kind: str | None, session: str, as_json: bool) -> int:
+    """Retract the fact that starts with a text."""
+    workspace = open_sessions()
+    account = need_session(workspace, session)
+    for one in [FactKind(of_kind)] if of_kind else RETRACTABLE:
+        found = _find(account, one, text)
+        if found is not None:
+            return _report(workspace, account, [NewFact(kind, found, one.value)], as_json=as_json)
+    if of_kind:  # stated by another session, or before this one
+        return _report(workspace, account, [NewFact(kind, text, of_kind)], as_json=as_json)
+    hint = "to retract another session's fact, give its full text and --kind"
+    raise UsageError(f"this session has no fact that begins with {text[:60]!r}", hint=hint)
+
+
+def _report(workspace: Workspace, account: Account, facts: Sequence[NewFact], *, as_json: bool) -> int:
+    """Record facts, and print the first one."""
+    said = _clean(facts[0])
+    kept = update_ledger(workspace, account, [said, *facts[1:]])
+    note_ledger_update(kept)
+    if as_json:
+        output.say_json(
+            {
+                "session": kept.account.session,
+                "agent": kept.account.agent,
+                "line": kept.account.last_seq,
+                "kind": said.kind.value,
+                "text": said.text,
+                "ledger": kept.account.start.ledger,
+                "is_ledger_written": not kept.problems and not kept.is_elsewhere,
+            }
+        )
+    else:
+        output.say(_echo(said))
+    return 0
+
+
+def _echo(new_fact: NewFact) -> str:
+    """Return what was recorded, in one line."""
+    if new_fact.kind is FactKind.CONSTRAINT:
+        return new_fact.text
+    reason = f" ({new_fact.because})" if new_fact.because else ""
+    key = f" {new_fact.key}" if new_fact.kind is FactKind.DECISION else ""
+    return f"{new_fact.kind.value}{key}: {new_fact.text.replace(chr(10), '; ')}{reason}"
+
+
+def _clean(new_fact: NewFact) -> NewFact:
+    """Strip a fact; raise `UsageError` if its text is empty."""
+    text = new_fact.text.strip()
+    if not text:
+        raise UsageError(f"{new_fact.kind.value} needs a text", hint="write a short sentence in quotes")
+    return new_fact._replace(text=text, because=new_fact.because.strip())
+
+
+def _find(account: Account, kind: FactKind, text: str) -> str | None:
+    """Find a fact by its text, the start of it, or a decision's key; return None if there is none."""
+    entries = account.of(kind)
+    names = [(entry.key if kind is FactKind.DECISION else entry.text, entry.text) for entry in entries]
+    if kind is FactKind.CONSTRAINT:  # the prefix that we add may be left out
+        names += [(name, shown.removeprefix(RULED_OUT)) for name, shown in names]
+    return _choose(text, names)
+
+
+def _choose(text: str, names: Sequence[tuple[str, str]]) -> str | None:
+    """Return the name that a text matches, whole or by its start; raise `UsageError` if several do."""
+    exact = [name for name, shown in names if text in {name, shown}]
+    begun = [name for name, shown in names if shown.startswith(text) or name.startswith(text)]
+    found = list(dict.fromkeys(exact or begun))
+    if len(found) > 1:
+        raise UsageError(f"several facts begin with {text[:60]!r}", hint="give more of the text")
+    return found[0] if found else None

@@ -1,0 +1,273 @@
+"""The table of commands: the parser, help, completion and the reference page are built from its rows.
+
+A new verb that states a fact is one row; a kind of fact that names a verb needs no row. Plain calls of a verb
+are parsed here as well, because loading the command-line parser takes longer than writing a fact.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from enum import StrEnum
+from types import MappingProxyType
+from typing import Final, NamedTuple
+
+from passdown.core.kinds import FactKind
+
+Values = Mapping[str, object]
+
+
+class Group(StrEnum):
+    """The topic of a command."""
+
+    PROJECT = "project"
+    SESSION = "session"
+    FACTS = "facts"
+    LOG = "log"
+
+
+class Argument(NamedTuple):
+    """A positional argument."""
+
+    name: str
+    is_required: bool = True
+    is_many: bool = False
+
+
+class Option(NamedTuple):
+    """An option that starts with two dashes; one without a metavar or choices is a flag."""
+
+    flag: str
+    help: str
+    metavar: str = ""
+    name: str = ""
+    default: str = ""
+    choices: Callable[[], Sequence[str]] | None = None
+
+    @property
+    def parameter(self) -> str:
+        """The name of the parameter that receives its value."""
+        return self.name or self.flag.removeprefix("--")
+
+    @property
+    def is_flag(self) -> bool:
+        """Whether it takes no value."""
+        return not self.metavar and self.choices is None
+
+
+class Verb(NamedTuple):
+    """A command: its name, topic, help, arguments, options, and the function that runs it."""
+
+    name: str
+    group: Group
+    help: str
+    arguments: tuple[Argument, ...] = ()
+    options: tuple[Option, ...] = ()
+    does: str = ""
+    """The function of `fact_verbs` or `lifecycle` that runs it; empty if it has a module in `commands`."""
+    kind: str = ""
+    """The kind of fact that it states, if any."""
+    module: str = ""
+    """The module in `commands`, if its name is not that of the command."""
+
+
+_JSON: Final = Option("--json", "Print one JSON object.", name="as_json")
+_SESSION: Final = Option("--session", "The session to use.", "ID")
+_SPEAKER: Final = Option("--session", "The session that states it.", "ID")
+_BECAUSE: Final = Option("--because", "The reason.", "REASON")
+_KEEP: Final = Option("--keep", "Leave the ledger where it is.")
+_TEXT: Final = Argument("text")
+
+
+def _retractable() -> Sequence[str]:
+    return [kind.value for kind in FactKind if kind.row.can_retract]
+
+
+def _fact(name: str, kind: str, help_: str, *parts: Argument | Option, does: str = "state_fact") -> Verb:
+    """Make the row of a verb that states a fact; add the options that all of them have."""
+    arguments = tuple(part for part in parts if isinstance(part, Argument))
+    options = tuple(part for part in parts if isinstance(part, Option))
+    return Verb(name, Group.FACTS, help_, arguments, (*options, _SPEAKER, _JSON), does, kind)
+
+
+def _life(name: str, does: str, help_: str, *options: Option) -> Verb:
+    return Verb(name, Group.SESSION, help_, (), (*options, _JSON), does)
+
+
+_ROWS: Final = (
+    Verb("init", Group.PROJECT, "Set up Passdown in this project: settings and rules for git."),
+    Verb(
+        "install",
+        Group.PROJECT,
+        "Install the plugin into a host; show the changes first.",
+        module="install",
+    ),
+    Verb(
+        "uninstall",
+        Group.PROJECT,
+        "Remove the plugin from a host; your own changes stay.",
+        module="install",
+    ),
+    _life(
+        "start",
+        "start_session",
+        "Start a session, or show the running one; recover sessions that did not end.",
+        Option("--host", "The program that the agent runs in.", "NAME", default="generic"),
+        Option("--session", "The host's id of the session.", "ID", name="host_session"),
+        Option("--nickname", "A name for the agent.", "NAME"),
+        Option("--track", "The track to work on.", "TRACK"),
+        Option("--multi", "Several agents work together."),
+        Option("--new", "Start another session even if one is running.", name="is_new"),
+        Option("--fresh", "Do not continue the goal of the last session.", name="is_fresh"),
+    ),
+    _life(
+        "status",
+        "show_sessions",
+        "List the sessions of the project, what each is doing, and which are stale.",
+        Option("--all", "Also show sessions that ended.", name="show_all"),
+    ),
+    _fact("goal", "goal", "Set the goal of the session, in one or two sentences.", _TEXT),
+    _fact("now", "now", "Say what you are doing now; one thing at a time.", _TEXT),
+    _fact(
+        "done",
+        "done",
+        "Record what is done; without TEXT, your current work is done.",
+        Argument("text", is_required=False),
+        does="state_done",
+    ),
+    _fact(
+        "next",
+        "next",
+        "List the next steps in order, one argument per step.",
+        Argument("texts", is_many=True),
+        Option("--add", "Add to the list instead of replacing it."),
+        does="state_next",
+    ),
+    _fact(
+        "decide",
+        "decision",
+        "Record a decision under a key; a later decision with the same key replaces it.",
+        Argument("key"),
+        _TEXT,
+        _BECAUSE,
+    ),
+    _fact(
+        "rule-out",
+        "constraint",
+        "Rule something out, and say why, so that nobody tries it again.",
+        _TEXT,
+        _BECAUSE,
+        does="rule_out",
+    ),
+    _fact("ask", "question", "Record a question that needs an answer.", _TEXT),
+    _fact(
+        "answer",
+        "answer",
+        "Answer a question; QUESTION is its text or the start of it.",
+        Argument("question"),
+        _TEXT,
+        does="answer_question",
+    ),
+    _fact("note", "note", "Write a note to yourself; it stays on this machine.", _TEXT),
+    _fact(
+        "retract",
+        "retraction",
+        "Take back a fact; TEXT is its text, the start of it, or a decision's key.",
+        _TEXT,
+        Option("--kind", "The kind of fact.", name="of_kind", choices=_retractable),
+        does="retract_fact",
+    ),
+    *(_fact(kind.row.verb, kind.value, kind.row.help, _TEXT) for kind in FactKind if kind.row.verb),
+    Verb("observe", Group.SESSION, "Record what a host's transcript and git show about a session."),
+    _life(
+        "publish",
+        "publish_open",
+        "Publish new facts as an event that every checkout can merge.",
+        _SESSION,
+        Option("--checkpoint", "Save a checkpoint of this phase first.", "PHASE"),
+        Option("--state", "The state of the phase.", "STATE", default="validated"),
+    ),
+    _life("heartbeat", "send_heartbeat", "Send a heartbeat, and update the ledger.", _SESSION),
+    _life(
+        "end",
+        "end_session",
+        "End a session: publish its facts, archive its ledger, and commit if enabled.",
+        _SESSION,
+        Option("--reason", "The reason: clear, logout, done, …", "WORD", default="session-end"),
+        _KEEP,
+    ),
+    Verb("handoff", Group.SESSION, "Hand off work: write a handoff, list handoffs, or resume one."),
+    Verb("track", Group.SESSION, "Bind a session to a track, unbind it, or finish the track."),
+    Verb("synthesize", Group.LOG, "Merge all events into the view; optionally archive and commit."),
+    Verb("brief", Group.LOG, "Print what a starting session must know, within a budget."),
+    Verb("certify", Group.LOG, "Prove that no fact was lost."),
+    Verb("log", Group.LOG, "List published events, newest first."),
+    Verb("search", Group.LOG, "Search ledgers, archives, events and streams."),
+    Verb("check", Group.LOG, "Check ledgers, events and other documents for problems."),
+    Verb("event", Group.LOG, "Show an event, or retract one."),
+    Verb("view", Group.LOG, "Show the view, list what it leaves out, or verify it."),
+    Verb("format", Group.LOG, "List the document formats; show a schema or an example."),
+    Verb("migrate", Group.PROJECT, "Import a `current.md` that Passdown did not make."),
+    Verb(
+        "pause",
+        Group.PROJECT,
+        "Pause Passdown in this project: nothing runs automatically until `unpause`.",
+        module="pause",
+    ),
+    Verb("unpause", Group.PROJECT, "Resume Passdown in this project after a pause.", module="pause"),
+    Verb(
+        "doctor",
+        Group.PROJECT,
+        "Find problems with the project as a whole, and fix what is safe to fix.",
+    ),
+)
+VERBS: Final = MappingProxyType({verb.name: verb for verb in _ROWS})
+
+
+def run_plainly(arguments: Sequence[str]) -> int | None:
+    """Run a verb that can be parsed without click; return None if click must parse it."""
+    verb = VERBS.get(arguments[0]) if arguments else None
+    values = parse_plainly(verb, arguments[1:]) if verb and verb.does else None
+    return None if verb is None or values is None else carry_out(verb, values)
+
+
+def parse_plainly(verb: Verb, words: Sequence[str]) -> Values | None:
+    """Parse texts, flags and options with a value; return None for anything else that starts with a dash."""
+    known = {option.flag: option for option in verb.options if option.choices is None}
+    values: dict[str, object] = {
+        option.parameter: False if option.is_flag else option.default for option in verb.options
+    }
+    texts: list[str] = []
+    rest = iter(words)
+    for word in rest:
+        option = known.get(word)
+        value = word if option is None else next(rest, "-") if not option.is_flag else ""
+        if value.startswith("-"):
+            return None
+        if option is None:
+            texts.append(value)
+        else:
+            values[option.parameter] = option.is_flag or value
+    named = _name_texts(verb.arguments, texts)
+    return None if named is None else {**values, **named}
+
+
+def _name_texts(arguments: Sequence[Argument], texts: Sequence[str]) -> Values | None:
+    """Assign texts to arguments by position; return None if there are too few or too many."""
+    if arguments and arguments[0].is_many:
+        return {arguments[0].name: tuple(texts)} if texts else None
+    missing = arguments[len(texts) :]
+    if len(texts) > len(arguments) or any(one.is_required for one in missing):
+        return None
+    given = {one.name: text for one, text in zip(arguments, texts, strict=False)}
+    return {**dict.fromkeys((one.name for one in missing), ""), **given}
+
+
+def carry_out(verb: Verb, values: Values) -> int:
+    """Run a verb with parsed values, and return the exit code."""
+    if not verb.kind:
+        from passdown.faces.cli import lifecycle  # only one of the two modules is needed
+
+        live: Callable[..., int] = getattr(lifecycle, verb.does)
+        return live(**values)
+    from passdown.faces.cli import fact_verbs
+
+    state: Callable[..., int] = getattr(fact_verbs, verb.does)
+    return state(FactKind(verb.kind), **values)

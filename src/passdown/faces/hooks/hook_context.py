@@ -1,0 +1,46 @@
+"""A hook call, with what every hook needs to answer it."""
+
+from pathlib import Path
+
+from passdown import layout
+from passdown.core.hosts.hook_calls import HookCall
+from passdown.core.sessions.session_facts import Account
+from passdown.errors import UsageError
+from passdown.faces.hooks import hook_log
+from passdown.ports.host import Host
+from passdown.records import record
+from passdown.services.sessions.liveness import find_session
+from passdown.services.workspace.workspaces import ReadLimits, Workspace
+from passdown.wiring.workspaces import open_workspace
+
+
+@record
+class HookContext:
+    """A hook call, with everything needed to answer it."""
+
+    call: HookCall
+    host: Host
+    root: Path
+    workspace: Workspace
+    limits: ReadLimits
+
+    @property
+    def name(self) -> str:
+        """The name of the session's files in the local state."""
+        return layout.session_file(self.call.session)
+
+    def find(self) -> Account | None:
+        """Find the session of the hook call; return None if it is not running."""
+        try:
+            return find_session(self.workspace, self.call.session) if self.call.session else None
+        except UsageError:
+            return None
+
+    def note(self, trouble: str) -> None:
+        """Write to the log what went wrong in this call."""
+        hook_log.log_trouble(str(self.root), f"{self.call.event}: {trouble}")
+
+    def without_cache(self) -> Workspace:
+        """Open the workspace again, so that nothing is written to read it."""
+        limits = self.limits._replace(is_cached=False)
+        return open_workspace(self.root, self.workspace.settings, limits)

@@ -1,0 +1,20 @@
+"""How the plugin is installed in Copilot CLI."""
+
+from typing import Final
+
+from passdown.core.hosts.installs import PLUGIN_ID
+from passdown.hosts.plugins import ADD, REMOVE, read_json_registration, render_plugin
+from passdown.ports.host import Install
+
+INSTALL: Final = Install(
+    program="copilot",
+    variable="COPILOT_HOME",
+    home=".copilot",
+    settings="settings.json",
+    is_json=True,
+    add=(ADD, ("plugin", "install", PLUGIN_ID)),
+    remove=(("plugin", "uninstall", PLUGIN_ID), REMOVE),
+    instructions="AGENTS.md",
+    render=render_plugin,
+    read_registration=read_json_registration,
+)

@@ -1,0 +1,68 @@
+"""The plugin and marketplace format of Claude Code, which other hosts have adopted."""
+
+import json
+import re
+from collections.abc import Mapping
+from typing import Final
+
+from passdown.core.hosts.installs import (
+    FOLDER,
+    HOOKS,
+    PLUGIN,
+    PLUGIN_ID,
+    Command,
+    PluginRegistration,
+    member_at,
+)
+from passdown.core.json_text import dump
+from passdown.core.lazy_regex import pattern
+
+MARKETPLACE: Final = ".claude-plugin/marketplace.json"
+MANIFEST: Final = ".claude-plugin/plugin.json"
+
+ADD: Final[Command] = ("plugin", "marketplace", "add", FOLDER)
+REMOVE: Final[Command] = ("plugin", "marketplace", "remove", PLUGIN)
+
+_SOURCE_LINE: Final = '"passdown hook"'
+_USED: Final = tuple(f"{PLUGIN}/{path}" for path in (MANIFEST, "hooks/", "skills/"))
+_VERSION_LINE: Final = pattern(rb'^ *"version": .*\n', re.MULTILINE)
+
+
+def render_plugin(files: Mapping[str, bytes], called: str, *, is_hashed: bool = False) -> Mapping[str, bytes]:
+    """Return the files of a marketplace with one plugin whose hooks call that command.
+
+    A host that trusts the plugin by its hash gets only the files it uses, without anything that changes in
+    every release; otherwise the user would have to trust the hooks again after each upgrade.
+    """
+    rendered = {f"{PLUGIN}/{path}": data for path, data in files.items()}
+    if is_hashed:
+        rendered = {path: data for path, data in rendered.items() if path.startswith(_USED)}
+        about = f"{PLUGIN}/{MANIFEST}"
+        rendered[about] = _VERSION_LINE.sub(b"", rendered[about])
+    hooks = f"{PLUGIN}/{HOOKS}"
+    rendered[hooks] = rendered[hooks].replace(_SOURCE_LINE.encode(), dump(called).encode())
+    rendered[MARKETPLACE] = _render_marketplace().encode()
+    return rendered
+
+
+def _render_marketplace() -> str:
+    entry = {"name": PLUGIN, "source": f"./{PLUGIN}", "description": "What one session knew, the next knows."}
+    owner = {"name": "The Passdown maintainers"}
+    data = {"name": PLUGIN, "description": "Written by `passdown install`.", "owner": owner}
+    return json.dumps({**data, "plugins": [entry]}, indent=2) + "\n"
+
+
+def read_json_registration(settings: object) -> PluginRegistration:
+    """Read what the JSON settings of a host say about the plugin."""
+    source = member_at(settings, "extraKnownMarketplaces", PLUGIN, "source")
+    path = member_at(source, "path") or member_at(source, "repo") or member_at(source, "url")
+    noted = member_at(settings, "enabledPlugins", PLUGIN_ID)
+    return PluginRegistration(path if isinstance(path, str) else "", noted is not None, noted is True)
+
+
+def read_toml_registration(settings: object) -> PluginRegistration:
+    """Read what the TOML settings of a host say about the plugin."""
+    path = member_at(settings, "marketplaces", PLUGIN, "source")
+    noted = member_at(settings, "plugins", PLUGIN_ID)
+    is_enabled = member_at(noted, "enabled") is True
+    return PluginRegistration(path if isinstance(path, str) else "", noted is not None, is_enabled)

@@ -1,0 +1,195 @@
+"""The name of every file and folder that Passdown creates or looks for.
+
+Hooks load this module at every prompt, so it imports nothing and touches no file. The folders of a project
+are defaults: `[paths]` in the settings can name others.
+"""
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+SETTINGS = "passdown.toml"
+"""The settings file of a project; hooks do nothing in a project without one."""
+GIT = ".git"
+OURS = "passdown"
+"""Our folder, below git's own folder and below the user's folders."""
+USER_SETTINGS = "settings.toml"
+
+# --- a project, below its root: the defaults of `[paths]` -----------------------------------------
+
+CURRENT = "current.md"
+LEDGER = "LEDGER.md"
+LEDGERS = "conductor/sessions/active"
+ARCHIVE = "conductor/sessions/archive"
+HANDOFFS = "thoughts/shared/handoffs"
+EVENTS = f"{HANDOFFS}/events"
+EVENT_ARCHIVE = f"{HANDOFFS}/archive"
+VIEW = f"{HANDOFFS}/{CURRENT}"
+RUNTIME = ".conductor"
+LOOPS = "changes"
+OLD_LEDGERS = "thoughts/ledgers"
+"""Where older tools kept ledgers."""
+
+# --- local state: below `OURS` in git's folder, or below the runtime folder of a checkout -----------
+
+JOURNALS = "journal"
+CACHE = "cache"
+PAUSED = "paused"
+WAITING = "waiting"
+"""Holds one file for each session that has a notice to show at its next prompt."""
+CONTEXT_LEVELS = "levels"
+"""Holds one file for each session whose host reports how full its context is."""
+HOOK_LOG = "hooks.log"
+COSTS = "metrics.jsonl"
+PREFERENCES = "preferences.json"
+LAST_CHECKPOINT = "last-checkpoint-commit.txt"
+TO_COMMIT = "to-commit.txt"
+"""Exists while a running session has published something that may not be committed yet."""
+SESSION_STATE = "session-state_"
+EDITED_VIEW = "edited-view-"
+LEGACY_VIEW = "legacy-current-"
+_DOCUMENTS = ("handoff_", "session-context.md", "pending_", "unsynced", EDITED_VIEW, LEGACY_VIEW)
+"""How the names of documents begin that stand in the runtime folder and are no state: they are only text."""
+
+# --- the user's own folders -----------------------------------------------------------------------
+
+PLUGINS = "plugins"
+INSTALLS = "installs"
+NOTICES = "rests.log"
+"""Lists the repositories in which the user was told that Passdown is not set up there."""
+
+# --- files of git and of a host's plugin ----------------------------------------------------------
+
+GIT_COMMON = "commondir"
+GIT_INFO = "info"
+EXCLUDE = f"{GIT_INFO}/exclude"
+IGNORE = ".gitignore"
+ATTRIBUTES = ".gitattributes"
+
+
+def in_git(name: str) -> str:
+    """Return the path of a file of local state below git's folder."""
+    return f"{OURS}/{name}"
+
+
+def shown_in_git(path: str) -> str:
+    """Return a path below git's folder in the form shown to users."""
+    return f"{GIT}/{path}"
+
+
+def plugin_folder(host: str) -> str:
+    """Return the folder of the plugin for a host, below the user's data folder."""
+    return f"{PLUGINS}/{host}"
+
+
+def install_receipt(host: str) -> str:
+    """Return the path of the file that records what an install changed in a host."""
+    return f"{INSTALLS}/{host}.json"
+
+
+def session_state(runtime: str, agent: str) -> str:
+    """Return the path of a session's state file."""
+    return f"{runtime}/{SESSION_STATE}{agent}.json"
+
+
+def is_machine_state(name: str) -> bool:
+    """Return whether a file of the runtime folder, named from there, counts as state of this machine (C119).
+
+    Everything is, except for the view, our ignore file, and the documents of other tools.
+    """
+    return bool(name) and name not in {CURRENT, IGNORE} and not name.startswith(_DOCUMENTS)
+
+
+def session_file(session: str) -> str:
+    """Return the file name for a host's session id, which may contain characters that file names cannot."""
+    return "".join(letter if letter.isalnum() else "-" for letter in session)[:80] or "-"
+
+
+def user_settings(variables: "Mapping[str, str]", platform: str) -> str:
+    """Return the path of the user's settings file, or an empty string if there is no home folder (C69)."""
+    if platform == "win32":
+        folder = variables.get("APPDATA", "")
+    elif platform == "darwin":
+        home = variables.get("HOME")
+        folder = f"{home}/Library/Application Support" if home else ""
+    else:
+        folder = variables.get("XDG_CONFIG_HOME", "")
+        if not folder.startswith("/"):  # the standard says to ignore such a value
+            home = variables.get("HOME")
+            folder = f"{home}/.config" if home else ""
+    return f"{folder}/{OURS}/{USER_SETTINGS}" if folder else ""
+
+
+# --- the runtime folder, read without a TOML parser -------------------------------------------------
+
+RUNTIME_VARIABLE = "PASSDOWN_PATHS_RUNTIME"
+
+_KEY_CHARACTERS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-")
+_PATH_CHARACTERS = _KEY_CHARACTERS | {".", "/"}
+_ESCAPES = ("\\u", "\\U", "\\x")
+
+
+def read_runtime(text: str) -> "str | None":
+    """Return the runtime folder named in a settings file: empty if it names none, None if unsure.
+
+    This reads sections, and keys with a plain value on one line. Anything else that could name the folder is
+    left to the full settings reader; the two agree on every valid file.
+    """
+    if "runtime" not in text and not any(escape in text for escape in _ESCAPES):
+        return ""
+    section = found = ""
+    for line in text.split("\n"):
+        read = _read_line(line.strip(" \t\r"))
+        if read is None:
+            return None
+        key, value = read
+        if key == "[":
+            section = value
+        elif (section, key) == ("paths", "runtime"):
+            plain = plain_path(value)
+            if plain is None:
+                return None
+            found = plain
+    return found
+
+
+def _read_line(line: str) -> "tuple[str, str] | None":
+    """Return the key and value of a line, or `[` and a section's name; None if it holds more than that."""
+    if not line or line[0] == "#":
+        return "", ""
+    if line[0] == "[":
+        name, end, rest = line[1:].partition("]")
+        name = name.strip(" \t")
+        return ("[", name) if end and _is_key(name) and _is_comment(rest) else None
+    key, _, rest = line.partition("=")
+    key = key.strip(" \t")
+    value = _read_value(rest.strip(" \t"))
+    return (key, value) if value is not None and _is_key(key) else None
+
+
+def _read_value(text: str) -> "str | None":
+    """Return a plain string, or another plain value prefixed with `=`; None for anything else."""
+    quote = text[:1]
+    if quote in {'"', "'"}:
+        inner, end, rest = text[1:].partition(quote)
+        return inner if end and "\\" not in inner and _is_comment(rest) else None
+    word = text.partition("#")[0].rstrip(" \t")
+    return f"={word}" if word.isascii() and word.isalnum() else None
+
+
+def _is_key(text: str) -> bool:
+    return bool(text) and _KEY_CHARACTERS.issuperset(text)
+
+
+def _is_comment(rest: str) -> bool:
+    return rest.strip(" \t")[:1] in {"", "#"}
+
+
+def plain_path(text: str) -> "str | None":
+    """Return a path within the project in its normal form; None if only the full settings reader can tell."""
+    if not _PATH_CHARACTERS.issuperset(text) or text.startswith("/"):
+        return None
+    parts = [part for part in text.split("/") if part not in {"", "."}]
+    if any(part == ".." or part.lower() == GIT for part in parts):
+        return None
+    return "/".join(parts) or None

@@ -1,0 +1,60 @@
+"""What services need from a repository's history: its last commit, what was done, what may follow."""
+
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from typing import Protocol
+
+from passdown.ports.repository import Skipped
+
+
+class GitHistory(Protocol):
+    """The commits of one checkout. If git is missing or fails, the answer is empty and nothing raises."""
+
+    def head(self) -> str:
+        """Return the id of the last commit; empty before the first commit and without git."""
+        ...
+
+    def count_since(self, commit: str, apart_from: Sequence[str] = ()) -> int | None:
+        """Count the commits since the given one; return None if it is unknown here.
+
+        Commits that change only the files and folders in `apart_from`, relative to the project's root, do not
+        count.
+        """
+        ...
+
+    def commits_since(self, at: datetime) -> Sequence[str]:
+        """Return the ids of the commits made in this checkout since then, the oldest first.
+
+        Commits that were fetched, checked out or amended away are left out. Only reads files.
+        """
+        ...
+
+    def texts_of(self, path: str) -> Sequence[bytes]:
+        """Return the content of a file in the last commit and in each of its parents, where it exists.
+
+        Starts git.
+        """
+        ...
+
+    def files_since(self, at: datetime) -> Sequence[str]:
+        """Return the files that those commits changed, and files with uncommitted changes that are newer.
+
+        Paths are relative to the root, with ``/``; files that git ignores are left out. Starts git.
+        """
+        ...
+
+    def find_obstacle(
+        self, now: datetime, amendable: timedelta, *, files_only: bool = False
+    ) -> Skipped | None:
+        """Return why nobody but the user should commit now, or None.
+
+        Reasons: there is no repository or no commit yet, no branch is checked out, a command with several
+        steps is in progress, the index is locked, git knows no author; or the last commit is not ours, not
+        pushed, and was made within `amendable` before `now`, so that the user may still amend it. With
+        `files_only` git is not started, and the last two reasons are not found.
+        """
+        ...
+
+    def committable(self, paths: Sequence[str]) -> Sequence[str]:
+        """Return those of the paths that a commit would include: no ignored files, links or folders."""
+        ...

@@ -1,0 +1,1 @@
+"""Pass work from one session to the next: briefs, handoffs, tracks and certificates."""

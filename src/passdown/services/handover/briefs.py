@@ -1,0 +1,357 @@
+"""Brief a session: find what holds for it, and say it within a budget (C59, C65, C67, C68)."""
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
+from datetime import datetime
+from functools import cached_property
+from typing import Annotated, Final
+
+from passdown.core.briefs.brief_input import (
+    NO_AIM,
+    BriefInput,
+    CurrentWork,
+    OtherSession,
+    beyond_of,
+    facts_in,
+    gather,
+    lend_goal,
+    newest_told,
+    newest_work,
+    settled_by,
+    work_of,
+    work_of_events,
+)
+from passdown.core.briefs.briefs import Brief, BriefFrame, pack_brief
+from passdown.core.briefs.budgets import Budget
+from passdown.core.documents.conflicts import refuse_conflict
+from passdown.core.facts import Fact, Provenance
+from passdown.core.formats.events import Event
+from passdown.core.formats.journal import JournalLine, facts_of
+from passdown.core.formats.ledgers import Ledger, parse_ledger
+from passdown.core.kinds import FactKind
+from passdown.core.merge.event_facts import EventRank, source_of
+from passdown.core.merge.merge import Digest
+from passdown.core.merge.ranks import limit_of
+from passdown.core.sessions.ledger_sync import NewFact, find_edits
+from passdown.core.sessions.session_facts import AHEAD, Account, fold_journal
+from passdown.core.times import next_instant
+from passdown.errors import FormatError, StorageError
+from passdown.ports.event_log import EventLog
+from passdown.ports.index import EventLocation, Index
+from passdown.ports.repository import UNKNOWN
+from passdown.records import record, replace
+from passdown.services.log.events import update_index
+from passdown.services.log.history import EventTexts, label, parse_text
+from passdown.services.sessions.journals import (
+    make_fact,
+    newest_first,
+    read_account,
+    read_before,
+    read_open,
+    write_fact,
+)
+from passdown.services.sessions.liveness import is_live
+from passdown.services.sessions.sessions import LEDGER
+from passdown.services.workspace.workspaces import Workspace
+
+LIMIT: Final = 1_000
+"""How many facts of a section are looked at; what is older is counted."""
+_ELSEWHERE: Final = 50
+_RECENT: Final = 100
+_LATELY: Final = 50
+_SETTLING: Final = (f'"{FactKind.ANSWER.value}"', f'"{FactKind.RETRACTION.value}"')
+"""What stands in a journal that may take back what events say."""
+_LISTED: Final = 10
+_AHEAD: Final = 5
+
+
+@record
+class OtherCheckoutLog:
+    """The events of another checkout of the project."""
+
+    log: Annotated[EventLog, "Its events."]
+    index: Annotated[Index, "What was folded of them."]
+    branch: Annotated[str, "The branch they are marked with."]
+
+
+def make_brief(
+    workspace: Workspace,
+    account: Account | None,
+    budget: Budget,
+    nonce: str,
+    others: Sequence[OtherCheckoutLog] = (),
+) -> Brief:
+    """Brief a session, or whoever would start one here; nothing is written but the cache.
+
+    What is in it does not depend on the nonce. A log of another checkout that cannot be read is left out.
+    """
+    return pack_brief(
+        read_brief_input(workspace, account, others), budget, workspace.now(), BriefFrame(nonce=nonce)
+    )
+
+
+def follow_events(workspace: Workspace, account: Account, brief: Brief) -> None:
+    """Let what a session says from now on be later than all it was told, even if its clock is slow (C120).
+
+    It was told of events, and of what others have not published yet. What is dated ahead is not followed
+    (C115), but noted: its next event names it. Nothing is written if all clocks are right.
+    """
+    now = workspace.now()
+    known = max(now, account.touched_at or now)
+    read = workspace.index.newest(known, account.session)
+    shown = [line.fact for _, _, line in brief.lines if line.fact is not None]
+    told = newest_told(shown, account.agent)
+    newest = [at for at in (read.at, told and next_instant(told, [told])) if at is not None]
+    at = max((one for one in newest if one <= limit_of(read.present)), default=known)
+    ahead = [name for name in read.ahead if name not in account.ahead]
+    if (at > known or ahead) and account.ended_at is None:
+        sign = make_fact(workspace, account, NewFact(FactKind.HEARTBEAT, "alive"), Provenance.OBSERVED)
+        others = ((AHEAD, json.dumps(ahead)),) if ahead else ()
+        with suppress(StorageError):  # where nothing can be written, nothing will be said
+            write_fact(workspace, account.session, sign._replace(at=max(at, known), others=others))
+
+
+def read_brief_input(
+    workspace: Workspace, account: Account | None, others: Sequence[OtherCheckoutLog] = (), limit: int = LIMIT
+) -> BriefInput:
+    """Find what holds for a session; without one, for whoever goes on from the last session here."""
+    return _BriefReader(workspace, account, others).stand(limit)
+
+
+def make_banner(workspace: Workspace, account: Account | None) -> str:
+    """Say which events were combined, and the goal and now that come out of it (R120, R121)."""
+    from passdown.core.briefs.banners import CombinedEvent, render_banner  # most briefs have none
+
+    looking = _BriefReader(workspace, account, ())
+    aim = looking.aim()
+    combined = [
+        CombinedEvent(event.ts, event.agent or "", label(event)) for _, event in looking.recent if event.ts
+    ]
+    texts = [known.text if known else "" for known in (aim.goal, aim.now)]
+    return render_banner(combined[:_LISTED], looking.digest(1).event_count, *texts)
+
+
+class _BriefReader:
+    """Reads what is known, each thing once and only when it is needed."""
+
+    def __init__(
+        self, workspace: Workspace, account: Account | None, others: Sequence[OtherCheckoutLog]
+    ) -> None:
+        self._workspace = workspace
+        self._index = workspace.index
+        update_index(workspace.log, self._index)
+        self._until = limit_of(self._index.newest(workspace.now()).present)
+        self._others = list(_take_in(others))
+        self._names = newest_first(workspace)
+        self._foreign: dict[str, Sequence[JournalLine]] = {}
+        self._open = {one.session: one for one in read_open(workspace)}
+        self._live = {name for name, one in self._open.items() if is_live(workspace, one)}
+        # What the journal says by now counts, not what it said when it was last added up.
+        self._account = account and (self._read(account.session) or account)
+        self._before = self._find_before()
+        own = [self._account] if self._account else []
+        self._own = {one.session for one in (*own, *self._before)}
+
+    def stand(self, limit: int) -> BriefInput:
+        """Put everything together."""
+        digest = self.digest(limit)
+        own = self._account or Account()
+        return BriefInput(
+            agent=own.agent,
+            aim=self.aim(),
+            tables=gather(digest, self._elsewhere(), self._waiting(), self._settled()),
+            beyond=beyond_of(digest),
+            task=own.task,
+            track=own.track,
+            ledger=own.start.ledger,
+            peers=tuple(self._peers()),
+            ahead=tuple(self._ahead()),
+        )
+
+    def digest(self, limit: int) -> Digest:
+        """Give what the events of this checkout hold; what is dated ahead replaces nothing (C115)."""
+        return self._index.digest(limit, self._until)
+
+    # --- which sessions -------------------------------------------------------------------------
+
+    def _read(self, name: str) -> Account | None:
+        """Add up a journal; None when there is none, or it has no beginning."""
+        account = read_account(self._workspace, name) if name in self._names else None
+        return account if account and account.started_at is not None else None
+
+    def _lines(self, name: str) -> Sequence[JournalLine]:
+        return self._foreign.get(name) or self._workspace.journals.read(name)
+
+    @cached_property
+    def _lately(self) -> Sequence[Account]:
+        """Give the sessions that said something last, and those that never ended; events tell of the rest."""
+        names = dict.fromkeys((*self._names[:_LATELY], *self._open))
+        return [account for name in names if (account := self._read(name)) is not None]
+
+    def _find_before(self) -> Sequence[Account]:
+        """Give the sessions that are gone on from, the nearest first; a ledger that no journal made, else."""
+        name = self._account.start.continues if self._account else self._last_here()
+        found = list(read_before(self._workspace, name))
+        return found or ([] if self._account else list(self._read_ledger()))
+
+    def _last_here(self) -> str:
+        """Name the session that a start would go on from."""
+        here = [
+            (one.touched_at, one.session)
+            for one in self._lately
+            if one.start.checkout == self._workspace.root and one.session not in self._live and one.touched_at
+        ]
+        return max(here)[1] if here else ""
+
+    def _read_ledger(self) -> Iterator[Account]:
+        """Read the ledger that lies here, if it is not the rendering of a journal, as if it were one."""
+        ledger = _parse_ledger(self._workspace)
+        said = find_edits(ledger, Account(), self._workspace.show_time)
+        if not said or ledger.session_id in self._names:
+            return
+        at = ledger.updated or ledger.heartbeat or self._workspace.now()
+        author = Account(agent=ledger.session_id or LEDGER)
+        self._foreign[author.agent] = [
+            JournalLine(seq=seq, fact=_make_fact(one, at, author.agent)) for seq, one in enumerate(said, 1)
+        ]
+        yield fold_journal(author.agent, self._foreign[author.agent])
+
+    def _waiting(self) -> Iterator[Fact]:
+        """Give what lines of these sessions say that no event covers."""
+        for name in sorted(self._own):
+            indexes = (self._index, *(one.index for one in self._others))
+            covered = max(index.published(name).line for index in indexes)
+            yield from facts_of(name, (line for line in self._lines(name) if line.seq > covered))
+
+    def _peers(self) -> Iterator[OtherSession]:
+        for name in sorted(self._live - self._own):
+            one = self._open[name]
+            texts = [entry.text for entry in (one.goal, one.now) if entry]
+            yield OtherSession(
+                one.agent, one.start.branch, " | now: ".join(texts), one.touched_at or self._workspace.now()
+            )
+
+    # --- whose goal -----------------------------------------------------------------------------
+
+    def aim(self) -> CurrentWork:
+        """Choose whose goal, now and next are shown (C59); to one that begins afresh only its own (C53)."""
+        is_fresh = self._account is not None and self._account.start.is_fresh
+        chain = [*([self._account] if self._account else []), *(() if is_fresh else self._before)]
+        own = work_of(chain[0], chain[1:]) if chain else NO_AIM
+        if own.is_known or is_fresh:
+            return own
+        track = self._account.track if self._account else ""
+        branch = self._workspace.repository.branch()
+        found = None
+        if track:
+            found = self._aim_in(lambda one: self._track_of(one) == track, lambda event: event.track == track)
+        if found is None and branch != UNKNOWN:
+            found = self._aim_in(lambda one: one.start.branch == branch, lambda event: event.branch == branch)
+        return found or self._aim_of_project()
+
+    def _aim_in(
+        self, takes: Callable[[Account], bool], takes_event: Callable[[Event], bool]
+    ) -> CurrentWork | None:
+        """Choose among sessions and events that have a track or branch in common."""
+        resting = [work_of(one) for one in self._strangers(is_running=False) if takes(one)]
+        events = self._aims_of(event for event in self.recent if takes_event(event[1]))
+        running = (work_of(one) for one in self._strangers(is_running=True) if takes(one))
+        return newest_work([*resting, *events]) or lend_goal(running)
+
+    def _aim_of_project(self) -> CurrentWork:
+        resting = [work_of(one) for one in self._strangers(is_running=False)]
+        return newest_work([*resting, *self._aims_of(self.recent)]) or self._aim_of_digest()
+
+    def _aim_of_digest(self) -> CurrentWork:
+        """Take what was published last, however long ago, unless it is of one that runs."""
+        running = {one.agent for one in self._strangers(is_running=True)}
+        digest = self.digest(1)
+        goal, now, following = (
+            [fact for fact in digest.kinds[kind].facts if fact.agent not in running]
+            for kind in (FactKind.GOAL, FactKind.NOW, FactKind.NEXT)
+        )
+        return CurrentWork(next(iter(goal), None), next(iter(now), None), tuple(following))
+
+    def _strangers(self, *, is_running: bool) -> Sequence[Account]:
+        others = (one for one in self._lately if one.session not in self._own)
+        return [one for one in others if (one.session in self._live) is is_running]
+
+    def _track_of(self, account: Account) -> str:
+        """Name the track that a session works on, or worked on until it ended."""
+        bound = [
+            line.fact.text
+            for line in self._lines(account.session)
+            if line.fact.kind == FactKind.BINDING and line.fact.key == "track" and line.fact.text
+        ]
+        return bound[-1] if bound else ""
+
+    def _aims_of(self, events: Iterable[tuple[EventRank, Event]]) -> Sequence[CurrentWork]:
+        """Give the work of agents that only events tell of."""
+        known = {one.agent for one in self._lately}
+        return work_of_events(source_of(event, rank) for rank, event in events if rank.agent not in known)
+
+    # --- what events say ------------------------------------------------------------------------
+
+    @cached_property
+    def recent(self) -> Sequence[tuple[EventRank, Event]]:
+        """Give the newest events that count, each with its place, the newest first."""
+        found = [
+            place
+            for place in self._index.places(limit=_RECENT)
+            if not place.is_retracted and place.ranked_at <= self._until
+        ]
+        # Its facts are not later than its rank.
+        return [(place.rank._replace(at=place.ranked_at), event) for place, event in self._read_events(found)]
+
+    def _read_events(self, places: Iterable[EventLocation]) -> Iterator[tuple[EventLocation, Event]]:
+        texts = EventTexts(self._workspace.log)
+        for place in places:
+            # An event without a time or an agent has those of its file's name.
+            event = replace(parse_text(texts.read(place)), ts=place.rank.at, agent=place.rank.agent)
+            yield place, event
+
+    def _ahead(self) -> Iterator[Fact]:
+        """Give what events say that are dated ahead, the last first."""
+        last = [place for place in self._index.places(limit=_AHEAD) if place.ranked_at > self._until]
+        for place, event in self._read_events(place for place in last if not place.is_retracted):
+            yield from source_of(event, place.rank).facts[:_AHEAD]
+
+    def _settled(self) -> Iterator[Fact]:
+        """Give what any journal takes back of feedback and receipts."""
+        for name in self._workspace.journals.mentioning(*_SETTLING):
+            yield from settled_by(name, self._lines(name))
+
+    def _elsewhere(self) -> Iterator[Fact]:
+        """Give what other checkouts hold; what an event says that is here too was judged here."""
+        given: set[str] = set()
+        for one in self._others:
+            found = [*facts_in(one.index.digest(_ELSEWHERE, self._until), one.branch)]
+            yield from (
+                fact for fact in found if fact.event not in given and not self._index.places(fact.event)
+            )
+            given |= {fact.event for fact in found}
+
+
+def _take_in(others: Iterable[OtherCheckoutLog]) -> Iterator[OtherCheckoutLog]:
+    for one in others:
+        # What cannot be read there says nothing here; `passdown log` names the checkout.
+        with suppress(StorageError):
+            update_index(one.log, one.index)
+            yield one
+
+
+def _parse_ledger(workspace: Workspace) -> Ledger:
+    """Read the ledger of the first session here; one that cannot be read says nothing."""
+    path = f"{workspace.settings.paths.ledgers}/{LEDGER}"
+    documents = workspace.documents
+    try:
+        text = documents.read(path).decode("utf-8", "replace")
+        refuse_conflict(path, text)
+        return parse_ledger(text)
+    except (FormatError, StorageError):
+        return Ledger()
+
+
+def _make_fact(new_fact: NewFact, at: datetime, agent: str) -> Fact:
+    return Fact(new_fact.kind.value, new_fact.text, at, agent, new_fact.key, new_fact.because)

@@ -1,0 +1,86 @@
+"""Certify that nothing was lost: every fact of every journal and event is told, shown or retired."""
+
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from passdown.core.briefs.brief_input import facts_held
+from passdown.core.briefs.budgets import Budget
+from passdown.core.evidence.certificates import (
+    Certificate,
+    VisibleFacts,
+    find_gaps,
+    find_hidden,
+    find_missing,
+    find_replaced,
+    find_unpublished,
+    judge,
+    trace_events,
+    trace_journal,
+)
+from passdown.core.merge.event_facts import EventFacts, parse_event_facts
+from passdown.core.merge.merge import Digest
+from passdown.core.merge.ranks import limit_of
+from passdown.core.merge.rollups import is_rollup, parse_rollup
+from passdown.core.sessions.session_facts import Account, fold_journal
+from passdown.ports.event_log import EventLog
+from passdown.ports.index import EVERY
+from passdown.records import replace
+from passdown.services.handover.briefs import OtherCheckoutLog, make_brief
+from passdown.services.workspace.workspaces import Workspace
+
+_NONCE: Final = "certified"
+
+
+def certify(
+    workspace: Workspace,
+    account: Account | None,
+    others: Sequence[OtherCheckoutLog] = (),
+    expected: Sequence[str] = (),
+) -> Certificate:
+    """Read all journals and events from scratch, and report what became of each fact.
+
+    `expected` are texts of facts that a user was told are kept; one that is found nowhere is a loss.
+    """
+    brief = make_brief(workspace, account, Budget(), _NONCE, others)
+    index = workspace.index
+    lines = {session: workspace.journals.read(session) for session in workspace.journals.sessions()}
+    journals = [one for session, own in lines.items() for one in trace_journal(session, own)]
+    sources = [*read_sources(workspace.log)]
+    dates = {source.rank.hash: source.rank.at for source in sources}
+    events = trace_events(sources)
+    until = limit_of(index.newest(workspace.now()).present)
+    reach = VisibleFacts(
+        brief.facts,
+        {
+            session: frozenset(fact.id for fact in facts_held(fold_journal(session, own)))
+            for session, own in lines.items()
+        },
+        frozenset(_listed(index.digest(EVERY))),
+    )
+    covered = {session: index.published(session).line for session in lines}
+    losses = [
+        *(gap for session, own in lines.items() for gap in find_gaps(session, own)),
+        *find_unpublished(journals, covered, events),
+        *find_missing([*journals, *events], expected),
+        *find_hidden(events, until, dates),
+    ]
+    own = account.session if account else ""
+    journal = [one for one in journals if one.journal == own]
+    replaced = tuple(find_replaced(journal, events, own, dates)) if own else ()
+    return replace(judge([*journals, *events], reach, losses), replaced=replaced)
+
+
+def read_sources(log: EventLog) -> Iterator[EventFacts]:
+    """Read every event of a log, including those in rollups; events that cannot be merged are left out."""
+    for folder in log.folders({}):
+        for name in log.files(folder):
+            data = log.read(folder, name) or b""
+            if is_rollup(name):
+                yield from (source for _, source in parse_rollup(data).members)
+            elif (source := parse_event_facts(data, name)) is not None:
+                yield source
+
+
+def _listed(digest: Digest) -> Iterator[str]:
+    """Return the ids of the facts that `passdown view list` shows."""
+    return (fact.id for newest in digest.kinds.values() for fact in newest.facts)

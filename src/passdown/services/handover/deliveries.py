@@ -1,0 +1,157 @@
+"""Brief a session through its host, and find out whether the brief arrived complete (C67).
+
+Every brief that was sent is in the session's journal with its nonce and hash. The hash of what the transcript
+shows between the nonces tells whether all of it arrived. A truncated brief is sent again, smaller.
+"""
+
+import json
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from typing import TYPE_CHECKING, Annotated, Final, cast
+
+from passdown import layout
+from passdown.core.briefs.budgets import Budget
+from passdown.core.facts import Provenance
+from passdown.core.kinds import FactKind
+from passdown.core.sessions.ledger_sync import NewFact
+from passdown.core.sessions.session_facts import Account, Delivery
+from passdown.errors import StorageError
+from passdown.records import record
+from passdown.services.sessions.journals import append_fact, read_account
+from passdown.services.workspace.local_files import list_places, write_local
+from passdown.services.workspace.workspaces import Workspace
+
+if TYPE_CHECKING:  # sending needs no transcript, and reading one needs no brief
+    from passdown.services.handover.briefs import OtherCheckoutLog
+    from passdown.services.sessions.observations import TranscriptSource
+
+SENT: Final = "sent"
+WHOLE: Final = "whole"
+CUT: Final = "cut"
+
+NONCE: Final = 6
+"""How many random bytes mark a brief."""
+
+_ECHOES: Final = frozenset({"stdout", "output"})
+"""The members in which hosts store what our hook printed, which is not what the model received."""
+
+
+@record
+class SentBrief:
+    """A brief that was sent."""
+
+    account: Annotated[Account, "What the session knows now."]
+    text: Annotated[str, "What it is told; empty when it has just that before it already."]
+
+
+def send_brief(
+    workspace: Workspace,
+    account: Account,
+    budget: Budget,
+    others: "Sequence[OtherCheckoutLog]" = (),
+    *,
+    is_known: bool = False,
+) -> SentBrief:
+    """Make a brief and record that it was sent.
+
+    With `is_known` the session still has its history: what it was told last is not repeated. A session whose
+    host truncated briefs gets smaller ones from then on.
+    """
+    from passdown.core.briefs.briefs import brief_hash
+    from passdown.services.handover.briefs import follow_events, make_brief
+
+    if cuts := sum(one.state == CUT for one in account.deliveries):
+        budget = budget.smaller(cuts)
+    nonce = workspace.entropy.token(NONCE).hex()
+    brief = make_brief(workspace, account, budget, nonce, others)
+    follow_events(workspace, account, brief)
+    digest = brief_hash(brief)
+    last = account.deliveries[-1] if account.deliveries else None
+    if is_known and last is not None and (last.hash, last.state) == (digest, WHOLE):
+        return SentBrief(account=account, text="")
+    _note(workspace, read_account(workspace, account.session), nonce, f"{SENT} {digest}")
+    return SentBrief(account=read_account(workspace, account.session), text=brief.text)
+
+
+def confirm(workspace: Workspace, account: Account, source: "TranscriptSource") -> Sequence[Delivery]:
+    """Search the new part of a transcript for the briefs that were sent, and record how each arrived.
+
+    A brief that is not found may still appear: it stays as it is, and never counts as complete. Call this
+    before the transcript is observed, which marks that part as read.
+    """
+    waiting = [one for one in account.deliveries if one.state == SENT]
+    lines = list(_new_lines(account, source)) if waiting else []
+    judged: list[Delivery] = []
+    for delivery in waiting:
+        if state := _judge(delivery, lines):
+            _note(workspace, account, delivery.nonce, state)
+            judged.append(delivery._replace(state=state))
+    return judged
+
+
+def await_turn_end(account: Account, source: "TranscriptSource") -> None:
+    """Give a host that writes late the time to record the end of the turn."""
+    if source.reader.is_turn_end is not None:
+        offset = _offset(account, source)
+        source.transcripts.await_line(source.path, offset, source.reader.is_turn_end)
+
+
+def _offset(account: Account, source: "TranscriptSource") -> int:
+    """Return how far a transcript was read."""
+    from passdown.core.hosts.transcripts import parse_mark
+
+    return parse_mark(account.bookmarks.get(source.reader.bookmark(source.path), "")).offset
+
+
+def _new_lines(account: Account, source: "TranscriptSource") -> Iterator[bytes]:
+    offset = _offset(account, source)
+    if offset > source.transcripts.size(source.path):  # it was replaced by another file
+        offset = 0
+    while data := source.transcripts.read(source.path, offset):
+        offset += len(data)
+        yield from data.split(b"\n")
+
+
+def _note(workspace: Workspace, account: Account, nonce: str, text: str) -> None:
+    append_fact(workspace, account, NewFact(FactKind.DELIVERY, text, nonce), Provenance.OBSERVED)
+
+
+def _judge(delivery: Delivery, texts: Sequence[bytes]) -> str:
+    """Return how a brief arrived; empty if nothing of it is found."""
+    from passdown.core.briefs.briefs import BriefFrame, receipt_of
+
+    frame, mark = BriefFrame(nonce=delivery.nonce), delivery.nonce.encode()
+    found = [text for line in texts if mark in line for text in _strings(line) if delivery.nonce in text]
+    receipts = {receipt_of(text, frame) for text in found}
+    if delivery.hash in receipts:
+        return WHOLE
+    return CUT if receipts else ""
+
+
+def leave_notice(workspace: Workspace, name: str) -> None:
+    """Leave a file that tells the session's next prompt that a brief is waiting."""
+    write_local(workspace, f"{layout.WAITING}/{name}", b"")
+
+
+def take_notice(workspace: Workspace, name: str) -> None:
+    """Remove that file; if that fails, the brief is sent once more."""
+    with suppress(StorageError):
+        for place in list_places(workspace, f"{layout.WAITING}/{name}"):
+            place.documents.remove(place.path, b"")
+
+
+def _strings(line: bytes) -> Iterator[str]:
+    """Yield every string in a line of JSON; none if it is not JSON."""
+    try:
+        waiting: list[object] = [json.loads(line)]
+    except (ValueError, RecursionError):
+        return
+    while waiting:
+        value = waiting.pop()
+        if isinstance(value, str):
+            yield value
+        elif isinstance(value, dict):
+            members = cast("dict[str, object]", value)
+            waiting.extend(part for name, part in members.items() if name not in _ECHOES)
+        elif isinstance(value, list):
+            waiting.extend(cast("list[object]", value))

@@ -1,0 +1,387 @@
+"""Hand work over: write down what a session passes on, find it again, say what changed since, and go on."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Annotated, Final
+
+from passdown import layout
+from passdown.core.documents.conflicts import MARKED, refuse_conflict
+from passdown.core.facts import Fact, Provenance, identify, make_key
+from passdown.core.formats.archives import parse_archive, parse_archive_file_name
+from passdown.core.formats.streams import Stream, parse_stream, render_stream
+from passdown.core.ids import is_stream_name, kebab
+from passdown.core.kinds import FactKind
+from passdown.core.problems import Severity
+from passdown.core.sessions.handoffs import (
+    CheckoutState,
+    Handoff,
+    HandoffDrift,
+    facts_to_carry,
+    find_drift,
+    from_archive,
+    from_stream,
+    make_handoff,
+    to_stream,
+)
+from passdown.core.sessions.ledger_sync import NewFact
+from passdown.core.sessions.session_facts import Account
+from passdown.errors import FormatError, PassdownError, StorageError, UsageError
+from passdown.ports.repository import Committed, Skipped
+from passdown.records import record, replace
+from passdown.services.handover.briefs import read_brief_input
+from passdown.services.log.commits import CommitTrigger, NotDue
+from passdown.services.log.events import WrittenEvent, update_index
+from passdown.services.log.views import WrittenView
+from passdown.services.sessions.archives import (
+    ArchivedLedger,
+    archive_ledger,
+    hash_files,
+    read_checkout_state,
+    write_record,
+)
+from passdown.services.sessions.journals import read_account, read_before
+from passdown.services.sessions.ledgers import OpenedLedger, open_ledger, update_ledger
+from passdown.services.sessions.publications import publish
+from passdown.services.sessions.session_end import update_view
+from passdown.services.sessions.sessions import StartRequest, start_session
+from passdown.services.workspace.workspaces import Workspace
+from passdown.settings import Paths
+
+DOCUMENT: Final = layout.CURRENT
+MANUAL: Final = "manual"
+STREAM: Final = "stream"
+ARCHIVE: Final = "archive"
+_INHERITED: Final = tuple(kind for kind in FactKind if kind.row.is_inherited)
+_MOST_FACTS: Final = 1_000
+_NEVER: Final = datetime.min.replace(tzinfo=UTC)
+
+Run = Callable[[str], int | None]
+"""Runs a command and gives its exit code; None when it could not be run."""
+
+
+@record
+class HandoffRequest:
+    """What a handoff is to consist of."""
+
+    stream: Annotated[str, "The stream whose document is written; that of the track if empty."] = ""
+    trigger: Annotated[str, "What makes it."] = MANUAL
+    archive: Annotated[bool, "Archive the ledger, too, and let go of track and task."] = False
+    keep: Annotated[bool, "Leave the ledger where it is, though it is archived."] = False
+
+
+@record
+class WrittenHandoff:
+    """A handoff that was written, and where."""
+
+    handoff: Annotated[Handoff, "What is passed on."]
+    stream: Annotated[str, "The stream document's path; empty without one."]
+    record: Annotated[str, "The record's path in the archive."]
+    archived: Annotated[ArchivedLedger | None, "What became of the ledger, if it was archived."]
+    written: Annotated[WrittenEvent | None, "The event; None when everything was published already."]
+    committed: Annotated[Committed | Skipped | NotDue | None, "Whether it was committed."]
+    view: Annotated[WrittenView, "What became of the view."]
+
+
+@record
+class ListedHandoff:
+    """A handoff that is there."""
+
+    name: Annotated[str, "What it is called: the stream, or the record's file."]
+    kind: Annotated[str, "stream or archive."]
+    path: Annotated[str, "Its path from the root."]
+    at: Annotated[datetime | None, "When it was written."] = None
+    status: Annotated[str, "How it stands."] = ""
+    goal: Annotated[str, "What it is about."] = ""
+
+
+@record
+class HandoffReview:
+    """A handoff that was read, and what is different now."""
+
+    listed: ListedHandoff
+    handoff: Handoff
+    drift: HandoffDrift
+    origins: Annotated[Mapping[tuple[str, str], Fact], "Its facts as events tell them, by kind and text."]
+
+    def find_origin(self, kind: FactKind, text: str) -> Fact | None:
+        """Return who first said a fact of the handoff and when, or None if no event tells."""
+        return self.origins.get((kind.value, make_key(text)))
+
+
+@record
+class ResumedSession:
+    """A session that goes on from a handoff."""
+
+    account: Account
+    is_new: bool
+    carried: int
+
+
+def create_handoff(workspace: Workspace, account: Account, order: HandoffRequest) -> WrittenHandoff:
+    """Write a handoff: event, stream document and record, each of the same snapshot (C19).
+
+    1. Edits of the ledger by hand are taken in.
+    2. A stream document that cannot be read is refused before anything is written.
+    3. The event comes first: it is what other checkouts merge.
+    4. The view comes last, and a commit if the settings want it, with our own files and nothing else.
+
+    Raises a StorageError when something could not be written; what was said is in the journal all the same.
+    """
+    name = _stream_name(workspace, account, order.stream)
+    path = stream_path(workspace.settings.paths, name) if name else ""
+    if path:
+        _read_stream(workspace, path)  # 2
+    opened: OpenedLedger | None = None
+    if account.ended_at is None:  # 1
+        if order.archive and account.start.checkout == workspace.root:
+            opened = open_ledger(workspace, account)
+            account = read_account(workspace, account.session)
+        else:
+            account = update_ledger(workspace, account).account
+    inherited = _with_inherited(workspace, account)
+    handoff = make_handoff(inherited, read_checkout_state(workspace, account), order.trigger)
+    written = publish(workspace, account.session, kind="handoff", reason=order.trigger)  # 3
+    if path:
+        _write_stream(workspace, path, name, handoff)
+    archived: ArchivedLedger | None = None
+    if order.archive:
+        archived = archive_ledger(workspace, account, order.trigger, keep=order.keep, opened=opened)
+    record = (archived.path if archived else "") or write_record(workspace, handoff)
+    own = [*([path] if path else []), record]
+    made = update_view(workspace, CommitTrigger.HANDOFF, own)  # 4
+    return WrittenHandoff(
+        handoff=handoff,
+        stream=path,
+        record=record,
+        archived=archived,
+        written=written,
+        committed=made.committed,
+        view=made.written,
+    )
+
+
+def _with_inherited(workspace: Workspace, account: Account) -> Account:
+    """Add what the sessions before decided, ruled out and asked, and nobody took back since."""
+    agents = {one.agent for one in _before(workspace, account)}
+    brief_input = read_brief_input(workspace, account)
+    lists = dict(account.lists)
+    for kind in _INHERITED:
+        own = account.of(kind)
+        keys = set(map(identify, own))
+        found = [one for one in brief_input.of(kind) if one.agent in agents and identify(one) not in keys]
+        lists[kind.value] = (*reversed(found), *own)
+    return replace(account, lists=lists)
+
+
+def _before(workspace: Workspace, account: Account) -> Iterator[Account]:
+    """Follow the sessions that one goes on from, unless it began afresh."""
+    if account.start.is_fresh:
+        return
+    for one in read_before(workspace, account.start.continues):
+        yield one
+        if one.start.is_fresh:
+            return
+
+
+def _stream_name(workspace: Workspace, account: Account, wanted: str) -> str:
+    """Choose the stream: the one that was named, else that of the track; empty without either (R59)."""
+    name = wanted or (kebab(account.track) if account.track else "")
+    if name and not is_stream_name(name):
+        raise UsageError(f"{name} is not a valid stream name", hint=f"use kebab case, like {kebab(name)}")
+    paths = workspace.settings.paths
+    if f"{paths.handoffs}/{name}" in {paths.events, paths.event_archive}:
+        raise UsageError(
+            f"{name} is already used as a folder for something else", hint="give the stream another name"
+        )
+    return name
+
+
+def stream_path(paths: Paths, name: str) -> str:
+    """Say where the document of a stream lies (R53)."""
+    return f"{paths.handoffs}/{name}/{DOCUMENT}"
+
+
+def _read_stream(workspace: Workspace, path: str) -> Stream | None:
+    """Read a stream document; None without one. Raises a PassdownError for one that must be mended first."""
+    documents = workspace.documents
+    if not documents.exists(path):
+        return None
+    stream = parse_stream(_decode(path, documents.read(path)))
+    broken = [one for one in stream.problems if one.severity is Severity.ERROR]
+    if broken and broken[0].problem == MARKED:
+        raise PassdownError(
+            f"{path}:{broken[0].line}: {MARKED}", hint=f"{broken[0].hint}; nothing was written"
+        )
+    if broken:
+        hint = f"nothing was written; `passdown check {path} --fix` repairs what is safe to repair"
+        raise PassdownError(f"{path}:{broken[0].line}: {broken[0].field} {broken[0].problem}", hint=hint)
+    return stream
+
+
+def _decode(path: str, data: bytes) -> str:
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError:
+        raise FormatError(f"{path} is not UTF-8 text", hint="save it as UTF-8") from None
+
+
+def _write_stream(workspace: Workspace, path: str, name: str, handoff: Handoff) -> None:
+    """Put a snapshot into the Ledger section of a stream document, or make the document (R57, R58, R74)."""
+    documents = workspace.documents
+    known = _read_stream(workspace, path)
+    data = render_stream(to_stream(handoff, name, known)).encode()
+    if known is not None:
+        documents.replace(path, data)
+    elif not documents.create(path, data):
+        _write_stream(workspace, path, name, handoff)  # somebody made it a moment ago
+
+
+def list_handoffs(workspace: Workspace, limit: int) -> Sequence[ListedHandoff]:
+    """List the newest handoffs, streams and records, the newest first; one that cannot be read says so."""
+    paths = workspace.settings.paths
+    streams = [read_listed(workspace, one) for one in _list_streams(workspace)]
+    names = [name.rpartition("/")[2] for name in workspace.documents.list(paths.archive)]
+    dated = [(named[0], name) for name in names if (named := parse_archive_file_name(name))]
+    newest = sorted(dated, reverse=True)[:limit]
+    records = [read_listed(workspace, _record(paths, name, at)) for at, name in newest]
+    everything = [*streams, *records]
+    everything.sort(key=lambda one: (one.at or _NEVER, one.path), reverse=True)
+    return everything[:limit]
+
+
+def _list_streams(workspace: Workspace) -> Iterator[ListedHandoff]:
+    """Name the streams: every folder with a document in it (R57)."""
+    paths = workspace.settings.paths
+    for name in workspace.documents.folders(paths.handoffs):
+        path = stream_path(paths, name)
+        if path != paths.view and workspace.documents.exists(path):
+            yield ListedHandoff(name=name, kind=STREAM, path=path)
+
+
+def _record(paths: Paths, name: str, at: datetime | None = None) -> ListedHandoff:
+    return ListedHandoff(name=name.removesuffix(".md"), kind=ARCHIVE, path=f"{paths.archive}/{name}", at=at)
+
+
+def read_listed(workspace: Workspace, listed: ListedHandoff) -> ListedHandoff:
+    """Add what a handoff says of itself."""
+    try:
+        text = _decode(listed.path, workspace.documents.read(listed.path))
+        refuse_conflict(listed.path, text)
+        if listed.kind == STREAM:
+            stream = parse_stream(text)
+            at = stream.updated or stream.date
+            return replace(listed, at=at, status=stream.status or "", goal=stream.goal)
+        archive = parse_archive(text)
+    except (FormatError, StorageError) as found:
+        return replace(listed, status="unreadable", goal=found.message)
+    status = archive.status.value if archive.status else ""
+    return replace(listed, at=archive.date or listed.at, status=status, goal=archive.summary)
+
+
+def find_handoff(workspace: Workspace, name: str) -> ListedHandoff:
+    """Find a handoff by the stream's name, by the record's name or the start of it, or by its path.
+
+    Raises a UsageError when there is none, or several.
+    """
+    paths = workspace.settings.paths
+    for one in _list_streams(workspace):
+        if name in {one.name, one.path}:
+            return one
+    files = [path.rpartition("/")[2] for path in workspace.documents.list(paths.archive)]
+    last = name.removeprefix(f"{paths.archive}/").removesuffix(".md")
+    exact = [file for file in files if file.removesuffix(".md") == last]
+    begun = [file for file in files if last and file.startswith(last) and parse_archive_file_name(file)]
+    found = exact or begun
+    if not found:
+        raise UsageError(f"there is no handoff {name}", hint="`passdown handoff list` lists the handoffs")
+    if len(found) > 1:
+        shown = ", ".join(file.removesuffix(".md") for file in found[:5])
+        raise UsageError(f"{name} is ambiguous: {shown}", hint="give more of the name")
+    return _record(paths, found[0])
+
+
+def read_handoff(workspace: Workspace, listed: ListedHandoff) -> str:
+    """Give the text of a handoff; raises a StorageError or FormatError when it cannot be read."""
+    return _decode(listed.path, workspace.documents.read(listed.path))
+
+
+def review_handoff(workspace: Workspace, name: str, run: Run | None = None) -> HandoffReview:
+    """Read a handoff and compare it with what is here, before anybody goes on from it (G18).
+
+    The recorded test command runs only if `run` is given: it is text that somebody else wrote.
+    """
+    listed = find_handoff(workspace, name)
+    text = read_handoff(workspace, listed)
+    refuse_conflict(listed.path, text)
+    handoff = from_stream(parse_stream(text)) if listed.kind == STREAM else from_archive(parse_archive(text))
+    here = CheckoutState(
+        at=workspace.now(),
+        branch=workspace.repository.branch(),
+        commit=workspace.history.head(),
+        file_hashes=hash_files(workspace, [file_hash.path for file_hash in handoff.file_hashes]),
+    )
+    commits = (
+        workspace.history.count_since(handoff.commit, _own_paths(workspace.settings.paths))
+        if handoff.commit
+        else None
+    )
+    test_now = run(handoff.test) if run is not None and handoff.test else None
+    drift = find_drift(handoff, here, commits, test_now)
+    update_index(workspace.log, workspace.index)
+    digest = workspace.index.digest(_MOST_FACTS)
+    facts = [fact for newest in digest.kinds.values() for fact in newest.facts]
+    return HandoffReview(
+        listed=read_listed(workspace, listed),
+        handoff=handoff,
+        drift=drift,
+        origins={(fact.kind, make_key(fact.text)): fact for fact in facts},
+    )
+
+
+def _own_paths(paths: Paths) -> Sequence[str]:
+    """Name what our own commits change: they say nothing about the work."""
+    shared = (paths.archive, paths.handoffs, paths.events, paths.event_archive, paths.view)
+    return (paths.ledgers, paths.runtime, *shared)
+
+
+def resume_handoff(workspace: Workspace, review: HandoffReview, account: Account | None) -> ResumedSession:
+    """Go on from a handoff in the session that runs, or in a new one.
+
+    What it passes on is carried as observed: what the session itself stated is not overruled. What it knows
+    already is not said again, so that resuming twice is the same as resuming once.
+    """
+    is_new = account is None
+    if account is None:
+        account = start_session(workspace, StartRequest(is_fresh=True)).account
+    carried = (_with_origin(one, review) for one in facts_to_carry(review.handoff))
+    said = [one for one in carried if not _knows(account, one)]
+    if review.handoff.track and not account.track:
+        said.append(NewFact(FactKind.BINDING, review.handoff.track, "track"))
+    update_ledger(workspace, account, said, provenance=Provenance.OBSERVED)
+    return ResumedSession(account=read_account(workspace, account.session), is_new=is_new, carried=len(said))
+
+
+def _with_origin(new_fact: NewFact, review: HandoffReview) -> NewFact:
+    """Keep the author and the time of a fact that is carried on; nobody takes over what others said."""
+    told = f"{new_fact.text} ({new_fact.because})" if new_fact.because else new_fact.text.partition("\n")[0]
+    origin = review.find_origin(new_fact.kind, told)
+    handoff = review.handoff
+    author = handoff.agent or handoff.session
+    if origin is None and handoff.at is not None and author:
+        origin = Fact(new_fact.kind.value, new_fact.text, handoff.at, author, provenance=Provenance.OBSERVED)
+    return new_fact._replace(origin=origin)
+
+
+def _knows(account: Account, new_fact: NewFact) -> bool:
+    """Say whether a session knows a fact already, or has stated its own."""
+    if new_fact.kind in {FactKind.GOAL, FactKind.NOW}:
+        known = account.goal if new_fact.kind is FactKind.GOAL else account.now
+        is_own = known is not None and known.session == account.session
+        is_stated = is_own and known is not None and known.provenance is Provenance.STATED
+        return known is not None and (known.text == new_fact.text or is_stated)
+    entries = account.of(new_fact.kind)
+    if new_fact.kind is FactKind.NEXT:
+        return "\n".join(entry.text for entry in entries) == new_fact.text
+    if new_fact.kind is FactKind.DECISION:
+        return (new_fact.key, new_fact.text) in {(entry.key, entry.text) for entry in entries}
+    return make_key(new_fact.text) in {make_key(entry.text) for entry in entries}

@@ -1,0 +1,106 @@
+"""Bind a session to a track, unbind it, and finish the track (S0, R33 to R43)."""
+
+from collections.abc import Sequence
+from typing import Annotated, Final
+
+from passdown.core.ids import clean_foreign, kebab
+from passdown.core.kinds import FactKind
+from passdown.core.sessions.ledger_sync import NewFact
+from passdown.core.sessions.session_facts import Account
+from passdown.errors import UsageError
+from passdown.records import record
+from passdown.services.handover.handoffs import (
+    HandoffRequest,
+    ListedHandoff,
+    WrittenHandoff,
+    create_handoff,
+    find_handoff,
+    read_listed,
+    stream_path,
+)
+from passdown.services.sessions.journals import read_account
+from passdown.services.sessions.ledgers import update_ledger
+from passdown.services.workspace.workspaces import Workspace
+
+TRACK: Final = "track"
+TASK: Final = "task"
+SWITCH: Final = "track-switch"
+COMPLETE: Final = "track-complete"
+
+
+@record
+class TrackBinding:
+    """A session, and the track it works on now."""
+
+    account: Annotated[Account, "The session."]
+    before: Annotated[str, "The track it worked on before."] = ""
+    handoff: Annotated[WrittenHandoff | None, "What was written when it left the other track."] = None
+
+
+def bind_track(workspace: Workspace, account: Account, track: str) -> TrackBinding:
+    """Bind a session to a track (R33).
+
+    1. If it already works on this track, nothing changes.
+    2. If it works on another track, a handoff is written and its ledger archived first (R39, R40). Goal, now
+       and next belong to the other track and are not carried over.
+    3. Then the track is recorded.
+
+    Raises a FormatError for a name that could break a line, and a StorageError if the ledger could not be
+    archived; then the session keeps its track.
+    """
+    track = clean_foreign(track.strip(), TRACK)
+    if account.track == track:  # 1
+        return TrackBinding(account=update_ledger(workspace, account).account, before=track)
+    handoff = None
+    before = account.track
+    if before:  # 2
+        handoff = create_handoff(workspace, account, HandoffRequest(trigger=SWITCH, archive=True))
+        account = read_account(workspace, account.session)
+    new_facts = [*(_leave(account) if before else ()), NewFact(FactKind.BINDING, track, TRACK)]
+    return TrackBinding(
+        account=update_ledger(workspace, account, new_facts).account, before=before, handoff=handoff
+    )  # 3
+
+
+def _leave(account: Account) -> Sequence[NewFact]:
+    """Return the retractions of what belongs to the track that the session leaves."""
+    new_facts = [
+        NewFact(FactKind.RETRACTION, entry.text, FactKind.NEXT.value) for entry in account.of(FactKind.NEXT)
+    ]
+    for kind, entry in ((FactKind.GOAL, account.goal), (FactKind.NOW, account.now)):
+        if entry is not None:
+            new_facts.append(NewFact(FactKind.RETRACTION, entry.text, kind.value))
+    return new_facts
+
+
+def bind_task(workspace: Workspace, account: Account, task: str) -> Account:
+    """Bind a session to the task it claimed (R34); an empty task unbinds it and keeps the track (R35)."""
+    task = clean_foreign(task.strip(), TASK) if task.strip() else ""
+    new_facts = [NewFact(FactKind.BINDING, task, TASK)] if account.task != task else []
+    return update_ledger(workspace, account, new_facts).account
+
+
+def unbind_track(workspace: Workspace, account: Account) -> TrackBinding:
+    """Unbind the session from its track and from the task, which belongs to the track."""
+    new_facts = [NewFact(FactKind.BINDING, "", key) for key in (TRACK, TASK) if getattr(account, key)]
+    return TrackBinding(account=update_ledger(workspace, account, new_facts).account, before=account.track)
+
+
+def finish_track(workspace: Workspace, account: Account, *, keep: bool = False) -> TrackBinding:
+    """Finish the track: write a handoff, unbind track and task, archive and remove the ledger (R36, R42).
+
+    With `keep` the ledger stays. Raises a UsageError if the session has no track.
+    """
+    if not account.track:
+        raise UsageError("the session has no track", hint="run `passdown track bind TRACK` first")
+    before = account.track
+    handoff = create_handoff(workspace, account, HandoffRequest(trigger=COMPLETE, archive=True, keep=keep))
+    return TrackBinding(account=read_account(workspace, account.session), before=before, handoff=handoff)
+
+
+def find_document(workspace: Workspace, account: Account) -> ListedHandoff | None:
+    """Return the stream document of the session's track, or None if there is none."""
+    path = stream_path(workspace.settings.paths, kebab(account.track))
+    if not account.track or not workspace.documents.exists(path):
+        return None
+    return read_listed(workspace, find_handoff(workspace, path))

@@ -1,0 +1,1 @@
+"""Write, merge, verify, archive and commit the event log and its view."""

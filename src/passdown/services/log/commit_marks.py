@@ -1,0 +1,60 @@
+"""Two marks that save work: a session has published something, and everything was committed.
+
+Neither decides anything. If one is lost, git is asked once more. This is separate from `commits`, because
+most hooks find that there is nothing to do, and need no more than this.
+"""
+
+from contextlib import suppress
+from typing import Final
+
+from passdown import layout
+from passdown.errors import StorageError
+from passdown.services.workspace.local_files import ignore_folder
+from passdown.services.workspace.workspaces import Workspace
+
+_NOTE: Final = "committed"
+"""The name under which an index remembers that everything was committed."""
+_TEXT: Final = b"A running session published something; the end of a turn commits it.\n"
+
+
+def mark_to_commit(workspace: Workspace) -> None:
+    """Note that a running session is about to publish, so that the ends of turns commit it."""
+    runtime = workspace.settings.paths.runtime
+    # Without the mark the next event or the next start leads to the commit.
+    with suppress(StorageError):
+        if not is_marked(workspace):
+            ignore_folder(workspace.documents, runtime)
+            workspace.documents.replace(_path(workspace), _TEXT, local=True)
+
+
+def is_marked(workspace: Workspace) -> bool:
+    """Return whether a running session published something that may not be committed yet."""
+    return workspace.documents.exists(_path(workspace))
+
+
+def unmark(workspace: Workspace) -> None:
+    """Note that what running sessions published is committed."""
+    # A mark that stays costs one question to git at the end of the next turn.
+    with suppress(StorageError):
+        workspace.documents.remove(_path(workspace), _TEXT)
+
+
+def _path(workspace: Workspace) -> str:
+    return f"{workspace.settings.paths.runtime}/{layout.TO_COMMIT}"
+
+
+def describe_files(workspace: Workspace) -> str:
+    """Return a text that changes with every event and every session record; the index must be up to date."""
+    records = list(workspace.documents.list(workspace.settings.paths.archive))
+    return f"{workspace.index.digest(1).events_sha256} {len(records)} {records[-1] if records else ''}"
+
+
+def remember_committed(workspace: Workspace, described: str) -> None:
+    """Remember that the files were committed, as they were when they were described."""
+    workspace.index.remember(_NOTE, described)
+
+
+def is_known_committed(workspace: Workspace) -> bool:
+    """Return whether all files were committed, and none has been added since."""
+    remembered = workspace.index.recall(_NOTE)
+    return remembered is not None and remembered == describe_files(workspace)

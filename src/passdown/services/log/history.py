@@ -1,0 +1,162 @@
+"""Read the text of events, and combine the logs of several checkouts."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import datetime
+from typing import Final, NamedTuple
+
+from passdown.core.formats.events import Event, parse_event
+from passdown.core.merge.event_facts import parse_event_facts
+from passdown.core.merge.rollups import is_rollup, parse_rollup
+from passdown.errors import FormatError, PassdownError
+from passdown.ports.event_log import EventLog, FileMark
+from passdown.ports.index import EventFile, EventLocation, Index, LogChange
+from passdown.services.log.events import update_index
+from passdown.services.log.indexing import Step
+from passdown.services.workspace.workspaces import Workspace
+
+_CANDIDATES: Final = 10
+
+
+class EventTexts:
+    """The texts of events; the last rollup is cached, because its events are usually read in a row."""
+
+    def __init__(self, log: EventLog) -> None:
+        """Read from this log."""
+        self._log = log
+        self._file = ("", "")
+        self._members: dict[str, str] = {}
+
+    def read(self, place: EventLocation) -> str | None:
+        """Return the text of an event, or None if it is no longer there."""
+        if not is_rollup(place.name):
+            data = self._log.read(place.folder, place.name)
+            return None if data is None else data.decode("utf-8", "replace")
+        if self._file != (place.folder, place.name):
+            data = self._log.read(place.folder, place.name) or b""
+            self._members = {
+                source.rank.hash: member.data.decode("utf-8", "replace")
+                for member, source in parse_rollup(data).members
+            }
+            self._file = (place.folder, place.name)
+        return self._members.get(place.rank.hash)
+
+
+def parse_text(text: str | None) -> Event:
+    """Parse an event as far as possible; a missing or invalid one is empty."""
+    try:
+        return parse_event(text or "")
+    except FormatError:
+        return Event()
+
+
+def label(event: Event) -> str:
+    """Return a short label for an event: what is being done or was done, or its type."""
+    first = (
+        *((event.now,) if event.now else ()),
+        *event.this_session,
+        *((event.goal,) if event.goal else ()),
+        *(f"{pair.key}: {pair.value}" for pair in event.decisions),
+        *event.open_questions,
+        *(f"retracts {name}" for name in event.retracted_events),
+        event.reason or event.type or "",
+    )
+    return " ".join(first[0].split())
+
+
+class EventFilter(NamedTuple):
+    """Which events to list; an empty field matches everything."""
+
+    agent: str = ""
+    branch: str = ""
+    type: str = ""
+    since: datetime | None = None
+
+    def takes(self, place: EventLocation) -> bool:
+        """Return whether an event matches; an agent may be named without the digits at its end."""
+        return (
+            (
+                not self.agent
+                or place.rank.agent == self.agent
+                or place.rank.agent.startswith(f"{self.agent}-")
+            )
+            and self.branch in {"", place.branch}
+            and self.type in {"", place.type}
+            and (self.since is None or place.rank.at >= self.since)
+        )
+
+
+class FoundEvent(NamedTuple):
+    """An event, and the number of the checkout in which it was found."""
+
+    place: EventLocation
+    where: int
+
+
+def join_logs(logs: Sequence[Sequence[EventLocation]], wanted: EventFilter) -> Iterator[FoundEvent]:
+    """Return the events of several checkouts without duplicates, the newest first.
+
+    An event is shown as in the first checkout that has it. It is retracted if it is in any of them.
+    """
+    found: dict[str, FoundEvent] = {}
+    for where, places in enumerate(logs):
+        for place in places:
+            known = found.get(place.rank.hash)
+            if known is None:
+                if wanted.takes(place):
+                    found[place.rank.hash] = FoundEvent(place, where)
+            elif place.is_retracted and not known.place.is_retracted:
+                found[place.rank.hash] = known._replace(place=known.place._replace(is_retracted=True))
+    yield from sorted(found.values(), key=lambda seen: seen.place.order, reverse=True)
+
+
+def find_event(logs: Sequence[Sequence[EventLocation]], name: str) -> FoundEvent:
+    """Return the only event whose id or hash starts with a name; an exact id wins over longer ones.
+
+    Raises a PassdownError if there is none, or if there are several, which it lists.
+    """
+    found = list(join_logs(logs, EventFilter()))
+    exact = [seen for seen in found if name in {seen.place.rank.id, seen.place.rank.hash}]
+    found = exact or found
+    if len(found) == 1:
+        return found[0]
+    if not found:
+        raise PassdownError(f"there is no event {name}", hint="`passdown log` lists the events")
+    names = [seen.place.rank.hash[:16] if exact else seen.place.rank.id for seen in found[:_CANDIDATES]]
+    more = f" and {len(found) - _CANDIDATES} more" if len(found) > _CANDIDATES else ""
+    raise PassdownError(
+        f"{name} matches {len(found)} events: {', '.join(names)}{more}",
+        hint="name one of them in full",
+    )
+
+
+def list_places(workspace: Workspace, prefix: str = "", step: Step | None = None) -> Sequence[EventLocation]:
+    """Bring the index of a checkout up to date and list its events, the newest first."""
+    update_index(workspace.log, workspace.index, step)
+    return workspace.index.places(prefix)
+
+
+class InputFile(NamedTuple):
+    """A file that was named as input; its content is None if it could not be read."""
+
+    path: str
+    data: bytes | None
+
+
+def index_files(index: Index, files: Iterable[InputFile]) -> None:
+    """Fill an index with exactly these files, wherever they are."""
+    found = [_read_file(number, file) for number, file in enumerate(files)]
+    with index.changing():
+        index.apply(LogChange({}, (), found))
+
+
+def _read_file(number: int, file: InputFile) -> EventFile:
+    name = file.path.rpartition("/")[2]
+    data = file.data or b""
+    mark = FileMark(len(data), 0, number)
+    if file.data is None:
+        return EventFile("", file.path, mark, (), 1)
+    if is_rollup(name):
+        rollup = parse_rollup(data)
+        return EventFile("", file.path, mark, tuple(source for _, source in rollup.members), rollup.skipped)
+    source = parse_event_facts(data, name)
+    return EventFile("", file.path, mark, (source,) if source else (), 0 if source else 1)

@@ -1,0 +1,99 @@
+"""Bring an index up to date with its source files."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Final, NamedTuple, Protocol, TypeVar
+
+from passdown.ports.event_log import FileMark
+
+if TYPE_CHECKING:  # an event log is a search source, but does not need the search
+    from passdown.ports.search import SearchSource
+
+T = TypeVar("T")
+
+Step = Callable[[int, int], None]
+"""Called from time to time with the number of files read and their total."""
+
+UNREAD: Final = FileMark(-1, -1, -1)
+"""The mark of a file that could not be read, so that the next update tries it again."""
+
+
+class IndexTarget(Protocol[T]):
+    """An index, and how a file is read for it."""
+
+    def folders(self) -> Mapping[str, int]:
+        """Return the mark that each folder had when it was last listed."""
+        ...
+
+    def files(self, folder: str) -> Mapping[str, FileMark]:
+        """Return the files of a folder that were read, with their marks at that time."""
+        ...
+
+    def read(self, folder: str, name: str, mark: FileMark) -> T:
+        """Read a file that is new or changed."""
+        ...
+
+    def is_enough(self) -> bool:
+        """Return whether what was read since the last `apply` should be applied before reading more."""
+        ...
+
+    def apply(
+        self, folders: Mapping[str, int | None], gone: Sequence[tuple[str, str]], found: Sequence[T]
+    ) -> None:
+        """Apply the listed folders, the missing files, and what was read."""
+        ...
+
+
+class _Difference(NamedTuple):
+    """How the source differs from an index: names only, nothing was read."""
+
+    folders: dict[str, int | None]
+    gone: list[tuple[str, str]]
+    new: list[tuple[str, str, FileMark]]
+
+
+def find_changed(source: "SearchSource", known: Mapping[str, int]) -> Mapping[str, int] | None:
+    """Return the current folders, or None if an index that knows them is up to date."""
+    there = source.folders(known)
+    return None if there == known and all(there.values()) else there
+
+
+def bring_up_to_date(
+    source: "SearchSource",
+    target: IndexTarget[T],
+    there: Mapping[str, int] | None = None,
+    step: Step | None = None,
+) -> None:
+    """Read what is new and apply it to the index; `there` are the current folders if already known.
+
+    Listed folders and missing files are recorded with the last part that is applied: after an interruption,
+    the next call continues where this one ended.
+    """
+    known = target.folders()
+    difference = _compare(source, target, known, source.folders(known) if there is None else there)
+    if not any(difference):
+        return
+    found: list[T] = []
+    for number, (folder, name, mark) in enumerate(difference.new, 1):
+        found.append(target.read(folder, name, mark))
+        if step is not None:
+            step(number, len(difference.new))
+        if target.is_enough():
+            target.apply({}, (), found)
+            found = []
+    target.apply(difference.folders, difference.gone, found)
+
+
+def _compare(
+    source: "SearchSource", target: IndexTarget[T], known: Mapping[str, int], there: Mapping[str, int]
+) -> _Difference:
+    """List the folders that changed, and compare them with the index."""
+    found = _Difference({folder: None for folder in known if folder not in there}, [], [])
+    for folder, mark in there.items():
+        if mark and known.get(folder) == mark:
+            continue
+        listed, had = source.files(folder), target.files(folder)
+        found.gone.extend((folder, name) for name in had if name not in listed)
+        found.new.extend((folder, name, one) for name, one in sorted(listed.items()) if had.get(name) != one)
+        if known.get(folder) != mark:
+            found.folders[folder] = mark
+    return found

@@ -1,0 +1,112 @@
+"""Archive old events: a rollup stands for each day, and the files move to the archive (C22)."""
+
+from collections.abc import Iterator, Mapping
+from datetime import date, timedelta
+from typing import NamedTuple
+
+from passdown.core.ids import parse_event_file_name
+from passdown.core.merge.event_facts import EventFacts, parse_event_facts
+from passdown.core.merge.rollups import RollupMember, is_rollup, name_rollup, parse_rollup, render_rollup
+from passdown.ports.clock import Clock
+from passdown.ports.event_log import EventLog
+from passdown.services.log.indexing import Step
+
+Pair = tuple[RollupMember, EventFacts]
+
+
+class LooseEvent(NamedTuple):
+    """An event in a file of its own."""
+
+    folder: str
+    name: str
+    pair: Pair
+
+
+class ArchivedEvents(NamedTuple):
+    """What archiving did: how many files moved, and which were removed and created in the event log."""
+
+    moved: int
+    days: int
+    gone: tuple[tuple[str, str], ...]
+    made: tuple[tuple[str, str], ...]
+
+
+def archive_events(log: EventLog, clock: Clock, days: int, step: Step | None = None) -> ArchivedEvents:
+    """Archive the events that are older than a number of days, in whole UTC days.
+
+    1. First a rollup of the events that no rollup of that day holds is created, durably; only then are files
+       moved.
+    2. Files that cannot be merged, and events dated in the future, stay where they are.
+    3. If it is interrupted at any point, nothing is lost, and the next run continues.
+    """
+    due = _due(log, _last_day(clock, days))
+    gone: list[tuple[str, str]] = []
+    made: list[tuple[str, str]] = []
+    for number, (day, loose) in enumerate(sorted(due.items()), 1):
+        folder = day.isoformat()
+        known = _known(log, folder)
+        new = [one.pair for one in loose if one.pair[1].rank.hash not in known]
+        if new:  # 1
+            text = render_rollup(day, new)
+            name = name_rollup(text)
+            if log.create(folder, name, text.encode()):
+                made.append((folder, name))
+        gone += _move(log, loose, folder)
+        if step is not None:
+            step(number, len(due))
+    return ArchivedEvents(len(gone), len(due), tuple(gone), tuple(made))
+
+
+def count_due(log: EventLog, clock: Clock, days: int) -> int:
+    """Return how many files `archive_events` would move; nothing is changed."""
+    return sum(len(loose) for loose in _due(log, _last_day(clock, days)).values())
+
+
+def _last_day(clock: Clock, days: int) -> date:
+    return clock.now().date() - timedelta(days=days)
+
+
+def _due(log: EventLog, last: date) -> Mapping[date, list[LooseEvent]]:
+    """Return the events in files of their own that were written before a day (2)."""
+    due: dict[date, list[LooseEvent]] = {}
+    for folder in log.folders({}):
+        if folder >= last.isoformat():
+            continue
+        for name in sorted(log.files(folder)):
+            named = parse_event_file_name(name)
+            one = None if named and named.at.date() >= last else _read(log, folder, name)
+            if one is not None and one.pair[1].rank.at.date() < last:
+                due.setdefault(one.pair[1].rank.at.date(), []).append(one)
+    return due
+
+
+def _read(log: EventLog, folder: str, name: str) -> LooseEvent | None:
+    data = None if is_rollup(name) else log.read(folder, name)
+    source = parse_event_facts(data, name) if data is not None else None
+    return (
+        LooseEvent(folder, name, (RollupMember(name, data), source)) if data is not None and source else None
+    )
+
+
+def _known(log: EventLog, folder: str) -> frozenset[str]:
+    """Return the hashes of the events in the rollups of a day."""
+    return frozenset(_rolled_up(log, folder))
+
+
+def _rolled_up(log: EventLog, folder: str) -> Iterator[str]:
+    for name in log.files(folder):
+        data = log.read(folder, name) if is_rollup(name) else None
+        if data is not None:
+            yield from (source.rank.hash for _, source in parse_rollup(data).members)
+
+
+def _move(log: EventLog, loose: list[LooseEvent], day: str) -> list[tuple[str, str]]:
+    folders: dict[str, list[str]] = {}
+    for one in loose:
+        folders.setdefault(one.folder, []).append(one.name)
+    moved: list[tuple[str, str]] = []
+    for folder, names in folders.items():
+        log.archive(folder, names, day)
+        left = log.files(folder)
+        moved += [(folder, name) for name in names if name not in left]
+    return moved

@@ -1,0 +1,213 @@
+"""Synthesis: make the view from the events of a checkout; optionally archive and commit (S2)."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Final
+
+from passdown.core.formats.view_footer import ViewOwner, find_view_owner
+from passdown.core.formats.view_location import ViewLocation
+from passdown.core.git_hash import git_blob_id
+from passdown.ports.index import EventLocation, Index
+from passdown.ports.repository import Committed, Skipped
+from passdown.records import record, replace
+from passdown.services.log.commits import CommitTrigger, NotDue, commit, find_not_due
+from passdown.services.log.events import update_index
+from passdown.services.log.indexing import Step
+from passdown.services.log.rollups import ArchivedEvents, archive_events
+from passdown.services.log.views import (
+    LOCAL_VIEW,
+    ViewState,
+    WrittenView,
+    judge_view,
+    make_text,
+    read_view,
+    view_place,
+    write_view,
+)
+from passdown.services.workspace.workspaces import Workspace
+
+_FIRST: Final = 20
+
+
+@record
+class SynthesisPreview:
+    """What synthesis would do."""
+
+    place: ViewLocation
+    state: ViewState
+    event_count: int
+    skipped: int
+    newest: tuple[EventLocation, ...]
+    text: str
+
+
+@record
+class SynthesisResult:
+    """What synthesis did."""
+
+    place: ViewLocation
+    written: WrittenView
+    event_count: int
+    skipped: int
+    ahead: tuple[EventLocation, ...]
+    archived: ArchivedEvents | None
+    committed: Committed | Skipped | NotDue | None
+
+
+def is_legacy(workspace: Workspace) -> bool:
+    """Return whether there is a `current.md` but no folder of events; then nothing is synthesized."""
+    paths = workspace.settings.paths
+    return workspace.documents.exists(paths.view) and not workspace.documents.is_folder(paths.events)
+
+
+def preview_view(workspace: Workspace, step: Step | None = None) -> SynthesisPreview:
+    """Bring the index up to date and return what synthesis would write."""
+    update_index(workspace.log, workspace.index, step)
+    place = view_place(workspace.repository, workspace.settings)
+    state = judge_view(workspace.documents, place.path, workspace.index)
+    digest = workspace.index.digest(1)
+    newest = tuple(workspace.index.places(limit=_FIRST))
+    return SynthesisPreview(
+        place=place,
+        state=state,
+        event_count=digest.event_count,
+        skipped=digest.skipped,
+        newest=newest,
+        text=make_text(workspace.index),
+    )
+
+
+def check_view(workspace: Workspace) -> tuple[ViewLocation, ViewState]:
+    """Compare the view with the events; only the cache is written."""
+    update_index(workspace.log, workspace.index)
+    place = view_place(workspace.repository, workspace.settings)
+    return place, judge_view(workspace.documents, place.path, workspace.index)
+
+
+def synthesize(
+    workspace: Workspace,
+    *,
+    archive: bool | None = None,
+    trigger: CommitTrigger | None = CommitTrigger.ASKED,
+    to_commit: bool = False,
+    also: Sequence[str] = (),
+    step: Step | None = None,
+) -> SynthesisResult:
+    """Make the view and write it; then archive and commit, if that is asked for or due.
+
+    1. If the user asks for it, the view is written to its place. Otherwise the local view is written if no
+       commit is due, because a tracked file with uncommitted changes would stop the user's next `git
+       checkout`; or if a document that we did not make is in its place.
+    2. `archive` says whether to archive. None archives if the settings allow it and, because that moves
+       tracked files, only together with a commit or outside git.
+
+    A commit includes the paths in `also`, our files that events do not mention.
+    """
+    settings = workspace.settings
+    update_index(workspace.log, workspace.index, step)
+    place = view_place(workspace.repository, settings)
+    committed: Committed | Skipped | NotDue | None = None
+    if to_commit and trigger is not None:
+        committed = find_not_due(workspace.documents, workspace.clock, settings, trigger)
+        to_commit = committed is None
+    if trigger is not CommitTrigger.ASKED and _is_to_be_left(workspace, place, to_commit=to_commit):  # 1
+        place = replace(place, path=f"{settings.paths.runtime}/{LOCAL_VIEW}", is_tracked=False)
+    # Only one synthesis at a time per checkout: otherwise a slow one could overwrite a newer view.
+    with workspace.index.changing():
+        text = make_text(workspace.index)
+        written = write_view(workspace.documents, place.path, text, settings.paths.runtime)
+    if written.kept:
+        from passdown.services.log.migrations import find_offered  # few views are broken
+
+        broken = workspace.documents.read(written.kept)
+        written = written._replace(offered=find_offered(workspace, place.path, broken, text))
+    archived = None
+    if archive is None:  # 2
+        archive = settings.events.archive and (to_commit or not workspace.repository.is_there())
+    if archive:
+        archived = archive_events(workspace.log, workspace.clock, settings.events.retention_days)
+        update_index(workspace.log, workspace.index)
+    if to_commit and trigger is not None:
+        committed = _commit(workspace, place, trigger, also)
+    digest = workspace.index.digest(1)
+    return SynthesisResult(
+        place=place,
+        written=written,
+        event_count=digest.event_count,
+        skipped=digest.skipped,
+        ahead=find_ahead(workspace.index, workspace.clock.now()),
+        archived=archived,
+        committed=committed,
+    )
+
+
+def repair_view(workspace: Workspace) -> SynthesisResult | None:
+    """Regenerate and commit a tracked view that git merged, if a start may commit (C116).
+
+    Returns None if there is nothing to repair, or no commit may be made; the next end or handoff does it.
+    """
+    trigger = CommitTrigger.START
+    if find_not_due(workspace.documents, workspace.clock, workspace.settings, trigger) is not None:
+        return None
+    place = view_place(workspace.repository, workspace.settings)
+    there = read_view(workspace.documents, place.path) if place.is_tracked else None
+    if find_view_owner(there) is not ViewOwner.MERGED:
+        return None
+    return synthesize(workspace, trigger=trigger, to_commit=True)
+
+
+def find_ahead(index: Index, now: datetime) -> tuple[EventLocation, ...]:
+    """Return the events that are dated so far ahead that no writer follows them, and rank so (C115)."""
+    from passdown.core.merge.ranks import limit_of  # rarely needed
+
+    limit = limit_of(index.newest(now).present)
+    latest = index.digest(1).latest
+    if latest is None or latest <= limit:
+        return ()
+    return tuple(place for place in index.places() if place.ranked_at > limit and not place.is_retracted)
+
+
+def _is_to_be_left(workspace: Workspace, place: ViewLocation, *, to_commit: bool) -> bool:
+    if not to_commit and workspace.repository.is_there():
+        return True
+    there = read_view(workspace.documents, place.path)
+    return there is not None and find_view_owner(there) is ViewOwner.FOREIGN
+
+
+def _commit(
+    workspace: Workspace, place: ViewLocation, trigger: CommitTrigger, also: Sequence[str]
+) -> Committed | Skipped | NotDue:
+    own = [*list_uncommitted(workspace), *([place.path] if place.is_tracked else [])]
+    paths = list(dict.fromkeys((*also, *own)))
+    return commit(
+        workspace.repository, workspace.documents, workspace.clock, workspace.settings, trigger, paths
+    )
+
+
+def is_uncommitted(workspace: Workspace, place: ViewLocation) -> bool:
+    """Return whether there is anything to commit: events, archived files, or the tracked view."""
+    if not workspace.repository.is_there():
+        return False
+    if list_uncommitted(workspace):
+        return True
+    there = read_view(workspace.documents, place.path) if place.is_tracked else None
+    known = workspace.repository.listing(place.path.rpartition("/")[0]).get(place.path, "")
+    return there is not None and git_blob_id(there, like=known) != known
+
+
+def list_uncommitted(workspace: Workspace) -> Sequence[str]:
+    """Return the events, rollups, archived files and records added or archived since the last commit.
+
+    A file that is gone and not in the archive was removed by the user, who commits that.
+    """
+    ours = workspace.settings.paths
+    folders = (ours.events, ours.event_archive, ours.archive)
+    committed = set(workspace.repository.listing(*folders))
+    there = {path for folder in folders for path in workspace.documents.list(folder)}
+    gone = committed - there
+    archived = {_name(path) for path in there if gone and path.startswith(f"{ours.event_archive}/")}
+    return sorted((there - committed) | {path for path in gone if _name(path) in archived})
+
+
+def _name(path: str) -> str:
+    return path.rpartition("/")[2]

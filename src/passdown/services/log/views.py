@@ -1,0 +1,148 @@
+"""The view: where it is, how it is made and written, and whether the existing one is current."""
+
+import hashlib
+from collections.abc import Mapping
+from enum import StrEnum
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from passdown import __version__, layout
+from passdown.core.formats.view_footer import ViewOwner, check_footer, find_view_owner
+from passdown.core.formats.view_location import RENDERER, ViewLocation, ViewPolicy, locate_view
+from passdown.errors import PassdownError
+from passdown.services.workspace.local_files import ignore_folder
+from passdown.settings import Settings
+
+if TYPE_CHECKING:  # the index imports all of merging, and a check that finds nothing new needs none of it
+    from passdown.ports.documents import Documents
+    from passdown.ports.index import Index
+    from passdown.ports.repository import Repository
+
+LOCAL_VIEW: Final = layout.CURRENT
+KEPT: Final = layout.EDITED_VIEW
+"""How the names of copies of broken views begin."""
+NOTE: Final = f"view {__version__} {RENDERER}"
+"""The name under which an index remembers the hash of the view and its number of events.
+
+Another version does not use this name.
+"""
+
+
+class ViewState(StrEnum):
+    """How the existing view compares with the events."""
+
+    CURRENT = "current"
+    OUTDATED = "outdated"
+    MISSING = "missing"
+    EDITED = "edited"
+    MERGED = "merged"
+    FOREIGN = "foreign"
+    OTHER_RENDERER = "other-renderer"
+
+
+class WrittenView(NamedTuple):
+    """What writing did: what was there before, where a broken view was kept, and its own lines."""
+
+    path: str
+    before: ViewState
+    kept: str
+    offered: tuple[str, ...] = ()
+    """Lines of the copy that no event states and no other view has."""
+
+
+def view_place(repository: "Repository", settings: Settings) -> ViewLocation:
+    """Return where the view is on the current branch, and why it is not committed if it is not (C43).
+
+    Git is only consulted if the policy depends on the branch.
+    """
+    policy = settings.view.commit
+    branch = integration = None
+    if policy is ViewPolicy.INTEGRATION and repository.is_there():
+        branch, integration = repository.branch(), repository.integration_branch(settings.view.branch)
+    local = f"{settings.paths.runtime}/{LOCAL_VIEW}"
+    return locate_view(
+        policy, tracked=settings.paths.view, local=local, branch=branch, integration=integration
+    )
+
+
+def count_if_current(
+    note: str, before: Mapping[str, int], folders: Mapping[str, int], there: bytes | None
+) -> int | None:
+    """Return the number of events of a view that is certainly current, or None if it must be checked.
+
+    `note` is what the index remembers of the view. It is valid while the folders of events are the same as
+    before, and did not change so recently that the next change might go unnoticed.
+    """
+    digest, _, events = note.partition(" ")
+    is_same = before == folders and all(folders.values())
+    return int(events) if is_same and there is not None and _hash(there) == digest else None
+
+
+def make_text(index: "Index") -> str:
+    """Render the view of the events in an index; the same events produce the same bytes."""
+    from passdown.core.formats.views import render_view
+    from passdown.core.merge.projections import LIMIT, make_view  # a check often needs no view
+
+    digest = index.digest(LIMIT)
+    text = render_view(make_view(digest))
+    index.remember(NOTE, f"{_hash(text.encode())} {digest.event_count}")
+    return text
+
+
+def judge_view(documents: "Documents", path: str, index: "Index") -> ViewState:
+    """Compare the existing view with the events, byte for byte.
+
+    The view is only made if it was not made before from the same events.
+    """
+    there = read_view(documents, path)
+    if there is None:
+        return ViewState.MISSING
+    remembered = index.recall(NOTE)
+    if remembered is None:
+        return _judge(there, _hash(make_text(index).encode()))
+    return _judge(there, remembered.partition(" ")[0])
+
+
+def _judge(there: bytes, expected: str) -> ViewState:
+    if _hash(there) == expected:
+        return ViewState.CURRENT
+    owner = find_view_owner(there)
+    if owner is ViewOwner.FOREIGN:
+        return ViewState.FOREIGN
+    if owner in {ViewOwner.EDITED, ViewOwner.MERGED}:
+        return ViewState(owner.value)
+    footer = check_footer(there.decode("utf-8", "replace"))
+    return ViewState.OUTDATED if footer and footer.renderer == str(RENDERER) else ViewState.OTHER_RENDERER
+
+
+def read_view(documents: "Documents", path: str) -> bytes | None:
+    """Read the existing view; return None if there is none."""
+    return documents.read(path) if documents.exists(path) else None
+
+
+def write_view(documents: "Documents", path: str, text: str, runtime: str) -> WrittenView:
+    """Write the view, unless the file already has this content.
+
+    1. A document that we did not make is never overwritten: this raises a PassdownError.
+    2. A view that was edited by hand or merged by git is first copied below `runtime`, for its owner only.
+    """
+    data = text.encode()
+    there = read_view(documents, path)
+    before = _judge(there, _hash(data)) if there is not None else ViewState.MISSING
+    kept = ""
+    if before is ViewState.CURRENT:
+        return WrittenView(path, before, kept)
+    if before is ViewState.FOREIGN:  # 1
+        hint = "run `passdown migrate` to import it as an event; nothing in it is lost"
+        raise PassdownError(f"{path} was not made by Passdown, so it was not changed", hint=hint)
+    if there is not None and before in {ViewState.EDITED, ViewState.MERGED}:  # 2
+        kept = f"{runtime}/{KEPT}{_hash(there)[:12]}.md"
+        ignore_folder(documents, runtime)
+        documents.replace(kept, there, local=True)
+    if path.startswith(f"{runtime}/"):
+        ignore_folder(documents, runtime)
+    documents.replace(path, data)
+    return WrittenView(path, before, kept)
+
+
+def _hash(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()

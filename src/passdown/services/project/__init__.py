@@ -1,0 +1,1 @@
+"""Set up, pause, install into hosts, search, diagnose and clean a project."""

@@ -1,0 +1,371 @@
+"""Examine a project as a whole, and fix what is safe to fix."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Annotated, Final
+
+from passdown import layout
+from passdown.core.hosts.installs import read_hook_lines, split_line
+from passdown.core.problems import Severity
+from passdown.core.project import findings
+from passdown.core.project.costs import Cost, parse_measures, sum_up
+from passdown.core.project.findings import CacheHealth, Finding, FindingKind
+from passdown.core.project.git_rules import UNION, PathClasses, attribute_lines, has_line
+from passdown.core.project.pauses import OFF
+from passdown.core.sessions.session_facts import fold_journal
+from passdown.core.times import too_far_ahead
+from passdown.errors import PassdownError, StorageError
+from passdown.ports.documents import Documents
+from passdown.ports.host import Host
+from passdown.ports.index import Index
+from passdown.ports.programs import ProgramResult, Programs
+from passdown.records import record
+from passdown.services.log.indexing import Step
+from passdown.services.log.migrations import list_kept
+from passdown.services.log.synthesis import find_ahead, synthesize
+from passdown.services.log.verification import Verdict, verify
+from passdown.services.log.views import ViewState
+from passdown.services.project.pauses import find_pauses
+from passdown.services.project.setups import (
+    ATTRIBUTES,
+    EXCLUDE,
+    IGNORE,
+    SetupChange,
+    classify_paths,
+    is_initialised,
+    is_private,
+    plan_rules,
+    write_setup,
+)
+from passdown.services.sessions.journals import read_account, read_open
+from passdown.services.sessions.liveness import is_live
+from passdown.services.sessions.sessions import recover
+from passdown.services.workspace.documents import check_document, list_project
+from passdown.services.workspace.local_files import list_places
+from passdown.services.workspace.workspaces import Workspace
+from passdown.settings import EventLayout
+
+_AHEAD: Final = 3
+_MOST_BYTES: Final = 67_108_864
+_PROBE: Final = "passdown-probe"
+
+
+@record
+class Examination:
+    """Everything that the doctor looks at."""
+
+    workspace: Annotated[Workspace, "The checkout."]
+    fresh: Annotated[Callable[[], Index], "Makes an empty index."]
+    find_leftovers: Annotated[Callable[[], Sequence[str]], "Names the unfinished writes of dead processes."]
+    sweep: Annotated[Callable[[], int], "Removes them, and says how many there were."]
+    variables: Annotated[Mapping[str, str], "The environment."]
+    hooks: Annotated[Sequence[tuple[Host, bytes]], "The hooks of the hosts that have the plugin."]
+    programs: Annotated[Programs, "Runs programs with nothing in their environment."]
+    cache: Annotated[CacheHealth, "Whether the cache can be used."] = CacheHealth.GOOD
+    warnings: Annotated[tuple[str, ...], "What is odd about the settings."] = ()
+    refused: Annotated[str, "Why the settings could not be read at all; then the defaults are used."] = ""
+
+
+@record
+class FixResult:
+    """What was fixed, and what could not be."""
+
+    done: Annotated[tuple[str, ...], "What was done."]
+    refused: Annotated[tuple[str, ...], "What could not be done, and why."]
+
+
+def examine(examination: Examination, step: Step | None = None) -> tuple[Finding, ...]:
+    """Return what is wrong with a project; only the cache is written.
+
+    All events are read again. Documents are checked except for events and journals, which have checks of
+    their own here.
+    """
+    verdict, fresh = _verify(examination, step)
+    return (
+        *_find_settings(examination),
+        *_find_rules(examination.workspace),
+        *_find_leftovers(examination),
+        *_find_sessions(examination.workspace),
+        *_find_journals(examination),
+        *_find_view(verdict),
+        *(findings.kept_view(path, count) for path, count in list_kept(examination.workspace)),
+        *_find_events(verdict),
+        *_find_clock(examination.workspace, fresh),
+        *_find_layout(examination.workspace),
+        *_find_documents(examination.workspace),
+        *_find_cache(examination),
+        *_find_pauses(examination),
+        *_find_hooks(examination),
+    )
+
+
+def _verify(examination: Examination, step: Step | None) -> tuple[Verdict, Index]:
+    fresh = examination.fresh()
+    return verify(examination.workspace, fresh, step), fresh
+
+
+# --- set-up ---------------------------------------------------------------------------------------
+
+
+def _find_settings(examination: Examination) -> Iterator[Finding]:
+    if examination.refused:
+        yield findings.odd_settings(examination.refused, Severity.ERROR)
+    yield from (findings.odd_settings(warning) for warning in examination.warnings)
+    if not is_initialised(examination.workspace):
+        yield findings.not_set_up()
+
+
+def _find_rules(workspace: Workspace) -> Iterator[Finding]:
+    """Judge git's rules by their effect, not by how they are written.
+
+    In a project that is not set up, only files that exist are reported.
+    """
+    if workspace.git_documents is None:
+        return
+    areas, repository = classify_paths(workspace.settings.paths), workspace.repository
+    private, agreed = is_private(workspace), is_initialised(workspace)
+    lacking = {change.path: change for change in plan_rules(workspace, is_private=private)}
+    local = [path for path in areas.local if agreed or workspace.documents.exists(path)]
+    if open_ := [path for path in local if not repository.is_ignored(f"{path}/{_PROBE}")]:
+        has_rules = not lacking.keys() & {IGNORE, EXCLUDE}
+        yield findings.not_ignored(open_, is_set_up=agreed, has_rules=has_rules)
+    yield from _find_tracked(workspace)
+    if private:
+        return
+    shared = [
+        *((folder, f"{folder}/{_PROBE}.md") for folder in areas.shared),
+        *((one, one) for one in areas.files),
+    ]
+    if hidden := [one for one in shared if repository.is_ignored(one[1])]:
+        yield findings.ignored([path for path, _ in hidden], hidden[0][1])
+    if agreed and ATTRIBUTES in lacking:
+        yield from _find_attributes(areas, lacking[ATTRIBUTES])
+
+
+def _find_attributes(areas: PathClasses, change: SetupChange) -> Iterator[Finding]:
+    """Name what git may do for want of a rule: change line ends, or report conflicts in the view."""
+    missing = [line for line in attribute_lines(areas) if not has_line(change.before or b"", line)]
+    unions = [line for line in missing if line.endswith(UNION)]
+    if not unions or len(unions) < len(missing):
+        yield findings.line_ends(ATTRIBUTES)
+    if unions:
+        yield findings.no_view_merge(ATTRIBUTES, areas.view)
+
+
+def _find_tracked(workspace: Workspace) -> Iterator[Finding]:
+    """Name what git tracks though it belongs to one machine; documents of other tools are left out."""
+    paths = workspace.settings.paths
+    tracked = workspace.tracking.tracked(paths.runtime)
+    if not tracked.is_known and workspace.documents.is_folder(paths.runtime):
+        yield findings.unknown_tracked(paths.runtime)
+    names = {path: path.removeprefix(f"{paths.runtime}/") for path in sorted(tracked.paths)}
+    state = [path for path, name in names.items() if layout.is_machine_state(name)]
+    yield from findings.tracked_state(state, paths.runtime)
+    for path, name in names.items():
+        if name in {layout.CURRENT, layout.IGNORE}:
+            yield findings.tracked(path, [path])
+    if ledgers := sorted(workspace.tracking.tracked(paths.ledgers).paths):
+        yield findings.tracked(paths.ledgers, ledgers)
+
+
+def _find_leftovers(examination: Examination) -> Iterator[Finding]:
+    if paths := examination.find_leftovers():
+        yield findings.leftovers(paths)
+
+
+# --- sessions -------------------------------------------------------------------------------------
+
+
+def _find_sessions(workspace: Workspace) -> Iterator[Finding]:
+    for account in read_open(workspace):
+        told = fold_journal(account.session, workspace.journals.read(account.session)).start.ledger
+        if told != account.start.ledger:
+            yield findings.strange_ledger(account.session, told, account.start.ledger)
+        if not is_live(workspace, account):
+            last = account.ended_at or account.touched_at or workspace.now()
+            yield findings.stale_session(
+                account.agent, workspace.now() - last, has_ended=account.ended_at is not None
+            )
+
+
+def _find_journals(examination: Examination) -> Iterator[Finding]:
+    """Check the journals of sessions that still have something to publish."""
+    workspace = examination.workspace
+    places: list[tuple[Documents, str, str]] = []
+    if workspace.git_documents is not None:
+        places.append((workspace.git_documents, layout.in_git(layout.JOURNALS), f"{layout.GIT}/"))
+    places.append((workspace.documents, f"{workspace.settings.paths.runtime}/{layout.JOURNALS}", ""))
+    for documents, folder, start in places:
+        for path in _list(documents, folder):
+            checked = check_document(documents, path)
+            errors = [one for one in checked.problems if one.severity is Severity.ERROR]
+            account = read_account(examination.workspace, path.rpartition("/")[2].removesuffix(".jsonl"))
+            if errors and not account.is_published:
+                is_known = account.started_at is not None
+                yield findings.damaged_journal(
+                    f"{start}{path}", len(errors), errors[0].problem, is_known=is_known
+                )
+
+
+def _list(documents: Documents, folder: str) -> Sequence[str]:
+    try:
+        return [path for path in documents.list(folder) if path.endswith(".jsonl")]
+    except StorageError:  # an unreadable folder has nothing that we could check
+        return ()
+
+
+# --- events and view --------------------------------------------------------------------------------
+
+
+def _find_view(verdict: Verdict) -> Iterator[Finding]:
+    """Judge the view if it is a tracked file; otherwise the next synthesis rewrites it."""
+    place, state = verdict.place, verdict.state
+    is_missing = state is ViewState.MISSING
+    if not place.is_tracked or state is ViewState.CURRENT or (is_missing and not verdict.event_count):
+        return
+    if state is ViewState.FOREIGN:
+        yield findings.foreign_view(place.path)
+    else:
+        yield findings.outdated_view(place.path, state.value)
+
+
+def _find_events(verdict: Verdict) -> Iterator[Finding]:
+    if verdict.findings:
+        yield findings.altered_events([found.path for found in verdict.findings])
+    if verdict.left:
+        yield findings.unread_events([left.path for left in verdict.left])
+
+
+def _find_clock(workspace: Workspace, fresh: Index) -> Iterator[Finding]:
+    now = workspace.now()
+    ahead = find_ahead(fresh, now)
+    yield from (findings.future_event(place.rank.id, place.rank.at) for place in ahead[:_AHEAD])
+    near = (
+        place.ranked_at
+        for place in fresh.places()
+        if not place.is_retracted and not too_far_ahead(now, place.ranked_at)
+    )
+    if found := findings.judge_clock(now, next(near, None)):
+        yield found
+
+
+def _find_layout(workspace: Workspace) -> Iterator[Finding]:
+    settings = workspace.settings
+    if settings.events.layout is EventLayout.FLAT:
+        count = len(workspace.log.files(""))
+        if found := findings.judge_layout(settings.paths.events, count):
+            yield found
+
+
+# --- the rest ---------------------------------------------------------------------------------------
+
+
+def _find_documents(workspace: Workspace) -> Iterator[Finding]:
+    """Check the project's documents, but not our copies of what a user edited."""
+    documents, paths = workspace.documents, workspace.settings.paths
+    journals = f"{paths.runtime}/{layout.JOURNALS}"
+    apart = tuple(f"{one}/" for one in (paths.events, paths.event_archive, journals))
+    broken: list[str] = []
+    errors = 0
+    for path in list_project(documents, paths):
+        if path != paths.view and not path.startswith(apart):
+            checked = check_document(documents, path)
+            count = sum(one.severity is Severity.ERROR for one in checked.problems)
+            broken += [path] if count else []
+            errors += count
+    if broken:
+        yield findings.broken_documents(broken, errors)
+
+
+def _find_cache(examination: Examination) -> Iterator[Finding]:
+    runtime = examination.workspace.settings.paths.runtime
+    folder = (
+        layout.shown_in_git(layout.in_git(layout.CACHE))
+        if examination.workspace.git_documents is not None
+        else runtime
+    )
+    if found := findings.judge_cache(examination.cache, folder):
+        yield found
+
+
+def _find_pauses(examination: Examination) -> Iterator[Finding]:
+    for one in find_pauses(examination.workspace, examination.variables):
+        yield findings.paused(one.by, one.since, is_variable=one.by == OFF)
+
+
+def _find_hooks(examination: Examination) -> Iterator[Finding]:
+    """Run the commands that hosts run, in an empty environment and without input (C71)."""
+    for host, data in examination.hooks:
+        for line in read_hook_lines(data):
+            words = split_line(line)
+            outcome = examination.programs.run(words) if words else ProgramResult(1, "it is not a command")
+            if not outcome.is_done:
+                said = [one for one in outcome.text.splitlines() if one.strip()]
+                reason = said[-1] if said else f"it ended with {outcome.code}"
+                yield findings.silent_hooks(host.title, host.name, line, reason)
+
+
+# --- mending ----------------------------------------------------------------------------------------
+
+
+def fix_findings(examination: Examination, findings: Sequence[Finding]) -> FixResult:
+    """Fix what is safe to fix; report what fails, and continue with the rest.
+
+    1. Rules for git, in marked blocks of our own.
+    2. Unfinished writes of dead processes are removed.
+    3. Sessions that never ended are published and ended.
+    4. The view is rebuilt last, so that it includes new events.
+    """
+    codes = {finding.code for finding in findings if finding.is_fixable}
+    steps: tuple[tuple[frozenset[FindingKind], Callable[[Examination], str]], ...] = (
+        (
+            frozenset({FindingKind.NOT_IGNORED, FindingKind.LINE_ENDS, FindingKind.VIEW_MERGE}),
+            _write_rules,
+        ),  # 1
+        (frozenset({FindingKind.LEFTOVERS}), _sweep),  # 2
+        (frozenset({FindingKind.SESSION}), _recover),  # 3
+        (frozenset({FindingKind.VIEW}), _synthesize),  # 4
+    )
+    done: list[str] = []
+    refused: list[str] = []
+    for wanted, act in steps:
+        if codes & wanted:
+            try:
+                done.append(act(examination))
+            except PassdownError as found:
+                refused.append(found.message)
+    return FixResult(done=tuple(done), refused=tuple(refused))
+
+
+def _write_rules(examination: Examination) -> str:
+    changes = plan_rules(examination.workspace, is_private=is_private(examination.workspace))
+    write_setup(examination.workspace, changes)
+    return f"wrote rules for git: {', '.join(change.shown for change in changes)}"
+
+
+def _sweep(examination: Examination) -> str:
+    return f"removed unfinished writes: {examination.sweep()}"
+
+
+def _recover(examination: Examination) -> str:
+    names = [one.account.agent for one in recover(examination.workspace)]
+    return f"ended sessions and published their facts: {', '.join(names) or 'none'}"
+
+
+def _synthesize(examination: Examination) -> str:
+    return f"rebuilt the view: {synthesize(examination.workspace).written.path}"
+
+
+# --- costs ------------------------------------------------------------------------------------------
+
+
+def read_costs(workspace: Workspace) -> tuple[list[Cost], int]:
+    """Sum up what Passdown measured of itself; also return how many lines cannot be read."""
+    texts: list[str] = []
+    for documents, path, _ in list_places(workspace, layout.COSTS):
+        if documents.exists(path):
+            if documents.size(path) > _MOST_BYTES:
+                hint = "move it away; a new one will be started"
+                raise StorageError(f"{path} is over {_MOST_BYTES} bytes, so it is not read", hint=hint)
+            texts.append(documents.read(path).decode("utf-8", "replace"))
+    measures, skipped = parse_measures("\n".join(texts))
+    return sum_up(measures), skipped

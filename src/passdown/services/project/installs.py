@@ -1,0 +1,376 @@
+"""Install the plugin into a host, and uninstall it: plan, show, do (C71)."""
+
+import tomllib
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
+from typing import Annotated, Final, NamedTuple, TypeVar, cast
+
+from passdown import layout
+from passdown.core.hosts.installs import (
+    INSTRUCTIONS,
+    Command,
+    InstallReceipt,
+    PluginRegistration,
+    fill,
+    hook_line,
+    parse_receipt,
+    render_receipt,
+)
+from passdown.core.hosts.status_lines import (
+    MEMBER,
+    clean_settings,
+    put_status_line,
+    read_settings,
+    undo_settings,
+    unwrap_command,
+)
+from passdown.core.problems import Malformed
+from passdown.core.project.git_rules import put_block, remove_block
+from passdown.errors import FormatError, PassdownError, StorageError, UsageError
+from passdown.ports.documents import Documents
+from passdown.ports.host import Host, Install
+from passdown.ports.programs import Programs
+from passdown.records import record, replace
+
+S = TypeVar("S")
+T = TypeVar("T")
+
+_MOST: Final = 300
+
+
+class UserFile(NamedTuple):
+    """A file outside the project, and its path as shown to the user."""
+
+    documents: Documents
+    name: str
+    path: str
+
+    def read(self) -> bytes | None:
+        """Return its content, or None if it does not exist."""
+        return self.documents.read(self.name) if self.documents.exists(self.name) else None
+
+
+class FileEdit(NamedTuple):
+    """A file that is created, changed, or (if `after` is None) removed."""
+
+    file: UserFile
+    before: bytes | None
+    after: bytes | None
+
+
+@record
+class InstallTarget:
+    """A host on this machine, and everything that an install into it needs."""
+
+    host: Host
+    install: Annotated[Install, "How the host takes the plugin."]
+    programs: Programs
+    data: Annotated[Documents, "The files that we keep for the user."]
+    folder: Annotated[str, "Where they lie."]
+    settings: Annotated[UserFile, "The host's settings."]
+    plugin: Annotated[Mapping[str, bytes], "The plugin as it came with the package."]
+    line: Annotated[str, "How hooks call us."]
+    can_wrap: Annotated[bool, "Whether the shell of this system can run two status lines."]
+    open_file: Annotated[Callable[[str], UserFile], "Opens a file by its path; links are followed."]
+    sweep: Annotated[Callable[[], None], "Removes folders of ours in which nothing lies."]
+    instructions: Annotated[str, "The path of the project's file of instructions; empty to leave it."] = ""
+
+    @property
+    def place(self) -> str:
+        """The folder of the plugin, relative to our data folder."""
+        return layout.plugin_folder(self.host.name)
+
+    @property
+    def source(self) -> str:
+        """The full path of the plugin's folder, for the host."""
+        return f"{self.folder}/{self.place}"
+
+    @property
+    def receipt(self) -> str:
+        """The file that records what was there before."""
+        return layout.install_receipt(self.host.name)
+
+
+@record
+class InstallPlan:
+    """What to do, in this order; empty if it is already done."""
+
+    files: Annotated[tuple[FileEdit, ...], "Files of the plugin."] = ()
+    commands: Annotated[tuple[Command, ...], "What the host is asked to do."] = ()
+    edits: Annotated[tuple[FileEdit, ...], "The user's own files: settings, instructions."] = ()
+    notes: Annotated[tuple[str, ...], "What the person should know."] = ()
+    receipt: Annotated[InstallReceipt | None, "What was there before."] = None
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether there is nothing to do."""
+        return not (self.files or self.commands or self.edits)
+
+
+# --- install --------------------------------------------------------------------------------------
+
+
+def plan_install(target: InstallTarget) -> InstallPlan:
+    """Find out what an install lacks; nothing is changed.
+
+    Raises a UsageError if the host is not installed, or has the plugin from another source: two of them would
+    answer every hook twice. Raises a FormatError if the settings cannot be read.
+    """
+    program = _need_program(target)
+    noted = _read_noted(target)
+    if _is_elsewhere(target, noted):
+        hint = f"remove it first: {target.install.program} {' '.join(target.install.remove[0])}"
+        raise UsageError(f"{target.host.title} already has the plugin, from {noted.source}", hint=hint)
+    files = tuple(_plan_files(target))
+    edits, notes = _plan_own(target)
+    return InstallPlan(
+        files=files,
+        commands=tuple((program, *fill(one, target.source)) for one in _needed(target, noted, bool(files))),
+        edits=edits,
+        notes=notes,
+        receipt=_plan_receipt(target, noted),
+    )
+
+
+def _need_program(target: InstallTarget) -> str:
+    program = target.programs.find(target.install.program)
+    if not program:
+        hint = f"install {target.host.title} first, or add its folder to PATH"
+        raise UsageError(f"there is no program {target.install.program} on your PATH", hint=hint)
+    return program
+
+
+def _read_noted(target: InstallTarget) -> PluginRegistration:
+    """Read what the host's settings say about the plugin."""
+    read = read_settings if target.install.is_json else tomllib.loads
+    data: object = _told(target.settings, read, _read_text(target.settings))
+    found = target.install.read_registration(data)
+    return found._replace(source=found.source.replace("\\", "/"))
+
+
+def _is_elsewhere(target: InstallTarget, noted: PluginRegistration) -> bool:
+    return bool(noted.source) and noted.source != target.source
+
+
+def _told(file: UserFile, read: Callable[[S], T], data: S) -> T:
+    """Parse a text, or raise a FormatError that names its file."""
+    try:
+        return read(data)
+    except Malformed as found:
+        raise FormatError(f"{file.path} {found.problem}", hint="fix it, then repeat") from found
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as found:
+        raise FormatError(f"{file.path}: {found}", hint="fix it, then repeat") from found
+
+
+def _read_text(file: UserFile) -> str:
+    return _told(file, bytes.decode, file.read() or b"")
+
+
+def _needed(target: InstallTarget, noted: PluginRegistration, is_changed: bool) -> Iterator[Command]:  # noqa: FBT001
+    """Yield the host's commands that install the plugin; none if it is installed."""
+    add, install = target.install.add
+    if not noted.source:
+        yield add
+    if not noted.source or not noted.is_enabled or (is_changed and target.install.copies):
+        yield install
+
+
+def _plan_files(target: InstallTarget) -> Iterator[FileEdit]:
+    """Yield the edits for plugin files that are missing, changed, or from an older version."""
+    wanted = target.install.render(target.plugin, hook_line(target.line, target.host.name))
+    for path in sorted({*wanted, *_names(target)}):
+        name = f"{target.place}/{path}"
+        file = UserFile(target.data, name, f"{target.folder}/{name}")
+        before, after = file.read(), wanted.get(path)
+        if before != after:
+            yield FileEdit(file, before, after)
+
+
+def _names(target: InstallTarget) -> list[str]:
+    return [path.removeprefix(f"{target.place}/") for path in target.data.list(target.place)]
+
+
+def _plan_own(target: InstallTarget) -> tuple[tuple[FileEdit, ...], tuple[str, ...]]:
+    """Plan the edits of the user's own files: the status line, and instructions if asked for."""
+    edits: list[FileEdit] = []
+    notes: list[str] = []
+    if target.install.has_status_line:
+        edit, note = _plan_status_line(target)
+        edits += [edit] if edit else []
+        notes += [note] if note else []
+    if target.instructions:
+        file = target.open_file(target.instructions)
+        before = file.read()
+        after = put_block(before or b"", INSTRUCTIONS, in_markdown=True)
+        edits += [FileEdit(file, before, after)] if after != before else []
+    return tuple(edits), tuple(notes)
+
+
+def _plan_status_line(target: InstallTarget) -> tuple[FileEdit | None, str]:
+    text = _read_text(target.settings)
+    put = put_status_line(text, target.line, can_wrap=target.can_wrap)
+    if put.note or put.text == text:
+        return None, put.note
+    return FileEdit(target.settings, target.settings.read(), put.text.encode()), ""
+
+
+def _plan_receipt(target: InstallTarget, noted: PluginRegistration) -> InstallReceipt:
+    """Return what was there before; an older receipt is kept while our entries are in the settings."""
+    old = _read_receipt(target)
+    if old is None or not (noted.source or noted.is_noted or _has_status_line(target)):
+        old = InstallReceipt(
+            host=target.host.name, settings=target.settings.path, before=target.settings.read()
+        )
+    if target.instructions and target.instructions not in old.instructions:
+        made = () if target.open_file(target.instructions).read() is not None else (target.instructions,)
+        old = replace(old, instructions=(*old.instructions, target.instructions), made=(*old.made, *made))
+    return old
+
+
+def _has_status_line(target: InstallTarget) -> bool:
+    """Return whether the status line in the settings is ours."""
+    if not target.install.is_json:
+        return False
+    value = read_settings(_read_text(target.settings)).get(MEMBER)
+    line = cast("dict[str, object]", value) if isinstance(value, dict) else {}
+    return unwrap_command(str(line.get("command", ""))) is not None
+
+
+def _read_receipt(target: InstallTarget) -> InstallReceipt | None:
+    return parse_receipt(target.data.read(target.receipt)) if target.data.exists(target.receipt) else None
+
+
+def install(target: InstallTarget, plan: InstallPlan) -> None:
+    """Carry out the plan. Raises a PassdownError if the host refuses; `uninstall` then undoes the rest.
+
+    1. What was there before is recorded before anything changes.
+    2. The host writes the plugin to its settings in its own format, so our edit is planned again on top of
+       that.
+    """
+    if plan.receipt is not None:  # 1
+        target.data.replace(target.receipt, render_receipt(plan.receipt), local=True)
+    for edit in plan.files:
+        _write(edit)
+    for command in plan.commands:
+        outcome = target.programs.run(command)
+        if not outcome.is_done:
+            hint = f"run `passdown uninstall {target.host.name}` to undo what was written"
+            raise PassdownError(f"{target.host.title} refused: {_last_line(outcome.text)}", hint=hint)
+    for edit in plan.edits:
+        again = _plan_status_line(target)[0] if edit.file == target.settings else edit  # 2
+        if again is not None:
+            _write(again)
+
+
+def _last_line(text: str) -> str:
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    return lines[-1][:_MOST] if lines else "no output"
+
+
+def _write(edit: FileEdit) -> None:
+    """Write a file, unless it has changed since it was read."""
+    if edit.file.read() != edit.before:
+        hint = "run the command again; the newer text was kept"
+        raise StorageError(f"{edit.file.path} has changed in the meantime; it was not written", hint=hint)
+    if edit.after is not None:
+        edit.file.documents.replace(edit.file.name, edit.after)
+    else:
+        edit.file.documents.remove(edit.file.name, edit.before or b"")
+
+
+# --- uninstall ------------------------------------------------------------------------------------
+
+
+def plan_uninstall(target: InstallTarget) -> InstallPlan:
+    """Find out what an install left on this machine; nothing is changed.
+
+    Raises a FormatError if the settings cannot be read.
+    """
+    noted = _read_noted(target)
+    receipt = _read_receipt(target)
+    commands, notes = _plan_removal(target, noted)
+    return InstallPlan(
+        files=tuple(_plan_disposal(target)),
+        commands=commands,
+        edits=(*_plan_undo(target, receipt), *_plan_blocks(target, receipt)),
+        notes=notes,
+        receipt=receipt,
+    )
+
+
+def _plan_removal(
+    target: InstallTarget, noted: PluginRegistration
+) -> tuple[tuple[Command, ...], tuple[str, ...]]:
+    """Return the commands that remove the plugin, and notes on why there are none."""
+    if _is_elsewhere(target, noted):
+        return (), (f"the plugin that {target.host.title} has from {noted.source} was not changed",)
+    take, forget = target.install.remove
+    needed = [*([take] if noted.is_noted else []), *([forget] if noted.source else [])]
+    program = target.programs.find(target.install.program)
+    if needed and not program:
+        return (), (f"there is no program {target.install.program} on your PATH, so it was not called",)
+    return tuple((program, *one) for one in needed), ()
+
+
+def _plan_disposal(target: InstallTarget) -> Iterator[FileEdit]:
+    for path in (
+        *target.data.list(target.place),
+        *([target.receipt] if target.data.exists(target.receipt) else []),
+    ):
+        file = UserFile(target.data, path, f"{target.folder}/{path}")
+        yield FileEdit(file, file.read(), None)
+
+
+def _plan_undo(target: InstallTarget, receipt: InstallReceipt | None) -> Iterator[FileEdit]:
+    """Plan the host's settings without our entries."""
+    before = target.settings.read()
+    if before is None or _is_elsewhere(target, _read_noted(target)):
+        return
+    if not target.install.is_json:
+        # The host removes its own lines, but leaves a line ending, or an empty file where there was none.
+        old = receipt.before if receipt else before
+        if before != old and before.strip() == (old or b"").strip():
+            yield FileEdit(target.settings, before, old)
+        return
+    text = _read_text(target.settings)
+    after = clean_settings(text) if receipt is None else undo_settings(text, _old_text(receipt))
+    if after != text:
+        yield FileEdit(target.settings, before, None if after is None else after.encode())
+
+
+def _old_text(receipt: InstallReceipt) -> str | None:
+    return None if receipt.before is None else receipt.before.decode("utf-8", "replace")
+
+
+def _plan_blocks(target: InstallTarget, receipt: InstallReceipt | None) -> Iterator[FileEdit]:
+    """Plan the instruction files without our block."""
+    for path in receipt.instructions if receipt else ():
+        # A deleted project has no file to edit.
+        with suppress(StorageError):
+            file = target.open_file(path)
+            before = file.read()
+            after = remove_block(before or b"", in_markdown=True)
+            if before is not None and after != before:
+                is_ours = not after and receipt is not None and path in receipt.made
+                yield FileEdit(file, before, None if is_ours else after)
+
+
+def uninstall(target: InstallTarget, plan: InstallPlan) -> tuple[str, ...]:
+    """Carry out the plan and return what the host refused; the rest is done anyway.
+
+    The receipt is removed last: after an interruption, the next call finds it.
+    """
+    notes: list[str] = []
+    for command in plan.commands:
+        outcome = target.programs.run(command)
+        if not outcome.is_done:
+            notes.append(f"{target.host.title} refused: {_last_line(outcome.text)}")
+    for edit in (
+        *_plan_undo(target, plan.receipt),
+        *(one for one in plan.edits if one.file != target.settings),
+    ):
+        _write(edit)
+    for edit in plan.files:
+        _write(edit)
+    target.sweep()
+    return tuple(notes)

@@ -1,0 +1,60 @@
+"""Pause and resume a project, with a mark for all its checkouts (C70)."""
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Annotated, Final
+
+from passdown import layout
+from passdown.core.project.pauses import OFF, is_off, parse_mark, render_mark
+from passdown.errors import StorageError
+from passdown.ports.documents import Documents
+from passdown.records import record
+from passdown.services.workspace.local_files import list_places, write_local
+from passdown.services.workspace.workspaces import Workspace
+
+_MOST_BYTES: Final = 64
+
+
+@record
+class Pause:
+    """What pauses a project, and since when."""
+
+    by: Annotated[str, "The mark's path, as a person knows it, or the variable's name."]
+    since: Annotated[datetime | None, "Since when; None if nobody knows."] = None
+
+
+def find_pauses(workspace: Workspace, variables: Mapping[str, str]) -> tuple[Pause, ...]:
+    """Return everything that turns Passdown off here."""
+    found = [Pause(by=OFF)] if is_off(variables) else []
+    for documents, path, shown in list_places(workspace, layout.PAUSED):
+        if documents.exists(path):
+            found.append(Pause(by=shown, since=_read(documents, path)))
+    return tuple(found)
+
+
+def pause(workspace: Workspace, now: datetime) -> Pause | None:
+    """Pause the project; return None if it is already paused.
+
+    The mark is in git's folder, for all checkouts. Without git, or if that folder cannot be written, it is in
+    the folder of local state, for this checkout. Raises a StorageError if neither can be written.
+    """
+    if find_pauses(workspace, {}):
+        return None
+    return Pause(by=write_local(workspace, layout.PAUSED, render_mark(now).encode()), since=now)
+
+
+def unpause(workspace: Workspace) -> tuple[str, ...]:
+    """Remove and return every mark; raise a StorageError if one cannot be removed."""
+    gone: list[str] = []
+    for documents, path, shown in list_places(workspace, layout.PAUSED):
+        if documents.exists(path) and documents.remove(path, documents.read(path)):
+            gone.append(shown)
+    return tuple(gone)
+
+
+def _read(documents: Documents, path: str) -> datetime | None:
+    try:
+        data = documents.read(path) if documents.size(path) <= _MOST_BYTES else b""
+    except StorageError:
+        return None
+    return parse_mark(data.decode("ascii", "replace"))

@@ -1,0 +1,366 @@
+"""Full-text search over ledgers, archived sessions, events and streams.
+
+Documents that are written once are read once, into an index that each search brings up to date. The ledgers
+of running sessions keep changing and are read every time.
+"""
+
+import hashlib
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import UTC, datetime, timedelta
+from typing import Annotated, Final
+
+from passdown.core.formats.archives import parse_archive_file_name
+from passdown.core.formats.streams import parse_stream
+from passdown.core.ids import is_id
+from passdown.core.merge.event_facts import ID_SIZE, parse_event_facts
+from passdown.core.merge.rollups import is_rollup, parse_rollup
+from passdown.core.project.search_query import (
+    MAX_WORDS,
+    DocumentKind,
+    SearchTerm,
+    Snippet,
+    count_term,
+    count_words,
+    is_shell_safe,
+    join_words,
+    make_snippet,
+    parse_query,
+    read_head,
+    score,
+    shell_word,
+)
+from passdown.errors import FormatError, StorageError, UsageError
+from passdown.ports.event_log import FileMark
+from passdown.ports.search import (
+    RANKED,
+    Hit,
+    Hits,
+    SearchChange,
+    SearchDocument,
+    SearchFile,
+    SearchFilter,
+    SearchIndex,
+    SearchSource,
+)
+from passdown.records import record
+from passdown.services.log.indexing import UNREAD, Step, bring_up_to_date, find_changed
+from passdown.services.workspace.workspaces import Workspace
+
+BATCH: Final = 5_000
+BATCH_CHARACTERS: Final = 33_554_432
+"""How much is applied at once; applied batches are kept if a later one is interrupted."""
+
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+_ANY: Final = SearchFilter()
+_MICROSECOND: Final = 1_000
+_ENDING: Final = ".md"
+
+
+@record
+class SearchScope:
+    """The documents that can be searched, and the index of their words."""
+
+    index: SearchIndex
+    sources: Mapping[DocumentKind, SearchSource]
+
+
+@record
+class SearchRequest:
+    """What to search for, and how much of it to show."""
+
+    text: Annotated[str, "The words."]
+    wanted: Annotated[SearchFilter, "Which documents."] = _ANY
+    limit: Annotated[int, "How many answers."] = 10
+    size: Annotated[int, "How long the line of an answer may be."] = 160
+
+
+@record
+class SearchMatch:
+    """A document that was found."""
+
+    kind: Annotated[DocumentKind, "What it is."]
+    name: Annotated[str, "The event's id, or what the document is called."]
+    path: Annotated[str, "The file it lies in, from the root."]
+    at: Annotated[datetime, "When it was written."]
+    agent: Annotated[str, "Who wrote it: the agent, else the session; empty when that is not known."]
+    is_retracted: Annotated[bool, "Whether it was taken back."]
+    snippet: Annotated[Snippet, "The line that shows why it was found."]
+    command: Annotated[str, "The command that shows all of it."]
+
+
+@record
+class SearchResults:
+    """What was found, the best first: ledgers of running sessions, then the rest."""
+
+    matches: Annotated[tuple[SearchMatch, ...], "As many as were asked for."]
+    total: Annotated[int, "How many there are."]
+    is_least: Annotated[bool, "Whether there may be still more than `total`."]
+
+
+def search(
+    workspace: Workspace, scope: SearchScope, asked: SearchRequest, step: Step | None = None
+) -> SearchResults:
+    """Bring the index up to date and return the documents that hold every word.
+
+    1. Ledgers of running sessions come first: nothing is newer.
+    2. The others are sorted by relevance (BM25), then the newest first.
+    3. A document that disappeared since it was found is left out.
+
+    Raises a UsageError if there is no word to search for, or too many, and a CacheError if the index cannot
+    be used.
+    """
+    terms = _read_terms(asked.text)
+    wanted = asked.wanted._replace(agent=_writable(asked.wanted.agent))
+    live = list(_search_ledgers(workspace, terms, wanted, asked.size))  # 1
+    kinds = [kind for kind in scope.sources if not wanted.kinds or kind in wanted.kinds]
+    hits = Hits((), 0)
+    if kinds:
+        for kind in kinds:
+            update_search_index(workspace, scope, kind, step)
+        hits = scope.index.find(terms, wanted, max(asked.limit - len(live), 0))  # 2
+    shown = [_show(workspace, scope, hit, terms, asked.size) for hit in hits.best]
+    gone = shown.count(None)  # 3
+    matches = [*live[: asked.limit], *(match for match in shown if match is not None)]
+    return SearchResults(
+        matches=tuple(matches), total=len(live) + hits.total - gone, is_least=hits.total >= RANKED
+    )
+
+
+def _read_terms(text: str) -> tuple[SearchTerm, ...]:
+    terms = parse_query(text)
+    if not terms:
+        raise UsageError(
+            "there is no word to search for", hint="give at least one word with letters or digits"
+        )
+    if sum(len(term.words) for term in terms) > MAX_WORDS:
+        hint = f"search for at most {MAX_WORDS}; a few rare words find more than many"
+        raise UsageError("there are too many words to search for", hint=hint)
+    return terms
+
+
+def _writable(text: str) -> str:
+    return text.encode("utf-8", "backslashreplace").decode()
+
+
+# --- what is written once -----------------------------------------------------------------------
+
+
+def update_search_index(
+    workspace: Workspace, scope: SearchScope, kind: DocumentKind, step: Step | None = None
+) -> None:
+    """Bring the index up to date with a source, in batches; if nothing changed, only folders are checked."""
+    source = scope.sources[kind]
+    target = _IndexedSource(workspace, source, scope.index, kind)
+    there = find_changed(source, target.folders())
+    if there is not None:
+        bring_up_to_date(source, target, there, step)
+
+
+class _IndexedSource:
+    """The documents of a source as an update target; agents of sessions are looked up once."""
+
+    def __init__(
+        self, workspace: Workspace, source: SearchSource, index: SearchIndex, kind: DocumentKind
+    ) -> None:
+        self._workspace = workspace
+        self._shelf = source
+        self._index = index
+        self._kind = kind
+        self._agents: dict[str, str] = {}
+        self._held, self._size = 0, 0
+
+    def folders(self) -> Mapping[str, int]:
+        return self._index.folders(self._kind)
+
+    def files(self, folder: str) -> Mapping[str, FileMark]:
+        return self._index.files(self._kind, folder)
+
+    def is_enough(self) -> bool:
+        return self._held >= BATCH or self._size >= BATCH_CHARACTERS
+
+    def apply(
+        self, folders: Mapping[str, int | None], gone: Sequence[tuple[str, str]], found: Sequence[SearchFile]
+    ) -> None:
+        with self._index.changing():
+            self._index.apply(SearchChange(self._kind, folders, gone, found))
+        self._held, self._size = 0, 0
+
+    def read(self, folder: str, name: str, mark: FileMark) -> SearchFile:
+        data = self._shelf.read(folder, name)
+        documents = () if data is None else tuple(self._read(folder, name, mark, data))
+        self._held += len(documents)
+        self._size += sum(len(document.text) for document in documents)
+        return SearchFile(folder, name, UNREAD if data is None else mark, documents)
+
+    def _read(self, folder: str, name: str, mark: FileMark, data: bytes) -> Iterator[SearchDocument]:
+        if self._kind is DocumentKind.EVENT:
+            yield from _read_events(name, data)
+            return
+        text = data.decode("utf-8", "replace")
+        at, agent = (
+            self._read_stream(text) if self._kind is DocumentKind.STREAM else self._read_record(name, text)
+        )
+        key = hashlib.sha256(f"{folder}/{name}".encode() + b"\0" + data).hexdigest()
+        yield SearchDocument(key, "", at or _instant(mark), _writable(agent), text)
+
+    def _read_record(self, name: str, text: str) -> tuple[datetime | None, str]:
+        head, named = read_head(text), parse_archive_file_name(name)
+        if head.session not in self._agents:
+            self._agents[head.session] = _agent_of(self._workspace, head.session)
+        return head.at or (named[0] if named else None), self._agents[head.session]
+
+    def _read_stream(self, text: str) -> tuple[datetime | None, str]:
+        try:
+            stream = parse_stream(text)
+        except FormatError:
+            return None, ""
+        return stream.updated or stream.date, stream.checkpoint.agent if stream.checkpoint else ""
+
+
+def _read_events(name: str, data: bytes) -> Iterator[SearchDocument]:
+    """Yield the events in a file; what cannot be merged is skipped."""
+    if is_rollup(name):
+        pairs = [(source, member.data) for member, source in parse_rollup(data).members]
+    else:
+        source = parse_event_facts(data, name)
+        pairs = [(source, data)] if source else []
+    for source, content in pairs:
+        rank = source.rank
+        text = content.decode("utf-8", "replace")
+        yield SearchDocument(rank.hash, rank.id, rank.at, rank.agent, text, source.retracted)
+
+
+def _instant(mark: FileMark) -> datetime:
+    """Return when a file was changed."""
+    return _EPOCH + timedelta(microseconds=mark.changed // _MICROSECOND)
+
+
+def _agent_of(workspace: Workspace, session: str) -> str:
+    """Return the agent of a session, or the session if its journal is not here."""
+    last = workspace.journals.last(session) if is_id(session) else None
+    return last.fact.agent if last else session
+
+
+def _show(
+    workspace: Workspace, scope: SearchScope, hit: Hit, terms: Sequence[SearchTerm], size: int
+) -> SearchMatch | None:
+    text = _read_text(scope.sources[hit.kind], hit)
+    if text is None:
+        return None
+    folder = _folder_of(workspace, hit.kind)
+    path = "/".join(part for part in (folder, hit.folder, hit.file) if part)
+    name = hit.name or _name_of(hit)
+    return SearchMatch(
+        kind=hit.kind,
+        name=name,
+        path=path,
+        at=hit.at,
+        agent=hit.agent,
+        is_retracted=hit.is_retracted,
+        snippet=make_snippet(text, terms, size),
+        command=_command(hit, name, path),
+    )
+
+
+def _folder_of(workspace: Workspace, kind: DocumentKind) -> str:
+    paths = workspace.settings.paths
+    return {
+        DocumentKind.EVENT: paths.events,
+        DocumentKind.ARCHIVE: paths.archive,
+        DocumentKind.STREAM: paths.handoffs,
+    }[kind]
+
+
+def _name_of(hit: Hit) -> str:
+    """Return a stream's folder name, or a record's file name."""
+    return hit.file.partition("/")[0] if hit.kind is DocumentKind.STREAM else hit.file.removesuffix(_ENDING)
+
+
+def _command(hit: Hit, name: str, path: str) -> str:
+    """Return the command that shows a document; names that others chose are always quoted as one word."""
+    if hit.kind is DocumentKind.EVENT:
+        return f"passdown event show {name if is_shell_safe(name) else hit.key[:ID_SIZE]}"
+    return f"passdown handoff show {name if is_shell_safe(name) else shell_word(path)}"
+
+
+def _read_text(source: SearchSource, hit: Hit) -> str | None:
+    data = source.read(hit.folder, hit.file)
+    if data is not None and hit.kind is DocumentKind.EVENT and is_rollup(hit.file):
+        data = _find_member(data, hit.key)
+    return None if data is None else data.decode("utf-8", "replace")
+
+
+def _find_member(data: bytes, key: str) -> bytes | None:
+    """Find one event in a rollup without parsing the others."""
+    head = data[: data.find(b"\n") + 1]
+    at = data.find(key.encode())
+    while at >= 0:
+        end = data.find(b"\n", at) + 1 or len(data)
+        found = parse_rollup(head + data[data.rfind(b"\n", 0, at) + 1 : end]).members
+        if found and found[0][1].rank.hash.startswith(key):
+            return found[0][0].data
+        at = data.find(key.encode(), end)
+    return None
+
+
+# --- what changes all the time ------------------------------------------------------------------
+
+
+def _search_ledgers(
+    workspace: Workspace, terms: Sequence[SearchTerm], wanted: SearchFilter, size: int
+) -> Iterator[SearchMatch]:
+    """Yield the live ledgers that hold every term, the best first, then the newest."""
+    if wanted.kinds and DocumentKind.LEDGER not in wanted.kinds:
+        return
+    texts = list(_read_ledgers(workspace))
+    joined = [join_words(text) for _, text in texts]
+    counts = [[count_term(term, one) for term in terms] for one in joined]
+    holding = [sum(count[place] > 0 for count in counts) for place in range(len(terms))]
+    average = max(sum(map(count_words, joined)), 1) / max(len(joined), 1)
+    ranked = [
+        (
+            score(count, holding, len(texts), count_words(one) / average),
+            _make_match(workspace, path, text, terms, size),
+        )
+        for (path, text), one, count in zip(texts, joined, counts, strict=True)
+        if all(count)
+    ]
+    ranked.sort(key=lambda pair: (pair[0], pair[1].at, pair[1].path), reverse=True)
+    yield from (match for _, match in ranked if _takes(wanted, match))
+
+
+def _read_ledgers(workspace: Workspace) -> Iterator[tuple[str, str]]:
+    """Yield the live ledgers of this checkout; an unreadable one is empty, so it never matches."""
+    documents, folder = workspace.documents, workspace.settings.paths.ledgers
+    try:
+        paths = [path for path in documents.list(folder) if path.endswith(_ENDING)]
+    except StorageError:
+        return
+    for path in paths:
+        try:
+            data = documents.read(path)
+        except StorageError:
+            data = b""
+        yield path, data.decode("utf-8", "replace")
+
+
+def _make_match(
+    workspace: Workspace, path: str, text: str, terms: Sequence[SearchTerm], size: int
+) -> SearchMatch:
+    head = read_head(text)
+    return SearchMatch(
+        kind=DocumentKind.LEDGER,
+        name=path,
+        path=path,
+        at=head.at or workspace.now(),
+        agent=_agent_of(workspace, head.session),
+        is_retracted=False,
+        snippet=make_snippet(text, terms, size),
+        command=f"cat {shell_word(path)}",
+    )
+
+
+def _takes(wanted: SearchFilter, match: SearchMatch) -> bool:
+    return (wanted.since is None or match.at >= wanted.since) and (
+        not wanted.agent or match.agent == wanted.agent or match.agent.startswith(f"{wanted.agent}-")
+    )

@@ -1,0 +1,159 @@
+"""Set up a checkout: plan what is missing, show it, write it; nothing is committed."""
+
+from typing import Annotated, Final, NamedTuple
+
+from passdown import layout
+from passdown.core.project.git_rules import (
+    PathClasses,
+    attribute_lines,
+    exclude_lines,
+    has_block,
+    ignore_lines,
+    put_block,
+    remove_block,
+    render_project_file,
+)
+from passdown.errors import StorageError, UsageError
+from passdown.ports.documents import Documents
+from passdown.records import record
+from passdown.services.workspace.workspaces import Workspace
+from passdown.settings import FILE_NAME, Paths
+
+IGNORE: Final = layout.IGNORE
+ATTRIBUTES: Final = layout.ATTRIBUTES
+EXCLUDE: Final = layout.EXCLUDE
+
+
+class SetupChange(NamedTuple):
+    """A file that is created or changed: its content before and after."""
+
+    path: str
+    before: bytes | None
+    after: bytes
+    is_gits: bool = False
+
+    @property
+    def shown(self) -> str:
+        """The path as shown to the user."""
+        return layout.shown_in_git(self.path) if self.is_gits else self.path
+
+
+@record
+class SetupRequest:
+    """How the user wants the project to be set up."""
+
+    is_private: Annotated[bool | None, "Keep all files out of git; None leaves it as it is."] = None
+    commits: Annotated[bool, "Let Passdown commit its own files."] = True
+
+
+@record
+class SetupPlan:
+    """What to write, in this order; empty if the project is set up."""
+
+    is_private: Annotated[bool, "Whether all files are kept out of git."]
+    changes: Annotated[tuple[SetupChange, ...], "The files."]
+
+
+def classify_paths(paths: Paths) -> PathClasses:
+    """Classify the paths as local or shared (C2)."""
+    return PathClasses(
+        local=(paths.runtime, paths.ledgers),
+        shared=(paths.handoffs, paths.events, paths.event_archive, paths.archive),
+        files=(paths.view,),
+        loops=paths.loops,
+        view=paths.view,
+    )
+
+
+def is_initialised(workspace: Workspace) -> bool:
+    """Return whether the user agreed that Passdown runs automatically here (C50)."""
+    return workspace.documents.exists(FILE_NAME)
+
+
+def is_private(workspace: Workspace) -> bool:
+    """Return whether our rules keep all files out of git."""
+    return workspace.git_documents is not None and has_block(
+        _read(workspace.git_documents, EXCLUDE) or b"", workspace.repository.prefix()
+    )
+
+
+def plan_setup(workspace: Workspace, request: SetupRequest) -> SetupPlan:
+    """Find out what a project lacks.
+
+    1. Rules for git come first and `passdown.toml` last: if it exists, so does the rest.
+    2. An existing `passdown.toml` is never changed. Raises a UsageError if it contradicts the request.
+    3. Without git there are no rules to write.
+    """
+    private = is_private(workspace) if request.is_private is None else request.is_private
+    changes = list(plan_rules(workspace, is_private=private))  # 1, 3
+    if is_initialised(workspace):
+        _refuse_other_commits(workspace, request)  # 2
+    else:
+        text = render_project_file(commits=request.commits and not private)
+        changes.append(SetupChange(FILE_NAME, None, text.encode()))
+    return SetupPlan(is_private=private, changes=tuple(changes))
+
+
+def _refuse_other_commits(workspace: Workspace, request: SetupRequest) -> None:
+    settings = workspace.settings.commit
+    names = [name for name in ("session_end", "handoff", "checkpoint") if getattr(settings, name)]
+    if not request.commits and names:
+        hint = f"below [commit], set {', '.join(f'{name} = false' for name in names)}"
+        raise UsageError(f"{FILE_NAME} exists and was not changed", hint=hint)
+
+
+def plan_rules(workspace: Workspace, *, is_private: bool) -> tuple[SetupChange, ...]:
+    """Find out which rules git lacks; none without git.
+
+    A private project leaves no trace in files that others get. What others already have stays as it is.
+    """
+    if workspace.git_documents is None:
+        return ()
+    areas = classify_paths(workspace.settings.paths)
+    there = _read(workspace.git_documents, EXCLUDE)
+    if is_private:
+        hidden = areas._replace(files=(*areas.files, FILE_NAME))
+        lines = exclude_lines(hidden, workspace.repository.prefix())
+        found = [
+            SetupChange(
+                EXCLUDE, there, put_block(there or b"", lines, workspace.repository.prefix()), is_gits=True
+            )
+        ]
+    else:
+        found = [
+            SetupChange(
+                EXCLUDE, there, remove_block(there or b"", workspace.repository.prefix()), is_gits=True
+            ),
+            _block(workspace.documents, IGNORE, ignore_lines(areas)),
+            _block(workspace.documents, ATTRIBUTES, attribute_lines(areas)),
+        ]
+    return tuple(change for change in found if change.after != (change.before or b""))
+
+
+def _block(documents: Documents, path: str, lines: tuple[str, ...]) -> SetupChange:
+    there = _read(documents, path)
+    return SetupChange(path, there, put_block(there or b"", lines))
+
+
+def _read(documents: Documents, path: str) -> bytes | None:
+    return documents.read(path) if documents.exists(path) else None
+
+
+def write_setup(workspace: Workspace, changes: tuple[SetupChange, ...]) -> None:
+    """Write the files of a plan; raise a StorageError if one has changed since it was planned."""
+    for change in changes:
+        documents = (
+            workspace.git_documents
+            if change.is_gits and workspace.git_documents is not None
+            else workspace.documents
+        )
+        if change.before is None:
+            is_written = documents.create(change.path, change.after)
+        else:
+            is_written = _read(documents, change.path) == change.before
+            if is_written:
+                documents.replace(change.path, change.after)
+        if not is_written:
+            documents.size(change.path)  # a link, which cannot be reached, is reported as such
+            hint = "run the command again; the newer text was kept"
+            raise StorageError(f"{change.shown} has changed in the meantime; it was not written", hint=hint)

@@ -1,0 +1,1 @@
+"""Start, record, publish, observe, archive and end sessions."""

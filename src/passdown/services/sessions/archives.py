@@ -1,0 +1,270 @@
+"""Archive ledgers: a session's record is archived before its ledger is removed (S0, R18 to R20)."""
+
+import hashlib
+from collections.abc import Collection, Sequence
+from contextlib import suppress
+from datetime import timedelta
+from itertools import count
+from typing import Annotated, Final
+
+from passdown import layout
+from passdown.core.facts import Provenance, may_leave
+from passdown.core.formats.archives import archive_file_name, render_archive
+from passdown.core.formats.ledgers import Ledger, parse_ledger, render_ledger
+from passdown.core.kinds import FactKind
+from passdown.core.paths import normal_path
+from passdown.core.problems import Severity
+from passdown.core.sessions.handoffs import (
+    CheckoutState,
+    FileHash,
+    Handoff,
+    handoff_from_ledger,
+    make_handoff,
+    to_archive,
+)
+from passdown.core.sessions.ledger_sync import NewFact, show_ledger
+from passdown.core.sessions.session_facts import Account
+from passdown.core.times import is_older
+from passdown.errors import FormatError, StorageError
+from passdown.ports.repository import UNKNOWN
+from passdown.records import record, replace
+from passdown.services.sessions.journals import append_fact, read_account, read_accounts
+from passdown.services.sessions.ledgers import (
+    LedgerReading,
+    OpenedLedger,
+    open_ledger,
+    render_filled,
+    write_back,
+)
+from passdown.services.workspace.workspaces import Workspace
+
+STALE_AFTER: Final = timedelta(hours=24)
+"""How long after its last update a ledger becomes stale (R18)."""
+
+STALE: Final = "stale"
+SESSION_END: Final = "session-end"
+RECOVERED: Final = "recovered"
+
+_MOST_FILES: Final = 200
+_MOST_BYTES: Final = 16_777_216
+_HASH_SIZE: Final = 16
+
+
+@record
+class ArchivedLedger:
+    """A record in the archive, and what became of the ledger."""
+
+    path: Annotated[str, "The record's path from the root; empty when there was nothing to record."]
+    session: Annotated[str, "Whose record it is."]
+    trigger: Annotated[str, "What made it."]
+    ledger: Annotated[str, "The ledger's path from the root."]
+    is_removed: Annotated[bool, "Whether the ledger is gone."]
+    redacted: Annotated[tuple[str, ...], "The rules by which secrets were taken out."] = ()
+
+
+@record
+class _Found:
+    """A ledger on disk."""
+
+    ledger: Ledger
+    data: bytes
+
+
+def archive_ledger(
+    workspace: Workspace,
+    account: Account,
+    trigger: str,
+    *,
+    keep: bool = False,
+    opened: OpenedLedger | None = None,
+) -> ArchivedLedger:
+    """Archive and remove the ledger of a session, unless it is kept; unbind track and task (R38).
+
+    1. Edits by hand are taken in first. If the ledger says more than the journal, the record includes all of
+       it.
+    2. The record is written, durably and under a name of its own; an ended session that stated nothing leaves
+       none.
+    3. Only then is the ledger removed, if it is still the one that was read.
+
+    Raises a StorageError if the record could not be written; then the ledger stays.
+    """
+    is_here = account.start.checkout == workspace.root
+    if opened is None and is_here and account.ended_at is None:  # 1
+        opened = open_ledger(workspace, account)
+        account = read_account(workspace, account.session)
+    found = _fill(workspace, account, opened.reading) if opened else _read_own(workspace, account)
+    handoff = make_handoff(account, read_checkout_state(workspace, account), trigger)
+    path = _write_ledger_record(workspace, account, handoff, found)  # 2
+    is_removed = not keep and found is not None and _remove(workspace, account.start.ledger, found)  # 3
+    for key in ("track", "task"):
+        if getattr(account, key):
+            append_fact(workspace, account, NewFact(FactKind.BINDING, "", key), Provenance.OBSERVED)
+    if keep and opened is not None:
+        write_back(workspace, opened)
+    return ArchivedLedger(
+        path=path,
+        session=account.session,
+        trigger=trigger,
+        ledger=account.start.ledger,
+        is_removed=is_removed,
+        redacted=handoff.redacted,
+    )
+
+
+def _shared_text(found: _Found, account: Account) -> str:
+    """Return the text of a ledger without what must stay on this machine (C61), else unchanged."""
+    ledger = replace(found.ledger, read=())
+    if account.goal and not may_leave(account.goal):
+        ledger = replace(ledger, goal="")
+    if account.now and not may_leave(account.now):
+        ledger = replace(ledger, now="")
+    return found.ledger.source or "" if ledger == found.ledger else render_ledger(ledger)
+
+
+def _was_silent(account: Account) -> bool:
+    return account.ended_at is not None and not (account.goal or account.now or account.lists)
+
+
+def archive_stale(workspace: Workspace, live: Collection[str] = ()) -> Sequence[ArchivedLedger]:
+    """Archive the ledgers here that are no longer in use (R19).
+
+    1. Those of sessions that ended and whose journals are published.
+    2. Any others that were not updated for more than 24 hours, unless the session is running (C62).
+
+    A ledger that cannot be read stays where it is, and so does one whose record cannot be written now. One
+    that git tracks and that no journal of this machine made is somebody's document, and stays, too.
+    """
+    accounts = {account.session: account for account in read_accounts(workspace)}
+    archived: list[ArchivedLedger] = []
+    folder = workspace.settings.paths.ledgers
+    for path in list(workspace.documents.list(folder)):
+        found = _read(workspace, path) if path.endswith(f"/{layout.LEDGER}") else None
+        if found is None:
+            continue
+        account = accounts.get(found.ledger.session_id or "", Account())
+        if (account.start.checkout, account.start.ledger) != (workspace.root, path):
+            account = Account()
+        trigger = "" if account.session in live else _judge(workspace, found.ledger, account)
+        # What cannot be archived now is archived at the next start.
+        with suppress(StorageError):
+            if trigger and account.session:
+                archived.append(archive_ledger(workspace, account, trigger))
+            elif trigger and not workspace.tracking.tracked(folder).holds(path):
+                archived.append(_archive_foreign(workspace, path, found))
+    return archived
+
+
+def _judge(workspace: Workspace, ledger: Ledger, account: Account) -> str:
+    """Return why a ledger is to be archived; empty if it is not."""
+    if account.is_published:  # 1
+        return STALE if account.end_reason == RECOVERED else SESSION_END
+    updated = ledger.updated
+    return STALE if updated is not None and is_older(updated, workspace.now(), STALE_AFTER) else ""  # 2
+
+
+def _archive_foreign(workspace: Workspace, path: str, found: _Found) -> ArchivedLedger:
+    """Archive the ledger of a session that has no journal here; the record includes all of it."""
+    handoff = handoff_from_ledger(found.ledger, workspace.now(), STALE)
+    record = write_record(workspace, handoff, found.data.decode())
+    return ArchivedLedger(
+        path=record,
+        session=handoff.session,
+        trigger=STALE,
+        ledger=path,
+        is_removed=_remove(workspace, path, found),
+        redacted=handoff.redacted,
+    )
+
+
+def _remove(workspace: Workspace, path: str, found: _Found) -> bool:
+    """Remove an archived ledger; if that fails it stays, and nothing is lost."""
+    try:
+        return workspace.documents.remove(path, found.data, kept=True)
+    except StorageError:
+        return False
+
+
+def _write_ledger_record(
+    workspace: Workspace, account: Account, handoff: Handoff, found: _Found | None
+) -> str:
+    """Write the record of a session, and return its path; empty if the session ended and said nothing."""
+    is_more = found is not None and found.ledger != show_ledger(account, workspace.show_time)
+    if not is_more and _was_silent(account):
+        return ""
+    return write_record(workspace, handoff, _shared_text(found, account) if found and is_more else "")
+
+
+def _fill(workspace: Workspace, account: Account, reading: LedgerReading) -> _Found | None:
+    """Return a ledger that was read, with what the session knows now; None if it is not the session's own."""
+    if reading.problems or reading.ledger.session_id != account.session:
+        return None
+    ledger = parse_ledger(render_filled(workspace, account, reading))
+    return _Found(ledger=ledger, data=reading.text.encode())
+
+
+def _read_own(workspace: Workspace, account: Account) -> _Found | None:
+    """Read the ledger of a session, if it is in this checkout and belongs to the session."""
+    if account.start.checkout != workspace.root or not account.start.ledger:
+        return None
+    found = _read(workspace, account.start.ledger)
+    return found if found is not None and found.ledger.session_id == account.session else None
+
+
+def _read(workspace: Workspace, path: str) -> _Found | None:
+    """Read a ledger; return None if there is none, or it has errors."""
+    try:
+        data = workspace.documents.read(path)
+        ledger = parse_ledger(data.decode("utf-8"))
+    except (StorageError, FormatError, UnicodeDecodeError):
+        return None
+    is_broken = any(one.severity is Severity.ERROR for one in ledger.problems)
+    return None if is_broken else _Found(ledger=ledger, data=data)
+
+
+def write_record(workspace: Workspace, handoff: Handoff, ledger: str = "") -> str:
+    """Write the record of a session under an unused name and return its path.
+
+    The same record is written only once, even if an earlier run was interrupted before it removed the ledger.
+    """
+    documents = workspace.documents
+    folder = workspace.settings.paths.archive
+    at = handoff.at or workspace.now()
+    author = handoff.agent or handoff.session
+    data = render_archive(to_archive(handoff, ledger)).encode()
+    return next(
+        path
+        for number in count(1)
+        for path in [
+            f"{folder}/{archive_file_name(at, handoff.trigger, author, number if number > 1 else 0)}"
+        ]
+        if documents.create(path, data) or documents.read(path) == data
+    )
+
+
+def read_checkout_state(workspace: Workspace, account: Account) -> CheckoutState:
+    """Return the state around a session: branch, last commit, and hashes of its files."""
+    is_here = account.start.checkout == workspace.root and account.ended_at is None
+    branch = workspace.repository.branch() if is_here else UNKNOWN
+    paths = [entry.text for entry in account.of(FactKind.FILE)][-_MOST_FILES:]
+    return CheckoutState(
+        at=account.ended_at or workspace.now(),
+        branch=account.start.branch if branch == UNKNOWN else branch,
+        commit=workspace.history.head() if is_here else "",
+        file_hashes=hash_files(workspace, paths),
+    )
+
+
+def hash_files(workspace: Workspace, paths: Sequence[str]) -> tuple[FileHash, ...]:
+    """Return the hash of each file; empty for one that cannot be read or is too large."""
+    return tuple(FileHash(path, _hash(workspace, path)) for path in paths)
+
+
+def _hash(workspace: Workspace, path: str) -> str:
+    documents = workspace.documents
+    if normal_path(path) is None:  # a journal or a handoff names it
+        return ""
+    try:
+        data = documents.read(path) if documents.size(path) <= _MOST_BYTES else None
+    except StorageError:
+        return ""
+    return "" if data is None else hashlib.sha256(data).hexdigest()[:_HASH_SIZE]

@@ -1,0 +1,126 @@
+"""Write facts into journals, and read what they add up to."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Final
+
+from passdown.core.facts import Fact, Provenance
+from passdown.core.formats.journal import JournalLine
+from passdown.core.kinds import FactKind
+from passdown.core.sessions.ledger_sync import MAX_CHARS, NewFact, fits_a_line
+from passdown.core.sessions.session_facts import Account, is_last_word
+from passdown.errors import UsageError
+from passdown.services.workspace.workspaces import Workspace
+
+_CHAIN: Final = 20
+
+
+def read_account(workspace: Workspace, session: str) -> Account:
+    """Add up the journal of a session; an account without a start for one that has none."""
+    return workspace.accounts.fold(session, workspace.journals.read(session))
+
+
+def read_accounts(workspace: Workspace) -> Sequence[Account]:
+    """Add up every journal of the project, in the order in which the sessions began."""
+    return _fold_all(workspace, workspace.journals.sessions())
+
+
+def _fold_all(workspace: Workspace, sessions: Iterable[str]) -> Sequence[Account]:
+    accounts = [read_account(workspace, session) for session in sessions]
+    begun = [account for account in accounts if account.started_at is not None]
+    return sorted(begun, key=lambda account: (account.started_at or workspace.now(), account.session))
+
+
+def read_before(workspace: Workspace, name: str) -> Iterator[Account]:
+    """Follow the sessions that are gone on from, beginning with that one, the nearest first.
+
+    What the oldest of a long row knew is in its events.
+    """
+    left = set(workspace.journals.sessions())
+    for _ in range(_CHAIN):
+        account = read_account(workspace, name) if name in left else Account()
+        if account.started_at is None:
+            return
+        left.remove(name)
+        yield account
+        name = account.start.continues
+
+
+def newest_first(workspace: Workspace) -> Sequence[str]:
+    """Name the sessions that have a journal, the one that grew last first."""
+    names = workspace.journals.sessions()
+    return sorted(names, key=lambda name: (workspace.journals.changed(name), name), reverse=True)
+
+
+def read_open(workspace: Workspace) -> Sequence[Account]:
+    """Add up the journals whose last line does not say that all was published; the others are not read."""
+    return [
+        account for account in _fold_all(workspace, _open_sessions(workspace)) if not account.is_published
+    ]
+
+
+def _open_sessions(workspace: Workspace) -> Iterator[str]:
+    for session in workspace.journals.sessions():
+        last = workspace.journals.last(session)
+        if last is not None and not is_last_word(last.fact):
+            yield session
+
+
+def write_fact(workspace: Workspace, session: str, fact: Fact) -> JournalLine:
+    """Append a fact; when this returns it survives a power cut. Raises a StorageError when it does not."""
+    return workspace.journals.append(session, lambda seq: JournalLine(seq=seq, fact=fact))
+
+
+def make_line(
+    workspace: Workspace, account: Account, new_fact: NewFact, provenance: Provenance, seq: int
+) -> JournalLine:
+    """Make the line that says something; what is carried on keeps its author and its time."""
+    fact = make_fact(workspace, account, new_fact, provenance)
+    if new_fact.origin is None:
+        return JournalLine(seq=seq, fact=fact)
+    origin = new_fact.origin
+    kept = fact._replace(
+        at=origin.at,
+        agent=origin.agent,
+        session=origin.session,
+        commit=origin.commit,
+        provenance=origin.provenance,
+    )
+    return JournalLine(seq=seq, fact=kept, at=fact.at, agent=fact.agent)
+
+
+def append_fact(
+    workspace: Workspace, account: Account, new_fact: NewFact, provenance: Provenance = Provenance.STATED
+) -> JournalLine:
+    """Append what a session says, stamped and signed; raise a UsageError when it is too long for a line."""
+    if not fits_a_line(new_fact):
+        hint = f"say it in at most {MAX_CHARS} characters; put longer text into a file"
+        raise UsageError(
+            f"{new_fact.kind.value}: a text of {len(new_fact.text)} characters is too long", hint=hint
+        )
+    return workspace.journals.append(
+        account.session, lambda seq: make_line(workspace, account, new_fact, provenance, seq)
+    )
+
+
+def make_fact(workspace: Workspace, account: Account, new_fact: NewFact, provenance: Provenance) -> Fact:
+    """Stamp and sign what a session says."""
+    return Fact(
+        kind=new_fact.kind.value,
+        text=_writable(new_fact.text),
+        at=max(workspace.now(), account.touched_at or workspace.now()),
+        agent=account.agent,
+        key=_writable(new_fact.key),
+        because=_writable(new_fact.because),
+        provenance=provenance,
+        commit=workspace.repository.last_commit() if new_fact.kind.row.event_key else "",
+    )
+
+
+def _writable(text: str) -> str:
+    """Show bytes that were no text as escapes: what cannot be written down would be lost."""
+    return text.encode("utf-8", "backslashreplace").decode()
+
+
+def write_heartbeat(workspace: Workspace, account: Account) -> JournalLine:
+    """Give a sign of life."""
+    return append_fact(workspace, account, NewFact(FactKind.HEARTBEAT, "alive"), Provenance.OBSERVED)

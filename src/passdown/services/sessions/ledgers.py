@@ -1,0 +1,369 @@
+"""Maintain a session's ledger: take in edits by hand, record new facts, and render it."""
+
+from collections.abc import Sequence
+from functools import reduce
+from typing import Annotated, Final
+
+from passdown import layout
+from passdown.core.facts import Provenance
+from passdown.core.formats.journal import JournalLine
+from passdown.core.formats.ledgers import Ledger, parse_ledger, render_ledger
+from passdown.core.formats.state_file import SessionState, parse_session_state, render_session_state
+from passdown.core.ids import fold_id, is_id
+from passdown.core.kinds import FactKind
+from passdown.core.problems import Problem, Severity, error
+from passdown.core.sessions.ledger_sync import (
+    MAX_CHARS,
+    NewFact,
+    add_missing_lines,
+    fill_ledger,
+    find_edits,
+    fits_a_line,
+    read_mode,
+    rebase_edits,
+    show_ledger,
+)
+from passdown.core.sessions.session_facts import Account, SessionStart, fold_journal
+from passdown.errors import FormatError, StorageError
+from passdown.ports.documents import Documents
+from passdown.records import record, replace
+from passdown.services.sessions.journals import append_fact, make_line, read_account
+from passdown.services.workspace.local_files import ignore_folder
+from passdown.services.workspace.workspaces import Workspace
+
+ROUNDS: Final = 3
+"""How often to try to take in a ledger that is being edited."""
+
+_LONG: Final = f"cut it to {MAX_CHARS} characters; put longer text into a file"
+_BUSY: Final = "it was not changed; `passdown status` lists the sessions"
+
+
+@record
+class LedgerUpdate:
+    """The state of the ledger after an update."""
+
+    account: Annotated[Account, "What the session knows now."]
+    edits: Annotated[int, "How many facts were taken in from edits by hand."] = 0
+    problems: Annotated[
+        tuple[Problem, ...], "Why the ledger was left as it is; empty when it was written."
+    ] = ()
+    is_elsewhere: Annotated[bool, "Whether the ledger lies in another checkout, and catches up there."] = (
+        False
+    )
+
+
+@record
+class LedgerReading:
+    """The ledger as it is on disk."""
+
+    ledger: Ledger
+    text: str
+    data: bytes = b""
+    problems: tuple[Problem, ...] = ()
+    late: tuple["LedgerReading", ...] = ()
+    """What was displaced from it, and is to be added to it."""
+
+
+@record
+class OpenedLedger:
+    """A ledger whose edits by hand are in the journal."""
+
+    session: Annotated[str, "Whose ledger it is."]
+    reading: Annotated[LedgerReading, "What it said."]
+    edits: Annotated[int, "How many facts were taken in."]
+
+
+def update_ledger(
+    workspace: Workspace,
+    account: Account,
+    new_facts: Sequence[NewFact] = (),
+    *,
+    provenance: Provenance = Provenance.STATED,
+    rounds: int = ROUNDS,
+) -> LedgerUpdate:
+    """Record new facts, and bring ledger and journal up to date with each other.
+
+    1. Edits made by hand since the last rendering are journalled first.
+    2. Then the new facts; from here on they cannot be lost, whatever happens to the ledger.
+    3. Then the ledger is rendered, changing only the lines that differ. A ledger that cannot be read is left
+       as it is, and reported. If it was edited in the meantime, it is taken in again.
+    4. The ledger of a session in another checkout is left alone: it catches up there.
+
+    Raises a StorageError only if a fact could not be journalled, and a UsageError for a fact that is too
+    long.
+    """
+    if account.start.checkout != workspace.root:  # 4
+        _say_all(workspace, account, new_facts, provenance)
+        return LedgerUpdate(account=read_account(workspace, account.session), is_elsewhere=True)
+    opened = open_ledger(workspace, account)  # 1
+    _say_all(workspace, account, new_facts, provenance)  # 2
+    return write_back(workspace, opened, rounds=rounds)  # 3
+
+
+def open_ledger(workspace: Workspace, account: Account) -> OpenedLedger:
+    """Read the ledger of a session and journal what was edited by hand; the file stays as it is.
+
+    1. First comes what an earlier rendering displaced, because somebody edited the ledger at that moment. The
+       next rendering adds what it says beside facts.
+    2. If that cannot be read, it is put back, for somebody to repair, and what was there is displaced.
+    3. If it was the ledger of a session that ended, it belongs into the journal of that session.
+    """
+    found = [_parse(data) for data in workspace.documents.displaced(account.start.ledger)]
+    late = [_judge(workspace, account, one) for one in found]
+    for one in found:  # 3
+        _take_in_elsewhere(workspace, account, one.ledger)
+    edits = sum(_take_in(workspace, account, one.ledger) for one in late if not one.problems)  # 1
+    reading = read_ledger(workspace, account)
+    reading = replace(reading, problems=reading.problems or _find_long(workspace, account, reading))
+    if not reading.problems:
+        edits += _take_in(workspace, account, reading.ledger)
+        broken = next((one for one in late if one.problems), None)
+        reading = replace(reading, late=tuple(late)) if broken is None else broken
+        if broken is not None:  # 2
+            _put_back(workspace, account.start.ledger, broken.data)
+    return OpenedLedger(session=account.session, reading=reading, edits=edits)
+
+
+def _put_back(workspace: Workspace, path: str, data: bytes) -> None:
+    workspace.documents.replace(path, data, local=True, expected=data)
+    workspace.documents.displaced(path, [data])
+
+
+def _find_long(workspace: Workspace, account: Account, reading: LedgerReading) -> tuple[Problem, ...]:
+    """Report edits that are too long for the journal."""
+    edits = () if reading.problems else _edits(workspace, account, reading.ledger)
+    return tuple(
+        error(1, one.kind.value, "is too long to take in", _LONG) for one in edits if not fits_a_line(one)
+    )
+
+
+def _take_in(workspace: Workspace, account: Account, ledger: Ledger) -> int:
+    """Journal what was edited by hand, if it is not there yet; return how many facts that were."""
+    if not _edits(workspace, account, ledger):
+        return 0
+
+    def make(seq: int) -> Sequence[JournalLine]:
+        edits = [one for one in _edits(workspace, account, ledger) if fits_a_line(one)]
+        return [
+            make_line(workspace, account, one, Provenance.STATED, seq + number)
+            for number, one in enumerate(edits)
+        ]
+
+    return len(workspace.journals.extend(account.session, make))
+
+
+def _take_in_elsewhere(workspace: Workspace, account: Account, ledger: Ledger) -> bool:
+    """Journal edits of a ledger that lay in the same place for another session; return if it is known."""
+    owner = Account()
+    if ledger.session_id != account.session:
+        owner = _account_of(workspace, ledger.session_id)
+    if (owner.start.checkout, owner.start.ledger) != (workspace.root, account.start.ledger):
+        return False
+    _take_in(workspace, owner, ledger)
+    return True
+
+
+def take_in_late(workspace: Workspace) -> None:
+    """Take in what was displaced from ledgers that nobody may open again.
+
+    1. Edits go into the journal of the session whose ledger it was, even if that has ended.
+    2. If there is no ledger by now, the text becomes one again, to be archived like any other.
+    3. If the ledger is another session's by now, that is all. Otherwise whoever opens it does the rest.
+    """
+    documents, folder = workspace.documents, workspace.settings.paths.ledgers
+    for path in [f"{one}/{layout.LEDGER}" for one in (folder, *_below(documents, folder))]:
+        for data in documents.displaced(path):
+            ledger = _parse(data).ledger
+            is_known = _take_in_elsewhere(workspace, Account(start=SessionStart(ledger=path)), ledger)  # 1
+            is_there = documents.exists(path)
+            is_others = is_there and _read(workspace, path).ledger.session_id != ledger.session_id
+            if (is_known and is_others) or (not is_there and documents.create(path, data)):  # 2, 3
+                documents.displaced(path, [data])
+
+
+def _below(documents: Documents, folder: str) -> Sequence[str]:
+    return [f"{folder}/{name}" for name in documents.folders(folder)]
+
+
+def write_back(workspace: Workspace, opened: OpenedLedger, *, rounds: int = ROUNDS) -> LedgerUpdate:
+    """Render a ledger that was opened; if it was edited meanwhile, it is taken in and rendered once more."""
+    account, reading = read_account(workspace, opened.session), opened.reading
+    if reading.problems:
+        return LedgerUpdate(account=account, edits=opened.edits, problems=reading.problems)
+    if _text_of(workspace, account) == reading.text:
+        problems = _write(workspace, account, reading)
+        seen = [one.data for one in reading.late]
+        if problems or not workspace.documents.displaced(account.start.ledger, seen):
+            return LedgerUpdate(account=account, edits=opened.edits, problems=problems)
+    if rounds == 1:
+        return LedgerUpdate(
+            account=account, edits=opened.edits, problems=(error(1, "file", "keeps changing"),)
+        )
+    kept = update_ledger(workspace, account, rounds=rounds - 1)
+    return replace(kept, edits=kept.edits + opened.edits)
+
+
+def _say_all(
+    workspace: Workspace, account: Account, new_facts: Sequence[NewFact], provenance: Provenance
+) -> None:
+    for one in new_facts:
+        append_fact(workspace, account, one, provenance)
+
+
+def _text_of(workspace: Workspace, account: Account) -> str | None:
+    """Read the ledger again; return None if it can no longer be read."""
+    documents, path = workspace.documents, account.start.ledger
+    try:
+        return documents.read(path).decode("utf-8") if documents.exists(path) else ""
+    except (StorageError, UnicodeDecodeError):
+        return None
+
+
+def read_ledger(workspace: Workspace, account: Account) -> LedgerReading:
+    """Read the ledger of a session.
+
+    1. A missing ledger is empty.
+    2. A ledger that cannot be read, or not well enough to know what was edited, is reported, and so is one
+       that a program is writing to.
+    3. Another session's ledger counts as empty if that session ended and is published; otherwise it is
+       reported.
+    """
+    return _judge(workspace, account, _read(workspace, account.start.ledger))
+
+
+def _judge(workspace: Workspace, account: Account, reading: LedgerReading) -> LedgerReading:
+    owner = reading.ledger.session_id
+    if reading.problems or owner in {None, account.session}:  # 1, 2
+        return reading
+    if _account_of(workspace, owner).is_published:  # 3
+        return LedgerReading(ledger=Ledger(), text=reading.text, data=reading.data)
+    found = error(1, "session_id", f"belongs to another session, {owner}", _BUSY)
+    return replace(reading, problems=(found,))
+
+
+def _read(workspace: Workspace, path: str) -> LedgerReading:
+    documents = workspace.documents
+    try:
+        return _parse(documents.read(path, settled=True) if documents.exists(path) else b"")
+    except StorageError as found:
+        return LedgerReading(
+            ledger=Ledger(), text="", problems=(error(1, "file", found.message, found.hint),)
+        )
+
+
+def _parse(data: bytes) -> LedgerReading:
+    try:
+        text = data.decode("utf-8")
+        ledger = parse_ledger(text) if text.strip() else Ledger()
+    except UnicodeDecodeError:
+        problems: tuple[Problem, ...] = (error(1, "file", "is not UTF-8 text"),)
+        return LedgerReading(ledger=Ledger(), text="", data=data, problems=problems)
+    except FormatError as found:
+        problems = (error(1, "file", found.message, found.hint),)
+        return LedgerReading(ledger=Ledger(), text="", data=data, problems=problems)
+    broken = tuple(one for one in ledger.problems if one.severity is Severity.ERROR)
+    return LedgerReading(ledger=ledger, text=text, data=data, problems=broken)
+
+
+def is_free(workspace: Workspace, path: str) -> bool:
+    """Return whether a new session may keep its ledger here.
+
+    It may if there is none, or if it is that of an ended session whose journal holds everything it shows. It
+    may not if git tracks the file: a ledger is local.
+    """
+    reading = _read(workspace, path)
+    if reading.problems or not workspace.documents.exists(path):
+        return not reading.problems
+    if workspace.tracking.tracked(workspace.settings.paths.ledgers).holds(path):
+        return False
+    if not reading.text.strip():
+        return True
+    account = _account_of(workspace, reading.ledger.session_id)
+    if not account.is_published:
+        return False
+    base = _base(workspace, account, reading.ledger.journal_seq)
+    return base is not None and show_ledger(base, workspace.show_time) == reading.ledger
+
+
+def _account_of(workspace: Workspace, session: str | None) -> Account:
+    """Return the account of the session that a ledger names; empty if that is not one of our ids."""
+    return read_account(workspace, session) if session and is_id(session) else Account()
+
+
+def _edits(workspace: Workspace, account: Account, ledger: Ledger) -> Sequence[NewFact]:
+    """Return what was edited since the ledger was rendered and is not in the journal.
+
+    If it is unknown what it showed then, for example because the user rewrote it, missing facts may never
+    have been in it, and are not retracted.
+    """
+    base = _base(workspace, account, ledger.journal_seq)
+    known = read_account(workspace, account.session)
+    if base is None:
+        found = find_edits(ledger, known, workspace.show_time)
+        return [one for one in found if one.text and one.kind is not FactKind.RETRACTION]
+    edits = find_edits(ledger, base, workspace.show_time)
+    if not edits or known.last_seq == base.last_seq:
+        return edits
+    lines = workspace.journals.read(account.session)
+    return rebase_edits(edits, base, known, [line.fact for line in lines if line.seq > base.last_seq])
+
+
+def _base(workspace: Workspace, account: Account, shown: int | None) -> Account | None:
+    """Return the account that a ledger was rendered from, or None if it names no line of the journal."""
+    if shown == account.last_seq:
+        return account
+    lines = workspace.journals.read(account.session)
+    if shown is None or shown > max((line.seq for line in lines), default=0):
+        return None
+    return fold_journal(account.session, (line for line in lines if line.seq <= shown))
+
+
+def render_filled(workspace: Workspace, account: Account, reading: LedgerReading) -> str:
+    """Return the text of a ledger with what a session knows now; lines that do not differ stay."""
+    texts = [
+        render_ledger(replace(fill_ledger(ledger, account, workspace.show_time), source=ledger.source))
+        for ledger in (reading.ledger, *(one.ledger for one in reading.late if one.ledger.source))
+    ]
+    return reduce(add_missing_lines, texts)
+
+
+def _write(workspace: Workspace, account: Account, reading: LedgerReading) -> tuple[Problem, ...]:
+    text = render_filled(workspace, account, reading)
+    documents, paths = workspace.documents, workspace.settings.paths
+    try:
+        if text != reading.text:
+            ignore_folder(documents, paths.ledgers)
+            documents.replace(account.start.ledger, text.encode(), local=True, expected=reading.text.encode())
+        ignore_folder(documents, paths.runtime)
+        _write_state(workspace, account, layout.session_state(paths.runtime, fold_id(account.agent)))
+    except StorageError as found:
+        return (error(1, "file", found.message, found.hint),)
+    return ()
+
+
+def _write_state(workspace: Workspace, account: Account, path: str) -> None:
+    """Write the state file for tools that only read JSON; members that are not ours are kept (C5).
+
+    They are not if git tracks the file: then they are not from this machine (C119).
+    """
+    documents = workspace.documents
+    before = documents.read(path).decode("utf-8", "replace") if documents.exists(path) else ""
+    try:
+        known = parse_session_state(before) if before else SessionState()
+    except FormatError:
+        known = SessionState()
+    has_others = known.unknown or known.current_tasks or known.tdd_phase
+    if has_others and workspace.tracking.tracked(workspace.settings.paths.runtime).holds(path):
+        known = SessionState()
+    state = replace(
+        known,
+        agent_id=account.agent,
+        mode=read_mode(account),
+        mode_locked_at=account.started_at,
+        track_id=account.track or None,
+        current_task=account.task or None,
+        last_updated=account.touched_at,
+    )
+    text = render_session_state(state)
+    if text != before:
+        documents.replace(path, text.encode(), local=True)

@@ -1,0 +1,70 @@
+"""Which sessions of the project are running, and which one a command refers to."""
+
+from collections.abc import Iterable, Sequence
+from datetime import timedelta
+from typing import Final
+
+from passdown.core.sessions.session_facts import Account
+from passdown.core.times import is_older
+from passdown.errors import UsageError
+from passdown.services.sessions.journals import read_accounts, read_open
+from passdown.services.workspace.workspaces import Workspace
+
+STALE_AFTER: Final = timedelta(minutes=10)
+"""How long after its last sign of life a session counts as dead, if its process is unknown."""
+
+
+def is_live(workspace: Workspace, account: Account) -> bool:
+    """Return whether a session is still running (C62).
+
+    1. A session that ended is not.
+    2. A session whose process is known to be alive is, however long it was silent.
+    3. A session whose process is known to be gone is not.
+    4. Otherwise the last sign of life decides.
+    """
+    if account.ended_at is not None or account.touched_at is None:  # 1
+        return False
+    alive = workspace.processes.is_alive(account.start.process)
+    if alive is not None:  # 2, 3
+        return alive
+    return not is_older(account.touched_at, workspace.now(), STALE_AFTER)  # 4
+
+
+def list_live(workspace: Workspace) -> Sequence[Account]:
+    """List the running sessions of the project, the oldest first."""
+    return [account for account in read_open(workspace) if is_live(workspace, account)]
+
+
+def find_session(workspace: Workspace, wanted: str, ids: Iterable[str] = ()) -> Account | None:
+    """Return the session that a command refers to (C51), or None if none runs here.
+
+    1. The session that was named, by its id or its agent.
+    2. The session that the environment names, by our id or the host's; the first match counts.
+    3. The only session that runs in this checkout. If there are several, raises a UsageError that lists them.
+    """
+    accounts = read_open(workspace)
+    if wanted:  # 1
+        return _find_named(workspace, accounts, wanted)
+    for named in ids:  # 2
+        for account in reversed(accounts):
+            if account.ended_at is None and _is_called(account, named):
+                return account
+    here = [one for one in accounts if one.start.checkout == workspace.root and is_live(workspace, one)]
+    if len(here) > 1:  # 3
+        names = ", ".join(f"{one.session} ({one.agent})" for one in here)
+        raise UsageError(f"several sessions are running here: {names}", hint="name one with --session")
+    return here[0] if here else None
+
+
+def _find_named(workspace: Workspace, accounts: Sequence[Account], wanted: str) -> Account:
+    """Return a session by its id, its agent or an id of its host; an ended session is not reopened."""
+    for account in reversed(accounts):
+        if account.ended_at is None and _is_called(account, wanted):
+            return account
+    if any(_is_called(account, wanted) for account in read_accounts(workspace)):
+        raise UsageError(f"session {wanted} has ended", hint="run `passdown start` to start another")
+    raise UsageError(f"there is no session {wanted}", hint="`passdown status` lists the sessions")
+
+
+def _is_called(account: Account, name: str) -> bool:
+    return name in {account.session, account.agent, *account.host_sessions}

@@ -1,0 +1,161 @@
+"""Read what a host's transcript and git tell about a session, and record what is new."""
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import Annotated, Final
+
+from passdown.core.facts import Fact, Provenance
+from passdown.core.formats.journal import JournalLine
+from passdown.core.hosts.observations import REF, NewObservation, ObservationContext, find_new_facts, refs_of
+from passdown.core.hosts.transcripts import (
+    START,
+    Observation,
+    TranscriptMark,
+    TranscriptReader,
+    parse_mark,
+    read_piece,
+    render_mark,
+)
+from passdown.core.json_text import dump
+from passdown.core.kinds import FactKind
+from passdown.core.sessions.ledger_sync import NewFact
+from passdown.core.sessions.secrets import redact, redact_all
+from passdown.core.sessions.session_facts import MARK, Account, fold_journal
+from passdown.ports.transcripts import Transcripts
+from passdown.records import record, replace
+from passdown.services.sessions.journals import make_fact, read_account
+from passdown.services.sessions.ledgers import LedgerUpdate, update_ledger
+from passdown.services.workspace.workspaces import Workspace
+
+MOST_PARTS: Final = 1000
+"""How many transcripts of subagents are read for one session."""
+
+
+@record
+class TranscriptSource:
+    """A session's transcript: where it is, and how to read it."""
+
+    path: Annotated[str, "Where the session's own transcript is."]
+    reader: Annotated[TranscriptReader, "How the host writes."]
+    transcripts: Annotated[Transcripts, "What reads it."]
+    roots: Annotated[tuple[str, ...], "The project's root, by every path that leads there."] = ()
+
+
+@record
+class ObservationResult:
+    """What was new."""
+
+    kept: Annotated[LedgerUpdate, "How the ledger stands."]
+    counts: Annotated[Counter[str], "How many facts of each kind were told."]
+    failed: Annotated[int, "How many tests failed."]
+    passed_over: Annotated[int, "How many lines could not be read."]
+
+
+@record
+class _Intake:
+    """What is new in the transcripts, and how far they are read now."""
+
+    seen: tuple[Observation, ...]
+    marks: dict[str, TranscriptMark]
+    passed_over: int
+
+
+def observe(
+    workspace: Workspace, account: Account, source: TranscriptSource | None, *, with_files: bool = True
+) -> ObservationResult:
+    """Record what a session did since the last time, and bring its ledger up to date.
+
+    1. If two processes observe the same session at once, the second finds nothing new.
+    2. Facts and the position in each transcript are written together. After an interruption in between, that
+       part is read again, and missing facts are added.
+    3. Secrets are redacted before anything is written.
+    4. Without a source only git is asked; `with_files` includes changed files, which needs to start git.
+
+    Raises a StorageError if a transcript cannot be read, or nothing could be written.
+    """
+    passed_over = 0
+
+    def make(seq: int) -> Sequence[JournalLine]:  # 1
+        nonlocal passed_over
+        lines = workspace.journals.read(account.session)
+        known = fold_journal(account.session, lines)
+        intake = _read(source, known) if source else _Intake(seen=(), marks={}, passed_over=0)
+        passed_over = intake.passed_over
+        told = find_new_facts(
+            known, refs_of(lines), intake.seen, _grounds(workspace, known, source, with_files=with_files)
+        )
+        facts = [*_facts(workspace, known, told), *_bookmarks(workspace, known, intake.marks)]  # 2
+        return [JournalLine(seq=seq + number, fact=fact) for number, fact in enumerate(facts)]
+
+    facts = [line.fact for line in workspace.journals.extend(account.session, make)]
+    return ObservationResult(
+        kept=update_ledger(workspace, read_account(workspace, account.session)),
+        counts=Counter(fact.kind for fact in facts if fact.kind != FactKind.BOOKMARK),
+        failed=sum(fact.kind == FactKind.TEST and (fact.key or "0") != "0" for fact in facts),
+        passed_over=passed_over,
+    )
+
+
+def _read(source: TranscriptSource, known: Account) -> _Intake:
+    """Read the new parts of the session's transcript and those of its subagents."""
+    seen: list[Observation] = []
+    marks: dict[str, TranscriptMark] = {}
+    passed_over = 0
+    paths = [source.path]
+    for path in paths:
+        name = source.reader.bookmark(path)
+        before = parse_mark(known.bookmarks.get(name, ""))
+        mark = before if before.offset <= source.transcripts.size(path) else START
+        while data := source.transcripts.read(path, mark.offset):
+            reading = read_piece(source.reader, data, mark)
+            seen += reading.seen
+            passed_over += reading.passed_over
+            if reading.mark.offset == mark.offset:
+                break
+            mark = reading.mark
+        if mark != before:
+            marks[name] = mark
+        found = source.transcripts.find(source.reader.parts(path, mark))
+        paths += [one for one in found if one not in paths][: MOST_PARTS - len(paths)]
+    return _Intake(seen=tuple(seen), marks=marks, passed_over=passed_over)
+
+
+def _grounds(
+    workspace: Workspace, known: Account, source: TranscriptSource | None, *, with_files: bool
+) -> ObservationContext:
+    """Ask git what was done since the session started; for another checkout that is done there."""
+    paths = workspace.settings.paths
+    is_here = known.start.checkout == workspace.root
+    since = known.started_at
+    history = workspace.history if is_here else None
+    return ObservationContext(
+        roots=(known.start.checkout, *(source.roots if source and is_here else ())),
+        own=(paths.ledgers, paths.runtime),
+        commits=tuple(history.commits_since(since)) if history and since else (),
+        files=tuple(history.files_since(since)) if history and since and with_files else (),
+    )
+
+
+def _facts(workspace: Workspace, known: Account, told: Sequence[NewObservation]) -> Sequence[Fact]:
+    """Turn observations into facts with time and author, without secrets (3)."""
+    texts, _ = redact_all([one.said.text for one in told])
+    return [
+        _with_ref(make_fact(workspace, known, one.said._replace(text=text), one.provenance), one.ref)
+        for one, text in zip(told, texts, strict=True)
+    ]
+
+
+def _with_ref(fact: Fact, ref: str) -> Fact:
+    return fact._replace(others=((REF, dump(ref)),)) if ref else fact
+
+
+def _bookmarks(workspace: Workspace, known: Account, marks: dict[str, TranscriptMark]) -> Sequence[Fact]:
+    """Record how far each transcript is read; pending calls may hold secrets too (3)."""
+    facts: list[Fact] = []
+    for name, mark in marks.items():
+        waiting = tuple(
+            call._replace(texts=tuple(redact(text).text for text in call.texts)) for call in mark.waiting
+        )
+        fact = make_fact(workspace, known, NewFact(FactKind.BOOKMARK, name), Provenance.OBSERVED)
+        facts.append(fact._replace(others=((MARK, render_mark(replace(mark, waiting=waiting))),)))
+    return facts

@@ -1,0 +1,188 @@
+"""Commits that nobody asks for: of ended sessions at the next start, of running ones between turns (C117)."""
+
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from typing import Annotated, Final
+
+from passdown.core.formats.archives import parse_archive
+from passdown.core.formats.events import parse_event
+from passdown.core.times import age_words
+from passdown.errors import FormatError, StorageError
+from passdown.ports.repository import Committed, Skipped, SkipReason
+from passdown.records import record
+from passdown.services.log.commit_marks import (
+    describe_files,
+    is_known_committed,
+    mark_to_commit,
+    remember_committed,
+    unmark,
+)
+from passdown.services.log.commits import CommitTrigger, NotDue, find_not_due
+from passdown.services.log.events import update_index
+from passdown.services.log.synthesis import list_uncommitted, synthesize
+from passdown.services.sessions.journals import read_account
+from passdown.services.sessions.liveness import is_live
+from passdown.services.workspace.workspaces import Workspace
+
+AT_START: Final = (CommitTrigger.START, CommitTrigger.OWED)
+"""What a start may commit: what ended sessions left; what is running, only if the settings say so."""
+AFTER_TURN: Final = (CommitTrigger.EVENT, CommitTrigger.CHECKPOINT, CommitTrigger.OWED)
+"""What the end of a turn may commit."""
+AMENDABLE: Final = timedelta(minutes=30)
+"""How long the user may amend a commit before we commit on top of it."""
+
+_PASSING: Final = frozenset(
+    {SkipReason.UNFINISHED, SkipReason.LOCKED, SkipReason.DETACHED, SkipReason.AMENDABLE}
+)
+"""The obstacles that go away in the course of the user's work."""
+
+
+@record
+class UncommittedFiles:
+    """Files of ours that wait for a commit."""
+
+    paths: Annotated[tuple[str, ...], "The files."]
+    reason: Annotated[str, "What they wait for."]
+    hint: Annotated[str, "What the user can do about it; empty when there is nothing to do."] = ""
+    until: Annotated[datetime | None, "When they wait no longer; None if time does not change it."] = None
+
+
+def commit_waiting(
+    workspace: Workspace, triggers: Sequence[CommitTrigger]
+) -> Committed | Skipped | NotDue | None:
+    """Commit what sessions published and nobody committed, if one of the triggers calls for it.
+
+    What is to be committed is what the last commit lacks, and nothing else is remembered, so a commit that
+    fails or is cut off is made the next time.
+
+    1. A setting may rule it out, or the last checkpoint commit may be too recent.
+    2. Nothing is committed where the user is in the middle of something: see `GitHistory.find_obstacle`. This
+       is checked before the view is written, so that no tracked file is changed without its commit.
+    3. A commit that is owed is made only if one of the files comes from a session that has ended.
+
+    Returns None if nothing is to be committed.
+    """
+    trigger = _choose(workspace, triggers)  # 1
+    if isinstance(trigger, NotDue):
+        return trigger
+    obstacle = _find_obstacle(workspace, files_only=True)  # 2
+    if obstacle is not None:
+        return _put_off(workspace, obstacle)
+    update_index(workspace.log, workspace.index)
+    described = describe_files(workspace)
+    paths = () if is_known_committed(workspace) else list_uncommitted(workspace)
+    if not paths:
+        return _settle(workspace, described, None)
+    if trigger is CommitTrigger.OWED and not _is_owed(workspace, paths):  # 3
+        return None
+    obstacle = _find_obstacle(workspace)
+    if obstacle is not None:
+        return _put_off(workspace, obstacle)
+    # Archiving takes long; the end of a turn leaves it to the next start.
+    archive = None if trigger is CommitTrigger.OWED else False
+    done = synthesize(workspace, archive=archive, trigger=trigger, to_commit=True).committed
+    return _settle(workspace, described, done)
+
+
+def _put_off(workspace: Workspace, obstacle: Skipped) -> Skipped:
+    """Let the end of the next turn try again if the obstacle may be gone by then, else the next event."""
+    if obstacle.why in _PASSING:
+        mark_to_commit(workspace)
+    else:
+        unmark(workspace)
+    return obstacle
+
+
+def _settle(
+    workspace: Workspace, described: str, done: Committed | Skipped | NotDue | None
+) -> Committed | Skipped | NotDue | None:
+    """Remember that what was described is committed, if that is so."""
+    if isinstance(done, Skipped) and done.why is not SkipReason.NOTHING:
+        return _put_off(workspace, done)
+    if not isinstance(done, NotDue):
+        unmark(workspace)
+        remember_committed(workspace, described)
+    return done
+
+
+def _choose(workspace: Workspace, triggers: Sequence[CommitTrigger]) -> CommitTrigger | NotDue:
+    """Return the first trigger that the settings allow, or why there is none; one may be due later."""
+    found: NotDue | None = None
+    for trigger in triggers:
+        found = find_not_due(workspace.documents, workspace.clock, workspace.settings, trigger)
+        if found is None:
+            return trigger
+        if found.until is not None:
+            break
+    return found or NotDue(reason="there is no trigger")
+
+
+def _find_obstacle(workspace: Workspace, *, files_only: bool = False) -> Skipped | None:
+    return workspace.history.find_obstacle(workspace.now(), AMENDABLE, files_only=files_only)
+
+
+def _is_owed(workspace: Workspace, paths: Sequence[str]) -> bool:
+    """Return whether one of the files was written for a session that has ended."""
+    return any(_is_of_ended(workspace, path) for path in paths)
+
+
+def _is_of_ended(workspace: Workspace, path: str) -> bool:
+    session = _read_session(workspace, path)
+    account = read_account(workspace, session) if session else None
+    return account is not None and account.started_at is not None and not is_live(workspace, account)
+
+
+def _read_session(workspace: Workspace, path: str) -> str:
+    """Return the session that an event or a record names; empty for any other file."""
+    paths = workspace.settings.paths
+    try:
+        text = workspace.documents.read(path).decode("utf-8", "replace")
+        if path.startswith(f"{paths.events}/"):
+            return parse_event(text).session or ""
+        return parse_archive(text).session_id or "" if path.startswith(f"{paths.archive}/") else ""
+    except (StorageError, FormatError):  # it was removed, or is not ours
+        return ""
+
+
+def find_trouble(outcome: Committed | Skipped | NotDue | None) -> str:
+    """Return why a commit failed, if the user has to do something about it; else an empty string."""
+    if isinstance(outcome, Skipped) and outcome.why in {SkipReason.NO_IDENTITY, SkipReason.REFUSED}:
+        return f"{outcome.reason}; {outcome.hint}"
+    return ""
+
+
+def find_uncommitted(workspace: Workspace) -> UncommittedFiles | None:
+    """Return what waits to be committed and why; None if nothing does, or if nothing may be committed."""
+    trigger = _choose(workspace, AFTER_TURN)
+    is_wanted = not isinstance(trigger, NotDue) or trigger.until is not None
+    if not is_wanted or not workspace.repository.is_there():
+        return None
+    left = list_uncommitted(workspace)
+    paths = tuple(workspace.history.committable(left)) if left else ()
+    if not paths:
+        return None
+    obstacle = _find_obstacle(workspace)
+    if obstacle is not None:
+        return UncommittedFiles(paths=paths, reason=obstacle.reason, hint=obstacle.hint)
+    return _say_when(workspace, paths, trigger)
+
+
+def _say_when(
+    workspace: Workspace, paths: tuple[str, ...], trigger: CommitTrigger | NotDue
+) -> UncommittedFiles:
+    """Say which hook commits files that nothing is in the way of."""
+    owed = _choose(workspace, (CommitTrigger.OWED,))
+    if owed is CommitTrigger.OWED and _is_owed(workspace, paths):
+        return UncommittedFiles(paths=paths, reason="the next start of a session commits them")
+    if isinstance(trigger, NotDue):
+        return UncommittedFiles(paths=paths, reason=_describe_wait(workspace, trigger), until=trigger.until)
+    if trigger is CommitTrigger.OWED:
+        return UncommittedFiles(paths=paths, reason="they are committed when their session has ended")
+    return UncommittedFiles(paths=paths, reason="the end of a turn or of the session commits them")
+
+
+def _describe_wait(workspace: Workspace, not_due: NotDue) -> str:
+    minutes = workspace.settings.commit.checkpoint_minutes
+    last = (not_due.until or workspace.now()) - timedelta(minutes=minutes)
+    age = age_words(max(workspace.now() - last, timedelta(0)))
+    return f"the last checkpoint commit was {age} ago; there is at most one in {minutes} minutes"

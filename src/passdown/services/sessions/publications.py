@@ -1,0 +1,79 @@
+"""Publish what a session knows and no event says yet (C57)."""
+
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
+
+from passdown.core.formats.journal import JournalLine
+from passdown.core.sessions.publications import make_event
+from passdown.core.sessions.secrets import redact_lines
+from passdown.core.sessions.session_facts import Account, fold_journal
+from passdown.ports.repository import UNKNOWN
+from passdown.records import replace
+from passdown.services.log.events import WrittenEvent, add_event, catch_up, update_index
+from passdown.services.workspace.workspaces import Workspace
+from passdown.settings import EventLayout
+
+
+def publish(workspace: Workspace, session: str, *, kind: str, reason: str) -> WrittenEvent | None:
+    """Write the unpublished facts as one event to this checkout; return None if there are none.
+
+    What an event in this checkout covers is published: the event itself is the only record of that, so there
+    is no moment at which one of two records is missing. Of any number of processes that publish a session,
+    one builds and creates an event at a time, while it holds the lock of the journal. Secrets in facts are
+    redacted, with a mark.
+
+    Raises a StorageError if the journal is in use or cannot be locked, or if the event could not be written;
+    the facts stay in the journal, and are published next time.
+    """
+    written: list[WrittenEvent] = []
+
+    def make(seq: int) -> Sequence[JournalLine]:
+        del seq
+        event = write_open(workspace, session, kind=kind, reason=reason)
+        written.extend([event] if event else [])
+        return ()
+
+    if workspace.journals.last(session) is not None:
+        with publishing(workspace):
+            workspace.journals.extend(session, make, alone=True)
+    return written[0] if written else None
+
+
+@contextmanager
+def publishing(workspace: Workspace) -> Generator[None, None, None]:
+    """Read all events that are new, and keep other writers of the index out.
+
+    Whoever needs both takes the index first and then the lock of a journal. So nobody waits for the index
+    while others wait to add a fact to the journal.
+    """
+    update_index(workspace.log, workspace.index)
+    with workspace.index.changing():
+        yield
+
+
+def write_open(workspace: Workspace, session: str, *, kind: str, reason: str) -> WrittenEvent | None:
+    """Write what is open as an event, within `publishing` and with the journal locked."""
+    catch_up(workspace.log, workspace.index)
+    lines, _ = redact_lines(workspace.journals.read(session))
+    published = workspace.index.published(session)
+    event = make_event(
+        _where_it_is(workspace, fold_journal(session, lines)),
+        lines,
+        published.line,
+        kind=kind,
+        reason=reason,
+        since=published.at,
+    )
+    if event is None:
+        return None
+    by_day = workspace.settings.events.layout is EventLayout.DAY
+    return add_event(workspace.log, workspace.index, workspace.clock, event, by_day=by_day)
+
+
+def _where_it_is(workspace: Workspace, account: Account) -> Account:
+    """Return the account with the current branch, if the session runs in this checkout."""
+    if account.start.checkout != workspace.root or account.ended_at is not None:
+        return account
+    branch = workspace.repository.branch()
+    start = account.start if branch == UNKNOWN else replace(account.start, branch=branch)
+    return replace(account, start=start)

@@ -1,0 +1,73 @@
+"""What follows the end of a session: archive its ledger, update the view, and commit our files (C36)."""
+
+from collections.abc import Sequence
+from typing import Annotated
+
+from passdown.core.sessions.session_facts import Account
+from passdown.errors import PassdownError, StorageError
+from passdown.ports.repository import Committed, Skipped
+from passdown.records import record
+from passdown.services.log.commits import CommitTrigger, NotDue
+from passdown.services.log.events import WrittenEvent
+from passdown.services.log.synthesis import SynthesisResult, synthesize
+from passdown.services.log.views import WrittenView
+from passdown.services.sessions.archives import SESSION_END, ArchivedLedger, archive_ledger
+from passdown.services.sessions.journals import read_account
+from passdown.services.sessions.ledgers import open_ledger, write_back
+from passdown.services.sessions.sessions import publish_end
+from passdown.services.workspace.workspaces import Workspace
+
+
+@record
+class ClosedSession:
+    """A session that ended, and what was done about it."""
+
+    account: Annotated[Account, "What it knew."]
+    written: Annotated[WrittenEvent | None, "The event; None when everything was published already."]
+    archived: Annotated[ArchivedLedger | None, "The record of its ledger; None when it could not be written."]
+    committed: Annotated[Committed | Skipped | NotDue | None, "Whether our files were committed."]
+    view: Annotated[WrittenView | None, "What became of the view; None when it could not be written."]
+    troubles: Annotated[tuple[PassdownError, ...], "What could not be done; the next start or end does it."]
+
+
+def close_session(
+    workspace: Workspace, account: Account, reason: str = SESSION_END, *, keep: bool = False
+) -> ClosedSession:
+    """End a session and do everything that follows; with `keep` its ledger stays until the next start (C37).
+
+    The event is written first, so that everything the session knew is safe. What fails after that is
+    reported, and done next time.
+    """
+    is_here = account.start.checkout == workspace.root
+    opened = open_ledger(workspace, account) if is_here else None
+    written = publish_end(workspace, account, reason)
+    ended = read_account(workspace, account.session)
+    troubles: list[PassdownError] = []
+    archived: ArchivedLedger | None = None
+    try:
+        if opened is not None and keep:
+            write_back(workspace, opened)
+        elif opened is not None and opened.reading.text:
+            archived = archive_ledger(workspace, ended, SESSION_END, opened=opened)
+    except StorageError as found:
+        troubles.append(found)
+    committed: Committed | Skipped | NotDue | None = None
+    view: WrittenView | None = None
+    try:
+        made = update_view(workspace, CommitTrigger.SESSION_END)
+        committed, view = made.committed, made.written
+    except PassdownError as found:
+        troubles.append(found)
+    return ClosedSession(
+        account=ended,
+        written=written,
+        archived=archived,
+        committed=committed,
+        view=view,
+        troubles=tuple(troubles),
+    )
+
+
+def update_view(workspace: Workspace, trigger: CommitTrigger, also: Sequence[str] = ()) -> SynthesisResult:
+    """Make the view from what is published, and commit it if the settings say so (R131 to R135)."""
+    return synthesize(workspace, trigger=trigger, to_commit=True, also=also)

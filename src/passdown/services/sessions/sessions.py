@@ -1,0 +1,322 @@
+"""The life cycle of a session: it starts, gives signs of life, ends, or is recovered if it never ended."""
+
+from collections.abc import Collection, Generator, Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
+from typing import TYPE_CHECKING, Annotated, Final
+
+from passdown import layout
+from passdown.core.facts import Provenance
+from passdown.core.formats.journal import JournalLine
+from passdown.core.formats.state_file import USUAL_MODE, read_preferred_mode
+from passdown.core.ids import make_agent
+from passdown.core.kinds import FactKind
+from passdown.core.sessions.ledger_sync import NewFact, carry_steps
+from passdown.core.sessions.session_facts import (
+    MARK,
+    NO_PROCESS,
+    PUBLISHED,
+    Account,
+    HostProcess,
+    SessionStart,
+    make_start,
+)
+from passdown.errors import CacheError, PassdownError, StorageError
+from passdown.records import record
+from passdown.services.log.events import WrittenEvent
+from passdown.services.sessions.journals import (
+    append_fact,
+    make_fact,
+    newest_first,
+    read_account,
+    read_open,
+    write_fact,
+    write_heartbeat,
+)
+from passdown.services.sessions.ledgers import (
+    is_free,
+    open_ledger,
+    read_ledger,
+    take_in_late,
+    update_ledger,
+    write_back,
+)
+from passdown.services.sessions.liveness import is_live, list_live
+from passdown.services.workspace.workspaces import Workspace
+
+if TYPE_CHECKING:  # archiving and publishing are loaded on demand
+    from passdown.services.sessions.archives import ArchivedLedger
+
+LEDGER: Final = layout.LEDGER
+RECOVERED: Final = "recovered"
+"""The reason recorded for the end of a session that was recovered."""
+
+
+@record
+class StartRequest:
+    """What a start asks for."""
+
+    host: Annotated[str, "The program the agent runs in."] = "generic"
+    host_session: Annotated[str, "The host's id of the session."] = ""
+    nickname: Annotated[str, "What the agent is called; the host if empty."] = ""
+    track: Annotated[str, "The track to work on."] = ""
+    mode: Annotated[str, "SA or MA; empty for what is preferred here."] = ""
+    is_new: Annotated[bool, "Start another session, even if one is running."] = False
+    is_fork: Annotated[bool, "A child of the session that the same process runs."] = False
+    is_fresh: Annotated[bool, "Do not carry the goal of the last session on."] = False
+
+
+@record
+class RecoveredSession:
+    """A session that never ended, and what was published for it."""
+
+    account: Account
+    written: WrittenEvent | None
+
+
+@record
+class StartedSession:
+    """A running session."""
+
+    account: Account
+    is_new: bool
+    recovered: tuple[RecoveredSession, ...] = ()
+    archived: "tuple[ArchivedLedger, ...]" = ()
+    others: tuple[Account, ...] = ()
+
+
+def recover(workspace: Workspace) -> tuple[RecoveredSession, ...]:
+    """Publish and end sessions that never ended, or ended without publishing; each only once.
+
+    A session that cannot be published now is left for the next start.
+    """
+    # What cannot be taken in now is kept until the next start.
+    with suppress(StorageError):
+        take_in_late(workspace)
+    recovered: list[RecoveredSession] = []
+    for account in read_open(workspace):
+        if not is_live(workspace, account):
+            # What cannot be written now stays in the journal; another process may already have done it.
+            with suppress(StorageError, _AlreadyDoneError):
+                _keep_own(workspace, account)
+                written = _finish(workspace, account, RECOVERED)
+                recovered.append(RecoveredSession(account=account, written=written))
+                _keep_own(workspace, read_account(workspace, account.session))
+    return tuple(recovered)
+
+
+def _keep_own(workspace: Workspace, account: Account) -> None:
+    """Bring the ledger of an ended session up to date, if it is here and still belongs to the session."""
+    if account.start.checkout == workspace.root:
+        reading = read_ledger(workspace, account)
+        if reading.ledger.session_id == account.session and not reading.problems:
+            update_ledger(workspace, account)
+
+
+class _AlreadyDoneError(Exception):
+    """Another process has ended the session in the meantime."""
+
+
+def _finish(workspace: Workspace, account: Account, reason: str) -> WrittenEvent | None:
+    """Publish what is unpublished and write the last line, while nobody else can add a line.
+
+    The last line comes last: after an interruption before it, the next start does the rest.
+    """
+    from passdown.services.sessions.publications import publishing, write_open
+
+    written: list[WrittenEvent] = []
+
+    def make(seq: int) -> Sequence[JournalLine]:
+        if read_account(workspace, account.session).is_published:
+            raise _AlreadyDoneError
+        event = write_open(workspace, account.session, kind="session_end", reason=reason)
+        written.extend([event] if event else [])
+        ended = NewFact(FactKind.END, reason, PUBLISHED)
+        return [JournalLine(seq=seq, fact=make_fact(workspace, account, ended, Provenance.OBSERVED))]
+
+    with publishing(workspace):
+        workspace.journals.extend(account.session, make, alone=True)
+    return written[0] if written else None
+
+
+def start_session(workspace: Workspace, request: StartRequest) -> StartedSession:
+    """Start a session, or return the one that is already running (C52, C53).
+
+    1. First, leftovers of killed processes are swept, sessions that never ended are recovered, unused
+       ledgers are archived, and a view that git merged is repaired if a start may commit.
+    2. The same host session in the same checkout is the same session.
+    3. A new id from the same process in the same checkout is added to its session, unless it is a fork.
+    4. Otherwise a new session starts; it continues the one that had the host's id, or the last one here.
+    """
+    workspace.sweep()  # 1
+    recovered = recover(workspace)
+    archived = _archive_stale(workspace, list_live(workspace))
+    _repair_view(workspace)
+    process = workspace.processes.find_host()
+    with _one_at_a_time(workspace):
+        live = list_live(workspace)
+        known = None if request.is_new else _find_running(workspace, request, live, process)
+        account = _join(workspace, known, request) if known else _begin(workspace, request, process, live)
+    others = tuple(one for one in live if one.session != account.session)
+    return StartedSession(
+        account=account, is_new=known is None, recovered=recovered, archived=tuple(archived), others=others
+    )
+
+
+def _archive_stale(workspace: Workspace, live: Sequence[Account]) -> "Sequence[ArchivedLedger]":
+    """Archive unused ledgers; usually there are only those of running sessions."""
+    folder = workspace.settings.paths.ledgers
+    kept = {one.start.ledger for one in live if one.start.checkout == workspace.root}
+    if all(path in kept or not path.endswith(LEDGER) for path in workspace.documents.list(folder)):
+        return ()
+    from passdown.services.sessions.archives import archive_stale
+
+    return archive_stale(workspace, {account.session for account in live})
+
+
+def _repair_view(workspace: Workspace) -> None:
+    """Repair a view that git merged, in a project whose starts commit."""
+    if not workspace.settings.commit.start:
+        return
+    from passdown.services.log.synthesis import repair_view
+
+    # A start never fails because of the view; the next end repairs it.
+    with suppress(PassdownError):
+        repair_view(workspace)
+
+
+@contextmanager
+def _one_at_a_time(workspace: Workspace) -> Generator[None, None, None]:
+    """Let the sessions of a checkout start one after the other, if the cache can be used.
+
+    Without it two sessions that start at the same moment may choose the same ledger; one of them then leaves
+    it alone.
+    """
+    with ExitStack() as stack:
+        with suppress(CacheError):
+            stack.enter_context(workspace.index.changing())
+        yield
+        # Nothing was changed in the cache, so nothing can be lost.
+        with suppress(CacheError):
+            stack.close()
+
+
+def _find_running(
+    workspace: Workspace, request: StartRequest, live: Sequence[Account], process: HostProcess
+) -> Account | None:
+    here = [one for one in live if one.start.checkout == workspace.root and one.start.host == request.host]
+    same = [one for one in here if request.host_session and request.host_session in one.host_sessions]
+    if same:  # 2
+        return same[-1]
+    if request.is_fork or process == NO_PROCESS:
+        return None
+    return next((one for one in reversed(here) if one.start.process == process), None)  # 3
+
+
+def _join(workspace: Workspace, account: Account, request: StartRequest) -> Account:
+    if request.host_session and request.host_session not in account.host_sessions:
+        append_fact(workspace, account, NewFact(FactKind.HOST, request.host_session), Provenance.OBSERVED)
+    else:
+        write_heartbeat(workspace, account)
+    return update_ledger(workspace, read_account(workspace, account.session)).account
+
+
+def _begin(
+    workspace: Workspace, request: StartRequest, process: HostProcess, live: Sequence[Account]
+) -> Account:
+    """Write the first line of a journal, carry over what should continue, and render the ledger."""
+    before = _find_before(workspace, request)
+    agent = make_agent(request.nickname or request.host, workspace.entropy.token(4))
+    session = f"s-{workspace.entropy.token(6).hex()}"
+    start = SessionStart(
+        host=request.host,
+        host_session=request.host_session,
+        checkout=workspace.root,
+        branch=workspace.repository.branch(),
+        ledger=_choose_ledger(workspace, live, agent),
+        process=process,
+        continues=before.session if before else "",
+        is_fresh=request.is_fresh,
+        mode=request.mode or _preferred_mode(workspace),
+    )
+    write_fact(workspace, session, make_start(start, workspace.now(), agent))
+    account = read_account(workspace, session)
+    carried = [] if before is None or request.is_fresh else list(_carry(before))
+    for said in carried:
+        append_fact(workspace, account, said, Provenance.OBSERVED)
+    bookmarks = before.bookmarks if before else Account().bookmarks
+    for name, mark in bookmarks.items():  # what was read then is not read again
+        fact = make_fact(workspace, account, NewFact(FactKind.BOOKMARK, name), Provenance.OBSERVED)
+        write_fact(workspace, session, fact._replace(others=((MARK, mark),)))
+    bound = [NewFact(FactKind.BINDING, request.track, "track")] if request.track else []
+    return update_ledger(workspace, read_account(workspace, session), bound).account
+
+
+def _preferred_mode(workspace: Workspace) -> str:
+    """Return the mode that the user prefers in this checkout, or the usual one."""
+    path = f"{workspace.settings.paths.runtime}/{layout.PREFERENCES}"
+    documents = workspace.documents
+    try:
+        return read_preferred_mode(documents.read(path)) if documents.exists(path) else USUAL_MODE
+    except StorageError:
+        return USUAL_MODE
+
+
+def _choose_ledger(workspace: Workspace, live: Sequence[Account], agent: str) -> str:
+    """Return the plain path for the first live session of a checkout, or one in its own folder (C4).
+
+    A ledger that is not in any journal, such as a broken one or another tool's, is not overwritten.
+    """
+    folder = workspace.settings.paths.ledgers
+    taken = {one.start.ledger for one in live if one.start.checkout == workspace.root}
+    plain = f"{folder}/{LEDGER}"
+    return plain if plain not in taken and is_free(workspace, plain) else f"{folder}/{agent}/{LEDGER}"
+
+
+def _find_before(workspace: Workspace, request: StartRequest) -> Account | None:
+    """Return the session that a new one continues: by the host's id, else the last that ended here."""
+    order = newest_first(workspace)
+    host = request.host_session
+    named = workspace.journals.mentioning(host) if host else ()
+    same = (one for one in _read_ended(workspace, order, named) if host in one.host_sessions)
+    here = (one for one in _read_ended(workspace, order, order) if one.start.checkout == workspace.root)
+    return next(same, None) or next(here, None)
+
+
+def _read_ended(workspace: Workspace, order: Sequence[str], wanted: Collection[str]) -> Iterator[Account]:
+    """Yield ended sessions, each read on demand: usually the first is enough."""
+    accounts = (read_account(workspace, name) for name in order if name in wanted)
+    return (account for account in accounts if account.ended_at is not None)
+
+
+def _carry(before: Account) -> Sequence[NewFact]:
+    """Return the goals and unfinished steps of the last session as new facts."""
+    aims = [fact for fact in (before.goal, before.now) if fact]
+    return [
+        *(NewFact(FactKind(fact.kind), fact.text, fact.key, origin=fact) for fact in aims),
+        *carry_steps(before.of(FactKind.NEXT)),
+    ]
+
+
+def end_session(workspace: Workspace, account: Account, reason: str = "session-end") -> WrittenEvent | None:
+    """End a session: take in the last edits, publish what is unpublished, unbind track and task.
+
+    Returns None if everything was already published. After an interruption, the next start does the rest.
+    """
+    opened = open_ledger(workspace, account) if account.start.checkout == workspace.root else None
+    written = publish_end(workspace, account, reason)
+    if opened is not None:
+        write_back(workspace, opened)
+    return written
+
+
+def publish_end(workspace: Workspace, account: Account, reason: str) -> WrittenEvent | None:
+    """Publish what is unpublished and end a session; return None if there was nothing to publish."""
+    with suppress(_AlreadyDoneError):  # another process has already published it
+        return _finish(workspace, account, reason)
+    return None
+
+
+def touch(workspace: Workspace, account: Account) -> Account:
+    """Write a heartbeat and bring the ledger up to date."""
+    write_heartbeat(workspace, account)
+    return update_ledger(workspace, read_account(workspace, account.session)).account

@@ -1,0 +1,21 @@
+"""Decide when to publish (C57).
+
+This is separate from `publications`, because a turn that publishes nothing would load 15 modules for it, in
+13 ms.
+"""
+
+from datetime import timedelta
+
+from passdown.core.sessions.unpublished import has_stated, open_lines
+from passdown.services.workspace.workspaces import Workspace
+
+
+def is_due(workspace: Workspace, session: str, interval: timedelta) -> bool:
+    """Return whether a turn should publish: facts are unpublished, and the last event is old enough."""
+    lines = workspace.journals.read(session)
+    if not has_stated(open_lines(lines, 0)):  # then the index is not needed
+        return False
+    published = workspace.index.published(session)
+    if not has_stated(open_lines(lines, published.line)):
+        return False
+    return published.at is None or workspace.now() - published.at >= interval

@@ -1,0 +1,1 @@
+"""Open a checkout and read or write its files."""

@@ -1,0 +1,54 @@
+"""Files that stay on this machine: in git's own folder, or in a folder that git ignores."""
+
+from collections.abc import Iterator
+from contextlib import suppress
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from passdown import layout
+from passdown.errors import StorageError
+
+if TYPE_CHECKING:
+    from passdown.ports.documents import Documents
+    from passdown.services.workspace.workspaces import Workspace
+
+_IGNORE: Final = b"# Everything here is local to this checkout.\n*\n"
+
+
+class LocalFile(NamedTuple):
+    """A place for a file of local state, and its path as shown to the user."""
+
+    documents: "Documents"
+    path: str
+    shown: str
+
+
+def ignore_folder(documents: "Documents", folder: str) -> None:
+    """Keep a folder of local files out of git by an ignore file in it."""
+    rule = f"{folder}/{layout.IGNORE}"
+    if not documents.exists(rule):
+        documents.replace(rule, _IGNORE)
+
+
+def list_places(workspace: "Workspace", name: str) -> Iterator[LocalFile]:
+    """Yield the places of a file of local state: git's folder, for all checkouts, then this checkout."""
+    if workspace.git_documents is not None:
+        path = layout.in_git(name)
+        yield LocalFile(workspace.git_documents, path, layout.shown_in_git(path))
+    path = f"{workspace.settings.paths.runtime}/{name}"
+    yield LocalFile(workspace.documents, path, path)
+
+
+def write_local(workspace: "Workspace", name: str, data: bytes) -> str:
+    """Write a file of local state in the first place that works; return its path as shown to the user.
+
+    A sandbox may forbid git's folder; then the file is written to this checkout. Raises a StorageError if it
+    cannot be written anywhere.
+    """
+    *preferred, last = list_places(workspace, name)
+    for place in preferred:
+        with suppress(StorageError):  # the last place reports the error
+            place.documents.replace(place.path, data, local=True)
+            return place.shown
+    ignore_folder(workspace.documents, workspace.settings.paths.runtime)
+    last.documents.replace(last.path, data, local=True)
+    return last.shown

@@ -1,0 +1,134 @@
+"""A workspace: what the services of one checkout need."""
+
+from datetime import datetime
+from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
+
+if TYPE_CHECKING:  # a workspace refers to all of them; a service loads those that it uses
+    from passdown.ports.clock import Clock, Entropy
+    from passdown.ports.documents import Documents
+    from passdown.ports.event_log import EventLog
+    from passdown.ports.git_history import GitHistory
+    from passdown.ports.index import Index
+    from passdown.ports.journals import Journals
+    from passdown.ports.process import Processes
+    from passdown.ports.repository import Repository
+    from passdown.ports.tracking import Tracking
+    from passdown.services.workspace.account_cache import AccountCache
+    from passdown.settings import Settings
+
+
+class Workspace(Protocol):
+    """One checkout of a project, with everything that services need.
+
+    Each part is built on first use, so that a verb loads and opens no more than it needs.
+    """
+
+    @property
+    def root(self) -> str:
+        """The absolute path of the checkout's folder."""
+        ...
+
+    @property
+    def settings(self) -> "Settings":
+        """The settings of the project."""
+        ...
+
+    @property
+    def clock(self) -> "Clock":
+        """The clock."""
+        ...
+
+    @property
+    def entropy(self) -> "Entropy":
+        """The source of random bytes, for names."""
+        ...
+
+    @property
+    def documents(self) -> "Documents":
+        """The files below the root."""
+        ...
+
+    @property
+    def git_documents(self) -> "Documents | None":
+        """The git files that all checkouts share; None without git."""
+        ...
+
+    @property
+    def repository(self) -> "Repository":
+        """The repository that contains the root; there may be none."""
+        ...
+
+    @property
+    def history(self) -> "GitHistory":
+        """The history of that repository."""
+        ...
+
+    @property
+    def tracking(self) -> "Tracking":
+        """What git tracks in this checkout."""
+        ...
+
+    @property
+    def log(self) -> "EventLog":
+        """The events of this checkout."""
+        ...
+
+    @property
+    def index(self) -> "Index":
+        """The index of these events."""
+        ...
+
+    @property
+    def journals(self) -> "Journals":
+        """The journals of all sessions of the project."""
+        ...
+
+    @property
+    def accounts(self) -> "AccountCache":
+        """The accounts of these journals, as last read."""
+        ...
+
+    @property
+    def processes(self) -> "Processes":
+        """The processes of this machine."""
+        ...
+
+    def now(self) -> datetime:
+        """Return the current instant, in the precision of facts."""
+        ...
+
+    def show_time(self, at: datetime, /) -> str:
+        """Return an instant as local time of day."""
+        ...
+
+    def sweep(self) -> int:
+        """Remove what killed processes left behind; return how many files that were."""
+        ...
+
+
+def list_other_roots(repository: "Repository") -> list[tuple[str, str]]:
+    """Return the project's root and branch in each other checkout; the root need not exist."""
+    checkouts = repository.checkouts()
+    if not any(one.is_here for one in checkouts):
+        return []
+    below = repository.prefix() and f"/{repository.prefix()}"
+    return [(f"{one.path}{below}", one.branch) for one in checkouts if not one.is_here]
+
+
+class ReadLimits(NamedTuple):
+    """How much work a caller may wait for."""
+
+    wait: float | None = None
+    """Seconds to wait for other writers of the cache; None is the default."""
+    lock_wait: float | None = None
+    """Seconds to wait for the lock of a journal before something is published; None is the default."""
+    most: int = 0
+    """How many events that were never read before may be read; 0 means all."""
+    is_cached: bool = True
+
+
+NO_LIMITS: Final = ReadLimits()
+"""Wait for everything."""
+
+UNCACHED: Final = ReadLimits(is_cached=False)
+"""Wait for everything, without the cache."""

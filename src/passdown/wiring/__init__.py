@@ -1,0 +1,1 @@
+"""Builds what faces need; the only package that knows engines and hosts."""

@@ -1,0 +1,102 @@
+"""The caches of a checkout: where they are, and the indexes in them."""
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeVar
+
+from passdown import layout
+from passdown.errors import StorageError
+from passdown.settings import Settings
+
+if TYPE_CHECKING:  # everything built here is loaded on demand
+    from passdown.ports.index import Index
+    from passdown.ports.tracking import Tracking
+
+T = TypeVar("T")
+
+CACHE: Final = layout.in_git(layout.CACHE)
+"""The folder of caches in git's folder."""
+
+
+class CachePlace(NamedTuple):
+    """The checkout whose caches are opened."""
+
+    root: Path
+    settings: Settings
+    common: str | None
+    """The git folder that all checkouts share."""
+    tracking: "Tracking"
+
+
+def open_index(place: CachePlace, wait: float | None = None) -> "Index":
+    """Open the index of a checkout's events; fall back to memory if there is no place for a cache."""
+    return open_cached(place, wait) or open_memory_index()
+
+
+def open_cached(place: CachePlace, wait: float | None = None) -> "Index | None":
+    """Open the cached index of a checkout's events, or return None if there is no place for a cache."""
+    from passdown.engines.sqlite.event_index import open_index  # loaded on demand
+
+    return open_first(place, "events", lambda path: open_index(path, wait=wait))
+
+
+def open_memory_index() -> "Index":
+    """Return an index that lives as long as the process."""
+    from passdown.engines.memory.index import MemoryIndex  # loaded on demand
+
+    return MemoryIndex()
+
+
+def open_first(place: CachePlace, what: str, build: Callable[[str], T]) -> T | None:
+    """Open a cache in the first folder where that works, or return None; callers then use memory."""
+    from passdown.engines.files import read, write  # loaded on demand
+    from passdown.engines.sqlite.database import PARTS
+
+    roots = [str(place.root), *([place.common] if place.common else [])]
+    for folder in cache_folders(place):
+        base = read.root_of(str(folder), roots)
+        path = str(folder / cache_name(place.root, what))
+        # If a cache cannot be used, try the next folder; if none works, do without.
+        with suppress(StorageError, OSError):
+            write.make_folder(folder, root=base)
+            for end in PARTS:  # SQLite opens them itself, and would follow a link
+                read.require_plain(base, path + end)
+            _refuse_tracked(place, [f"{path}{end}" for end in PARTS])
+            return build(path)
+    return None
+
+
+def _refuse_tracked(place: CachePlace, paths: Sequence[str]) -> None:
+    """Raise a StorageError if git tracks a file of the cache: others could have written what is in it."""
+    runtime = place.settings.paths.runtime
+    if os.path.dirname(paths[0]) != str(place.root / runtime):
+        return
+    files = [path for path in paths if os.path.lexists(path)]
+    tracked = place.tracking.tracked(runtime) if files else None
+    if tracked and any(tracked.holds(f"{runtime}/{os.path.basename(one)}") for one in files):
+        raise StorageError(
+            f"could not use {paths[0]}: git tracks it", hint="`passdown doctor` says what to do"
+        )
+
+
+def cache_folders(place: CachePlace) -> Iterator[Path]:
+    """Yield the folders that may hold a cache.
+
+    1. Git's own folder: no file appears in the working tree.
+    2. The folder of local state, if it exists: a sandbox may forbid the first.
+    """
+    if place.common is not None:  # 1
+        yield Path(place.common) / CACHE
+    runtime = place.root / place.settings.paths.runtime
+    if os.path.isdir(runtime):  # is_dir() raises without permission
+        yield runtime  # 2
+
+
+def cache_name(root: Path, what: str) -> str:
+    """Return the file name of a checkout's cache; all checkouts share git's folder."""
+    import hashlib  # verbs open no cache
+
+    digest = hashlib.sha256(str(root).encode("utf-8", "surrogateescape")).hexdigest()
+    return f"{what}-{digest[:12]}.sqlite"

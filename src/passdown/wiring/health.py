@@ -1,0 +1,61 @@
+"""What the doctor examines."""
+
+import os
+import sys
+from pathlib import Path
+
+from passdown.core.project.findings import CacheHealth, judge_cache_place
+from passdown.engines import user_folders
+from passdown.engines.files import archive
+from passdown.engines.process import SystemProcesses
+from passdown.engines.programs import SystemPrograms
+from passdown.engines.sqlite.mounts import MOUNTS, is_local
+from passdown.services.project.doctor import Examination
+from passdown.services.workspace.workspaces import Workspace
+from passdown.settings import Settings
+from passdown.wiring.caches import CachePlace, cache_folders, open_cached, open_memory_index
+from passdown.wiring.projects import open_hosts
+from passdown.wiring.workspaces import open_workspace, swept_folders
+
+
+def open_examination(
+    root: Path, settings: Settings, warnings: tuple[str, ...] = (), refused: str = ""
+) -> Examination:
+    """Build what the doctor examines in one checkout."""
+    workspace = open_workspace(root, settings)
+    common = workspace.repository.common_folder()
+    swept, flat = swept_folders(root, settings.paths, common)
+    roots = [str(root), *([common] if common else [])]
+    is_gone = SystemProcesses().is_gone
+
+    def find_leftovers() -> list[str]:
+        found = archive.find_leftovers(swept, is_gone, flat=flat, roots=roots)
+        return [os.path.relpath(path, root).replace(os.sep, "/") for path in found]
+
+    return Examination(
+        workspace=workspace,
+        fresh=open_memory_index,
+        find_leftovers=find_leftovers,
+        sweep=lambda: archive.sweep(swept, is_gone, flat=flat, roots=roots),
+        variables=os.environ,
+        cache=examine_cache(workspace),
+        warnings=warnings,
+        refused=refused,
+        hooks=user_folders.read_hooks(open_hosts().load(), os.environ, sys.platform),
+        programs=SystemPrograms(str(root), seconds=10.0, variables=user_folders.emptied(os.environ)),
+    )
+
+
+def examine_cache(workspace: Workspace, mounts: str = "") -> CacheHealth:
+    """Try the cache of the events, and check what kind of file system it is on."""
+    root, settings = Path(workspace.root), workspace.settings
+    place = CachePlace(root, settings, workspace.repository.common_folder(), workspace.tracking)
+    folder = next(cache_folders(place), None)
+    if folder is None:
+        return CacheHealth.GOOD
+    # macOS has no list of mounts that we read.
+    is_known = sys.platform != "darwin"
+    return judge_cache_place(
+        is_usable=open_cached(place) is not None,
+        is_remote=is_known and not is_local(str(folder), sys.platform, mounts or MOUNTS),
+    )

@@ -1,0 +1,85 @@
+"""The project that contains a folder: its root and its settings."""
+
+import os
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+from passdown import hosts, layout
+from passdown.errors import StorageError, UsageError
+from passdown.settings import FILE_NAME, Settings, SettingsSource, parse_environment, parse_settings
+
+
+def find_root(start: Path) -> Path:
+    """Return the project's root: the nearest `passdown.toml` upward within the repository, else its top.
+
+    Without a repository it is the folder itself (C49). Folders that cannot be read count as missing.
+    """
+    upward = (start, *start.parents)
+    # `.git` is a file in a worktree and in a submodule.
+    top = next((folder for folder in upward if os.path.exists(folder / layout.GIT)), start)
+    for folder in upward[: upward.index(top) + 1]:
+        if os.path.isfile(folder / FILE_NAME):  # is_file() raises without permission
+            return folder
+    return top
+
+
+def read_settings(root: Path) -> tuple[Settings, tuple[str, ...]]:
+    """Read the user file, the project file and the environment; return the settings and warnings.
+
+    A user file that cannot be read is only a warning, because a sandbox may hide it. Raises `StorageError` if
+    the project file cannot be read, and `UsageError` if a file is not TOML or a value is not allowed.
+    """
+    sources: list[SettingsSource] = []
+    unread: list[str] = []
+    user_file = find_user_file(os.environ, sys.platform)
+    if user_file is not None:
+        try:
+            sources += _read_file(os.path.realpath(user_file), str(user_file))  # its links are the user's own
+        except StorageError as found:
+            unread.append(f"{found.message}; its settings are ignored")
+    sources += _read_file(os.path.join(root, FILE_NAME), FILE_NAME)
+    settings, warnings = parse_settings([*sources, parse_environment(os.environ)])
+    return settings, (*unread, *warnings)
+
+
+def open_hosts() -> hosts.Table:
+    """Return the table of hosts; each is loaded when it is asked for."""
+    return hosts.HOSTS
+
+
+def find_runtime_folder(root: str) -> str:
+    """Return the folder of local state that the settings name."""
+    return read_settings(Path(root))[0].paths.runtime
+
+
+def find_user_file(variables: Mapping[str, str], platform: str) -> Path | None:
+    """Return the path of the user's settings on this platform, or None without a home folder (C69)."""
+    path = layout.user_settings(variables, platform)
+    return Path(path) if path else None
+
+
+def _read_file(path: str, name: str) -> list[SettingsSource]:
+    """Read one settings file, which must not be a link; a missing file has no settings."""
+    if not os.path.lexists(path):
+        return []
+    import tomllib  # few users have such a file, and every command runs this
+
+    from passdown.engines.files import read
+
+    try:
+        text = read.read(os.path.dirname(path), path, read.SETTINGS).decode("utf-8").replace("\r\n", "\n")
+    except (FileNotFoundError, NotADirectoryError):
+        return []
+    except OSError as found:
+        raise read.unreadable(name, found) from found
+    except UnicodeDecodeError as found:
+        raise UsageError(f"{name} is not valid TOML: {found}", hint="fix the line that it names") from found
+    try:
+        return [SettingsSource(name, tomllib.loads(text))]
+    except tomllib.TOMLDecodeError as found:
+        from passdown.core.documents.conflicts import conflict_problems  # few files are broken
+
+        for problem in conflict_problems(text):
+            raise UsageError(f"{name}:{problem.line}: {problem.problem}", hint=problem.hint) from found
+        raise UsageError(f"{name} is not valid TOML: {found}", hint="fix the line that it names") from found

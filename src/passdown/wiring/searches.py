@@ -1,0 +1,27 @@
+"""What a search needs."""
+
+from pathlib import Path
+
+from passdown.core.project.search_query import DocumentKind
+from passdown.engines.files.document_folders import StreamDocuments, open_folder
+from passdown.engines.memory.search import MemorySearch
+from passdown.engines.sqlite.search_index import open_search
+from passdown.ports.search import SearchSource
+from passdown.services.project.search import SearchScope
+from passdown.services.workspace.workspaces import Workspace
+from passdown.wiring.caches import CachePlace, open_first
+
+
+def open_search_scope(workspace: Workspace, *, cached: bool = True) -> SearchScope:
+    """Build what a search needs; its cache is beside that of the events, or in memory."""
+    root, settings, clock = Path(workspace.root), workspace.settings, workspace.clock
+    sources: dict[DocumentKind, SearchSource] = {
+        DocumentKind.ARCHIVE: open_folder(str(root / settings.paths.archive), clock, root=str(root)),
+        DocumentKind.EVENT: workspace.log,
+        DocumentKind.STREAM: StreamDocuments(str(root / settings.paths.handoffs), root=str(root)),
+    }
+    index = None
+    if cached:
+        common = workspace.repository.common_folder()
+        index = open_first(CachePlace(root, settings, common, workspace.tracking), "search", open_search)
+    return SearchScope(index=index or MemorySearch(), sources=sources)

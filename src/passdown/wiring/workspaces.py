@@ -1,0 +1,253 @@
+"""The workspace of one checkout; each part is built on first use."""
+
+import os
+from contextlib import suppress
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from passdown import layout
+from passdown.errors import StorageError, UsageError
+from passdown.services.workspace.workspaces import NO_LIMITS, ReadLimits, list_other_roots
+from passdown.settings import Paths, Settings
+from passdown.wiring.projects import read_settings
+
+if TYPE_CHECKING:  # everything built here is loaded on demand
+    from datetime import datetime
+
+    from passdown.engines.git.repository import GitRepository
+    from passdown.ports.clock import Clock, Entropy
+    from passdown.ports.documents import Documents
+    from passdown.ports.event_log import EventLog
+    from passdown.ports.git_history import GitHistory
+    from passdown.ports.index import Index
+    from passdown.ports.journals import Journals
+    from passdown.ports.process import Processes
+    from passdown.ports.repository import Repository
+    from passdown.ports.tracking import Tracking
+    from passdown.services.handover.briefs import OtherCheckoutLog
+    from passdown.services.workspace.account_cache import AccountCache
+    from passdown.services.workspace.workspaces import Workspace
+    from passdown.wiring.machine_state import RuntimeFolders
+
+_SWEPT: Final = 7 * 86_400
+"""In seconds: day folders that have not changed for this long are left to the doctor."""
+
+
+class LocalWorkspace:
+    """A `Workspace` that uses the files, git and clock of this machine."""
+
+    def __init__(self, root: Path, settings: Settings, limits: ReadLimits) -> None:
+        """Keep the root and settings, and how much work the caller may wait for."""
+        self.root = str(root)
+        self.settings = settings
+        self._folder = root
+        self._haste = limits
+
+    @cached_property
+    def clock(self) -> "Clock":
+        """The clock of this machine."""
+        from passdown.engines.system import SystemClock  # loaded on demand
+
+        return SystemClock()
+
+    @cached_property
+    def entropy(self) -> "Entropy":
+        """The random number generator of this machine."""
+        from passdown.engines.system import SystemEntropy  # loaded on demand
+
+        return SystemEntropy()
+
+    @cached_property
+    def documents(self) -> "Documents":
+        """The files below the root, without machine state that git tracks."""
+        from passdown.engines.files.untracked_documents import UntrackedDocuments  # loaded on demand
+
+        runtime = self.settings.paths.runtime
+        return UntrackedDocuments(open_documents(self._folder), runtime, lambda: self.tracking)
+
+    @cached_property
+    def git_documents(self) -> "Documents | None":
+        """The git files that all checkouts share."""
+        common = self._git.common_folder()
+        return open_documents(Path(common)) if common else None
+
+    @cached_property
+    def _git(self) -> "GitRepository":
+        from passdown.engines.git.repository import GitRepository  # loaded on demand
+
+        return GitRepository(self._folder)
+
+    @cached_property
+    def repository(self) -> "Repository":
+        """The repository that contains the root."""
+        return self._git
+
+    @cached_property
+    def history(self) -> "GitHistory":
+        """The history of that repository."""
+        return self._git
+
+    @cached_property
+    def tracking(self) -> "Tracking":
+        """What git tracks in the checkout."""
+        return self._git
+
+    @cached_property
+    def log(self) -> "EventLog":
+        """The events of the checkout."""
+        from passdown.engines.files.event_log import FileEventLog  # loaded on demand
+
+        paths = self.settings.paths
+        log = FileEventLog(
+            str(self._folder / paths.events),
+            str(self._folder / paths.event_archive),
+            self.clock,
+            root=self.root,
+        )
+        if not self._haste.most:
+            return log
+        from passdown.engines.files.bounded_log import BoundedLog  # only hooks have a limit
+
+        return BoundedLog(log, self._haste.most, is_cached=self._haste.is_cached)
+
+    @cached_property
+    def index(self) -> "Index":
+        """The index of the events, from the cache or in memory."""
+        from passdown.wiring.caches import CachePlace, open_index, open_memory_index
+
+        if not self._haste.is_cached:
+            return open_memory_index()
+        place = CachePlace(self._folder, self.settings, self._git.common_folder(), self.tracking)
+        return open_index(place, self._haste.wait)
+
+    @cached_property
+    def journals(self) -> "Journals":
+        """The journals of the project: in git's folder, and in the local state of each checkout."""
+        from passdown.engines.files.journals import LONGEST_WAIT, FileJournals  # loaded on demand
+
+        common = self._git.common_folder()
+        own = [os.path.join(common, layout.OURS)] if common else []
+        roots = [self.root, *(other for other, _ in list_other_roots(self.repository))]
+        runtime = self.settings.paths.runtime
+        kept = {os.path.join(root, runtime, layout.JOURNALS): root for root in roots}
+        folders = [*(os.path.join(folder, layout.JOURNALS) for folder in own), *kept]
+
+        def is_ignored(folder: str, name: str) -> bool:
+            root = kept.get(folder)
+            if root is None or not os.path.lexists(os.path.join(folder, name)):
+                return False
+            return self._runtimes.is_tracked(root, layout.JOURNALS, name)
+
+        bases = [*([common] if common else []), *roots]
+        wait = LONGEST_WAIT if self._haste.lock_wait is None else self._haste.lock_wait
+        return FileJournals(folders, roots=bases, is_ignored=is_ignored, wait=wait)
+
+    @cached_property
+    def _runtimes(self) -> "RuntimeFolders":
+        from passdown.wiring.machine_state import RuntimeFolders  # usually nothing is in these folders
+
+        return RuntimeFolders(self.settings.paths.runtime)
+
+    @cached_property
+    def accounts(self) -> "AccountCache":
+        """What was already read from the journals."""
+        from passdown.services.workspace.account_cache import AccountCache  # loaded on demand
+
+        return AccountCache(self.settings.paths.ledgers)
+
+    @cached_property
+    def processes(self) -> "Processes":
+        """The processes of this machine."""
+        from passdown.engines.process import SystemProcesses  # loaded on demand
+
+        return SystemProcesses()
+
+    def now(self) -> "datetime":
+        """Return the current instant, in the precision of facts."""
+        from passdown.core.times import to_millis  # loaded by everything that has a time
+
+        return to_millis(self.clock.now())
+
+    def show_time(self, at: "datetime", /) -> str:
+        """Return an instant as local time of day."""
+        from passdown.engines.system import local_time  # loaded on demand
+
+        return local_time(at)
+
+    def sweep(self) -> int:
+        """Remove what killed processes recently left behind."""
+        from passdown.engines.files import archive  # only a start needs it
+        from passdown.engines.process import SystemProcesses
+
+        common = self._git.common_folder()
+        swept, flat = swept_folders(self._folder, self.settings.paths, common)
+        since = self.clock.now().timestamp() - _SWEPT
+        roots = [self.root, *([common] if common else [])]
+        return archive.sweep(swept, SystemProcesses().is_gone, flat=flat, since=since, roots=roots)
+
+
+def open_workspace(root: Path, settings: Settings, limits: ReadLimits = NO_LIMITS) -> "Workspace":
+    """Return the workspace of a checkout; nothing is read or created before a service needs it."""
+    # Pyright does not accept a cached property as a property; mypy does, and checks it.
+    return LocalWorkspace(root, settings, limits)  # pyright: ignore[reportReturnType]
+
+
+def open_documents(root: Path) -> "Documents":
+    """Return the documents below a folder of this machine."""
+    from passdown.engines.files.documents import FileDocuments  # loaded on demand
+
+    return FileDocuments(root)
+
+
+def read_named(path: str) -> bytes:
+    """Return the content of a file that the user named; raise a StorageError if it cannot be read."""
+    from passdown.engines.files import read  # loaded on demand
+
+    try:
+        return read.read_trusted(path)
+    except OSError as found:
+        raise read.unreadable(path, found) from found
+
+
+def find_named(pattern: str) -> list[str]:
+    """Return the regular files that match a pattern that the user named."""
+    from passdown.engines.files import read  # loaded on demand
+
+    return read.find_files(pattern, recursive=True)
+
+
+def open_elsewhere(workspace: "Workspace", limits: ReadLimits = NO_LIMITS) -> "list[OtherCheckoutLog]":
+    """Open the logs of the project's other checkouts, except those whose settings cannot be read."""
+    from passdown.services.handover.briefs import OtherCheckoutLog  # loaded on demand
+
+    found: list[OtherCheckoutLog] = []
+    for root, branch in list_other_roots(workspace.repository):
+        # The user of that checkout sees the error there.
+        with suppress(StorageError, UsageError):
+            if os.path.isdir(root):  # is_dir() raises without permission
+                there = open_workspace(Path(root), read_settings(Path(root))[0], limits)
+                found.append(OtherCheckoutLog(log=there.log, index=there.index, branch=branch))
+    return found
+
+
+def swept_folders(root: Path, paths: Paths, common: str | None) -> tuple[list[str], list[str]]:
+    """Return the folders that we write to: our own, and those in which only single files are ours."""
+    ours = [os.path.join(common, layout.OURS)] if common else []
+    shared = [os.path.join(common, layout.GIT_INFO)] if common else []
+    written = (
+        paths.ledgers,
+        paths.archive,
+        paths.handoffs,
+        paths.events,
+        paths.event_archive,
+        paths.runtime,
+    )
+    return [*ours, *(str(root / path) for path in written)], [str(root), *shared]
+
+
+def append_line(path: str, line: str) -> None:
+    """Add a line to a file that a host asked us to write to."""
+    from passdown.engines.files import write  # loaded on demand
+
+    write.append(path, f"{line}\n".encode(), local=True)

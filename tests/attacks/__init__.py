@@ -1,0 +1,1 @@
+"""Hostile repositories: what a pull request, a payload or settings can carry gets nowhere."""

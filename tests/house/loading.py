@@ -1,0 +1,131 @@
+"""Which modules a Passdown process loads, and how much processor time it takes.
+
+A process is measured in P: the time that the interpreter itself takes to start (`python -I -c pass`).
+Processor time is counted, not wall-clock time, because the machine does other work too.
+"""
+
+import json
+import os
+import subprocess
+import sys
+import sysconfig
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from types import MappingProxyType
+from typing import NamedTuple
+
+SESSION = "c56f02b3-c3e9-44ef-b8fc-b9f23ec3e30c"
+
+# What is measured: the arguments of a call and, for a hook, the host's event.
+CALLS = MappingProxyType(
+    {
+        "version": (("--version",), ""),
+        "prompt": (("hook", "--host", "claude"), "UserPromptSubmit"),
+        "decide": (("decide", "key", "text"), ""),
+        "session start": (("hook", "--host", "claude"), "SessionStart"),
+        "turn end": (("hook", "--host", "claude"), "Stop"),
+        "help": (("--help",), ""),
+        "list of formats": (("format",), ""),
+    }
+)
+_PYTHON = (sys.executable, "-I", "-c")
+# Without `site`, because installed packages may load anything there; with `os`, as `site` loads it.
+_BARE_PYTHON = (sys.executable, "-I", "-S", "-c")
+_CALL = (
+    "import sys; sys.path[:0] = [sys.argv.pop(1)]; sys.path += [sys.argv.pop(1)]; "
+    "from passdown.faces.cli.main import main; "
+)
+_RUN = f"{_CALL}sys.exit(main())"
+_LIST = (
+    f"import os, sys; before = set(sys.modules); {_CALL}code = main(); names = set(sys.modules) - before; "
+    "import json; sys.stderr.write(chr(10) + json.dumps([code, sorted(names)]))"
+)
+
+
+class Stage(NamedTuple):
+    """A project, and the source that is run in it."""
+
+    root: Path
+    source: Path
+    """The folder that contains the package."""
+
+    def loaded(self, *arguments: str, event: str = "") -> list[str]:
+        """Return the modules that a call loads beyond those of the interpreter."""
+        done = subprocess.run(
+            [*_BARE_PYTHON, _LIST, *self._paths(), *arguments],
+            input=self._payload(event),
+            cwd=self.root,
+            env=_environment(),
+            capture_output=True,
+            check=True,
+        )
+        code, names = json.loads(done.stderr.splitlines()[-1])
+        assert code == 0, done
+        found: list[str] = names
+        return found
+
+    def seconds(self, *arguments: str, event: str = "") -> float:
+        """Return the processor time of a call in seconds."""
+        return _seconds([*_PYTHON, _RUN, *self._paths(), *arguments], self.root, self._payload(event))
+
+    def _paths(self) -> tuple[str, str]:
+        return str(self.source), sysconfig.get_path("purelib")
+
+    def _payload(self, event: str) -> bytes:
+        told = {
+            "hook_event_name": event,
+            "session_id": SESSION,
+            "cwd": str(self.root),
+            "transcript_path": str(self.root.parent / "transcript.jsonl"),
+            "source": "startup",
+        }
+        return json.dumps(told).encode() if event else b""
+
+
+@contextmanager
+def open_stage(source: Path) -> Iterator[Stage]:
+    """Make a project with a commit, and with a session that a host has started."""
+    with tempfile.TemporaryDirectory() as folder:
+        root = Path(folder).resolve() / "project"
+        subprocess.run(["git", "init", "-q", "-b", "main", str(root)], check=True, env=_environment())
+        (root / "passdown.toml").touch()
+        for words in (
+            ("config", "user.name", "somebody"),
+            ("config", "user.email", "somebody@localhost"),
+            ("add", "passdown.toml"),
+            ("commit", "-q", "-m", "set up"),
+        ):
+            subprocess.run(["git", *words], cwd=root, check=True, env=_environment())
+        said = {"type": "user", "message": {"role": "user", "content": "fix it"}}
+        (root.parent / "transcript.jsonl").write_text(json.dumps(said) + "\n", encoding="utf-8")
+        stage = Stage(root, source)
+        stage.loaded("hook", "--host", "claude", event="SessionStart")
+        yield stage
+
+
+def seconds_of_python() -> float:
+    """Return the processor time of an interpreter start in seconds."""
+    return _seconds([*_PYTHON, "pass"], Path.cwd(), b"")
+
+
+def count_loaded(source: Path, names: Sequence[str]) -> dict[str, int]:
+    """Count the modules that calls load, by the names in `CALLS`."""
+    with open_stage(source) as stage:
+        return {name: len(stage.loaded(*CALLS[name][0], event=CALLS[name][1])) for name in names}
+
+
+def _seconds(command: Sequence[str], folder: Path, data: bytes) -> float:
+    import resource  # does not exist on Windows
+
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    subprocess.run(command, input=data, cwd=folder, env=_environment(), capture_output=True, check=True)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+
+def _environment() -> dict[str, str]:
+    """Return the environment that a process needs, without what would make it load or find more."""
+    kept = ("PATH", "HOME", "TMPDIR", "SYSTEMROOT", "TEMP", "USERPROFILE", "APPDATA", "LOCALAPPDATA")
+    return {name: os.environ[name] for name in kept if name in os.environ}

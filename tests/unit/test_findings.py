@@ -1,0 +1,77 @@
+"""Each ailment says what is wrong and what to do next; numbers decide at their bounds."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from passdown.core.problems import Severity
+from passdown.core.project import findings
+from passdown.core.project.findings import CacheHealth
+
+NOON = datetime(2026, 1, 11, 12, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    ("ahead", "said"),
+    [
+        (timedelta(hours=-1), None),
+        (timedelta(minutes=5), None),
+        (timedelta(minutes=5, milliseconds=1), "5 min"),
+        (timedelta(hours=3), "3 h"),
+    ],
+)
+def test_a_clock_is_behind_when_more_than_five_minutes_are_missing(
+    ahead: timedelta, said: str | None
+) -> None:
+    found = findings.judge_clock(NOON, NOON + ahead)
+
+    expected = f"this machine's clock is {said} behind the newest event" if said else None
+    assert (found.what if found else None) == expected
+    assert findings.judge_clock(NOON, None) is None
+
+
+@pytest.mark.requirement("C48")
+def test_a_folder_for_each_day_is_proposed_above_5000_files() -> None:
+    assert findings.judge_layout("events", 5000) is None
+    found = findings.judge_layout("events", 5001)
+    assert found is not None
+    assert (found.what, found.severity) == ("events has 5001 files", Severity.WARNING)
+
+
+def test_a_cache_is_a_warning_at_most() -> None:
+    assert findings.judge_cache(CacheHealth.GOOD, "cache") is None
+    for cache, said in (
+        (CacheHealth.UNUSABLE, "cannot be used"),
+        (CacheHealth.REMOTE, "is not on a local disk"),
+    ):
+        found = findings.judge_cache(cache, "cache")
+        assert found is not None
+        assert (found.what, found.severity) == (f"the cache in cache {said}", Severity.WARNING)
+
+
+@pytest.mark.parametrize(
+    ("state", "said"),
+    [
+        ("missing", "is missing"),
+        ("edited", "was edited by hand"),
+        ("other-renderer", "was made by another version of Passdown"),
+        ("outdated", "is older than its events"),
+    ],
+)
+def test_the_view_says_how_it_is_wrong(state: str, said: str) -> None:
+    found = findings.outdated_view("v.md", state)
+
+    assert found.what == f"v.md {said}"
+    assert ("keeps a copy" in found.hint) == (state == "edited")
+
+
+def test_commands_in_hints_can_be_pasted() -> None:
+    assert "`git rm -r --cached -- 'my state'`" in findings.tracked("my state", ["my state/x"]).hint
+    assert "`passdown event retract 'x; y'`" in findings.future_event("x; y", NOON).hint
+    assert "'it'\\''s/x'`" in findings.ignored(["it's"], "it's/x").hint
+    assert "'a b/x.md'`" in findings.ignored(["a b"], "a b/x.md").hint
+
+
+def test_of_many_paths_three_are_named() -> None:
+    assert findings.tracked("s", ["a", "b", "c"]).what == "git tracks a, b, c"
+    assert findings.tracked("s", ["a", "b", "c", "d", "e"]).what == "git tracks a, b, c and 2 more"
