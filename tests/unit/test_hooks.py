@@ -55,7 +55,7 @@ class Stage:
             **told,
         }
         data = io.BytesIO(json.dumps(payload).encode())
-        self._monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=data))
+        self._monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=data, isatty=lambda: False))
         self._capsys.readouterr()
         assert quick.main(list(arguments), HookWork()) == 0
         out = self._capsys.readouterr().out

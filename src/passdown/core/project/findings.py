@@ -80,6 +80,7 @@ def not_set_up() -> Finding:
         what="there is no passdown.toml, so nothing runs automatically",
         hint="run `passdown init`; it shows the changes and asks",
         where=layout.SETTINGS,
+        severity=Severity.WARNING,
     )
 
 
@@ -163,7 +164,10 @@ def leftovers(paths: Sequence[str]) -> Finding:
 
 
 def outdated_view(path: str, state: str) -> Finding:
-    """The view does not match the events."""
+    """The view does not match the events.
+
+    That is a warning where the next step that commits rebuilds it, and nothing but time is lost until then.
+    """
     said = {
         "missing": "is missing",
         "edited": "was edited by hand",
@@ -173,7 +177,11 @@ def outdated_view(path: str, state: str) -> Finding:
     hint = f"run {_FIX} or `passdown synthesize` to rebuild it"
     if state in {"edited", "merged"}:
         hint += "; it keeps a copy of the edited file"
-    return Finding(code=FindingKind.VIEW, what=f"{path} {said}", hint=hint, where=path, is_fixable=True)
+    severity = Severity.ERROR if state == "edited" else Severity.WARNING
+    what = f"{path} {said}"
+    return Finding(
+        code=FindingKind.VIEW, what=what, hint=hint, where=path, severity=severity, is_fixable=True
+    )
 
 
 def foreign_view(path: str) -> Finding:
@@ -216,13 +224,13 @@ def judge_layout(folder: str, count: int) -> Finding | None:
 
 
 def stale_session(agent: str, silent: timedelta, *, has_ended: bool) -> Finding:
-    """A session is over, but its facts are not published."""
+    """A session is over, and the next start has yet to publish what it left: that is how sessions end."""
     if has_ended:
-        what = f"{agent} ended {age_words(silent)} ago, but its facts are not published"
+        what = f"{agent} ended {age_words(silent)} ago and is not put away yet"
     else:
         what = f"{agent} was last seen {age_words(silent)} ago and did not end"
-    hint = f"run {_FIX} or `passdown start` to publish its facts and end it"
-    return Finding(code=FindingKind.SESSION, what=what, hint=hint, is_fixable=True)
+    hint = f"the next start of a session publishes what it left; so does {_FIX}"
+    return Finding(code=FindingKind.SESSION, what=what, hint=hint, severity=Severity.WARNING, is_fixable=True)
 
 
 def strange_ledger(session: str, told: str, used: str) -> Finding:

@@ -1,0 +1,135 @@
+"""What ordinary sessions leave behind, as their user meets it: hooks of a host, then commands."""
+
+import json
+from collections.abc import Iterator
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from passdown.core.sessions.session_facts import NO_PROCESS
+from passdown.engines.process import SystemProcesses
+from passdown.engines.system import SystemClock
+from tests.gits import Project, make_started
+from tests.projects import EVENTS, VIEW
+from tests.sessions import NOON
+from tests.unit.test_hooks import HOST, Stage
+
+
+class Day:
+    """A repository, a host that calls hooks in it, and a clock that the test moves."""
+
+    def __init__(
+        self, folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        """Begin at noon, in a repository with an old commit; nobody knows processes."""
+        self.at = NOON
+        monkeypatch.setattr(SystemClock, "now", lambda _: self.at)
+        monkeypatch.setattr(SystemProcesses, "find_host", lambda _: NO_PROCESS)
+        monkeypatch.setenv("GIT_COMMITTER_DATE", (NOON - timedelta(days=1)).isoformat())
+        self.project: Project = make_started(folder)
+        self.host = Stage(self.project.folder, monkeypatch, capsys)
+        self.command = self.host.command
+
+    def set_up(self) -> None:
+        """Let the user set Passdown up and commit that."""
+        assert self.command("init", "--yes").code == 0
+        self.project.git("add", "--all")
+        self.project.git("commit", "--quiet", "--message=set up")
+
+    def pass_time(self, **span: float) -> None:
+        """Move the clock on."""
+        self.at += timedelta(**span)
+
+    def work(self, session: str, *, ends: bool = True) -> None:
+        """Let a host run a session that states something."""
+        self.host.transcript = self.project.folder.parent / f"{session}.jsonl"
+        self.host.write(f"work on {session}")
+        self.host.call("SessionStart", session_id=session, source="startup")
+        assert self.command("done", f"did {session}", "--session", session).code == 0
+        self.pass_time(minutes=3)
+        self.host.call("Stop", session_id=session)
+        if ends:
+            self.host.call("SessionEnd", session_id=session, reason="prompt_input_exit")
+        self.pass_time(minutes=1)
+
+    def events(self) -> Iterator[str]:
+        """Give the texts of all events."""
+        folder = self.project.folder / EVENTS
+        yield from (path.read_text() for path in sorted(folder.iterdir())) if folder.exists() else ()
+
+
+@pytest.fixture
+def day(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Day:
+    """Give the repository and its host."""
+    return Day(tmp_path / "project", monkeypatch, capsys)
+
+
+def codes(day: Day) -> list[tuple[str, str]]:
+    """Name what the doctor finds, each with how bad it is."""
+    answer = json.loads(day.command("doctor", "--json").out)
+    return [(one["code"], one["severity"]) for one in answer["findings"]]
+
+
+@pytest.mark.parametrize("is_set_up", [True, False])
+def test_after_ordinary_sessions_the_doctor_finds_nothing_wrong(day: Day, *, is_set_up: bool) -> None:
+    if is_set_up:
+        day.set_up()
+    for name in ("one", "two", "three"):
+        if is_set_up:
+            day.work(name)
+        else:
+            day.host.call("SessionStart", session_id=name, source="startup")
+            day.command("start", "--session", name)
+            day.command("done", f"did {name}", "--session", name)
+            day.command("end", "--session", name)
+
+    assert day.command("doctor").code == 0
+    assert {severity for _, severity in codes(day)} <= {"warning"}
+
+
+def test_a_session_that_died_is_named_by_the_doctor_and_is_no_failure(day: Day) -> None:
+    day.set_up()
+    day.work("one", ends=False)
+    day.pass_time(hours=1)
+
+    done = day.command("doctor")
+
+    assert done.code == 0
+    assert "was last seen 1 h ago and did not end (warning)" in " ".join(done.out.split())
+
+
+@pytest.mark.requirement("R105")
+def test_the_end_of_a_session_leaves_the_view_alone_and_becomes_an_event(day: Day) -> None:
+    day.set_up()
+    day.work("one")
+    assert day.command("synthesize", "--commit").code == 0
+    view = day.project.folder / VIEW
+    day.host.call("SessionStart", session_id="two", source="startup")
+    day.command("decide", "store", "Keep it in files", "--session", "two")
+    before = (view.read_bytes(), view.stat().st_ino, view.stat().st_mtime_ns)
+
+    day.host.call("SessionEnd", session_id="two", reason="prompt_input_exit")
+
+    assert (view.read_bytes(), view.stat().st_ino, view.stat().st_mtime_ns) == before
+    assert b"Keep it in files" not in before[0]
+    day.host.call("SessionStart", session_id="three", source="startup")
+    (event,) = [text for text in day.events() if "Keep it in files" in text]
+    assert "type: session_end\n" in event
+
+
+@pytest.mark.requirement("R105")
+def test_the_end_command_writes_an_event_and_only_synthesis_writes_the_view(day: Day) -> None:
+    day.set_up()
+    day.work("one")
+    assert day.command("synthesize", "--commit").code == 0
+    view = day.project.folder / VIEW
+    (day.project.folder / "passdown.toml").write_text("[commit]\nsession_end = false\n")
+    day.command("start", "--session", "two")
+    day.command("decide", "store", "Keep it in files", "--session", "two")
+    before = view.read_bytes()
+
+    assert day.command("end", "--session", "two").code == 0
+
+    assert view.read_bytes() == before
+    assert any("Keep it in files" in text for text in day.events())
