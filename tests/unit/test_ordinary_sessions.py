@@ -12,8 +12,8 @@ from passdown.engines.process import SystemProcesses
 from passdown.engines.system import SystemClock
 from tests.gits import Project, make_started
 from tests.projects import EVENTS, VIEW
-from tests.sessions import NOON
-from tests.unit.test_hooks import HOST, Stage
+from tests.sessions import LEDGER, NOON
+from tests.unit.test_hooks import Stage
 
 
 class Day:
@@ -133,3 +133,39 @@ def test_the_end_command_writes_an_event_and_only_synthesis_writes_the_view(day:
 
     assert view.read_bytes() == before
     assert any("Keep it in files" in text for text in day.events())
+
+
+def signs_of_life(day: Day) -> tuple[str, str]:
+    """Give the last sign of life as the ledger and the state file show it."""
+    (path,) = day.project.folder.glob(".conductor/session-state_*.json")
+    ledger = (day.project.folder / LEDGER).read_text()
+    (line,) = [line for line in ledger.splitlines() if line.startswith("heartbeat: ")]
+    return line.removeprefix("heartbeat: "), json.loads(path.read_text())["lastUpdated"]
+
+
+@pytest.mark.requirement("R50", "C62")
+@pytest.mark.parametrize("event", ["Stop", "PreCompact", "SubagentStop"])
+def test_a_hook_is_a_heartbeat_when_the_last_is_five_minutes_old(day: Day, event: str) -> None:
+    day.set_up()
+    day.host.call("SessionStart", session_id="one", source="startup")
+    seen: dict[str, None] = {}
+    for _ in range(16):
+        day.pass_time(minutes=1)
+        day.host.call(event, session_id="one")
+        heartbeat, updated = signs_of_life(day)
+        assert heartbeat == updated
+        seen[updated] = None
+
+    assert list(seen) == [f"2026-01-11T12:{minute:02}:00Z" for minute in (0, 5, 10, 15)]
+    day.pass_time(minutes=9)
+    assert json.loads(day.command("status", "--json").out)["sessions"][0]["state"] == "live"
+
+
+@pytest.mark.requirement("R50")
+def test_every_verb_is_a_heartbeat(day: Day) -> None:
+    day.set_up()
+    day.command("start", "--session", "one")
+    for minute, verb in enumerate((("goal", "a"), ("done", "b"), ("heartbeat",), ("note", "c")), 1):
+        day.pass_time(minutes=1)
+        assert day.command(*verb, "--session", "one").code == 0
+        assert signs_of_life(day)[0] == f"2026-01-11T12:{minute:02}:00Z"

@@ -19,6 +19,7 @@ from passdown.services.handover.context_usage import (
 )
 from passdown.services.handover.deliveries import CUT, await_turn_end, confirm, leave_notice
 from passdown.services.log.commit_marks import is_marked, mark_to_commit
+from passdown.services.sessions.liveness import is_heartbeat_due
 from passdown.services.sessions.observations import TranscriptSource, observe
 from passdown.services.sessions.unpublished import is_due
 from passdown.wiring.transcripts import open_source
@@ -131,6 +132,16 @@ def _open_source(context: HookContext) -> TranscriptSource | None:
 
 
 def _look(context: HookContext, account: Account, source: TranscriptSource | None) -> Account:
+    """Record what is new in the transcript; give a sign of life if that said nothing for five minutes."""
+    account = _observe(context, account, source)
+    if not is_heartbeat_due(context.workspace, account):
+        return account
+    from passdown.services.sessions.sessions import touch  # most turns are in the transcript
+
+    return touch(context.workspace, account)
+
+
+def _observe(context: HookContext, account: Account, source: TranscriptSource | None) -> Account:
     """Record what is new in the transcript, if there is one that can be read."""
     if source is None:
         return account

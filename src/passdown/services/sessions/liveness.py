@@ -13,6 +13,9 @@ from passdown.services.workspace.workspaces import Workspace
 STALE_AFTER: Final = timedelta(minutes=10)
 """How long after its last sign of life a session counts as dead, if its process is unknown."""
 
+HEARTBEAT_EVERY: Final = timedelta(minutes=5)
+"""How old the last sign of life may become during work before a hook gives another (R50)."""
+
 
 def is_live(workspace: Workspace, account: Account) -> bool:
     """Return whether a session is still running (C62).
@@ -28,6 +31,11 @@ def is_live(workspace: Workspace, account: Account) -> bool:
     if alive is not None:  # 2, 3
         return alive
     return not is_older(account.touched_at, workspace.now(), STALE_AFTER)  # 4
+
+
+def is_heartbeat_due(workspace: Workspace, account: Account) -> bool:
+    """Return whether a session that is at work should give a sign of life."""
+    return account.touched_at is None or workspace.now() - account.touched_at >= HEARTBEAT_EVERY
 
 
 def list_live(workspace: Workspace) -> Sequence[Account]:
