@@ -64,7 +64,9 @@ class LocalWorkspace:
         from passdown.engines.files.untracked_documents import UntrackedDocuments  # loaded on demand
 
         runtime = self.settings.paths.runtime
-        return UntrackedDocuments(open_documents(self._folder), runtime, lambda: self.tracking)
+        return UntrackedDocuments(
+            open_documents(self._folder, is_checkout=True), runtime, lambda: self.tracking
+        )
 
     @cached_property
     def git_documents(self) -> "Documents | None":
@@ -193,11 +195,11 @@ def open_workspace(root: Path, settings: Settings, limits: ReadLimits = NO_LIMIT
     return LocalWorkspace(root, settings, limits)  # pyright: ignore[reportReturnType]
 
 
-def open_documents(root: Path) -> "Documents":
+def open_documents(root: Path, *, is_checkout: bool = False) -> "Documents":
     """Return the documents below a folder of this machine."""
     from passdown.engines.files.documents import FileDocuments  # loaded on demand
 
-    return FileDocuments(root)
+    return FileDocuments(root, is_checkout=is_checkout)
 
 
 def read_named(path: str) -> bytes:

@@ -20,11 +20,19 @@ class FileDocuments:
     """The files below one root folder, which need not exist yet."""
 
     def __init__(
-        self, root: str | os.PathLike[str], *, operations: write.FileOperations = write.HERE
+        self,
+        root: str | os.PathLike[str],
+        *,
+        operations: write.FileOperations = write.HERE,
+        is_checkout: bool = False,
     ) -> None:
-        """Keep the root as an absolute path, so that a change of the working directory does not matter."""
+        """Keep the root as an absolute path, so that a change of the working directory does not matter.
+
+        In a checkout, only the folder of a local file is its owner's: those above it hold shared files too.
+        """
         self._root = os.path.abspath(root)
         self._ways = operations
+        self._is_checkout = is_checkout
 
     def read(self, path: str, *, settled: bool = False) -> bytes:
         """Return the whole content of a regular file; never blocks on a FIFO or device, follows no link."""
@@ -61,6 +69,10 @@ class FileDocuments:
     def replace(self, path: str, data: bytes, *, local: bool = False, expected: bytes | None = None) -> None:
         """Make a file hold exactly these bytes, durably and atomically."""
         full = self._locate(path)
+        folder = os.path.dirname(path)
+        if local and self._is_checkout and not self.is_folder(folder):
+            above = os.path.dirname(os.path.dirname(full))
+            write.make_folder(above, local=False, operations=self._ways, root=self._root)
         write.replace(full, data, local=local, expected=expected, operations=self._ways, root=self._root)
 
     def displaced(self, path: str, seen: Collection[bytes] = ()) -> Sequence[bytes]:

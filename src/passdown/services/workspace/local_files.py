@@ -23,10 +23,10 @@ class LocalFile(NamedTuple):
 
 
 def ignore_folder(documents: "Documents", folder: str) -> None:
-    """Keep a folder of local files out of git by an ignore file in it."""
+    """Keep a folder of local files out of git by an ignore file in it; a new one is its owner's alone."""
     rule = f"{folder}/{layout.IGNORE}"
     if not documents.exists(rule):
-        documents.replace(rule, _IGNORE)
+        documents.replace(rule, _IGNORE, local=True)
 
 
 def list_places(workspace: "Workspace", name: str) -> Iterator[LocalFile]:
