@@ -113,7 +113,9 @@ def test_a_start_names_what_it_recovered_and_who_else_is_at_work(
 
     assert done.out.startswith("generic-00000005 started on main")
     assert done.err.splitlines() == [
-        "passdown: generic-00000003 did not end properly: it had nothing to publish",
+        "passdown: generic-00000003 did not end properly (last seen 11 min ago): it had nothing to publish",
+        "  hint: this session took over from it; to begin anew: `passdown end --session",
+        "        s-000000000006`, then `passdown start --fresh`",
         "passdown: generic-00000001 is also working here (last seen 5 s ago): working",
     ]
     clock.pass_time(minutes=11)
@@ -122,7 +124,9 @@ def test_a_start_names_what_it_recovered_and_who_else_is_at_work(
     name = next(line for line in event.read_text().splitlines() if line.startswith("id: ")).removeprefix(
         "id: "
     )
-    assert f"generic-00000001 did not end properly: its facts are published as {name}" in answer.err
+    said = f"generic-00000001 did not end properly (last seen 11 min ago): its facts are published as {name}"
+    assert f"{said}\n" in answer.err
+    assert "took over" not in answer.err
     silent = command("start", "--new")
     assert "is also working here (last seen just now): it has not said what it is doing" in silent.err
 
@@ -194,7 +198,8 @@ def test_publishing_tells_of_a_broken_ledger(command: Caller, project: Project) 
 
 
 def test_a_status_lists_who_runs_and_who_is_stale(command: Caller, clock: Clock) -> None:
-    assert command("status") == Done(0, "no session is running in this project\n", "")
+    rest = "handoffs: none\nsearch index: up to date\n"
+    assert command("status") == Done(0, f"no session is running in this project\n{rest}", "")
     command("start")
     command("goal", "Ship it")
     command("now", "x" * 50 + " " + "y" * 50)
@@ -204,6 +209,7 @@ def test_a_status_lists_who_runs_and_who_is_stale(command: Caller, clock: Clock)
         "    goal: Ship it\n"
         f"    now: {'x' * 50}\n"
         f"      {'y' * 50}\n"
+        f"    ledger: 3 min old\n{rest}"
     )
     clock.pass_time(hours=1)
     assert command("status").out.startswith("generic-00000001  stale, last seen 1 h ago, on main\n")
@@ -224,7 +230,7 @@ def test_a_status_says_that_the_project_is_paused(command: Caller, monkeypatch: 
     command("pause")
 
     said = "paused by .git/passdown/paused: nothing runs automatically until `passdown unpause`\n"
-    assert command("status").out == f"{said}no session is running in this project\n"
+    assert command("status").out.startswith(f"{said}no session is running in this project\n")
     monkeypatch.setenv("PASSDOWN_OFF", "1")
     assert json.loads(command("status", "--json").out)["paused_by"] == "PASSDOWN_OFF, .git/passdown/paused"
 

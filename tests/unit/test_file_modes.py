@@ -1,4 +1,4 @@
-"""What belongs to one machine can be read by its owner only, whatever the umask; what is shared follows it."""
+"""What belongs to one machine is its owner's alone, whatever the umask; what is shared follows it."""
 
 import json
 import os

@@ -9,7 +9,9 @@ import pytest
 
 from passdown.core.sessions.session_facts import NO_PROCESS
 from passdown.engines.process import SystemProcesses
+from passdown.engines.sqlite.search_index import SqliteSearch
 from passdown.engines.system import SystemClock
+from passdown.errors import CacheError
 from tests.gits import Project, make_started
 from tests.projects import EVENTS, VIEW
 from tests.sessions import LEDGER, NOON
@@ -24,6 +26,7 @@ class Day:
     ) -> None:
         """Begin at noon, in a repository with an old commit; nobody knows processes."""
         self.at = NOON
+        self.monkeypatch = monkeypatch
         monkeypatch.setattr(SystemClock, "now", lambda _: self.at)
         monkeypatch.setattr(SystemProcesses, "find_host", lambda _: NO_PROCESS)
         monkeypatch.setenv("GIT_COMMITTER_DATE", (NOON - timedelta(days=1)).isoformat())
@@ -169,3 +172,117 @@ def test_every_verb_is_a_heartbeat(day: Day) -> None:
         day.pass_time(minutes=1)
         assert day.command(*verb, "--session", "one").code == 0
         assert signs_of_life(day)[0] == f"2026-01-11T12:{minute:02}:00Z"
+
+
+@pytest.mark.requirement("G1")
+def test_a_status_tells_ledger_age_handoffs_and_index(day: Day) -> None:
+    day.set_up()
+    day.work("one")
+    assert day.command("search", "nothing").code == 0
+    day.command("start", "--session", "two")
+    day.command("handoff", "create", "--stream", "sign-in", "--session", "two")
+    day.command("goal", "People sign in", "--session", "two")
+    day.pass_time(minutes=7)
+
+    done = day.command("status")
+
+    assert done.out.splitlines()[3:6] == [
+        "    ledger: 7 min old",
+        "handoffs: 3, the last 2026-01-11 12:04Z",
+        "search index: behind; the next search reads 3 files",
+    ]
+    assert max(map(len, done.out.splitlines())) <= 80
+    answer = json.loads(day.command("status", "--json").out)
+    assert answer["sessions"][0]["ledger_age_seconds"] == 420
+    assert answer["sessions"][0]["ledger_updated_at"] == "2026-01-11T12:04:00+00:00"
+    assert answer["handoffs"] == {"count": 3, "last_at": "2026-01-11T12:04:00Z"}
+    assert answer["index"] == {"state": "behind", "changes": 3}
+    day.command("search", "nothing")
+    assert "search index: up to date\n" in day.command("status").out
+
+
+@pytest.mark.requirement("G1")
+def test_a_status_says_that_the_index_is_not_made_or_cannot_be_used(
+    day: Day, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    day.set_up()
+    day.work("one")
+    day.command("start")
+    assert "search index: not made yet; the next search reads 2 files\n" in day.command("status").out
+
+    def fail(*_: object) -> None:
+        raise CacheError("it is broken")
+
+    monkeypatch.setattr(SqliteSearch, "folders", fail)
+    assert "search index: cannot be used; searches read everything\n" in day.command("status").out
+    assert json.loads(day.command("status", "--json").out)["index"]["state"] == "unusable"
+
+
+@pytest.mark.requirement("G12")
+def test_a_stale_session_is_named_with_what_can_be_done_and_nothing_is_done_unasked(day: Day) -> None:
+    day.set_up()
+    day.work("one", ends=False)
+    day.pass_time(hours=1)
+    before = day.host.accounts()
+
+    done = day.command("status")
+
+    assert done.out.splitlines()[:6] == [
+        f"{before[0].agent}  stale, last seen 1 h ago, on main",
+        "    goal: work on one",
+        "    now: work on one",
+        "    ledger: 1 h old",
+        "    to take over: `passdown start`: publishes what it left, and continues it",
+        "    to ignore: `passdown start --fresh`: publishes what it left, and continues",
+    ]
+    assert max(map(len, done.out.splitlines())) <= 80
+    (session,) = json.loads(day.command("status", "--json").out)["sessions"]
+    assert [(one["choice"], one["command"]) for one in session["choices"]] == [
+        ("take over", "passdown start"),
+        ("ignore", "passdown start --fresh"),
+        ("wait", "passdown status"),
+    ]
+    assert day.host.accounts() == before
+
+
+@pytest.mark.requirement("G12")
+@pytest.mark.parametrize("is_fresh", [True, False])
+def test_each_choice_does_what_it_says(day: Day, *, is_fresh: bool) -> None:
+    day.set_up()
+    day.work("one", ends=False)
+    day.pass_time(hours=1)
+
+    done = day.command("start", *(["--fresh"] if is_fresh else []))
+
+    assert "did not end properly (last seen 1 h ago)" in done.err
+    assert ("goal: work on one" in done.out) is not is_fresh
+    assert ("this session took over from it" in done.err) is not is_fresh
+
+
+@pytest.mark.requirement("G12")
+def test_a_start_by_a_host_says_from_whom_it_takes_over(day: Day) -> None:
+    day.set_up()
+    day.work("one", ends=False)
+    (dead,) = day.host.accounts()
+    day.pass_time(hours=1)
+
+    answer = day.host.call("SessionStart", session_id="two", source="startup")
+
+    assert f"took over from {dead.agent}, last seen 1 h ago" in answer["systemMessage"]
+    again = day.host.call("SessionStart", session_id="two", source="compact")
+    assert "took over" not in again["systemMessage"]
+
+
+@pytest.mark.requirement("G12")
+def test_a_stale_session_of_another_checkout_is_taken_over_there(day: Day, tmp_path: Path) -> None:
+    day.set_up()
+    day.work("one", ends=False)
+    day.pass_time(hours=1)
+    other = tmp_path / "an other"
+    day.project.git("worktree", "add", "--quiet", "-b", "other", str(other))
+    day.monkeypatch.chdir(other)
+
+    (session,) = json.loads(day.command("status", "--json").out)["sessions"]
+
+    commands = [one["command"] for one in session["choices"]]
+    assert commands == [f"cd {day.project.folder} && passdown start", "passdown start", "passdown status"]

@@ -1,34 +1,29 @@
 """The commands of a session's lifecycle: start, heartbeat, end, publish, status."""
 
-import os
-from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from passdown.core.formats.ledgers import PLATFORMS
 from passdown.core.kinds import FactKind
 from passdown.core.sessions.ledger_sync import NewFact
-from passdown.core.sessions.session_facts import Account
-from passdown.core.times import age_words
-from passdown.errors import PassdownError, StorageError, UsageError
+from passdown.errors import PassdownError, UsageError
 from passdown.faces.cli import output
 from passdown.faces.cli.sessions import (
     describe,
+    find_pause,
     find_running,
     need_session,
     note_committed,
     note_ledger_update,
     open_sessions,
+    say_age,
 )
-from passdown.services.sessions.journals import read_accounts, read_open
 from passdown.services.sessions.ledgers import update_ledger
-from passdown.services.sessions.liveness import is_live
 from passdown.services.workspace.workspaces import Workspace
 
 if TYPE_CHECKING:  # each command imports what it needs
     from passdown.services.log.events import WrittenEvent
-    from passdown.services.sessions.owed_commits import UncommittedFiles
     from passdown.services.sessions.session_end import ClosedSession
-    from passdown.services.sessions.sessions import StartedSession
+    from passdown.services.sessions.sessions import RecoveredSession, StartedSession
 
 
 def start_session(*, multi: bool, as_json: bool, **request: str | bool) -> int:
@@ -75,7 +70,7 @@ def _commit_ended(workspace: Workspace) -> object:
     """Commit what ended sessions left, if the settings say so; report only what the user must mend."""
     from passdown.services.sessions.owed_commits import AT_START, commit_waiting, find_trouble
 
-    if _find_pause(workspace):
+    if find_pause(workspace):
         return None
     try:
         committed = commit_waiting(workspace, AT_START)
@@ -101,22 +96,33 @@ def _say_started(workspace: Workspace, started: "StartedSession") -> None:
     if account.goal:
         output.say(f"goal: {account.goal.text}")
     for one in started.recovered:
-        output.note(f"{one.account.agent} did not end properly: {_published(one.written)}")
+        _say_recovered(workspace, started, one)
     for archived in started.archived:
         if archived.path:
             output.note(f"archived an old ledger: {archived.path}")
     for other in started.others:
         doing = other.now.text if other.now else "it has not said what it is doing"
-        output.note(f"{other.agent} is also working here (last seen {_ago(workspace, other)}): {doing}")
+        output.note(f"{other.agent} is also working here (last seen {say_age(workspace, other)}): {doing}")
+
+
+def _say_recovered(workspace: Workspace, started: "StartedSession", one: "RecoveredSession") -> None:
+    """Say what became of a session that died, or ended without us, and how not to take it over."""
+    agent = one.account.agent
+    if one.account.ended_at is not None:
+        output.note(f"{agent} ended: {_published(one.written)}")
+        return
+    seen = say_age(workspace, one.account)
+    output.note(f"{agent} did not end properly (last seen {seen}): {_published(one.written)}")
+    start = started.account.start
+    if started.is_new and start.continues == one.account.session and not start.is_fresh:
+        output.note_hint(
+            f"this session took over from it; to begin anew: `passdown end --session "
+            f"{started.account.session}`, then `passdown start --fresh`"
+        )
 
 
 def _published(written: "WrittenEvent | None") -> str:
     return f"its facts are published as {written.event.id}" if written else "it had nothing to publish"
-
-
-def _ago(workspace: Workspace, account: Account) -> str:
-    age = workspace.now() - (account.touched_at or workspace.now())
-    return f"{age_words(age)} ago" if age >= timedelta(seconds=1) else "just now"
 
 
 def send_heartbeat(*, session: str, as_json: bool) -> int:
@@ -189,70 +195,7 @@ def publish_open(*, session: str, checkpoint: str, state: str, as_json: bool) ->
 
 
 def show_sessions(*, show_all: bool, as_json: bool) -> int:
-    """List the sessions of the project, and what waits to be committed."""
-    workspace = open_sessions()
-    accounts = read_accounts(workspace) if show_all else read_open(workspace)
-    rows = [(account, _state(workspace, account)) for account in accounts]
-    rows = [row for row in rows if show_all or row[1] != "ended"]
-    paused = _find_pause(workspace)
-    uncommitted = _find_uncommitted(workspace)
-    if as_json:
-        sessions = [{**describe(account), "state": state} for account, state in rows]
-        files = _describe_uncommitted(uncommitted) if uncommitted else None
-        output.say_json({"sessions": sessions, "paused_by": paused or None, "uncommitted": files})
-        return 0
-    if paused:
-        output.say(f"paused by {paused}: nothing runs automatically until `passdown unpause`")
-    if not rows:
-        output.say("no session is running in this project")
-    for account, state in rows:
-        output.say(
-            f"{account.agent}  {state}, last seen {_ago(workspace, account)}, on {account.start.branch}"
-        )
-        for name, entry in (("goal", account.goal), ("now", account.now)):
-            if entry:
-                output.say(output.wrapped(f"{name}: {entry.text}", "    ", "      "))
-    if uncommitted:
-        _say_uncommitted(workspace, uncommitted)
-    return 0
+    """Show the sessions of the project, handoffs, index, and what waits to be committed."""
+    from passdown.faces.cli.status import show_status  # only this command needs it
 
-
-def _find_uncommitted(workspace: Workspace) -> "UncommittedFiles | None":
-    from passdown.services.sessions.owed_commits import find_uncommitted
-
-    try:
-        return find_uncommitted(workspace)
-    except StorageError as found:  # the sessions are listed all the same
-        output.note(found.message)
-        return None
-
-
-def _say_uncommitted(workspace: Workspace, files: "UncommittedFiles") -> None:
-    from passdown.services.log.commits import count_files
-
-    count = count_files(workspace.settings.paths, files.paths)
-    output.say(output.wrapped(f"not committed yet: {count}: {files.reason}", "", "  "))
-    if files.hint:
-        output.note_hint(files.hint)
-
-
-def _describe_uncommitted(files: "UncommittedFiles") -> dict[str, object]:
-    return {
-        "paths": list(files.paths),
-        "reason": files.reason,
-        "hint": files.hint or None,
-        "until": files.until and files.until.isoformat(),
-    }
-
-
-def _find_pause(workspace: Workspace) -> str:
-    """Return what pauses Passdown here, or an empty string if it is not paused."""
-    from passdown.services.project.pauses import find_pauses  # only this command needs it
-
-    return ", ".join(pause.by for pause in find_pauses(workspace, os.environ))
-
-
-def _state(workspace: Workspace, account: Account) -> str:
-    if account.ended_at is not None:
-        return "ended"
-    return "live" if is_live(workspace, account) else "stale"
+    return show_status(show_all=show_all, as_json=as_json)

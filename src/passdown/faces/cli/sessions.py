@@ -1,8 +1,10 @@
 """Find the session that a command is about, and report on it."""
 
 import os
+from datetime import timedelta
 
 from passdown.core.sessions.session_facts import Account
+from passdown.core.times import age_words
 from passdown.faces.cli import output
 from passdown.faces.cli.project import open_here
 from passdown.services.sessions.ledgers import LedgerUpdate
@@ -78,3 +80,16 @@ def describe(account: Account) -> dict[str, object]:
         "track": account.track or None,
         "task": account.task or None,
     }
+
+
+def say_age(workspace: Workspace, account: Account) -> str:
+    """Say how long ago a session was last seen."""
+    age = workspace.now() - (account.touched_at or workspace.now())
+    return f"{age_words(age)} ago" if age >= timedelta(seconds=1) else "just now"
+
+
+def find_pause(workspace: Workspace) -> str:
+    """Return what pauses Passdown here, or an empty string if it is not paused."""
+    from passdown.services.project.pauses import find_pauses  # only this command needs it
+
+    return ", ".join(pause.by for pause in find_pauses(workspace, os.environ))

@@ -120,7 +120,7 @@ _ROWS: Final = (
     _life(
         "status",
         "show_sessions",
-        "List the sessions of the project, what each is doing, and which are stale.",
+        "List the sessions, what each is doing, and what to do about stale ones.",
         Option("--all", "Also show sessions that ended.", name="show_all"),
     ),
     _fact("goal", "goal", "Set the goal of the session, in one or two sentences.", _TEXT),

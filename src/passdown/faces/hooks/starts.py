@@ -13,7 +13,7 @@ from passdown.faces.hooks.hook_context import HookContext
 from passdown.records import replace
 from passdown.services.handover.deliveries import NONCE, send_brief, take_notice
 from passdown.services.log.commit_marks import is_known_committed
-from passdown.services.sessions.sessions import StartRequest, start_session
+from passdown.services.sessions.sessions import StartedSession, StartRequest, start_session
 from passdown.services.workspace.workspaces import Workspace
 from passdown.wiring.workspaces import append_line, open_elsewhere
 
@@ -48,7 +48,9 @@ def _start(context: HookContext) -> HookReply:
         open_elsewhere(context.workspace, context.limits),
         is_known=call.cause == _RESUME,
     )
-    return HookReply(context=sent.text, notice=_greet(context, started.account))
+    return HookReply(
+        context=sent.text, notice=_greet(context, started.account) + _name_dead(context, started)
+    )
 
 
 def _brief_unrecorded(context: HookContext, trouble: StorageError) -> HookReply:
@@ -83,6 +85,16 @@ def _greet(context: HookContext, account: Account) -> str:
     age = f", newest {age_words(context.workspace.now() - latest)} ago" if latest else ""
     goal = f"; goal: {account.goal.text}" if account.goal else ""
     return f"Passdown: {events}{age}{goal}"
+
+
+def _name_dead(context: HookContext, started: StartedSession) -> str:
+    """Say from whom a new session takes over: one that gave no sign of life and did not end."""
+    for one in started.recovered:
+        account = one.account
+        if started.is_new and account.ended_at is None and account.session == started.account.start.continues:
+            silent = context.workspace.now() - (account.touched_at or context.workspace.now())
+            return f"; took over from {account.agent}, last seen {age_words(silent)} ago"
+    return ""
 
 
 def _export(context: HookContext, account: Account) -> None:

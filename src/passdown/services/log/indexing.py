@@ -57,6 +57,17 @@ def find_changed(source: "SearchSource", known: Mapping[str, int]) -> Mapping[st
     return None if there == known and all(there.values()) else there
 
 
+def count_changes(
+    source: "SearchSource", known: Mapping[str, int], files: Callable[[str], Mapping[str, FileMark]]
+) -> int:
+    """Return how many files an index that knows these folders and files has yet to read or forget."""
+    there = find_changed(source, known)
+    if there is None:
+        return 0
+    difference = _compare(source, files, known, there)
+    return len(difference.gone) + len(difference.new)
+
+
 def bring_up_to_date(
     source: "SearchSource",
     target: IndexTarget[T],
@@ -69,7 +80,7 @@ def bring_up_to_date(
     the next call continues where this one ended.
     """
     known = target.folders()
-    difference = _compare(source, target, known, source.folders(known) if there is None else there)
+    difference = _compare(source, target.files, known, source.folders(known) if there is None else there)
     if not any(difference):
         return
     found: list[T] = []
@@ -84,14 +95,17 @@ def bring_up_to_date(
 
 
 def _compare(
-    source: "SearchSource", target: IndexTarget[T], known: Mapping[str, int], there: Mapping[str, int]
+    source: "SearchSource",
+    files: Callable[[str], Mapping[str, FileMark]],
+    known: Mapping[str, int],
+    there: Mapping[str, int],
 ) -> _Difference:
     """List the folders that changed, and compare them with the index."""
     found = _Difference({folder: None for folder in known if folder not in there}, [], [])
     for folder, mark in there.items():
         if mark and known.get(folder) == mark:
             continue
-        listed, had = source.files(folder), target.files(folder)
+        listed, had = source.files(folder), files(folder)
         found.gone.extend((folder, name) for name in had if name not in listed)
         found.new.extend((folder, name, one) for name, one in sorted(listed.items()) if had.get(name) != one)
         if known.get(folder) != mark:

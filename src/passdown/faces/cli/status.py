@@ -1,0 +1,144 @@
+"""`passdown status`: who works here, how old ledgers are, handoffs, index, and what waits for a commit."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from passdown.core.project.takeovers import TakeoverChoice, list_choices
+from passdown.core.sessions.session_facts import Account
+from passdown.core.times import age_words, render_seconds
+from passdown.errors import StorageError
+from passdown.faces.cli import output
+from passdown.faces.cli.lines import minute
+from passdown.faces.cli.sessions import describe, find_pause, open_sessions, say_age
+from passdown.records import as_dict
+from passdown.services.project.status import (
+    HandoffCount,
+    IndexHealth,
+    IndexState,
+    count_handoffs,
+    find_index_state,
+)
+from passdown.services.sessions.journals import read_accounts, read_open
+from passdown.services.sessions.liveness import is_live
+from passdown.services.workspace.workspaces import Workspace
+from passdown.wiring.searches import open_search_scope
+
+if TYPE_CHECKING:
+    from passdown.services.sessions.owed_commits import UncommittedFiles
+
+Row = tuple[Account, str]
+
+
+def show_status(*, show_all: bool, as_json: bool) -> int:
+    """Show the sessions of the project, handoffs, index, and what waits to be committed."""
+    workspace = open_sessions()
+    accounts = read_accounts(workspace) if show_all else read_open(workspace)
+    rows = [(account, _state(workspace, account)) for account in accounts]
+    rows = [row for row in rows if show_all or row[1] != "ended"]
+    paused = find_pause(workspace)
+    handoffs, index = count_handoffs(workspace), find_index_state(open_search_scope(workspace))
+    uncommitted = _find_uncommitted(workspace)
+    if as_json:
+        output.say_json(
+            {
+                "sessions": [_describe(workspace, *row) for row in rows],
+                "handoffs": {
+                    "count": handoffs.count,
+                    "last_at": handoffs.last_at and render_seconds(handoffs.last_at),
+                },
+                "index": {"state": index.health.value, "changes": index.changes},
+                "paused_by": paused or None,
+                "uncommitted": _describe_uncommitted(uncommitted) if uncommitted else None,
+            }
+        )
+        return 0
+    if paused:
+        output.say(f"paused by {paused}: nothing runs automatically until `passdown unpause`")
+    if not rows:
+        output.say("no session is running in this project")
+    for account, state in rows:
+        _say_session(workspace, account, state)
+    output.say(_say_handoffs(handoffs))
+    output.say(_say_index(index))
+    if uncommitted:
+        _say_uncommitted(workspace, uncommitted)
+    return 0
+
+
+def _state(workspace: Workspace, account: Account) -> str:
+    if account.ended_at is not None:
+        return "ended"
+    return "live" if is_live(workspace, account) else "stale"
+
+
+def _choices(workspace: Workspace, account: Account, state: str) -> Sequence[TakeoverChoice]:
+    return list_choices(account.start.checkout, workspace.root) if state == "stale" else ()
+
+
+def _describe(workspace: Workspace, account: Account, state: str) -> dict[str, object]:
+    updated = account.said_at
+    return {
+        **describe(account),
+        "state": state,
+        "ledger_updated_at": updated and updated.isoformat(),
+        "ledger_age_seconds": updated and int((workspace.now() - updated).total_seconds()),
+        "choices": [as_dict(one) for one in _choices(workspace, account, state)],
+    }
+
+
+def _say_session(workspace: Workspace, account: Account, state: str) -> None:
+    output.say(
+        f"{account.agent}  {state}, last seen {say_age(workspace, account)}, on {account.start.branch}"
+    )
+    for name, entry in (("goal", account.goal), ("now", account.now)):
+        if entry:
+            output.say(output.wrapped(f"{name}: {entry.text}", "    ", "      "))
+    if state != "ended" and account.said_at:
+        output.say(f"    ledger: {age_words(workspace.now() - account.said_at)} old")
+    for one in _choices(workspace, account, state):
+        output.say(output.wrapped(f"to {one.choice}: `{one.command}`: {one.what}", "    ", "      "))
+
+
+def _say_handoffs(handoffs: HandoffCount) -> str:
+    if not handoffs.count:
+        return "handoffs: none"
+    last = f", the last {minute(handoffs.last_at)}" if handoffs.last_at else ""
+    return f"handoffs: {handoffs.count}{last}"
+
+
+def _say_index(index: IndexState) -> str:
+    if index.health is IndexHealth.CURRENT:
+        return "search index: up to date"
+    if index.health is IndexHealth.UNUSABLE:
+        return "search index: cannot be used; searches read everything"
+    files = "1 file" if index.changes == 1 else f"{index.changes} files"
+    word = "not made yet" if index.health is IndexHealth.MISSING else "behind"
+    return f"search index: {word}; the next search reads {files}"
+
+
+def _find_uncommitted(workspace: Workspace) -> "UncommittedFiles | None":
+    from passdown.services.sessions.owed_commits import find_uncommitted
+
+    try:
+        return find_uncommitted(workspace)
+    except StorageError as found:  # the sessions are listed all the same
+        output.note(found.message)
+        return None
+
+
+def _say_uncommitted(workspace: Workspace, files: "UncommittedFiles") -> None:
+    from passdown.services.log.commits import count_files
+
+    count = count_files(workspace.settings.paths, files.paths)
+    output.say(output.wrapped(f"not committed yet: {count}: {files.reason}", "", "  "))
+    if files.hint:
+        output.note_hint(files.hint)
+
+
+def _describe_uncommitted(files: "UncommittedFiles") -> dict[str, object]:
+    return {
+        "paths": list(files.paths),
+        "reason": files.reason,
+        "hint": files.hint or None,
+        "until": files.until and files.until.isoformat(),
+    }

@@ -1,0 +1,65 @@
+"""The state of a project at a glance: how many handoffs there are, and how the search index stands."""
+
+from datetime import datetime
+from enum import StrEnum
+from typing import Annotated
+
+from passdown.core.formats.archives import parse_archive_file_name
+from passdown.errors import CacheError
+from passdown.records import record
+from passdown.services.handover.handoffs import list_handoffs, stream_path
+from passdown.services.log.indexing import count_changes
+from passdown.services.project.search import SearchScope
+from passdown.services.workspace.workspaces import Workspace
+
+
+class IndexHealth(StrEnum):
+    """How the search index compares with the files."""
+
+    CURRENT = "current"
+    BEHIND = "behind"
+    MISSING = "missing"
+    UNUSABLE = "unusable"
+
+
+@record
+class HandoffCount:
+    """How many handoffs there are, streams and records together."""
+
+    count: Annotated[int, "How many there are."]
+    last_at: Annotated[datetime | None, "When the last one was written; None if there is none."]
+
+
+@record
+class IndexState:
+    """Whether the search index is current; each search brings it up to date first."""
+
+    health: Annotated[IndexHealth, "How it compares with the files."]
+    changes: Annotated[int, "How many files the next search reads or forgets."] = 0
+
+
+def count_handoffs(workspace: Workspace) -> HandoffCount:
+    """Count the handoffs by their names; only the newest is read."""
+    paths = workspace.settings.paths
+    names = [path.rpartition("/")[2] for path in workspace.documents.list(paths.archive)]
+    records = sum(parse_archive_file_name(name) is not None for name in names)
+    documents = {stream_path(paths, name) for name in workspace.documents.folders(paths.handoffs)}
+    streams = sum(workspace.documents.exists(path) for path in documents - {paths.view})
+    newest = list_handoffs(workspace, 1)
+    return HandoffCount(count=records + streams, last_at=newest[0].at if newest else None)
+
+
+def find_index_state(scope: SearchScope) -> IndexState:
+    """Compare the search index with the files, by their names and marks; no file is read."""
+    try:
+        known = {kind: scope.index.folders(kind) for kind in scope.sources}
+        changes = sum(
+            count_changes(source, known[kind], lambda folder, kind=kind: scope.index.files(kind, folder))
+            for kind, source in scope.sources.items()
+        )
+    except CacheError:
+        return IndexState(health=IndexHealth.UNUSABLE)
+    if not changes:
+        return IndexState(health=IndexHealth.CURRENT)
+    is_new = not any(known.values())
+    return IndexState(health=IndexHealth.MISSING if is_new else IndexHealth.BEHIND, changes=changes)
