@@ -36,7 +36,8 @@ BUDGETS: Final = MappingProxyType(
         "decide": Budget(ours=79, others=68, most_p=11.5),
         "session start": Budget(ours=125, others=78, most_p=16.5),
         # A turn that publishes commits, too: 12 modules for whether, and 3 for how. Other turns load none.
-        "turn end": Budget(ours=150, others=80, most_p=18.5),
+        # One judges what the turn did: whether the session gets worse (G9).
+        "turn end": Budget(ours=151, others=80, most_p=18.5),
         "help": Budget(ours=12, others=80, most_p=8.0),
         "list of formats": Budget(ours=52, others=92, most_p=12.0),
     }

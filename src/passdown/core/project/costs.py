@@ -59,12 +59,12 @@ def _load(line: str) -> Mapping[str, object] | None:
 
 def _parse(values: Mapping[str, object]) -> Measurement | None:
     what, ms, chars = values.get("what"), values.get("ms"), values.get("chars", 0)
-    if not isinstance(what, str) or not what or not _is_amount(ms) or not _is_amount(chars):
+    if not isinstance(what, str) or not what or not is_amount(ms) or not is_amount(chars):
         return None
     return Measurement(one_line(what), float(cast("float", ms)), int(cast("float", chars)))
 
 
-def _is_amount(value: object) -> bool:
+def is_amount(value: object) -> bool:
     """Return whether a value is a finite number of at least 0."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return False

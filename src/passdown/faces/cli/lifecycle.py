@@ -28,6 +28,8 @@ if TYPE_CHECKING:  # each command imports what it needs
 
 def start_session(*, multi: bool, as_json: bool, **request: str | bool) -> int:
     """Start a session, or show the running one."""
+    from passdown.faces.hooks.hook_log import log_metrics
+    from passdown.services.project.metrics import find_start_metrics
     from passdown.services.sessions.sessions import StartRequest, start_session
 
     workspace = open_sessions()
@@ -43,6 +45,7 @@ def start_session(*, multi: bool, as_json: bool, **request: str | bool) -> int:
     if asked.host not in PLATFORMS:
         output.note(f"unknown host {asked.host}; it is recorded as given")
     started = start_session(workspace, asked)
+    log_metrics(workspace.root, find_start_metrics(workspace, started))
     committed = _commit_ended(workspace)
     if asked.mode and started.account.start.mode != asked.mode:
         output.note(

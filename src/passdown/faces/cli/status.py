@@ -3,6 +3,9 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from passdown import layout
+from passdown.core.hosts.context_usage import ContextReading
+from passdown.core.hosts.signals import NO_SIGNS, Degradation
 from passdown.core.project.takeovers import TakeoverChoice, list_choices
 from passdown.core.sessions.session_facts import Account
 from passdown.core.times import age_words, render_seconds
@@ -11,6 +14,8 @@ from passdown.faces.cli import output
 from passdown.faces.cli.lines import minute
 from passdown.faces.cli.sessions import describe, find_pause, open_sessions, say_age
 from passdown.records import as_dict
+from passdown.services.handover.context_usage import read_level
+from passdown.services.handover.degradation import read_degradation
 from passdown.services.project.status import (
     HandoffCount,
     IndexHealth,
@@ -77,11 +82,15 @@ def _choices(workspace: Workspace, account: Account, state: str) -> Sequence[Tak
 
 def _describe(workspace: Workspace, account: Account, state: str) -> dict[str, object]:
     updated = account.said_at
+    reading, signs = _read_context(workspace, account)
     return {
         **describe(account),
         "state": state,
         "ledger_updated_at": updated and updated.isoformat(),
         "ledger_age_seconds": updated and int((workspace.now() - updated).total_seconds()),
+        "context": reading and {"percent": reading.percent, "level": reading.level.value},
+        "compactions": signs.compactions,
+        "signals": [{"kind": one.kind.value, "text": one.text} for one in signs.signals],
         "choices": [as_dict(one) for one in _choices(workspace, account, state)],
     }
 
@@ -95,8 +104,28 @@ def _say_session(workspace: Workspace, account: Account, state: str) -> None:
             output.say(output.wrapped(f"{name}: {entry.text}", "    ", "      "))
     if state != "ended" and account.said_at:
         output.say(f"    ledger: {age_words(workspace.now() - account.said_at)} old")
+    _say_context(workspace, account)
     for one in _choices(workspace, account, state):
         output.say(output.wrapped(f"to {one.choice}: `{one.command}`: {one.what}", "    ", "      "))
+
+
+def _read_context(workspace: Workspace, account: Account) -> tuple[ContextReading | None, Degradation]:
+    """Return how full the context of a session is, and what shows that it gets worse, as hooks saw it."""
+    names = [layout.session_file(one) for one in reversed(account.host_sessions)]
+    readings = [read_level(workspace, name) for name in names]
+    signs = [read_degradation(workspace, name) for name in names]
+    return next(filter(None, readings), None), next((one for one in signs if one != NO_SIGNS), NO_SIGNS)
+
+
+def _say_context(workspace: Workspace, account: Account) -> None:
+    reading, signs = _read_context(workspace, account)
+    parts = [f"{reading.percent} % full"] if reading else []
+    if signs.compactions:
+        parts.append("compacted once" if signs.compactions == 1 else f"compacted {signs.compactions} times")
+    if parts:
+        output.say(f"    context: {', '.join(parts)}")
+    for one in signs.signals:
+        output.say(output.wrapped(f"{one.kind.value}: {one.text}", "    ", "      "))
 
 
 def _say_handoffs(handoffs: HandoffCount) -> str:

@@ -213,6 +213,11 @@ _ROWS: Final = (
     ),
     Verb("unpause", Group.PROJECT, "Resume Passdown in this project after a pause.", module="pause"),
     Verb(
+        "metrics",
+        Group.PROJECT,
+        "Sum up what happened here: recoveries, conflicts, expired handoffs and more.",
+    ),
+    Verb(
         "doctor",
         Group.PROJECT,
         "Find problems with the project as a whole, and fix what is safe to fix.",

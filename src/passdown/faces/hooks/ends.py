@@ -30,6 +30,10 @@ def end(context: HookContext) -> HookReply:
 
 
 def _forget_level(context: HookContext) -> None:
-    """Forget how full the context was: the host will not use this id again. Most hosts never report it."""
+    """Forget how full the context was, and how it was used: the host will not use this id again."""
     if quick.has_file(str(context.root), layout.CONTEXT_LEVELS, context.call.session):
         forget_level(context.workspace, context.name)
+    if quick.has_file(str(context.root), layout.SIGNALS, context.call.session):
+        from passdown.services.handover.degradation import forget_degradation  # few sessions show signs
+
+        forget_degradation(context.workspace, context.name)

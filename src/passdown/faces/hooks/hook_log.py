@@ -8,7 +8,7 @@ import sys
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from itertools import chain
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from passdown import layout
 from passdown.core.project.costs import render_measure
@@ -18,6 +18,9 @@ from passdown.engines.files.rolling import add_line
 from passdown.engines.system import SystemClock
 from passdown.errors import StorageError, UsageError
 from passdown.faces.hooks import quick
+
+if TYPE_CHECKING:
+    from passdown.core.project.metrics import Metric
 
 _LONGEST: Final = 500
 
@@ -38,6 +41,14 @@ def log_cost(root: str, what: str, ms: float, chars: int) -> None:
     """Record what a hook cost, if possible."""
     line = render_measure(SystemClock().now(), what, ms, chars)
     _add(layout.COSTS, line, _folders(root, layout.COSTS))
+
+
+def log_metrics(root: str, metrics: "Iterable[Metric]") -> None:
+    """Record what happened, beside the costs, if possible."""
+    from passdown.core.project.metrics import render_metric  # few calls have something to record
+
+    for one in metrics:
+        _add(layout.COSTS, render_metric(one), _folders(root, layout.COSTS))
 
 
 def _add(name: str, line: str, folders: Iterable[tuple[str, str]]) -> bool:

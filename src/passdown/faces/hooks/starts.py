@@ -9,6 +9,7 @@ from passdown.core.hosts.hook_calls import FORK, HookReply
 from passdown.core.sessions.session_facts import Account
 from passdown.core.times import age_words
 from passdown.errors import CacheError, StorageError
+from passdown.faces.hooks import hook_log
 from passdown.faces.hooks.hook_context import HookContext
 from passdown.records import replace
 from passdown.services.handover.deliveries import NONCE, send_brief, take_notice
@@ -41,6 +42,7 @@ def _start(context: HookContext) -> HookReply:
     request = StartRequest(host=context.host.name, host_session=call.session, is_fork=call.cause == FORK)
     started = start_session(context.workspace, request)
     _export(context, started.account)
+    _record(context, started)
     sent = send_brief(
         context.workspace,
         started.account,
@@ -95,6 +97,14 @@ def _name_dead(context: HookContext, started: StartedSession) -> str:
             silent = context.workspace.now() - (account.touched_at or context.workspace.now())
             return f"; took over from {account.agent}, last seen {age_words(silent)} ago"
     return ""
+
+
+def _record(context: HookContext, started: StartedSession) -> None:
+    """Record what is worth knowing about the start; usually there is nothing."""
+    if started.recovered or started.archived or (started.is_new and started.account.track):
+        from passdown.services.project.metrics import find_start_metrics
+
+        hook_log.log_metrics(str(context.root), find_start_metrics(context.workspace, started))
 
 
 def _export(context: HookContext, account: Account) -> None:

@@ -1,15 +1,17 @@
 """Hooks after work was done: they record it, and publish it when due."""
 
+from collections.abc import Sequence
 from datetime import timedelta
 from pathlib import Path
 from types import MappingProxyType
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
+from passdown import layout
 from passdown.core.hosts.context_usage import ContextLevel, ContextReading
 from passdown.core.hosts.hook_calls import HookPoint, HookReply
 from passdown.core.sessions.session_facts import Account
 from passdown.errors import CacheError, StorageError
-from passdown.faces.hooks import hook_log
+from passdown.faces.hooks import hook_log, quick
 from passdown.faces.hooks.hook_context import HookContext
 from passdown.services.handover.context_usage import (
     find_level_in_transcript,
@@ -24,7 +26,11 @@ from passdown.services.sessions.observations import TranscriptSource, observe
 from passdown.services.sessions.unpublished import is_due
 from passdown.wiring.transcripts import open_source
 
+if TYPE_CHECKING:
+    from passdown.core.hosts.signals import Signal
+
 _NEARLY_FULL: Final = frozenset({ContextLevel.SAVE, ContextLevel.FORCE})
+_TRACKER: Final = "bd "
 _NOTICES: Final = MappingProxyType(
     {
         ContextLevel.SUGGEST: "Plan a handoff soon",
@@ -41,16 +47,16 @@ def end_turn(context: HookContext) -> HookReply:
     shows how full the context is; for a host without one, this hook says so once per level.
     """
     source = _open_source(context)
-    account = _look(context, context.find() or _start(context), source)
+    account, signs = _look(context, context.find() or _start(context), source)
     reading, is_news = _read_level(context, source)
     if reading is not None and reading.level in _NEARLY_FULL:
         _publish(context, account, "token-budget")
     elif is_due(context.workspace, account.session, _interval(context)):
         _publish(context, account, "turn-end")
-    if reading is None or not (is_news or reading.level is ContextLevel.FORCE):
-        return HookReply()
-    full = f"the context is {reading.percent} % full"
-    return HookReply(notice=f"Passdown: {full}. {_NOTICES[reading.level]}")
+    said = [signs] if signs else []
+    if reading is not None and (is_news or reading.level is ContextLevel.FORCE):
+        said.insert(0, f"the context is {reading.percent} % full. {_NOTICES[reading.level]}")
+    return HookReply(notice=f"Passdown: {'. '.join(said)}") if said else HookReply()
 
 
 def _read_level(context: HookContext, source: TranscriptSource | None) -> tuple[ContextReading | None, bool]:
@@ -83,6 +89,7 @@ def save(context: HookContext) -> HookReply:
     if account is not None:
         _look(context, account, _open_source(context))
         _publish(context, account, "pre-compact")
+        _count_compaction(context)
         if not context.host.calls_after_compaction:
             leave_notice(context.workspace, context.name)
     return HookReply()
@@ -131,24 +138,69 @@ def _open_source(context: HookContext) -> TranscriptSource | None:
     return open_source(context.root, Path(context.call.transcript), context.host, may_come=True)
 
 
-def _look(context: HookContext, account: Account, source: TranscriptSource | None) -> Account:
-    """Record what is new in the transcript; give a sign of life if that said nothing for five minutes."""
-    account = _observe(context, account, source)
+def _look(context: HookContext, account: Account, source: TranscriptSource | None) -> tuple[Account, str]:
+    """Record what is new in the transcript, and give a sign of life if that said nothing for five minutes.
+
+    Also returns what the user should know about it.
+    """
+    account, signs = _observe(context, account, source)
     if not is_heartbeat_due(context.workspace, account):
-        return account
+        return account, signs
     from passdown.services.sessions.sessions import touch  # most turns are in the transcript
 
-    return touch(context.workspace, account)
+    return touch(context.workspace, account), signs
 
 
-def _observe(context: HookContext, account: Account, source: TranscriptSource | None) -> Account:
+def _observe(context: HookContext, account: Account, source: TranscriptSource | None) -> tuple[Account, str]:
     """Record what is new in the transcript, if there is one that can be read."""
     if source is None:
-        return account
+        return account, ""
     if context.call.point is HookPoint.TURN_END:
         await_turn_end(account, source)
     if not source.transcripts.size(source.path):  # it does not exist yet
-        return account
+        return account, ""
     if any(one.state == CUT for one in confirm(context.workspace, account, source)):
         leave_notice(context.workspace, context.name)
-    return observe(context.workspace, account, source, with_files=False).kept.account
+    found = observe(context.workspace, account, source, with_files=False)
+    _record_manual(context, found.commands)
+    return found.kept.account, _judge(context, found.signals)
+
+
+def _record_manual(context: HookContext, commands: Sequence[str]) -> None:
+    """Record commands of the tracker that the agent ran by itself; few turns have any."""
+    manual = [command for command in commands if _TRACKER in command]
+    if manual:
+        from passdown.services.project.metrics import find_manual_metrics
+
+        hook_log.log_metrics(str(context.root), find_manual_metrics(context.workspace, manual))
+
+
+def _judge(context: HookContext, signals: "Sequence[Signal]") -> str:
+    """Store the signs of a turn that the session gets worse; return what to say when it just did."""
+    if context.call.point is not HookPoint.TURN_END or not (signals or _has_signs(context)):
+        return ""
+    from passdown.services.handover.degradation import note_signals  # most turns have no signs
+
+    try:
+        if not note_signals(context.workspace, context.name, signals):
+            return ""
+    except StorageError as found:  # the facts of the turn are safe, and are published next
+        context.note(found.message)
+        return ""
+    first: dict[str, str] = {}
+    for one in signals:
+        first.setdefault(one.kind, one.text)
+    return f"this session seems to get worse: {'; '.join(first.values())}. Save, then clear or compact"
+
+
+def _has_signs(context: HookContext) -> bool:
+    return quick.has_file(str(context.root), layout.SIGNALS, context.call.session)
+
+
+def _count_compaction(context: HookContext) -> None:
+    from passdown.services.handover.degradation import note_compaction  # compactions are rare
+
+    try:
+        note_compaction(context.workspace, context.name)
+    except StorageError as found:  # everything that matters is saved
+        context.note(found.message)

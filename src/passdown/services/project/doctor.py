@@ -24,6 +24,7 @@ from passdown.services.log.migrations import list_kept
 from passdown.services.log.synthesis import find_ahead, synthesize
 from passdown.services.log.verification import Verdict, verify
 from passdown.services.log.views import ViewState
+from passdown.services.project.metrics import read_own_lines
 from passdown.services.project.pauses import find_pauses
 from passdown.services.project.setups import (
     ATTRIBUTES,
@@ -40,12 +41,10 @@ from passdown.services.sessions.journals import read_account, read_open
 from passdown.services.sessions.liveness import is_live
 from passdown.services.sessions.sessions import recover
 from passdown.services.workspace.documents import check_document, list_project
-from passdown.services.workspace.local_files import list_places
 from passdown.services.workspace.workspaces import Workspace
 from passdown.settings import EventLayout
 
 _AHEAD: Final = 3
-_MOST_BYTES: Final = 67_108_864
 _PROBE: Final = "passdown-probe"
 
 
@@ -360,12 +359,5 @@ def _synthesize(examination: Examination) -> str:
 
 def read_costs(workspace: Workspace) -> tuple[list[Cost], int]:
     """Sum up what Passdown measured of itself; also return how many lines cannot be read."""
-    texts: list[str] = []
-    for documents, path, _ in list_places(workspace, layout.COSTS):
-        if documents.exists(path):
-            if documents.size(path) > _MOST_BYTES:
-                hint = "move it away; a new one will be started"
-                raise StorageError(f"{path} is over {_MOST_BYTES} bytes, so it is not read", hint=hint)
-            texts.append(documents.read(path).decode("utf-8", "replace"))
-    measures, skipped = parse_measures("\n".join(texts))
+    measures, skipped = parse_measures(read_own_lines(workspace))
     return sum_up(measures), skipped

@@ -2,6 +2,7 @@
 
 from datetime import datetime
 from enum import StrEnum
+from functools import partial
 from typing import Annotated
 
 from passdown.core.formats.archives import parse_archive_file_name
@@ -54,7 +55,7 @@ def find_index_state(scope: SearchScope) -> IndexState:
     try:
         known = {kind: scope.index.folders(kind) for kind in scope.sources}
         changes = sum(
-            count_changes(source, known[kind], lambda folder, kind=kind: scope.index.files(kind, folder))
+            count_changes(source, known[kind], partial(scope.index.files, kind))
             for kind, source in scope.sources.items()
         )
     except CacheError:

@@ -7,6 +7,7 @@ from typing import Annotated, Final
 from passdown.core.facts import Fact, Provenance
 from passdown.core.formats.journal import JournalLine
 from passdown.core.hosts.observations import REF, NewObservation, ObservationContext, find_new_facts, refs_of
+from passdown.core.hosts.signals import Signal, find_signals
 from passdown.core.hosts.transcripts import (
     START,
     Observation,
@@ -49,6 +50,8 @@ class ObservationResult:
     counts: Annotated[Counter[str], "How many facts of each kind were told."]
     failed: Annotated[int, "How many tests failed."]
     passed_over: Annotated[int, "How many lines could not be read."]
+    signals: Annotated[tuple[Signal, ...], "Signs that the session gets worse."] = ()
+    commands: Annotated[tuple[str, ...], "The commands that were new."] = ()
 
 
 @record
@@ -74,9 +77,10 @@ def observe(
     Raises a StorageError if a transcript cannot be read, or nothing could be written.
     """
     passed_over = 0
+    signals: tuple[Signal, ...] = ()
 
     def make(seq: int) -> Sequence[JournalLine]:  # 1
-        nonlocal passed_over
+        nonlocal passed_over, signals
         lines = workspace.journals.read(account.session)
         known = fold_journal(account.session, lines)
         intake = _read(source, known) if source else _Intake(seen=(), marks={}, passed_over=0)
@@ -84,6 +88,7 @@ def observe(
         told = find_new_facts(
             known, refs_of(lines), intake.seen, _grounds(workspace, known, source, with_files=with_files)
         )
+        signals = _find_signals(known, intake.seen, told)
         facts = [*_facts(workspace, known, told), *_bookmarks(workspace, known, intake.marks)]  # 2
         return [JournalLine(seq=seq + number, fact=fact) for number, fact in enumerate(facts)]
 
@@ -93,7 +98,18 @@ def observe(
         counts=Counter(fact.kind for fact in facts if fact.kind != FactKind.BOOKMARK),
         failed=sum(fact.kind == FactKind.TEST and (fact.key or "0") != "0" for fact in facts),
         passed_over=passed_over,
+        signals=signals,
+        commands=tuple(fact.text for fact in facts if fact.kind == FactKind.COMMAND),
     )
+
+
+def _find_signals(
+    known: Account, seen: Sequence[Observation], told: Sequence[NewObservation]
+) -> tuple[Signal, ...]:
+    """Judge what was read now by what the session knew; secrets are redacted from it (3)."""
+    before = {entry.text: entry.key for entry in known.of(FactKind.TEST)}
+    tests = [(one.said.text, one.said.key) for one in told if one.said.kind is FactKind.TEST]
+    return tuple(one._replace(text=redact(one.text).text) for one in find_signals(seen, before, tests))
 
 
 def _read(source: TranscriptSource, known: Account) -> _Intake:

@@ -6,6 +6,7 @@ from passdown.core.kinds import FactKind
 from passdown.faces.cli import output
 from passdown.faces.cli.commands.handoff import as_data, say_handoff
 from passdown.faces.cli.sessions import find_running, need_session, open_sessions
+from passdown.faces.hooks.hook_log import log_metrics
 from passdown.services.handover.tracks import (
     TrackBinding,
     bind_track,
@@ -13,6 +14,7 @@ from passdown.services.handover.tracks import (
     finish_track,
     unbind_track,
 )
+from passdown.services.project.metrics import find_conflicts
 
 _json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 _session_option = click.option("--session", default="", metavar="ID", help="The session to use.")
@@ -43,10 +45,15 @@ def bind(above: bool, track: str, session: str, *, as_json: bool) -> None:
     """
     workspace = open_sessions()
     bound = bind_track(workspace, need_session(workspace, session), track)
+    account = bound.account
+    if bound.before != account.track:
+        conflicts = find_conflicts(workspace, account.session, account.track)
+        log_metrics(workspace.root, conflicts)
+        for one in conflicts:
+            output.note(f"{one.values['other_agent']} works on {account.track} too")
     if above or as_json:
         output.say_json(_bound_data(bound))
         return
-    account = bound.account
     if bound.handoff:
         output.say(f"left {bound.before}: {bound.handoff.record}")
     word = "works on" if bound.before != account.track else "continues with"

@@ -1,0 +1,113 @@
+"""Signs that a session gets worse: it repeats itself, or tests fail that passed.
+
+Only what a transcript shows is judged. That work goes backwards, or contradicts a decision, is for the agent
+to notice; no rule of ours could tell.
+"""
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from enum import StrEnum
+from types import MappingProxyType
+from typing import Annotated, Final, NamedTuple, cast
+
+from passdown.core.hosts.transcripts import Observation
+from passdown.core.json_text import dump
+from passdown.core.kinds import FactKind
+from passdown.core.safe_text import one_line
+from passdown.records import record
+
+MOST_REPEATS: Final = MappingProxyType({FactKind.FILE: 3, FactKind.COMMAND: 3, FactKind.READ: 10})
+"""How often a turn may edit a file, run a command or read a file before that is a sign."""
+
+SEVERAL: Final = 2
+"""How many different signs mean that the session gets worse."""
+
+_WORDS: Final = MappingProxyType({FactKind.FILE: "edited", FactKind.COMMAND: "ran", FactKind.READ: "read"})
+_LONGEST: Final = 60
+_MOST: Final = 10
+
+
+class SignalKind(StrEnum):
+    """What kind of sign it is."""
+
+    TOOL_REPEAT = "tool_repeat"
+    QUALITY_DROP = "quality_drop"
+
+
+class Signal(NamedTuple):
+    """One sign, and what shows it."""
+
+    kind: SignalKind
+    text: str
+
+
+@record
+class Degradation:
+    """The signs of the last turn, and how often the context was compacted."""
+
+    signals: Annotated[tuple[Signal, ...], "The signs of the last turn."] = ()
+    compactions: Annotated[int, "How often the host compacted the context."] = 0
+
+    @property
+    def is_degraded(self) -> bool:
+        """Whether there are enough different signs."""
+        return len({one.kind for one in self.signals}) >= SEVERAL
+
+
+NO_SIGNS: Final = Degradation()
+
+
+def find_signals(
+    seen: Iterable[Observation], before: Mapping[str, str], tests: Iterable[tuple[str, str]]
+) -> tuple[Signal, ...]:
+    """Return the signs in what a turn did.
+
+    `before` has the last exit code of each known test, `tests` the tests of this turn with their exit codes.
+    """
+    counts = Counter((one.kind, one.text) for one in seen if one.kind in MOST_REPEATS)
+    repeats = [
+        Signal(SignalKind.TOOL_REPEAT, f"{_WORDS[kind]} {_short(text)} {count} times")
+        for (kind, text), count in counts.items()
+        if count >= MOST_REPEATS[kind]
+    ]
+    last = dict(tests)
+    worse = [name for name, code in last.items() if code not in {"", "0"} and before.get(name) == "0"]
+    drops = [Signal(SignalKind.QUALITY_DROP, f"{_short(name)} fails, and passed before") for name in worse]
+    return (*repeats[:_MOST], *drops[:_MOST])
+
+
+def _short(text: str) -> str:
+    """Return the end of a path, or the start of a command, on one line."""
+    line = one_line(text)
+    if len(line) <= _LONGEST:
+        return line
+    return f"…{line[1 - _LONGEST :]}" if "/" in line and " " not in line else f"{line[: _LONGEST - 1]}…"
+
+
+def render_degradation(found: Degradation) -> str:
+    """Write the signs as one line of JSON."""
+    signals = [[one.kind.value, one.text] for one in found.signals]
+    return f"{dump({'compactions': found.compactions, 'signals': signals})}\n"
+
+
+def parse_degradation(text: str) -> Degradation:
+    """Read what `render_degradation` wrote; what cannot be read is no sign."""
+    try:
+        data: object = json.loads(text)
+    except (ValueError, RecursionError):
+        return NO_SIGNS
+    members = cast("dict[str, object]", data) if isinstance(data, dict) else {}
+    count, signals = members.get("compactions"), members.get("signals")
+    pairs = cast("list[object]", signals) if isinstance(signals, list) else []
+    return Degradation(
+        signals=tuple(signal for pair in pairs if (signal := _parse_signal(pair))),
+        compactions=count if isinstance(count, int) and not isinstance(count, bool) and count > 0 else 0,
+    )
+
+
+def _parse_signal(pair: object) -> Signal | None:
+    words = cast("Sequence[object]", pair) if isinstance(pair, list) else ()
+    if len(words) != 2 or words[0] not in set(SignalKind) or not isinstance(words[1], str):  # noqa: PLR2004 - a pair
+        return None
+    return Signal(SignalKind(cast("str", words[0])), one_line(words[1]))

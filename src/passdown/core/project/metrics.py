@@ -1,0 +1,135 @@
+"""What happened, for whoever wants to improve how agents work: one JSON line for each event.
+
+A line is ``{"event": "pending_recovery", "timestamp": "2026-01-11T12:00:00Z", "updates": 1, "closes": 2}``.
+Lines of other tools with these events count too; a line without an ``event`` is a measurement (`costs`), and
+one that cannot be read is counted and left out.
+"""
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+from enum import StrEnum
+from typing import Annotated, Final, NamedTuple, cast
+
+from passdown.core.json_text import dump
+from passdown.core.lazy_regex import pattern
+from passdown.core.project.costs import is_amount
+from passdown.core.safe_text import one_line
+from passdown.core.times import parse_instant, render_seconds
+from passdown.records import record
+
+TOP: Final = 5
+_LONGEST: Final = 200
+_TRACKER: Final = "bd"
+_MANUAL: Final = pattern(rf"(?:^|[;&|(\n])\s*{_TRACKER}\s+([a-z][a-z-]*)")
+
+
+class MetricKind(StrEnum):
+    """The events that are known; others are counted by the name that they have."""
+
+    MA_ATTEMPT = "ma_attempt"
+    PENDING_RECOVERY = "pending_recovery"
+    TDD_CYCLE = "tdd_cycle"
+    MANUAL_BD = "manual_bd"
+    HANDOFF_EXPIRED = "handoff_expired"
+    SESSION_CONFLICT = "session_conflict"
+    IDLE_DETECTED = "idle_detected"
+
+
+class Metric(NamedTuple):
+    """One thing that happened."""
+
+    event: str
+    at: datetime
+    values: Mapping[str, object]
+
+
+@record
+class MetricsSummary:
+    """What happened since an instant."""
+
+    since: Annotated[datetime, "The instant."]
+    counts: Annotated[Mapping[str, int], "How often each event happened, by its name."]
+    ma_succeeded: Annotated[int, "How often work with several agents began as such."]
+    ma_fell_back: Annotated[int, "How often it fell back to one agent."]
+    tdd_means: Annotated[Mapping[str, float], "The mean duration of each phase of the test-first cycle."]
+    manual_commands: Annotated[tuple[tuple[str, int], ...], "The most frequent commands by hand."]
+    expired_handoffs: Annotated[tuple[str, ...], "The handoffs that nobody resumed in time."]
+    skipped: Annotated[int, "How many lines could not be read."]
+
+
+def find_manual_commands(command: str) -> Sequence[str]:
+    """Return the tracker's commands in a shell command, without their arguments."""
+    return [f"{_TRACKER} {found[1]}" for found in _MANUAL.finditer(command)]
+
+
+def render_metric(metric: Metric) -> str:
+    """Write one event as a line."""
+    return dump({"event": str(metric.event), "timestamp": render_seconds(metric.at), **metric.values})
+
+
+def parse_metrics(text: str) -> tuple[Sequence[Metric], int]:
+    """Read all lines; return the events, and the number of lines that could not be read."""
+    found: list[Metric] = []
+    skipped = 0
+    for line in text.split("\n"):
+        values = _load(line) if line.strip() else {}
+        if values is None:
+            skipped += 1
+        elif "event" in values:
+            metric = _parse(values)
+            found += [metric] if metric else []
+            skipped += metric is None
+    return found, skipped
+
+
+def _load(line: str) -> Mapping[str, object] | None:
+    try:
+        data = json.loads(line)
+    except (ValueError, RecursionError):
+        return None
+    return cast("dict[str, object]", data) if isinstance(data, dict) else None
+
+
+def _parse(values: Mapping[str, object]) -> Metric | None:
+    event, at = values["event"], values.get("timestamp")
+    instant = parse_instant(at) if isinstance(at, str) else None
+    if not isinstance(event, str) or not event or instant is None:
+        return None
+    return Metric(_short(event), instant, values)
+
+
+def _short(text: str) -> str:
+    return one_line(text)[:_LONGEST]
+
+
+def sum_up_metrics(metrics: Iterable[Metric], since: datetime, skipped: int = 0) -> MetricsSummary:
+    """Return what happened since an instant."""
+    kept = [one for one in metrics if one.at >= since]
+    modes = [one.values.get("mode") == "MA" for one in kept if one.event == MetricKind.MA_ATTEMPT]
+    manual = Counter(_texts(kept, MetricKind.MANUAL_BD, "command"))
+    return MetricsSummary(
+        since=since,
+        counts=dict(sorted(Counter(one.event for one in kept).items())),
+        ma_succeeded=sum(modes),
+        ma_fell_back=len(modes) - sum(modes),
+        tdd_means=_mean_durations(kept),
+        manual_commands=tuple(sorted(manual.items(), key=lambda pair: (-pair[1], pair[0]))[:TOP]),
+        expired_handoffs=tuple(dict.fromkeys(_texts(kept, MetricKind.HANDOFF_EXPIRED, "file"))),
+        skipped=skipped,
+    )
+
+
+def _texts(metrics: Sequence[Metric], kind: MetricKind, name: str) -> Sequence[str]:
+    values = [one.values.get(name) for one in metrics if one.event == kind]
+    return [_short(value) for value in values if isinstance(value, str) and value]
+
+
+def _mean_durations(metrics: Sequence[Metric]) -> Mapping[str, float]:
+    durations: dict[str, list[float]] = {}
+    for one in metrics:
+        phase, duration = one.values.get("phase"), one.values.get("duration")
+        if one.event == MetricKind.TDD_CYCLE and isinstance(phase, str) and is_amount(duration):
+            durations.setdefault(_short(phase), []).append(float(cast("float", duration)))
+    return {phase: sum(found) / len(found) for phase, found in sorted(durations.items())}

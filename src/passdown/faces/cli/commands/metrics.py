@@ -1,0 +1,67 @@
+"""`passdown metrics`: sum up what hooks and commands recorded about the work here."""
+
+import click
+
+from passdown.core.project.metrics import MetricsSummary
+from passdown.core.times import render_seconds
+from passdown.faces.cli import output
+from passdown.faces.cli.sessions import open_sessions
+from passdown.services.project.metrics import USUAL_DAYS, read_metrics
+
+
+@click.command()
+@click.option(
+    "--days",
+    type=click.IntRange(min=1, max=36_500),
+    default=USUAL_DAYS,
+    metavar="N",
+    help="Sum up the last N days (default: 7).",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+def command(*, days: int, as_json: bool) -> int:
+    """Sum up what happened here: recoveries, conflicts, expired handoffs and more.
+
+    Starts record the sessions that they recovered (`pending_recovery`), the ledgers that nobody continued
+    (`handoff_expired`) and other sessions on the same track (`session_conflict`); the end of a turn records
+    `bd` commands that an agent ran by itself (`manual_bd`). Events that other tools record in the same file
+    are counted too. All of it stays on this machine. `passdown doctor --cost` shows what hooks cost.
+    """
+    summary = read_metrics(open_sessions(), days)
+    if as_json:
+        output.say_json(_as_data(summary, days))
+    else:
+        _say(summary, days)
+    return 0
+
+
+def _as_data(summary: MetricsSummary, days: int) -> dict[str, object]:
+    return {
+        "days": days,
+        "since": render_seconds(summary.since),
+        "counts": dict(summary.counts),
+        "multi_agent": {"succeeded": summary.ma_succeeded, "fell_back": summary.ma_fell_back},
+        "tdd_mean_durations": dict(summary.tdd_means),
+        "manual_commands": [
+            {"command": command, "count": count} for command, count in summary.manual_commands
+        ],
+        "expired_handoffs": list(summary.expired_handoffs),
+        "skipped": summary.skipped,
+    }
+
+
+def _say(summary: MetricsSummary, days: int) -> None:
+    since = "1 day" if days == 1 else f"{days} days"
+    if not summary.counts:
+        output.note(f"nothing was recorded in the last {since}")
+    for name, count in summary.counts.items():
+        output.say(f"{count:>7}  {name}")
+    if summary.ma_succeeded or summary.ma_fell_back:
+        output.say(f"several agents: {summary.ma_succeeded} times, fell back {summary.ma_fell_back} times")
+    for phase, mean in summary.tdd_means.items():
+        output.say(output.wrapped(f"mean duration of {phase}: {mean:.1f}", "", "  "))
+    for command, count in summary.manual_commands:
+        output.say(output.wrapped(f"by hand, {count} times: {command}", "", "  "))
+    for path in summary.expired_handoffs:
+        output.say(output.wrapped(f"expired: {path}", "", "  "))
+    if summary.skipped:
+        output.note(f"lines that could not be read: {summary.skipped}")

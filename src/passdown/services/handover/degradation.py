@@ -1,0 +1,47 @@
+"""Store the signs that a session gets worse, and how often it was compacted, where hooks find them."""
+
+from collections.abc import Sequence
+from contextlib import suppress
+
+from passdown import layout
+from passdown.core.hosts.signals import NO_SIGNS, Degradation, Signal, parse_degradation, render_degradation
+from passdown.errors import StorageError
+from passdown.records import replace
+from passdown.services.workspace.local_files import list_places, write_local
+from passdown.services.workspace.workspaces import Workspace
+
+
+def note_signals(workspace: Workspace, name: str, signals: Sequence[Signal]) -> bool:
+    """Store the signs of a turn; return whether the session got worse by them."""
+    known = read_degradation(workspace, name)
+    found = replace(known, signals=tuple(signals))
+    if found != known:
+        _write(workspace, name, found)
+    return found.is_degraded and not known.is_degraded
+
+
+def note_compaction(workspace: Workspace, name: str) -> None:
+    """Count a compaction; what the context held is gone, and with it the signs."""
+    known = read_degradation(workspace, name)
+    _write(workspace, name, Degradation(compactions=known.compactions + 1))
+
+
+def read_degradation(workspace: Workspace, name: str) -> Degradation:
+    """Return what was stored last; nothing if that cannot be read."""
+    for place in list_places(workspace, f"{layout.SIGNALS}/{name}"):
+        # What cannot be read is written again.
+        with suppress(StorageError):
+            return parse_degradation(place.documents.read(place.path).decode("utf-8", "replace"))
+    return NO_SIGNS
+
+
+def forget_degradation(workspace: Workspace, name: str) -> None:
+    """Remove what is stored about a session that is over, if possible."""
+    for place in list_places(workspace, f"{layout.SIGNALS}/{name}"):
+        # There may be none; a file that stays is small, and never read.
+        with suppress(StorageError):
+            place.documents.remove(place.path, place.documents.read(place.path))
+
+
+def _write(workspace: Workspace, name: str, found: Degradation) -> None:
+    write_local(workspace, f"{layout.SIGNALS}/{name}", render_degradation(found).encode())

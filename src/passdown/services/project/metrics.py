@@ -1,0 +1,77 @@
+"""Read what was recorded about ourselves: what happened, and what it cost."""
+
+from collections.abc import Sequence
+from datetime import timedelta
+from typing import Final
+
+from passdown import layout
+from passdown.core.project.metrics import (
+    Metric,
+    MetricKind,
+    MetricsSummary,
+    find_manual_commands,
+    parse_metrics,
+    sum_up_metrics,
+)
+from passdown.errors import StorageError
+from passdown.services.sessions.archives import STALE
+from passdown.services.sessions.liveness import list_live
+from passdown.services.sessions.sessions import StartedSession
+from passdown.services.workspace.local_files import list_places
+from passdown.services.workspace.workspaces import Workspace
+
+USUAL_DAYS: Final = 7
+_MOST_BYTES: Final = 67_108_864
+
+
+def read_own_lines(workspace: Workspace) -> str:
+    """Return the lines in which hooks and commands record what they did; raise a StorageError if too many."""
+    texts: list[str] = []
+    for documents, path, _ in list_places(workspace, layout.COSTS):
+        if documents.exists(path):
+            if documents.size(path) > _MOST_BYTES:
+                hint = "move it away; a new one will be started"
+                raise StorageError(f"{path} is over {_MOST_BYTES} bytes, so it is not read", hint=hint)
+            texts.append(documents.read(path).decode("utf-8", "replace"))
+    return "\n".join(texts)
+
+
+def read_metrics(workspace: Workspace, days: int = USUAL_DAYS) -> MetricsSummary:
+    """Sum up what happened in the last days."""
+    metrics, skipped = parse_metrics(read_own_lines(workspace))
+    return sum_up_metrics(metrics, workspace.now() - timedelta(days=days), skipped)
+
+
+def find_start_metrics(workspace: Workspace, started: StartedSession) -> Sequence[Metric]:
+    """Return what is worth recording about a start.
+
+    1. Sessions that did not end, or ended without us, were published and ended.
+    2. Ledgers that nobody continued within a day were archived.
+    3. A new session works on the track of another one.
+    """
+    at = workspace.now()
+    found: list[Metric] = []
+    if started.recovered:  # 1
+        updates = sum(one.written is not None for one in started.recovered)
+        values: dict[str, object] = {"updates": updates, "closes": len(started.recovered)}
+        found.append(Metric(MetricKind.PENDING_RECOVERY, at, values))
+    expired = [one.path for one in started.archived if one.path and one.trigger == STALE]  # 2
+    found += [Metric(MetricKind.HANDOFF_EXPIRED, at, {"file": path}) for path in expired]
+    if started.is_new:  # 3
+        found += find_conflicts(workspace, started.account.session, started.account.track)
+    return found
+
+
+def find_manual_metrics(workspace: Workspace, commands: Sequence[str]) -> Sequence[Metric]:
+    """Return the tracker's commands that an agent ran by itself, without their arguments."""
+    named = [name for command in commands for name in find_manual_commands(command)]
+    return [Metric(MetricKind.MANUAL_BD, workspace.now(), {"command": name}) for name in named]
+
+
+def find_conflicts(workspace: Workspace, session: str, track: str) -> Sequence[Metric]:
+    """Return the other live sessions that work on the same track."""
+    others = [one for one in list_live(workspace) if track and one.track == track and one.session != session]
+    return [
+        Metric(MetricKind.SESSION_CONFLICT, workspace.now(), {"track_id": track, "other_agent": one.agent})
+        for one in others
+    ]
