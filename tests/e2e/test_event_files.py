@@ -10,7 +10,7 @@ from passdown.core.documents.key_value import Pair
 from passdown.core.formats.events import EventCheckpoint
 from passdown.core.phases import PhaseState
 from passdown.core.times import parse_instant
-from tests.commands import Caller
+from tests.commands import Caller, run, start
 from tests.formats.test_golden import GOLDEN
 from tests.gits import Project, make_started
 from tests.projects import EVENTS, VIEW, put, put_event, stop_clock
@@ -99,6 +99,41 @@ def test_an_event_of_the_seed_takes_part(command: Caller, project: Project) -> N
     assert "Create PR from carmandale:fix/hooks-path-spaces to parcadei:main" in view
     assert len(section(view, "### This Session")) == 3
     assert any("bash_c_wrapper" in line for line in section(view, "### Decisions"))
+
+
+@pytest.mark.requirement("R97", "R99")
+def test_sessions_on_two_branches_write_different_files_of_one_folder_and_merge(project: Project) -> None:
+    side = Project(folder=project.folder.parent / "side")
+    project.git("worktree", "add", "--quiet", str(side.folder), "-b", "side")
+    for checkout, text in ((project, "Here"), (side, "There")):
+        for words in (("start", "--new"), ("done", text), ("publish",)):
+            assert run(*words, cwd=checkout.folder).code == 0
+        checkout.git("add", "--force", EVENTS)
+        checkout.git("commit", "--quiet", "--message=events")
+
+    project.git("merge", "--quiet", "side")
+
+    here, there = files(project).values()
+    assert {"branch: main" in here, "branch: main" in there} == {True, False}
+    assert {"branch: side" in here, "branch: side" in there} == {True, False}
+    assert run("synthesize", "--no-confirm", cwd=project.folder).code == 0
+    view = (project.folder / VIEW).read_text(encoding="utf-8")
+    assert sorted(section(view, "### This Session")) == ["- [x] Here", "- [x] There"]
+
+
+@pytest.mark.requirement("R117")
+def test_processes_that_synthesize_at_once_leave_one_whole_view(project: Project) -> None:
+    for number in range(5):
+        put_event(project.folder, f"2026-01-10T10:00:0{number}Z", "amber", this_session=(f"item {number}",))
+
+    started = [start("synthesize", "--no-confirm", cwd=project.folder) for _ in range(4)]
+    ended = [(process.communicate()[1], process.returncode) for process in started]
+
+    assert [code for _, code in ended] == [0] * 4, ended
+    assert run("synthesize", "--check", cwd=project.folder).code == 0
+    assert run("view", "verify", cwd=project.folder).code == 0
+    view = (project.folder / VIEW).read_text(encoding="utf-8")
+    assert len(section(view, "### This Session")) == 5
 
 
 @pytest.mark.requirement("R107")

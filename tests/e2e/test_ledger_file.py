@@ -8,6 +8,8 @@ from typing import Any
 
 import pytest
 
+from passdown.core.sessions.session_facts import NO_PROCESS
+from passdown.engines.process import SystemProcesses
 from tests.commands import Caller
 from tests.formats.test_golden import GOLDEN
 from tests.gits import Project, make_started
@@ -150,6 +152,23 @@ def test_every_save_sets_the_time_in_ledger_and_state_file(
 
     assert (matter(project)["heartbeat"], state(project)["lastUpdated"]) == ("2026-01-11T12:05:00Z",) * 2
     assert matter(project)["updated"] == "2026-01-11T12:03:00Z"
+
+
+@pytest.mark.requirement("R51")
+def test_a_session_without_a_heartbeat_for_more_than_ten_minutes_is_stale(
+    command: Caller, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(SystemProcesses, "find_host", lambda _: NO_PROCESS)
+    command("start")
+    command("heartbeat")
+
+    seen = {}
+    for at in ("2026-01-11T12:10:00Z", "2026-01-11T12:10:01Z"):
+        stop_clock(monkeypatch, at)
+        (session,) = json.loads(command("status", "--json").out)["sessions"]
+        seen[at] = session["state"]
+
+    assert list(seen.values()) == ["live", "stale"]
 
 
 @pytest.mark.requirement("R11", "R13", "R16", "R30", "R32", "R44")
