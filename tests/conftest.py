@@ -10,8 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from tests import proof, requirements
+from tests import outcomes, proof, requirements
 
+pytest_addoption = outcomes.pytest_addoption
+pytest_configure = outcomes.pytest_configure
 proof.load_hypothesis_profile()
 # A run in the background is started with interrupts ignored, and so would be every process a test starts.
 signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -38,6 +40,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     """Refuse a requirement marker that names no requirement; choose what runs, and how long it may take."""
     if wrong := requirements.unknown_ids(requirements.marked(items)):
         raise pytest.UsageError("No such requirement: " + ", ".join(wrong))
+    if wrong := outcomes.unknown_kinds(items):
+        raise pytest.UsageError("No such kind of proof: " + ", ".join(wrong))
     if proof.LEVEL is proof.Level.FAST and config.args_source is pytest.Config.ArgsSource.TESTPATHS:
         _leave_out_slow(config, items)
     if proof.LEVEL is not proof.Level.FAST:

@@ -1,7 +1,15 @@
-"""Which requirements are proven, and by which tests: `python -m tests.requirements [--json]`.
+"""Which requirements are proven, by which tests, and through what: `python -m tests.requirements`.
 
-A test says what it proves with `@pytest.mark.requirement("R107", "G3")`. The report collects the
-tests without running them. What the codes mean stands in `docs/spec/`.
+A test says what it proves with `@pytest.mark.requirement("R107", "G3")`. Without options the report collects
+the tests without running them, and tells which requirement has a test. With `--outcomes FILE…`, written by
+`pytest --outcomes FILE`, it tells what these runs proved: a test that was skipped, left out or failed proves
+nothing. It then fails when
+
+1. a requirement that `--against` lists as proven is not proven any more, or less far out,
+2. what `docs/spec/inside.toml` calls built is not proven through a face and has no reason there,
+3. a reason there is not needed any more.
+
+`--write` writes what is proven into the file that `--against` names. `docs/spec/` says what the codes mean.
 """
 
 import argparse
@@ -10,27 +18,24 @@ import itertools
 import json
 import re
 import sys
+import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import redirect_stdout
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
-from tests.specification import load_specification
+from tests.outcomes import INSIDE, KINDS, Outcome, read_outcomes
+from tests.specification import FOLDER, find_proofs, load_specification
 
 TITLES = {name: entry.title for name, entry in load_specification().entries.items()}
 IDS = tuple(name for name in TITLES if name[0] in "RG")
 DECISIONS = tuple(name for name in TITLES if name[0] == "C")
-
-FACES = (
-    ("host", r"/test_\w*hosts\w*\.py|^tests/hosts/"),
-    ("hook", r"/test_\w*hooks?_?\w*\.py"),
-    ("cli", r"/test_cli_|^tests/e2e/"),
-    ("service", r"_service\.py"),
-    ("engine", r"^tests/(conformance|faults)/|/test_(file|git|sqlite|write|lock|homes|processes)"),
-    ("core", r"^tests/(unit|formats|proofs)/"),
+REASONS = FOLDER / "inside.toml"
+NOTE = (
+    "# Written by `python -m tests.requirements --outcomes FILE… --against THIS --write`: what runs proved.\n"
 )
-"""Through what a test proves something, by the path of its file; the first that matches."""
 
 Proofs = Mapping[str, Sequence[str]]
 
@@ -53,13 +58,6 @@ def unknown_ids(names: Iterable[str]) -> list[str]:
     return sorted(set(names).difference(TITLES))
 
 
-def faces_of(tests: Iterable[str]) -> list[str]:
-    """The faces through which tests prove something, from the inside out."""
-    files = {test.partition("::")[0] for test in tests}
-    found = {next((face for face, path in FACES if re.search(path, file)), "") for file in files}
-    return [face for face, _ in reversed(FACES) if face in found]
-
-
 def render_ranges(names: Iterable[str]) -> str:
     """`R1-R3, R5, G2` for the ids in their order."""
     wanted = set(names)
@@ -76,14 +74,18 @@ def _runs(every: Iterable[str], wanted: set[str]) -> Iterator[list[str]]:
             yield list(run)
 
 
+# --- what is marked ---------------------------------------------------------------------------------
+
+
 def render_report(proofs: Proofs) -> str:
-    """The report for people: proven ids with their faces and tests, then what is missing."""
+    """The report for people: ids with their tests, then those that have none."""
     proven = [name for name in IDS if name in proofs]
     missing = [name for name in IDS if name not in proofs]
     decided = [name for name in DECISIONS if name in proofs]
-    lines = [_proof_line(name, proofs[name]) for name in (*proven, *decided)]
-    lines.append(f"proven: {len(proven)} of {len(IDS)} requirements ({render_ranges(proven) or 'none'})")
-    lines += _face_lines(proofs, proven)
+    lines = [f"{name}: {', '.join(proofs[name])}" for name in (*proven, *decided)]
+    lines.append(
+        f"marked: {len(proven)} of {len(IDS)} requirements have a test ({render_ranges(proven) or 'none'})"
+    )
     lines.append(
         f"decisions: {len(decided)} of {len(DECISIONS)} have a test of their own "
         f"({render_ranges(decided) or 'none'})"
@@ -93,31 +95,137 @@ def render_report(proofs: Proofs) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _proof_line(name: str, tests: Sequence[str]) -> str:
-    faces = ", ".join(faces_of(tests))
-    return f"{name} ({faces}): {', '.join(tests)}" if faces else f"{name}: {', '.join(tests)}"
-
-
-def _face_lines(proofs: Proofs, proven: Sequence[str]) -> list[str]:
-    """How many requirements each face proves, in one line."""
-    every = [face for name in proven for face in faces_of(proofs[name])]
-    counts = [f"{face} {every.count(face)}" for face, _ in reversed(FACES) if face in every]
-    return [f"proven through: {', '.join(counts)}"] if counts else []
-
-
 def render_json(proofs: Proofs) -> str:
     """The same report for programs."""
-    missing = [name for name in IDS if name not in proofs]
-    proven = {name: list(proofs[name]) for name in IDS if name in proofs}
     report = {
         "total": len(IDS),
-        "proven": proven,
-        "missing": missing,
-        "faces": {name: faces_of(tests) for name, tests in proven.items()},
+        "marked": {name: list(proofs[name]) for name in IDS if name in proofs},
+        "missing": [name for name in IDS if name not in proofs],
         "titles": {name: TITLES[name] for name in IDS},
         "decisions": {name: list(proofs[name]) for name in DECISIONS if name in proofs},
     }
     return json.dumps(report, indent=2, ensure_ascii=False) + "\n"
+
+
+# --- what runs proved -------------------------------------------------------------------------------
+
+
+class Proof(NamedTuple):
+    """What runs say about one id: through what it is proven, by which tests, and which did not pass."""
+
+    through: tuple[str, ...]
+    tests: tuple[str, ...]
+    wrong: Mapping[str, str]
+
+    @property
+    def kind(self) -> str:
+        """The outermost kind through which it is proven; empty if it is not."""
+        return self.through[-1] if self.through else ""
+
+
+class Reasons(NamedTuple):
+    """What is built, and why some of it is not proven through a face."""
+
+    built: tuple[str, ...]
+    reasons: Mapping[str, str]
+
+
+def judge(outcomes: Iterable[Outcome], proofs: Proofs) -> dict[str, Proof]:
+    """Say for each id with a test whether runs proved it: one of its tests passed, and none failed."""
+    runs: dict[str, list[Outcome]] = {}
+    for one in outcomes:
+        runs.setdefault(one.test.partition("[")[0], []).append(one)
+    return {name: _judge_one(tests, runs) for name, tests in proofs.items()}
+
+
+def _judge_one(tests: Sequence[str], runs: Mapping[str, Sequence[Outcome]]) -> Proof:
+    ends = {test: _end_of(runs.get(test, ())) for test in tests}
+    passed = tuple(test for test, end in ends.items() if end == "passed")
+    wrong = {test: end for test, end in ends.items() if end != "passed"}
+    seen = {kind for test in passed for run in runs[test] for kind in run.through}
+    proven = () if "failed" in wrong.values() else tuple(kind for kind in KINDS if kind in seen)
+    return Proof(proven, passed, wrong)
+
+
+def _end_of(cases: Sequence[Outcome]) -> str:
+    """How a test ended whose cases ended so: failed if one failed, passed if one passed."""
+    ends = {case.outcome for case in cases}
+    return next((end for end in ("failed", "passed", "skipped") if end in ends), "not run")
+
+
+def load_reasons(file: Path = REASONS) -> Reasons:
+    """Read what is built, and the reasons."""
+    data = tomllib.loads(file.read_text(encoding="utf-8"))
+    return Reasons(tuple(_every(data["built"])), {**data["inside"], **data["later"]})
+
+
+def _every(ranges: Iterable[str]) -> Iterator[str]:
+    """Yield `R1`, `R2`, `R3` for `R1-R3`."""
+    names = list(TITLES)
+    for run in ranges:
+        first, _, last = run.partition("-")
+        yield from names[names.index(first) : names.index(last or first) + 1]
+
+
+def find_faults(judged: Mapping[str, Proof], known: Mapping[str, str], reasons: Reasons) -> list[str]:
+    """List what the report fails for, by the numbers above."""
+    kinds = {name: proof.kind for name, proof in judged.items()}
+    found = [  # 1.
+        f"{name} was proven through {kind}, now {_shown(judged.get(name))}"
+        for name, kind in known.items()
+        if _distance(kinds.get(name, "")) < _distance(kind)
+    ]
+    found += [  # 2.
+        f"{name} ({TITLES[name]}) has no reason and is {_shown(judged.get(name))}"
+        for name in reasons.built
+        if kinds.get(name, "") in {"", INSIDE} and name not in reasons.reasons
+    ]
+    for name in reasons.reasons:
+        if name not in reasons.built:  # 3.
+            found.append(f"{name} has a reason in {REASONS.name} but is not built")
+        elif kinds.get(name, "") not in {"", INSIDE}:
+            found.append(f"{name} is {_shown(judged[name])}: take its reason out of {REASONS.name}")
+    return found
+
+
+def _distance(kind: str) -> int:
+    return ("", *KINDS).index(kind)
+
+
+def _shown(proof: Proof | None) -> str:
+    if proof is None:
+        return "not proven: it has no test"
+    if proof.through:
+        return f"proven through {', '.join(proof.through)}"
+    return "not proven: " + ", ".join(f"{test} {end}" for test, end in proof.wrong.items())
+
+
+def render_outcomes(judged: Mapping[str, Proof], reasons: Reasons) -> str:
+    """The report of runs: each id, how many are proven through what, and which through no face."""
+    lines = [
+        f"{name} {_shown(judged[name])}: {', '.join(judged[name].tests)}" for name in TITLES if name in judged
+    ]
+    for heading, names in (("requirements", IDS), ("decisions", DECISIONS)):
+        proven = [name for name in names if name in judged and judged[name].through]
+        lines.append(f"proven: {len(proven)} of {len(names)} {heading} ({render_ranges(proven) or 'none'})")
+        counts = (sum(judged[name].kind == kind for name in proven) for kind in KINDS)
+        outermost = ", ".join(f"{kind} {count}" for kind, count in zip(KINDS, counts, strict=True))
+        lines.append(f"  by the outermost: {outermost}")
+    faceless = [name for name in reasons.built if name not in judged or judged[name].kind in {"", INSIDE}]
+    lines.append(f"built: {len(reasons.built)}, of these not proven through a face: {len(faceless)}")
+    for name in faceless:
+        how = judged[name].kind or "not proven" if name in judged else "no test"
+        lines.append(f"  {name} {TITLES[name]} ({how}): {reasons.reasons.get(name, 'NO REASON')}")
+    return "\n".join(lines) + "\n"
+
+
+def render_known(judged: Mapping[str, Proof]) -> str:
+    """The file that `--against` reads."""
+    rows = (f'{name} = "{judged[name].kind}"\n' for name in TITLES if name in judged and judged[name].kind)
+    return NOTE + "".join(rows)
+
+
+# --- the command ------------------------------------------------------------------------------------
 
 
 class _Collector:
@@ -147,11 +255,20 @@ def collect(folder: Path) -> dict[str, list[str]]:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Print the report; 1 when the tests cannot be collected or name unknown requirements."""
-    parser = argparse.ArgumentParser(prog="python -m tests.requirements", description=__doc__)
+    """Print the report; 1 when tests cannot be collected, name no requirement, or do not prove enough."""
+    parser = argparse.ArgumentParser(
+        prog="python -m tests.requirements", description=(__doc__ or "").split("\n")[0]
+    )
     parser.add_argument("--json", action="store_true", help="print JSON")
+    parser.add_argument(
+        "--outcomes", nargs="+", type=Path, metavar="FILE", help="what pytest --outcomes wrote"
+    )
+    parser.add_argument("--against", type=Path, metavar="FILE", help="fail when something in it is lost")
+    parser.add_argument("--write", action="store_true", help="write the file of --against instead")
     parser.add_argument("folder", nargs="?", type=Path, default=Path(__file__).parent, help="where tests are")
     options = parser.parse_args(arguments)
+    if options.outcomes:
+        return _report_outcomes(options.outcomes, options.against, write=options.write)
     try:
         proofs = collect(options.folder)
     except CollectionError as error:
@@ -159,6 +276,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 1
     sys.stdout.write(render_json(proofs) if options.json else render_report(proofs))
     return 0
+
+
+def _report_outcomes(files: Sequence[Path], against: Path | None, *, write: bool) -> int:
+    judged = judge(read_outcomes(files), find_proofs())
+    reasons = load_reasons()
+    sys.stdout.write(render_outcomes(judged, reasons))
+    if against and write:
+        against.write_text(render_known(judged), encoding="utf-8", newline="\n")
+    known = tomllib.loads(against.read_text(encoding="utf-8")) if against else {}
+    faults = find_faults(judged, known, reasons)
+    sys.stderr.write("".join(f"{fault}\n" for fault in faults))
+    return 1 if faults else 0
 
 
 if __name__ == "__main__":

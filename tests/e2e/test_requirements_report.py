@@ -43,7 +43,7 @@ def test_report_names_proofs_and_ranges_of_what_is_missing(tmp_path: Path) -> No
         "R2: test_planted.py::test_two, test_planted.py::TestMany::test_one",
         "G1: test_planted.py::test_two",
         "C59: test_planted.py::test_two",
-        "proven: 3 of 255 requirements (R1-R2, G1)",
+        "marked: 3 of 255 requirements have a test (R1-R2, G1)",
         "decisions: 1 of 126 have a test of their own (C59)",
         "missing: 252 (R3-R237, G2-G18)",
         "  R3: The ledger is ignored by git",
@@ -55,7 +55,7 @@ def test_json_report_has_the_same_content(tmp_path: Path) -> None:
     report = json.loads(_report(tmp_path, _PROOFS, "--json").stdout)
 
     assert report["total"] == 255
-    assert list(report["proven"]) == ["R1", "R2", "G1"]
+    assert list(report["marked"]) == ["R1", "R2", "G1"]
     assert len(report["missing"]) == 252
     assert report["titles"]["R1"] == "The ledger survives clear and compaction"
     assert list(report["decisions"]) == ["C59"]
@@ -74,6 +74,13 @@ def test_test_with_an_unknown_requirement_is_refused(tmp_path: Path) -> None:
     assert done.stdout == ""
 
 
+def test_test_with_an_unknown_kind_is_refused(tmp_path: Path) -> None:
+    done = _report(tmp_path, "import pytest\n@pytest.mark.requirement('R1', through='luck')\ndef test(): ...")
+
+    assert done.returncode == 1
+    assert "No such kind of proof: luck" in done.stderr
+
+
 def test_tests_that_cannot_be_collected_are_reported(tmp_path: Path) -> None:
     done = _report(tmp_path, "import nothing_of_that_name")
 
@@ -85,7 +92,7 @@ def test_folder_without_proofs_proves_nothing(tmp_path: Path) -> None:
     done = _report(tmp_path, "def test(): ...")
 
     assert done.stdout.splitlines()[:3] == [
-        "proven: 0 of 255 requirements (none)",
+        "marked: 0 of 255 requirements have a test (none)",
         "decisions: 0 of 126 have a test of their own (none)",
         "missing: 255 (R1-R237, G1-G18)",
     ]
@@ -99,27 +106,10 @@ def test_ranges_are_compact(names: list[str], ranges: str) -> None:
     assert requirements.render_ranges(names) == ranges
 
 
-@pytest.mark.parametrize(
-    ("tests", "faces"),
-    [
-        (["tests/unit/test_merge.py::test_a", "tests/unit/test_cli_log.py::test_b"], ["core", "cli"]),
-        (
-            ["tests/unit/test_views_service.py::test_a", "tests/conformance/test_index.py"],
-            ["engine", "service"],
-        ),
-        (["tests/faults/test_hook_faults.py::test_a", "tests/unit/test_hooks.py::test_b"], ["hook"]),
-        (["tests/e2e/test_hosts_codex.py::test_a", "tests/e2e/test_check.py::test_b"], ["cli", "host"]),
-        (["test_planted.py::test_a"], []),
-    ],
-)
-def test_faces_follow_from_the_files_of_the_tests(tests: list[str], faces: list[str]) -> None:
-    assert requirements.faces_of(tests) == faces
-
-
 def test_pages_name_the_tests_that_pytest_collects() -> None:
     command = [sys.executable, "-m", "tests.requirements", "--json"]
     done = subprocess.run(command, cwd=_ROOT, capture_output=True, text=True, check=True)
     report = json.loads(done.stdout)
-    collected = {name: sorted(tests) for name, tests in (report["proven"] | report["decisions"]).items()}
+    collected = {name: sorted(tests) for name, tests in (report["marked"] | report["decisions"]).items()}
 
     assert {name: sorted(tests) for name, tests in specification.find_proofs().items()} == collected

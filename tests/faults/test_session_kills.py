@@ -45,7 +45,7 @@ sys.exit(code)
 
 @pytest.mark.proof
 @pytest.mark.timeout(0)
-@pytest.mark.requirement("R1")
+@pytest.mark.requirement("R1", through="command")
 @pytest.mark.skipif(not hasattr(os, "fork") or sys.platform != "linux", reason="needs fork and /proc")
 def test_a_kill_at_a_random_moment_loses_nothing_that_was_acknowledged(tmp_path: Path) -> None:
     count = proof_count(fast=20, ci=300, long=2_000)
@@ -148,7 +148,7 @@ def check_after(root: Path, verb: str, where: str) -> None:
 
 @pytest.mark.proof
 @pytest.mark.timeout(0)
-@pytest.mark.requirement("R1")
+@pytest.mark.requirement("R1", "R104", through="command")
 def test_a_kill_at_every_call_of_a_verb_leaves_whole_files(strace: str, tmp_path: Path) -> None:
     def check(verb: str) -> tuple[str, int]:
         return verb, check_verb(strace, tmp_path / verb, verb)

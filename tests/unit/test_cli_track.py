@@ -20,7 +20,7 @@ def command(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str],
     return Caller(monkeypatch, capsys, make_started(tmp_path / "project").folder)
 
 
-@pytest.mark.requirement("R33", "R39", "R41")
+@pytest.mark.requirement("R33", "R39", "R40", "R41")
 def test_binding_says_what_was_left_and_what_is_there(command: Caller) -> None:
     command("start", "--nickname", "toast")
 

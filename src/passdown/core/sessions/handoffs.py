@@ -327,7 +327,7 @@ def _to_validation(handoff: Handoff, known: ValidationState) -> ValidationState:
 def _resume_notes(handoff: Handoff, known: Iterable[Pair]) -> Iterator[Pair]:
     table = {pair.key: pair.value for pair in known}
     table[_FOCUS] = handoff.now or table.get(_FOCUS, "") or "(not started)"
-    table[_ACTION] = next(iter(handoff.next), "") or table.get(_ACTION, "") or NO_STEP
+    table[_ACTION] = next(iter(handoff.next), "") or table.get(_ACTION, "") or "Begin Phase 1"
     table.setdefault(_BLOCKERS, "(none)")
     return (Pair(key=key, value=_line(value)) for key, value in table.items())
 

@@ -1,0 +1,173 @@
+"""What a run proved: the outcome of each test with a requirement marker, and through what it proved it.
+
+    pytest --outcomes tree.json        writes the outcomes of this run, of all its workers
+
+Whether a test went through a face is watched, not guessed from its name: while its body runs, a call of a
+real host, of our hook or of our command is noted, in this process or as a process of its own. What cannot be
+watched is said by the marker: `@pytest.mark.requirement("R97", through="hook")`. All else is `inside`.
+"""
+
+import functools
+import json
+import os
+import re
+import sys
+from collections.abc import Callable, Generator, Iterable, Sequence
+from pathlib import Path
+from typing import Final, NamedTuple, ParamSpec, TypeVar
+
+import pytest
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+INSIDE: Final = "inside"
+KINDS: Final = (INSIDE, "command", "hook", "host")
+"""Through what something is proven, from the inside out."""
+
+_WORST: Final = ("passed", "skipped", "failed")
+_KEY: Final = "proof"
+_COMMAND: Final = re.compile(
+    r"""(^|[\s/'"])(passdown|cc-synthesize)['"]?(\s|$)|passdown\.faces|run_module\("passdown"\)?"""
+)
+_HOOK: Final = re.compile(r"(^|\s)hook(\s|$)|passdown\.faces\.hooks")
+_HOST_FOLDERS: Final = ("PASSDOWN_HOSTS", "PASSDOWN_OLDER_HOSTS")
+
+
+class Outcome(NamedTuple):
+    """How one case of a test ended, what it is to prove, and through what."""
+
+    test: str
+    ids: tuple[str, ...]
+    through: tuple[str, ...]
+    outcome: str
+
+
+# --- reading ----------------------------------------------------------------------------------------
+
+
+def read_outcomes(files: Iterable[Path]) -> list[Outcome]:
+    """Read what runs wrote; a case that failed in one of them failed, else one that passed passed."""
+    found: dict[str, Outcome] = {}
+    for file in files:
+        for one in json.loads(file.read_text(encoding="utf-8")):
+            new = Outcome(one["test"], tuple(one["ids"]), tuple(one["through"]), one["outcome"])
+            found[new.test] = _join(found.get(new.test, new), new)
+    return list(found.values())
+
+
+def _join(one: Outcome, other: Outcome) -> Outcome:
+    if "failed" in {one.outcome, other.outcome}:
+        return one._replace(outcome="failed")
+    return other if one.outcome == "skipped" else one
+
+
+# --- writing ----------------------------------------------------------------------------------------
+
+
+def find_kind(command: Sequence[str], host_folders: Iterable[str]) -> str:
+    """Say through what a process goes that a test starts."""
+    program = os.path.dirname(command[0]) if command else ""
+    if program and program in set(host_folders):
+        return "host"
+    text = " ".join(command)
+    if not _COMMAND.search(text):
+        return INSIDE
+    return "hook" if _HOOK.search(text) else "command"
+
+
+def find_marks(item: pytest.Item) -> tuple[list[str], list[str]]:
+    """Return the ids that the markers of a test name, and what they say it goes through."""
+    ids: list[str] = []
+    through: list[str] = []
+    for marker in item.iter_markers("requirement"):
+        ids += [str(name) for name in marker.args if str(name) not in ids]
+        through += [str(said) for said in marker.kwargs.values()]
+    return ids, through
+
+
+def unknown_kinds(items: Iterable[pytest.Item]) -> list[str]:
+    """Return what markers say they go through that is no kind."""
+    return sorted({kind for item in items for kind in find_marks(item)[1]}.difference(KINDS))
+
+
+class Recorder:
+    """Watches the tests of one process, and writes what all processes reported."""
+
+    def __init__(self, file: Path) -> None:
+        """Begin with nothing seen."""
+        self._file = file
+        self._folders = tuple(os.environ[name] for name in _HOST_FOLDERS if name in os.environ)
+        self._seen: set[str] = set()
+        self._found: dict[str, Outcome] = {}
+
+    def watch(self) -> None:
+        """Note each call of a face from now on; tests import the faces later."""
+        from passdown.faces.cli import main
+        from passdown.faces.hooks import quick
+
+        main.main = self._noting("command", main.main)
+        main.synthesize = self._noting("command", main.synthesize)
+        quick.main = self._noting("hook", quick.main)
+        sys.addaudithook(self._note_process)
+
+    def _noting(self, kind: str, function: Callable[P, R]) -> Callable[P, R]:
+        @functools.wraps(function)
+        def noted(*arguments: P.args, **named: P.kwargs) -> R:
+            self._seen.add(kind)
+            return function(*arguments, **named)
+
+        return noted
+
+    def _note_process(self, event: str, told: tuple[object, ...]) -> None:
+        if event == "subprocess.Popen" and isinstance(told[1], (list, tuple)):
+            self._seen.add(find_kind([os.fsdecode(word) for word in told[1]], self._folders))
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_call(self) -> Generator[None, object, object]:
+        """Count what the test itself calls, not what its fixtures do."""
+        self._seen.clear()
+        return (yield)
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_makereport(
+        self, item: pytest.Item
+    ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+        """Give the report of a marked test what it proves; it carries that from a worker to us."""
+        report = yield
+        ids, through = find_marks(item)
+        if ids:
+            kinds = self._seen.union(through) - {INSIDE}
+            seen = [kind for kind in KINDS if kind in kinds] or [INSIDE]
+            report.user_properties.append((_KEY, {"ids": ids, "through": seen}))
+        return report
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Keep the worst outcome of a test; a worker's report comes here, too."""
+        told = dict(report.user_properties).get(_KEY)
+        if not isinstance(told, dict) or (report.when != "call" and report.passed):
+            return
+        before = self._found.get(report.nodeid)
+        if before is None or _WORST.index(before.outcome) < _WORST.index(report.outcome):
+            new = Outcome(report.nodeid, tuple(told["ids"]), tuple(told["through"]), report.outcome)
+            self._found[report.nodeid] = new
+
+    def pytest_sessionfinish(self, session: pytest.Session) -> None:
+        """Write the file, unless this is a worker."""
+        if not hasattr(session.config, "workerinput"):
+            rows = [one._asdict() for _, one in sorted(self._found.items())]
+            self._file.parent.mkdir(parents=True, exist_ok=True)
+            self._file.write_text(json.dumps(rows, indent=0, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add the option that asks for the file."""
+    parser.addoption("--outcomes", type=Path, help="write what the tests with requirement markers proved")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Watch and write, where that was asked for."""
+    if file := config.getoption("outcomes"):
+        recorder = Recorder(file)
+        recorder.watch()
+        config.pluginmanager.register(recorder, "outcomes-recorder")
