@@ -7,12 +7,14 @@ from typing import Final
 from passdown.core.briefs.budgets import TOKENS, Budget
 from passdown.core.hosts.hook_calls import FORK, HookReply
 from passdown.core.sessions.session_facts import Account
-from passdown.core.times import age_words
 from passdown.errors import CacheError, StorageError
 from passdown.faces.hooks.hook_context import HookContext
+from passdown.faces.hooks.views import update_view
 from passdown.records import replace
+from passdown.services.handover.banners import make_banner
 from passdown.services.handover.deliveries import NONCE, send_brief, take_notice
 from passdown.services.log.commit_marks import is_known_committed
+from passdown.services.log.legacy_view import find_legacy
 from passdown.services.sessions.sessions import StartRequest, start_session
 from passdown.services.workspace.workspaces import Workspace
 from passdown.wiring.workspaces import append_line, open_elsewhere
@@ -21,6 +23,9 @@ CUT: Final = "Passdown: the host cut the brief; sending a shorter one"
 
 UNRECORDED: Final = "Passdown cannot record this session, or not all of it"
 """What user and agent are told if the start of a session cannot be written."""
+
+LEGACY: Final = "{path} was not made by Passdown; `passdown migrate` imports it"
+"""What user and agent are told of a `current.md` from before Passdown (R139)."""
 
 _RESUME: Final = "resume"
 
@@ -48,7 +53,13 @@ def _start(context: HookContext) -> HookReply:
         open_elsewhere(context.workspace, context.limits),
         is_known=call.cause == _RESUME,
     )
-    return HookReply(context=sent.text, notice=_greet(context, started.account))
+    update_view(context)
+    notice = make_banner(context.workspace, sent.aim)
+    if path := find_legacy(context.workspace):
+        said = LEGACY.format(path=path)
+        told = f"{sent.text}\n\n{said}. The brief shows what its known sections say.\n"
+        return HookReply(context=told.lstrip(), notice=f"{notice}\n{said}")
+    return HookReply(context=sent.text, notice=notice)
 
 
 def _brief_unrecorded(context: HookContext, trouble: StorageError) -> HookReply:
@@ -73,16 +84,6 @@ def _make_brief(context: HookContext, workspace: Workspace, budget: Budget) -> s
 
 def _usual(budget: Budget) -> Budget:
     return replace(budget, tokens=min(budget.tokens, TOKENS))
-
-
-def _greet(context: HookContext, account: Account) -> str:
-    """Return the one-line greeting: events, age of the newest, goal."""
-    digest = context.workspace.index.digest(1)
-    events = "1 event" if digest.event_count == 1 else f"{digest.event_count} events"
-    latest = digest.latest
-    age = f", newest {age_words(context.workspace.now() - latest)} ago" if latest else ""
-    goal = f"; goal: {account.goal.text}" if account.goal else ""
-    return f"Passdown: {events}{age}{goal}"
 
 
 def _export(context: HookContext, account: Account) -> None:
