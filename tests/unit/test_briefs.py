@@ -390,5 +390,5 @@ def test_the_banner_names_events_then_goal_and_now() -> None:
     ]
     assert render_banner(combined[:1], 1, "", "x").splitlines()[0::2] == [
         "Passdown: 1 event combined",
-        "Goal: not stated yet; ask the user",
+        "Goal: not stated",
     ]

@@ -18,7 +18,8 @@ from passdown.engines.memory.event_log import MemoryEventLog
 from passdown.engines.memory.index import MemoryIndex
 from passdown.errors import StorageError
 from passdown.records import replace
-from passdown.services.handover.briefs import OtherCheckoutLog, make_banner, make_brief, read_brief_input
+from passdown.services.handover.banners import make_banner
+from passdown.services.handover.briefs import OtherCheckoutLog, make_brief, read_brief_input
 from passdown.services.log.events import name_event
 from passdown.services.sessions.journals import write_fact
 from passdown.services.sessions.publications import publish
@@ -420,12 +421,12 @@ def test_the_banner_lists_the_newest_events() -> None:
         put_event(place.log, NOON - timedelta(hours=hour + 1), now=f"Step {hour}")
     place.log.create("", "2026-01-01T00-00-00Z_x.md", b"---\nnow: dateless\n---\n")
 
-    lines = make_banner(place.project, None).splitlines()
+    lines = make_banner(place.project, read_brief_input(place.project, None).aim).splitlines()
 
     assert lines[:2] == ["Passdown: 13 events combined", "  remote-1  2026-01-11 11:00Z  Step 0"]
     assert lines[-3:] == [
-        "  and 3 earlier: `passdown log --all`",
-        "Goal: not stated yet; ask the user",
+        "  and 8 earlier: `passdown log --all`",
+        "Goal: not stated",
         "Now: Step 0",
     ]
 

@@ -137,7 +137,9 @@ def test_no_verb_reads_a_ledger_more_than_twice(
         return read(documents, path, settled=settled)
 
     def note_remove(documents: FileDocuments, path: str, data: bytes, *, kept: bool = False) -> bool:
-        reads.append(path)  # it removes only what it was given, so it reads the file
+        reads.extend(
+            [path] if path.endswith("LEDGER.md") else []
+        )  # it removes only what it was given, so it reads the file
         return remove(documents, path, data, kept=kept)
 
     monkeypatch.setattr(FileDocuments, "read", note_read)

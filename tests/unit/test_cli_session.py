@@ -173,7 +173,12 @@ def test_an_end_of_a_session_that_said_nothing(command: Caller, project: Project
 def test_publishing_says_what_was_published(command: Caller, project: Project) -> None:
     command("start")
     assert command("publish") == Done(0, "nothing to publish\n", "")
-    assert json.loads(command("publish", "--json").out) == {"version": 1, "event": None, "file": None}
+    assert json.loads(command("publish", "--json").out) == {
+        "version": 1,
+        "event": None,
+        "file": None,
+        "commit": None,
+    }
 
     done = command("publish", "--checkpoint", "2", "--state", "in progress")
     answer = json.loads(command("publish", "--checkpoint", "3", "--json").out)

@@ -119,7 +119,11 @@ def test_a_start_begins_a_session_and_briefs_it(stage: Stage) -> None:
 
     assert answer["hookSpecificOutput"]["hookEventName"] == "SessionStart"
     assert context(answer).startswith("===== passdown brief ")
-    assert answer["systemMessage"] == "Passdown: 0 events"
+    assert answer["systemMessage"].splitlines() == [
+        "Passdown: 0 events combined",
+        "Goal: not stated",
+        "Now: not stated",
+    ]
     (account,) = stage.accounts()
     assert (account.start.host, account.host_sessions) == ("claude", (HOST,))
     assert [one.state for one in account.deliveries] == ["sent"]
@@ -138,7 +142,7 @@ def test_what_was_said_is_in_the_brief_after_a_compaction_and_a_clear(stage: Sta
     for text in (after, context(cleared)):
         assert "Fix the parser" in text
         assert "read the code" in text
-    assert "goal: Fix the parser" in cleared["systemMessage"]
+    assert "\nGoal: Fix the parser\n" in cleared["systemMessage"]
 
 
 def test_a_large_log_that_was_never_read_is_told_and_its_newest_events_are_known(

@@ -268,7 +268,7 @@ def test_a_start_by_a_host_says_from_whom_it_takes_over(day: Day) -> None:
 
     answer = day.host.call("SessionStart", session_id="two", source="startup")
 
-    assert f"took over from {dead.agent}, last seen 1 h ago" in answer["systemMessage"]
+    assert f"Took over from {dead.agent}, last seen 1 h ago" in answer["systemMessage"]
     again = day.host.call("SessionStart", session_id="two", source="compact")
     assert "took over" not in again["systemMessage"]
 

@@ -81,7 +81,9 @@ def test_a_commit_takes_events_archive_and_view_along(bench: Bench) -> None:
 
     assert isinstance(outcome.committed, Committed)
     assert outcome.archived is not None
-    assert sorted(committed(bench)) == sorted(set(listing(bench.folder)) - {FILE_NAME})
+    local = [LOCAL, ".conductor/.gitignore"]
+    assert sorted((*committed(bench), *local)) == sorted(set(listing(bench.folder)) - {FILE_NAME})
+    assert listing(bench.folder)[LOCAL] == listing(bench.folder)[VIEW]
     assert old_events(bench.folder)
     assert list_uncommitted(bench.checkout) == []
     assert not is_uncommitted(bench.checkout, outcome.place)

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from datetime import datetime
 from typing import Final, NamedTuple
 
-from passdown.core.briefs.briefs import MAX_TEXT, NO_GOAL, NO_NOW
+from passdown.core.briefs.briefs import MAX_TEXT, NO_NOW
 from passdown.core.safe_text import one_line
 from passdown.core.times import render_millis
 
@@ -28,7 +28,7 @@ def render_banner(combined: Iterable[CombinedEvent], total: int, goal: str, now:
     count = f"{total} event" + ("" if total == 1 else "s")
     rest = [f"  and {total - len(shown)} earlier: `passdown log --all`"] if total > len(shown) else []
     lines = [f"Passdown: {count} combined", *shown, *rest]
-    lines += [f"Goal: {_plain(goal, MAX_TEXT) or NO_GOAL}", f"Now: {_plain(now, MAX_TEXT) or NO_NOW}"]
+    lines += [f"Goal: {_plain(goal, MAX_TEXT) or NO_NOW}", f"Now: {_plain(now, MAX_TEXT) or NO_NOW}"]
     return "\n".join(lines)
 
 

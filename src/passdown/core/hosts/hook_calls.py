@@ -37,7 +37,7 @@ class HookReply(NamedTuple):
     context: str = ""
     """What the model reads."""
     notice: str = ""
-    """What the user sees, in one line."""
+    """What the user sees."""
 
 
 FORK = "fork"

@@ -16,11 +16,15 @@ from passdown.faces.cli.sessions import (
     note_ledger_update,
     open_sessions,
     say_age,
+    update_view,
 )
 from passdown.services.sessions.ledgers import update_ledger
 from passdown.services.workspace.workspaces import Workspace
 
 if TYPE_CHECKING:  # each command imports what it needs
+    from collections.abc import Sequence
+
+    from passdown.services.log.commits import CommitTrigger
     from passdown.services.log.events import WrittenEvent
     from passdown.services.sessions.session_end import ClosedSession
     from passdown.services.sessions.sessions import RecoveredSession, StartedSession
@@ -30,6 +34,7 @@ def start_session(*, multi: bool, as_json: bool, **request: str | bool) -> int:
     """Start a session, or show the running one."""
     from passdown.faces.hooks.hook_log import log_metrics
     from passdown.services.project.metrics import find_start_metrics
+    from passdown.services.sessions.owed_commits import AT_START
     from passdown.services.sessions.sessions import StartRequest, start_session
 
     workspace = open_sessions()
@@ -46,7 +51,8 @@ def start_session(*, multi: bool, as_json: bool, **request: str | bool) -> int:
         output.note(f"unknown host {asked.host}; it is recorded as given")
     started = start_session(workspace, asked)
     log_metrics(workspace.root, find_start_metrics(workspace, started))
-    committed = _commit_ended(workspace)
+    update_view(workspace)
+    committed = _commit(workspace, AT_START)
     if asked.mode and started.account.start.mode != asked.mode:
         output.note(
             f"{started.account.agent} stays in the mode it started with: {started.account.start.mode}"
@@ -69,16 +75,16 @@ def start_session(*, multi: bool, as_json: bool, **request: str | bool) -> int:
     return 0
 
 
-def _commit_ended(workspace: Workspace) -> object:
-    """Commit what ended sessions left, if the settings say so; report only what the user must mend."""
-    from passdown.services.sessions.owed_commits import AT_START, commit_waiting, find_trouble
+def _commit(workspace: Workspace, triggers: "Sequence[CommitTrigger]") -> object:
+    """Commit what sessions published, if the settings say so; report only what the user must mend."""
+    from passdown.services.sessions.owed_commits import commit_waiting, find_trouble
 
     if find_pause(workspace):
         return None
     try:
-        committed = commit_waiting(workspace, AT_START)
+        committed = commit_waiting(workspace, triggers)
         trouble = find_trouble(committed)
-    except PassdownError as found:  # the session has started
+    except PassdownError as found:  # the session has started, or the event is written
         committed, trouble = None, found.message
     if trouble:
         output.note(f"not committed: {trouble}")
@@ -98,6 +104,11 @@ def _say_started(workspace: Workspace, started: "StartedSession") -> None:
     output.say(f"ledger: {account.start.ledger}")
     if account.goal:
         output.say(f"goal: {account.goal.text}")
+    from passdown.services.log.legacy_view import find_legacy
+
+    if path := find_legacy(workspace):
+        output.note(f"{path} was not made by Passdown")
+        output.note_hint("run `passdown migrate` to import it")
     for one in started.recovered:
         _say_recovered(workspace, started, one)
     for archived in started.archived:
@@ -181,6 +192,7 @@ def _describe_closed(closed: "ClosedSession") -> dict[str, object]:
 
 def publish_open(*, session: str, checkpoint: str, state: str, as_json: bool) -> int:
     """Publish new facts, after saving a checkpoint if one is named."""
+    from passdown.services.sessions.owed_commits import AFTER_EVENT, AT_CHECKPOINT
     from passdown.services.sessions.publications import publish
 
     workspace = open_sessions()
@@ -188,12 +200,20 @@ def publish_open(*, session: str, checkpoint: str, state: str, as_json: bool) ->
     saved = [NewFact(FactKind.CHECKPOINT, state, checkpoint)] if checkpoint else []
     note_ledger_update(update_ledger(workspace, account, saved))
     written = publish(workspace, account.session, kind="checkpoint", reason="asked")
+    update_view(workspace)
+    committed = _commit(workspace, AT_CHECKPOINT if checkpoint else AFTER_EVENT)
     if as_json:
         output.say_json(
-            {"event": written.event.id if written else None, "file": written.name if written else None}
+            {
+                "event": written.event.id if written else None,
+                "file": written.name if written else None,
+                "commit": _commit_id(committed),
+            }
         )
-    else:
-        output.say(f"published {written.event.id}: {written.name}" if written else "nothing to publish")
+        return 0
+    output.say(f"published {written.event.id}: {written.name}" if written else "nothing to publish")
+    if commit := _commit_id(committed):
+        output.note(f"committed as {commit[:12]}")
     return 0
 
 

@@ -5,6 +5,7 @@ from datetime import timedelta
 
 from passdown.core.sessions.session_facts import Account
 from passdown.core.times import age_words
+from passdown.errors import PassdownError
 from passdown.faces.cli import output
 from passdown.faces.cli.project import open_here
 from passdown.services.sessions.ledgers import LedgerUpdate
@@ -48,6 +49,16 @@ def note_ledger_update(update: LedgerUpdate) -> None:
         output.note(f"{where}: {problem.field}: {problem.problem}; the ledger was not changed")
     if update.problems:
         output.note_hint("the fact is safe in the journal; fix the ledger, and it will show the fact too")
+
+
+def update_view(workspace: Workspace) -> None:
+    """Update the local view after a start or an event; report what is in the way, and go on (R131, R132)."""
+    from passdown.services.log.local_view import update_local_view  # verbs do not publish
+
+    try:
+        update_local_view(workspace)
+    except PassdownError as found:
+        output.note(f"the view was not updated: {found.message}")
 
 
 def note_committed(committed: object) -> None:

@@ -46,7 +46,11 @@ ACTS: Final = MappingProxyType(
 """The module and function for each hook; only that module is loaded."""
 
 AFTER: Final = MappingProxyType(
-    {HookPoint.START: ("starts", "commit_ended"), HookPoint.TURN_END: ("turns", "commit_published")}
+    {
+        HookPoint.START: ("starts", "commit_ended"),
+        HookPoint.TURN_END: ("turns", "follow_up"),
+        HookPoint.BEFORE_COMPACTION: ("turns", "follow_save"),
+    }
 )
 """What is done after the host was answered, in the time that is left; the next hook does the rest."""
 

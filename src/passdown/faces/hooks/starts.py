@@ -11,9 +11,12 @@ from passdown.core.times import age_words
 from passdown.errors import CacheError, StorageError
 from passdown.faces.hooks import hook_log
 from passdown.faces.hooks.hook_context import HookContext
+from passdown.faces.hooks.views import update_view
 from passdown.records import replace
+from passdown.services.handover.banners import make_banner
 from passdown.services.handover.deliveries import NONCE, send_brief, take_notice
 from passdown.services.log.commit_marks import is_known_committed
+from passdown.services.log.legacy_view import find_legacy
 from passdown.services.sessions.sessions import StartedSession, StartRequest, start_session
 from passdown.services.workspace.workspaces import Workspace
 from passdown.wiring.workspaces import append_line, open_elsewhere
@@ -22,6 +25,9 @@ CUT: Final = "Passdown: the host cut the brief; sending a shorter one"
 
 UNRECORDED: Final = "Passdown cannot record this session, or not all of it"
 """What user and agent are told if the start of a session cannot be written."""
+
+LEGACY: Final = "{path} was not made by Passdown; `passdown migrate` imports it"
+"""What user and agent are told of a `current.md` from before Passdown (R139)."""
 
 _RESUME: Final = "resume"
 
@@ -50,9 +56,13 @@ def _start(context: HookContext) -> HookReply:
         open_elsewhere(context.workspace, context.limits),
         is_known=call.cause == _RESUME,
     )
-    return HookReply(
-        context=sent.text, notice=_greet(context, started.account) + _name_dead(context, started)
-    )
+    update_view(context)
+    notice = "\n".join([make_banner(context.workspace, sent.aim), *_name_dead(context, started)])
+    if path := find_legacy(context.workspace):
+        said = LEGACY.format(path=path)
+        told = f"{sent.text}\n\n{said}. The brief shows what its known sections say.\n"
+        return HookReply(context=told.lstrip(), notice=f"{notice}\n{said}")
+    return HookReply(context=sent.text, notice=notice)
 
 
 def _brief_unrecorded(context: HookContext, trouble: StorageError) -> HookReply:
@@ -79,24 +89,14 @@ def _usual(budget: Budget) -> Budget:
     return replace(budget, tokens=min(budget.tokens, TOKENS))
 
 
-def _greet(context: HookContext, account: Account) -> str:
-    """Return the one-line greeting: events, age of the newest, goal."""
-    digest = context.workspace.index.digest(1)
-    events = "1 event" if digest.event_count == 1 else f"{digest.event_count} events"
-    latest = digest.latest
-    age = f", newest {age_words(context.workspace.now() - latest)} ago" if latest else ""
-    goal = f"; goal: {account.goal.text}" if account.goal else ""
-    return f"Passdown: {events}{age}{goal}"
-
-
-def _name_dead(context: HookContext, started: StartedSession) -> str:
+def _name_dead(context: HookContext, started: StartedSession) -> list[str]:
     """Say from whom a new session takes over: one that gave no sign of life and did not end."""
     for one in started.recovered:
         account = one.account
         if started.is_new and account.ended_at is None and account.session == started.account.start.continues:
             silent = context.workspace.now() - (account.touched_at or context.workspace.now())
-            return f"; took over from {account.agent}, last seen {age_words(silent)} ago"
-    return ""
+            return [f"Took over from {account.agent}, last seen {age_words(silent)} ago"]
+    return []
 
 
 def _record(context: HookContext, started: StartedSession) -> None:

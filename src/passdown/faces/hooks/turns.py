@@ -13,6 +13,7 @@ from passdown.core.sessions.session_facts import Account
 from passdown.errors import CacheError, StorageError
 from passdown.faces.hooks import hook_log, quick
 from passdown.faces.hooks.hook_context import HookContext
+from passdown.faces.hooks.views import update_outdated
 from passdown.services.handover.context_usage import (
     find_level_in_transcript,
     note_level,
@@ -123,13 +124,23 @@ def _publish(context: HookContext, account: Account, reason: str) -> None:
         hook_log.log_trouble(str(context.root), f"{context.call.event}: {found.message}")
 
 
-def commit_published(context: HookContext) -> str:
-    """Commit what this or an earlier turn published, if it is time; return what the user should know."""
+def follow_up(context: HookContext) -> str:
+    """Update the view with what was published, and commit it if it is time.
+
+    Either may be left over from an earlier turn. Returns what the user should know.
+    """
+    update_outdated(context)
     if not is_marked(context.workspace):
         return ""
     from passdown.services.sessions.owed_commits import AFTER_TURN, commit_waiting, find_trouble
 
     return find_trouble(commit_waiting(context.workspace, AFTER_TURN))
+
+
+def follow_save(context: HookContext) -> str:
+    """Update the view with what was published; the end of the turn commits it."""
+    update_outdated(context)
+    return ""
 
 
 def _open_source(context: HookContext) -> TranscriptSource | None:

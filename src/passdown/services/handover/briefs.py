@@ -30,7 +30,7 @@ from passdown.core.formats.events import Event
 from passdown.core.formats.journal import JournalLine, facts_of
 from passdown.core.formats.ledgers import Ledger, parse_ledger
 from passdown.core.kinds import FactKind
-from passdown.core.merge.event_facts import EventRank, source_of
+from passdown.core.merge.event_facts import EventFacts, EventRank, source_of
 from passdown.core.merge.merge import Digest
 from passdown.core.merge.ranks import limit_of
 from passdown.core.sessions.ledger_sync import NewFact, find_edits
@@ -42,7 +42,8 @@ from passdown.ports.index import EventLocation, Index
 from passdown.ports.repository import UNKNOWN
 from passdown.records import record, replace
 from passdown.services.log.events import update_index
-from passdown.services.log.history import EventTexts, label, parse_text
+from passdown.services.log.history import EventTexts, parse_text
+from passdown.services.log.legacy_view import read_legacy
 from passdown.services.sessions.journals import (
     make_fact,
     newest_first,
@@ -62,7 +63,6 @@ _RECENT: Final = 100
 _LATELY: Final = 50
 _SETTLING: Final = (f'"{FactKind.ANSWER.value}"', f'"{FactKind.RETRACTION.value}"')
 """What stands in a journal that may take back what events say."""
-_LISTED: Final = 10
 _AHEAD: Final = 5
 
 
@@ -117,19 +117,6 @@ def read_brief_input(
 ) -> BriefInput:
     """Find what holds for a session; without one, for whoever goes on from the last session here."""
     return _BriefReader(workspace, account, others).stand(limit)
-
-
-def make_banner(workspace: Workspace, account: Account | None) -> str:
-    """Say which events were combined, and the goal and now that come out of it (R120, R121)."""
-    from passdown.core.briefs.banners import CombinedEvent, render_banner  # most briefs have none
-
-    looking = _BriefReader(workspace, account, ())
-    aim = looking.aim()
-    combined = [
-        CombinedEvent(event.ts, event.agent or "", label(event)) for _, event in looking.recent if event.ts
-    ]
-    texts = [known.text if known else "" for known in (aim.goal, aim.now)]
-    return render_banner(combined[:_LISTED], looking.digest(1).event_count, *texts)
 
 
 class _BriefReader:
@@ -261,7 +248,10 @@ class _BriefReader:
 
     def _aim_of_project(self) -> CurrentWork:
         resting = [work_of(one) for one in self._strangers(is_running=False)]
-        return newest_work([*resting, *self._aims_of(self.recent)]) or self._aim_of_digest()
+        found = newest_work([*resting, *self._aims_of(self.recent)]) or self._aim_of_digest()
+        if found.is_known or self._legacy is None:
+            return found
+        return next(iter(work_of_events([self._legacy])))
 
     def _aim_of_digest(self) -> CurrentWork:
         """Take what was published last, however long ago, unless it is of one that runs."""
@@ -322,8 +312,18 @@ class _BriefReader:
         for name in self._workspace.journals.mentioning(*_SETTLING):
             yield from settled_by(name, self._lines(name))
 
+    @cached_property
+    def _legacy(self) -> EventFacts | None:
+        """Give what a `current.md` says that was not migrated yet (R139)."""
+        return read_legacy(self._workspace)
+
     def _elsewhere(self) -> Iterator[Fact]:
-        """Give what other checkouts hold; what an event says that is here too was judged here."""
+        """Give what other checkouts and a document in the view's place hold.
+
+        What an event says that is here too was judged here.
+        """
+        if self._legacy is not None:
+            yield from self._legacy.facts
         given: set[str] = set()
         for one in self._others:
             found = [*facts_in(one.index.digest(_ELSEWHERE, self._until), one.branch)]

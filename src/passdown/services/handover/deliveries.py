@@ -22,6 +22,7 @@ from passdown.services.workspace.local_files import list_places, write_local
 from passdown.services.workspace.workspaces import Workspace
 
 if TYPE_CHECKING:  # sending needs no transcript, and reading one needs no brief
+    from passdown.core.briefs.brief_input import CurrentWork
     from passdown.services.handover.briefs import OtherCheckoutLog
     from passdown.services.sessions.observations import TranscriptSource
 
@@ -42,6 +43,7 @@ class SentBrief:
 
     account: Annotated[Account, "What the session knows now."]
     text: Annotated[str, "What it is told; empty when it has just that before it already."]
+    aim: Annotated["CurrentWork", "Goal, now and next of what it is told."]
 
 
 def send_brief(
@@ -57,20 +59,22 @@ def send_brief(
     With `is_known` the session still has its history: what it was told last is not repeated. A session whose
     host truncated briefs gets smaller ones from then on.
     """
-    from passdown.core.briefs.briefs import brief_hash
-    from passdown.services.handover.briefs import follow_events, make_brief
+    from passdown.core.briefs.briefs import BriefFrame, brief_hash, pack_brief
+    from passdown.services.handover.briefs import follow_events, read_brief_input
 
     if cuts := sum(one.state == CUT for one in account.deliveries):
         budget = budget.smaller(cuts)
     nonce = workspace.entropy.token(NONCE).hex()
-    brief = make_brief(workspace, account, budget, nonce, others)
+    brief_input = read_brief_input(workspace, account, others)
+    brief = pack_brief(brief_input, budget, workspace.now(), BriefFrame(nonce=nonce))
     follow_events(workspace, account, brief)
     digest = brief_hash(brief)
     last = account.deliveries[-1] if account.deliveries else None
     if is_known and last is not None and (last.hash, last.state) == (digest, WHOLE):
-        return SentBrief(account=account, text="")
+        return SentBrief(account=account, text="", aim=brief_input.aim)
     _note(workspace, read_account(workspace, account.session), nonce, f"{SENT} {digest}")
-    return SentBrief(account=read_account(workspace, account.session), text=brief.text)
+    told = read_account(workspace, account.session)
+    return SentBrief(account=told, text=brief.text, aim=brief_input.aim)
 
 
 def confirm(workspace: Workspace, account: Account, source: "TranscriptSource") -> Sequence[Delivery]:

@@ -5,12 +5,10 @@ than the newest event, it does not change what events say: it must not undo newe
 whole document is kept below the folder of local state.
 """
 
-import hashlib
 from collections.abc import Collection, Iterable, Iterator
 from datetime import datetime
 from typing import Annotated, Final, NamedTuple
 
-from passdown import layout
 from passdown.core.documents.conflicts import refuse_conflict
 from passdown.core.documents.key_value import Pair
 from passdown.core.facts import Fact, ReadPhase, make_key, read_phase
@@ -33,7 +31,7 @@ from passdown.errors import FormatError, PassdownError, StorageError
 from passdown.ports.event_log import EventLog
 from passdown.records import record, replace
 from passdown.services.log.events import WrittenEvent, update_index, write_event
-from passdown.services.log.views import KEPT, make_text, view_place
+from passdown.services.log.views import KEPT, legacy_copy_path, make_text, view_place
 from passdown.services.workspace.local_files import ignore_folder
 from passdown.services.workspace.workspaces import Workspace
 from passdown.settings import EventLayout
@@ -88,7 +86,7 @@ def plan_migration(workspace: Workspace, path: str) -> MigrationPlan:
     too large for one event.
     """
     data = workspace.documents.read(path)
-    said = _read(path, data)
+    said = read_document(path, data)
     update_index(workspace.log, workspace.index)
     if find_view_owner(data) is ViewOwner.MERGED:  # 3
         event, superseded, said = _read_merged(workspace, data)
@@ -137,7 +135,7 @@ def _keep(workspace: Workspace, plan: MigrationPlan) -> str:
     runtime = workspace.settings.paths.runtime
     if plan.path.startswith(f"{runtime}/") and not plan.is_taken_over:
         return ""
-    kept = f"{runtime}/{layout.LEGACY_VIEW}{hashlib.sha256(plan.data).hexdigest()[:12]}.md"
+    kept = legacy_copy_path(workspace.settings, plan.data)
     ignore_folder(workspace.documents, runtime)
     workspace.documents.replace(kept, plan.data, local=True)
     return kept
@@ -146,8 +144,11 @@ def _keep(workspace: Workspace, plan: MigrationPlan) -> str:
 # --- what a document says -----------------------------------------------------------------------
 
 
-def _read(path: str, data: bytes) -> MigratedContent:
-    """Parse a document as a stream or as a view, whichever leaves less text over."""
+def read_document(path: str, data: bytes) -> MigratedContent:
+    """Parse a document as a stream or as a view, whichever leaves less text over.
+
+    Raises a PassdownError if it is not text, or has conflict markers.
+    """
     try:
         text = data.decode("utf-8").replace("\r\n", "\n")
         view, stream = parse_view(text), parse_stream(text)

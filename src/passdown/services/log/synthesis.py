@@ -1,24 +1,27 @@
 """Synthesis: make the view from the events of a checkout; optionally archive and commit (S2)."""
 
 from collections.abc import Sequence
+from contextlib import suppress
 from datetime import datetime
 from typing import Final
 
 from passdown.core.formats.view_footer import ViewOwner, find_view_owner
 from passdown.core.formats.view_location import ViewLocation
 from passdown.core.git_hash import git_blob_id
+from passdown.errors import PassdownError
 from passdown.ports.index import EventLocation, Index
 from passdown.ports.repository import Committed, Skipped
 from passdown.records import record, replace
 from passdown.services.log.commits import CommitTrigger, NotDue, commit, find_not_due
 from passdown.services.log.events import update_index
 from passdown.services.log.indexing import Step
+from passdown.services.log.local_view import mark_updated
 from passdown.services.log.rollups import ArchivedEvents, archive_events
 from passdown.services.log.views import (
-    LOCAL_VIEW,
     ViewState,
     WrittenView,
     judge_view,
+    local_view_path,
     make_text,
     read_view,
     view_place,
@@ -98,7 +101,8 @@ def synthesize(
     1. If the user asks for it, the view is written to its place. Otherwise the local view is written if no
        commit is due, because a tracked file with uncommitted changes would stop the user's next `git
        checkout`; or if a document that we did not make is in its place.
-    2. `archive` says whether to archive. None archives if the settings allow it and, because that moves
+    2. Beside a tracked view the local one is kept current, which sessions in this checkout read.
+    3. `archive` says whether to archive. None archives if the settings allow it and, because that moves
        tracked files, only together with a commit or outside git.
 
     A commit includes the paths in `also`, our files that events do not mention.
@@ -111,18 +115,19 @@ def synthesize(
         committed = find_not_due(workspace.documents, workspace.clock, settings, trigger)
         to_commit = committed is None
     if trigger is not CommitTrigger.ASKED and _is_to_be_left(workspace, place, to_commit=to_commit):  # 1
-        place = replace(place, path=f"{settings.paths.runtime}/{LOCAL_VIEW}", is_tracked=False)
+        place = replace(place, path=local_view_path(settings), is_tracked=False)
     # Only one synthesis at a time per checkout: otherwise a slow one could overwrite a newer view.
     with workspace.index.changing():
         text = make_text(workspace.index)
         written = write_view(workspace.documents, place.path, text, settings.paths.runtime)
+        _update_local(workspace, place, text, is_asked=trigger is CommitTrigger.ASKED)  # 2
     if written.kept:
         from passdown.services.log.migrations import find_offered  # few views are broken
 
         broken = workspace.documents.read(written.kept)
         written = written._replace(offered=find_offered(workspace, place.path, broken, text))
     archived = None
-    if archive is None:  # 2
+    if archive is None:  # 3
         archive = settings.events.archive and (to_commit or not workspace.repository.is_there())
     if archive:
         archived = archive_events(workspace.log, workspace.clock, settings.events.retention_days)
@@ -139,6 +144,18 @@ def synthesize(
         archived=archived,
         committed=committed,
     )
+
+
+def _update_local(workspace: Workspace, place: ViewLocation, text: str, *, is_asked: bool) -> None:
+    """Write the local view too, if another one was written; what the user asks for creates none."""
+    path = local_view_path(workspace.settings)
+    if place.is_tracked and workspace.repository.is_there():
+        if is_asked and not workspace.documents.exists(path):
+            return
+        # The next start reports what is in the way; the tracked view does not depend on it.
+        with suppress(PassdownError):
+            write_view(workspace.documents, path, text, workspace.settings.paths.runtime)
+    mark_updated(workspace)
 
 
 def repair_view(workspace: Workspace) -> SynthesisResult | None:

@@ -58,10 +58,23 @@ def view_place(repository: "Repository", settings: Settings) -> ViewLocation:
     branch = integration = None
     if policy is ViewPolicy.INTEGRATION and repository.is_there():
         branch, integration = repository.branch(), repository.integration_branch(settings.view.branch)
-    local = f"{settings.paths.runtime}/{LOCAL_VIEW}"
     return locate_view(
-        policy, tracked=settings.paths.view, local=local, branch=branch, integration=integration
+        policy,
+        tracked=settings.paths.view,
+        local=local_view_path(settings),
+        branch=branch,
+        integration=integration,
     )
+
+
+def local_view_path(settings: Settings) -> str:
+    """Return the path of the view that git ignores."""
+    return f"{settings.paths.runtime}/{LOCAL_VIEW}"
+
+
+def legacy_copy_path(settings: Settings, data: bytes) -> str:
+    """Return where a document that is migrated is kept."""
+    return f"{settings.paths.runtime}/{layout.LEGACY_VIEW}{_hash(data)[:12]}.md"
 
 
 def count_if_current(

@@ -28,6 +28,10 @@ AT_START: Final = (CommitTrigger.START, CommitTrigger.OWED)
 """What a start may commit: what ended sessions left; what is running, only if the settings say so."""
 AFTER_TURN: Final = (CommitTrigger.EVENT, CommitTrigger.CHECKPOINT, CommitTrigger.OWED)
 """What the end of a turn may commit."""
+AT_CHECKPOINT: Final = (CommitTrigger.EVENT, CommitTrigger.CHECKPOINT)
+"""What a checkpoint that the user saves may commit."""
+AFTER_EVENT: Final = (CommitTrigger.EVENT,)
+"""What may be committed after any other event."""
 AMENDABLE: Final = timedelta(minutes=30)
 """How long the user may amend a commit before we commit on top of it."""
 

@@ -10,6 +10,7 @@ from passdown.core.sessions.session_facts import Account, fold_journal
 from passdown.ports.repository import UNKNOWN
 from passdown.records import replace
 from passdown.services.log.events import WrittenEvent, add_event, catch_up, update_index
+from passdown.services.log.local_view import mark_outdated
 from passdown.services.workspace.workspaces import Workspace
 from passdown.settings import EventLayout
 
@@ -66,6 +67,7 @@ def write_open(workspace: Workspace, session: str, *, kind: str, reason: str) ->
     )
     if event is None:
         return None
+    mark_outdated(workspace)
     by_day = workspace.settings.events.layout is EventLayout.DAY
     return add_event(workspace.log, workspace.index, workspace.clock, event, by_day=by_day)
 

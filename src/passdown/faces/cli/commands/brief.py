@@ -21,11 +21,11 @@ from passdown.faces.cli.project import open_here, open_others
 from passdown.faces.cli.sessions import find_running
 from passdown.ports.index import EVERY
 from passdown.records import record
+from passdown.services.handover.banners import make_banner
 from passdown.services.handover.briefs import (
     LIMIT,
     OtherCheckoutLog,
     follow_events,
-    make_banner,
     read_brief_input,
 )
 from passdown.services.log.events import update_index
@@ -130,7 +130,7 @@ def _show(
     budget: Budget,
 ) -> None:
     if options.banner:
-        text = make_banner(workspace, account)
+        text = make_banner(workspace, read_brief_input(workspace, account, others).aim)
         if options.as_json:
             output.say_json({"text": text})
         else:

@@ -12,6 +12,7 @@ from passdown.errors import FormatError, PassdownError, UsageError
 from passdown.faces.cli import output
 from passdown.faces.cli.commands import log
 from passdown.faces.cli.project import open_here
+from passdown.faces.cli.sessions import update_view
 from passdown.ports.clock import Clock
 from passdown.services.log.events import WrittenEvent, write_event
 from passdown.services.log.history import find_event
@@ -90,6 +91,7 @@ def retract(above: bool, name: str, *, because: str, agent: str, as_json: bool) 
         retracted_events=(named,),
     )
     written = project.call(lambda workspace: _write(workspace, event))
+    update_view(project.workspace)
     if above or as_json:
         events = project.workspace.settings.paths.events
         output.say_json({"retracted": place.rank.id, "event": _as_data(written, events)})

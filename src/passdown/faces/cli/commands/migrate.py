@@ -12,6 +12,7 @@ from passdown.errors import UsageError
 from passdown.faces.cli import output
 from passdown.faces.cli.commands.event import make_person
 from passdown.faces.cli.project import CliProject, current_folder, open_here
+from passdown.faces.cli.sessions import update_view
 from passdown.services.log.migrations import Migrated, MigrationPlan, migrate, plan_migration
 
 
@@ -50,6 +51,7 @@ def command(*, file: str | None, yes: bool, as_json: bool) -> int:
         return 1
     agent = make_person(path, project.workspace.clock)
     done = project.call(lambda workspace: migrate(workspace, plan, agent))
+    update_view(project.workspace)
     if as_json:
         output.say_json(_as_data(plan, done))
     else:

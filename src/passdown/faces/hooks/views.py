@@ -1,0 +1,26 @@
+"""Hooks make the local view at a start and after each event, as far as their time allows (R131, R132)."""
+
+from passdown.errors import PassdownError
+from passdown.faces.hooks.hook_context import HookContext
+from passdown.services.log.local_view import is_outdated, mark_outdated, update_local_view
+
+
+def update_view(context: HookContext) -> None:
+    """Make the local view, or leave it to the next hook and log why.
+
+    Without the cache not all events may be visible, and a view must not leave any out.
+    """
+    if context.limits.is_cached:
+        try:
+            update_local_view(context.workspace)
+        except PassdownError as found:
+            context.note(f"the view was not updated: {found.message}")
+        else:
+            return
+    mark_outdated(context.workspace)
+
+
+def update_outdated(context: HookContext) -> None:
+    """Make the local view if an event was published since it was made."""
+    if is_outdated(context.workspace):
+        update_view(context)

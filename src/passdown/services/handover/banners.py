@@ -1,0 +1,36 @@
+"""The banner of a start: which events were combined, and the goal and current work (R120, R121)."""
+
+from typing import Final
+
+from passdown.core.briefs.banners import CombinedEvent, render_banner
+from passdown.core.briefs.brief_input import CurrentWork
+from passdown.core.merge.ranks import limit_of
+from passdown.services.log.history import EventTexts, label, parse_text
+from passdown.services.workspace.workspaces import Workspace
+
+LISTED: Final = 5
+"""How many events the banner lists; the others are counted."""
+_CONSIDERED: Final = 50
+
+
+def make_banner(workspace: Workspace, aim: CurrentWork) -> str:
+    """List the newest events that count, and what a session was told of its work.
+
+    The index must be up to date. Events that were retracted, or are dated too far ahead to count, are not
+    listed.
+    """
+    index = workspace.index
+    until = limit_of(index.newest(workspace.now()).present)
+    places = [
+        place
+        for place in index.places(limit=_CONSIDERED)
+        if not place.is_retracted and place.ranked_at <= until
+    ]
+    texts = EventTexts(workspace.log)
+    listed = [
+        # An event without a time or an agent has those of its file's name.
+        CombinedEvent(place.rank.at, place.rank.agent, label(parse_text(texts.read(place))))
+        for place in places[:LISTED]
+    ]
+    goal, now = (known.text if known else "" for known in (aim.goal, aim.now))
+    return render_banner(listed, index.digest(1).event_count, goal, now)

@@ -1,0 +1,81 @@
+"""The local view: made at a start and after each event, out of git, without a commit (R131, R132).
+
+An event marks it as outdated, so that a hook that is cut off leaves the view to the next one. The mark only
+saves work: a start compares the view with the events, whatever the mark says. This loads little, because the
+end of most turns only looks for the mark.
+"""
+
+from contextlib import suppress
+from typing import TYPE_CHECKING, Final
+
+from passdown import layout
+from passdown.errors import StorageError
+from passdown.services.workspace.local_files import ignore_folder
+
+if TYPE_CHECKING:
+    from passdown.services.workspace.workspaces import Workspace
+
+_TEXT: Final = b"An event was published; the next hook updates the local view.\n"
+
+
+def mark_outdated(workspace: "Workspace") -> None:
+    """Note that an event is about to be published, or that the view could not be made."""
+    # Without the mark the next event or the next start leads to the view.
+    with suppress(StorageError):
+        if not is_outdated(workspace):
+            ignore_folder(workspace.documents, workspace.settings.paths.runtime)
+            workspace.documents.replace(_mark(workspace), _TEXT, local=True)
+
+
+def is_outdated(workspace: "Workspace") -> bool:
+    """Return whether an event may be missing in the local view."""
+    return workspace.documents.exists(_mark(workspace))
+
+
+def mark_updated(workspace: "Workspace") -> None:
+    """Note that the local view was made."""
+    # A mark that stays costs one comparison at the end of the next turn.
+    with suppress(StorageError):
+        workspace.documents.remove(_mark(workspace), _TEXT)
+
+
+def _mark(workspace: "Workspace") -> str:
+    return f"{workspace.settings.paths.runtime}/{layout.TO_SYNTHESIZE}"
+
+
+def update_local_view(workspace: "Workspace") -> str:
+    """Bring the local view up to date with the events; return its path, or "" if there is nothing to show.
+
+    1. In git it is the local file, on every branch: a tracked one is only written with its commit (ADR 0009).
+       Outside git it is where the policy says, unless a document that we did not make is there.
+    2. If it is known to be current, it is compared with what the index remembers, and not made again.
+
+    Raises a PassdownError if the file is not ours, or cannot be written.
+    """
+    from passdown.services.log.events import update_index  # most turns do not update the view
+    from passdown.services.log.views import NOTE, ViewState, judge_view, make_text, read_view, write_view
+
+    update_index(workspace.log, workspace.index)
+    path = _find_path(workspace)  # 1
+    if read_view(workspace.documents, path) is None and workspace.index.digest(1).event_count == 0:
+        return ""
+    is_known = workspace.index.recall(NOTE) is not None
+    if not is_known or judge_view(workspace.documents, path, workspace.index) is not ViewState.CURRENT:  # 2
+        # Only one at a time: otherwise a slow process could overwrite a newer view.
+        with workspace.index.changing():
+            text = make_text(workspace.index)
+            write_view(workspace.documents, path, text, workspace.settings.paths.runtime)
+    mark_updated(workspace)
+    return path
+
+
+def _find_path(workspace: "Workspace") -> str:
+    from passdown.core.formats.view_footer import ViewOwner, find_view_owner
+    from passdown.services.log.views import local_view_path, read_view, view_place
+
+    local = local_view_path(workspace.settings)
+    if workspace.repository.is_there():
+        return local
+    path = view_place(workspace.repository, workspace.settings).path
+    is_foreign = find_view_owner(read_view(workspace.documents, path)) is ViewOwner.FOREIGN
+    return local if is_foreign else path
