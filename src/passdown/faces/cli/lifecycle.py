@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from passdown.core.formats.ledgers import PLATFORMS
 from passdown.core.kinds import FactKind
+from passdown.core.problems import Malformed
 from passdown.core.sessions.ledger_sync import NewFact
 from passdown.core.sessions.session_facts import Account
 from passdown.core.times import age_words
@@ -170,13 +171,13 @@ def _describe_closed(closed: "ClosedSession") -> dict[str, object]:
     }
 
 
-def publish_open(*, session: str, checkpoint: str, state: str, as_json: bool) -> int:
+def publish_open(*, session: str, checkpoint: str, state: str, name: str, as_json: bool) -> int:
     """Publish new facts, after saving a checkpoint if one is named."""
     from passdown.services.sessions.publications import publish
 
+    saved = [_make_checkpoint(checkpoint, state, name)] if checkpoint else []
     workspace = open_sessions()
     account = need_session(workspace, session)
-    saved = [NewFact(FactKind.CHECKPOINT, state, checkpoint)] if checkpoint else []
     note_ledger_update(update_ledger(workspace, account, saved))
     written = publish(workspace, account.session, kind="checkpoint", reason="asked")
     if as_json:
@@ -186,6 +187,18 @@ def publish_open(*, session: str, checkpoint: str, state: str, as_json: bool) ->
     else:
         output.say(f"published {written.event.id}: {written.name}" if written else "nothing to publish")
     return 0
+
+
+def _make_checkpoint(phase: str, state: str, name: str) -> NewFact:
+    """Make the fact of a checkpoint; raise a UsageError for a state that a phase does not have."""
+    from passdown.core.phases import PhaseState, read_state  # few calls save a checkpoint
+
+    try:
+        known = read_state(state)
+    except Malformed:
+        hint = "use one of " + ", ".join(one.value for one in PhaseState)
+        raise UsageError(f"a phase has no state {state[:60]!r}", hint=hint) from None
+    return NewFact(FactKind.CHECKPOINT, known.value, phase, name.strip())
 
 
 def show_sessions(*, show_all: bool, as_json: bool) -> int:

@@ -182,7 +182,13 @@ _ROWS: Final = (
         "Publish new facts as an event that every checkout can merge.",
         _SESSION,
         Option("--checkpoint", "Save a checkpoint of this phase first.", "PHASE"),
-        Option("--state", "The state of the phase.", "STATE", default="validated"),
+        Option(
+            "--state",
+            "pending, in_progress, validated, failed or skipped.",
+            "STATE",
+            default="validated",
+        ),
+        Option("--name", "The name of the phase.", "NAME"),
     ),
     _life("heartbeat", "send_heartbeat", "Send a heartbeat, and update the ledger.", _SESSION),
     _life(
