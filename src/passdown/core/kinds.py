@@ -197,6 +197,7 @@ class FactKind(StrEnum):
 
     START = ("start", KindRow())
     BINDING = ("binding", KindRow())
+    TDD = ("tdd", KindRow())
     CLAIM = ("claim", KindRow())
     RESERVATION = ("reservation", KindRow())
     HOST = ("host", KindRow(is_sign=True))

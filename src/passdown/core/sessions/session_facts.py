@@ -76,6 +76,7 @@ class Account:
     host_sessions: Annotated[tuple[str, ...], "Every id that the host gave it."] = ()
     track: Annotated[str, "The track it works on."] = ""
     task: Annotated[str, "The task it has claimed."] = ""
+    tdd: Annotated[str, "Where it is in the test-first cycle: RED, GREEN or REFACTOR."] = ""
     goal: Annotated[Fact | None, "What it should achieve."] = None
     now: Annotated[Fact | None, "The present step."] = None
     bookmarks: Annotated[Mapping[str, str], "How far each transcript was read, as JSON."] = field(
@@ -209,7 +210,10 @@ def _take_bookmark(account: Account, fact: Fact) -> Account:
 
 
 def _take_binding(account: Account, fact: Fact) -> Account:
-    return replace(account, **{"task" if fact.key == "task" else "track": fact.text})
+    """Bind track or task; another task begins without a phase of the test-first cycle (R219)."""
+    if fact.key != "task":
+        return replace(account, track=fact.text)
+    return replace(account, task=fact.text, tdd=account.tdd if account.task == fact.text else "")
 
 
 def _take_delivery(account: Account, fact: Fact) -> Account:
@@ -239,7 +243,7 @@ def _take_end(account: Account, fact: Fact) -> Account:
     if account.ended_at is None:
         account = replace(account, ended_at=fact.at, end_reason=fact.text)
     if fact.key == PUBLISHED:
-        account = replace(account, is_published=True, track="", task="")
+        account = replace(account, is_published=True, track="", task="", tdd="")
     return account
 
 
@@ -258,6 +262,8 @@ def _take_life(account: Account, fact: Fact) -> Account:
             account = _take_bookmark(account, fact)
         case FactKind.BINDING:
             account = _take_binding(account, fact)
+        case FactKind.TDD:
+            account = replace(account, tdd=fact.text)
         case FactKind.DELIVERY:
             account = _take_delivery(account, fact)
         case FactKind.HEARTBEAT:

@@ -22,7 +22,7 @@ from passdown.core.sessions.handoffs import (
     make_handoff,
     to_archive,
 )
-from passdown.core.sessions.ledger_sync import NewFact, show_ledger
+from passdown.core.sessions.ledger_sync import let_go, show_ledger
 from passdown.core.sessions.session_facts import Account
 from passdown.core.times import is_older
 from passdown.errors import FormatError, StorageError
@@ -35,6 +35,7 @@ from passdown.services.sessions.ledgers import (
     open_ledger,
     render_filled,
     write_back,
+    write_state,
 )
 from passdown.services.workspace.workspaces import Workspace
 
@@ -96,11 +97,14 @@ def archive_ledger(
     handoff = make_handoff(account, read_checkout_state(workspace, account), trigger)
     path = _write_ledger_record(workspace, account, handoff, found)  # 2
     is_removed = not keep and found is not None and _remove(workspace, account.start.ledger, found)  # 3
-    for key in ("track", "task"):
-        if getattr(account, key):
-            append_fact(workspace, account, NewFact(FactKind.BINDING, "", key), Provenance.OBSERVED)
+    for one in let_go(account):
+        append_fact(workspace, account, one, Provenance.OBSERVED)
     if keep and opened is not None:
         write_back(workspace, opened)
+    elif is_here:
+        # The journal has it; a state file that cannot be written now is written by the next update.
+        with suppress(StorageError):
+            write_state(workspace, read_account(workspace, account.session))
     return ArchivedLedger(
         path=path,
         session=account.session,

@@ -20,6 +20,7 @@ from passdown.core.sessions.ledger_sync import (
     find_edits,
     fits_a_line,
     read_mode,
+    read_tdd,
     rebase_edits,
     show_ledger,
 )
@@ -334,26 +335,27 @@ def _write(workspace: Workspace, account: Account, reading: LedgerReading) -> tu
         if text != reading.text:
             ignore_folder(documents, paths.ledgers)
             documents.replace(account.start.ledger, text.encode(), local=True, expected=reading.text.encode())
-        ignore_folder(documents, paths.runtime)
-        _write_state(workspace, account, layout.session_state(paths.runtime, fold_id(account.agent)))
+        write_state(workspace, account)
     except StorageError as found:
         return (error(1, "file", found.message, found.hint),)
     return ()
 
 
-def _write_state(workspace: Workspace, account: Account, path: str) -> None:
+def write_state(workspace: Workspace, account: Account) -> None:
     """Write the state file for tools that only read JSON; members that are not ours are kept (C5).
 
     They are not if git tracks the file: then they are not from this machine (C119).
     """
-    documents = workspace.documents
+    documents, folder = workspace.documents, workspace.settings.paths.runtime
+    path = layout.session_state(folder, fold_id(account.agent))
+    ignore_folder(documents, folder)
     before = documents.read(path).decode("utf-8", "replace") if documents.exists(path) else ""
     try:
         known = parse_session_state(before) if before else SessionState()
     except FormatError:
         known = SessionState()
-    has_others = known.unknown or known.current_tasks or known.tdd_phase
-    if has_others and workspace.tracking.tracked(workspace.settings.paths.runtime).holds(path):
+    has_others = known.unknown or known.current_tasks
+    if has_others and workspace.tracking.tracked(folder).holds(path):
         known = SessionState()
     state = replace(
         known,
@@ -362,6 +364,8 @@ def _write_state(workspace: Workspace, account: Account, path: str) -> None:
         mode_locked_at=account.started_at,
         track_id=account.track or None,
         current_task=account.task or None,
+        current_tasks=known.current_tasks if account.task else None,
+        tdd_phase=read_tdd(account),
         last_updated=account.touched_at,
     )
     text = render_session_state(state)
