@@ -10,6 +10,7 @@ import pytest
 
 from passdown.core.formats.ledgers import Ledger, TddPhase, parse_ledger
 from passdown.core.formats.validations import Validation
+from passdown.core.formats.views import parse_view
 from passdown.core.sessions.session_facts import NO_PROCESS
 from passdown.engines.process import SystemProcesses
 from passdown.engines.system import SystemClock
@@ -18,6 +19,7 @@ from tests.gits import Project, make_started
 from tests.projects import stop_clock
 from tests.sessions import LEDGER, NOON
 
+VIEW = "thoughts/shared/handoffs/current.md"
 ARCHIVE = "conductor/sessions/archive"
 
 
@@ -238,3 +240,82 @@ def test_closing_a_task_clears_its_phase_and_the_tasks_claimed_with_it(command: 
     ledger, state = read_ledger(command), read_state(command)
     assert (ledger.bound_bead, ledger.tdd_phase, ledger.current_tasks) == (None, None, ())
     assert (state["currentTask"], state["tddPhase"], state["currentTasks"]) == (None, None, None)
+
+
+def nows(command: Caller) -> dict[str, str | None]:
+    """Give what is done now as ledger, list of sessions, view and brief say it."""
+    command("publish")
+    command("synthesize")
+    (session,) = json.loads(command("status", "--json").out)["sessions"]
+    brief = command("brief").out.partition("\nNow:\n> ")[2].partition("\n")[0]
+    return {
+        "ledger": read_ledger(command).now or None,
+        "status": session["now"],
+        "view": parse_view((command.folder / VIEW).read_text(encoding="utf-8")).now or None,
+        "brief": brief or None,
+    }
+
+
+@pytest.mark.requirement("R77")
+@pytest.mark.parametrize("over", [("done",), ("done", "write the parser"), ("now", "--clear")])
+def test_what_is_done_or_left_stands_nowhere_under_now(command: Caller, over: tuple[str, ...]) -> None:
+    command("goal", "Ship it")
+    command("now", "write the parser")
+    assert set(nows(command).values()) == {"write the parser"}
+
+    done = command(*over)
+
+    assert (done.code, done.err) == (0, "")
+    assert set(nows(command).values()) == {None}
+    assert read_ledger(command).done == (("write the parser",) if over[0] == "done" else ())
+    command("now", "write the parser")
+    assert set(nows(command).values()) == {"write the parser"}
+
+
+@pytest.mark.requirement("R77")
+def test_what_is_removed_from_now_by_hand_is_left_everywhere(command: Caller) -> None:
+    command("now", "write the parser")
+    command("publish")
+    edit(command, "### Now\n- write the parser\n", "### Now\n")
+
+    command("note", "a")
+
+    assert set(nows(command).values()) == {None}
+
+
+@pytest.mark.requirement("R77", "C59")
+def test_what_the_next_session_finishes_does_not_come_back(command: Caller) -> None:
+    command("now", "write the parser")
+    command("end")
+    assert "write the parser" in command("start").out + command("brief").out
+
+    command("done")
+
+    assert set(nows(command).values()) == {None}
+
+
+def test_clearing_says_what_was_left(command: Caller) -> None:
+    command("now", "write the parser")
+
+    assert command("now", "--clear").out == "no longer now: write the parser\n"
+    assert command("now", "--clear").out == "there was no current work\n"
+    assert json.loads(command("now", "--clear", "--json").out)["text"] == ""
+    refused = command("now", "a", "--clear")
+    assert (refused.code, refused.out) == (2, "")
+    assert "give either a text or --clear" in refused.err
+
+
+@pytest.mark.requirement("R109", "C59")
+def test_leaving_ones_own_work_leaves_that_of_others(command: Caller) -> None:
+    one = json.loads(command("start", "--json").out)["session"]
+    other = json.loads(command("start", "--new", "--json").out)["session"]
+    command("now", "mine", "--session", one)
+    command("publish", "--session", one)
+    command("now", "theirs", "--session", other)
+    command("publish", "--session", other)
+
+    command("now", "--clear", "--session", one)
+    command("publish", "--session", one)
+    command("synthesize")
+
+    assert parse_view((command.folder / VIEW).read_text(encoding="utf-8")).now == "theirs"

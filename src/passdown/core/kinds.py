@@ -74,7 +74,14 @@ class FactKind(StrEnum):
     )
     NOW = (
         "now",
-        KindRow(Merging.REGISTER, event_key="now", plural="now", brief_class=1, title="Now"),
+        KindRow(
+            Merging.REGISTER,
+            event_key="now",
+            retraction_key="retracted_now",
+            plural="now",
+            brief_class=1,
+            title="Now",
+        ),
     )
     NEXT = (
         "next",

@@ -182,8 +182,8 @@ def find_edits(ledger: Ledger, base: Account, show_time: ShowTime) -> Sequence[N
     )
     if shown.tdd_phase != ledger.tdd_phase:
         new_facts.append(NewFact(FactKind.TDD, ledger.tdd_phase or ""))
-    new_facts += _one_edit(FactKind.GOAL, shown.goal, ledger.goal)
-    new_facts += _one_edit(FactKind.NOW, shown.now, ledger.now)
+    new_facts += _one_edit(FactKind.GOAL, base.goal, shown.goal, ledger.goal)
+    new_facts += _one_edit(FactKind.NOW, base.now, shown.now, ledger.now)
     if shown.next != ledger.next:
         new_facts.append(
             NewFact(FactKind.NEXT, "\n".join(" ".join(text.split("\n")) for text in ledger.next))
@@ -265,9 +265,11 @@ def _binding_edit(key: str, before: _Both, after: _Both) -> Iterator[NewFact]:
         yield NewFact(FactKind.BINDING, changed or "", key)
 
 
-def _one_edit(kind: FactKind, before: str, after: str) -> Iterator[NewFact]:
-    if before != after:
-        yield NewFact(kind, after) if after else NewFact(FactKind.RETRACTION, before, kind.value)
+def _one_edit(kind: FactKind, entry: Fact | None, before: str, after: str) -> Iterator[NewFact]:
+    if before != after and (after or entry is None):
+        yield NewFact(kind, after)
+    elif before != after and entry is not None:
+        yield NewFact(FactKind.RETRACTION, entry.text, entry.kind)
 
 
 def _list_edits(

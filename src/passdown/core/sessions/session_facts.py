@@ -13,7 +13,7 @@ from itertools import pairwise
 from typing import Annotated, Final, NamedTuple, cast
 
 from passdown import layout
-from passdown.core.facts import Fact, may_leave, share
+from passdown.core.facts import Fact, make_key, may_leave, share
 from passdown.core.fold import fold
 from passdown.core.formats.journal import JournalLine, facts_of
 from passdown.core.ids import fold_id
@@ -79,6 +79,7 @@ class Account:
     tdd: Annotated[str, "Where it is in the test-first cycle: RED, GREEN or REFACTOR."] = ""
     goal: Annotated[Fact | None, "What it should achieve."] = None
     now: Annotated[Fact | None, "The present step."] = None
+    left: Annotated[tuple[str, ...], "Past present steps, done or not."] = ()
     bookmarks: Annotated[Mapping[str, str], "How far each transcript was read, as JSON."] = field(
         default_factory=dict[str, str]
     )
@@ -105,7 +106,13 @@ MARK: Final = "mark"
 def fold_journal(session: str, lines: Iterable[JournalLine]) -> Account:
     """Fold the lines of a journal, given in any order; a duplicate line counts once."""
     in_order = put_in_order([*lines])
-    folded = fold(facts_of(session, in_order), own=session)
+    left: dict[str, None] = {}
+
+    def note_left(fact: Fact, _by: Fact) -> None:
+        if fact.kind == FactKind.NOW:
+            left[make_key(fact.text)] = None
+
+    folded = fold(facts_of(session, in_order), note_left, own=session)
     life = _Life(session)
     for line in in_order:
         life.take(line)
@@ -121,6 +128,7 @@ def fold_journal(session: str, lines: Iterable[JournalLine]) -> Account:
         said_at=life.said_at,
         goal=next(iter(registers[FactKind.GOAL]), None),
         now=next(iter(registers[FactKind.NOW]), None),
+        left=tuple(left),
         lists=lists,
     )
 

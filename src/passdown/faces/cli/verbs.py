@@ -124,7 +124,14 @@ _ROWS: Final = (
         Option("--all", "Also show sessions that ended.", name="show_all"),
     ),
     _fact("goal", "goal", "Set the goal of the session, in one or two sentences.", _TEXT),
-    _fact("now", "now", "Say what you are doing now; one thing at a time.", _TEXT),
+    _fact(
+        "now",
+        "now",
+        "Say what you are doing now; one thing at a time.",
+        Argument("text", is_required=False),
+        Option("--clear", "Say that you are doing nothing now, though it is not done."),
+        does="state_now",
+    ),
     _fact(
         "done",
         "done",
