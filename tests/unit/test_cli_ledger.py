@@ -1,6 +1,7 @@
 """What the ledger, the state file and the commands say of a session agrees, whatever was edited by hand."""
 
 import json
+import re
 from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
@@ -8,15 +9,18 @@ from typing import Any
 
 import pytest
 
+from passdown.core.formats.archives import parse_archive
+from passdown.core.formats.events import parse_event
 from passdown.core.formats.ledgers import Ledger, TddPhase, parse_ledger
 from passdown.core.formats.validations import Validation
 from passdown.core.formats.views import parse_view
+from passdown.core.sessions.handoffs import from_archive
 from passdown.core.sessions.session_facts import NO_PROCESS
 from passdown.engines.process import SystemProcesses
 from passdown.engines.system import SystemClock
 from tests.commands import Caller, run
 from tests.gits import Project, make_started
-from tests.projects import stop_clock
+from tests.projects import EVENTS, stop_clock
 from tests.sessions import LEDGER, NOON
 
 VIEW = "thoughts/shared/handoffs/current.md"
@@ -319,3 +323,85 @@ def test_leaving_ones_own_work_leaves_that_of_others(command: Caller) -> None:
     command("synthesize")
 
     assert parse_view((command.folder / VIEW).read_text(encoding="utf-8")).now == "theirs"
+
+
+def branches(command: Caller) -> dict[str, object]:
+    """Give the branch as list of sessions, ledger, event and record say it."""
+    status = json.loads(command("status", "--json").out)["sessions"][0]["branch"]
+    command("done", status)
+    written = json.loads(command("handoff", "create", "--json").out)
+    (event,) = [path for path in (command.folder / EVENTS).iterdir() if f"- {status}\n" in path.read_text()]
+    archive = (command.folder / written["record"]).read_text(encoding="utf-8")
+    return {
+        "status": status,
+        "ledger": read_ledger(command).branch,
+        "event": parse_event(event.read_text(encoding="utf-8")).branch,
+        "record": from_archive(parse_archive(archive)).branch,
+    }
+
+
+@pytest.mark.requirement("R28", "R98", "G15")
+def test_the_branch_follows_a_switch_and_is_unknown_without_one(command: Caller, project: Project) -> None:
+    command("start")
+    assert set(branches(command).values()) == {"main"}
+
+    project.git("switch", "-qc", "feature/auth")
+    assert set(branches(command).values()) == {"feature/auth"}
+
+    project.git("checkout", "-q", "--detach")
+    assert set(branches(command).values()) == {"unknown"}
+
+
+@pytest.mark.requirement("G15")
+def test_the_branch_of_a_session_elsewhere_is_that_of_its_checkout(command: Caller, project: Project) -> None:
+    other = command.folder.parent / "other"
+    project.git("worktree", "add", "-q", str(other))
+    assert run("start", cwd=other).code == 0
+    Project(folder=other).git("switch", "-qc", "feature/auth")
+
+    (session,) = json.loads(command("status", "--json").out)["sessions"]
+
+    assert (session["checkout"], session["branch"]) == (str(other), "feature/auth")
+
+
+@pytest.mark.requirement("G15")
+def test_a_session_that_never_ended_keeps_the_branch_it_was_seen_on(
+    monkeypatch: pytest.MonkeyPatch, command: Caller, project: Project
+) -> None:
+    command("done", "wrote the parser")
+    project.git("switch", "-qc", "another")
+    monkeypatch.setattr(SystemClock, "now", lambda _: NOON + timedelta(hours=1))
+
+    command("start", "--new")
+
+    (event,) = (command.folder / EVENTS).iterdir()
+    assert "branch: main\n" in event.read_text()
+
+
+@pytest.mark.requirement("G15")
+def test_a_worktree_and_a_folder_below_it_are_of_one_project(command: Caller, project: Project) -> None:
+    command("start", "--nickname", "toast")
+    other = command.folder.parent / "other"
+    project.git("worktree", "add", "-q", str(other))
+    (other / "src").mkdir()
+
+    seen = json.loads(run("status", "--json", cwd=other / "src").out)["sessions"]
+
+    assert [one["checkout"] for one in seen] == [str(command.folder)]
+    assert run("goal", "Ship it", "--session", seen[0]["session"], cwd=other / "src").code == 0
+    assert json.loads(command("status", "--json").out)["sessions"][0]["goal"] == "Ship it"
+    assert not (other / "conductor").exists()
+    assert len(list((command.folder / ".git/passdown/journal").iterdir())) == 1
+
+
+@pytest.mark.requirement("R101", "G15", "C57")
+def test_an_event_is_named_to_the_millisecond_and_written_once(command: Caller) -> None:
+    command("done", "a")
+    command("publish")
+    assert command("publish").out == "nothing to publish\n"
+    command("end")
+    assert command("end").code == 2
+
+    (event,) = (command.folder / EVENTS).iterdir()
+    assert re.fullmatch(r"2026-01-11T12-00-00\.000Z_generic-[0-9a-f]{8}\.md", event.name)
+    assert "ts: 2026-01-11T12:00:00.000Z\n" in event.read_text()

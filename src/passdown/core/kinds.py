@@ -208,6 +208,7 @@ class FactKind(StrEnum):
     CLAIM = ("claim", KindRow())
     RESERVATION = ("reservation", KindRow())
     HOST = ("host", KindRow(is_sign=True))
+    BRANCH = ("branch", KindRow(is_sign=True))
     HEARTBEAT = ("heartbeat", KindRow(is_sign=True))
     BOOKMARK = ("bookmark", KindRow(is_sign=True))
     DELIVERY = ("delivery", KindRow(is_sign=True))

@@ -95,7 +95,7 @@ def fill_ledger(ledger: Ledger, account: Account, show_time: ShowTime) -> Ledger
         now=account.now.text if account.now else "",
         next=_texts(account, FactKind.NEXT) or _planned(account),
         decisions=tuple(_rows(account, show_time)),
-        branch=account.start.branch,
+        branch=account.branch,
         modified=_texts(account, FactKind.FILE),
         read=tuple(ReadFile(path=entry.text, reason=entry.because) for entry in reads),
         questions=_texts(account, FactKind.QUESTION),

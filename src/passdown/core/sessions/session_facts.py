@@ -74,6 +74,7 @@ class Account:
     is_published: Annotated[bool, "Whether it ended with everything published."] = False
     last_seq: Annotated[int, "The number of the last line."] = 0
     host_sessions: Annotated[tuple[str, ...], "Every id that the host gave it."] = ()
+    branch: Annotated[str, "The branch it was last seen on."] = "unknown"
     track: Annotated[str, "The track it works on."] = ""
     task: Annotated[str, "The task it has claimed."] = ""
     tdd: Annotated[str, "Where it is in the test-first cycle: RED, GREEN or REFACTOR."] = ""
@@ -204,7 +205,7 @@ class _Life:
 def _take_start(account: Account, fact: Fact) -> Account:
     start = read_start(fact)
     ids = (start.host_session,) if start.host_session else ()
-    return replace(account, start=start, started_at=fact.at, host_sessions=ids)
+    return replace(account, start=start, branch=start.branch, started_at=fact.at, host_sessions=ids)
 
 
 def _take_host(account: Account, fact: Fact) -> Account:
@@ -266,6 +267,8 @@ def _take_life(account: Account, fact: Fact) -> Account:
             account = _take_start(account, fact)
         case FactKind.HOST:
             account = _take_host(account, fact)
+        case FactKind.BRANCH:
+            account = replace(account, branch=fact.text)
         case FactKind.BOOKMARK:
             account = _take_bookmark(account, fact)
         case FactKind.BINDING:

@@ -22,7 +22,7 @@ from passdown.faces.cli.sessions import (
 )
 from passdown.services.sessions.journals import read_accounts, read_open
 from passdown.services.sessions.ledgers import update_ledger
-from passdown.services.sessions.liveness import is_live
+from passdown.services.sessions.liveness import is_live, show_place
 from passdown.services.workspace.workspaces import Workspace
 
 if TYPE_CHECKING:  # each command imports what it needs
@@ -97,7 +97,7 @@ def _commit_id(committed: object) -> str | None:
 def _say_started(workspace: Workspace, started: "StartedSession") -> None:
     account = started.account
     word = "started" if started.is_new else "is already running"
-    output.say(f"{account.agent} {word} on {account.start.branch} ({account.session})")
+    output.say(f"{account.agent} {word} on {account.branch} ({account.session})")
     output.say(f"ledger: {account.start.ledger}")
     if account.goal:
         output.say(f"goal: {account.goal.text}")
@@ -206,7 +206,7 @@ def show_sessions(*, show_all: bool, as_json: bool) -> int:
     workspace = open_sessions()
     accounts = read_accounts(workspace) if show_all else read_open(workspace)
     rows = [(account, _state(workspace, account)) for account in accounts]
-    rows = [row for row in rows if show_all or row[1] != "ended"]
+    rows = [(show_place(workspace, row[0]), row[1]) for row in rows if show_all or row[1] != "ended"]
     paused = _find_pause(workspace)
     uncommitted = _find_uncommitted(workspace)
     if as_json:
@@ -219,9 +219,7 @@ def show_sessions(*, show_all: bool, as_json: bool) -> int:
     if not rows:
         output.say("no session is running in this project")
     for account, state in rows:
-        output.say(
-            f"{account.agent}  {state}, last seen {_ago(workspace, account)}, on {account.start.branch}"
-        )
+        output.say(f"{account.agent}  {state}, last seen {_ago(workspace, account)}, on {account.branch}")
         for name, entry in (("goal", account.goal), ("now", account.now)):
             if entry:
                 output.say(output.wrapped(f"{name}: {entry.text}", "    ", "      "))

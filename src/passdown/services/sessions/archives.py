@@ -26,7 +26,6 @@ from passdown.core.sessions.ledger_sync import let_go, show_ledger
 from passdown.core.sessions.session_facts import Account
 from passdown.core.times import is_older
 from passdown.errors import FormatError, StorageError
-from passdown.ports.repository import UNKNOWN
 from passdown.records import record, replace
 from passdown.services.sessions.journals import append_fact, read_account, read_accounts
 from passdown.services.sessions.ledgers import (
@@ -37,6 +36,7 @@ from passdown.services.sessions.ledgers import (
     write_back,
     write_state,
 )
+from passdown.services.sessions.liveness import show_place
 from passdown.services.workspace.workspaces import Workspace
 
 STALE_AFTER: Final = timedelta(hours=24)
@@ -248,11 +248,10 @@ def write_record(workspace: Workspace, handoff: Handoff, ledger: str = "") -> st
 def read_checkout_state(workspace: Workspace, account: Account) -> CheckoutState:
     """Return the state around a session: branch, last commit, and hashes of its files."""
     is_here = account.start.checkout == workspace.root and account.ended_at is None
-    branch = workspace.repository.branch() if is_here else UNKNOWN
     paths = [entry.text for entry in account.of(FactKind.FILE)][-_MOST_FILES:]
     return CheckoutState(
         at=account.ended_at or workspace.now(),
-        branch=account.start.branch if branch == UNKNOWN else branch,
+        branch=show_place(workspace, account).branch,
         commit=workspace.history.head() if is_here else "",
         file_hashes=hash_files(workspace, paths),
     )

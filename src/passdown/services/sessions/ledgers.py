@@ -29,6 +29,7 @@ from passdown.errors import FormatError, StorageError
 from passdown.ports.documents import Documents
 from passdown.records import record, replace
 from passdown.services.sessions.journals import append_fact, make_line, read_account
+from passdown.services.sessions.liveness import show_place
 from passdown.services.workspace.local_files import ignore_folder
 from passdown.services.workspace.workspaces import Workspace
 
@@ -104,11 +105,16 @@ def update_ledger(
 def open_ledger(workspace: Workspace, account: Account) -> OpenedLedger:
     """Read the ledger of a session and journal what was edited by hand; the file stays as it is.
 
+    If its checkout is on another branch by now, that is journalled, too.
+
     1. First comes what an earlier rendering displaced, because somebody edited the ledger at that moment. The
        next rendering adds what it says beside facts.
     2. If that cannot be read, it is put back, for somebody to repair, and what was there is displaced.
     3. If it was the ledger of a session that ended, it belongs into the journal of that session.
     """
+    branch = show_place(workspace, account).branch
+    if branch != account.branch:
+        append_fact(workspace, account, NewFact(FactKind.BRANCH, branch), Provenance.OBSERVED)
     found = [_parse(data) for data in workspace.documents.displaced(account.start.ledger)]
     late = [_judge(workspace, account, one) for one in found]
     for one in found:  # 3
