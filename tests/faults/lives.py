@@ -33,7 +33,7 @@ VERBS: Final[dict[str, Callable[[str], list[str]]]] = {
     "answer": lambda text: ["answer", "why?", text],
     "note": lambda text: ["note", text],
     "retract": lambda text: ["retract", text, "--kind", "done"],
-    "publish": lambda text: ["publish", "--checkpoint", "1", "--state", text],
+    "publish": lambda text: ["publish", "--checkpoint", "1", "--name", text],
     "end": lambda _: ["end"],
 }
 KINDS: Final = {
@@ -73,6 +73,7 @@ def said(root: Path) -> set[tuple[str, str]]:
     for path in (root / JOURNALS).glob("*.jsonl"):
         lines = parse_journal(path.read_text(encoding="utf-8", errors="replace")).lines
         texts = {(line.fact.kind, text) for line in lines for text in line.fact.text.split("\n")}
+        texts |= {(line.fact.kind, line.fact.because) for line in lines}  # the name of a phase
         found |= {(kind, text.removeprefix(RULED_OUT)) for kind, text in texts}
     return found
 

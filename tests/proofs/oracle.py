@@ -23,6 +23,8 @@ SETS = {
     "feedback": "resolved_questions",
 }
 REGISTERS = ("goal", "now", "next")
+OVER = {"now": (("retracted_now", True), ("this_session", False))}
+"""What says that a register's text no longer holds, and whether that is a retraction."""
 
 
 @record
@@ -107,6 +109,16 @@ def _last(heard: list[Said], name: str) -> list[Entry]:
     if not stated:
         return []
     last = max(stated, key=lambda event: event.order(name, 0))
+    ends = [
+        event.order(key, place, void=void)
+        for key, void in OVER.get(name, ())
+        for event in heard
+        for place, text in enumerate(event.lists.get(key, ()))
+        if _nfc(text) == _nfc(str(last.registers[name]))
+    ]
+    # In one event what is done or taken back comes after what it says is done now.
+    if any(end[:3] >= last.order(name, 0)[:3] for end in ends):
+        return []
     return [(last.order(name, 0)[0], last.stamp, _steps(last.registers[name]))]
 
 

@@ -48,7 +48,7 @@ def make_sample(random: Random, number: int, retracted: tuple[str, ...] = ()) ->
         registers["next"] = _words(random, 0)
     lists = {
         key: _words(random, 1)
-        for key in (*SETS, *_VOIDS, "retracted_decisions")
+        for key in (*SETS, *_VOIDS, "retracted_now", "retracted_decisions")
         if random.random() < (0.35 if key in SETS else 0.25)
     }
     if "retracted_decisions" in lists:

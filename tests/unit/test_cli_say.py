@@ -48,7 +48,7 @@ def test_a_verb_starts_a_session_where_none_runs(command: Caller, project: Proje
     assert command("now", "write the parser") == Done(0, "now: write the parser\n", BEGINS)
     assert command("done") == Done(0, "done: write the parser\n", "")
     text = "write the parser"
-    assert said(project) == [("now", text), ("done", text), ("retraction", text)]
+    assert said(project) == [("now", text), ("done", text)]
     assert project.git("status", "--porcelain") == ""
 
 

@@ -190,6 +190,23 @@ def test_publishing_says_what_was_published(command: Caller, project: Project) -
     assert "phase: 3\n  status: validated" in second.read_text()
 
 
+@pytest.mark.requirement("C11", "R86")
+def test_a_state_that_no_phase_has_is_refused_and_changes_nothing(command: Caller, project: Project) -> None:
+    command("publish", "--checkpoint", "2", "--state", "→ IN_PROGRESS", "--name", "Login")
+
+    refused = command("publish", "--checkpoint", "2", "--state", "bogus")
+
+    assert refused == Done(
+        2,
+        "",
+        "passdown: a phase has no state 'bogus'\n"
+        "  hint: use one of pending, in_progress, validated, failed, skipped\n",
+    )
+    (event,) = events(project)
+    assert "- phase: 2\n  status: in_progress\n" in event.read_text()
+    assert "  name: Login\n" in event.read_text()
+
+
 def test_publishing_tells_of_a_broken_ledger(command: Caller, project: Project) -> None:
     command("done", "a")
     path = project.folder / LEDGER

@@ -361,7 +361,7 @@ def test_a_ledger_that_git_tracks_is_not_free_and_not_archived(place: Place, tex
 @pytest.mark.requirement("C119")
 def test_members_of_a_state_file_that_git_tracks_are_not_kept(place: Place) -> None:
     account = place.start()
-    place.edit('"tddPhase": null', '"tddPhase": "RED", "owner": "them"', STATE)
+    place.edit('"tddPhase": null', '"tddPhase": null, "owner": "them"', STATE)
     place.say(account, FactKind.DONE, "a")
     assert '"owner": "them"' in place.read(STATE)
     place.repository.commit([STATE], "theirs")
@@ -369,7 +369,7 @@ def test_members_of_a_state_file_that_git_tracks_are_not_kept(place: Place) -> N
     place.say(account, FactKind.DONE, "b")
 
     state = json.loads(place.read(STATE))
-    assert (state["tddPhase"], "owner" in state, state["agentId"]) == (None, False, account.agent)
+    assert ("owner" in state, state["agentId"]) == (False, account.agent)
 
 
 @pytest.mark.requirement("C119")
@@ -420,13 +420,13 @@ def test_a_ledger_that_is_a_folder_is_reported(place: Place) -> None:
 
 def test_what_else_stands_in_the_state_file_stays(place: Place) -> None:
     account = place.start()
-    place.edit('"tddPhase": null', '"tddPhase": "RED", "owner": "me"', STATE)
+    place.edit('"tddPhase": null', '"tddPhase": null, "owner": "me"', STATE)
 
     place.pass_time(seconds=9)
     place.say(account, FactKind.DONE, "a")
 
     state = json.loads(place.read(STATE))
-    assert (state["tddPhase"], state["owner"], state["lastUpdated"]) == ("RED", "me", "2026-01-11T12:00:09Z")
+    assert (state["owner"], state["lastUpdated"]) == ("me", "2026-01-11T12:00:09Z")
 
 
 def test_a_state_file_that_is_none_is_written_anew(place: Place) -> None:

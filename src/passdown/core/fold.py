@@ -7,8 +7,10 @@ Facts are taken in their order, the oldest first; `core.facts.identify` says whi
 2. Steps (next): a list replaces the one before; steps that are added follow it.
 3. Set and map (done, questions, decisions, …): the last of each identity holds, and comes last.
 4. Phases (checkpoints): the last of each phase holds; all of them are kept beside.
-5. A retraction takes out the fact it names, until that is stated again.
+5. A retraction takes out the fact it names, until that is stated again. One in an event names a goal or now
+   by its text: by then another may hold.
 6. An answer takes out the question or the feedback it names, by text or id, and holds itself.
+7. What is done is no longer what somebody does now.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -111,8 +113,21 @@ def _take_phase(folded: Folded, fact: Fact) -> None:  # 4
     folded.hold(fact, identify(fact))
 
 
+def _take_done(folded: Folded, fact: Fact) -> None:  # 7
+    folded.hold(fact, identify(fact))
+    if _is_held(folded, FactKind.NOW.value, fact.text):
+        folded.end(FactKind.NOW.value, "", fact)
+
+
+def _is_held(folded: Folded, register: str, text: str) -> bool:
+    known = folded.tables.get(register, {}).get("")
+    return known is not None and make_key(known.text) == make_key(text)
+
+
 def _take_retraction(folded: Folded, fact: Fact) -> None:  # 5
-    folded.end(fact.key, identify_retracted(fact), fact)
+    name = identify_retracted(fact)
+    if name or not fact.event or _is_held(folded, fact.key, fact.text):
+        folded.end(fact.key, name, fact)
 
 
 def _take_answer(folded: Folded, fact: Fact) -> None:  # 6
@@ -143,6 +158,7 @@ _TAKE: Final[Mapping[str, Callable[[Folded, Fact], None]]] = MappingProxyType(
             for kind in FactKind
             if kind.row.merging is not Merging.NONE
         },
+        FactKind.DONE.value: _take_done,
         FactKind.ANSWER.value: _take_answer,
         FactKind.RETRACTION.value: _take_retraction,
     }

@@ -74,7 +74,14 @@ class FactKind(StrEnum):
     )
     NOW = (
         "now",
-        KindRow(Merging.REGISTER, event_key="now", plural="now", brief_class=1, title="Now"),
+        KindRow(
+            Merging.REGISTER,
+            event_key="now",
+            retraction_key="retracted_now",
+            plural="now",
+            brief_class=1,
+            title="Now",
+        ),
     )
     NEXT = (
         "next",
@@ -197,9 +204,11 @@ class FactKind(StrEnum):
 
     START = ("start", KindRow())
     BINDING = ("binding", KindRow())
+    TDD = ("tdd", KindRow())
     CLAIM = ("claim", KindRow())
     RESERVATION = ("reservation", KindRow())
     HOST = ("host", KindRow(is_sign=True))
+    BRANCH = ("branch", KindRow(is_sign=True))
     HEARTBEAT = ("heartbeat", KindRow(is_sign=True))
     BOOKMARK = ("bookmark", KindRow(is_sign=True))
     DELIVERY = ("delivery", KindRow(is_sign=True))

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Annotated, Final, NamedTuple
 
-from passdown.core.facts import Fact, tell
+from passdown.core.facts import Fact, make_key, tell
 from passdown.core.fold import Tables, fold
 from passdown.core.formats.journal import JournalLine, facts_of
 from passdown.core.kinds import MERGED, FactKind, Merging
@@ -135,18 +135,24 @@ _TAKEN: Final = frozenset(kind for kind in FactKind if kind.told in _LASTING)
 def work_of(account: Account, before: Sequence[Account] = ()) -> CurrentWork:
     """Give what an account says of its work, or the first of those before it that says anything."""
     one = next((one for one in (account, *before) if one.goal or one.now), None)
-    return NO_AIM if one is None else CurrentWork(one.goal, one.now, one.of(FactKind.NEXT))
+    if one is None:
+        return NO_AIM
+    is_left = one is not account and one.now is not None and make_key(one.now.text) in account.left
+    return CurrentWork(one.goal, None if is_left else one.now, one.of(FactKind.NEXT))
 
 
 def work_of_events(sources: Iterable[EventFacts]) -> Sequence[CurrentWork]:
     """Give what events say of the work of each agent that wrote them; the newest event comes first."""
-    aims: dict[str, CurrentWork] = {}
+    by_agent: dict[str, list[EventFacts]] = {}
     for source in sources:
-        said, aim = fold(source.facts), aims.get(source.rank.agent, NO_AIM)
-        goal, now = (next(iter(said.of(kind)), None) for kind in (FactKind.GOAL, FactKind.NOW))
-        following = aim.next or said.of(FactKind.NEXT)
-        aims[source.rank.agent] = CurrentWork(aim.goal or goal, aim.now or now, following)
-    return list(aims.values())
+        by_agent.setdefault(source.rank.agent, []).append(source)
+    return [_work_in(reversed(some)) for some in by_agent.values()]
+
+
+def _work_in(sources: Iterable[EventFacts]) -> CurrentWork:
+    said = fold(fact for source in sources for fact in source.facts)
+    goal, now = (next(iter(said.of(kind)), None) for kind in (FactKind.GOAL, FactKind.NOW))
+    return CurrentWork(goal, now, said.of(FactKind.NEXT))
 
 
 def newest_work(aims: Iterable[CurrentWork]) -> CurrentWork | None:

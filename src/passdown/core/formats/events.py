@@ -87,6 +87,7 @@ class Event:
     files_modified: Annotated[tuple[str, ...], "Changed files, relative to the project."] = ()
     provenance: Annotated[tuple[Pair, ...], "Fact id to observed or verified; older than `origins`."] = ()
     resolved_questions: Annotated[tuple[str, ...], "Questions that are answered."] = ()
+    retracted_now: Annotated[tuple[str, ...], "Steps that are no longer the present one."] = ()
     retracted_done: Annotated[tuple[str, ...], "Work that turned out not to be done."] = ()
     retracted_decisions: Annotated[tuple[str, ...], "Keys of retracted decisions."] = ()
     retracted_constraints: Annotated[tuple[str, ...], "Constraints that no longer hold."] = ()

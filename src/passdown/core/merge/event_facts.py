@@ -172,7 +172,7 @@ _new: Final = cast(
 def _read_facts(rank: EventRank, session: str, values: Mapping[str, object]) -> tuple[Fact, ...]:
     """List what an event states and takes back, in the order in which it was said.
 
-    Where nobody told, what it states comes first: a fact in both is taken back.
+    Where nobody told, what it states comes first: a fact in both is taken back, and what is done is over.
     """
     facts: list[Fact] = []
     void: list[Fact] = []
@@ -187,6 +187,8 @@ def _read_facts(rank: EventRank, session: str, values: Mapping[str, object]) -> 
             reader(found, name, value, frame)
             if told and name in origins:
                 _date(found, start, origins[name], name, frame.at)
+    if not told and _is_done_first(values):
+        facts.sort(key=_is_done)
     known = values.get("provenance")
     if known:
         facts = _mark(facts, dict(cast("tuple[tuple[str, str], ...]", known)))
@@ -197,6 +199,15 @@ def _read_facts(rank: EventRank, session: str, values: Mapping[str, object]) -> 
 
 
 _NO_ORIGINS: Final[Mapping[str, Origins]] = MappingProxyType({})
+
+
+def _is_done_first(values: Mapping[str, object]) -> bool:
+    """Say whether an event names what is done before what is done now."""
+    return next((name == _DONE for name in values if name in {_NOW, _DONE}), False) and _NOW in values
+
+
+def _is_done(fact: Fact) -> bool:
+    return fact.kind == FactKind.DONE
 
 
 def _said_order(fact: Fact) -> tuple[datetime, int]:
@@ -303,6 +314,8 @@ def _read_retractions(facts: list[Fact], name: str, value: object, frame: _Frame
     )
 
 
+_NOW: Final = FactKind.NOW.row.event_key
+_DONE: Final = FactKind.DONE.row.event_key
 _RETRACTION: Final = FactKind.RETRACTION.value
 _CHECKPOINT: Final = FactKind.CHECKPOINT.value
 _BY_MERGING: Final[Mapping[Merging, Callable[[list[Fact], str, object, _Frame], None]]] = MappingProxyType(

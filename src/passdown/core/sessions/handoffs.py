@@ -144,7 +144,7 @@ def make_handoff(account: Account, checkout_state: CheckoutState, trigger: str) 
         started_at=clean.started_at,
         track=clean.track,
         task=clean.task,
-        branch=branch or clean.start.branch,
+        branch=branch or clean.branch,
         commit=checkout_state.commit,
         goal=clean.goal.text if clean.goal else "",
         now=clean.now.text if clean.now else "",

@@ -12,7 +12,16 @@ from itertools import groupby
 from typing import Final, NamedTuple
 
 from passdown.core.facts import ADD, Fact, Provenance, make_key
-from passdown.core.formats.ledgers import Ledger, LedgerDecision, Mode, ReadFile, parse_ledger, render_ledger
+from passdown.core.formats.ledgers import (
+    Ledger,
+    LedgerDecision,
+    Mode,
+    ReadFile,
+    TddPhase,
+    parse_ledger,
+    render_ledger,
+)
+from passdown.core.formats.validations import Validation
 from passdown.core.ids import slug
 from passdown.core.kinds import FURTHER, FactKind
 from passdown.core.sessions.session_facts import Account
@@ -26,6 +35,10 @@ MAX_CHARS: Final = 32_768
 
 MOST_READS: Final = 20
 """How many of the files that a session was seen to read are in its ledger: the most recent ones."""
+
+TRACK: Final = "track"
+TASK: Final = "task"
+"""The keys of a binding: the track, and the task that was claimed."""
 
 _SETTLED: Final = frozenset({"completed", "deleted", "cancelled"})
 
@@ -70,7 +83,10 @@ def fill_ledger(ledger: Ledger, account: Account, show_time: ShowTime) -> Ledger
         bound_bead=account.task or None,
         mode=read_mode(account),
         mode_locked_at=account.started_at,
+        current_tasks=ledger.current_tasks if account.task else (),
+        tdd_phase=read_tdd(account),
         heartbeat=account.touched_at,
+        validation=ledger.validation or Validation(),
         journal_seq=account.last_seq,
         task_bead=account.task or None,
         task_track=account.track or None,
@@ -79,7 +95,7 @@ def fill_ledger(ledger: Ledger, account: Account, show_time: ShowTime) -> Ledger
         now=account.now.text if account.now else "",
         next=_texts(account, FactKind.NEXT) or _planned(account),
         decisions=tuple(_rows(account, show_time)),
-        branch=account.start.branch,
+        branch=account.branch,
         modified=_texts(account, FactKind.FILE),
         read=tuple(ReadFile(path=entry.text, reason=entry.because) for entry in reads),
         questions=_texts(account, FactKind.QUESTION),
@@ -90,6 +106,18 @@ def fill_ledger(ledger: Ledger, account: Account, show_time: ShowTime) -> Ledger
 def read_mode(account: Account) -> Mode:
     """Return the mode in which a session started; an unknown mode counts as single agent."""
     return Mode(account.start.mode) if account.start.mode in set(Mode) else Mode.SINGLE
+
+
+def read_tdd(account: Account) -> TddPhase | None:
+    """Return where a session is in the test-first cycle; None for a phase that nobody knows."""
+    return TddPhase(account.tdd) if account.tdd in set(TddPhase) else None
+
+
+def let_go(account: Account) -> Sequence[NewFact]:
+    """Return what unbinds a session from its track, its task and the phase it is in (R36, R38)."""
+    bound = {TRACK: account.track, TASK: account.task}
+    new_facts = [NewFact(FactKind.BINDING, "", key) for key, text in bound.items() if text]
+    return [*new_facts, *([NewFact(FactKind.TDD, "")] if account.tdd else [])]
 
 
 def _texts(account: Account, kind: FactKind) -> tuple[str, ...]:
@@ -147,13 +175,15 @@ def find_edits(ledger: Ledger, base: Account, show_time: ShowTime) -> Sequence[N
     shown = show_ledger(base, show_time)
     new_facts: list[NewFact] = []
     new_facts += _binding_edit(
-        "track", (shown.bound_track, shown.task_track), (ledger.bound_track, ledger.task_track)
+        TRACK, (shown.bound_track, shown.task_track), (ledger.bound_track, ledger.task_track)
     )
     new_facts += _binding_edit(
-        "task", (shown.bound_bead, shown.task_bead), (ledger.bound_bead, ledger.task_bead)
+        TASK, (shown.bound_bead, shown.task_bead), (ledger.bound_bead, ledger.task_bead)
     )
-    new_facts += _one_edit(FactKind.GOAL, shown.goal, ledger.goal)
-    new_facts += _one_edit(FactKind.NOW, shown.now, ledger.now)
+    if shown.tdd_phase != ledger.tdd_phase:
+        new_facts.append(NewFact(FactKind.TDD, ledger.tdd_phase or ""))
+    new_facts += _one_edit(FactKind.GOAL, base.goal, shown.goal, ledger.goal)
+    new_facts += _one_edit(FactKind.NOW, base.now, shown.now, ledger.now)
     if shown.next != ledger.next:
         new_facts.append(
             NewFact(FactKind.NEXT, "\n".join(" ".join(text.split("\n")) for text in ledger.next))
@@ -235,9 +265,11 @@ def _binding_edit(key: str, before: _Both, after: _Both) -> Iterator[NewFact]:
         yield NewFact(FactKind.BINDING, changed or "", key)
 
 
-def _one_edit(kind: FactKind, before: str, after: str) -> Iterator[NewFact]:
-    if before != after:
-        yield NewFact(kind, after) if after else NewFact(FactKind.RETRACTION, before, kind.value)
+def _one_edit(kind: FactKind, entry: Fact | None, before: str, after: str) -> Iterator[NewFact]:
+    if before != after and (after or entry is None):
+        yield NewFact(kind, after)
+    elif before != after and entry is not None:
+        yield NewFact(FactKind.RETRACTION, entry.text, entry.kind)
 
 
 def _list_edits(

@@ -54,7 +54,7 @@ def make_event(
     values = {key: _write(key, facts, whole.task) for key, facts in told.items()}
     event = Event(
         agent=account.agent,
-        branch=account.start.branch,
+        branch=account.branch,
         type=kind,
         reason=reason,
         session=account.session,

@@ -13,7 +13,7 @@ from itertools import pairwise
 from typing import Annotated, Final, NamedTuple, cast
 
 from passdown import layout
-from passdown.core.facts import Fact, may_leave, share
+from passdown.core.facts import Fact, make_key, may_leave, share
 from passdown.core.fold import fold
 from passdown.core.formats.journal import JournalLine, facts_of
 from passdown.core.ids import fold_id
@@ -74,10 +74,13 @@ class Account:
     is_published: Annotated[bool, "Whether it ended with everything published."] = False
     last_seq: Annotated[int, "The number of the last line."] = 0
     host_sessions: Annotated[tuple[str, ...], "Every id that the host gave it."] = ()
+    branch: Annotated[str, "The branch it was last seen on."] = "unknown"
     track: Annotated[str, "The track it works on."] = ""
     task: Annotated[str, "The task it has claimed."] = ""
+    tdd: Annotated[str, "Where it is in the test-first cycle: RED, GREEN or REFACTOR."] = ""
     goal: Annotated[Fact | None, "What it should achieve."] = None
     now: Annotated[Fact | None, "The present step."] = None
+    left: Annotated[tuple[str, ...], "Past present steps, done or not."] = ()
     bookmarks: Annotated[Mapping[str, str], "How far each transcript was read, as JSON."] = field(
         default_factory=dict[str, str]
     )
@@ -104,7 +107,13 @@ MARK: Final = "mark"
 def fold_journal(session: str, lines: Iterable[JournalLine]) -> Account:
     """Fold the lines of a journal, given in any order; a duplicate line counts once."""
     in_order = put_in_order([*lines])
-    folded = fold(facts_of(session, in_order), own=session)
+    left: dict[str, None] = {}
+
+    def note_left(fact: Fact, _by: Fact) -> None:
+        if fact.kind == FactKind.NOW:
+            left[make_key(fact.text)] = None
+
+    folded = fold(facts_of(session, in_order), note_left, own=session)
     life = _Life(session)
     for line in in_order:
         life.take(line)
@@ -120,6 +129,7 @@ def fold_journal(session: str, lines: Iterable[JournalLine]) -> Account:
         said_at=life.said_at,
         goal=next(iter(registers[FactKind.GOAL]), None),
         now=next(iter(registers[FactKind.NOW]), None),
+        left=tuple(left),
         lists=lists,
     )
 
@@ -195,7 +205,7 @@ class _Life:
 def _take_start(account: Account, fact: Fact) -> Account:
     start = read_start(fact)
     ids = (start.host_session,) if start.host_session else ()
-    return replace(account, start=start, started_at=fact.at, host_sessions=ids)
+    return replace(account, start=start, branch=start.branch, started_at=fact.at, host_sessions=ids)
 
 
 def _take_host(account: Account, fact: Fact) -> Account:
@@ -209,7 +219,10 @@ def _take_bookmark(account: Account, fact: Fact) -> Account:
 
 
 def _take_binding(account: Account, fact: Fact) -> Account:
-    return replace(account, **{"task" if fact.key == "task" else "track": fact.text})
+    """Bind track or task; another task begins without a phase of the test-first cycle (R219)."""
+    if fact.key != "task":
+        return replace(account, track=fact.text)
+    return replace(account, task=fact.text, tdd=account.tdd if account.task == fact.text else "")
 
 
 def _take_delivery(account: Account, fact: Fact) -> Account:
@@ -239,7 +252,7 @@ def _take_end(account: Account, fact: Fact) -> Account:
     if account.ended_at is None:
         account = replace(account, ended_at=fact.at, end_reason=fact.text)
     if fact.key == PUBLISHED:
-        account = replace(account, is_published=True, track="", task="")
+        account = replace(account, is_published=True, track="", task="", tdd="")
     return account
 
 
@@ -254,10 +267,14 @@ def _take_life(account: Account, fact: Fact) -> Account:
             account = _take_start(account, fact)
         case FactKind.HOST:
             account = _take_host(account, fact)
+        case FactKind.BRANCH:
+            account = replace(account, branch=fact.text)
         case FactKind.BOOKMARK:
             account = _take_bookmark(account, fact)
         case FactKind.BINDING:
             account = _take_binding(account, fact)
+        case FactKind.TDD:
+            account = replace(account, tdd=fact.text)
         case FactKind.DELIVERY:
             account = _take_delivery(account, fact)
         case FactKind.HEARTBEAT:

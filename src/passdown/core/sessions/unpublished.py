@@ -1,6 +1,6 @@
 """What waits to be published: the journal lines that may be shared and that no event covers (C57, C61)."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 from typing import Final
 
 from passdown.core.facts import Fact, Provenance, may_leave
@@ -14,12 +14,19 @@ TAKEN_BACK: Final = frozenset(
 
 
 def open_lines(lines: Iterable[JournalLine], covered: int) -> Sequence[JournalLine]:
-    """Return the lines that no event covers and that may be shared (4)."""
-    return [line for line in lines if line.seq > covered and _is_public(line.fact)]
+    """Return the lines that no event covers and that may be shared (4).
+
+    A retraction of what is done now names it; if that is a prompt, nobody else knows it, and it stays.
+    """
+    known = [*lines]
+    steps = {line.fact.text for line in known if line.fact.kind == FactKind.NOW and may_leave(line.fact)}
+    return [line for line in known if line.seq > covered and _is_public(line.fact, steps)]
 
 
-def _is_public(fact: Fact) -> bool:
-    return fact.key in TAKEN_BACK if fact.kind == FactKind.RETRACTION else may_leave(fact)
+def _is_public(fact: Fact, steps: Container[str]) -> bool:
+    if fact.kind != FactKind.RETRACTION:
+        return may_leave(fact)
+    return fact.text in steps if fact.key == FactKind.NOW else fact.key in TAKEN_BACK
 
 
 def has_stated(lines: Iterable[JournalLine]) -> bool:

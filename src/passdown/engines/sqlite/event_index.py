@@ -7,7 +7,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from passdown.core.facts import Fact
+from passdown.core.facts import Fact, make_key
 from passdown.core.fold import fold
 from passdown.core.kinds import MERGED, FactKind
 from passdown.core.merge.event_facts import ID_SIZE, EventFacts, EventRank
@@ -50,6 +50,7 @@ from passdown.engines.sqlite.event_rows import (
     make_fact,
     make_void,
     section_number,
+    states_register,
     to_instant,
 )
 from passdown.errors import CacheError
@@ -198,7 +199,7 @@ class SqliteIndex(RankedDatabase):
         adder.fact += len(rows)
         for row in rows:
             self._touch(row.section, row.key)
-            held = HOLDS if is_register(row.section) else PLAIN
+            held = HOLDS if states_register(row) else PLAIN
             self._run_row("add_fact", (*row, VOID if void else held))
         for name in source.retracted:
             self._run("add_retraction", name, adder.source)
@@ -226,7 +227,7 @@ class SqliteIndex(RankedDatabase):
         if not void:
             registers = ", ".join(str(section_number(section)) for section in REGISTERS)
             again = f"UPDATE facts SET state = {HOLDS} WHERE source = ? AND section IN ({registers})"  # noqa: S608 - numbers of ours
-            self._connection.execute(again, (number,))
+            self._connection.execute(f"{again} AND value IS NOT NULL", (number,))
 
     # --- what holds ---------------------------------------------------------------------------
 
@@ -314,7 +315,7 @@ class SqliteIndex(RankedDatabase):
         if until is not None:
             return self._newest_without(kind, limit, until)
         if kind in REGISTERS:
-            return newest_of(kind, fold(self._ordered(kind, 1)).tables.get(kind, {}), 1)
+            return self._newest_register(kind, self._rows(kind, 1), until)
         return NewestFacts(self._ordered(kind, limit), self._total(kind))
 
     def _newest_without(self, kind: FactKind, limit: int, until: datetime) -> NewestFacts:
@@ -322,9 +323,7 @@ class SqliteIndex(RankedDatabase):
         section, last = section_number(kind), to_micros(until)
         if kind in REGISTERS:
             rows = self._select("newest_register_until", {"section": section, "until": last})
-            newest = sorted(rows, key=lambda row: row[:ORDER])[-1:]
-            facts = [make_fact(kind.value, row) for row in newest]
-            return newest_of(kind, fold(facts).tables.get(kind, {}), 1)
+            return self._newest_register(kind, sorted(rows, key=lambda row: row[:ORDER])[-1:], until)
         touched = [FactKey(section, key) for (key,) in self._all("keys_beyond", last, section)]
         moved = {number for fact in touched for number in self._holding(fact)}
         rows = [row for row in self._rows(kind, limit + len(moved)) if row[ROW_ID] not in moved]
@@ -332,6 +331,21 @@ class SqliteIndex(RankedDatabase):
         rows = sorted([*rows, *found], key=lambda row: row[:ORDER], reverse=True)[:limit]
         total = self._total(kind) - len(moved) + len(found)
         return NewestFacts(tuple([make_fact(kind.value, row) for row in rows]), total)
+
+    def _newest_register(
+        self, kind: FactKind, rows: Sequence[tuple[Any, ...]], until: datetime | None
+    ) -> NewestFacts:
+        """Return what the last statement of a register says, unless it was done or taken back since."""
+        facts = [make_fact(kind.value, row) for row in rows if not self._is_over(kind, row, until)]
+        return newest_of(kind, fold(facts).tables.get(kind, {}), 1)
+
+    def _is_over(self, kind: FactKind, row: tuple[Any, ...], until: datetime | None) -> bool:
+        if kind is not FactKind.NOW:
+            return False
+        key = make_key(row[TEXT])
+        retracted = self._newest_of(FactKey(section_number(kind), key), until, void=True)
+        done = self._newest_of(FactKey(section_number(FactKind.DONE), key), until, void=False)
+        return any(end is not None and end[:ORDER] > row[:ORDER] for end in (retracted, done))
 
     def _ordered(self, kind: FactKind, limit: int) -> tuple[Fact, ...]:
         return tuple([make_fact(kind.value, row) for row in self._rows(kind, limit)])

@@ -21,6 +21,7 @@ from passdown.engines.sqlite.event_rows import (
     FactRow,
     fact_rows,
     is_register,
+    states_register,
 )
 from passdown.ports.index import EventFile
 
@@ -138,7 +139,7 @@ def _load_said(
 
 
 def _is_held(row: FactRow, held: set[int]) -> bool:
-    return row.id in held or is_register(row.section)
+    return row.id in held or states_register(row)
 
 
 def _load_days(

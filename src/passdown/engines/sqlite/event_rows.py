@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
-from passdown.core.facts import Fact, Provenance, identify, identify_retracted
+from passdown.core.facts import Fact, Provenance, identify, identify_retracted, make_key
 from passdown.core.kinds import MERGED, FactKind, Merging
 from passdown.core.merge.event_facts import EventFacts
 from passdown.core.times import to_micros
@@ -48,8 +48,13 @@ def section_number(kind: str) -> int:
 
 
 def is_register(section: int) -> bool:
-    """Return whether only the newest fact of a kind counts; all of its rows are stored as holding."""
+    """Return whether only the newest fact of a kind counts; all that state one are stored as holding."""
     return section in _REGISTER_NUMBERS
+
+
+def states_register(row: "FactRow") -> bool:
+    """Return whether a row states a fact of such a kind."""
+    return row.value is not None and is_register(row.section)
 
 
 def to_instant(micros: int) -> datetime:
@@ -69,12 +74,17 @@ def fact_rows(source: EventFacts, number: int, first: int) -> list[FactRow]:
     for row_id, fact in enumerate(source.facts, first):
         is_void = fact.kind == _RETRACTION
         kind = _NUMBERS[fact.key if is_void else fact.kind]
-        key = identify_retracted(fact) if is_void else identify(fact)
+        key = _void_key(fact) if is_void else identify(fact)
         bucket = make_bucket(kind, key, void=is_void)
         micros = at_micros if fact.at is at else to_micros(fact.at)
         value, more = (None, None) if is_void else (fact.text, _write_more(fact, key, source.rank.agent))
         rows.append(FactRow(row_id, number, kind, bucket, key, value, more, micros))
     return rows
+
+
+def _void_key(fact: Fact) -> str:
+    """Return the key under which a retraction is found; one of a register names a text."""
+    return identify_retracted(fact) or make_key(fact.text)
 
 
 _RETRACTION: Final = FactKind.RETRACTION.value

@@ -10,7 +10,7 @@ from passdown.core.sessions.session_facts import Account
 from passdown.errors import UsageError
 from passdown.faces.cli import output
 from passdown.faces.cli.sessions import need_session, note_ledger_update, open_sessions
-from passdown.services.sessions.ledgers import update_ledger
+from passdown.services.sessions.ledgers import LedgerUpdate, update_ledger
 from passdown.services.workspace.workspaces import Workspace
 
 RETRACTABLE: Final = tuple(kind for kind in FactKind if kind.row.can_retract)
@@ -34,12 +34,25 @@ def state_done(kind: FactKind, /, *, text: str, session: str, as_json: bool) -> 
             "there is no current work to mark as done", hint='say what is done: `passdown done "TEXT"`'
         )
     text = text.strip() or (account.now.text if account.now else "")
-    over = [NewFact(FactKind.RETRACTION, text, FactKind.NOW.value)] if _is_now(account, text) else []
-    return _report(workspace, account, [NewFact(kind, text), *over], as_json=as_json)
+    return _report(workspace, account, [NewFact(kind, text)], as_json=as_json)
 
 
-def _is_now(account: Account, text: str) -> bool:
-    return account.now is not None and account.now.text == text
+def state_now(kind: FactKind, /, *, text: str, clear: bool, session: str, as_json: bool) -> int:
+    """Record what is being done now, or that nothing is."""
+    if not clear:
+        return state_fact(kind, text=text, session=session, as_json=as_json)
+    if text:
+        raise UsageError("give either a text or --clear", hint='say it like `passdown now "TEXT"`')
+    workspace = open_sessions()
+    account = need_session(workspace, session)
+    cleared = [NewFact(FactKind.RETRACTION, account.now.text, kind.value)] if account.now else []
+    kept = update_ledger(workspace, account, cleared)
+    note_ledger_update(kept)
+    if as_json:
+        output.say_json(_describe(kept, kind, ""))
+    else:
+        output.say(f"no longer now: {account.now.text}" if account.now else "there was no current work")
+    return 0
 
 
 def state_next(kind: FactKind, /, *, texts: Sequence[str], session: str, as_json: bool, add: bool) -> int:
@@ -98,20 +111,22 @@ def _report(workspace: Workspace, account: Account, facts: Sequence[NewFact], *,
     kept = update_ledger(workspace, account, [said, *facts[1:]])
     note_ledger_update(kept)
     if as_json:
-        output.say_json(
-            {
-                "session": kept.account.session,
-                "agent": kept.account.agent,
-                "line": kept.account.last_seq,
-                "kind": said.kind.value,
-                "text": said.text,
-                "ledger": kept.account.start.ledger,
-                "is_ledger_written": not kept.problems and not kept.is_elsewhere,
-            }
-        )
+        output.say_json(_describe(kept, said.kind, said.text))
     else:
         output.say(_echo(said))
     return 0
+
+
+def _describe(kept: LedgerUpdate, kind: FactKind, text: str) -> dict[str, object]:
+    return {
+        "session": kept.account.session,
+        "agent": kept.account.agent,
+        "line": kept.account.last_seq,
+        "kind": kind.value,
+        "text": text,
+        "ledger": kept.account.start.ledger,
+        "is_ledger_written": not kept.problems and not kept.is_elsewhere,
+    }
 
 
 def _echo(new_fact: NewFact) -> str:

@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING
 
 from passdown.core.formats.ledgers import PLATFORMS
 from passdown.core.kinds import FactKind
+from passdown.core.problems import Malformed
 from passdown.core.sessions.ledger_sync import NewFact
 from passdown.errors import PassdownError, UsageError
 from passdown.faces.cli import output
@@ -100,7 +101,7 @@ def _commit_id(committed: object) -> str | None:
 def _say_started(workspace: Workspace, started: "StartedSession") -> None:
     account = started.account
     word = "started" if started.is_new else "is already running"
-    output.say(f"{account.agent} {word} on {account.start.branch} ({account.session})")
+    output.say(f"{account.agent} {word} on {account.branch} ({account.session})")
     output.say(f"ledger: {account.start.ledger}")
     if account.goal:
         output.say(f"goal: {account.goal.text}")
@@ -190,14 +191,14 @@ def _describe_closed(closed: "ClosedSession") -> dict[str, object]:
     }
 
 
-def publish_open(*, session: str, checkpoint: str, state: str, as_json: bool) -> int:
+def publish_open(*, session: str, checkpoint: str, state: str, name: str, as_json: bool) -> int:
     """Publish new facts, after saving a checkpoint if one is named."""
     from passdown.services.sessions.owed_commits import AFTER_EVENT, AT_CHECKPOINT
     from passdown.services.sessions.publications import publish
 
+    saved = [_make_checkpoint(checkpoint, state, name)] if checkpoint else []
     workspace = open_sessions()
     account = need_session(workspace, session)
-    saved = [NewFact(FactKind.CHECKPOINT, state, checkpoint)] if checkpoint else []
     note_ledger_update(update_ledger(workspace, account, saved))
     written = publish(workspace, account.session, kind="checkpoint", reason="asked")
     update_view(workspace)
@@ -215,6 +216,18 @@ def publish_open(*, session: str, checkpoint: str, state: str, as_json: bool) ->
     if commit := _commit_id(committed):
         output.note(f"committed as {commit[:12]}")
     return 0
+
+
+def _make_checkpoint(phase: str, state: str, name: str) -> NewFact:
+    """Make the fact of a checkpoint; raise a UsageError for a state that a phase does not have."""
+    from passdown.core.phases import PhaseState, read_state  # few calls save a checkpoint
+
+    try:
+        known = read_state(state)
+    except Malformed:
+        hint = "use one of " + ", ".join(one.value for one in PhaseState)
+        raise UsageError(f"a phase has no state {state[:60]!r}", hint=hint) from None
+    return NewFact(FactKind.CHECKPOINT, known.value, phase, name.strip())
 
 
 def show_sessions(*, show_all: bool, as_json: bool) -> int:

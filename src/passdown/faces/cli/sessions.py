@@ -80,7 +80,7 @@ def describe(account: Account) -> dict[str, object]:
         "agent": account.agent,
         "host": account.start.host,
         "checkout": account.start.checkout,
-        "branch": account.start.branch,
+        "branch": account.branch,
         "ledger": account.start.ledger,
         "continues": account.start.continues or None,
         "started_at": account.started_at and account.started_at.isoformat(),

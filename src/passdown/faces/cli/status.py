@@ -24,7 +24,7 @@ from passdown.services.project.status import (
     find_index_state,
 )
 from passdown.services.sessions.journals import read_accounts, read_open
-from passdown.services.sessions.liveness import is_live
+from passdown.services.sessions.liveness import is_live, show_place
 from passdown.services.workspace.workspaces import Workspace
 from passdown.wiring.searches import open_search_scope
 
@@ -39,7 +39,7 @@ def show_status(*, show_all: bool, as_json: bool) -> int:
     workspace = open_sessions()
     accounts = read_accounts(workspace) if show_all else read_open(workspace)
     rows = [(account, _state(workspace, account)) for account in accounts]
-    rows = [row for row in rows if show_all or row[1] != "ended"]
+    rows = [(show_place(workspace, row[0]), row[1]) for row in rows if show_all or row[1] != "ended"]
     paused = find_pause(workspace)
     handoffs, index = count_handoffs(workspace), find_index_state(open_search_scope(workspace))
     uncommitted = _find_uncommitted(workspace)

@@ -124,7 +124,14 @@ _ROWS: Final = (
         Option("--all", "Also show sessions that ended.", name="show_all"),
     ),
     _fact("goal", "goal", "Set the goal of the session, in one or two sentences.", _TEXT),
-    _fact("now", "now", "Say what you are doing now; one thing at a time.", _TEXT),
+    _fact(
+        "now",
+        "now",
+        "Say what you are doing now; one thing at a time.",
+        Argument("text", is_required=False),
+        Option("--clear", "Say that you are doing nothing now, though it is not done."),
+        does="state_now",
+    ),
     _fact(
         "done",
         "done",
@@ -182,7 +189,13 @@ _ROWS: Final = (
         "Publish new facts as an event that every checkout can merge.",
         _SESSION,
         Option("--checkpoint", "Save a checkpoint of this phase first.", "PHASE"),
-        Option("--state", "The state of the phase.", "STATE", default="validated"),
+        Option(
+            "--state",
+            "pending, in_progress, validated, failed or skipped.",
+            "STATE",
+            default="validated",
+        ),
+        Option("--name", "The name of the phase.", "NAME"),
     ),
     _life("heartbeat", "send_heartbeat", "Send a heartbeat, and update the ledger.", _SESSION),
     _life(

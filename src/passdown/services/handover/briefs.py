@@ -216,7 +216,7 @@ class _BriefReader:
             one = self._open[name]
             texts = [entry.text for entry in (one.goal, one.now) if entry]
             yield OtherSession(
-                one.agent, one.start.branch, " | now: ".join(texts), one.touched_at or self._workspace.now()
+                one.agent, one.branch, " | now: ".join(texts), one.touched_at or self._workspace.now()
             )
 
     # --- whose goal -----------------------------------------------------------------------------
@@ -234,7 +234,7 @@ class _BriefReader:
         if track:
             found = self._aim_in(lambda one: self._track_of(one) == track, lambda event: event.track == track)
         if found is None and branch != UNKNOWN:
-            found = self._aim_in(lambda one: one.start.branch == branch, lambda event: event.branch == branch)
+            found = self._aim_in(lambda one: one.branch == branch, lambda event: event.branch == branch)
         return found or self._aim_of_project()
 
     def _aim_in(

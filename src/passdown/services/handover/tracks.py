@@ -5,7 +5,7 @@ from typing import Annotated, Final
 
 from passdown.core.ids import clean_foreign, kebab
 from passdown.core.kinds import FactKind
-from passdown.core.sessions.ledger_sync import NewFact
+from passdown.core.sessions.ledger_sync import TASK, TRACK, NewFact, let_go
 from passdown.core.sessions.session_facts import Account
 from passdown.errors import UsageError
 from passdown.records import record
@@ -22,8 +22,6 @@ from passdown.services.sessions.journals import read_account
 from passdown.services.sessions.ledgers import update_ledger
 from passdown.services.workspace.workspaces import Workspace
 
-TRACK: Final = "track"
-TASK: Final = "task"
 SWITCH: Final = "track-switch"
 COMPLETE: Final = "track-complete"
 
@@ -82,8 +80,8 @@ def bind_task(workspace: Workspace, account: Account, task: str) -> Account:
 
 def unbind_track(workspace: Workspace, account: Account) -> TrackBinding:
     """Unbind the session from its track and from the task, which belongs to the track."""
-    new_facts = [NewFact(FactKind.BINDING, "", key) for key in (TRACK, TASK) if getattr(account, key)]
-    return TrackBinding(account=update_ledger(workspace, account, new_facts).account, before=account.track)
+    kept = update_ledger(workspace, account, let_go(account))
+    return TrackBinding(account=kept.account, before=account.track)
 
 
 def finish_track(workspace: Workspace, account: Account, *, keep: bool = False) -> TrackBinding:

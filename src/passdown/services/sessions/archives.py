@@ -22,11 +22,10 @@ from passdown.core.sessions.handoffs import (
     make_handoff,
     to_archive,
 )
-from passdown.core.sessions.ledger_sync import NewFact, show_ledger
+from passdown.core.sessions.ledger_sync import let_go, show_ledger
 from passdown.core.sessions.session_facts import Account
 from passdown.core.times import is_older
 from passdown.errors import FormatError, StorageError
-from passdown.ports.repository import UNKNOWN
 from passdown.records import record, replace
 from passdown.services.sessions.journals import append_fact, read_account, read_accounts
 from passdown.services.sessions.ledgers import (
@@ -35,7 +34,9 @@ from passdown.services.sessions.ledgers import (
     open_ledger,
     render_filled,
     write_back,
+    write_state,
 )
+from passdown.services.sessions.liveness import show_place
 from passdown.services.workspace.workspaces import Workspace
 
 STALE_AFTER: Final = timedelta(hours=24)
@@ -96,11 +97,14 @@ def archive_ledger(
     handoff = make_handoff(account, read_checkout_state(workspace, account), trigger)
     path = _write_ledger_record(workspace, account, handoff, found)  # 2
     is_removed = not keep and found is not None and _remove(workspace, account.start.ledger, found)  # 3
-    for key in ("track", "task"):
-        if getattr(account, key):
-            append_fact(workspace, account, NewFact(FactKind.BINDING, "", key), Provenance.OBSERVED)
+    for one in let_go(account):
+        append_fact(workspace, account, one, Provenance.OBSERVED)
     if keep and opened is not None:
         write_back(workspace, opened)
+    elif is_here:
+        # The journal has it; a state file that cannot be written now is written by the next update.
+        with suppress(StorageError):
+            write_state(workspace, read_account(workspace, account.session))
     return ArchivedLedger(
         path=path,
         session=account.session,
@@ -244,11 +248,10 @@ def write_record(workspace: Workspace, handoff: Handoff, ledger: str = "") -> st
 def read_checkout_state(workspace: Workspace, account: Account) -> CheckoutState:
     """Return the state around a session: branch, last commit, and hashes of its files."""
     is_here = account.start.checkout == workspace.root and account.ended_at is None
-    branch = workspace.repository.branch() if is_here else UNKNOWN
     paths = [entry.text for entry in account.of(FactKind.FILE)][-_MOST_FILES:]
     return CheckoutState(
         at=account.ended_at or workspace.now(),
-        branch=account.start.branch if branch == UNKNOWN else branch,
+        branch=show_place(workspace, account).branch,
         commit=workspace.history.head() if is_here else "",
         file_hashes=hash_files(workspace, paths),
     )

@@ -20,6 +20,7 @@ from passdown.core.sessions.ledger_sync import (
     find_edits,
     fits_a_line,
     read_mode,
+    read_tdd,
     rebase_edits,
     show_ledger,
 )
@@ -28,6 +29,7 @@ from passdown.errors import FormatError, StorageError
 from passdown.ports.documents import Documents
 from passdown.records import record, replace
 from passdown.services.sessions.journals import append_fact, make_line, read_account
+from passdown.services.sessions.liveness import show_place
 from passdown.services.workspace.local_files import ignore_folder
 from passdown.services.workspace.workspaces import Workspace
 
@@ -103,11 +105,16 @@ def update_ledger(
 def open_ledger(workspace: Workspace, account: Account) -> OpenedLedger:
     """Read the ledger of a session and journal what was edited by hand; the file stays as it is.
 
+    If its checkout is on another branch by now, that is journalled, too.
+
     1. First comes what an earlier rendering displaced, because somebody edited the ledger at that moment. The
        next rendering adds what it says beside facts.
     2. If that cannot be read, it is put back, for somebody to repair, and what was there is displaced.
     3. If it was the ledger of a session that ended, it belongs into the journal of that session.
     """
+    branch = show_place(workspace, account).branch
+    if branch != account.branch:
+        append_fact(workspace, account, NewFact(FactKind.BRANCH, branch), Provenance.OBSERVED)
     found = [_parse(data) for data in workspace.documents.displaced(account.start.ledger)]
     late = [_judge(workspace, account, one) for one in found]
     for one in found:  # 3
@@ -334,26 +341,27 @@ def _write(workspace: Workspace, account: Account, reading: LedgerReading) -> tu
         if text != reading.text:
             ignore_folder(documents, paths.ledgers)
             documents.replace(account.start.ledger, text.encode(), local=True, expected=reading.text.encode())
-        ignore_folder(documents, paths.runtime)
-        _write_state(workspace, account, layout.session_state(paths.runtime, fold_id(account.agent)))
+        write_state(workspace, account)
     except StorageError as found:
         return (error(1, "file", found.message, found.hint),)
     return ()
 
 
-def _write_state(workspace: Workspace, account: Account, path: str) -> None:
+def write_state(workspace: Workspace, account: Account) -> None:
     """Write the state file for tools that only read JSON; members that are not ours are kept (C5).
 
     They are not if git tracks the file: then they are not from this machine (C119).
     """
-    documents = workspace.documents
+    documents, folder = workspace.documents, workspace.settings.paths.runtime
+    path = layout.session_state(folder, fold_id(account.agent))
+    ignore_folder(documents, folder)
     before = documents.read(path).decode("utf-8", "replace") if documents.exists(path) else ""
     try:
         known = parse_session_state(before) if before else SessionState()
     except FormatError:
         known = SessionState()
-    has_others = known.unknown or known.current_tasks or known.tdd_phase
-    if has_others and workspace.tracking.tracked(workspace.settings.paths.runtime).holds(path):
+    has_others = known.unknown or known.current_tasks
+    if has_others and workspace.tracking.tracked(folder).holds(path):
         known = SessionState()
     state = replace(
         known,
@@ -362,6 +370,8 @@ def _write_state(workspace: Workspace, account: Account, path: str) -> None:
         mode_locked_at=account.started_at,
         track_id=account.track or None,
         current_task=account.task or None,
+        current_tasks=known.current_tasks if account.task else None,
+        tdd_phase=read_tdd(account),
         last_updated=account.touched_at,
     )
     text = render_session_state(state)

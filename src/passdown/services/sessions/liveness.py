@@ -7,8 +7,9 @@ from typing import Final
 from passdown.core.sessions.session_facts import Account
 from passdown.core.times import is_older
 from passdown.errors import UsageError
+from passdown.records import replace
 from passdown.services.sessions.journals import read_accounts, read_open
-from passdown.services.workspace.workspaces import Workspace
+from passdown.services.workspace.workspaces import Workspace, list_other_roots
 
 STALE_AFTER: Final = timedelta(minutes=10)
 """How long after its last sign of life a session counts as dead, if its process is unknown."""
@@ -36,6 +37,20 @@ def is_live(workspace: Workspace, account: Account) -> bool:
 def is_heartbeat_due(workspace: Workspace, account: Account) -> bool:
     """Return whether a session that is at work should give a sign of life."""
     return account.touched_at is None or workspace.now() - account.touched_at >= HEARTBEAT_EVERY
+
+
+def show_place(workspace: Workspace, account: Account) -> Account:
+    """Return a running session with the branch that its checkout is on now; another one as it is.
+
+    It may have switched branches since it last said anything.
+    """
+    if account.ended_at is not None:
+        return account
+    root, repository = account.start.checkout, workspace.repository
+    known = {root: repository.branch()} if root == workspace.root else dict(list_other_roots(repository))
+    branch = known.get(root, account.branch)
+    is_switched = branch != account.branch and is_live(workspace, account)
+    return replace(account, branch=branch) if is_switched else account
 
 
 def list_live(workspace: Workspace) -> Sequence[Account]:

@@ -6,11 +6,10 @@ from contextlib import contextmanager
 from passdown.core.formats.journal import JournalLine
 from passdown.core.sessions.publications import make_event
 from passdown.core.sessions.secrets import redact_lines
-from passdown.core.sessions.session_facts import Account, fold_journal
-from passdown.ports.repository import UNKNOWN
-from passdown.records import replace
+from passdown.core.sessions.session_facts import fold_journal
 from passdown.services.log.events import WrittenEvent, add_event, catch_up, update_index
 from passdown.services.log.local_view import mark_outdated
+from passdown.services.sessions.liveness import show_place
 from passdown.services.workspace.workspaces import Workspace
 from passdown.settings import EventLayout
 
@@ -58,7 +57,7 @@ def write_open(workspace: Workspace, session: str, *, kind: str, reason: str) ->
     lines, _ = redact_lines(workspace.journals.read(session))
     published = workspace.index.published(session)
     event = make_event(
-        _where_it_is(workspace, fold_journal(session, lines)),
+        show_place(workspace, fold_journal(session, lines)),
         lines,
         published.line,
         kind=kind,
@@ -70,12 +69,3 @@ def write_open(workspace: Workspace, session: str, *, kind: str, reason: str) ->
     mark_outdated(workspace)
     by_day = workspace.settings.events.layout is EventLayout.DAY
     return add_event(workspace.log, workspace.index, workspace.clock, event, by_day=by_day)
-
-
-def _where_it_is(workspace: Workspace, account: Account) -> Account:
-    """Return the account with the current branch, if the session runs in this checkout."""
-    if account.start.checkout != workspace.root or account.ended_at is not None:
-        return account
-    branch = workspace.repository.branch()
-    start = account.start if branch == UNKNOWN else replace(account.start, branch=branch)
-    return replace(account, start=start)

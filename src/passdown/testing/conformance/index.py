@@ -137,6 +137,33 @@ class IndexConformance(ABC):
         _apply(index, {}, gone=[("", "b.md")])
         assert index.digest(_LIMIT) == make_digest(merge_events([stated]), 0, _LIMIT)
 
+    @pytest.mark.parametrize("over", ["this_session", "retracted_now"])
+    @pytest.mark.parametrize("at_once", [True, False])
+    def test_what_is_done_or_left_is_not_done_now(self, index: Index, over: str, *, at_once: bool) -> None:
+        """Whatever else was done meanwhile; without the event that says so, and before it, it is."""
+        events = [
+            _event(1, "now: a\n"),
+            _event(2, f"now: b\n{over}:\n- a\n"),
+            _event(3, f"{over}:\n- b\n- c\n", name="over"),
+            _event(4, f"{over}:\n- a\n"),
+        ]
+        found = [_found(f"{number}.md", event) for number, event in enumerate(events)]
+        for part in [found] if at_once else [[one] for one in found]:
+            _apply(index, {}, part)
+
+        assert index.digest(_LIMIT).one(FactKind.NOW) is None
+        assert index.digest(_LIMIT) == make_digest(merge_events(events), 0, _LIMIT)
+        until = merge_events(events, _at(2))
+        assert index.digest(_LIMIT, _at(2)).kinds == make_digest(until, 0, _LIMIT).kinds
+        assert [fact.text for fact in index.digest(_LIMIT, _at(2)).kinds[FactKind.NOW].facts] == ["b"]
+        void = _event(5, "retracted_events:\n- over\n", name="void")
+        _apply(index, {}, [_found("void.md", void)])
+        assert [fact.text for fact in index.digest(_LIMIT).kinds[FactKind.NOW].facts] == ["b"]
+        _apply(index, {}, gone=[("", "void.md")])
+        assert index.digest(_LIMIT) == make_digest(merge_events(events), 0, _LIMIT)
+        _apply(index, {}, [_found("5.md", _event(6, "now: b\n"))])
+        assert [fact.text for fact in index.digest(_LIMIT).kinds[FactKind.NOW].facts] == ["b"]
+
     def test_a_change_that_fails_is_not_kept_in_part(self, index: Index) -> None:
         """All or nothing."""
         _apply(index, {"": 1}, [_found("a.md", _event(1, "now: a\n"))])

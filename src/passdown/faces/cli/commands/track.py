@@ -3,12 +3,15 @@
 import click
 
 from passdown.core.kinds import FactKind
+from passdown.errors import UsageError
 from passdown.faces.cli import output
 from passdown.faces.cli.commands.handoff import as_data, say_handoff
 from passdown.faces.cli.sessions import find_running, need_session, open_sessions
 from passdown.faces.hooks.hook_log import log_metrics
+from passdown.records import replace
 from passdown.services.handover.tracks import (
     TrackBinding,
+    bind_task,
     bind_track,
     find_document,
     finish_track,
@@ -33,18 +36,28 @@ def command(context: click.Context, *, as_json: bool) -> None:
         _show("", as_json=as_json)
 
 
-@command.command(short_help="Work on a track.")
-@click.argument("track", metavar="TRACK")
+@command.command(short_help="Work on a track, on a task, or both.")
+@click.argument("track", metavar="[TRACK]", default="")
+@click.option("--task", default="", metavar="ID", help="The task that the session has claimed.")
 @_session_option
 @_json_option
 @click.pass_obj
-def bind(above: bool, track: str, session: str, *, as_json: bool) -> None:
-    """Work on a track.
+def bind(above: bool, track: str, task: str, session: str, *, as_json: bool) -> None:
+    """Work on a track, on a task, or both; without TRACK, the track stays as it is.
 
     If the session works on another track, a handoff is written and its ledger archived first.
     """
+    if not (track or task):
+        raise UsageError("name a track, a task, or both", hint="run `passdown track bind TRACK --task ID`")
     workspace = open_sessions()
-    bound = bind_track(workspace, need_session(workspace, session), track)
+    account = need_session(workspace, session)
+    bound = (
+        bind_track(workspace, account, track)
+        if track
+        else TrackBinding(account=account, before=account.track)
+    )
+    if task:
+        bound = replace(bound, account=bind_task(workspace, bound.account, task))
     account = bound.account
     if bound.before != account.track:
         conflicts = find_conflicts(workspace, account.session, account.track)
@@ -57,7 +70,10 @@ def bind(above: bool, track: str, session: str, *, as_json: bool) -> None:
     if bound.handoff:
         output.say(f"left {bound.before}: {bound.handoff.record}")
     word = "works on" if bound.before != account.track else "continues with"
-    output.say(f"{account.agent} {word} {account.track}")
+    if track:
+        output.say(f"{account.agent} {word} {account.track}")
+    if task:
+        output.say(f"{account.agent} has task {account.task}")
     decisions, files = len(account.of(FactKind.DECISION)), len(account.of(FactKind.FILE))
     output.say(f"ledger: {account.start.ledger} ({decisions} decisions, {files} files changed)")
 
@@ -73,16 +89,25 @@ def _bound_data(bound: TrackBinding) -> dict[str, object]:
     }
 
 
-@command.command(short_help="Unbind the track.")
+@command.command(short_help="Unbind the track and the task, or only the task.")
+@click.option("--task", "only_task", is_flag=True, help="Unbind the task only; the track stays.")
 @_session_option
 @_json_option
 @click.pass_obj
-def unbind(above: bool, session: str, *, as_json: bool) -> None:
-    """Unbind the track and the task; the ledger stays."""
+def unbind(above: bool, session: str, *, only_task: bool, as_json: bool) -> None:
+    """Unbind the track and the task, or only the task; the ledger stays."""
     workspace = open_sessions()
-    bound = unbind_track(workspace, need_session(workspace, session))
+    account = need_session(workspace, session)
+    if only_task:
+        bound = TrackBinding(account=bind_task(workspace, account, ""), before=account.track)
+    else:
+        bound = unbind_track(workspace, account)
     if above or as_json:
         output.say_json(_bound_data(bound))
+    elif only_task and account.task:
+        output.say(f"{account.agent} no longer has task {account.task}")
+    elif only_task:
+        output.say(f"{account.agent} has no task")
     elif bound.before:
         output.say(f"{bound.account.agent} no longer works on {bound.before}")
     else:
