@@ -81,12 +81,14 @@ class Event:
     decisions: Annotated[tuple[Pair, ...], "Decisions by key; the newest of each key wins."] = ()
     checkpoints: Annotated[tuple[EventCheckpoint, ...], "Points of progress, by time."] = ()
     open_questions: Annotated[tuple[str, ...], "Open questions; the union over all events."] = ()
+    answers: Annotated[tuple[Pair, ...], "Answers by question or feedback; the newest of each wins."] = ()
     constraints: Annotated[tuple[str, ...], "What is ruled out or must hold."] = ()
     receipts: Annotated[tuple[str, ...], "What was done and must not be done again."] = ()
     feedback: Annotated[tuple[str, ...], "What the user said."] = ()
     files_modified: Annotated[tuple[str, ...], "Changed files, relative to the project."] = ()
     provenance: Annotated[tuple[Pair, ...], "Fact id to observed or verified; older than `origins`."] = ()
     resolved_questions: Annotated[tuple[str, ...], "Questions that are answered."] = ()
+    answered_feedback: Annotated[tuple[str, ...], "Feedback that is answered or taken back."] = ()
     retracted_done: Annotated[tuple[str, ...], "Work that turned out not to be done."] = ()
     retracted_decisions: Annotated[tuple[str, ...], "Keys of retracted decisions."] = ()
     retracted_constraints: Annotated[tuple[str, ...], "Constraints that no longer hold."] = ()
@@ -175,6 +177,7 @@ _SHAPES: Final[Mapping[str, Callable[[FrontMatterEntry], object]]] = MappingProx
         **_READERS,
         "ts": read_text,
         "decisions": read_pairs,
+        "answers": read_pairs,
         "provenance": read_pairs,
         "origins": read_pairs,
         "checkpoints": read_records,

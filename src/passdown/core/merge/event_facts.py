@@ -113,7 +113,7 @@ def _values_of(event: Event) -> Mapping[str, object]:
     values |= dict(event.more)
     values["ts"] = event.ts.isoformat() if event.ts else None
     values |= {name: getattr(event, name) for name in ("agent", "id", "branch", "type", "session", "covers")}
-    for name in ("decisions", "provenance", "origins"):
+    for name in ("decisions", "answers", "provenance", "origins"):
         values[name] = tuple((pair.key, pair.value) for pair in getattr(event, name))
     values["checkpoints"] = tuple(_record_of(one) for one in event.checkpoints)
     return values

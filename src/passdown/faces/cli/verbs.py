@@ -157,10 +157,11 @@ _ROWS: Final = (
         does="rule_out",
     ),
     _fact("ask", "question", "Record a question that needs an answer.", _TEXT),
+    _fact("tell", "feedback", "Leave feedback: every brief has it until somebody answers it.", _TEXT),
     _fact(
         "answer",
         "answer",
-        "Answer a question; QUESTION is its text or the start of it.",
+        "Answer a question or feedback; QUESTION is its text or the start of it.",
         Argument("question"),
         _TEXT,
         does="answer_question",
