@@ -39,7 +39,7 @@ checkpoints:
 GOAL, NOW, NEXT, DONE = "goal", "now", "next", "this_session"
 DECISIONS, CONSTRAINTS, QUESTIONS, ANSWERS = "decisions", "constraints", "open_questions", "answers"
 CHECKPOINTS, RECEIPTS, FEEDBACK = "checkpoints", "receipts", "feedback"
-KINDS = {kind.row.event_key: kind for kind in MERGED}
+KINDS = {kind.row.event_key or kind.value: kind for kind in MERGED}
 """The kind of fact that a key of events states."""
 SECTIONS = tuple(KINDS)
 

@@ -173,6 +173,10 @@ class FactKind(StrEnum):
         KindRow(Merging.MAP, event_key="answers", plural="answers", brief_class=3, title="Answers"),
     )
     RETRACTION = ("retraction", KindRow())
+    MALFORMED = (  # a value of an event that could not be read; nobody states it
+        "malformed",
+        KindRow(Merging.SET, plural="malformed", brief_class=2, title="Malformed; counts nowhere"),
+    )
 
     # --- what it was seen to do -------------------------------------------------------------------
 

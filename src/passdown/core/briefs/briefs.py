@@ -265,6 +265,7 @@ def _make_parts(brief_input: BriefInput, show: _Showing) -> Iterator[BriefPart]:
     yield from _further(brief_input, show, 2)
     ahead = [_show_ahead(fact, show) for fact in brief_input.ahead]
     yield _plain_part(2, "ahead", "Dated ahead: counts nowhere here", ahead, "passdown doctor")
+    yield _part(brief_input, show, FactKind.MALFORMED)
     peers = [_show_peer(peer, show) for peer in brief_input.peers]
     yield _plain_part(3, "peer", "Other agents working here", peers, "passdown status")
     yield _plain_part(3, _POINTER, "Where to look", list(_pointers(brief_input, show)))

@@ -100,8 +100,8 @@ def _say_text(text: str, path: str, state: str, *, as_json: bool) -> None:
 def list_section(above: bool, section: str, *, as_json: bool) -> None:
     """List everything that holds in a section, newest first, in full.
 
-    SECTION is goal, now, next, done, decisions, constraints, questions, answers, checkpoints, receipts or
-    feedback.
+    SECTION is goal, now, next, done, decisions, constraints, questions, answers, checkpoints, receipts,
+    feedback or malformed: values of events that could not be read.
     """
     project = open_here()
     with Reading() as reading:
