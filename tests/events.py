@@ -37,9 +37,9 @@ checkpoints:
 """
 
 GOAL, NOW, NEXT, DONE = "goal", "now", "next", "this_session"
-DECISIONS, CONSTRAINTS, QUESTIONS = "decisions", "constraints", "open_questions"
+DECISIONS, CONSTRAINTS, QUESTIONS, ANSWERS = "decisions", "constraints", "open_questions", "answers"
 CHECKPOINTS, RECEIPTS, FEEDBACK = "checkpoints", "receipts", "feedback"
-KINDS = {kind.row.event_key: kind for kind in MERGED}
+KINDS = {kind.row.event_key or kind.value: kind for kind in MERGED}
 """The kind of fact that a key of events states."""
 SECTIONS = tuple(KINDS)
 
@@ -116,7 +116,7 @@ def values(merged: Merged, section: str) -> list[object]:
 
 def value_of(fact: Fact) -> object:
     """Give what an event says of a fact."""
-    if fact.kind == "decision":
+    if fact.kind in {"decision", "answer"}:
         return (fact.key, fact.text)
     if fact.kind == "checkpoint":
         phase = read_phase(fact)

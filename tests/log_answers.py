@@ -56,6 +56,7 @@ SYNTHESIZE: Final = _any(
         state={"enum": ["current", "written"]},
         events=_COUNT,
         skipped=_COUNT,
+        malformed=_COUNT,
         view=_object(
             path=_LINE, before=_STATES, kept=_MAYBE, offered=_list(_TEXT), is_tracked=_TRUTH, note=_TEXT
         ),

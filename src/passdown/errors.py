@@ -46,6 +46,14 @@ class UsageError(PassdownError):
     code = "usage"
 
 
+class UnknownSessionError(UsageError):
+    """No session has the name that was given."""
+
+
+class SeveralSessionsError(UsageError):
+    """Several sessions run here, and none was named."""
+
+
 class HeldError(PassdownError):
     """Another session holds what was asked for."""
 

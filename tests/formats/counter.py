@@ -14,7 +14,7 @@ STRUCTURE = re.compile(
       \#{1,3} \s* (?: active\ task | goal | state | done | now | next | key\ decisions | working\ set
         | open\ questions | validation\ history | ledger | this\ session | decisions | workflow\ state
         | checkpoints | summary | completed | in\ progress | blocked | next\ steps | artifacts
-        | modified | created | context\ for\ next\ session | constraints ) \s*
+        | modified | created | context\ for\ next\ session | constraints | answers ) \s*
       | \#{4} \s* (?: resolved | unknowns | last\ failure | phase\ status | validation\ state
         | resume\ context ) \s*
       | \| (?: \s* (?: decision | reasoning | when | gate | status | time | notes | file | change
@@ -32,7 +32,7 @@ KEYS = re.compile(
       | current_tasks | tdd_phase | heartbeat | validation | gates_passed | current_gate | retries
       | last_failure | bead | track | date | session_name | branch | status | pattern | phase
       | total_phases | max_retries | ts | agent | type | reason | goal | now | next | this_session
-      | resolved_questions | origins | after | id | session | covers
+      | resolved_questions | answered_feedback | answers | origins | after | id | session | covers
       | decisions | checkpoints | open_questions | files_modified | trigger | event_count | latest_ts
       | generated_at
       | "(?: test_count | tests_passing | files_modified | last_test_command | last_test_exit_code

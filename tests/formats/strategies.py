@@ -379,11 +379,12 @@ event_values: SearchStrategy[Event] = st.builds(
         (
             *("this_session", "open_questions", "constraints", "receipts", "feedback", "files_modified"),
             *("resolved_questions", "retracted_done", "retracted_decisions", "retracted_constraints"),
-            "retracted_events",
+            *("retracted_events", "answered_feedback"),
         ),
         items,
     ),
     decisions=some(st.builds(Pair, key=lines, value=maybe_text)),
+    answers=some(st.builds(Pair, key=lines, value=maybe_text)),
     provenance=some(st.builds(Pair, key=lines, value=maybe_text)),
     checkpoints=some(event_checkpoints),
     unknown=kept(
@@ -433,6 +434,8 @@ view_values: SearchStrategy[View] = (
         constraints_earlier=earlier,
         questions=some(questions),
         questions_earlier=earlier,
+        answers=some(pairs),
+        answers_earlier=earlier,
         checkpoints=some(phases),
         checkpoints_earlier=earlier,
         footer=maybe(footers),

@@ -9,7 +9,7 @@ from passdown.core.documents.key_value import Pair
 from passdown.core.formats import registry
 from passdown.core.formats.archives import ArchiveStatus, parse_archive
 from passdown.core.formats.checkpoints import Phase, ValidationState
-from passdown.core.formats.events import EventCheckpoint, parse_event
+from passdown.core.formats.events import EventCheckpoint, parse_event, render_event
 from passdown.core.formats.ledgers import (
     GATES,
     GateResult,
@@ -63,6 +63,7 @@ def _ledger_part(line: int, *present: str) -> Expected:
 PROBLEMS: dict[str, Expected] = {
     "archive-machine-made.md": [(5, "status", W), *((7, section, W) for section in ARCHIVED)],
     "archive-v1.md": [],
+    "event-answers.md": [],
     "event-bare.md": [(11, "body", W)],
     "event-migrated.md": [(1, "ts", E), (1, "agent", E), (1, "branch", W), (1, "type", W), (1, "reason", W)],
     "event-origins.md": [],
@@ -435,6 +436,22 @@ def test_an_event_with_origins_is_read() -> None:
         (4, "amber-1f3a9c02", "stated", ""),
         (5, "amber-1f3a9c02", "verified", ""),
         (6, "amber-1f3a9c02", "stated", "1a2b3c4d5e6f"),
+    ]
+
+
+@pytest.mark.requirement("C100", "C122")
+def test_an_event_with_answers_is_read() -> None:
+    text = _text("event-answers.md")
+    source = parse_event_facts(text.encode(), "event.md")
+
+    assert source is not None
+    assert render_event(replace(parse_event(text), source=None)) == text
+    assert [(fact.kind, fact.key, fact.text, fact.seq) for fact in source.facts] == [
+        ("answer", "Which dialect?", "SQLite's", 3),
+        ("retraction", "question", "Which dialect?", 3),
+        ("retraction", "feedback", "Which dialect?", 3),
+        ("answer", "The export drops umlauts", "It writes UTF-8 now", 4),
+        ("retraction", "feedback", "The export drops umlauts", 5),
     ]
 
 

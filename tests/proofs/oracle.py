@@ -16,12 +16,13 @@ Entry = tuple[datetime, Stamp, object]
 Order = tuple[datetime, Stamp, int, bool, int]
 
 SETS = {
-    "this_session": "retracted_done",
-    "open_questions": "resolved_questions",
-    "constraints": "retracted_constraints",
-    "receipts": "",
-    "feedback": "resolved_questions",
+    "this_session": ("retracted_done",),
+    "open_questions": ("resolved_questions",),
+    "constraints": ("retracted_constraints",),
+    "receipts": (),
+    "feedback": ("resolved_questions", "answered_feedback"),
 }
+MAPS = ("decisions", "answers")
 REGISTERS = ("goal", "now", "next")
 OVER = {"now": (("retracted_now", True), ("this_session", False))}
 """What says that a register's text no longer holds, and whether that is a retraction."""
@@ -47,7 +48,7 @@ class Said:
     stamp: Stamp
     registers: Mapping[str, str | tuple[str, ...]] = field(default_factory=dict)
     lists: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    decisions: tuple[tuple[str, str], ...] = ()
+    maps: Mapping[str, tuple[tuple[str, str], ...]] = field(default_factory=dict)
     checkpoints: tuple[Fact, ...] = ()
     retracted_events: tuple[str, ...] = ()
     origins: Mapping[str, tuple[tuple[int, datetime], ...]] = field(default_factory=dict)
@@ -92,8 +93,8 @@ def merge_slowly(events: Iterable[Said]) -> Answer:
     unique = list({event.hash: event for event in events}.values())
     named = {name for event in unique for name in event.retracted_events}
     heard = [event for event in unique if event.stamp[2] not in named and event.hash[:16] not in named]
-    sections = {name: _set(heard, name, void) for name, void in SETS.items()}
-    sections["decisions"] = _map(heard)
+    sections = {name: _set(heard, name, voids) for name, voids in SETS.items()}
+    sections |= {name: _map(heard, name) for name in MAPS}
     sections["checkpoints"] = _phases(heard)
     return Answer(
         registers={name: value for name in REGISTERS for value in _last(heard, name)},
@@ -134,7 +135,7 @@ def _nfc(text: str) -> str:
     return unicodedata.normalize("NFC", text)
 
 
-def _set(heard: list[Said], name: str, void: str) -> list[Entry]:
+def _set(heard: list[Said], name: str, voids: tuple[str, ...]) -> list[Entry]:
     """Sets: the union; between adding and taking back the later counts, on a tie taking back."""
     found: list[tuple[Order, str]] = []
     for key in {_nfc(text) for event in heard for text in event.lists.get(name, ())}:
@@ -147,6 +148,7 @@ def _set(heard: list[Said], name: str, void: str) -> list[Entry]:
         removed = [
             event.order(void, place, void=True)
             for event in heard
+            for void in voids
             for place, text in enumerate(event.lists.get(void, ()))
             if _nfc(text) == key
         ]
@@ -156,21 +158,22 @@ def _set(heard: list[Said], name: str, void: str) -> list[Entry]:
     return [(order[0], order[1], text) for order, text in sorted(found, reverse=True)]
 
 
-def _map(heard: list[Said]) -> list[Entry]:
-    """Decisions: by key, the newest wins; the same rule for taking back."""
+def _map(heard: list[Said], name: str) -> list[Entry]:
+    """Decisions and answers: by key, the newest wins; for decisions the same rule for taking back."""
     found: list[tuple[Order, tuple[str, str]]] = []
-    for key in {_nfc(pair[0]) for event in heard for pair in event.decisions}:
+    void = f"retracted_{name}"
+    for key in {_nfc(pair[0]) for event in heard for pair in event.maps.get(name, ())}:
         made = [
-            (event.order("decisions", place), pair)
+            (event.order(name, place), pair)
             for event in heard
-            for place, pair in enumerate(event.decisions)
+            for place, pair in enumerate(event.maps.get(name, ()))
             if _nfc(pair[0]) == key
         ]
         removed = [
-            event.order("retracted_decisions", place, void=True)
+            event.order(void, place, void=True)
             for event in heard
-            for place, name in enumerate(event.lists.get("retracted_decisions", ()))
-            if _nfc(name) == key
+            for place, text in enumerate(event.lists.get(void, ()))
+            if _nfc(text) == key
         ]
         last = max(made)
         if not removed or last[0] > max(removed):

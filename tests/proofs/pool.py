@@ -8,7 +8,7 @@ from passdown.core.documents.scalars import quote
 from passdown.core.merge.event_facts import EventFacts, parse_event_facts
 from passdown.core.merge.rollups import RollupMember
 from passdown.records import record
-from tests.proofs.oracle import SETS, Fact, Said, make_stamp
+from tests.proofs.oracle import MAPS, SETS, Fact, Said, make_stamp
 
 START = datetime(2026, 1, 10, 23, 59, 58, tzinfo=UTC)
 AGENTS = ("amber", "amber-2", "crisp", "toast", "Ünal")
@@ -16,7 +16,7 @@ IDS = ("", "", "", "e1", "e2", "e3", "e4", "e5")
 WORDS = ("a", "b", "b ", "é", "e\u0301", "x: y", "# z", "constructor", "日本", "c\nd", "Å", "A\u030a")
 KEYS = ("k1", "k2", "constructor", "é", "e\u0301")
 _ZONE = timezone(timedelta(hours=9))
-_VOIDS = tuple(dict.fromkeys(void for void in SETS.values() if void))
+_VOIDS = tuple(dict.fromkeys(void for voids in SETS.values() for void in voids))
 
 
 @record
@@ -53,20 +53,25 @@ def make_sample(random: Random, number: int, retracted: tuple[str, ...] = ()) ->
     }
     if "retracted_decisions" in lists:
         lists["retracted_decisions"] = (random.choice(KEYS),)
-    decisions = tuple((key, random.choice(WORDS)) for key in random.sample(KEYS, random.choice((0, 0, 1, 2))))
+    maps = {
+        name: tuple((key, random.choice(WORDS)) for key in random.sample(KEYS, random.choice((0, 0, 1, 2))))
+        for name in MAPS
+    }
     checkpoints = tuple(_checkpoint(random) for _ in range(random.choice((0, 0, 1, 2))))
     if not retracted and random.random() < 0.12:
         retracted = (random.choice(IDS[3:]),)
     stated = {**dict.fromkeys(registers, 1), **{key: len(texts) for key, texts in lists.items()}}
-    stated |= {"next": len(registers.get("next", ())), "decisions": len(decisions)}
+    stated |= {"next": len(registers.get("next", ())), **{name: len(pairs) for name, pairs in maps.items()}}
     origins = _origins(random, at, stated) if random.random() < 0.5 else {}
     raw_ts = _stamp(random, at)
     body = [f"{key}: {quote(text)}\n" for key, text in registers.items() if isinstance(text, str)]
     body += [_list(key, text) for key, text in registers.items() if isinstance(text, tuple)]
     body += [_list(key, texts) for key, texts in lists.items()]
-    body += ["decisions:\n" + "".join(f"  {quote(key)}: {quote(text)}\n" for key, text in decisions)] * bool(
-        decisions
-    )
+    body += [
+        f"{name}:\n" + "".join(f"  {quote(key)}: {quote(text)}\n" for key, text in pairs)
+        for name, pairs in maps.items()
+        if pairs
+    ]
     body += ["checkpoints:\n" + "".join(map(_record, checkpoints))] * bool(checkpoints)
     body += [_list("retracted_events", retracted)] * bool(retracted)
     body += ["origins:\n" + "".join(f"  {key}: {_tokens(told)}\n" for key, told in origins.items())] * bool(
@@ -84,7 +89,7 @@ def make_sample(random: Random, number: int, retracted: tuple[str, ...] = ()) ->
         stamp=make_stamp(text, at, agent, name),
         registers=registers,
         lists=lists,
-        decisions=decisions,
+        maps=maps,
         checkpoints=checkpoints,
         retracted_events=retracted,
         origins=origins,

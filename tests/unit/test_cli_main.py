@@ -47,7 +47,9 @@ Commands:
               key replaces it.
   rule-out    Rule something out, and say why, so that nobody tries it again.
   ask         Record a question that needs an answer.
-  answer      Answer a question; QUESTION is its text or the start of it.
+  tell        Leave feedback: every brief has it until somebody answers it.
+  answer      Answer a question or feedback; QUESTION is its text or the start
+              of it.
   note        Write a note to yourself; it stays on this machine.
   retract     Take back a fact; TEXT is its text, the start of it, or a
               decision's key.

@@ -146,7 +146,7 @@ def test_a_question_is_answered_by_the_start_of_it(command: Caller, project: Pro
     command("ask", "why else?")
     command("ask", "why not?")
     unknown = command("answer", "when", "x")
-    assert (unknown.code, "no open question begins with 'when'" in unknown.err) == (2, True)
+    assert (unknown.code, "no open question or feedback begins with 'when'" in unknown.err) == (2, True)
     several = command("answer", "why", "x")
     assert (several.code, "several facts begin with" in several.err) == (2, True)
 
@@ -159,7 +159,9 @@ def test_a_question_of_an_earlier_session_is_answered(command: Caller) -> None:
         0, "answer: yes\n", BEGINS.replace("00000001", "00000003")
     )
 
-    assert "may we use it?" not in command("brief").out
+    brief = command("brief").out
+    assert "Open questions" not in brief
+    assert "> may we use it? → yes\n" in brief
 
 
 def test_what_is_done_is_no_longer_being_done(command: Caller, project: Project) -> None:

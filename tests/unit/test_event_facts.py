@@ -16,7 +16,7 @@ NAME = "2026-01-10T13-03-52.123Z_waffle.md"
 
 def said(fact: Fact) -> tuple[str, str, object]:
     """Give the key of an event that says a fact, the fact's identity, and what the event says."""
-    return FactKind(fact.kind).row.event_key, identify(fact), value_of(fact)
+    return FactKind(fact.kind).row.event_key or fact.kind, identify(fact), value_of(fact)
 
 
 @pytest.mark.requirement("R99", "R102", "R103")
@@ -134,7 +134,7 @@ def test_what_has_no_time_or_agent_or_is_no_text_cannot_be_merged(data: bytes, n
 
 
 @pytest.mark.requirement("R115", "C63")
-def test_what_does_not_fit_its_key_is_left_out_and_the_rest_takes_part() -> None:
+def test_what_does_not_fit_its_key_is_malformed_and_the_rest_takes_part() -> None:
     text = (
         "---\nts: 2026-01-10T13:03:52.000001Z\nagent: a\nid: e1\nsession: s1\ncovers: 3-9\n---\n\n"
         "now: x\ngoal:\n- a\n- list\nthis_session:\n- done\nopen_questions:\n  a: map\ndecisions:\n  k: v\n"
@@ -153,6 +153,8 @@ def test_what_does_not_fit_its_key_is_left_out_and_the_rest_takes_part() -> None
         (CHECKPOINTS, "task t\n1", ("a", "t", "1", "validated", "n")),
         (CHECKPOINTS, "agent b\nx", ("b", "", "x", "odd", "")),
         (CHECKPOINTS, "agent a\n", ("a", "", "", "failed", "")),
+        ("malformed", "goal:\n- a\n- list", "goal:\n- a\n- list"),
+        ("malformed", "open_questions:\n  a: map", "open_questions:\n  a: map"),
     }
 
 

@@ -109,6 +109,8 @@ def test_case_2_forms_of_unicode_are_one_fact_and_the_last_form_is_shown() -> No
         ("retracted_done", DONE),
         ("resolved_questions", QUESTIONS),
         ("retracted_constraints", CONSTRAINTS),
+        ("answered_feedback", FEEDBACK),
+        ("resolved_questions", FEEDBACK),
     ],
 )
 def test_case_2_what_was_taken_back_is_gone_until_it_is_stated_later(key: str, section: str) -> None:
@@ -188,7 +190,7 @@ def test_case_5_a_retracted_event_takes_no_part_whatever_the_times(ts: str) -> N
 
     merged = merge_both_ways([wrong, make_text(ts, retracted_events=["wrong"], goal="g")])
 
-    assert [len(table) for table in merged.tables.values()].count(0) == 9
+    assert [len(table) for table in merged.tables.values()].count(0) == 11
     assert (len(merged.ranks), merged.checkpoints, merged.latest) == (2, (), read(make_text(ts)).rank.at)
 
 

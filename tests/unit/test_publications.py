@@ -45,7 +45,7 @@ def test_where_nothing_is_open_there_is_no_event() -> None:
 
 
 def test_taking_back_what_no_event_can_take_back_is_no_event() -> None:
-    private = [("retraction", "secret", kind) for kind in ("note", "prompt", "goal", "now", "feedback", "")]
+    private = [("retraction", "secret", kind) for kind in ("note", "prompt", "goal", "now", "receipt", "")]
 
     assert publish(in_order(*private)) is None
 

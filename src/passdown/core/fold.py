@@ -9,7 +9,8 @@ Facts are taken in their order, the oldest first; `core.facts.identify` says whi
 4. Phases (checkpoints): the last of each phase holds; all of them are kept beside.
 5. A retraction takes out the fact it names, until that is stated again. One in an event names a goal or now
    by its text: by then another may hold.
-6. An answer takes out the question or the feedback it names, by text or id, and holds itself.
+6. An answer takes out the question or the feedback it names, by text or id, and holds itself. One that an
+   event tells only holds: the event names beside it what is taken out.
 7. What is done is no longer what somebody does now.
 """
 
@@ -131,7 +132,7 @@ def _take_retraction(folded: Folded, fact: Fact) -> None:  # 5
 
 
 def _take_answer(folded: Folded, fact: Fact) -> None:  # 6
-    for kind in _ANSWERED:
+    for kind in () if fact.event else ANSWERED:
         table = folded.tables.get(kind, {})
         name = make_key(fact.key)
         if name not in table and _ID.fullmatch(name):
@@ -141,7 +142,7 @@ def _take_answer(folded: Folded, fact: Fact) -> None:  # 6
 
 
 _ID: Final = pattern(r"[0-9a-f]{12}")
-_ANSWERED: Final = (FactKind.QUESTION.value, FactKind.FEEDBACK.value)
+ANSWERED: Final = (FactKind.QUESTION.value, FactKind.FEEDBACK.value)
 _BY_MERGING: Final[Mapping[Merging, Callable[[Folded, Fact], None]]] = MappingProxyType(
     {
         Merging.REGISTER: _take_register,

@@ -168,14 +168,22 @@ class FactKind(StrEnum):
         KindRow(
             Merging.SET,
             event_key="feedback",
+            retraction_key="answered_feedback",
             plural="feedback",
             brief_class=1,
             title="Unanswered feedback",
             can_retract=True,
         ),
     )
-    ANSWER = ("answer", KindRow(Merging.MAP, event_key="resolved_questions"))
+    ANSWER = (
+        "answer",
+        KindRow(Merging.MAP, event_key="answers", plural="answers", brief_class=3, title="Answers"),
+    )
     RETRACTION = ("retraction", KindRow())
+    MALFORMED = (  # a value of an event that could not be read; nobody states it
+        "malformed",
+        KindRow(Merging.SET, plural="malformed", brief_class=2, title="Malformed; counts nowhere"),
+    )
 
     # --- what it was seen to do -------------------------------------------------------------------
 

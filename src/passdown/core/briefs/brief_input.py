@@ -13,7 +13,7 @@ from datetime import datetime
 from typing import Annotated, Final, NamedTuple
 
 from passdown.core.facts import Fact, make_key, tell
-from passdown.core.fold import Tables, fold
+from passdown.core.fold import ANSWERED, Tables, fold
 from passdown.core.formats.journal import JournalLine, facts_of
 from passdown.core.kinds import MERGED, FactKind, Merging
 from passdown.core.merge.event_facts import EventFacts
@@ -56,8 +56,8 @@ LISTED: Final = tuple(
     kind for kind in MERGED if kind.row.merging in {Merging.SET, Merging.MAP, Merging.PHASES}
 )
 """The kinds that everybody is told of, whatever their line of work."""
-_LASTING: Final = tuple(kind for kind in LISTED if not kind.row.retraction_key)
-"""What events can state and not take back."""
+_LASTING: Final = (*(kind for kind in LISTED if not kind.row.retraction_key), FactKind.FEEDBACK)
+"""What events can state and not take back; feedback they can, but older ones did not."""
 
 
 @record
@@ -123,7 +123,9 @@ def settled_by(session: str, lines: Iterable[JournalLine]) -> Iterator[Fact]:
         if kind is not None:
             yield fact._replace(key=kind.value)
         elif fact.kind == FactKind.ANSWER:
-            yield fact
+            yield from (
+                fact._replace(kind=FactKind.RETRACTION.value, text=fact.key, key=one) for one in ANSWERED
+            )
 
 
 _TAKEN: Final = frozenset(kind for kind in FactKind if kind.told in _LASTING)

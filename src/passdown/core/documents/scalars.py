@@ -5,6 +5,7 @@ mean all of it. The writer quotes any value that another YAML reader could misre
 """
 
 import re
+from itertools import accumulate
 from types import MappingProxyType
 from typing import Final
 
@@ -13,6 +14,9 @@ from passdown.core.problems import Malformed
 
 NULLS: Final = frozenset({"", "~", "null", "Null", "NULL"})
 
+_CLOSING: Final = MappingProxyType({"[": "]", "{": "}"})
+OPENING: Final = frozenset({*_CLOSING, '"', "'"})
+"""What opens a value that must be closed again."""
 _QUOTED: Final = pattern(r"""'[^']*(?:''[^']*)*'|"[^"\\]*(?:\\.[^"\\]*)*\"""", re.DOTALL)
 _ESCAPE: Final = pattern(r"\\(x[0-9A-Fa-f]{2}|u[0-9A-Fa-f]{4}|U[0-9A-Fa-f]{8}|.)", re.DOTALL)
 _NAMED: Final = MappingProxyType(
@@ -95,6 +99,20 @@ def read_scalar(text: str) -> str | None:
         quoted = unquote(text)
         return text if quoted is None else quoted
     return text
+
+
+def refuse_unclosed(text: str) -> None:
+    """Raise `Malformed` for a value that opens with a quote, bracket or brace and never closes it."""
+    first = text[:1]
+    if first not in OPENING:
+        return
+    if first in _CLOSING:
+        depths = accumulate((char == first) - (char == _CLOSING[first]) for char in text)
+        is_closed = 0 in depths
+    else:
+        is_closed = _QUOTED.match(text) is not None
+    if not is_closed:
+        raise Malformed(f"opens with {first} and never closes it", "put the whole text in quotes")
 
 
 def read_flow(text: str) -> list[str]:

@@ -5,7 +5,7 @@ seed's keys is complete. Nothing in an event prevents it from being read: a valu
 stays in `unknown`, with a problem that names its line.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import datetime
 from types import MappingProxyType
 from typing import Annotated, Final, cast
@@ -34,8 +34,9 @@ from passdown.core.documents.frontmatter import (
     write_texts,
 )
 from passdown.core.documents.key_value import Pair
-from passdown.core.documents.scalars import NULLS, read_scalar, write_scalar
+from passdown.core.documents.scalars import NULLS, OPENING, read_scalar, refuse_unclosed, write_scalar
 from passdown.core.kinds import FactKind
+from passdown.core.lazy_regex import pattern
 from passdown.core.phases import PhaseState, read_state
 from passdown.core.problems import Malformed, Problem, Unknown, error, warning
 from passdown.core.times import render_millis, render_seconds
@@ -43,6 +44,7 @@ from passdown.records import field, record
 
 VERSION: Final = 1
 MAX_CHARS: Final = 65_536
+EntryReader = Callable[[FrontMatterEntry], object]
 FRONT: Final = "front matter"
 BODY: Final = "body"
 
@@ -81,12 +83,14 @@ class Event:
     decisions: Annotated[tuple[Pair, ...], "Decisions by key; the newest of each key wins."] = ()
     checkpoints: Annotated[tuple[EventCheckpoint, ...], "Points of progress, by time."] = ()
     open_questions: Annotated[tuple[str, ...], "Open questions; the union over all events."] = ()
+    answers: Annotated[tuple[Pair, ...], "Answers by question or feedback; the newest of each wins."] = ()
     constraints: Annotated[tuple[str, ...], "What is ruled out or must hold."] = ()
     receipts: Annotated[tuple[str, ...], "What was done and must not be done again."] = ()
     feedback: Annotated[tuple[str, ...], "What the user said."] = ()
     files_modified: Annotated[tuple[str, ...], "Changed files, relative to the project."] = ()
     provenance: Annotated[tuple[Pair, ...], "Fact id to observed or verified; older than `origins`."] = ()
     resolved_questions: Annotated[tuple[str, ...], "Questions that are answered."] = ()
+    answered_feedback: Annotated[tuple[str, ...], "Feedback that is answered or taken back."] = ()
     retracted_now: Annotated[tuple[str, ...], "Steps that are no longer the present one."] = ()
     retracted_done: Annotated[tuple[str, ...], "Work that turned out not to be done."] = ()
     retracted_decisions: Annotated[tuple[str, ...], "Keys of retracted decisions."] = ()
@@ -107,6 +111,23 @@ _make_event: Final = cast("Callable[..., Event]", Event)
 def _read_instant(entry: FrontMatterEntry) -> datetime | None:
     text = read_text(entry)
     return None if text is None else read_instant(text)
+
+
+def _read_register(entry: FrontMatterEntry) -> str | None:
+    """Read a goal or now; what could not be read must not replace what could (C63)."""
+    refuse_unclosed(f"{entry.head}\n{entry.rest}".strip())
+    return read_text(entry)
+
+
+def _read_steps(entry: FrontMatterEntry) -> tuple[str, ...]:
+    """Read next steps; if one of them could not be read, the list is not the list that was meant (C63)."""
+    first, *items = _STEP.split(f"\n{entry.rest}")
+    for text in (f"{entry.head}{first}", *items):
+        refuse_unclosed(text.strip())
+    return read_texts(entry)
+
+
+_STEP: Final = pattern(r"\n[ \t]*- ")
 
 
 def _read_pairs(entry: FrontMatterEntry) -> tuple[Pair, ...]:
@@ -145,7 +166,7 @@ def _read_checkpoint(record: tuple[tuple[str, str], ...]) -> EventCheckpoint:
     return _make_checkpoint(**values, others=tuple(others)) if others else _make_checkpoint(**values)
 
 
-_BY_TYPE: Final[Mapping[object, Callable[[FrontMatterEntry], object]]] = MappingProxyType(
+_BY_TYPE: Final[Mapping[object, EntryReader]] = MappingProxyType(
     {
         datetime | None: _read_instant,
         str | None: read_text,
@@ -155,14 +176,21 @@ _BY_TYPE: Final[Mapping[object, Callable[[FrontMatterEntry], object]]] = Mapping
         tuple[EventCheckpoint, ...]: _read_checkpoints,
     }
 )
-_KEYS: Final[Mapping[str, Callable[[FrontMatterEntry], object]]] = MappingProxyType(
+_BY_NAME: Final[Mapping[str, EntryReader]] = MappingProxyType(
+    {"goal": _read_register, "now": _read_register, "next": _read_steps}
+)
+_PLAIN: Final[Mapping[EntryReader, EntryReader]] = MappingProxyType(
+    {_read_register: read_text, _read_steps: read_texts}
+)
+"""What reads such a key if nothing in it has to be closed, as in nearly all."""
+_KEYS: Final[Mapping[str, EntryReader]] = MappingProxyType(
     {
-        name: _BY_TYPE[hint.__origin__]
+        name: _BY_NAME.get(name) or _BY_TYPE[hint.__origin__]
         for name, hint in Event.__annotations__.items()
         if name not in {"more", "unknown", "problems", "source"}
     }
 )
-"""Each field of an event that is a key, with what reads it: its type says so."""
+"""Each field of an event that is a key, with what reads it: its type says so, or its name."""
 _FURTHER: Final = tuple(
     key
     for kind in FactKind
@@ -171,11 +199,12 @@ _FURTHER: Final = tuple(
 )
 """Keys of kinds without a field of their own."""
 _READERS: Final = MappingProxyType({**_KEYS, **dict.fromkeys(_FURTHER, read_texts)})
-_SHAPES: Final[Mapping[str, Callable[[FrontMatterEntry], object]]] = MappingProxyType(
+_SHAPES: Final[Mapping[str, EntryReader]] = MappingProxyType(
     {
         **_READERS,
         "ts": read_text,
         "decisions": read_pairs,
+        "answers": read_pairs,
         "provenance": read_pairs,
         "origins": read_pairs,
         "checkpoints": read_records,
@@ -200,9 +229,7 @@ def read_event(text: str) -> dict[str, object]:
     return values
 
 
-def _fill(
-    values: dict[str, object], part: str, readers: Mapping[str, Callable[[FrontMatterEntry], object]]
-) -> bool:
+def _fill(values: dict[str, object], part: str, readers: Mapping[str, EntryReader]) -> bool:
     """Read the entries of a part; return whether it holds nothing else and each key is known and unique."""
     parts = plain_parts(part)
     for key, head, below in _careful_parts(part) if parts is None else parts:
@@ -211,12 +238,20 @@ def _fill(
             parts = None
             continue
         bare = head.strip()
+        if reader in _PLAIN:
+            reader = _choose_reader(reader, bare, below)
         if reader is read_text and not any(below):
             values[key] = bare if bare[:1].isalpha() and bare not in NULLS else read_scalar(bare)
             continue
         texts = read_plain_texts(below) if reader is read_texts and not bare else None
         values[key] = reader(make_entry((key, bare, "\n".join(below), 0, 0))) if texts is None else texts
     return parts is not None
+
+
+def _choose_reader(reader: EntryReader, head: str, below: Iterable[str]) -> EntryReader:
+    """Return the faster reader of a register if nothing in it opens with something that it must close."""
+    opens = head[:1] in OPENING or any(line.lstrip("- \t")[:1] in OPENING for line in below)
+    return reader if opens else _PLAIN[reader]
 
 
 def _careful_parts(part: str) -> Iterator[tuple[str, str, list[str]]]:

@@ -87,6 +87,8 @@ class View:
     constraints_earlier: Annotated[Earlier | None, "The entries that the section leaves out."] = None
     questions: Annotated[tuple[Question, ...], "Open questions."] = ()
     questions_earlier: Annotated[Earlier | None, "The entries that the section leaves out."] = None
+    answers: Annotated[tuple[Pair, ...], "Answers by question or feedback."] = ()
+    answers_earlier: Annotated[Earlier | None, "The entries that the section leaves out."] = None
     checkpoints: Annotated[tuple[Phase, ...], "Points of progress, the latest of each phase."] = ()
     checkpoints_earlier: Annotated[Earlier | None, "The entries that the section leaves out."] = None
     more: Annotated[tuple[FurtherSection, ...], "Facts of further kinds."] = ()
@@ -175,6 +177,9 @@ _QUESTIONS: Final = Place(
     "### Open Questions",
     required=False,
 )
+_ANSWERS: Final = Place(
+    "Ledger/Answers", BoundedList(ListOf(read_pair, write_pair)), "### Answers", required=False
+)
 _CHECKPOINTS: Final = Place(
     "Ledger/Checkpoints", BoundedList(ListOf(read_phase, write_phase)), "### Checkpoints", required=False
 )
@@ -209,6 +214,7 @@ SHAPE: Final = DocumentShape(
             _DECISIONS,
             _CONSTRAINTS,
             _QUESTIONS,
+            _ANSWERS,
             _CHECKPOINTS,
             *_MORE,
         )
@@ -250,6 +256,8 @@ def parse_view(text: str) -> View:
         constraints_earlier=bounded[_CONSTRAINTS.name].earlier,
         questions=found.place(_QUESTIONS).items,
         questions_earlier=found.place(_QUESTIONS).earlier,
+        answers=found.place(_ANSWERS).items,
+        answers_earlier=found.place(_ANSWERS).earlier,
         checkpoints=found.place(_CHECKPOINTS).items,
         checkpoints_earlier=found.place(_CHECKPOINTS).earlier,
         more=tuple(
@@ -319,6 +327,7 @@ def _content(view: View) -> DocumentContent:
                 _DECISIONS.holds(BoundedEntries(view.decisions, view.decisions_earlier)),
                 _CONSTRAINTS.holds(BoundedEntries(view.constraints, view.constraints_earlier)),
                 _QUESTIONS.holds(BoundedEntries(view.questions, view.questions_earlier)),
+                _ANSWERS.holds(BoundedEntries(view.answers, view.answers_earlier)),
                 _CHECKPOINTS.holds(BoundedEntries(view.checkpoints, view.checkpoints_earlier)),
                 *_hold_more(view),
             )

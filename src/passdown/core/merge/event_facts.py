@@ -17,7 +17,7 @@ from passdown.core.ids import fact_id, parse_event_file_name
 from passdown.core.json_text import dump
 from passdown.core.kinds import MERGED, FactKind, Merging
 from passdown.core.phases import read_state
-from passdown.core.problems import Malformed
+from passdown.core.problems import Malformed, Severity
 from passdown.core.times import parse_instant, too_far_ahead
 from passdown.errors import FormatError
 
@@ -51,7 +51,9 @@ class EventFacts(NamedTuple):
     ahead: Texts = ()
 
 
-_STATED: Final[Mapping[str, str]] = MappingProxyType({kind.row.event_key: kind.value for kind in MERGED})
+_STATED: Final[Mapping[str, str]] = MappingProxyType(
+    {kind.row.event_key or kind.value: kind.value for kind in MERGED}
+)
 _RETRACTED: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
     {
         **{kind.row.retraction_key: (kind.value,) for kind in MERGED if kind.row.retraction_key},
@@ -65,7 +67,7 @@ def parse_event_facts(data: bytes, name: str) -> EventFacts | None:
     """Read an event for merging; None when it cannot be merged, for its time or its agent is not known.
 
     1. Time and agent come from the front matter, else from the file's name (C63).
-    2. What does not fit its key is left out; the rest takes part.
+    2. What does not fit its key is malformed, and wins nothing; the rest takes part.
     3. Line ends do not matter: a text and its CRLF form are the same event (C66).
     """
     if b"\r" in data:  # 3
@@ -113,10 +115,18 @@ def _values_of(event: Event) -> Mapping[str, object]:
     values |= dict(event.more)
     values["ts"] = event.ts.isoformat() if event.ts else None
     values |= {name: getattr(event, name) for name in ("agent", "id", "branch", "type", "session", "covers")}
-    for name in ("decisions", "provenance", "origins"):
+    for name in ("decisions", "answers", "provenance", "origins"):
         values[name] = tuple((pair.key, pair.value) for pair in getattr(event, name))
     values["checkpoints"] = tuple(_record_of(one) for one in event.checkpoints)
+    values[FactKind.MALFORMED.value] = tuple(_malformed(event))
     return values
+
+
+def _malformed(event: Event) -> Iterator[str]:
+    """Give the entries that state or retract facts and could not be read, as they stand there."""
+    names = {one.field for one in event.problems if one.severity is Severity.ERROR}
+    names &= {*_STATED, *_RETRACTED}
+    return (one.text for one in event.unknown if one.text.partition(":")[0] in names)
 
 
 def _record_of(one: EventCheckpoint) -> tuple[tuple[str, str], ...]:
@@ -329,7 +339,7 @@ _BY_MERGING: Final[Mapping[Merging, Callable[[list[Fact], str, object, _Frame], 
 )
 _READERS: Final = MappingProxyType(
     {
-        **{kind.row.event_key: _BY_MERGING[kind.row.merging] for kind in MERGED},
+        **{name: _BY_MERGING[FactKind(kind).row.merging] for name, kind in _STATED.items()},
         **dict.fromkeys(_RETRACTED, _read_retractions),
     }
 )

@@ -43,6 +43,7 @@ _FOLLOWING: Final = SectionLimit(10, 1_500, "passdown view list next")
 _CHOICES: Final = SectionLimit(LIMIT, 3_000, "passdown view list decisions")
 _RULES: Final = SectionLimit(LIMIT, 2_300, "passdown view list constraints")
 _OPEN: Final = SectionLimit(10, 1_500, "passdown view list questions")
+_ANSWERS: Final = SectionLimit(10, 1_000, "passdown view list answers")
 _PHASES: Final = SectionLimit(10, 1_200, "passdown view list checkpoints")
 _ONE_TEXT: Final = 900
 
@@ -51,9 +52,10 @@ def make_view(digest: Digest) -> View:
     """Make the view of merged events; it depends on nothing else."""
     done, done_earlier = _take(digest.kinds[FactKind.DONE], _FINISHED, _text)
     following, next_earlier = _take(digest.kinds[FactKind.NEXT], _FOLLOWING, _text)
-    decisions, decisions_earlier = _take(digest.kinds[FactKind.DECISION], _CHOICES, _decision)
+    decisions, decisions_earlier = _take(digest.kinds[FactKind.DECISION], _CHOICES, _pair)
     constraints, constraints_earlier = _take(digest.kinds[FactKind.CONSTRAINT], _RULES, _text)
     questions, questions_earlier = _take(digest.kinds[FactKind.QUESTION], _OPEN, _question)
+    answers, answers_earlier = _take(digest.kinds[FactKind.ANSWER], _ANSWERS, _pair)
     phases, phases_earlier = _take(digest.kinds[FactKind.CHECKPOINT], _PHASES, _phase)
     return View(
         updated=digest.latest,
@@ -69,6 +71,8 @@ def make_view(digest: Digest) -> View:
         constraints_earlier=constraints_earlier,
         questions=questions,
         questions_earlier=questions_earlier,
+        answers=answers,
+        answers_earlier=answers_earlier,
         checkpoints=phases,
         checkpoints_earlier=phases_earlier,
         more=tuple(_further(digest)),
@@ -142,7 +146,7 @@ def _question(fact: Fact) -> tuple[Question, str]:
     return read_question(shown), shown
 
 
-def _decision(fact: Fact) -> tuple[Pair, str]:
+def _pair(fact: Fact) -> tuple[Pair, str]:
     pair = Pair(key=_shorten(fact.key, fact, 200), value=_shorten(fact.text, fact))
     return pair, f"{pair.key}: {pair.value}"
 

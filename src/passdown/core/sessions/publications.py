@@ -77,7 +77,7 @@ def _tell(whole: Account, wanted: Sequence[JournalLine], covered: int) -> Told:
     """Say what stands under each key, in the order in which it was said."""
     told: dict[str, list[Fact]] = {}
     for kind in FactKind:
-        if not kind.row.event_key or kind is FactKind.ANSWER:
+        if not kind.row.event_key:
             continue
         found = whole.of(kind)
         if kind.row.merging is Merging.STEPS:
@@ -164,7 +164,7 @@ def _write(key: str, facts: Sequence[Fact], task: str) -> object:
         return facts[0].text
     if key == _NEXT:
         return tuple(fact.text for fact in facts if fact.text)
-    if key == FactKind.DECISION.row.event_key:
+    if key in _MAPS:
         return tuple(Pair(key=fact.key, value=fact.text) for fact in facts)
     if key == FactKind.CHECKPOINT.row.event_key:
         return tuple(_checkpoint(fact, task) for fact in facts)
@@ -175,7 +175,12 @@ def _texts(facts: Iterable[Fact]) -> tuple[str, ...]:
     return tuple(fact.text for fact in facts)
 
 
-_REGISTERS: Final = frozenset(kind.row.event_key for kind in FactKind if kind.row.merging is Merging.REGISTER)
+def _keys_of(merging: Merging) -> frozenset[str]:
+    return frozenset(kind.row.event_key for kind in FactKind if kind.row.merging is merging)
+
+
+_REGISTERS: Final = _keys_of(Merging.REGISTER)
+_MAPS: Final = _keys_of(Merging.MAP)
 
 
 def _checkpoint(fact: Fact, task: str) -> EventCheckpoint:

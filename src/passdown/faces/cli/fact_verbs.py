@@ -1,9 +1,9 @@
 """The verbs that state a fact: each writes one fact to the journal, then updates the ledger."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Final
 
-from passdown.core.facts import ADD
+from passdown.core.facts import ADD, Fact
 from passdown.core.kinds import FactKind
 from passdown.core.sessions.ledger_sync import RULED_OUT, NewFact, make_rule
 from passdown.core.sessions.session_facts import Account
@@ -68,27 +68,37 @@ def rule_out(kind: FactKind, /, *, text: str, because: str, session: str, as_jso
 
 
 def answer_question(kind: FactKind, /, *, question: str, text: str, session: str, as_json: bool) -> int:
-    """Answer the question that starts with a text: one of this session, or one open in the project."""
+    """Answer the question or feedback that starts with a text: of this session, or open in the project."""
     workspace = open_sessions()
     account = need_session(workspace, session)
     answered = [(one.key, one.key) for one in account.of(kind)]  # a new answer replaces it
-    found = (
-        _find(account, FactKind.QUESTION, question)
-        or _choose(question, answered)
-        or _find_open(workspace, account, question)
-    )
+    waiting = _list_waiting(account.of)
+    found = _choose(question, _names(waiting)) or _choose(question, answered)
     if found is None:
-        hint = "`passdown brief` lists the open questions"
-        raise UsageError(f"no open question begins with {question[:60]!r}", hint=hint)
-    return _report(workspace, account, [NewFact(kind, text, found)], as_json=as_json)
+        waiting = _list_open(workspace, account)
+        found = _choose(question, _names(waiting))
+    if found is None:
+        hint = "`passdown brief` lists the open questions and the unanswered feedback"
+        raise UsageError(f"no open question or feedback begins with {question[:60]!r}", hint=hint)
+    is_feedback = any(one.kind == FactKind.FEEDBACK and one.text == found for one in waiting)
+    over = [NewFact(FactKind.RETRACTION, found, FactKind.FEEDBACK.value)] if is_feedback else []
+    return _report(workspace, account, [NewFact(kind, text, found), *over], as_json=as_json)
 
 
-def _find_open(workspace: Workspace, account: Account, text: str) -> str | None:
-    """Find an open question of another or an earlier session."""
+def _list_waiting(facts_of: Callable[[FactKind], Sequence[Fact]]) -> Sequence[Fact]:
+    """List the questions and the feedback that wait for an answer."""
+    return [one for kind in (FactKind.QUESTION, FactKind.FEEDBACK) for one in facts_of(kind)]
+
+
+def _list_open(workspace: Workspace, account: Account) -> Sequence[Fact]:
+    """List what other or earlier sessions asked."""
     from passdown.services.handover.briefs import read_brief_input  # most sessions answer their own questions
 
-    asked = [known.text for known in read_brief_input(workspace, account).of(FactKind.QUESTION)]
-    return _choose(text, [(one, one) for one in asked])
+    return _list_waiting(read_brief_input(workspace, account).of)
+
+
+def _names(facts: Sequence[Fact]) -> Sequence[tuple[str, str]]:
+    return [(one.text, one.text) for one in facts]
 
 
 def retract_fact(kind: FactKind, /, *, text: str, of_kind: str | None, session: str, as_json: bool) -> int:

@@ -42,6 +42,7 @@ def start_session(*, multi: bool, as_json: bool, **request: str | bool) -> int:
     asked = StartRequest(
         host=str(request["host"]),
         host_session=str(request["host_session"]),
+        is_named=bool(request["host_session"]),
         nickname=str(request["nickname"]),
         track=str(request["track"]),
         mode="MA" if multi else "",

@@ -1,11 +1,12 @@
 """Find the session that a command is about, and report on it."""
 
 import os
+from contextlib import suppress
 from datetime import timedelta
 
 from passdown.core.sessions.session_facts import Account
 from passdown.core.times import age_words
-from passdown.errors import PassdownError
+from passdown.errors import PassdownError, UnknownSessionError
 from passdown.faces.cli import output
 from passdown.faces.cli.project import open_here
 from passdown.services.sessions.ledgers import LedgerUpdate
@@ -25,14 +26,17 @@ def find_running(workspace: Workspace, wanted: str) -> Account | None:
 
 
 def need_session(workspace: Workspace, wanted: str) -> Account:
-    """Find the chosen session; start one if none is running (C51)."""
-    found = find_running(workspace, wanted)
+    """Find the chosen session; start it if there is no such session, or if none is running (C51, C123)."""
+    found = None
+    with suppress(UnknownSessionError):  # it is started
+        found = find_running(workspace, wanted)
     if found is not None:
         return found
     from passdown.services.sessions.sessions import StartRequest, start_session  # most calls find a session
 
-    started = start_session(workspace, StartRequest())
-    output.note(f"no session was running here; started {started.account.agent}")
+    started = start_session(workspace, StartRequest(host_session=wanted, is_named=bool(wanted)))
+    missing = f"there was no session {wanted}" if wanted else "no session was running here"
+    output.note(f"{missing}; started {started.account.agent}")
     return started.account
 
 

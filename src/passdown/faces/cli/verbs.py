@@ -110,7 +110,9 @@ _ROWS: Final = (
         "start_session",
         "Start a session, or show the running one; recover sessions that did not end.",
         Option("--host", "The program that the agent runs in.", "NAME", default="generic"),
-        Option("--session", "The host's id of the session.", "ID", name="host_session"),
+        Option(
+            "--session", "The session to start or show, by its id or any name.", "ID", name="host_session"
+        ),
         Option("--nickname", "A name for the agent.", "NAME"),
         Option("--track", "The track to work on.", "TRACK"),
         Option("--multi", "Several agents work together."),
@@ -164,10 +166,11 @@ _ROWS: Final = (
         does="rule_out",
     ),
     _fact("ask", "question", "Record a question that needs an answer.", _TEXT),
+    _fact("tell", "feedback", "Leave feedback: every brief has it until somebody answers it.", _TEXT),
     _fact(
         "answer",
         "answer",
-        "Answer a question; QUESTION is its text or the start of it.",
+        "Answer a question or feedback; QUESTION is its text or the start of it.",
         Argument("question"),
         _TEXT,
         does="answer_question",

@@ -57,6 +57,7 @@ def label(event: Event) -> str:
         *((event.goal,) if event.goal else ()),
         *(f"{pair.key}: {pair.value}" for pair in event.decisions),
         *event.open_questions,
+        *(f"{pair.key}: {pair.value}" for pair in event.answers),
         *(f"retracts {name}" for name in event.retracted_events),
         event.reason or event.type or "",
     )

@@ -219,7 +219,7 @@ def _list_texts(event: Event) -> Iterator[str]:
     aims = (text for text in (event.goal, event.now) if text)
     lists = (event.next or (), event.this_session, event.constraints, event.open_questions)
     yield from (_fold(text) for text in (*aims, *(text for texts in lists for text in texts)))
-    yield from (_fold(_join_pair(pair)) for pair in event.decisions)
+    yield from (_fold(_join_pair(pair)) for pair in (*event.decisions, *event.answers))
     yield from (_fold(_join_phase(one)) for one in event.checkpoints)
 
 
@@ -236,6 +236,7 @@ def _read_merged(workspace: Workspace, data: bytes) -> tuple[Event, tuple[str, .
         next=((*held.steps, *steps) if held else steps) if steps else None,
         this_session=tuple(item for one in events for item in one.this_session),
         decisions=tuple(item for one in events for item in one.decisions),
+        answers=tuple(item for one in events for item in one.answers),
         constraints=tuple(item for one in events for item in one.constraints),
         open_questions=tuple(item for one in events for item in one.open_questions),
         checkpoints=tuple(item for one in events for item in one.checkpoints),
@@ -255,6 +256,7 @@ def _read_view(view: View) -> MigratedContent:
         next=view.next or None,
         this_session=view.this_session,
         decisions=view.decisions,
+        answers=view.answers,
         constraints=view.constraints,
         open_questions=tuple(write_question(one) for one in view.questions),
         checkpoints=tuple(_checkpoint(phase) for phase in view.checkpoints),
@@ -337,6 +339,7 @@ def _without_stated(said: MigratedContent, stated: frozenset[Stated]) -> Event:
         constraints=new_texts(FactKind.CONSTRAINT, event.constraints),
         open_questions=new_texts(FactKind.QUESTION, event.open_questions),
         decisions=tuple(pair for pair in event.decisions if is_new(FactKind.DECISION, _join_pair(pair))),
+        answers=tuple(pair for pair in event.answers if is_new(FactKind.ANSWER, _join_pair(pair))),
         checkpoints=tuple(one for one in event.checkpoints if is_new(FactKind.CHECKPOINT, _join_phase(one))),
     )
 
@@ -389,7 +392,7 @@ def _forms(fact: Fact, said: MigratedContent) -> Iterator[Stated]:
 
 
 def _form(fact: Fact) -> str:
-    if fact.kind == FactKind.DECISION:
+    if fact.kind in {FactKind.DECISION, FactKind.ANSWER}:
         return _join_pair(Pair(key=fact.key, value=fact.text))
     if fact.kind == FactKind.CHECKPOINT:
         return _join_phase(_stated_checkpoint(read_phase(fact)))

@@ -8,6 +8,7 @@ from typing import Final
 from passdown.core.formats.view_footer import ViewOwner, find_view_owner
 from passdown.core.formats.view_location import ViewLocation
 from passdown.core.git_hash import git_blob_id
+from passdown.core.kinds import FactKind
 from passdown.errors import PassdownError
 from passdown.ports.index import EventLocation, Index
 from passdown.ports.repository import Committed, Skipped
@@ -52,6 +53,7 @@ class SynthesisResult:
     written: WrittenView
     event_count: int
     skipped: int
+    malformed: int
     ahead: tuple[EventLocation, ...]
     archived: ArchivedEvents | None
     committed: Committed | Skipped | NotDue | None
@@ -140,6 +142,7 @@ def synthesize(
         written=written,
         event_count=digest.event_count,
         skipped=digest.skipped,
+        malformed=digest.kinds[FactKind.MALFORMED].total,
         ahead=find_ahead(workspace.index, workspace.clock.now()),
         archived=archived,
         committed=committed,

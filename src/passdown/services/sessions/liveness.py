@@ -6,7 +6,7 @@ from typing import Final
 
 from passdown.core.sessions.session_facts import Account
 from passdown.core.times import is_older
-from passdown.errors import UsageError
+from passdown.errors import SeveralSessionsError, UnknownSessionError, UsageError
 from passdown.records import replace
 from passdown.services.sessions.journals import read_accounts, read_open
 from passdown.services.workspace.workspaces import Workspace, list_other_roots
@@ -63,31 +63,35 @@ def find_session(workspace: Workspace, wanted: str, ids: Iterable[str] = ()) -> 
 
     1. The session that was named, by its id or its agent.
     2. The session that the environment names, by our id or the host's; the first match counts.
-    3. The only session that runs in this checkout. If there are several, raises a UsageError that lists them.
+    3. The only session that runs in this checkout. If there are several, raises a SeveralSessionsError that
+       lists them.
     """
     accounts = read_open(workspace)
     if wanted:  # 1
         return _find_named(workspace, accounts, wanted)
     for named in ids:  # 2
         for account in reversed(accounts):
-            if account.ended_at is None and _is_called(account, named):
+            if account.ended_at is None and is_called(account, named):
                 return account
     here = [one for one in accounts if one.start.checkout == workspace.root and is_live(workspace, one)]
     if len(here) > 1:  # 3
         names = ", ".join(f"{one.session} ({one.agent})" for one in here)
-        raise UsageError(f"several sessions are running here: {names}", hint="name one with --session")
+        raise SeveralSessionsError(
+            f"several sessions are running here: {names}", hint="name one with --session"
+        )
     return here[0] if here else None
 
 
 def _find_named(workspace: Workspace, accounts: Sequence[Account], wanted: str) -> Account:
     """Return a session by its id, its agent or an id of its host; an ended session is not reopened."""
     for account in reversed(accounts):
-        if account.ended_at is None and _is_called(account, wanted):
+        if account.ended_at is None and is_called(account, wanted):
             return account
-    if any(_is_called(account, wanted) for account in read_accounts(workspace)):
+    if any(is_called(account, wanted) for account in read_accounts(workspace)):
         raise UsageError(f"session {wanted} has ended", hint="run `passdown start` to start another")
-    raise UsageError(f"there is no session {wanted}", hint="`passdown status` lists the sessions")
+    raise UnknownSessionError(f"there is no session {wanted}", hint="`passdown status` lists the sessions")
 
 
-def _is_called(account: Account, name: str) -> bool:
+def is_called(account: Account, name: str) -> bool:
+    """Return whether a name is a session's: its id, its agent or an id of its host."""
     return name in {account.session, account.agent, *account.host_sessions}

@@ -40,7 +40,7 @@ from passdown.services.sessions.ledgers import (
     update_ledger,
     write_back,
 )
-from passdown.services.sessions.liveness import is_live, list_live
+from passdown.services.sessions.liveness import is_called, is_live, list_live
 from passdown.services.workspace.workspaces import Workspace
 
 if TYPE_CHECKING:  # archiving and publishing are loaded on demand
@@ -57,6 +57,7 @@ class StartRequest:
 
     host: Annotated[str, "The program the agent runs in."] = "generic"
     host_session: Annotated[str, "The host's id of the session."] = ""
+    is_named: Annotated[bool, "The user chose that id: it is never another session's (C123)."] = False
     nickname: Annotated[str, "What the agent is called; the host if empty."] = ""
     track: Annotated[str, "The track to work on."] = ""
     mode: Annotated[str, "SA or MA; empty for what is preferred here."] = ""
@@ -144,7 +145,8 @@ def start_session(workspace: Workspace, request: StartRequest) -> StartedSession
     1. First, leftovers of killed processes are swept, sessions that never ended are recovered, unused
        ledgers are archived, and a view that git merged is repaired if a start may commit.
     2. The same host session in the same checkout is the same session.
-    3. A new id from the same process in the same checkout is added to its session, unless it is a fork.
+    3. A new id from the same process in the same checkout is added to its session, unless it is a fork or the
+       user named it: then it is the session that is called so, or a new one (C123).
     4. Otherwise a new session starts; it continues the one that had the host's id, or the last one here.
     """
     workspace.sweep()  # 1
@@ -203,6 +205,8 @@ def _one_at_a_time(workspace: Workspace) -> Generator[None, None, None]:
 def _find_running(
     workspace: Workspace, request: StartRequest, live: Sequence[Account], process: HostProcess
 ) -> Account | None:
+    if request.is_named:
+        return next((one for one in reversed(live) if is_called(one, request.host_session)), None)
     here = [one for one in live if one.start.checkout == workspace.root and one.start.host == request.host]
     same = [one for one in here if request.host_session and request.host_session in one.host_sessions]
     if same:  # 2
@@ -213,7 +217,7 @@ def _find_running(
 
 
 def _join(workspace: Workspace, account: Account, request: StartRequest) -> Account:
-    if request.host_session and request.host_session not in account.host_sessions:
+    if request.host_session and not is_called(account, request.host_session):
         append_fact(workspace, account, NewFact(FactKind.HOST, request.host_session), Provenance.OBSERVED)
     else:
         write_heartbeat(workspace, account)

@@ -14,7 +14,7 @@ from passdown.core.facts import Fact, show_phase
 from passdown.core.kinds import FactKind
 from passdown.core.sessions.session_facts import Account
 from passdown.core.times import render_millis
-from passdown.errors import PassdownError, StorageError, UsageError
+from passdown.errors import PassdownError, SeveralSessionsError, StorageError, UsageError
 from passdown.faces.cli import output
 from passdown.faces.cli.progress import Reading
 from passdown.faces.cli.project import open_here, open_others
@@ -119,7 +119,10 @@ def _find(workspace: Workspace, wanted: str) -> Account | None:
     for account in reversed(read_accounts(workspace)) if wanted else ():
         if wanted in {account.session, account.agent, *account.host_sessions}:
             return account
-    return find_running(workspace, wanted)
+    try:
+        return find_running(workspace, wanted)
+    except SeveralSessionsError:  # it is for the next one
+        return None
 
 
 def _show(

@@ -232,7 +232,8 @@ def resume(above: bool, name: str, session: str, *, run_test: bool, as_json: boo
     if not (above or as_json):
         for line in drift_lines(review.drift, is_run=run_test):
             output.say(line)
-    resumed = resume_handoff(workspace, review, find_running(workspace, session))
+    account = need_session(workspace, session) if session else find_running(workspace, "")
+    resumed = resume_handoff(workspace, review, account)
     if above or as_json:
         output.say_json({**_listed_data(review.listed), **_resumed_data(review, resumed)})
         return

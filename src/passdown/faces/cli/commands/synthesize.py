@@ -198,6 +198,14 @@ def _events(count: int) -> str:
 def _say_warnings(outcome: SynthesisResult) -> None:
     if outcome.skipped:
         _say_skipped(outcome.skipped)
+    if outcome.malformed:
+        count, verb = (
+            ("1 value of an event", "counts")
+            if outcome.malformed == 1
+            else (f"{outcome.malformed} values of events", "count")
+        )
+        output.note(f"{count} could not be read and {verb} nowhere")
+        output.note_hint(f"`passdown view list malformed` shows {'it' if verb == 'counts' else 'them'}")
     for place in outcome.ahead[:_AHEAD]:
         output.note(
             f"event {place.rank.id} is dated {minute(place.rank.at)}, far ahead; it overrides others for now"
@@ -438,6 +446,7 @@ def _as_data(outcome: SynthesisResult) -> dict[str, object]:
         "state": "current" if written.before is ViewState.CURRENT else "written",
         "events": outcome.event_count,
         "skipped": outcome.skipped,
+        "malformed": outcome.malformed,
         "view": {
             "path": written.path,
             "before": written.before.value,

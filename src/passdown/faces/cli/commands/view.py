@@ -21,6 +21,7 @@ from passdown.services.log.views import ViewState, read_view
 from passdown.wiring.caches import open_memory_index
 
 _ALL: Final = 2_000_000_000
+_KEYED: Final = frozenset({FactKind.DECISION, FactKind.ANSWER})
 _KINDS: Final[Mapping[str, FactKind]] = MappingProxyType({kind.row.plural: kind for kind in MERGED})
 _json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 
@@ -99,7 +100,8 @@ def _say_text(text: str, path: str, state: str, *, as_json: bool) -> None:
 def list_section(above: bool, section: str, *, as_json: bool) -> None:
     """List everything that holds in a section, newest first, in full.
 
-    SECTION is goal, now, next, done, decisions, constraints, questions, checkpoints, receipts or feedback.
+    SECTION is goal, now, next, done, decisions, constraints, questions, answers, checkpoints, receipts,
+    feedback or malformed: values of events that could not be read.
     """
     project = open_here()
     with Reading() as reading:
@@ -122,7 +124,7 @@ def _line(text: str) -> str:
 
 
 def _text(fact: Fact) -> str:
-    if fact.kind == FactKind.DECISION:
+    if fact.kind in _KEYED:
         return f"{fact.key}: {fact.text}"
     if fact.kind == FactKind.CHECKPOINT:
         phase, _, status = show_phase(fact).rpartition(": ")
@@ -132,7 +134,7 @@ def _text(fact: Fact) -> str:
 
 def _as_data(fact: Fact) -> dict[str, object]:
     more: dict[str, object] = {"text": fact.text}
-    if fact.kind == FactKind.DECISION:
+    if fact.kind in _KEYED:
         more = {"key": fact.key, "text": fact.text}
     elif fact.kind == FactKind.CHECKPOINT:
         more = {**read_phase(fact)._asdict(), "task": fact.task, "checkpoint_agent": fact.agent}
