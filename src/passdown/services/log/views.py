@@ -151,9 +151,10 @@ def write_view(documents: "Documents", path: str, text: str, runtime: str) -> Wr
         kept = f"{runtime}/{KEPT}{_hash(there)[:12]}.md"
         ignore_folder(documents, runtime)
         documents.replace(kept, there, local=True)
-    if path.startswith(f"{runtime}/"):
+    is_local = path.startswith(f"{runtime}/")
+    if is_local:
         ignore_folder(documents, runtime)
-    documents.replace(path, data)
+    documents.replace(path, data, local=is_local)
     return WrittenView(path, before, kept)
 
 
