@@ -1,6 +1,7 @@
 """Signs that a session gets worse are told by the hook that saw them, and by `passdown status`."""
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -43,7 +44,7 @@ class Turns:
             self._write("assistant", call)
             self._write("user", done)
 
-    def _write(self, kind: str, block: dict[str, object]) -> None:
+    def _write(self, kind: str, block: Mapping[str, object]) -> None:
         line = {"type": kind, "message": {"role": kind, "content": [block]}, "uuid": f"u-{self._count}"}
         with self.stage.transcript.open("a", encoding="utf-8") as file:
             file.write(json.dumps(line, separators=(",", ":")) + "\n")
