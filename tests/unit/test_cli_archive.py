@@ -5,12 +5,14 @@ from pathlib import Path
 
 import pytest
 
-from passdown.services.log.event_archive import clean, plan_cleaning
+from passdown.engines.memory.event_log import MemoryEventLog
+from passdown.services.log.event_archive import clean, plan_cleaning, verify_archive
 from passdown.settings import Settings
 from passdown.wiring.workspaces import open_workspace
 from tests.commands import Caller, Done
 from tests.gits import Project, make_started
 from tests.projects import ARCHIVE, EVENTS, put, put_event, stop_clock
+from tests.sessions import MemoryWorkspace
 
 RECORDS = "conductor/sessions/archive"
 RECORD = """---
@@ -195,7 +197,24 @@ def test_what_is_no_event_stays_and_no_age_is_refused(shelf: Shelf) -> None:
     assert f"{ARCHIVE}/notes.md: stays: it cannot be read as an event" in " ".join(done.out.split())
     assert (shelf.project.folder / ARCHIVE / "picture.png").exists()
     assert shelf.command("archive", "clean", "--older", "soon").code == 2
-    assert shelf.command("archive", "clean", "--older", f"{9**9}w").code == 2
+    refused = shelf.command("archive", "clean", "--older", "999999w")
+    assert (refused.code, "is before the first date" in refused.err) == (2, True)
+
+
+def test_a_rollup_that_cannot_be_read_is_named() -> None:
+    class Unreadable(MemoryEventLog):
+        def read(self, folder: str, name: str) -> bytes | None:
+            del folder, name
+            return None
+
+    log = Unreadable()
+    assert log.create("2025-11-20", "rollup-0123456789abcdef.jsonl", b"")
+
+    verdict = verify_archive(MemoryWorkspace(log=log))
+
+    assert verdict.problems == (
+        (f"{EVENTS}/2025-11-20/rollup-0123456789abcdef.jsonl", "cannot be read, or is too large"),
+    )
 
 
 def test_without_git_copies_go_by_their_rollup_alone(

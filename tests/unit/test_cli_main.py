@@ -37,8 +37,8 @@ Commands:
   uninstall   Remove the plugin from a host; your own changes stay.
   start       Start a session, or show the running one; recover sessions that
               did not end.
-  status      List the sessions of the project, what each is doing, and which
-              are stale.
+  status      List the sessions, what each is doing, and what to do about
+              stale ones.
   goal        Set the goal of the session, in one or two sentences.
   now         Say what you are doing now; one thing at a time.
   done        Record what is done; without TEXT, your current work is done.
@@ -64,6 +64,7 @@ Commands:
   log         List published events, newest first.
   search      Search ledgers, archives, events and streams.
   check       Check ledgers, events and other documents for problems.
+  archive     Verify what is archived, and remove old copies.
   event       Show an event, or retract one.
   view        Show the view, list what it leaves out, or verify it.
   format      List the document formats; show a schema or an example.
@@ -71,6 +72,7 @@ Commands:
   pause       Pause Passdown in this project: nothing runs automatically until
               `unpause`.
   unpause     Resume Passdown in this project after a pause.
+  metrics     Sum up what was recorded here: recoveries, conflicts, old handoffs.
   doctor      Find problems with the project as a whole, and fix what is safe
               to fix.
 

@@ -216,7 +216,7 @@ _ROWS: Final = (
     Verb(
         "metrics",
         Group.PROJECT,
-        "Sum up what happened here: recoveries, conflicts, expired handoffs and more.",
+        "Sum up what was recorded here: recoveries, conflicts, old handoffs.",
     ),
     Verb(
         "doctor",
