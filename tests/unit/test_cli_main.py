@@ -66,6 +66,7 @@ Commands:
   log         List published events, newest first.
   search      Search ledgers, archives, events and streams.
   check       Check ledgers, events and other documents for problems.
+  archive     Verify what is archived, and remove old copies.
   event       Show an event, or retract one.
   view        Show the view, list what it leaves out, or verify it.
   format      List the document formats; show a schema or an example.
@@ -73,8 +74,7 @@ Commands:
   pause       Pause Passdown in this project: nothing runs automatically until
               `unpause`.
   unpause     Resume Passdown in this project after a pause.
-  metrics     Sum up what happened here: recoveries, conflicts, expired
-              handoffs and more.
+  metrics     Sum up what was recorded here: recoveries, conflicts, old handoffs.
   doctor      Find problems with the project as a whole, and fix what is safe
               to fix.
 

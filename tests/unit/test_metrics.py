@@ -30,6 +30,10 @@ def events(day: Day) -> list[dict[str, object]]:
     return [line for line in lines if "event" in line]
 
 
+def agent_of(day: Day, session: str) -> str:
+    return next(one.agent for one in day.host.accounts() if session in one.host_sessions)
+
+
 @pytest.mark.requirement("G13")
 @pytest.mark.parametrize("by_hook", [True, False])
 def test_a_start_records_what_it_recovered(day: Day, *, by_hook: bool) -> None:
@@ -61,7 +65,7 @@ def test_a_start_on_the_track_of_another_session_is_recorded(day: Day) -> None:
     day.command("start", "--session", "one", "--track", "sign-in")
     day.command("start", "--new", "--session", "two", "--track", "billing")
     assert events(day) == []
-    (first,) = (one for one in day.host.accounts() if "one" in one.host_sessions)
+    first = agent_of(day, "one")
 
     day.command("start", "--new", "--session", "three", "--track", "sign-in")
 
@@ -69,7 +73,7 @@ def test_a_start_on_the_track_of_another_session_is_recorded(day: Day) -> None:
     assert (event["event"], event["track_id"], event["other_agent"]) == (
         "session_conflict",
         "sign-in",
-        first.agent,
+        first,
     )
 
 
@@ -80,8 +84,7 @@ def test_a_track_that_another_session_works_on_is_recorded_when_it_is_bound(day:
 
     done = day.command("track", "bind", "sign-in", "--session", "two")
 
-    (first,) = (one for one in day.host.accounts() if "one" in one.host_sessions)
-    assert f"passdown: {first.agent} works on sign-in too\n" in done.err
+    assert f"passdown: {agent_of(day, 'one')} works on sign-in too\n" in done.err
     assert [event["event"] for event in events(day)] == ["session_conflict"]
 
 

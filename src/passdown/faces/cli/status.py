@@ -64,7 +64,7 @@ def show_status(*, show_all: bool, as_json: bool) -> int:
     for account, state in rows:
         _say_session(workspace, account, state)
     output.say(_say_handoffs(handoffs))
-    output.say(_say_index(index))
+    output.say(say_index(index))
     if uncommitted:
         _say_uncommitted(workspace, uncommitted)
     return 0
@@ -135,7 +135,8 @@ def _say_handoffs(handoffs: HandoffCount) -> str:
     return f"handoffs: {handoffs.count}{last}"
 
 
-def _say_index(index: IndexState) -> str:
+def say_index(index: IndexState) -> str:
+    """Say how the search index stands."""
     if index.health is IndexHealth.CURRENT:
         return "search index: up to date"
     if index.health is IndexHealth.UNUSABLE:

@@ -217,6 +217,7 @@ _ROWS: Final = (
     Verb("log", Group.LOG, "List published events, newest first."),
     Verb("search", Group.LOG, "Search ledgers, archives, events and streams."),
     Verb("check", Group.LOG, "Check ledgers, events and other documents for problems."),
+    Verb("archive", Group.LOG, "Verify what is archived, and remove old copies."),
     Verb("event", Group.LOG, "Show an event, or retract one."),
     Verb("view", Group.LOG, "Show the view, list what it leaves out, or verify it."),
     Verb("format", Group.LOG, "List the document formats; show a schema or an example."),
@@ -231,7 +232,7 @@ _ROWS: Final = (
     Verb(
         "metrics",
         Group.PROJECT,
-        "Sum up what happened here: recoveries, conflicts, expired handoffs and more.",
+        "Sum up what was recorded here: recoveries, conflicts, old handoffs.",
     ),
     Verb(
         "doctor",

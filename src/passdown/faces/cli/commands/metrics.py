@@ -19,7 +19,7 @@ from passdown.services.project.metrics import USUAL_DAYS, read_metrics
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def command(*, days: int, as_json: bool) -> int:
-    """Sum up what happened here: recoveries, conflicts, expired handoffs and more.
+    """Sum up what was recorded here: recoveries, conflicts, old handoffs.
 
     Starts record the sessions that they recovered (`pending_recovery`), the ledgers that nobody continued
     (`handoff_expired`) and other sessions on the same track (`session_conflict`); the end of a turn records

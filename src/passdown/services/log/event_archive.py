@@ -1,0 +1,184 @@
+"""Look after the archive: check every copy of an event against its rollup, and remove old copies (C125).
+
+A rollup holds its events whole and stays. Records of sessions stay, too: nothing else holds what they say.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime
+from typing import Annotated, NamedTuple
+
+from passdown.core.merge.event_facts import EventFacts, parse_event_facts
+from passdown.core.merge.rollups import is_rollup, name_rollup, parse_rollup
+from passdown.core.problems import Severity
+from passdown.errors import StorageError
+from passdown.records import record
+from passdown.services.workspace.documents import check_document
+from passdown.services.workspace.workspaces import Workspace
+
+
+class ArchiveProblem(NamedTuple):
+    """A file of the archive, and what is wrong with it."""
+
+    path: str
+    problem: str
+
+
+@record
+class ArchiveVerdict:
+    """What is in the archive, and what is wrong with it."""
+
+    copies: Annotated[int, "How many archived events have a file of their own."]
+    rollups: Annotated[int, "How many rollups there are."]
+    events: Annotated[int, "How many events the rollups hold."]
+    records: Annotated[int, "How many records of sessions there are."]
+    problems: Annotated[tuple[ArchiveProblem, ...], "What is wrong."]
+
+
+@record
+class CleaningPlan:
+    """Which old copies may go, and which stay although they are old."""
+
+    before: Annotated[datetime, "Older than this is old."]
+    due: Annotated[tuple[str, ...], "The copies that may go: a rollup holds each of them."]
+    kept: Annotated[tuple[ArchiveProblem, ...], "The old copies that stay, and why."]
+
+
+class _Rollups(NamedTuple):
+    """The hashes that the rollups of each day hold, and what is wrong with rollups."""
+
+    held: Mapping[str, frozenset[str]]
+    files: int
+    events: int
+    problems: Sequence[ArchiveProblem]
+
+
+class _Copy(NamedTuple):
+    """A file in the archive of a day, and the event in it; None if it cannot be read."""
+
+    path: str
+    day: str
+    data: bytes
+    source: EventFacts | None
+
+
+def verify_archive(workspace: Workspace) -> ArchiveVerdict:
+    """Check all rollups, the copies of events against them, and the records of sessions."""
+    rollups = _read_rollups(workspace)
+    problems = list(rollups.problems)
+    copies = 0
+    for copy in _read_copies(workspace):
+        copies += 1
+        if wrong := _judge(copy, rollups):
+            problems.append(ArchiveProblem(copy.path, wrong))
+    records = 0
+    for path in workspace.documents.list(workspace.settings.paths.archive):
+        records += 1
+        found = check_document(workspace.documents, path).problems
+        errors = [one for one in found if one.severity is Severity.ERROR]
+        problems += [ArchiveProblem(path, f"{errors[0].field} {errors[0].problem}")] if errors else []
+    return ArchiveVerdict(
+        copies=copies,
+        rollups=rollups.files,
+        events=rollups.events,
+        records=records,
+        problems=tuple(problems),
+    )
+
+
+def plan_cleaning(workspace: Workspace, before: datetime) -> CleaningPlan:
+    """Return which copies of events before an instant may go; nothing is changed.
+
+    1. A copy goes only if a rollup of its day holds the same event, to the byte.
+    2. In git, it goes only if the last commit has it: else the commit of its move would be incomplete.
+    3. A file that cannot be read as an event stays, however old it may be.
+    """
+    rollups = _read_rollups(workspace)
+    committed = _find_committed(workspace)
+    due: list[str] = []
+    kept: list[ArchiveProblem] = []
+    for copy in _read_copies(workspace):
+        if copy.source is not None and copy.source.rank.at >= before:
+            continue
+        wrong = _judge(copy, rollups)  # 1, 3
+        if not wrong and committed is not None and copy.path not in committed:  # 2
+            wrong = "is not committed yet"
+        if wrong:
+            kept.append(ArchiveProblem(copy.path, wrong))
+        else:
+            due.append(copy.path)
+    return CleaningPlan(before=before, due=tuple(due), kept=tuple(kept))
+
+
+def clean(workspace: Workspace, plan: CleaningPlan) -> Sequence[str]:
+    """Remove the copies that may go, each only if its rollup still holds it; return what was removed.
+
+    Raises a StorageError if a file cannot be removed; what was removed before stays removed.
+    """
+    rollups = _read_rollups(workspace)
+    removed: list[str] = []
+    for path in plan.due:
+        copy = _read_copy(workspace, path)
+        if not _judge(copy, rollups) and workspace.documents.remove(path, copy.data):
+            removed.append(path)
+    return removed
+
+
+def _find_committed(workspace: Workspace) -> frozenset[str] | None:
+    """Return the archived files in the last commit; None without git, or where git ignores them."""
+    folder = workspace.settings.paths.event_archive
+    repository = workspace.repository
+    if not repository.is_there() or repository.is_ignored(f"{folder}/any.md"):
+        return None
+    return frozenset(repository.listing(folder))
+
+
+def _read_rollups(workspace: Workspace) -> _Rollups:
+    held: dict[str, frozenset[str]] = {}
+    problems: list[ArchiveProblem] = []
+    count = 0
+    log, events = workspace.log, workspace.settings.paths.events
+    for day in log.folders({}):
+        hashes: set[str] = set()
+        for name in filter(is_rollup, sorted(log.files(day))):
+            count += 1
+            data = log.read(day, name)
+            rollup = parse_rollup(data or b"")
+            hashes |= {source.rank.hash for _, source in rollup.members}
+            path = "/".join(part for part in (events, day, name) if part)
+            problems += [ArchiveProblem(path, wrong) for wrong in _check_rollup(name, data, rollup.skipped)]
+        held[day] = frozenset(hashes)
+    return _Rollups(held, count, len(frozenset().union(*held.values())), problems)
+
+
+def _check_rollup(name: str, data: bytes | None, skipped: int) -> Iterator[str]:
+    if data is None:
+        yield "cannot be read, or is too large"
+    elif skipped:
+        yield f"{skipped} of its lines cannot be read"
+    elif name_rollup(data.replace(b"\r\n", b"\n").decode("utf-8", "replace")) != name:
+        yield "its name does not match what it holds"
+
+
+def _read_copies(workspace: Workspace) -> Iterator[_Copy]:
+    folder = workspace.settings.paths.event_archive
+    for path in workspace.documents.list(folder):
+        if path.endswith(".md"):
+            yield _read_copy(workspace, path)
+
+
+def _read_copy(workspace: Workspace, path: str) -> _Copy:
+    folder, _, name = path.rpartition("/")
+    try:
+        data = workspace.documents.read(path)
+    except StorageError:
+        data = b""
+    return _Copy(path, folder.rpartition("/")[2], data, parse_event_facts(data, name))
+
+
+def _judge(copy: _Copy, rollups: _Rollups) -> str:
+    """Return what is wrong with a copy; empty if a rollup of its day holds the same event."""
+    if copy.source is None:
+        return "cannot be read as an event"
+    if copy.source.rank.hash not in rollups.held.get(copy.day, ()):
+        return f"is in no rollup of {copy.day} with this text"
+    return ""
