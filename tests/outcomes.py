@@ -26,7 +26,7 @@ KINDS: Final = (INSIDE, "command", "hook", "host")
 """Through what something is proven, from the inside out."""
 
 _WORST: Final = ("passed", "skipped", "failed")
-_KEY: Final = "proof"
+_KEY: Final = "requirement"
 _COMMAND: Final = re.compile(
     r"""(^|[\s/'"])(passdown|cc-synthesize)['"]?(\s|$)|passdown\.faces|run_module\("passdown"\)?"""
 )

@@ -26,9 +26,12 @@ from passdown.ports.process import Processes
 from passdown.ports.repository import Repository
 from passdown.ports.tracking import Tracking
 from passdown.records import field, record, replace
+from passdown.services.log.events import WrittenEvent
 from passdown.services.sessions.ledgers import LedgerUpdate, update_ledger
+from passdown.services.sessions.session_end import close_session
 from passdown.services.sessions.sessions import StartedSession, StartRequest, start_session
 from passdown.services.workspace.account_cache import AccountCache
+from passdown.services.workspace.workspaces import Workspace
 from passdown.settings import Settings
 from tests.events import MovedClock
 
@@ -219,3 +222,8 @@ def make_line(
 def in_order(*facts: tuple[str, ...] | Callable[[int], JournalLine]) -> list[JournalLine]:
     """Make lines of (kind, text, key, because), numbered from 1."""
     return [one(seq) if callable(one) else make_line(seq, *one) for seq, one in enumerate(facts, 1)]
+
+
+def end_session(workspace: Workspace, account: Account, reason: str = "session-end") -> WrittenEvent | None:
+    """End a session and keep its ledger, as `passdown end --keep` does; give what it published."""
+    return close_session(workspace, account, reason, keep=True).written

@@ -5,7 +5,7 @@ import pytest
 from passdown.core.documents.documents import heading_line
 from passdown.core.formats import examples
 from passdown.core.formats.ledgers import ReadFile, fix_ledger, parse_ledger, render_ledger
-from passdown.core.formats.validations import IN_VALIDATION, Validation
+from passdown.core.formats.validations import Validation
 from passdown.core.problems import Severity
 from passdown.records import replace
 
@@ -35,7 +35,7 @@ def test_validation_keeps_what_it_does_not_know() -> None:
     ledger = parse_ledger(f"{HEAD}{block}---\n")
 
     assert ledger.validation == Validation(retries=2)
-    assert {one.place for one in ledger.unknown} == {IN_VALIDATION}
+    assert {one.place for one in ledger.unknown} == {"front matter / validation"}
     assert [one.text for one in ledger.unknown] == ["owner: me", "deep:\n  a: 1", "# note", "retries: 3"]
 
 

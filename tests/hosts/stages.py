@@ -14,11 +14,12 @@ from passdown.core.sessions.ledger_sync import NewFact
 from passdown.core.sessions.session_facts import Account
 from passdown.hosts.hooks import EVENTS
 from passdown.services.sessions.journals import append_fact, read_accounts
-from passdown.services.sessions.sessions import StartRequest, end_session, start_session
+from passdown.services.sessions.sessions import StartRequest, start_session
 from passdown.settings import FILE_NAME, Settings
 from passdown.wiring.workspaces import open_workspace
 from tests.gits import make_started
 from tests.hosts.drivers import Ground
+from tests.sessions import end_session
 
 # What begins with PASSDOWN_ is not there any more when a test runs.
 IS_CI: Final = bool(os.environ.get("PASSDOWN_CI"))

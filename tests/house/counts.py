@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from tests.house.tree import Module, calls, imports, words
+from tests.house.tree import Module, calls, imports, walk, words
 
 KINDS = "FactKind"
 FEWEST_KINDS = 3
@@ -91,7 +91,7 @@ def _tables(module: Module, values: set[str]) -> Iterator[tuple[int, str]]:
 def _lists_kinds(value: ast.expr, values: set[str]) -> bool:
     members: set[str] = set()
     texts: set[str] = set()
-    for node in ast.walk(value):
+    for node in walk(value):
         match node:
             case ast.Attribute(value=ast.Name(id=name), attr=member) if name == KINDS and member.isupper():
                 members.add(member)

@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterator
 from types import MappingProxyType
 
-from tests.house.tree import PACKAGE, Finding, Module, calls, dotted, imports, references, words
+from tests.house.tree import PACKAGE, Finding, Module, calls, dotted, imports, references, walk, words
 
 # The only files that may catch everything: each reports what it caught.
 ENTRY_POINTS = frozenset(
@@ -83,7 +83,7 @@ _SHELLS = words(
 def rule_broad_except(module: Module) -> Iterator[Finding]:
     """Only entry points catch everything; others catch what they can name."""
     if module.path not in ENTRY_POINTS:
-        for node in ast.walk(module.tree):
+        for node in walk(module.tree):
             if isinstance(node, ast.ExceptHandler) and _is_broad(module, node.type):
                 yield Finding(node.lineno, "catches everything outside an entry point")
     for call in calls(module.tree):
@@ -103,7 +103,7 @@ def _is_broad(module: Module, caught: ast.expr | None) -> bool:
 
 def rule_silent_except(module: Module) -> Iterator[Finding]:
     """No handler only passes; use `suppress(NamedError)` with a comment that says why."""
-    for node in ast.walk(module.tree):
+    for node in walk(module.tree):
         if isinstance(node, ast.ExceptHandler) and all(_is_silent(line) for line in node.body):
             yield Finding(node.lineno, "handler does nothing; use contextlib.suppress with a named error")
 

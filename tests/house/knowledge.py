@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from passdown.hosts import HOSTS
-from tests.house.tree import Finding, Module, calls, dotted, words
+from tests.house.tree import Finding, Module, calls, dotted, walk, words
 
 LAYOUT = "layout.py"
 
@@ -50,7 +50,7 @@ def _joined(module: Module) -> Iterator[Finding]:
             for argument in call.args[1:]:
                 if _is_name(argument):
                     yield Finding(argument.lineno, "joins a name to a path; see layout.py")
-    for node in ast.walk(module.tree):
+    for node in walk(module.tree):
         if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Div) and _is_name(node.right):
             yield Finding(node.lineno, "joins a name to a path; see layout.py")
 
@@ -75,9 +75,9 @@ def _texts(module: Module) -> Iterator[_Text]:
     """Yield every text of a module except docstrings, including the parts of f-strings."""
     docs = {
         id(node.value)
-        for node in ast.walk(module.tree)
+        for node in walk(module.tree)
         if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
     }
-    for node in ast.walk(module.tree):
+    for node in walk(module.tree):
         if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in docs:
             yield _Text(node.lineno, node.value)

@@ -6,7 +6,18 @@ from functools import cache
 from pathlib import Path
 
 import passdown.ports
-from tests.house.tree import PACKAGE, Finding, Function, Module, calls, dotted, imports, references, words
+from tests.house.tree import (
+    PACKAGE,
+    Finding,
+    Function,
+    Module,
+    calls,
+    dotted,
+    imports,
+    references,
+    walk,
+    words,
+)
 
 PURE_MODULES = words(
     "__future__ re datetime enum typing collections collections.abc functools itertools "
@@ -40,7 +51,7 @@ def _impure_calls(module: Module) -> Iterator[Finding]:
                 yield Finding(call.lineno, f"call of .{name}()")
             case ast.Call(func=ast.Attribute(attr="astimezone"), args=[], keywords=[]):
                 yield Finding(call.lineno, "astimezone() without a zone reads this machine's")
-    for node in ast.walk(module.tree):
+    for node in walk(module.tree):
         if isinstance(node, ast.Attribute) and node.attr == "environ":
             yield Finding(node.lineno, "the environment")
 
@@ -49,7 +60,7 @@ def rule_ports(module: Module) -> Iterator[Finding]:
     """A port is a Protocol of at most ten methods, each with a docstring."""
     if module.parts[0] != "ports":
         return
-    for node in ast.walk(module.tree):
+    for node in walk(module.tree):
         if isinstance(node, ast.ClassDef) and any(_is_protocol(base) for base in node.bases):
             methods = [child for child in node.body if isinstance(child, Function)]
             count = len({method.name for method in methods})
@@ -78,7 +89,7 @@ def rule_no_second_port(module: Module) -> Iterator[Finding]:
     for call in calls(module.tree):
         match call:
             case ast.Call(func=ast.Name(id="isinstance" | "issubclass" as asked), args=[_, kinds]):
-                found = {dotted(module, node) for node in ast.walk(kinds)} & list_ports()
+                found = {dotted(module, node) for node in walk(kinds)} & list_ports()
                 yield from (Finding(call.lineno, f"{asked} of the port {name}") for name in found)
 
 
@@ -87,7 +98,7 @@ def list_ports() -> frozenset[str]:
     """Return the full name of every protocol in `ports/`."""
     found: set[str] = set()
     for file in Path(passdown.ports.__file__).parent.glob("*.py"):
-        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+        for node in walk(ast.parse(file.read_text(encoding="utf-8"))):
             if isinstance(node, ast.ClassDef) and any(_is_protocol(base) for base in node.bases):
                 found.add(f"{PACKAGE}.ports.{file.stem}.{node.name}")
     return frozenset(found)

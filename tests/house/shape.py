@@ -3,7 +3,7 @@
 import ast
 from collections.abc import Iterator
 
-from tests.house.tree import Finding, Function, Module, dotted, functions, words
+from tests.house.tree import Finding, Function, Module, dotted, functions, walk, words
 
 BANNED_NAMES = frozenset({"utils", "helpers", "common", "manager", "base", "app"})
 MAX_MODULE_LINES = 500
@@ -44,7 +44,7 @@ def rule_function_size(module: Module) -> Iterator[Finding]:
         measures = (
             ("lines", (function.end_lineno or 0) - function.lineno + 1, MAX_FUNCTION_LINES),
             ("levels", _nesting(function.body), MAX_NESTING),
-            ("branches", sum(_branches(node) for node in ast.walk(function)), MAX_BRANCHES),
+            ("branches", sum(_branches(node) for node in walk(function)), MAX_BRANCHES),
             ("parameters", _parameters(function), MAX_PARAMETERS),
         )
         for what, count, most in measures:
@@ -138,7 +138,7 @@ def rule_mutable_globals(module: Module) -> Iterator[Finding]:
             case ast.Assign(value=ast.expr() as value) | ast.AnnAssign(value=ast.expr() as value):
                 if _is_mutable(module, value):
                     yield Finding(node.lineno, "a mutable global")
-    for statement in ast.walk(module.tree):
+    for statement in walk(module.tree):
         if isinstance(statement, ast.Global):
             yield Finding(statement.lineno, f"global {', '.join(statement.names)}")
 

@@ -76,10 +76,27 @@ def dotted(module: Module, node: ast.AST) -> str:
     return "?"
 
 
-def imports(module: Module) -> Iterator[Import]:
-    """Yield every import, anywhere: in functions, under TYPE_CHECKING, by `import_module("…")`."""
-    inner = {id(node) for function in functions(module.tree) for node in ast.walk(function)}
-    for node in ast.walk(module.tree):
+def walk(tree: ast.AST) -> Sequence[ast.AST]:
+    """Return every node of a tree; a tree remembers what was found, because every rule asks."""
+    found: Sequence[ast.AST] | None = getattr(tree, "_every_node", None)
+    if found is None:
+        found = tuple(ast.walk(tree))
+        tree._every_node = found  # type: ignore[attr-defined]  # nodes hold what they are given
+    return found
+
+
+def imports(module: Module) -> Sequence[Import]:
+    """Return every import, anywhere: in functions, under TYPE_CHECKING, by `import_module("…")`."""
+    found: Sequence[Import] | None = getattr(module.tree, "_every_import", None)
+    if found is None:
+        found = tuple(_find_imports(module))
+        module.tree._every_import = found  # type: ignore[attr-defined]  # the same
+    return found
+
+
+def _find_imports(module: Module) -> Iterator[Import]:
+    inner = {id(node) for function in functions(module.tree) for node in walk(function)}
+    for node in walk(module.tree):
         for source, name in _imported(module, node):
             yield Import(getattr(node, "lineno", 1), source, name, id(node) in inner)
 
@@ -110,21 +127,26 @@ def inside(imported: Import) -> tuple[str, ...]:
     return tuple(rest) if top == PACKAGE else ()
 
 
+def module_name(module: Module) -> str:
+    """Return the full name of a module: `passdown.core.ids`, or `passdown.core` for a package's own file."""
+    return ".".join((PACKAGE, *module.parts)).removesuffix(".__init__")
+
+
 def functions(tree: ast.AST) -> Iterator[Function]:
-    for node in ast.walk(tree):
+    for node in walk(tree):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             yield node
 
 
 def calls(tree: ast.AST) -> Iterator[ast.Call]:
-    for node in ast.walk(tree):
+    for node in walk(tree):
         if isinstance(node, ast.Call):
             yield node
 
 
 def references(module: Module, wanted: frozenset[str]) -> Iterator[Finding]:
     """Yield every mention of the wanted full names, called or not (a default factory is not called)."""
-    for node in ast.walk(module.tree):
+    for node in walk(module.tree):
         if isinstance(node, ast.Attribute | ast.Name) and (name := dotted(module, node)) in wanted:
             yield Finding(node.lineno, name)
 

@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import PurePosixPath
 
-from tests.house.tree import PACKAGE, Finding, Module, imports
+from tests.house.tree import Finding, Module, imports, module_name
 
 MAX_MODULES = 20
 
@@ -41,7 +41,7 @@ def find_classes(modules: Sequence[Module]) -> Mapping[str, Sequence[tuple[str, 
 
 def rule_no_circles(modules: Sequence[Module]) -> Iterator[tuple[str, Finding]]:
     """No circular imports: not indirectly, in functions, or for types only."""
-    paths = {_name(module): module.path for module in modules}
+    paths = {module_name(module): module.path for module in modules}
     for circle in find_circles(modules):
         first, *others = circle
         yield paths[first], Finding(1, f"a circle of imports: {', '.join((first, *others))}")
@@ -49,8 +49,8 @@ def rule_no_circles(modules: Sequence[Module]) -> Iterator[tuple[str, Finding]]:
 
 def find_circles(modules: Sequence[Module]) -> Sequence[Sequence[str]]:
     """Return the circles: sets of modules that all import each other, directly or indirectly."""
-    names = {_name(module) for module in modules}
-    graph = {_name(module): _imported(module, names) for module in modules}
+    names = {module_name(module) for module in modules}
+    graph = {module_name(module): _imported(module, names) for module in modules}
     while unused := {name for name, targets in graph.items() if not targets & graph.keys()}:
         graph = {name: targets for name, targets in graph.items() if name not in unused}
     reached = {name: _reach(graph, name) for name in graph}
@@ -62,10 +62,6 @@ def find_circles(modules: Sequence[Module]) -> Sequence[Sequence[str]]:
     return sorted(circles)
 
 
-def _name(module: Module) -> str:
-    return ".".join((PACKAGE, *module.parts)).removesuffix(".__init__")
-
-
 def _imported(module: Module, names: set[str]) -> frozenset[str]:
     """Return the modules that a module imports, wherever the import is."""
     found: set[str] = set()
@@ -74,7 +70,7 @@ def _imported(module: Module, names: set[str]) -> frozenset[str]:
         while target and target not in names:
             target = target.rpartition(".")[0]
         found.add(target)
-    return frozenset(found - {"", _name(module)})
+    return frozenset(found - {"", module_name(module)})
 
 
 def _reach(graph: Mapping[str, frozenset[str]], start: str) -> frozenset[str]:

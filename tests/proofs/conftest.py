@@ -26,10 +26,10 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
         report for report in terminalreporter.getreports("passed") if hasattr(report, "user_properties")
     ]
     noted = sorted(
-        (report.nodeid.partition("[")[0], count, seconds)
+        (report.nodeid.partition("[")[0], *told)
         for report in reports
         if report.when == "call"
-        for name, (count, seconds) in report.user_properties
+        for name, told in report.user_properties
         if name == "proof"
     )
     for test, parts in groupby(noted, key=lambda one: one[0]):

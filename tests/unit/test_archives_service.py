@@ -23,8 +23,8 @@ from passdown.services.sessions import archives
 from passdown.services.sessions.archives import archive_ledger, archive_stale, hash_files, read_checkout_state
 from passdown.services.sessions.journals import read_account
 from passdown.services.sessions.ledgers import update_ledger
-from passdown.services.sessions.sessions import end_session, recover
-from tests.sessions import LEDGER, Place, make_place, with_parts
+from passdown.services.sessions.sessions import recover
+from tests.sessions import LEDGER, Place, end_session, make_place, with_parts
 
 FOLDER = "conductor/sessions/archive"
 AWS = "AKIA" + "QYLPMN5HHHFPZAM2"

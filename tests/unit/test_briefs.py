@@ -1,5 +1,6 @@
 """A brief says what matters first, within its budget, and no text in it can pass for ours."""
 
+import unicodedata
 from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
 
@@ -314,8 +315,10 @@ def test_never_over_budget_and_the_frame_stands_alone(
     assert budget.holds(brief.size)
     assert frame.delimiter not in brief.body.lower()
     assert frame.nonce not in brief.body.lower()
-    assert brief.body.isprintable() or "\n" in brief.body
-    assert not any(character in brief.body for character in "\r\x1b\u202e\u2028")
+    seen = {unicodedata.category(character) for character in brief.body.replace("\n", "")}
+    assert seen.isdisjoint({"Cc", "Cs", "Zl", "Zp"})
+    turned = {unicodedata.bidirectional(character) for character in brief.body}
+    assert turned.isdisjoint({"LRE", "RLE", "LRO", "RLO", "LRI", "RLI", "FSI"})
     assert receipt_of(f"before {brief.text} after", frame) == brief_hash(brief)
     ours = {"Goal:", "Now:", "Next:"}
     lines = brief.body.split("\n")

@@ -23,8 +23,7 @@ from passdown.services.handover.briefs import OtherCheckoutLog, make_brief, read
 from passdown.services.log.events import name_event
 from passdown.services.sessions.journals import write_fact
 from passdown.services.sessions.publications import publish
-from passdown.services.sessions.sessions import end_session
-from tests.sessions import LEDGER, NOON, Place, make_place
+from tests.sessions import LEDGER, NOON, Place, end_session, make_place
 
 NONCE = "0123456789ab"
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from passdown.core.briefs.budgets import Budget, Size, count_tokens, measure
+from passdown.core.briefs.budgets import Budget, Size, measure
 from passdown.errors import UsageError
 
 
@@ -13,7 +13,7 @@ from passdown.errors import UsageError
     ("text", "tokens"), [("", 0), ("a", 1), ("abc", 1), ("abcd", 2), ("é", 1), ("漢字", 2)]
 )
 def test_a_token_is_three_bytes_rounded_up(text: str, tokens: int) -> None:
-    assert count_tokens(text) == tokens
+    assert measure(text).tokens == tokens
 
 
 @given(st.text(), st.text())

@@ -23,9 +23,8 @@ from passdown.engines.memory.journals import MemoryJournals
 from passdown.records import replace
 from passdown.services.handover.certificates import certify, read_sources
 from passdown.services.sessions.publications import publish
-from passdown.services.sessions.sessions import end_session
 from tests.events import make_text, read
-from tests.sessions import NOON, Place, in_order, make_line, make_place, with_parts
+from tests.sessions import NOON, Place, end_session, in_order, make_line, make_place, with_parts
 
 
 def fates(stated: Sequence[StatedFact]) -> list[tuple[str, str]]:

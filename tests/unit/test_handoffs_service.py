@@ -20,10 +20,9 @@ from passdown.services.handover.handoffs import (
     resume_handoff,
     review_handoff,
 )
-from passdown.services.sessions.sessions import end_session
 from passdown.services.workspace.workspaces import Workspace
 from passdown.settings import FILE_NAME
-from tests.sessions import LEDGER, Place, make_place, with_parts
+from tests.sessions import LEDGER, Place, end_session, make_place, with_parts
 from tests.unit.test_archives_service import ToldHistory
 
 STREAM = "thoughts/shared/handoffs/auth/current.md"

@@ -10,6 +10,7 @@ import pytest
 from tests.house import (
     RULES,
     WHOLE_RULES,
+    callers,
     effects,
     imports,
     knowledge,
@@ -455,6 +456,10 @@ NEAR_MISSES = (
 
 
 _CLASS = "class Same:\n    ..."
+_PASSES_ON = "class B:\n    def f(self): return self._inner.f()"
+_SETTINGS = (
+    "class Commits:\n    start: bool = False\nclass Settings:\n    commit: Annotated[Commits, 'When.'] = 1"
+)
 
 # (rule, {path: source}): must be reported.
 PLANTED_TREES: tuple[tuple[str, dict[str, str]], ...] = (
@@ -477,6 +482,15 @@ PLANTED_TREES: tuple[tuple[str, dict[str, str]], ...] = (
         "no-circles",
         {"core/__init__.py": "from passdown.core import a", "core/a.py": "from passdown.core import NAME"},
     ),
+    ("called", {"core/a.py": "def f(): ..."}),
+    ("called", {"services/a.py": "def f(n): return f(n - 1)", "faces/b.py": "def f(): ...\nf()"}),
+    ("called", {"core/a.py": "LIMIT = 3", "core/b.py": "LIMIT = 3\n_X = LIMIT"}),
+    ("called", {"core/a.py": "class A: ...", "testing/b.py": "from passdown.core.a import A\nA()"}),
+    ("called", {"core/a.py": "class _A:\n    def f(self): ..."}),
+    ("called", {"ports/a.py": "class _A:\n    def f(self): ...", "engines/b.py": _PASSES_ON}),
+    ("settings-read", {"settings.py": _SETTINGS}),
+    ("settings-read", {"settings.py": _SETTINGS, "services/a.py": "_X = event.start"}),
+    ("settings-read", {"settings.py": f"{_SETTINGS}\n_X = Settings().commit.start"}),
 )
 
 # (rule, {path: source}): must be left alone.
@@ -497,6 +511,27 @@ TREES_NEAR_MISSES: tuple[tuple[str, dict[str, str]], ...] = (
             "core/d.py": "from passdown.core import d as again",
         },
     ),
+    ("called", {"core/a.py": "def _f(): ...", "engines/b.py": "def f(): ..."}),
+    ("called", {"core/a.py": "def f(): ...", "faces/b.py": "from passdown.core.a import f as g\ng()"}),
+    ("called", {"core/a.py": "def f(): ...", "faces/b.py": "from passdown.core import a\n_X = [a.f]"}),
+    ("called", {"core/a.py": "LIMIT = 3\ndef _f(): return LIMIT"}),
+    (
+        "called",
+        {"ports/a.py": "class A: ...", "faces/b.py": "from passdown.ports.a import A\ndef f(x: 'A'): ..."},
+    ),
+    (
+        "called",
+        {
+            "core/a.py": "def f(): ...",
+            "core/__init__.py": "from passdown.core.a import f",
+            "faces/b.py": "from passdown.core import f\nf()",
+        },
+    ),
+    ("called", {"core/a.py": "class _A:\n    def f(self): ...\n    def _g(self): return self.f()"}),
+    ("settings-read", {"settings.py": _SETTINGS, "services/a.py": "_X = workspace.settings.commit.start"}),
+    ("settings-read", {"settings.py": _SETTINGS, "services/a.py": "w = a.settings.commit\n_X = w.start"}),
+    ("settings-read", {"settings.py": _SETTINGS, "faces/a.py": "def f(w: 'Commits'): return w.start"}),
+    ("settings-read", {"settings.py": "class Other:\n    start: bool"}),
 )
 
 
@@ -546,7 +581,7 @@ def test_near_miss_of_several_files_is_left_alone(tmp_path: Path, rule: str, sou
 
 
 def test_every_rule_has_planted_violations_and_near_misses() -> None:
-    modules: tuple[ModuleType, ...] = (imports, promises, shape, effects, knowledge, whole)
+    modules: tuple[ModuleType, ...] = (callers, imports, promises, shape, effects, knowledge, whole)
     written = {name for module in modules for name in vars(module) if name.startswith("rule_")}
     rules: list[Callable[..., object]] = [*RULES, *WHOLE_RULES]
     names = {rule_name(rule) for rule in rules}

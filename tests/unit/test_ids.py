@@ -19,7 +19,6 @@ from passdown.core.ids import (
     kebab,
     make_agent,
     parse_event_file_name,
-    parse_id,
     slug,
 )
 from passdown.core.times import to_millis
@@ -31,21 +30,13 @@ AT = datetime(2026, 1, 10, 13, 3, 52, 444_000, tzinfo=UTC)
 
 
 @pytest.mark.parametrize("text", ["a", "0", "amber-4f2a9c1d", "a" * 64, "a-"])
-def test_an_id_of_ours_is_returned_as_it_stands(text: str) -> None:
+def test_an_id_of_ours_is_known(text: str) -> None:
     assert is_id(text)
-    assert parse_id(text, "session") == text
 
 
 @pytest.mark.parametrize("text", ["", "-a", "A", "a_b", "a.b", "../../a", "a\n", "a" * 65, "é", "\u0660"])
-def test_anything_else_is_refused_with_its_field_and_a_hint(text: str) -> None:
-    with pytest.raises(FormatError) as refused:
-        parse_id(text, "session")
-
+def test_anything_else_is_no_id(text: str) -> None:
     assert not is_id(text)
-    assert refused.value.field == "session"
-    assert refused.value.hint
-    assert refused.value.message.isprintable()
-    assert len(refused.value.message) < 120
 
 
 @pytest.mark.requirement("R13", "C55")

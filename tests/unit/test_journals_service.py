@@ -17,8 +17,7 @@ from passdown.services.sessions.journals import (
     write_fact,
     write_heartbeat,
 )
-from passdown.services.sessions.sessions import end_session
-from tests.sessions import NOON, make_line, make_place
+from tests.sessions import NOON, end_session, make_line, make_place
 
 
 def test_what_a_session_says_is_stamped_and_signed() -> None:

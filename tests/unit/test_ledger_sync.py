@@ -342,18 +342,6 @@ def test_edits_become_facts_and_the_ledger_says_the_same(
     assert list(find_edits(filled, account, show_time)) == []
 
 
-@given(made=nasty_journals(), shown=st.integers(0, 12))
-def test_a_ledger_that_lacks_the_newest_facts_takes_none_of_them_back(
-    made: list[JournalLine], shown: int
-) -> None:
-    journal = open_journal(made)
-    base = fold_journal("s-1", journal[: shown + 1])
-
-    found = find_edits(show_ledger(base, show_time), base, show_time)
-
-    assert list(found) == []
-
-
 def test_what_was_said_since_a_ledger_was_rendered_is_not_said_again() -> None:
     base = fold(("done", "a"))
     known = fold(("done", "a"), ("done", "b"), ("retraction", "b", "done"))

@@ -16,10 +16,9 @@ from passdown.errors import StorageError
 from passdown.records import replace
 from passdown.services.sessions.journals import append_fact, read_account, write_fact
 from passdown.services.sessions.ledgers import is_free, read_ledger, take_in_late, update_ledger
-from passdown.services.sessions.sessions import end_session
 from tests.formats.strategies import NASTY_BLOCKS, NASTY_LINES
 from tests.proof import proof_count
-from tests.sessions import LEDGER, Place, make_place, with_parts
+from tests.sessions import LEDGER, Place, end_session, make_place, with_parts
 
 STATE = ".conductor/session-state_generic-00000001.json"
 

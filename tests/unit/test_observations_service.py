@@ -21,8 +21,7 @@ from passdown.services.sessions import observations
 from passdown.services.sessions.journals import read_account
 from passdown.services.sessions.observations import ObservationResult, TranscriptSource, observe
 from passdown.services.sessions.publications import publish
-from passdown.services.sessions.sessions import end_session
-from tests.sessions import NOON, Place, make_place, with_parts
+from tests.sessions import NOON, Place, end_session, make_place, with_parts
 from tests.unit.test_transcripts import lines, prompt, result, use
 
 PATH = "/h/session.jsonl"

@@ -17,7 +17,7 @@ from passdown.services.sessions.owed_commits import (
     find_trouble,
     find_uncommitted,
 )
-from passdown.services.sessions.sessions import end_session
+from passdown.services.sessions.sessions import publish_end
 from passdown.settings import FILE_NAME
 from tests.sessions import Place, make_place
 
@@ -29,7 +29,7 @@ def place() -> Place:
     """Give a project whose owner agreed, with a session that ended; its events are in the files."""
     made = make_place()
     made.write("", FILE_NAME)
-    end_session(made.project, made.say(made.start(), FactKind.DONE, "a").account)
+    publish_end(made.project, made.say(made.start(), FactKind.DONE, "a").account, "clear")
     for name in made.log.files(""):
         data = made.log.read("", name)
         assert data is not None

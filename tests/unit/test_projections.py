@@ -13,7 +13,7 @@ from passdown.core.formats.views import VERSION, Earlier, Footer, parse_view, re
 from passdown.core.kinds import FactKind
 from passdown.core.merge.event_facts import EventRank
 from passdown.core.merge.merge import Digest, NewestFacts, make_digest, merge_events
-from passdown.core.merge.projections import LIMIT, MAX_BYTES, MAX_TEXT, make_view
+from passdown.core.merge.projections import LIMIT, MAX_TEXT, make_view
 from passdown.core.phases import PhaseState
 from passdown.core.problems import Severity
 from passdown.records import replace
@@ -21,6 +21,7 @@ from tests.events import SEED_EXAMPLE, Value, make_text, make_text_of, merge_tex
 from tests.texts import PIECES, any_text
 
 AT = datetime(2026, 1, 10, 13, 3, 52, tzinfo=UTC)
+MOST_BYTES = 16_384
 
 
 def digest_of(*texts: str, skipped: int = 0) -> Digest:
@@ -188,7 +189,7 @@ def test_a_view_of_anything_is_valid_and_stays_under_its_size(
 
     text = render_view(make_view(make_digest(merge_events([long_names]), 0, LIMIT)))
 
-    assert len(text.encode()) <= MAX_BYTES
+    assert len(text.encode()) <= MOST_BYTES
     view = parse_view(text)
     assert [problem for problem in view.problems if problem.severity is Severity.ERROR] == []
     assert view.unknown == ()
@@ -214,7 +215,7 @@ def test_the_largest_view_stays_under_its_size() -> None:
 
         shown = render_view(make_view(digest_of(text)))
 
-        assert len(shown.encode()) <= MAX_BYTES
+        assert len(shown.encode()) <= MOST_BYTES
         assert parse_view(shown).problems == ()
 
 

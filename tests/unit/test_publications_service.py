@@ -16,10 +16,9 @@ from passdown.ports.repository import UNKNOWN
 from passdown.records import replace
 from passdown.services.sessions.journals import append_fact
 from passdown.services.sessions.publications import publish
-from passdown.services.sessions.sessions import end_session
 from passdown.services.sessions.unpublished import is_due
 from passdown.settings import EventLayout, EventSettings, Settings
-from tests.sessions import Place, make_place, with_parts
+from tests.sessions import Place, end_session, make_place, with_parts
 
 QUARTER = timedelta(minutes=15)
 

@@ -237,5 +237,5 @@ def test_nothing_that_was_said_and_not_taken_back_is_missing(lines: list[Journal
 
     for kind in (FactKind.NOTE, FactKind.FEEDBACK, FactKind.RECEIPT):
         said = {identify(line.fact) for line in lines if line.fact.kind == kind}
-        assert {identify(line.fact) for line in lines if line.fact.kind == kind} == said
+        assert {identify(fact) for fact in account.of(kind)} == said
         assert len(account.of(kind)) == len(said)

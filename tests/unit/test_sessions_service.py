@@ -20,8 +20,8 @@ from passdown.hosts import HOSTS
 from passdown.records import replace
 from passdown.services.sessions.journals import append_fact, make_fact, read_account, write_fact
 from passdown.services.sessions.liveness import find_session, is_live, list_live
-from passdown.services.sessions.sessions import StartRequest, end_session, recover, start_session, touch
-from tests.sessions import LEDGER, Place, make_place, with_parts
+from passdown.services.sessions.sessions import StartRequest, recover, start_session, touch
+from tests.sessions import LEDGER, Place, end_session, make_place, with_parts
 
 HOST = HostProcess(71, "100", "boot")
 OTHER = HostProcess(72, "200", "boot")

@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 
 from passdown.core.times import (
     FOLLOW_LIMIT,
-    Stamp,
     age_words,
     is_older,
     next_instant,
@@ -192,15 +191,6 @@ def test_what_lies_more_than_a_day_ahead_is_reported() -> None:
 
     assert too_far_ahead(NOON, strange)
     assert not too_far_ahead(NOON, NOON + FOLLOW_LIMIT)
-
-
-def test_stamps_order_by_instant_then_agent_then_id() -> None:
-    first = Stamp(at=NOON, agent="b", id="z")
-    second = Stamp(at=NOON + MILLISECOND, agent="a", id="a")
-    third = Stamp(at=NOON + MILLISECOND, agent="a", id="b")
-    fourth = Stamp(at=NOON + MILLISECOND, agent="b", id="a")
-
-    assert sorted([fourth, second, third, first]) == [first, second, third, fourth]
 
 
 def test_exactly_the_limit_is_not_older() -> None:

@@ -17,7 +17,7 @@ from passdown.core.ids import FactId, fact_id, slug
 from passdown.core.json_text import dump, text_of
 from passdown.core.kinds import FactKind, Merging, kind_of
 from passdown.core.problems import Malformed
-from passdown.core.times import Stamp, render_millis
+from passdown.core.times import render_millis
 
 ADD: Final = "add"
 """The key of next steps that follow those that are there; without it they take their place."""
@@ -61,11 +61,6 @@ class Fact(NamedTuple):
     def id(self) -> FactId:
         """The fact's id: a function of its kind and text."""
         return fact_id(self.kind, show_phase(self) if self.kind == FactKind.CHECKPOINT else self.text)
-
-    @property
-    def stamp(self) -> Stamp:
-        """Where it stands in the order of facts."""
-        return Stamp(at=self.at, agent=self.agent, id=self.id)
 
     @property
     def steps(self) -> tuple[str, ...]:

@@ -9,13 +9,9 @@ from passdown.core.times import parse_instant, render_file_stamp
 from passdown.errors import FormatError
 from passdown.records import record
 
-SessionId = NewType("SessionId", str)
 AgentId = NewType("AgentId", str)
 """``<nickname or host>-<8 hex>``, unique for each session; shown to users, and used to break ties."""
 FactId = NewType("FactId", str)
-EventId = NewType("EventId", str)
-TrackId = NewType("TrackId", str)
-TaskId = NewType("TaskId", str)
 StreamName = NewType("StreamName", str)
 
 ID_LIMIT: Final = 64
@@ -44,14 +40,6 @@ class EventName:
 def is_id(text: str) -> bool:
     """Return whether text is one of our ids: one of a-z and 0-9, then at most 63 of those or hyphens."""
     return _ID.fullmatch(text) is not None
-
-
-def parse_id(text: str, field: str) -> str:
-    """Return one of our ids unchanged, or raise a FormatError that names the field."""
-    if is_id(text):
-        return text
-    message = f"{field}: {_excerpt(text)} is not an id."
-    raise FormatError(message, field=field, hint=f"An id is 1 to {ID_LIMIT} of a-z, 0-9 and -, no - first.")
 
 
 def clean_foreign(text: str, field: str = "id") -> str:

@@ -8,7 +8,6 @@ from datetime import UTC, datetime, timedelta
 from typing import Final
 
 from passdown.core.lazy_regex import pattern
-from passdown.records import record
 
 FOLLOW_LIMIT: Final = timedelta(hours=24)
 """How far beyond its present a writer follows the clocks of others (C115)."""
@@ -30,15 +29,6 @@ _FILE_STAMP: Final = pattern(rf"({_DATE})T({_HOUR})-({_SIXTY})-({_SIXTY})(?:[.-]
 _ARCHIVE_STAMP: Final = pattern(rf"({_DATE})-({_HOUR})-({_SIXTY})")
 _UNIX_SECONDS: Final = pattern(r"[0-9]{10}")
 _CLOCK: Final = pattern(rf"{_HOUR}:{_SIXTY}")
-
-
-@record(order=True)
-class Stamp:
-    """The position of a record in the order of all records: instant, then agent, then id."""
-
-    at: datetime
-    agent: str
-    id: str
 
 
 def parse_instant(text: str) -> datetime | None:

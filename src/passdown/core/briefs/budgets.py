@@ -37,11 +37,6 @@ def measure(text: str) -> Size:
     return Size(len(text), len(text.encode("utf-8", "surrogatepass")))
 
 
-def count_tokens(text: str) -> int:
-    """Count the tokens of a text: its UTF-8 bytes divided by three, rounded up."""
-    return measure(text).tokens
-
-
 @record
 class Budget:
     """The most that a brief may take; both limits hold."""

@@ -1,13 +1,9 @@
 """The `validation` block of a ledger's front matter: the state of the bound track's gates (R16, R17)."""
 
-from typing import Annotated, Final
+from typing import Annotated
 
 from passdown.core.documents.fields import in_key
-from passdown.core.documents.keys import PLACE
 from passdown.records import record
-
-IN_VALIDATION: Final = f"{PLACE} / validation"
-"""The place of unknown text in the validation block; no path of titles has spaces around its `/`."""
 
 
 @record

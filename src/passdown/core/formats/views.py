@@ -127,11 +127,6 @@ class BoundedList(Generic[T]):
         line = f"And {earlier.count} earlier: {_write_command(earlier.command)}" if earlier else ""
         return "\n\n".join(part for part in (self.items.write(value.items), line) if part)
 
-    def revise(self, content: str, value: BoundedEntries[T]) -> str:
-        """Rewrite the list: views are generated, not edited."""
-        del content
-        return self.write(value)
-
 
 def _read_command(match: re.Match[str]) -> str:
     quoted = unquote(match[3]) if match[3] else match[2]
@@ -366,8 +361,3 @@ def _write_footer(footer: Footer) -> str:
         _VIEW_HASH.holds(footer.view_sha256),
     )
     return write_keys(_FOOTER_KEYS, dict(held), ())
-
-
-def add_view_hash(view: View) -> View:
-    """Return the view as it reads back after writing, with its hash in the footer."""
-    return replace(parse_view(render_view(replace(view, source=None))), source=None, problems=())

@@ -22,7 +22,6 @@ from passdown.core.times import render_millis
 
 T = TypeVar("T")
 
-MAX_BYTES: Final = 16_384
 MAX_TEXT: Final = 300
 LIMIT: Final = 20
 """The most entries of a section that can be shown."""

@@ -34,11 +34,9 @@ from passdown.services.sessions.journals import (
 )
 from passdown.services.sessions.ledgers import (
     is_free,
-    open_ledger,
     read_ledger,
     take_in_late,
     update_ledger,
-    write_back,
 )
 from passdown.services.sessions.liveness import is_called, is_live, list_live
 from passdown.services.workspace.workspaces import Workspace
@@ -299,18 +297,6 @@ def _carry(before: Account) -> Sequence[NewFact]:
         *(NewFact(FactKind(fact.kind), fact.text, fact.key, origin=fact) for fact in aims),
         *carry_steps(before.of(FactKind.NEXT)),
     ]
-
-
-def end_session(workspace: Workspace, account: Account, reason: str = "session-end") -> WrittenEvent | None:
-    """End a session: take in the last edits, publish what is unpublished, unbind track and task.
-
-    Returns None if everything was already published. After an interruption, the next start does the rest.
-    """
-    opened = open_ledger(workspace, account) if account.start.checkout == workspace.root else None
-    written = publish_end(workspace, account, reason)
-    if opened is not None:
-        write_back(workspace, opened)
-    return written
 
 
 def publish_end(workspace: Workspace, account: Account, reason: str) -> WrittenEvent | None:
