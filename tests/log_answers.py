@@ -47,6 +47,13 @@ SYNTHESIZE: Final = _any(
     ),
     _object(
         version=_VERSION,
+        state={"const": "waiting"},
+        events=_COUNT,
+        view=_object(path=_LINE, is_tracked=_TRUTH, note=_TEXT),
+        uncommitted=_object(paths=_list(_LINE), reason=_LINE),
+    ),
+    _object(
+        version=_VERSION,
         state={"const": "merged"},
         events=_COUNT,
         view=_any(_object(text=_TEXT), _object(path=_LINE)),

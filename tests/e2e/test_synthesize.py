@@ -194,10 +194,14 @@ def test_pattern_a_lets_every_branch_carry_the_view_and_checks_it(project: Proje
     run("synthesize", "--commit", cwd=project.folder)
     project.git("switch", "--quiet", "--create", "feat")
     put_event(project.folder, "2026-01-12T08:00:00Z", now="On the branch")
+    project.git("add", "--all")
+    project.git("commit", "--quiet", "--message=two")
 
     assert run("synthesize", "--check", cwd=project.folder).code == 4
+    assert run("synthesize", "--check", "--committed", cwd=project.folder).code == 4
     assert run("synthesize", "--commit", cwd=project.folder).code == 0
     assert run("synthesize", "--check", cwd=project.folder).code == 0
+    assert run("synthesize", "--check", "--committed", cwd=project.folder).code == 0
     assert project.git("status", "--porcelain") == ""
     assert now_of(project.folder) == "On the branch"
 

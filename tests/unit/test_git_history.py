@@ -6,7 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from passdown.core.git_hash import git_blob_id
 from passdown.engines.git.repository import GitRepository
+from passdown.engines.memory.git_history import MemoryHistory
 from tests.gits import Project, make_project, make_started
 
 EVER = datetime(2000, 1, 1, tzinfo=UTC)
@@ -108,6 +110,29 @@ def test_the_texts_of_a_file_are_those_of_the_last_commit_and_its_parents(projec
     assert list(project.repository().texts_of("a.txt")) == [second, first, second]
     assert list(project.repository().texts_of("none.txt")) == []
     assert list(project.repository().texts_of("a\nb")) == []
+
+
+def test_contents_of_committed_files_are_given_by_their_ids(project: Project) -> None:
+    project.write("a.txt", "one\n\nblob 3\n")
+    project.write("b/c.txt", "")
+    project.git("add", "--all")
+    project.git("commit", "--quiet", "--message=two")
+    repository = project.repository()
+    ids = repository.listing("")
+    unknown = "0" * 40
+
+    found = repository.contents([ids["a.txt"], unknown, ids["b/c.txt"]])
+
+    assert found == {ids["a.txt"]: b"one\n\nblob 3\n", ids["b/c.txt"]: b""}
+    assert repository.contents([]) == {}
+
+
+def test_without_git_there_are_no_contents(tmp_path: Path) -> None:
+    assert GitRepository(tmp_path).contents(["0" * 40]) == {}
+    known = MemoryHistory()
+    known.texts["a.txt"] = (b"one\n",)
+    name = git_blob_id(b"one\n")
+    assert known.contents([name, "0" * 40]) == {name: b"one\n"}
 
 
 def test_without_commits_or_git_there_are_no_texts(tmp_path: Path) -> None:

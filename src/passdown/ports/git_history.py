@@ -1,6 +1,6 @@
 """What services need from a repository's history: its last commit, what was done, what may follow."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Protocol
 
@@ -34,6 +34,10 @@ class GitHistory(Protocol):
 
         Starts git.
         """
+        ...
+
+    def contents(self, ids: Sequence[str]) -> Mapping[str, bytes]:
+        """Return the content of committed files by their ids; an unknown id is left out. Starts git."""
         ...
 
     def files_since(self, at: datetime) -> Sequence[str]:

@@ -149,6 +149,20 @@ def split_names(output: bytes) -> list[str]:
     return [os.fsdecode(part) for part in output.split(b"\0") if part]
 
 
+def split_objects(output: bytes) -> dict[str, bytes]:
+    """Split the output of `git cat-file --batch` into contents by id; a missing id has none."""
+    found: dict[str, bytes] = {}
+    start = 0
+    while (end := output.find(b"\n", start)) >= 0:
+        name, *facts = output[start:end].decode("ascii", "replace").split(" ")
+        start = end + 1
+        if len(facts) == 2 and facts[1].isdigit():  # noqa: PLR2004 - its type and its size
+            size = int(facts[1])
+            found[name] = output[start : start + size]
+            start += size + 1
+    return found
+
+
 def join_names(names: Iterable[str]) -> bytes:
     """Join names as git reads them with ``-z``."""
     return b"".join(os.fsencode(name) + b"\0" for name in names)

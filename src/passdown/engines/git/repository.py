@@ -202,6 +202,16 @@ class GitRepository:
         shown = (git.run("cat-file", "blob", f"{name}:./{path}") for name in commits)
         return [answer.output for answer in shown if answer.is_done]
 
+    def contents(self, ids: Sequence[str]) -> Mapping[str, bytes]:
+        """Return the content of committed files by their ids."""
+        place = self._place()
+        if place is None or not ids:
+            return {}
+        from passdown.engines.git.process import split_objects  # most calls only read files
+
+        wanted = "".join(f"{name}\n" for name in ids).encode()
+        return split_objects(self._git(place).run("cat-file", "--batch", data=wanted).output)
+
     def files_since(self, at: datetime) -> Sequence[str]:
         """Return the files that those commits changed, and uncommitted changes written since then."""
         place = self._place()

@@ -1,8 +1,9 @@
 """A `GitHistory` that a test sets up; by default that of a folder without git."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 
+from passdown.core.git_hash import git_blob_id
 from passdown.ports.repository import Skipped
 
 
@@ -34,6 +35,11 @@ class MemoryHistory:
     def texts_of(self, path: str) -> Sequence[bytes]:
         """Return the contents that were set for a path."""
         return self.texts.get(path, ())
+
+    def contents(self, ids: Sequence[str]) -> Mapping[str, bytes]:
+        """Return the contents that were set, by the ids that git would give them."""
+        known = {git_blob_id(data): data for texts in self.texts.values() for data in texts}
+        return {name: known[name] for name in ids if name in known}
 
     def files_since(self, at: datetime) -> Sequence[str]:
         """Return the files changed since then."""

@@ -106,7 +106,11 @@ def judge_view(documents: "Documents", path: str, index: "Index") -> ViewState:
 
     The view is only made if it was not made before from the same events.
     """
-    there = read_view(documents, path)
+    return judge_data(read_view(documents, path), index)
+
+
+def judge_data(there: bytes | None, index: "Index") -> ViewState:
+    """Compare the content of a view with the events in an index."""
     if there is None:
         return ViewState.MISSING
     remembered = index.recall(NOTE)

@@ -12,12 +12,13 @@ from passdown.core.formats.view_footer import ViewOwner, find_view_owner
 from passdown.core.formats.view_location import ViewLocation
 from passdown.core.safe_text import one_line
 from passdown.core.schemas import to_data
-from passdown.errors import OutdatedError, PassdownError, StorageError, UsageError
+from passdown.errors import PassdownError, StorageError, UsageError
 from passdown.faces.cli import output
 from passdown.faces.cli.kept_views import note_kept_view
 from passdown.faces.cli.lines import cut, event_lines, minute, width
 from passdown.faces.cli.progress import Reading
 from passdown.faces.cli.project import CliProject, current_folder, open_here
+from passdown.faces.cli.view_checks import check_last_commit, check_working_tree
 from passdown.ports.index import EventLocation
 from passdown.ports.repository import Committed, Skipped
 from passdown.records import record
@@ -42,7 +43,6 @@ from passdown.wiring.workspaces import find_named, open_documents
 _NEWEST: Final = 5
 _DIFFERENCE: Final = 24
 _AHEAD: Final = 3
-_RUN: Final = "run `passdown synthesize`"
 
 
 @record
@@ -55,6 +55,7 @@ class SynthesizeOptions:
     archive: bool
     commit: bool
     check: bool
+    committed: bool
     as_json: bool
 
     def is_interactive(self) -> bool:
@@ -72,6 +73,10 @@ class SynthesizeOptions:
         ]
         if self.check and len(apart) > 1:
             raise UsageError(f"--check and {apart[1]} cannot be combined", hint="remove one of them")
+        if self.committed and not self.check:
+            raise UsageError(
+                "--committed needs --check", hint="run `passdown synthesize --check --committed`"
+            )
         if apart and follow:
             hint = "run --archive and --commit in a separate call"
             raise UsageError(f"{apart[0]} and {follow[0]} cannot be combined", hint=hint)
@@ -90,6 +95,9 @@ class SynthesizeOptions:
 @click.option("--archive", is_flag=True, help="Archive events older than [events] retention_days.")
 @click.option("--commit", is_flag=True, help="Commit events, archive and view, and nothing else.")
 @click.option("--check", is_flag=True, help="Change nothing; exit with 4 if the view is outdated.")
+@click.option(
+    "--committed", is_flag=True, help="With --check: judge the last commit, not the working tree; for CI."
+)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @click.pass_context
 def command(context: click.Context, /, **_: object) -> int:
@@ -102,7 +110,9 @@ def command(context: click.Context, /, **_: object) -> int:
     --output names a file.
 
     If [view] commit excludes the view from this branch, the view is kept in a local file; --check then has
-    nothing to compare, says so and exits with 0.
+    nothing to compare, says so and exits with 0. So does --check while only a commit of Passdown is waiting:
+    the last commit is consistent, and the next one brings events and view. --check --committed compares the
+    view in the last commit with the events in it.
 
     Exits with 0 if it is done, with 1 if the file in the view's place is not Passdown's or you did not
     confirm, or --check finds a view that git merged and nobody regenerated; with 4 if --check finds the view
@@ -113,10 +123,11 @@ def command(context: click.Context, /, **_: object) -> int:
     if options.input:
         return _merge_files(options)
     project = open_here()
-    if project.call(is_legacy):
+    if not options.committed and project.call(is_legacy):
         return _say_legacy(project, options)
     if options.check:
-        return _check(project, options)
+        check = check_last_commit if options.committed else check_working_tree
+        return check(project, as_json=options.as_json)
     if options.output is not None:
         return _write_elsewhere(project, options)
     if options.is_interactive():
@@ -227,46 +238,6 @@ def _say_commit(committed: Committed | Skipped | NotDue | None) -> None:
         output.note(f"not committed: {committed.reason}")
         if committed.hint:
             output.note_hint(committed.hint)
-
-
-# --- check ------------------------------------------------------------------------------------
-
-
-def _check(project: CliProject, options: SynthesizeOptions) -> int:
-    with Reading() as reading:
-        project.call(lambda workspace: update_index(workspace.log, workspace.index, reading.step))
-    place, state = project.call(check_view)
-    count = project.call(lambda workspace: workspace.index.digest(1)).event_count
-    is_kept = place.is_tracked and not (count == 0 and state is ViewState.MISSING)
-    if is_kept and state is not ViewState.CURRENT:
-        raise _complaint(place.path, state)
-    if options.as_json:
-        shown = {"path": place.path, "is_tracked": place.is_tracked, "note": place.note}
-        output.say_json({"state": state.value, "events": count, "view": shown})
-    elif not place.is_tracked:
-        output.note(place.note)
-    elif is_kept:
-        output.note(f"{place.path} is current: {_events(count)}")
-    else:
-        output.note(f"there are no events in {project.workspace.settings.paths.events}, and no view")
-    return 0
-
-
-def _complaint(path: str, state: ViewState) -> PassdownError:
-    if state is ViewState.MISSING:
-        return OutdatedError(f"{path} is missing", hint=_RUN)
-    if state is ViewState.EDITED:
-        hint = f"{_RUN}; it keeps a copy of the edited file"
-        return OutdatedError(f"{path} was edited by hand; it is made from events", hint=hint)
-    if state is ViewState.MERGED:
-        return PassdownError(f"{path} is merged, not regenerated", hint=_RUN)
-    if state is ViewState.OTHER_RENDERER:
-        hint = f"{_RUN} with the version of Passdown that the project uses"
-        return OutdatedError(f"{path} was made by another version of Passdown", hint=hint)
-    if state is ViewState.FOREIGN:
-        hint = "run `passdown migrate` to import it as an event; nothing in it is lost"
-        return OutdatedError(f"{path} was not made by Passdown", hint=hint)
-    return OutdatedError(f"{path} is outdated: it does not match the events", hint=_RUN)
 
 
 # --- other files in, another file out -----------------------------------------------------------
