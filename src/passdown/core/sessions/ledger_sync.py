@@ -32,6 +32,9 @@ from passdown.records import replace
 RULED_OUT: Final = "Ruled out: "
 """How a constraint begins in Key Decisions: a ledger has no section for it."""
 
+UNCONFIRMED: Final = "UNCONFIRMED: "
+"""How a question begins that is about something nobody has verified (R68, R77)."""
+
 MAX_CHARS: Final = 32_768
 """How long a fact may be, including key and reason; even escaped, it fits a journal line."""
 

@@ -163,7 +163,14 @@ _ROWS: Final = (
         _BECAUSE,
         does="rule_out",
     ),
-    _fact("ask", "question", "Record a question that needs an answer.", _TEXT),
+    _fact(
+        "ask",
+        "question",
+        "Record a question that needs an answer.",
+        _TEXT,
+        Option("--unconfirmed", "It is an assumption that must be verified."),
+        does="ask_question",
+    ),
     _fact(
         "answer",
         "answer",
