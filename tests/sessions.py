@@ -95,6 +95,7 @@ class MemoryWorkspace:
     accounts: AccountCache = field(default_factory=AccountCache)
     processes: Processes = field(default_factory=KnownProcesses)
     show_time: Callable[[datetime], str] = show_time
+    warn: Callable[[str], None] = lambda _: None
     sweep: Callable[[], int] = lambda: 0
 
     def now(self) -> datetime:

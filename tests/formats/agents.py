@@ -1069,6 +1069,7 @@ def _without_section(text: str) -> str:
     parts = (
         r"(?ms)^## Summary\n.*?(?=^## )",
         r"(?ms)^### Next\n.*?(?=^#|^---|\Z)",
+        r"(?ms)^#### Unknowns\n.*?(?=^#|^---|\Z)",
         r"(?ms)^### Now\n.*?(?=^#|^---|\Z)",
         r"(?m)^agent:[^\n]*\n",
     )

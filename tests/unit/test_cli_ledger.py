@@ -11,7 +11,7 @@ import pytest
 
 from passdown.core.formats.archives import parse_archive
 from passdown.core.formats.events import parse_event
-from passdown.core.formats.ledgers import Ledger, TddPhase, parse_ledger
+from passdown.core.formats.ledgers import Ledger, Mode, TddPhase, parse_ledger
 from passdown.core.formats.validations import Validation
 from passdown.core.formats.views import parse_view
 from passdown.core.sessions.handoffs import from_archive
@@ -405,3 +405,34 @@ def test_an_event_is_named_to_the_millisecond_and_written_once(command: Caller) 
     (event,) = (command.folder / EVENTS).iterdir()
     assert re.fullmatch(r"2026-01-11T12-00-00\.000Z_generic-[0-9a-f]{8}\.md", event.name)
     assert "ts: 2026-01-11T12:00:00.000Z\n" in event.read_text()
+
+
+@pytest.mark.requirement("R14")
+@pytest.mark.parametrize(
+    "verb",
+    [
+        ("note", "a"),
+        ("done", "a", "--json"),
+        ("heartbeat",),
+        ("publish",),
+        ("track", "bind", "auth"),
+        ("start", "--session", "h-1"),
+        ("end", "--keep"),
+    ],
+)
+@pytest.mark.parametrize(("new", "found"), [("mode: MA", "was changed to MA"), ("x-mode: MA", "was removed")])
+def test_a_mode_that_is_edited_by_hand_is_put_back_and_said_once(
+    command: Caller, verb: tuple[str, ...], new: str, found: str
+) -> None:
+    command("start", "--session", "h-1")
+    edit(command, "\nmode: SA", f"\n{new}")
+    line = 7 if found == "was changed to MA" else 1
+
+    done = command(*verb)
+
+    assert done.code == 0
+    warning = f"{LEDGER}:{line}: mode {found}; a session keeps the mode it started with, so it is SA again"
+    assert f"passdown: {warning}\n" in done.err
+    assert read_ledger(command).mode is Mode.SINGLE
+    assert read_state(command)["mode"] == "SA"
+    assert "mode" not in command("status").err + command("heartbeat").err

@@ -90,7 +90,7 @@ def test_a_snapshot_holds_what_the_session_knows() -> None:
     assert made.answered == ("Who rotates?",)
     assert made.phases == (
         Phase(phase=1, name="Model", state=PhaseState.VALIDATED),
-        Phase(phase=2, state=PhaseState.IN_PROGRESS),
+        Phase(phase=2, state=PhaseState.IN_PROGRESS, detail="started 2026-01-11T12:00:15Z"),
     )
     assert (made.test, made.test_exit) == ("pytest -q", 0)
     assert make_handoff(Account(), CheckoutState(at=NOON), "manual").branch == "unknown"
@@ -215,6 +215,26 @@ def test_what_a_stream_passes_on_is_read_back() -> None:
     assert made.choices[0] == HandoffDecision("store", "Keep sessions in Redis (it expires them)")
     assert made.choices[-1] == HandoffDecision("", "no JWT (cannot be revoked)")
     assert made.questions == ("UNCONFIRMED: one Redis is enough",)
+
+
+@pytest.mark.parametrize(
+    ("code", "found"),
+    [
+        ("1", ("UNCONFIRMED: the tests pass: `pytest -q`: exit 1",)),
+        ("", ("UNCONFIRMED: the tests pass: the exit code of `pytest -q` is not known",)),
+        ("0", ()),
+    ],
+)
+def test_a_test_that_did_not_pass_confirms_nothing(code: str, found: tuple[str, ...]) -> None:
+    account = fold_journal("s-1", in_order(("test", "make test", "1"), ("test", "pytest -q", code)))
+    made = make_handoff(account, AROUND, "manual")
+    assert made.unconfirmed == found
+
+    read = from_stream(parse_stream(render_stream(to_stream(made, "auth"))))
+
+    assert (read.questions, read.unconfirmed) == ((), found)
+    passed = make_handoff(fold_journal("s-1", in_order(("test", "pytest -q", "0"))), AROUND, "manual")
+    assert to_stream(passed, "auth", to_stream(made, "auth")).questions == ()
 
 
 def test_members_that_are_not_ours_are_not_taken_for_commit_and_hashes() -> None:

@@ -28,6 +28,7 @@ from passdown.wiring.workspaces import open_workspace
 from tests.commands import Caller
 from tests.gits import make_started
 from tests.projects import stop_clock
+from tests.sessions import LEDGER
 
 HOST = "c56f02b3-c3e9-44ef-b8fc-b9f23ec3e30c"
 
@@ -111,6 +112,22 @@ def stage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Captur
 def context(answer: dict[str, Any]) -> str:
     text: str = answer["hookSpecificOutput"]["additionalContext"]
     return text
+
+
+@pytest.mark.requirement("R14")
+@pytest.mark.parametrize("event", ["SessionStart", "Stop"])
+def test_a_mode_that_is_edited_by_hand_is_put_back_and_the_user_is_told(stage: Stage, event: str) -> None:
+    stage.call("SessionStart", source="startup")
+    path = stage.root / LEDGER
+    path.write_text(path.read_text().replace("\nmode: SA\n", "\nmode: MA\n"))
+    stage.write("Fix the parser")
+
+    answer = stage.call(event, source="resume")
+
+    said = f"{LEDGER}:7: mode was changed to MA; a session keeps the mode it started with, so it is SA again"
+    assert said in answer["systemMessage"]
+    assert f"{event}: {said}" in (stage.root / ".git/passdown/hooks.log").read_text()
+    assert "\nmode: SA\n" in path.read_text()
 
 
 @pytest.mark.requirement("R120", "R121", "R131")

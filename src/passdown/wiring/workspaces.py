@@ -13,6 +13,7 @@ from passdown.settings import Paths, Settings
 from passdown.wiring.projects import read_settings
 
 if TYPE_CHECKING:  # everything built here is loaded on demand
+    from collections.abc import Callable
     from datetime import datetime
 
     from passdown.engines.git.repository import GitRepository
@@ -30,6 +31,8 @@ if TYPE_CHECKING:  # everything built here is loaded on demand
     from passdown.services.workspace.workspaces import Workspace
     from passdown.wiring.machine_state import RuntimeFolders
 
+    Warn = Callable[[str], None]
+
 _SWEPT: Final = 7 * 86_400
 """In seconds: day folders that have not changed for this long are left to the doctor."""
 
@@ -37,12 +40,15 @@ _SWEPT: Final = 7 * 86_400
 class LocalWorkspace:
     """A `Workspace` that uses the files, git and clock of this machine."""
 
-    def __init__(self, root: Path, settings: Settings, limits: ReadLimits) -> None:
-        """Keep the root and settings, and how much work the caller may wait for."""
+    def __init__(
+        self, root: Path, settings: Settings, limits: ReadLimits, warn: "Warn | None" = None
+    ) -> None:
+        """Keep the root and settings, how much work the caller may wait for, and whom to tell warnings."""
         self.root = str(root)
         self.settings = settings
         self._folder = root
         self._haste = limits
+        self._warn = warn
 
     @cached_property
     def clock(self) -> "Clock":
@@ -177,6 +183,11 @@ class LocalWorkspace:
 
         return local_time(at)
 
+    def warn(self, text: str, /) -> None:
+        """Pass a warning on, if anybody wants to hear it."""
+        if self._warn is not None:
+            self._warn(text)
+
     def sweep(self) -> int:
         """Remove what killed processes recently left behind."""
         from passdown.engines.files import archive  # only a start needs it
@@ -189,10 +200,12 @@ class LocalWorkspace:
         return archive.sweep(swept, SystemProcesses().is_gone, flat=flat, since=since, roots=roots)
 
 
-def open_workspace(root: Path, settings: Settings, limits: ReadLimits = NO_LIMITS) -> "Workspace":
+def open_workspace(
+    root: Path, settings: Settings, limits: ReadLimits = NO_LIMITS, warn: "Warn | None" = None
+) -> "Workspace":
     """Return the workspace of a checkout; nothing is read or created before a service needs it."""
     # Pyright does not accept a cached property as a property; mypy does, and checks it.
-    return LocalWorkspace(root, settings, limits)  # pyright: ignore[reportReturnType]
+    return LocalWorkspace(root, settings, limits, warn)  # pyright: ignore[reportReturnType]
 
 
 def open_documents(root: Path, *, is_checkout: bool = False) -> "Documents":

@@ -279,8 +279,10 @@ def revise_body(
     """Rewrite the places whose value differs from `was`; leave every other byte unchanged.
 
     Places in `forced` are also rewritten; if one has to be added, its required children are added with it.
+    An optional section that becomes empty goes, if another one follows that is not below it.
     """
     segments = cut_body(text, outline)
+    gone: set[str] = set()
     present = {segment.name: index for index, segment in enumerate(segments)}
     changed = {place.name for place in outline.places if values[place.name] != was[place.name]}
     added = _with_children(outline, forced - present.keys()) | (changed - present.keys())
@@ -288,11 +290,19 @@ def revise_body(
         index = present.get(place.name)
         if index is not None and place.name in forced | changed:
             content = rewrite(place.codec, segments[index].content, values[place.name])
+            is_optional = not (place.required or place.is_label)
+            if is_optional and not content.strip() and _is_followed(segments, index):
+                gone.add(place.name)
             segments[index] = _filled(segments[index], place, content)
     for place in outline.places:
         if place.name in added:
             _insert(segments, outline, place, place.codec.write(values[place.name]))
-    return "".join(segment.text for segment in segments)
+    return "".join(segment.text for segment in segments if segment.name not in gone)
+
+
+def _is_followed(segments: Sequence[Segment], index: int) -> bool:
+    """Return whether a section has another one behind it, on its level or above."""
+    return _end(segments, index) == index + 1 < len(segments)
 
 
 def _with_children(outline: Outline, names: Iterable[str]) -> set[str]:

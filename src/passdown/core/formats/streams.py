@@ -138,7 +138,9 @@ class Stream:
     goal: Annotated[str, "What counts as success, in one line.", in_label("Ledger/Goal", trail="\n")] = ""
     ledger_branch: Annotated[str, "The git branch of the work.", in_label("Ledger/Branch", trail="\n")] = ""
     test: Annotated[str, "The command that tests it.", in_label("Ledger/Test")] = ""
-    now: Annotated[str, "The present step.", in_section("Ledger/Now", NOW_LIST, spills="next")] = ""
+    now: Annotated[
+        str, "The present step.", in_section("Ledger/Now", NOW_LIST, required=False, spills="next")
+    ] = ""
     this_session: Annotated[
         tuple[str, ...], "Finished work.", in_section("Ledger/This Session", ListOf(str, str, tick="[x]"))
     ] = ()

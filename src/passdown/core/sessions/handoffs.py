@@ -24,16 +24,22 @@ from passdown.core.formats.streams import (
     Checkpoint,
     Stream,
     Workflow,
-    open_phase,
     read_question,
     write_question,
 )
 from passdown.core.ids import slug
 from passdown.core.json_text import dump
 from passdown.core.kinds import FactKind
-from passdown.core.phases import PhaseState, read_state
+from passdown.core.phases import PhaseState
 from passdown.core.problems import Malformed, Unknown
 from passdown.core.sessions.ledger_sync import RULED_OUT, NewFact, make_rule, split_decision
+from passdown.core.sessions.progress import (
+    find_unconfirmed,
+    is_derived,
+    join_phases,
+    phases_of,
+    update_workflow,
+)
 from passdown.core.sessions.secrets import redact, redact_account, redact_all
 from passdown.core.sessions.session_facts import Account, only_shared
 from passdown.core.times import is_older
@@ -99,6 +105,8 @@ class Handoff:
     choices: Annotated[tuple[HandoffDecision, ...], "Decisions and constraints."] = ()
     questions: Annotated[tuple[str, ...], "Open questions."] = ()
     answered: Annotated[tuple[str, ...], "Questions that are no longer open."] = ()
+    unconfirmed: Annotated[tuple[str, ...], "What nobody has verified, as far as it was seen."] = ()
+    left: Annotated[tuple[str, ...], "Past present steps, done or not."] = ()
     feedback: Annotated[tuple[str, ...], "What the user said."] = ()
     phases: Annotated[tuple[Phase, ...], "The state of each phase."] = ()
     test: Annotated[str, "The command that tests it."] = ""
@@ -154,7 +162,9 @@ def make_handoff(account: Account, checkout_state: CheckoutState, trigger: str) 
         questions=_texts(clean, FactKind.QUESTION),
         answered=tuple(one.key for one in clean.of(FactKind.ANSWER)),
         feedback=_texts(clean, FactKind.FEEDBACK),
-        phases=tuple(_phases(clean)),
+        unconfirmed=tuple(find_unconfirmed(clean)),
+        left=tuple(redact_all(account.left)[0]),
+        phases=tuple(phases_of(clean)),
         test=tests[-1].text if tests else "",
         test_exit=_number(tests[-1].key) if tests else None,
         file_hashes=tuple(
@@ -208,23 +218,6 @@ def _number(text: str) -> int | None:
         return None
 
 
-def _phases(account: Account) -> Iterator[Phase]:
-    """Return the last state of each phase that a checkpoint names."""
-    phases: dict[int, Phase] = {}
-    for entry in account.of(FactKind.CHECKPOINT):
-        number, state = _number(entry.key), _state(entry.text)
-        if number is not None and state is not None:
-            phases[number] = Phase(phase=number, name=entry.because, state=state)
-    return iter(phases[number] for number in sorted(phases))
-
-
-def _state(text: str) -> PhaseState | None:
-    try:
-        return read_state(text)
-    except Malformed:
-        return None
-
-
 def to_stream(handoff: Handoff, name: str, known: Stream | None = None) -> Stream:
     """Write a handoff into a stream document, an existing or a new one (2).
 
@@ -233,19 +226,19 @@ def to_stream(handoff: Handoff, name: str, known: Stream | None = None) -> Strea
     """
     stream = known or _new_stream(handoff, name)
     checkpoint = _to_checkpoint(handoff, stream.checkpoint or Checkpoint())
-    phase = open_phase(checkpoint.phases)
+    now = "" if make_key(stream.now) in handoff.left else stream.now
     return replace(
         stream,
         updated=handoff.at,
         goal=_line(handoff.goal) or stream.goal,
         ledger_branch=handoff.branch or stream.ledger_branch,
         test=_line(handoff.test) or stream.test,
-        now=handoff.now or stream.now,
+        now=handoff.now or now,
         this_session=handoff.done or stream.this_session,
         next=handoff.next or stream.next,
         decisions=tuple(_join_pairs(stream.decisions, handoff.choices)),
         questions=tuple(read_question(text) for text in _join_questions(stream, handoff)),
-        workflow=stream.workflow if phase is None else replace(stream.workflow, phase=phase),
+        workflow=update_workflow(stream.workflow, checkpoint.phases, is_told=bool(handoff.phases)),
         checkpoint=checkpoint,
     )
 
@@ -261,7 +254,7 @@ def _to_checkpoint(handoff: Handoff, known: Checkpoint) -> Checkpoint:
         task=_line(handoff.task or handoff.goal) or known.task,
         started=known.started or handoff.started_at,
         last_updated=handoff.at,
-        phases=handoff.phases or known.phases,
+        phases=join_phases(known.phases, handoff.phases),
         validation=_to_validation(handoff, known.validation or ValidationState()),
         resume=tuple(_resume_notes(handoff, known.resume)),
     )
@@ -300,7 +293,8 @@ def _pair_key(pair: Pair) -> str:
 
 
 def _join_questions(stream: Stream, handoff: Handoff) -> Sequence[str]:
-    table = {make_key(text): text for text in (*map(write_question, stream.questions), *handoff.questions)}
+    known = [text for text in map(write_question, stream.questions) if not is_derived(text)]
+    table = {make_key(text): text for text in (*known, *handoff.questions, *handoff.unconfirmed)}
     answered = set(map(make_key, handoff.answered))
     return [text for key, text in table.items() if key not in answered]
 
@@ -326,7 +320,8 @@ def _to_validation(handoff: Handoff, known: ValidationState) -> ValidationState:
 
 def _resume_notes(handoff: Handoff, known: Iterable[Pair]) -> Iterator[Pair]:
     table = {pair.key: pair.value for pair in known}
-    table[_FOCUS] = handoff.now or table.get(_FOCUS, "") or "(not started)"
+    focus = table.get(_FOCUS, "")
+    table[_FOCUS] = handoff.now or ("" if make_key(focus) in handoff.left else focus) or "(not started)"
     table[_ACTION] = next(iter(handoff.next), "") or table.get(_ACTION, "") or "Begin Phase 1"
     table.setdefault(_BLOCKERS, "(none)")
     return (Pair(key=key, value=_line(value)) for key, value in table.items())
@@ -339,6 +334,7 @@ def from_stream(stream: Stream) -> Handoff:
     others = dict(validation.others)
     hashes = _read_hashes(others.get(_HASHES, "{}"))
     commit: object = json.loads(others.get(_COMMIT, '""'))
+    asked = [write_question(one) for one in stream.questions]
     choices = (
         HandoffDecision("", one.value)
         if one.key == RULED_OUT_KEY
@@ -356,7 +352,8 @@ def from_stream(stream: Stream) -> Handoff:
         done=stream.this_session,
         next=tuple(text for text in stream.next if text != NO_STEP),
         choices=tuple(choices),
-        questions=tuple(write_question(one) for one in stream.questions),
+        questions=tuple(text for text in asked if not is_derived(text)),
+        unconfirmed=tuple(text for text in asked if is_derived(text)),
         phases=checkpoint.phases,
         test=validation.last_test_command or stream.test,
         test_exit=validation.last_test_exit_code,

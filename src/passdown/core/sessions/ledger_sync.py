@@ -11,6 +11,7 @@ from datetime import datetime
 from itertools import groupby
 from typing import Final, NamedTuple
 
+from passdown.core.documents.documents import key_line
 from passdown.core.facts import ADD, Fact, Provenance, make_key
 from passdown.core.formats.ledgers import (
     Ledger,
@@ -24,11 +25,15 @@ from passdown.core.formats.ledgers import (
 from passdown.core.formats.validations import Validation
 from passdown.core.ids import slug
 from passdown.core.kinds import FURTHER, FactKind
+from passdown.core.problems import Problem, warning
 from passdown.core.sessions.session_facts import Account
 from passdown.records import replace
 
 RULED_OUT: Final = "Ruled out: "
 """How a constraint begins in Key Decisions: a ledger has no section for it."""
+
+UNCONFIRMED: Final = "UNCONFIRMED: "
+"""How a question begins that is about something nobody has verified (R68, R77)."""
 
 MAX_CHARS: Final = 32_768
 """How long a fact may be, including key and reason; even escaped, it fits a journal line."""
@@ -106,6 +111,16 @@ def fill_ledger(ledger: Ledger, account: Account, show_time: ShowTime) -> Ledger
 def read_mode(account: Account) -> Mode:
     """Return the mode in which a session started; an unknown mode counts as single agent."""
     return Mode(account.start.mode) if account.start.mode in set(Mode) else Mode.SINGLE
+
+
+def find_mode_edit(ledger: Ledger, account: Account) -> Problem | None:
+    """Find a mode that was edited by hand, which no session takes over while it runs (R14)."""
+    mode = read_mode(account)
+    if ledger.session_id != account.session or ledger.mode is mode:
+        return None
+    found = f"was changed to {ledger.mode}" if ledger.mode else "was removed"
+    hint = f"a session keeps the mode it started with, so it is {mode} again"
+    return warning(key_line(ledger.source or "", "mode"), "mode", found, hint)
 
 
 def read_tdd(account: Account) -> TddPhase | None:

@@ -5,7 +5,7 @@ from typing import Final
 
 from passdown.core.facts import ADD, Fact
 from passdown.core.kinds import FactKind
-from passdown.core.sessions.ledger_sync import RULED_OUT, NewFact, make_rule
+from passdown.core.sessions.ledger_sync import RULED_OUT, UNCONFIRMED, NewFact, make_rule
 from passdown.core.sessions.session_facts import Account
 from passdown.errors import UsageError
 from passdown.faces.cli import output
@@ -65,6 +65,12 @@ def rule_out(kind: FactKind, /, *, text: str, because: str, session: str, as_jso
     """Record what is ruled out."""
     rule = make_rule(text.strip(), because.strip()) if text.strip() else ""
     return state_fact(kind, text=rule, session=session, as_json=as_json)
+
+
+def ask_question(kind: FactKind, /, *, text: str, unconfirmed: bool, session: str, as_json: bool) -> int:
+    """Record a question, or an assumption that nobody has verified (R77)."""
+    mark = UNCONFIRMED if unconfirmed and text.strip() else ""
+    return state_fact(kind, text=f"{mark}{text.strip()}", session=session, as_json=as_json)
 
 
 def answer_question(kind: FactKind, /, *, question: str, text: str, session: str, as_json: bool) -> int:
@@ -160,8 +166,10 @@ def _find(account: Account, kind: FactKind, text: str) -> str | None:
     """Find a fact by its text, the start of it, or a decision's key; return None if there is none."""
     entries = account.of(kind)
     names = [(entry.key if kind is FactKind.DECISION else entry.text, entry.text) for entry in entries]
-    if kind is FactKind.CONSTRAINT:  # the prefix that we add may be left out
+    if kind is FactKind.CONSTRAINT:  # the prefixes that we add may be left out
         names += [(name, shown.removeprefix(RULED_OUT)) for name, shown in names]
+    elif kind is FactKind.QUESTION:
+        names += [(name, shown.removeprefix(UNCONFIRMED)) for name, shown in names]
     return _choose(text, names)
 
 

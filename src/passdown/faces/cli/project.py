@@ -21,7 +21,7 @@ class CliProject:
     def __init__(self, root: Path, settings: Settings) -> None:
         """Open the checkout, without its cache if that cannot be opened."""
         self.root = root
-        self.workspace = open_workspace(root, settings)
+        self.workspace = open_workspace(root, settings, warn=output.note)
 
     def call(self, work: Callable[[Workspace], T]) -> T:
         """Call a function with the workspace; if the cache fails, call it again without the cache."""
@@ -29,7 +29,7 @@ class CliProject:
             return work(self.workspace)
         except CacheError as found:
             output.note(f"{found.message}; continuing without it")
-            self.workspace = open_workspace(self.root, self.workspace.settings, UNCACHED)
+            self.workspace = open_workspace(self.root, self.workspace.settings, UNCACHED, output.note)
             return work(self.workspace)
 
 

@@ -165,7 +165,14 @@ _ROWS: Final = (
         _BECAUSE,
         does="rule_out",
     ),
-    _fact("ask", "question", "Record a question that needs an answer.", _TEXT),
+    _fact(
+        "ask",
+        "question",
+        "Record a question that needs an answer.",
+        _TEXT,
+        Option("--unconfirmed", "It is an assumption that must be verified."),
+        does="ask_question",
+    ),
     _fact("tell", "feedback", "Leave feedback: every brief has it until somebody answers it.", _TEXT),
     _fact(
         "answer",

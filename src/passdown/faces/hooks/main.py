@@ -94,7 +94,8 @@ def _note(root: str, payload: Mapping[str, object], text: str) -> None:
 
 def _answer(host: Host, call: HookCall, root: Path) -> int:
     """Answer a call; return the number of characters that the model will read."""
-    context = _open(host, call, root, LIMITS)
+    warnings: list[str] = []
+    context = _open(host, call, root, LIMITS, warnings)
     _note_damage(context)
     act: Callable[[HookContext], HookReply] = _load(*ACTS[call.point])
     is_cached = True
@@ -103,9 +104,12 @@ def _answer(host: Host, call: HookCall, root: Path) -> int:
     except CacheError as found:  # another process may hold it for long; continue without it
         is_cached = False
         hook_log.log_trouble(str(root), f"{call.event}: {found.message}")
-        reply = act(_open(host, call, root, LIMITS._replace(is_cached=False)))
+        reply = act(_open(host, call, root, LIMITS._replace(is_cached=False), warnings))
         if isinstance(found, UnreadError) and call.point is HookPoint.START:
             reply = reply._replace(notice=f"Passdown: {found.message}; {found.hint}")
+    for text in warnings:
+        context.note(text)
+        reply = reply._replace(notice=f"{reply.notice}; {text}" if reply.notice else f"Passdown: {text}")
     told = host.write_reply(call, reply)
     if told and (reason := _say(json.dumps(told, ensure_ascii=True))):
         hook_log.log_trouble(str(root), f"{call.event}: {reason}")
@@ -129,13 +133,13 @@ def _follow_up(context: HookContext) -> None:
         hook_log.log_trouble(str(context.root), f"{context.call.event}: not committed: {trouble}")
 
 
-def _open(host: Host, call: HookCall, root: Path, limits: ReadLimits) -> HookContext:
+def _open(host: Host, call: HookCall, root: Path, limits: ReadLimits, warnings: list[str]) -> HookContext:
     settings, _ = read_settings(root)
     return HookContext(
         call=call,
         host=host,
         root=root,
-        workspace=open_workspace(root, settings, limits),
+        workspace=open_workspace(root, settings, limits, warnings.append),
         limits=limits,
     )
 

@@ -18,6 +18,7 @@ from passdown.core.sessions.ledger_sync import (
     add_missing_lines,
     fill_ledger,
     find_edits,
+    find_mode_edit,
     fits_a_line,
     read_mode,
     read_tdd,
@@ -341,6 +342,9 @@ def _write(workspace: Workspace, account: Account, reading: LedgerReading) -> tu
         if text != reading.text:
             ignore_folder(documents, paths.ledgers)
             documents.replace(account.start.ledger, text.encode(), local=True, expected=reading.text.encode())
+            if edit := find_mode_edit(reading.ledger, account):
+                where = f"{account.start.ledger}:{edit.line}"
+                workspace.warn(f"{where}: {edit.field} {edit.problem}; {edit.hint}")
         write_state(workspace, account)
     except StorageError as found:
         return (error(1, "file", found.message, found.hint),)

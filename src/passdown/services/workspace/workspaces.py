@@ -101,6 +101,10 @@ class Workspace(Protocol):
         """Return an instant as local time of day."""
         ...
 
+    def warn(self, text: str, /) -> None:
+        """Tell the user, in one line, what was done differently from what somebody wrote."""
+        ...
+
     def sweep(self) -> int:
         """Remove what killed processes left behind; return how many files that were."""
         ...

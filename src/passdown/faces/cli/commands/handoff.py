@@ -241,7 +241,7 @@ def resume(above: bool, name: str, session: str, *, run_test: bool, as_json: boo
     output.say(f"{resumed.account.agent} {word} from {review.listed.path}")
     output.say(f"ledger: {resumed.account.start.ledger}")
     _say_state(review.handoff, _show_origin(workspace, review))
-    for text in review.handoff.questions:
+    for text in (*review.handoff.questions, *review.handoff.unconfirmed):
         output.say(output.wrapped(f"question: {text}", "", "  "))
 
 
