@@ -43,6 +43,7 @@ from passdown.services.sessions.archives import (
 )
 from passdown.services.sessions.journals import read_account, read_before
 from passdown.services.sessions.ledgers import OpenedLedger, open_ledger, update_ledger
+from passdown.services.sessions.other_documents import list_streams
 from passdown.services.sessions.publications import publish
 from passdown.services.sessions.session_end import update_view
 from passdown.services.sessions.sessions import StartRequest, start_session
@@ -269,11 +270,7 @@ def list_handoffs(workspace: Workspace, limit: int) -> Sequence[ListedHandoff]:
 
 def _list_streams(workspace: Workspace) -> Iterator[ListedHandoff]:
     """Name the streams: every folder with a document in it (R57)."""
-    paths = workspace.settings.paths
-    for name in workspace.documents.folders(paths.handoffs):
-        path = stream_path(paths, name)
-        if path != paths.view and workspace.documents.exists(path):
-            yield ListedHandoff(name=name, kind=STREAM, path=path)
+    return (ListedHandoff(name=name, kind=STREAM, path=path) for name, path in list_streams(workspace))
 
 
 def _record(paths: Paths, name: str, at: datetime | None = None) -> ListedHandoff:
