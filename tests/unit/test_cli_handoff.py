@@ -93,7 +93,30 @@ def test_create_as_json(command: Caller) -> None:
     assert answer["record"] == find_record(command.folder)
     assert answer["snapshot"]["goal"] == "Let people sign in"
     again = json.loads(command("handoff", "--json", "create").out)
-    assert (again["stream"], again["event"]) == (None, None)
+    assert (again["stream"], again["event"]) == (STREAM, None)
+
+
+@pytest.mark.requirement("R57")
+def test_the_one_stream_document_there_is_is_updated(command: Caller) -> None:
+    command("handoff", "create", "--stream", "auth")
+    command("now", "Release it")
+
+    done = command("handoff", "create")
+
+    assert f"written: {STREAM}\n" in done.out
+    assert "[->] Release it\n" in (command.folder / STREAM).read_text(encoding="utf-8")
+
+
+@pytest.mark.requirement("R55", "R57", "R59")
+def test_without_a_stream_document_one_is_made_that_is_named_after_the_goal(command: Caller) -> None:
+    path = "thoughts/shared/handoffs/let-people-sign-in/current.md"
+
+    assert f"written: {path}\n" in command("handoff", "create").out
+    put(command.folder, STREAM, (command.folder / path).read_text(encoding="utf-8"))
+    put(command.folder, STREAM.replace("auth", "broken"), "<<<<<<< ours\n")
+    command("now", "Release it")
+    assert f"written: {path}\n" in command("handoff", "create").out
+    assert "Release it" not in (command.folder / STREAM).read_text(encoding="utf-8")
 
 
 @pytest.mark.requirement("G18")

@@ -79,10 +79,11 @@ def test_without_a_name_the_stream_is_that_of_the_track() -> None:
     assert create_handoff(place.project, account, HandoffRequest()).stream.endswith("/sign-in/current.md")
 
 
-def test_without_name_and_track_there_is_no_stream_document() -> None:
+def test_without_name_track_and_goal_there_is_no_stream_document() -> None:
     place = make_place()
+    account = place.start()
 
-    handoff = create_handoff(place.project, work(place), HandoffRequest())
+    handoff = create_handoff(place.project, account, HandoffRequest())
 
     assert handoff.stream == ""
     assert place.documents.exists(handoff.record)
@@ -177,13 +178,13 @@ def test_handoffs_are_listed_the_newest_first() -> None:
     found = list_handoffs(place.project, 10)
 
     assert [(one.name, one.kind, one.status) for one in found] == [
-        ("2026-01-11-13-00-milestone-generic-00000001", "archive", "handoff"),
         ("auth", "stream", "active"),
+        ("2026-01-11-13-00-milestone-generic-00000001", "archive", "handoff"),
         ("2026-01-11-12-00-manual-generic-00000001", "archive", "complete"),
         ("2026-01-01-00-00-stale", "archive", "unreadable"),
         ("bare", "stream", ""),
     ]
-    assert found[1].goal == "sign in"
+    assert found[0].goal == "sign in"
     assert list_handoffs(place.project, 1) == found[:1]
 
 

@@ -56,12 +56,27 @@ def test_the_skill_says_what_a_handoff_is_worth_and_what_not() -> None:
     for said in (
         "before a clear",
         "70 %",
+        "will probably reach 85 %",
         "several days",
         "refactoring",
         "less than half an hour",
         "simple fix",
         "one file",
         "Prefer clearing and continuing from the ledger over compacting",
+    ):
+        assert said in text
+
+
+@pytest.mark.requirement("R76")
+def test_the_skill_says_when_the_ledger_is_brought_up_to_date() -> None:
+    text = " ".join(read("skills/ledger/SKILL.md").split())
+
+    for said in (
+        "at the start (read the brief, then set goal and now)",
+        "after each major decision",
+        "before a clear",
+        "at natural breakpoints",
+        "when more than 70 % of the context is used",
     ):
         assert said in text
 

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Annotated, Final, NamedTuple
 
-from passdown.core.facts import Fact, make_key, tell
+from passdown.core.facts import Fact, identify, make_key, tell
 from passdown.core.fold import ANSWERED, Tables, fold
 from passdown.core.formats.journal import JournalLine, facts_of
 from passdown.core.kinds import MERGED, FactKind, Merging
@@ -104,6 +104,20 @@ def facts_in(digest: Digest, branch: str = "") -> Iterator[Fact]:
     for kind in LISTED:
         for fact in reversed(digest.kinds[kind].facts):
             yield fact._replace(branch=branch) if branch else fact
+
+
+def without_known(facts: Iterable[Fact], digest: Digest) -> Iterator[Fact]:
+    """Leave out of a document what events hold too, and questions that they answer."""
+    held = {_name(fact) for fact in facts_in(digest)}
+    answered = {identify(fact) for fact in digest.kinds[FactKind.ANSWER].facts}
+    for fact in facts:
+        is_answered = fact.kind == FactKind.QUESTION and identify(fact) in answered
+        if not is_answered and _name(tell(fact)) not in held:
+            yield fact
+
+
+def _name(fact: Fact) -> tuple[str, str, str]:
+    return fact.kind, identify(fact), fact.text
 
 
 def newest_told(facts: Iterable[Fact], agent: str) -> datetime | None:

@@ -3,7 +3,6 @@
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
-from datetime import datetime
 from functools import cached_property
 from typing import Annotated, Final
 
@@ -19,24 +18,23 @@ from passdown.core.briefs.brief_input import (
     newest_told,
     newest_work,
     settled_by,
+    without_known,
     work_of,
     work_of_events,
 )
 from passdown.core.briefs.briefs import Brief, BriefFrame, pack_brief
 from passdown.core.briefs.budgets import Budget
-from passdown.core.documents.conflicts import refuse_conflict
 from passdown.core.facts import Fact, Provenance
 from passdown.core.formats.events import Event
 from passdown.core.formats.journal import JournalLine, facts_of
-from passdown.core.formats.ledgers import Ledger, parse_ledger
 from passdown.core.kinds import FactKind
 from passdown.core.merge.event_facts import EventFacts, EventRank, source_of
 from passdown.core.merge.merge import Digest
 from passdown.core.merge.ranks import limit_of
-from passdown.core.sessions.ledger_sync import NewFact, find_edits
-from passdown.core.sessions.session_facts import AHEAD, Account, fold_journal
+from passdown.core.sessions.ledger_sync import NewFact
+from passdown.core.sessions.session_facts import AHEAD, Account
 from passdown.core.times import next_instant
-from passdown.errors import FormatError, StorageError
+from passdown.errors import StorageError
 from passdown.ports.event_log import EventLog
 from passdown.ports.index import EventLocation, Index
 from passdown.ports.repository import UNKNOWN
@@ -53,7 +51,7 @@ from passdown.services.sessions.journals import (
     write_fact,
 )
 from passdown.services.sessions.liveness import is_live
-from passdown.services.sessions.sessions import LEDGER
+from passdown.services.sessions.other_documents import OtherDocument, read_other_ledger, read_stream_section
 from passdown.services.workspace.workspaces import Workspace
 
 LIMIT: Final = 1_000
@@ -131,28 +129,30 @@ class _BriefReader:
         self._until = limit_of(self._index.newest(workspace.now()).present)
         self._others = list(_take_in(others))
         self._names = newest_first(workspace)
-        self._foreign: dict[str, Sequence[JournalLine]] = {}
+        self._foreign: dict[str, OtherDocument] = {}
         self._open = {one.session: one for one in read_open(workspace)}
         self._live = {name for name, one in self._open.items() if is_live(workspace, one)}
         # What the journal says by now counts, not what it said when it was last added up.
         self._account = account and (self._read(account.session) or account)
         self._before = self._find_before()
+        self._foreign = {one.author: one for one in self._read_foreign()}
         own = [self._account] if self._account else []
-        self._own = {one.session for one in (*own, *self._before)}
+        self._own = {*(one.session for one in (*own, *self._before)), *self._foreign}
 
     def stand(self, limit: int) -> BriefInput:
         """Put everything together."""
         digest = self.digest(limit)
         own = self._account or Account()
+        aim = self.aim()
         return BriefInput(
             agent=own.agent,
-            aim=self.aim(),
-            tables=gather(digest, self._elsewhere(), self._waiting(), self._settled()),
+            aim=aim,
+            tables=gather(digest, self._elsewhere(), self._waiting(digest), self._settled()),
             beyond=beyond_of(digest),
             task=own.task,
             track=own.track,
             ledger=own.start.ledger,
-            peers=tuple(self._peers()),
+            peers=(*self._peers(), *self._others_work(aim)),
             ahead=tuple(self._ahead()),
         )
 
@@ -168,7 +168,8 @@ class _BriefReader:
         return account if account and account.started_at is not None else None
 
     def _lines(self, name: str) -> Sequence[JournalLine]:
-        return self._foreign.get(name) or self._workspace.journals.read(name)
+        other = self._foreign.get(name)
+        return other.lines if other else self._workspace.journals.read(name)
 
     @cached_property
     def _lately(self) -> Sequence[Account]:
@@ -177,10 +178,9 @@ class _BriefReader:
         return [account for name in names if (account := self._read(name)) is not None]
 
     def _find_before(self) -> Sequence[Account]:
-        """Give the sessions that are gone on from, the nearest first; a ledger that no journal made, else."""
+        """Give the sessions that are gone on from, the nearest first."""
         name = self._account.start.continues if self._account else self._last_here()
-        found = list(read_before(self._workspace, name))
-        return found or ([] if self._account else list(self._read_ledger()))
+        return list(read_before(self._workspace, name))
 
     def _last_here(self) -> str:
         """Name the session that a start would go on from."""
@@ -191,22 +191,16 @@ class _BriefReader:
         ]
         return max(here)[1] if here else ""
 
-    def _read_ledger(self) -> Iterator[Account]:
-        """Read the ledger that lies here, if it is not the rendering of a journal, as if it were one."""
-        ledger = _parse_ledger(self._workspace)
-        said = find_edits(ledger, Account(), self._workspace.show_time)
-        if not said or ledger.session_id in self._names:
-            return
-        at = ledger.updated or ledger.heartbeat or self._workspace.now()
-        author = Account(agent=ledger.session_id or LEDGER)
-        self._foreign[author.agent] = [
-            JournalLine(seq=seq, fact=_make_fact(one, at, author.agent)) for seq, one in enumerate(said, 1)
-        ]
-        yield fold_journal(author.agent, self._foreign[author.agent])
+    def _read_foreign(self) -> Iterator[OtherDocument]:
+        """Give what other tools wrote down here: a stream document, before a ledger (G14)."""
+        found = [read_stream_section(self._workspace), read_other_ledger(self._workspace, self._names)]
+        return (one for one in found if one is not None)
 
-    def _waiting(self) -> Iterator[Fact]:
-        """Give what lines of these sessions say that no event covers."""
-        for name in sorted(self._own):
+    def _waiting(self, digest: Digest) -> Iterator[Fact]:
+        """Give what lines of these sessions say that no event covers, and what other tools wrote down."""
+        for one in self._foreign.values():
+            yield from without_known(facts_of(one.author, one.lines), digest)
+        for name in sorted(self._own - {*self._foreign}):
             indexes = (self._index, *(one.index for one in self._others))
             covered = max(index.published(name).line for index in indexes)
             yield from facts_of(name, (line for line in self._lines(name) if line.seq > covered))
@@ -219,12 +213,21 @@ class _BriefReader:
                 one.agent, one.branch, " | now: ".join(texts), one.touched_at or self._workspace.now()
             )
 
+    def _others_work(self, aim: CurrentWork) -> Iterator[OtherSession]:
+        """Give the work that other tools wrote down, unless it is what this session is to do."""
+        for document in self._foreign.values():
+            one = document.account
+            texts = [fact.text for fact in (one.goal, one.now) if fact and fact not in (aim.goal, aim.now)]
+            if texts and one.said_at:
+                yield OtherSession(one.agent, document.branch, " | now: ".join(texts), one.said_at)
+
     # --- whose goal -----------------------------------------------------------------------------
 
     def aim(self) -> CurrentWork:
         """Choose whose goal, now and next are shown (C59); to one that begins afresh only its own (C53)."""
         is_fresh = self._account is not None and self._account.start.is_fresh
-        chain = [*([self._account] if self._account else []), *(() if is_fresh else self._before)]
+        earlier = (*self._before, *(one.account for one in self._foreign.values()))
+        chain = [*([self._account] if self._account else []), *(() if is_fresh else earlier)]
         own = work_of(chain[0], chain[1:]) if chain else NO_AIM
         if own.is_known or is_fresh:
             return own
@@ -339,19 +342,3 @@ def _take_in(others: Iterable[OtherCheckoutLog]) -> Iterator[OtherCheckoutLog]:
         with suppress(StorageError):
             update_index(one.log, one.index)
             yield one
-
-
-def _parse_ledger(workspace: Workspace) -> Ledger:
-    """Read the ledger of the first session here; one that cannot be read says nothing."""
-    path = f"{workspace.settings.paths.ledgers}/{LEDGER}"
-    documents = workspace.documents
-    try:
-        text = documents.read(path).decode("utf-8", "replace")
-        refuse_conflict(path, text)
-        return parse_ledger(text)
-    except (FormatError, StorageError):
-        return Ledger()
-
-
-def _make_fact(new_fact: NewFact, at: datetime, agent: str) -> Fact:
-    return Fact(new_fact.kind.value, new_fact.text, at, agent, new_fact.key, new_fact.because)

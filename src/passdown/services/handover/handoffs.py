@@ -1,6 +1,7 @@
 """Hand work over: write down what a session passes on, find it again, say what changed since, and go on."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Annotated, Final
 
@@ -24,6 +25,7 @@ from passdown.core.sessions.handoffs import (
     to_stream,
 )
 from passdown.core.sessions.ledger_sync import NewFact
+from passdown.core.sessions.secrets import redact
 from passdown.core.sessions.session_facts import Account
 from passdown.errors import FormatError, PassdownError, StorageError, UsageError
 from passdown.ports.repository import Committed, Skipped
@@ -41,6 +43,7 @@ from passdown.services.sessions.archives import (
 )
 from passdown.services.sessions.journals import read_account, read_before
 from passdown.services.sessions.ledgers import OpenedLedger, open_ledger, update_ledger
+from passdown.services.sessions.other_documents import list_streams
 from passdown.services.sessions.publications import publish
 from passdown.services.sessions.session_end import update_view
 from passdown.services.sessions.sessions import StartRequest, start_session
@@ -63,7 +66,7 @@ Run = Callable[[str], int | None]
 class HandoffRequest:
     """What a handoff is to consist of."""
 
-    stream: Annotated[str, "The stream whose document is written; that of the track if empty."] = ""
+    stream: Annotated[str, "The stream whose document is written; chosen if empty."] = ""
     trigger: Annotated[str, "What makes it."] = MANUAL
     archive: Annotated[bool, "Archive the ledger, too, and let go of track and task."] = False
     keep: Annotated[bool, "Leave the ledger where it is, though it is archived."] = False
@@ -184,8 +187,14 @@ def _before(workspace: Workspace, account: Account) -> Iterator[Account]:
 
 
 def _stream_name(workspace: Workspace, account: Account, wanted: str) -> str:
-    """Choose the stream: the one that was named, else that of the track; empty without either (R59)."""
-    name = wanted or (kebab(account.track) if account.track else "")
+    """Choose the stream; empty if nothing names one (R57, R59).
+
+    It is the one that was named, else that of the track, else the only one whose document can be updated,
+    else one that is named after the goal.
+    """
+    name = wanted or (kebab(account.track) if account.track else "") or _find_only(workspace)
+    if not name and account.goal:
+        name = kebab(redact(account.goal.text).text)
     if name and not is_stream_name(name):
         raise UsageError(f"{name} is not a valid stream name", hint=f"use kebab case, like {kebab(name)}")
     paths = workspace.settings.paths
@@ -194,6 +203,16 @@ def _stream_name(workspace: Workspace, account: Account, wanted: str) -> str:
             f"{name} is already used as a folder for something else", hint="give the stream another name"
         )
     return name
+
+
+def _find_only(workspace: Workspace) -> str:
+    """Name the only stream that has a document, without those that must be mended first; else empty."""
+    names: list[str] = []
+    for one in _list_streams(workspace):
+        with suppress(PassdownError):
+            _read_stream(workspace, one.path)
+            names.append(one.name)
+    return names[0] if len(names) == 1 and is_stream_name(names[0]) else ""
 
 
 def stream_path(paths: Paths, name: str) -> str:
@@ -251,11 +270,7 @@ def list_handoffs(workspace: Workspace, limit: int) -> Sequence[ListedHandoff]:
 
 def _list_streams(workspace: Workspace) -> Iterator[ListedHandoff]:
     """Name the streams: every folder with a document in it (R57)."""
-    paths = workspace.settings.paths
-    for name in workspace.documents.folders(paths.handoffs):
-        path = stream_path(paths, name)
-        if path != paths.view and workspace.documents.exists(path):
-            yield ListedHandoff(name=name, kind=STREAM, path=path)
+    return (ListedHandoff(name=name, kind=STREAM, path=path) for name, path in list_streams(workspace))
 
 
 def _record(paths: Paths, name: str, at: datetime | None = None) -> ListedHandoff:

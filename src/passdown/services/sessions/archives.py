@@ -37,6 +37,7 @@ from passdown.services.sessions.ledgers import (
     write_state,
 )
 from passdown.services.sessions.liveness import show_place
+from passdown.services.sessions.other_documents import publish_ledger
 from passdown.services.workspace.workspaces import Workspace
 
 STALE_AFTER: Final = timedelta(hours=24)
@@ -167,7 +168,11 @@ def _judge(workspace: Workspace, ledger: Ledger, account: Account) -> str:
 
 
 def _archive_foreign(workspace: Workspace, path: str, found: _Found) -> ArchivedLedger:
-    """Archive the ledger of a session that has no journal here; the record includes all of it."""
+    """Archive the ledger of a session that has no journal here; the record includes all of it.
+
+    What it says is published first, so that every session is told.
+    """
+    publish_ledger(workspace, found.ledger, STALE)
     handoff = handoff_from_ledger(found.ledger, workspace.now(), STALE)
     record = write_record(workspace, handoff, found.data.decode())
     return ArchivedLedger(

@@ -79,8 +79,9 @@ class HandoffOptions:
 def create(context: click.Context, /, **_: object) -> None:
     """Write a handoff of this session as an event, a stream document and a record in the archive.
 
-    The stream document is written if a stream is named or the session works on a track. In an existing
-    document, only the Ledger section changes. Secrets are replaced with a mark.
+    Without --stream, the stream is that of the session's track, else the only one that has a document, else
+    one named after the goal. In an existing document, only the Ledger section changes. Secrets are replaced
+    with a mark.
     """
     options = HandoffOptions(**context.params)
     workspace = open_sessions()
