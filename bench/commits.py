@@ -10,7 +10,7 @@ from typing import Final
 from bench.budgets import BUDGETS
 from bench.corpus import make_log
 from bench.logs import Log, make_log_files, write_event_file
-from bench.results import Row
+from bench.rows import Row
 from passdown.engines.git.repository import GitRepository
 from passdown.ports.repository import Committed
 

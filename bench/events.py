@@ -9,7 +9,7 @@ import yaml
 
 from bench.budgets import BUDGETS
 from bench.corpus import make_events
-from bench.results import Row
+from bench.rows import Row
 from passdown.core.formats.events import parse_event, read_event
 
 COUNT: Final = 10_000

@@ -14,7 +14,7 @@ from typing import Final
 
 from bench.budgets import BUDGETS
 from bench.corpus import make_log
-from bench.results import Row
+from bench.rows import Row
 from bench.start_up import make_environment
 from bench.timing import time_commands
 

@@ -12,7 +12,7 @@ from typing import Final
 
 from bench.budgets import BUDGETS
 from bench.corpus import make_log
-from bench.results import Row
+from bench.rows import Row
 from passdown.engines.files.documents import FileDocuments
 from passdown.engines.files.event_log import FileEventLog
 from passdown.engines.memory.index import MemoryIndex

@@ -17,7 +17,7 @@ from typing import Final
 
 from bench.budgets import BUDGETS
 from bench.corpus import make_log
-from bench.results import Row
+from bench.rows import Row
 from passdown.core.project.search_query import parse_query
 from passdown.engines.sqlite.search_index import SqliteSearch
 from passdown.ports.search import SearchFilter

@@ -13,7 +13,7 @@ from typing import Final
 
 from bench.budgets import BUDGETS
 from bench.corpus import make_log
-from bench.results import Row
+from bench.rows import Row
 from bench.timing import time_commands
 from passdown.core.formats.registry import LEDGER
 from passdown.wiring.checks import peek_view

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Final
 
 from bench.budgets import BUDGETS
-from bench.results import Row
+from bench.rows import Row
 from passdown.core.hosts.transcripts import TranscriptReader, read_piece
 from passdown.hosts.claude.transcripts import READER as CLAUDE_CODE
 from passdown.hosts.codex.transcripts import READER as CODEX

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Final
 
 from bench.budgets import BUDGETS, Budget
-from bench.results import Row
+from bench.rows import Row
 from bench.start_up import make_environment
 from bench.timing import time_commands
 

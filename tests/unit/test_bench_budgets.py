@@ -7,7 +7,7 @@ import pytest
 
 from bench.budgets import BUDGETS, Budget
 from bench.command import PARTS
-from bench.results import Row, render_json, render_table
+from bench.rows import Row, render_json, render_table
 
 ASKED: Final = [
     ("start-up", "passdown --version", 2),
