@@ -100,7 +100,10 @@ def _visit(node: ast.AST) -> Iterator[tuple[ast.expr | ast.stmt, str, str]]:
 
 def _children(node: ast.AST) -> Iterator[ast.AST]:
     """Give the parts of a node that have behaviour; Python 3.11 knows no places inside an f-string."""
-    if isinstance(node, ast.JoinedStr) or _is_annotated(node):
+    if isinstance(node, ast.JoinedStr) or _is_type(node):
+        return
+    if isinstance(node, ast.Call) and ast.unparse(node.func) == "cast":
+        yield from node.args[1:]
         return
     for name, value in ast.iter_fields(node):
         if name in {"annotation", "returns", "decorator_list", "type_params", "type_comment"}:
@@ -111,8 +114,15 @@ def _children(node: ast.AST) -> Iterator[ast.AST]:
                 yield child
 
 
-def _is_annotated(node: ast.AST) -> bool:
-    return isinstance(node, ast.Subscript) and ast.unparse(node.value) in {"Annotated", "NewType", "Literal"}
+def _is_type(node: ast.AST) -> bool:
+    """Say whether a node only tells type checkers something."""
+    match node:
+        case ast.Subscript(value=ast.Name(id="Annotated" | "Literal")):
+            return True
+        case ast.Call(func=ast.Name(id="TypeVar" | "NewType")):
+            return True
+        case _:
+            return False
 
 
 def _is_docstring(node: ast.AST) -> bool:

@@ -4,6 +4,7 @@
     scripts/mutate src/passdown/…/x.py    those of any module
     scripts/mutate --changed              those of the modules that changed since origin/main, or since the
                                           commit before, if that is the same
+    scripts/mutate --named                the faults in tests/mutants/named.toml, which must all be noticed
 
     --sample N     try N of them, chosen by the last commit
     --seconds N    try no more after so long, and say how many were left
@@ -20,7 +21,7 @@ import subprocess
 import tempfile
 import time
 import tomllib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -30,6 +31,7 @@ from tests.mutants.runs import Reach, find_reach, group_by_path, name_of, prepar
 
 FOLDER: Final = Path(__file__).parent
 LEAST_OF_SAMPLE: Final = 70
+ALL: Final = 100
 QUICK_FOLDERS: Final = ("tests/unit", "tests/formats", "tests/conformance", "tests/proofs")
 
 
@@ -52,11 +54,20 @@ def main(arguments: Sequence[str]) -> int:
     until = time.monotonic() + options.seconds
     named = tomllib.loads((FOLDER / "modules.toml").read_text(encoding="utf-8"))
     groups = _groups(options, named)
-    if not groups:
+    if not (groups or options.named):
         print("mutate: no module changed")
     is_good = True
     with tempfile.TemporaryDirectory(prefix="mutate-") as compiled:
         prepare(compiled)
+        if options.named:
+            mutants = read_named()
+            tests = {
+                path: about["tests"]
+                for about in named.values()
+                for path in about["paths"]
+                if "tests" in about
+            }
+            is_good &= _show("named faults", _try(mutants, options, until, tests), ALL)
         for name, paths in groups.items():
             about = named.get(name, {})
             least = LEAST_OF_SAMPLE if options.sample else about.get("least", LEAST_OF_SAMPLE)
@@ -66,6 +77,8 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def _groups(options: argparse.Namespace, named: dict[str, dict[str, list[str]]]) -> dict[str, list[str]]:
+    if options.named:
+        return {}
     if options.changed:
         return {"what changed": changed} if (changed := find_changed()) else {}
     return {name: named[name]["paths"] if name in named else [name] for name in options.modules or named}
@@ -76,11 +89,17 @@ def _measure(paths: Sequence[str], options: argparse.Namespace, until: float, te
     mutants, known = choose(paths, options.sample)
     if known:
         print(f"mutate: {known} listed as equivalent are left out")
+    return _try(mutants, options, until, dict.fromkeys(paths, tests))
+
+
+def _try(
+    mutants: Sequence[Mutant], options: argparse.Namespace, until: float, tests: Mapping[str, Sequence[str]]
+) -> Score:
     reaches: dict[str, Reach] = {}
     for path in group_by_path(mutants):
         if time.monotonic() >= until:
             break
-        if files := find_tests(path, tests):
+        if files := find_tests(path, tests.get(path, ())):
             reaches[path] = find_reach(path, files)
         else:
             print(f"mutate: not tried, no test imports it: {path}")
@@ -105,6 +124,31 @@ def choose(paths: Sequence[str], sample: int) -> tuple[list[Mutant], int]:
         kept = random.Random(_git("rev-parse", "HEAD")).sample(kept, sample)
         kept.sort(key=lambda mutant: (mutant.path, mutant.start))
     return kept, len(found) - len(kept) if not sample else 0
+
+
+def read_named() -> list[Mutant]:
+    """Read the faults that must be noticed; the text of each stands once in its module."""
+    entries = tomllib.loads((FOLDER / "named.toml").read_text(encoding="utf-8")).get("fault", [])
+    return [make_named(entry, Path(entry["module"]).read_bytes()) for entry in entries]
+
+
+def make_named(entry: Mapping[str, str], data: bytes) -> Mutant:
+    """Make the fault of an entry."""
+    text = entry["text"].encode()
+    if data.count(text) != 1:
+        raise SystemExit(f"mutate: the text of this fault does not stand once in its module: {entry['name']}")
+    start = data.index(text)
+    line = data[:start].count(b"\n") + 1
+    return Mutant(
+        path=entry["module"],
+        line=line,
+        last_line=line + text.count(b"\n"),
+        start=start,
+        end=start + len(text),
+        text=entry["instead"],
+        change=entry["name"],
+        source=entry["text"].strip().splitlines()[0],
+    )
 
 
 def read_equivalents() -> list[dict[str, str]]:
@@ -161,6 +205,7 @@ def _read(arguments: Sequence[str]) -> argparse.Namespace:
     )
     parser.add_argument("modules", nargs="*", metavar="MODULE", help="a name of modules.toml, or a path")
     parser.add_argument("--changed", action="store_true", help="the modules that changed")
+    parser.add_argument("--named", action="store_true", help="the faults that must be noticed")
     parser.add_argument("--sample", type=int, default=0, metavar="N", help="try N of them")
     parser.add_argument("--seconds", type=float, default=86_400.0, metavar="N", help="stop after N seconds")
     parser.add_argument("--jobs", type=int, default=2, metavar="N", help="side by side (2)")
