@@ -146,6 +146,59 @@ def test_a_change_that_cannot_be_compared_fails(copy: Path) -> None:
     assert run_step(copy, "changelog").code != 0
 
 
+# --- other Pythons --------------------------------------------------------------------------------
+
+MAKES_ENVIRONMENT: Final = """
+if [ "$1 $2" = "venv --quiet" ]; then
+  for home; do :; done
+  mkdir -p "$home/bin" && cp "$5" "$home/bin/python"
+fi
+"""
+
+
+@pytest.fixture
+def pythons(copy: Path) -> Path:
+    """Give a folder in which 3.11 runs CI, and where pyenv would keep other versions."""
+    make_program(copy / ".ci-cache" / "venv" / "bin" / "python", "echo 3.11")
+    make_program(copy / "bin" / "uv", MAKES_ENVIRONMENT)
+    return copy / ".pyenv" / "versions"
+
+
+def test_every_other_python_runs_the_unit_tests_and_what_is_missing_is_named(
+    copy: Path, pythons: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PYENV_ROOT", str(pythons.parent))
+    for version in ("3.12.1", "3.12.10", "3.13.0"):
+        make_program(pythons / version / "bin" / "python", f'echo "{version} $*"')
+    ended = run_step(copy, "tests on other Pythons")
+
+    assert ended.code == 0
+    assert re.findall(r"^3\.\d+\.\d+ -m pytest .* tests/unit$", ended.out, re.MULTILINE) == [
+        f"{version} -m pytest -p no:cacheprovider -m not process and not timed tests/unit"
+        for version in ("3.12.10", "3.13.0")
+    ]
+    assert "tested: 3.12 3.13; not on this machine, so not run: 3.14 3.15\n" in ended.out
+
+
+def test_a_test_that_fails_on_another_python_fails_the_step(
+    copy: Path, pythons: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PYENV_ROOT", str(pythons.parent))
+    make_program(pythons / "3.12.1" / "bin" / "python", 'test "$2" != pytest')
+
+    assert run_step(copy, "tests on other Pythons").code == 1
+
+
+def test_a_machine_with_one_python_says_so_and_goes_on(
+    copy: Path, pythons: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PYENV_ROOT", str(pythons.parent))
+    ended = run_step(copy, "tests on other Pythons")
+
+    assert ended.code == 0
+    assert "tested: none; not on this machine, so not run: 3.12 3.13 3.14 3.15\n" in ended.out
+
+
 def test_no_step_passes_over_what_is_not_there() -> None:
     text = RUN.read_text(encoding="utf-8")
 
