@@ -17,7 +17,7 @@ from bench.commits import measure_commits
 from bench.events import measure_events
 from bench.hooks import measure_hooks
 from bench.logs import measure_logs
-from bench.results import Row, render_json, render_table
+from bench.rows import Row, render_json, render_table
 from bench.search import measure_search
 from bench.start_up import measure_start_up
 from bench.transcripts import measure_transcripts

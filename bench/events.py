@@ -7,15 +7,14 @@ from typing import Final
 
 import yaml
 
+from bench.budgets import BUDGETS
 from bench.corpus import make_events
-from bench.results import Row
+from bench.rows import Row
 from passdown.core.formats.events import parse_event, read_event
 
 COUNT: Final = 10_000
 ROUNDS: Final = 9
 SLICE: Final = 500
-FAST: Final = 5.0
-TYPED: Final = 3.0
 
 Reader = Callable[[int, int], None]
 
@@ -36,8 +35,7 @@ def measure_events(count: int = COUNT, rounds: int = ROUNDS) -> list[Row]:
             value=fast,
             unit="µs",
             ratio=floor / fast,
-            budget=FAST,
-            at_least=True,
+            budget=BUDGETS["events"]["read_event"],
         ),
         Row(
             part="events",
@@ -45,8 +43,7 @@ def measure_events(count: int = COUNT, rounds: int = ROUNDS) -> list[Row]:
             value=typed,
             unit="µs",
             ratio=floor / typed,
-            budget=TYPED,
-            at_least=True,
+            budget=BUDGETS["events"]["parse_event"],
         ),
     ]
 

@@ -1,9 +1,7 @@
 """What a host waits for when it calls our hooks, in multiples of P: the interpreter alone.
 
 Each is a whole process of the installed wheel, in a repository with a log of events whose cache is warm, and
-whose folders are as old as those of a log are. The aims are 2 P for a prompt, 4 P for a start, and 5 P for a
-turn's end. Only the first is reached: what a start and a turn need takes longer to load than that, though
-they themselves are done in 1 to 2 P. Those figures only inform.
+whose folders are as old as those of a log are.
 """
 
 import json
@@ -14,16 +12,15 @@ import tempfile
 from pathlib import Path
 from typing import Final
 
+from bench.budgets import BUDGETS
 from bench.corpus import make_log
-from bench.results import Row
+from bench.rows import Row
 from bench.start_up import make_environment
 from bench.timing import time_commands
 
 ROUNDS: Final = 10
 EVENTS: Final = int(os.environ.get("PASSDOWN_BENCH_HOOK_EVENTS", "100000"))
 _LONG_AGO: Final = 1_767_225_600
-PROMPT: Final = 2.5
-"""The aim is 2; the rest is for a busy machine."""
 
 MOMENTS: Final = {
     "start": {"hook_event_name": "SessionStart", "source": "resume"},
@@ -53,7 +50,7 @@ def measure_hooks(rounds: int = ROUNDS, events: int = EVENTS) -> list[Row]:
             value=min(seconds) * 1000,
             unit="ms",
             ratio=min(seconds) / floor,
-            budget=PROMPT if name == "prompt" else None,
+            budget=BUDGETS["hooks"].get(name),
             median_ratio=statistics.median(seconds) / middle,
         )
         for name, seconds in times.items()

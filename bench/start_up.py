@@ -8,22 +8,18 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
+from bench.budgets import BUDGETS
 from bench.corpus import make_log
-from bench.results import Row
+from bench.rows import Row
 from bench.timing import time_commands
 from passdown.core.formats.registry import LEDGER
 from passdown.wiring.checks import peek_view
 from passdown.wiring.projects import read_settings
 
 ROUNDS: Final = 25
-VERSION: Final = 2.0
-HELP: Final = 5.5
-# The aim is 5.5, which a quiet machine nearly keeps; this is what a busy one keeps too.
-CHECK: Final = 8.0
 CHECKED: Final = "synthesize --check"
 EVENTS: Final = 1_000
 OLD: Final = 1_700_000_000
@@ -42,11 +38,6 @@ def measure_start_up(rounds: int = ROUNDS) -> list[Row]:
         looking = _time_of_looking(project)
     floor, middle = min(times["P"]), statistics.median(times["P"])
     times[CHECKED] = [seconds - looking for seconds in times[CHECKED]]
-    budgets: Mapping[str, float] = {
-        "passdown --version": VERSION,
-        "passdown --help": HELP,
-        CHECKED: CHECK,
-    }
     return [
         Row(
             part="start-up",
@@ -54,7 +45,7 @@ def measure_start_up(rounds: int = ROUNDS) -> list[Row]:
             value=min(seconds) * 1000,
             unit="ms",
             ratio=min(seconds) / floor,
-            budget=budgets.get(name),
+            budget=BUDGETS["start-up"].get(name),
             median_ratio=statistics.median(seconds) / middle,
         )
         for name, seconds in times.items()

@@ -11,7 +11,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
-from bench.results import Row
+from bench.budgets import BUDGETS
+from bench.rows import Row
 from passdown.core.hosts.transcripts import TranscriptReader, read_piece
 from passdown.hosts.claude.transcripts import READER as CLAUDE_CODE
 from passdown.hosts.codex.transcripts import READER as CODEX
@@ -20,8 +21,6 @@ RECORDINGS: Final = Path(__file__).resolve().parent.parent / "tests" / "hosts" /
 SIZE: Final = 10_000_000
 ROUNDS: Final = 5
 PORTION: Final = 100_000
-AT_MOST: Final = 2.0
-"""How often as long as the JSON parser alone it may take: loose, since a machine may be busy."""
 
 
 def measure_transcripts(size: int = SIZE, rounds: int = ROUNDS) -> list[Row]:
@@ -46,7 +45,7 @@ def measure_transcripts(size: int = SIZE, rounds: int = ROUNDS) -> list[Row]:
                 value=ours / portions,
                 unit="ms",
                 ratio=ours / floor,
-                budget=AT_MOST,
+                budget=BUDGETS["transcripts"]["per 100 KB"],
             ),
         )
     return rows

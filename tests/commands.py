@@ -5,6 +5,7 @@ import os
 import select
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from types import TracebackType
 from typing import NamedTuple, Self
@@ -62,8 +63,8 @@ def environment(**more: str) -> dict[str, str]:
     return {**kept, "PYTHONUTF8": "1", **more}
 
 
-def start(*arguments: str, cwd: Path) -> "subprocess.Popen[bytes]":
-    """Start the command as a process whose output is read by us."""
+def start(*arguments: str, cwd: Path, before: Callable[[], None] | None = None) -> "subprocess.Popen[bytes]":
+    """Start the command as a process whose output is read by us; `before` is called in it first."""
     return subprocess.Popen(
         [sys.executable, "-m", "passdown", *arguments],
         cwd=cwd,
@@ -71,12 +72,13 @@ def start(*arguments: str, cwd: Path) -> "subprocess.Popen[bytes]":
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
+        preexec_fn=before,  # noqa: PLW1509  # it is called before any thread is started
     )
 
 
-def run(*arguments: str, cwd: Path) -> Done:
-    """Run the command as a process without a terminal."""
-    with start(*arguments, cwd=cwd) as process:
+def run(*arguments: str, cwd: Path, before: Callable[[], None] | None = None) -> Done:
+    """Run the command as a process without a terminal; `before` is called in it first."""
+    with start(*arguments, cwd=cwd, before=before) as process:
         out, err = process.communicate()
     return Done(process.returncode, out.decode(), err.decode())
 

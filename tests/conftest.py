@@ -5,12 +5,12 @@ import os
 import signal
 import socket
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
 
 import pytest
 
-from tests import outcomes, proof, requirements
+from tests import outcomes, proof, requirements, skips, starters
 
 pytest_addoption = outcomes.pytest_addoption
 pytest_configure = outcomes.pytest_configure
@@ -42,12 +42,39 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         raise pytest.UsageError("No such requirement: " + ", ".join(wrong))
     if wrong := outcomes.unknown_kinds(items):
         raise pytest.UsageError("No such kind of proof: " + ", ".join(wrong))
+    if "process" in config.getoption("markexpr", ""):
+        _mark_starters(items)
     if proof.LEVEL is proof.Level.FAST and config.args_source is pytest.Config.ArgsSource.TESTPATHS:
         _leave_out_slow(config, items)
     if proof.LEVEL is not proof.Level.FAST:
         for item in items:
             if item.get_closest_marker("timeout") is None:
                 item.add_marker(pytest.mark.timeout(_PROOF_SECONDS))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Let no test be skipped in CI that is not on the list."""
+    report = yield
+    if skips.IS_CI:
+        skips.refuse_unlisted(report, skips.read_skips())
+    return report
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report() -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
+    """Let no file be skipped as a whole, either."""
+    report = yield
+    if skips.IS_CI:
+        skips.refuse_unlisted(report, skips.read_skips())
+    return report
+
+
+def _mark_starters(items: list[pytest.Item]) -> None:
+    for item in items:
+        parts = item.nodeid.split("[")[0].split("::")
+        if len(parts) > 1 and starters.starts_process(item.path, parts[1]):
+            item.add_marker(pytest.mark.process)
 
 
 def _leave_out_slow(config: pytest.Config, items: list[pytest.Item]) -> None:

@@ -21,6 +21,10 @@ def test_sizes_add_up(one: str, two: str) -> None:
     assert measure(one).plus(measure(two)) == measure(one + two)
 
 
+def test_a_size_of_nothing_is_nothing() -> None:
+    assert Size() == measure("") == Size(0, 0)
+
+
 def test_half_a_surrogate_pair_is_measured_too() -> None:
     assert measure("\ud800") == Size(1, 3)
 

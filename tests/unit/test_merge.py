@@ -1,6 +1,7 @@
 """The rules of merging, case by case; `test_merge_properties` and the proofs hold them together."""
 
-from datetime import UTC, datetime
+import hashlib
+from datetime import UTC, date, datetime
 from itertools import permutations
 
 import pytest
@@ -276,3 +277,20 @@ def test_the_hash_of_events_tells_sets_of_events_apart_and_is_joined_from_days()
         {day[0].at.date(): hash_day(rank.hash for rank in day), other.at.date(): hash_day([other.hash])}
     )
     assert len({hash_events(ranks) for ranks in ([], day, day[:1], [other], [*day, other])}) == 5
+
+
+def test_the_hash_of_events_is_made_as_the_pages_say() -> None:
+    """Written out with `hashlib` alone: another program can check a view."""
+    one, two = date(2026, 1, 10), date(2026, 1, 11)
+    first = hashlib.sha256(b"aa\nbb").hexdigest()
+    whole = hashlib.sha256(f"2026-01-10 {first}\n2026-01-11 {first}\n".encode()).hexdigest()
+
+    assert hash_day(["bb", "aa"]) == first
+    assert join_days({two: first, one: first}) == whole
+
+
+def test_a_digest_holds_the_hash_of_its_events() -> None:
+    merged = merge_texts(make_text(ONE, now="a"), make_text(TWO, now="b"))
+
+    assert make_digest(merged, 0, 10).events_sha256 == hash_events(merged.ranks)
+    assert make_digest(merge_texts(), 0, 10).events_sha256 == hashlib.sha256(b"").hexdigest()

@@ -35,6 +35,14 @@ _LOG_BYTES: Final = 4_194_304
 """The size to which the write-ahead log shrinks after its content has reached the database."""
 
 
+class _Connection(sqlite3.Connection):
+    """A connection that closes its file once nobody holds it: a workspace is let go, never closed."""
+
+    def __del__(self) -> None:
+        with suppress(sqlite3.ProgrammingError):  # the file could not be opened, so there is nothing to close
+            self.close()
+
+
 def open_database(
     kind: type[D], path: str, *, shared_memory: bool | None = None, wait: float | None = None
 ) -> D:
@@ -63,7 +71,7 @@ def open_database(
 def _open(kind: type[D], path: str, *, shared_memory: bool, wait: float | None) -> D:
     seconds = WAIT_SECONDS if wait is None else wait
     make_private(path)  # SQLite gives the other parts the mode of this file
-    connection = sqlite3.connect(path, timeout=seconds, isolation_level=None)
+    connection = sqlite3.connect(path, timeout=seconds, isolation_level=None, factory=_Connection)
     with ExitStack() as unless_opened:
         unless_opened.callback(connection.close)
         if kind.gives_room_back and not connection.execute("PRAGMA page_count").fetchone()[0]:

@@ -1,0 +1,83 @@
+"""What each measurement aims at, what a run allows, and what limits the figures that are over their aim.
+
+The aim is what was asked for. The allowance is at least 1.5 times what a quiet machine measures, so that a
+busy one does not fail a run, and code that got slower does.
+"""
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Final
+
+from passdown.records import record
+
+
+@record
+class Budget:
+    """An aim, the allowance, and why the aim is missed, if it is on purpose; `at_least` turns both round."""
+
+    aim: float
+    allowed: float
+    limited_by: str = ""
+    at_least: bool = False
+
+    def is_aim_met(self, ratio: float) -> bool:
+        """Say whether a ratio is what was asked for."""
+        return ratio >= self.aim if self.at_least else ratio <= self.aim
+
+    def is_allowed(self, ratio: float) -> bool:
+        """Say whether a ratio lets a run pass."""
+        return ratio >= self.allowed if self.at_least else ratio <= self.allowed
+
+
+_LOADING: Final = "loading its modules, 5 to 7 P"
+_VERB: Final = Budget(aim=8, allowed=16)
+
+BUDGETS: Final[Mapping[str, Mapping[str, Budget]]] = MappingProxyType(
+    {
+        "start-up": {
+            "passdown --version": Budget(aim=2, allowed=2),
+            "passdown --help": Budget(aim=5.5, allowed=8),
+            "synthesize --check": Budget(aim=5.5, allowed=8),
+        },
+        "verbs": {
+            "start": Budget(
+                aim=8, allowed=20, limited_by=f"{_LOADING}, and looking for sessions that never ended"
+            ),
+            "publish": Budget(aim=8, allowed=20, limited_by=f"{_LOADING}, and the index of the log"),
+            "end": Budget(aim=8, allowed=20, limited_by=f"{_LOADING}, and archive, view and commit"),
+            "": _VERB,
+        },
+        "hooks": {
+            "prompt": Budget(aim=2, allowed=3),
+            "start": Budget(aim=4, allowed=30, limited_by=f"{_LOADING}, and the brief"),
+            "turn end": Budget(aim=5, allowed=15, limited_by=_LOADING),
+            "end": Budget(aim=8, allowed=15, limited_by=_LOADING),
+        },
+        "events": {
+            "read_event": Budget(aim=5, allowed=3.9, at_least=True),
+            "parse_event": Budget(aim=3, allowed=2.4, at_least=True),
+        },
+        "logs": {
+            "rebuild": Budget(aim=6, allowed=12, limited_by="at 100,000 events in one folder, listing it"),
+            "with cache built": Budget(aim=20, allowed=24),
+            "view": Budget(aim=1, allowed=1),
+            "one more event": Budget(
+                aim=1, allowed=2, limited_by="at 100,000 events, one fsync more or less"
+            ),
+            "one more, to 1k": Budget(aim=1.5, allowed=4, limited_by="one fsync more or less decides"),
+        },
+        "commits": {
+            "our commit": Budget(aim=1.2, allowed=1.8),
+            "objects": Budget(aim=1, allowed=1),
+        },
+        "search": {
+            "index, to the corpus": Budget(aim=0.6, allowed=0.6),
+            "selective, to 2 ms": Budget(aim=1, allowed=3),
+            "ripgrep, to selective": Budget(aim=100, allowed=100, at_least=True),
+            "one more event, to 5 ms": Budget(aim=1, allowed=3),
+        },
+        "transcripts": {
+            "per 100 KB": Budget(aim=1, allowed=2.5, limited_by="the JSON parser alone takes 1.0 of it"),
+        },
+    }
+)

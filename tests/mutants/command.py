@@ -1,0 +1,212 @@
+"""Put faults into modules, one at a time, and see which of them no test notices.
+
+    scripts/mutate merge briefs           all mutants of modules that tests/mutants/modules.toml names
+    scripts/mutate src/passdown/…/x.py    those of any module
+    scripts/mutate --changed              those of the modules that changed since origin/main, or since the
+                                          commit before, if that is the same
+    scripts/mutate --named                the faults in tests/mutants/named.toml, which must all be noticed
+
+    --sample N     try N of them, chosen by the last commit
+    --seconds N    try no more after so long, and say how many were left
+    --jobs N       side by side (2)
+
+Exits 1 when fewer are noticed than modules.toml asks for; for a sample, and for modules without a figure
+there, when it is fewer than 70 %. Mutants that change nothing are listed in tests/mutants/equivalents.toml.
+"""
+
+import argparse
+import ast
+import random
+import subprocess
+import tempfile
+import time
+import tomllib
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Final
+
+from passdown.records import record
+from tests.mutants.changes import Mutant, find_mutants
+from tests.mutants.runs import Reach, find_reach, group_by_path, name_of, prepare, try_mutants
+
+FOLDER: Final = Path(__file__).parent
+LEAST_OF_SAMPLE: Final = 70
+ALL: Final = 100
+QUICK_FOLDERS: Final = ("tests/unit", "tests/formats", "tests/conformance", "tests/proofs")
+
+
+@record
+class Score:
+    """How many mutants were tried, and those that nobody noticed."""
+
+    tried: int
+    survivors: tuple[Mutant, ...]
+
+    @property
+    def percent(self) -> float:
+        """The part that was noticed; of none, all."""
+        return 100.0 * (self.tried - len(self.survivors)) / self.tried if self.tried else 100.0
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Try the mutants that were asked for, print the score and the survivors."""
+    options = _read(arguments)
+    until = time.monotonic() + options.seconds
+    named = tomllib.loads((FOLDER / "modules.toml").read_text(encoding="utf-8"))
+    groups = _groups(options, named)
+    if not (groups or options.named):
+        print("mutate: no module changed")
+    is_good = True
+    with tempfile.TemporaryDirectory(prefix="mutate-") as compiled:
+        prepare(compiled)
+        if options.named:
+            mutants = read_named()
+            tests = {
+                path: about["tests"]
+                for about in named.values()
+                for path in about["paths"]
+                if "tests" in about
+            }
+            is_good &= _show("named faults", _try(mutants, options, until, tests), ALL)
+        for name, paths in groups.items():
+            about = named.get(name, {})
+            least = LEAST_OF_SAMPLE if options.sample else about.get("least", LEAST_OF_SAMPLE)
+            score = _measure(paths, options, until, about.get("tests", []))
+            is_good &= _show(name, score, least)
+    return 0 if is_good else 1
+
+
+def _groups(options: argparse.Namespace, named: dict[str, dict[str, list[str]]]) -> dict[str, list[str]]:
+    if options.named:
+        return {}
+    if options.changed:
+        return {"what changed": changed} if (changed := find_changed()) else {}
+    return {name: named[name]["paths"] if name in named else [name] for name in options.modules or named}
+
+
+def _measure(paths: Sequence[str], options: argparse.Namespace, until: float, tests: Sequence[str]) -> Score:
+    """Try the mutants of some modules as far as the time allows."""
+    mutants, known = choose(paths, options.sample)
+    if known:
+        print(f"mutate: {known} listed as equivalent are left out")
+    return _try(mutants, options, until, dict.fromkeys(paths, tests))
+
+
+def _try(
+    mutants: Sequence[Mutant], options: argparse.Namespace, until: float, tests: Mapping[str, Sequence[str]]
+) -> Score:
+    reaches: dict[str, Reach] = {}
+    for path in group_by_path(mutants):
+        if time.monotonic() >= until:
+            break
+        if files := find_tests(path, tests.get(path, ())):
+            reaches[path] = find_reach(path, files)
+        else:
+            print(f"mutate: not tried, no test imports it: {path}")
+    chosen = [mutant for mutant in mutants if mutant.path in reaches]
+    tried, survivors = 0, []
+    for mutant, is_noticed in try_mutants(chosen, reaches, options.jobs, until):
+        tried += 1
+        if not is_noticed:
+            survivors.append(mutant)
+            print(f"survived: {mutant}", flush=True)
+    if tried < len(mutants):
+        print(f"mutate: {len(mutants) - tried} of {len(mutants)} were not tried")
+    return Score(tried=tried, survivors=tuple(survivors))
+
+
+def choose(paths: Sequence[str], sample: int) -> tuple[list[Mutant], int]:
+    """Give the mutants to try, and how many are equivalent; the same commit has the same sample."""
+    equivalent = {(one["module"], one["line"], one["change"]) for one in read_equivalents()}
+    found = [mutant for path in paths for mutant in find_mutants(path, Path(path).read_bytes())]
+    kept = [one for one in found if (one.path, one.source, one.change) not in equivalent]
+    if sample and len(kept) > sample:
+        kept = random.Random(_git("rev-parse", "HEAD")).sample(kept, sample)
+        kept.sort(key=lambda mutant: (mutant.path, mutant.start))
+    return kept, len(found) - len(kept) if not sample else 0
+
+
+def read_named() -> list[Mutant]:
+    """Read the faults that must be noticed; the text of each stands once in its module."""
+    entries = tomllib.loads((FOLDER / "named.toml").read_text(encoding="utf-8")).get("fault", [])
+    return [make_named(entry, Path(entry["module"]).read_bytes()) for entry in entries]
+
+
+def make_named(entry: Mapping[str, str], data: bytes) -> Mutant:
+    """Make the fault of an entry."""
+    text = entry["text"].encode()
+    if data.count(text) != 1:
+        raise SystemExit(f"mutate: the text of this fault does not stand once in its module: {entry['name']}")
+    start = data.index(text)
+    line = data[:start].count(b"\n") + 1
+    return Mutant(
+        path=entry["module"],
+        line=line,
+        last_line=line + text.count(b"\n"),
+        start=start,
+        end=start + len(text),
+        text=entry["instead"],
+        change=entry["name"],
+        source=entry["text"].strip().splitlines()[0],
+    )
+
+
+def read_equivalents() -> list[dict[str, str]]:
+    """Read what is listed; every entry has a reason."""
+    text = (FOLDER / "equivalents.toml").read_text(encoding="utf-8")
+    entries: list[dict[str, str]] = tomllib.loads(text).get("equivalent", [])
+    return entries
+
+
+def find_tests(path: str, further: Iterable[str] = ()) -> list[str]:
+    """Give the files of tests that import a module, the one of its own name first."""
+    name = name_of(path)
+    own = f"test_{name.rpartition('.')[2]}"
+    files = [str(file) for folder in QUICK_FOLDERS for file in Path(folder).glob("test_*.py")]
+    found = {file for file in files if name in _imports(Path(file))} | set(further)
+    return sorted(found, key=lambda file: (not Path(file).stem.startswith(own), file))
+
+
+def _imports(path: Path) -> set[str]:
+    found: set[str] = set()
+    for node in ast.walk(ast.parse(path.read_bytes())):
+        if isinstance(node, ast.Import):
+            found.update(alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            found.add(node.module)
+            found.update(f"{node.module}.{alias.name}" for alias in node.names)
+    return found
+
+
+def find_changed() -> list[str]:
+    """Give the modules that changed since origin/main; since the commit before, if that is where we are."""
+    head, base = _git("rev-parse", "HEAD"), _git("rev-parse", "--verify", "--quiet", "origin/main")
+    since = base if base and base != head else "HEAD~1"
+    names = _git("diff", "--name-only", "--diff-filter=AM", since, "HEAD", "--", "src").splitlines()
+    return [name for name in names if name.endswith(".py") and Path(name).is_file()]
+
+
+def _git(*arguments: str) -> str:
+    done = subprocess.run(["git", *arguments], capture_output=True, text=True, check=False)
+    return done.stdout.strip()
+
+
+def _show(name: str, score: Score, least: int) -> bool:
+    noticed = score.tried - len(score.survivors)
+    is_good = score.percent >= least
+    word = "" if is_good else "  MISSED"
+    print(f"{name}: {noticed} of {score.tried} noticed, {score.percent:.1f} %, at least {least} %{word}")
+    return is_good
+
+
+def _read(arguments: Sequence[str]) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        prog="scripts/mutate", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("modules", nargs="*", metavar="MODULE", help="a name of modules.toml, or a path")
+    parser.add_argument("--changed", action="store_true", help="the modules that changed")
+    parser.add_argument("--named", action="store_true", help="the faults that must be noticed")
+    parser.add_argument("--sample", type=int, default=0, metavar="N", help="try N of them")
+    parser.add_argument("--seconds", type=float, default=86_400.0, metavar="N", help="stop after N seconds")
+    parser.add_argument("--jobs", type=int, default=2, metavar="N", help="side by side (2)")
+    return parser.parse_args(arguments)

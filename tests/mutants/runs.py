@@ -1,0 +1,246 @@
+"""Try mutants: each in a process that is forked for it, with the tests that reach its line, quickest first.
+
+The fault is only in the process that tries it: no file is written. A test that starts a process of its own
+does not meet it there.
+"""
+
+import contextlib
+import importlib
+import importlib.abc
+import importlib.machinery
+import importlib.util
+import json
+import os
+import select
+import shutil
+import signal
+import sys
+import tempfile
+import time
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from types import ModuleType
+from typing import Final, NoReturn
+
+import coverage
+import pytest
+
+from passdown.records import record
+from tests.mutants.changes import Mutant
+
+_OPTIONS: Final = ("-x", "-q", "-n0", "-p", "no:cacheprovider", "-p", "no:cov", "--assert=plain")
+_LOADED: Final = ("click", "hypothesis.strategies", "jsonschema", "sqlite3", "unittest.mock", "yaml")
+"""What most tests need and no fault changes: loaded once, before the forks."""
+
+_LEAST_SECONDS: Final = 10.0
+_TIMES: Final = 5.0
+"""How much longer than without a fault the tests may take."""
+
+PASSED: Final = 0
+TOO_LONG: Final = -1
+
+
+@record
+class Reach:
+    """Which tests reach a line of a module, and how many seconds each took."""
+
+    seconds: dict[str, float]
+    by_line: dict[int, frozenset[str]]
+    at_import: frozenset[int]
+
+    def tests_of(self, mutant: Mutant) -> list[str]:
+        """Give the tests that may notice a fault, the quickest first; all of them for what runs at import."""
+        lines = range(mutant.line, mutant.last_line + 1)
+        found = set().union(*(self.by_line.get(line, frozenset()) for line in lines))
+        if not found and any(line in self.at_import for line in lines):
+            found = set(self.seconds)
+        return sorted(found, key=lambda test: (self.seconds.get(test, 0.0), test))
+
+
+class _Watch:
+    """Notes for every test what it reaches and how long it takes."""
+
+    def __init__(self, measured: coverage.Coverage) -> None:
+        self.seconds: dict[str, float] = {}
+        self._measured = measured
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_protocol(self, item: pytest.Item) -> Iterator[None]:
+        self._measured.switch_context(item.nodeid)
+        start = time.perf_counter()
+        answer = yield
+        self.seconds[item.nodeid] = time.perf_counter() - start
+        return answer
+
+
+class _Only:
+    """Runs some tests alone, in a given order."""
+
+    def __init__(self, tests: Sequence[str]) -> None:
+        self._places = {test: place for place, test in enumerate(tests)}
+
+    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
+        items[:] = sorted(
+            (item for item in items if item.nodeid in self._places),
+            key=lambda item: self._places[item.nodeid],
+        )
+
+
+class _Faulty(importlib.abc.MetaPathFinder, importlib.abc.Loader):
+    """Loads one module with a fault in it."""
+
+    def __init__(self, mutant: Mutant) -> None:
+        self._name = name_of(mutant.path)
+        self._path = str(Path(mutant.path).resolve())
+        self._data = mutant.apply(Path(mutant.path).read_bytes())
+
+    def find_spec(
+        self, fullname: str, path: object, target: ModuleType | None = None
+    ) -> importlib.machinery.ModuleSpec | None:
+        del path, target
+        if fullname != self._name:
+            return None
+        return importlib.util.spec_from_file_location(fullname, self._path, loader=self)
+
+    def exec_module(self, module: ModuleType) -> None:
+        exec(compile(self._data, self._path, "exec"), module.__dict__)  # noqa: S102 - our own module
+
+
+def prepare(folder: str) -> None:
+    """Load and compile once what every trial needs; a folder keeps what is compiled."""
+    sys.pycache_prefix, sys.dont_write_bytecode = folder, False
+    for name in _LOADED:
+        importlib.import_module(name)
+
+
+def name_of(path: str) -> str:
+    """Give the module's name of a path below `src/`."""
+    return path.removeprefix("src/").removesuffix(".py").replace("/", ".")
+
+
+def find_reach(path: str, files: Sequence[str]) -> Reach:
+    """Run the tests of these files without a fault, and note what they reach; they must pass."""
+    with tempfile.TemporaryDirectory() as folder:
+        answer = Path(folder) / "reach.json"
+        code = _wait_for(_fork(lambda: _measure(path, files, answer)), None)
+        if code != PASSED:
+            raise SystemExit(f"mutate: the tests of {path} fail without a fault: {' '.join(files)}")
+        data = json.loads(answer.read_text(encoding="utf-8"))
+    by_line = {int(line): frozenset(tests) - {""} for line, tests in data["lines"].items()}
+    at_import = frozenset(int(line) for line, tests in data["lines"].items() if "" in tests)
+    return Reach(seconds=data["seconds"], by_line=by_line, at_import=at_import)
+
+
+def _measure(path: str, files: Sequence[str], answer: Path) -> int:
+    measured = coverage.Coverage(
+        data_file=None, include=[str(Path(path).resolve())], config_file=False, messages=False
+    )
+    watch = _Watch(measured)
+    measured.start()
+    code = pytest.main([*_OPTIONS, *files], plugins=[watch])
+    measured.stop()
+    lines = measured.get_data().contexts_by_lineno(str(Path(path).resolve()))
+    answer.write_text(json.dumps({"seconds": watch.seconds, "lines": lines}), encoding="utf-8")
+    return int(code)
+
+
+@record
+class Trial:
+    """A mutant that is being tried: its process, what tells that it ended, and when it must have."""
+
+    mutant: Mutant
+    process: int
+    end: int
+    deadline: float
+    folder: str
+
+
+def try_mutants(
+    mutants: Sequence[Mutant], reaches: dict[str, Reach], jobs: int, until: float
+) -> Iterator[tuple[Mutant, bool]]:
+    """Try mutants side by side; give each with whether it was noticed, until the time is over."""
+    waiting = list(reversed(mutants))
+    running: dict[int, Trial] = {}
+    while running or (waiting and time.monotonic() < until):
+        while waiting and len(running) < jobs and time.monotonic() < until:
+            mutant = waiting.pop()
+            tests = reaches[mutant.path].tests_of(mutant)
+            if not tests:
+                yield mutant, False
+                continue
+            trial = _start(mutant, tests, reaches[mutant.path])
+            running[trial.end] = trial
+        if not running:
+            continue
+        first = min(trial.deadline for trial in running.values())
+        ended, _, _ = select.select(list(running), [], [], max(0.0, first - time.monotonic()))
+        late = [end for end, trial in running.items() if trial.deadline <= time.monotonic()]
+        for end in {*ended, *late}:
+            trial = running.pop(end)
+            yield trial.mutant, _finish(trial) != PASSED
+
+
+def _start(mutant: Mutant, tests: Sequence[str], reach: Reach) -> Trial:
+    folder = tempfile.mkdtemp(prefix="mutate-")
+    usual = sum(reach.seconds[test] for test in tests)
+    process, end = _fork(lambda: _try(mutant, tests, folder))
+    deadline = time.monotonic() + max(_LEAST_SECONDS, _TIMES * usual)
+    return Trial(mutant=mutant, process=process, end=end, deadline=deadline, folder=folder)
+
+
+def _try(mutant: Mutant, tests: Sequence[str], folder: str) -> int:
+    sys.meta_path.insert(0, _Faulty(mutant))
+    files = sorted({test.partition("::")[0] for test in tests})
+    return int(pytest.main([*_OPTIONS, f"--basetemp={folder}/tests", *files], plugins=[_Only(tests)]))
+
+
+def _finish(trial: Trial) -> int:
+    try:
+        return _wait_for((trial.process, trial.end), trial.deadline)
+    finally:
+        shutil.rmtree(trial.folder, ignore_errors=True)
+
+
+def _fork(work: Callable[[], int]) -> tuple[int, int]:
+    """Do something in a process of its own; give the process, and what can be read once it has ended."""
+    end, told = os.pipe()
+    process = os.fork()
+    if not process:
+        _become(work)
+    os.close(told)
+    return process, end
+
+
+def _become(work: Callable[[], int]) -> NoReturn:
+    """Be the process that was forked: nobody reads what it says, and everything it starts ends with it."""
+    code = 1
+    try:
+        os.setsid()
+        nowhere = os.open(os.devnull, os.O_RDWR)
+        for descriptor in (0, 1, 2):
+            os.dup2(nowhere, descriptor)
+        code = work()
+    finally:
+        os._exit(code)
+
+
+def _wait_for(trial: tuple[int, int], deadline: float | None) -> int:
+    """Wait for a process; one that is too long is ended, with all that it started."""
+    process, end = trial
+    patience = None if deadline is None else max(0.0, deadline - time.monotonic())
+    ended = bool(select.select([end], [], [], patience)[0])
+    if not ended:
+        with contextlib.suppress(ProcessLookupError):  # it ended just now
+            os.killpg(process, signal.SIGKILL)
+    os.close(end)
+    _, status = os.waitpid(process, 0)
+    return os.waitstatus_to_exitcode(status) if ended else TOO_LONG
+
+
+def group_by_path(mutants: Sequence[Mutant]) -> dict[str, list[Mutant]]:
+    """Give the mutants of each module."""
+    found: defaultdict[str, list[Mutant]] = defaultdict(list)
+    for mutant in mutants:
+        found[mutant.path].append(mutant)
+    return dict(found)

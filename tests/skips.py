@@ -1,0 +1,47 @@
+"""Which tests CI may skip: those that `skips.toml` lists, each with the reason."""
+
+import os
+import tomllib
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+from passdown.records import record
+
+LISTED: Final = Path(__file__).with_name("skips.toml")
+IS_CI: Final = bool(os.environ.get("PASSDOWN_CI"))
+"""Read before the guards of `conftest.py` take our variables away."""
+
+
+@record
+class Skip:
+    """Tests that may be skipped, and why."""
+
+    tests: str
+    reason: str
+
+
+def read_skips(path: Path = LISTED) -> tuple[Skip, ...]:
+    """Read the list; an entry without a reason is refused."""
+    entries = tomllib.loads(path.read_text(encoding="utf-8")).get("skip", [])
+    skips = tuple(Skip(tests=entry["tests"], reason=entry["reason"].strip()) for entry in entries)
+    if empty := [skip.tests for skip in skips if not skip.reason]:
+        raise ValueError(f"{path.name} gives no reason for: {', '.join(empty)}")
+    return skips
+
+
+def refuse_unlisted(report: pytest.TestReport | pytest.CollectReport, skips: tuple[Skip, ...]) -> None:
+    """Turn a skip that nobody listed into a failure; what is expected to fail is not a skip."""
+    if report.outcome != "skipped" or hasattr(report, "wasxfail"):
+        return
+    if any(fnmatchcase(report.nodeid, skip.tests) for skip in skips):
+        return
+    report.outcome = "failed"
+    report.longrepr = f"skipped in CI and not listed in tests/skips.toml: {_reason(report)}"
+
+
+def _reason(report: pytest.TestReport | pytest.CollectReport) -> str:
+    told = report.longrepr
+    return str(told[2]) if isinstance(told, tuple) else str(told)

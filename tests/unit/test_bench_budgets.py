@@ -1,0 +1,88 @@
+"""The budgets of `bench/` are those that were asked for; the table tells aim, allowance and what limits."""
+
+import json
+from typing import Final
+
+import pytest
+
+from bench.budgets import BUDGETS, Budget
+from bench.command import PARTS
+from bench.rows import Row, render_json, render_table
+
+ASKED: Final = [
+    ("start-up", "passdown --version", 2),
+    ("start-up", "passdown --help", 5.5),
+    ("start-up", "synthesize --check", 5.5),
+    ("verbs", "", 8),
+    ("hooks", "prompt", 2),
+    ("hooks", "start", 4),
+    ("hooks", "turn end", 5),
+    ("events", "read_event", 5),
+    ("events", "parse_event", 3),
+    ("logs", "rebuild", 6),
+    ("logs", "with cache built", 20),
+    ("logs", "one more, to 1k", 1.5),
+    ("commits", "our commit", 1.2),
+    ("search", "index, to the corpus", 0.6),
+    ("search", "ripgrep, to selective", 100),
+]
+
+
+def make_row(ratio: float, budget: Budget | None, median_ratio: float | None = None) -> Row:
+    return Row(
+        part="p", name="thing", value=1.0, unit="ms", ratio=ratio, budget=budget, median_ratio=median_ratio
+    )
+
+
+@pytest.mark.parametrize(("part", "name", "aim"), ASKED)
+def test_each_budget_that_was_asked_for_is_there(part: str, name: str, aim: float) -> None:
+    assert BUDGETS[part][name].aim == aim
+
+
+def test_every_part_has_budgets() -> None:
+    assert set(BUDGETS) == set(PARTS)
+
+
+def test_an_allowance_is_not_stricter_than_its_aim() -> None:
+    for budgets in BUDGETS.values():
+        for budget in budgets.values():
+            assert budget.is_allowed(budget.aim), budget
+
+
+@pytest.mark.parametrize(
+    ("ratio", "median", "told", "is_met"),
+    [
+        (4.0, None, "kept", True),
+        (4.1, None, "over its aim: loading", True),
+        (9.0, None, "over its aim: loading", True),
+        (9.1, None, "MISSED", False),
+        (9.1, 8.9, "over its aim: loading", True),
+        (9.1, 4.0, "kept", True),
+    ],
+)
+def test_the_table_tells_aim_and_allowance_and_what_limits(
+    ratio: float, median: float | None, told: str, is_met: bool
+) -> None:
+    row = make_row(ratio, Budget(aim=4, allowed=9, limited_by="loading"), median)
+    line = render_table([row]).splitlines()[1]
+
+    assert line.endswith(f"    ≤4       ≤9  {told}")
+    assert row.met is is_met
+    assert json.loads(render_json([row]))["rows"][0]["met"] is is_met
+
+
+@pytest.mark.parametrize(
+    ("ratio", "told"), [(5.0, "kept"), (4.9, "over its aim: this machine is busy"), (2.9, "MISSED")]
+)
+def test_what_must_be_at_least_so_fast_is_told_the_other_way_round(ratio: float, told: str) -> None:
+    line = render_table([make_row(ratio, Budget(aim=5, allowed=3, at_least=True))]).splitlines()[1]
+
+    assert line.endswith(f"    ≥5       ≥3  {told}")
+
+
+def test_what_has_no_budget_only_informs() -> None:
+    row = make_row(1000.0, None)
+
+    assert row.met
+    assert row.reaches_aim
+    assert render_table([row]).splitlines()[1].endswith(" 1000.00")
