@@ -107,6 +107,8 @@ def _take_steps(folded: Folded, fact: Fact) -> None:  # 2
 
 def _take_one(folded: Folded, fact: Fact) -> None:  # 3
     folded.hold(fact, identify(fact))
+    if fact.kind == FactKind.DONE.value:
+        _end_now(folded, fact)
 
 
 def _take_phase(folded: Folded, fact: Fact) -> None:  # 4
@@ -114,8 +116,7 @@ def _take_phase(folded: Folded, fact: Fact) -> None:  # 4
     folded.hold(fact, identify(fact))
 
 
-def _take_done(folded: Folded, fact: Fact) -> None:  # 7
-    folded.hold(fact, identify(fact))
+def _end_now(folded: Folded, fact: Fact) -> None:  # 7
     if _is_held(folded, FactKind.NOW.value, fact.text):
         folded.end(FactKind.NOW.value, "", fact)
 
@@ -159,7 +160,6 @@ _TAKE: Final[Mapping[str, Callable[[Folded, Fact], None]]] = MappingProxyType(
             for kind in FactKind
             if kind.row.merging is not Merging.NONE
         },
-        FactKind.DONE.value: _take_done,
         FactKind.ANSWER.value: _take_answer,
         FactKind.RETRACTION.value: _take_retraction,
     }

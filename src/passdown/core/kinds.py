@@ -43,6 +43,8 @@ class KindRow(NamedTuple):
     """What that command does."""
     observed_as: tuple[str, str] = ("", "")
     """What `passdown observe` calls one and several; without the first it names several to programs only."""
+    repeated: tuple[int, str] = (0, "")
+    """How often in one turn is a sign that the session gets worse (0: never), and what it then did."""
     is_inherited: bool = False
     """Whether a handoff passes on what sessions before said of it."""
     can_retract: bool = False
@@ -189,7 +191,12 @@ class FactKind(StrEnum):
 
     FILE = (
         "file",
-        KindRow(Merging.SET, event_key="files_modified", observed_as=("edit", "edits")),
+        KindRow(
+            Merging.SET,
+            event_key="files_modified",
+            observed_as=("edit", "edits"),
+            repeated=(3, "edited"),
+        ),
     )
     TEST = (
         "test",
@@ -204,8 +211,8 @@ class FactKind(StrEnum):
 
     NOTE = ("note", KindRow(Merging.SET, can_retract=True))
     PROMPT = ("prompt", KindRow(Merging.SET, observed_as=("", "prompts")))
-    READ = ("read", KindRow(Merging.SET, observed_as=("", "reads")))
-    COMMAND = ("command", KindRow(Merging.SET, observed_as=("", "commands")))
+    READ = ("read", KindRow(Merging.SET, observed_as=("", "reads"), repeated=(10, "read")))
+    COMMAND = ("command", KindRow(Merging.SET, observed_as=("", "commands"), repeated=(3, "ran")))
     PLAN = ("plan", KindRow(Merging.SET, observed_as=("", "plan_items")))
 
     # --- the session itself -----------------------------------------------------------------------
