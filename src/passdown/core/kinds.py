@@ -43,6 +43,8 @@ class KindRow(NamedTuple):
     """What that command does."""
     observed_as: tuple[str, str] = ("", "")
     """What `passdown observe` calls one and several; without the first it names several to programs only."""
+    repeated_as: tuple[str, int] = ("", 0)
+    """What a turn did that is a sign that the session gets worse, and how often; see `core.hosts.signals`."""
     is_inherited: bool = False
     """Whether a handoff passes on what sessions before said of it."""
     can_retract: bool = False
@@ -174,7 +176,12 @@ class FactKind(StrEnum):
 
     FILE = (
         "file",
-        KindRow(Merging.SET, event_key="files_modified", observed_as=("edit", "edits")),
+        KindRow(
+            Merging.SET,
+            event_key="files_modified",
+            observed_as=("edit", "edits"),
+            repeated_as=("edited", 3),
+        ),
     )
     TEST = (
         "test",
@@ -189,8 +196,8 @@ class FactKind(StrEnum):
 
     NOTE = ("note", KindRow(Merging.SET, can_retract=True))
     PROMPT = ("prompt", KindRow(Merging.SET, observed_as=("", "prompts")))
-    READ = ("read", KindRow(Merging.SET, observed_as=("", "reads")))
-    COMMAND = ("command", KindRow(Merging.SET, observed_as=("", "commands")))
+    READ = ("read", KindRow(Merging.SET, observed_as=("", "reads"), repeated_as=("read", 10)))
+    COMMAND = ("command", KindRow(Merging.SET, observed_as=("", "commands"), repeated_as=("ran", 3)))
     PLAN = ("plan", KindRow(Merging.SET, observed_as=("", "plan_items")))
 
     # --- the session itself -----------------------------------------------------------------------

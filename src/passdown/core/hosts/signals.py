@@ -8,22 +8,16 @@ import json
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from enum import StrEnum
-from types import MappingProxyType
 from typing import Annotated, Final, NamedTuple, cast
 
 from passdown.core.hosts.transcripts import Observation
 from passdown.core.json_text import dump
-from passdown.core.kinds import FactKind
 from passdown.core.safe_text import one_line
 from passdown.records import record
-
-MOST_REPEATS: Final = MappingProxyType({FactKind.FILE: 3, FactKind.COMMAND: 3, FactKind.READ: 10})
-"""How often a turn may edit a file, run a command or read a file before that is a sign."""
 
 SEVERAL: Final = 2
 """How many different signs mean that the session gets worse."""
 
-_WORDS: Final = MappingProxyType({FactKind.FILE: "edited", FactKind.COMMAND: "ran", FactKind.READ: "read"})
 _LONGEST: Final = 60
 _MOST: Final = 10
 
@@ -65,11 +59,11 @@ def find_signals(
 
     `before` has the last exit code of each known test, `tests` the tests of this turn with their exit codes.
     """
-    counts = Counter((one.kind, one.text) for one in seen if one.kind in MOST_REPEATS)
+    counts = Counter((one.kind, one.text) for one in seen if one.kind.row.repeated_as[1])
     repeats = [
-        Signal(SignalKind.TOOL_REPEAT, f"{_WORDS[kind]} {_short(text)} {count} times")
+        Signal(SignalKind.TOOL_REPEAT, f"{kind.row.repeated_as[0]} {_short(text)} {count} times")
         for (kind, text), count in counts.items()
-        if count >= MOST_REPEATS[kind]
+        if count >= kind.row.repeated_as[1]
     ]
     last = dict(tests)
     worse = [name for name, code in last.items() if code not in {"", "0"} and before.get(name) == "0"]
