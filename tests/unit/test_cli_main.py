@@ -74,7 +74,8 @@ Commands:
   pause       Pause Passdown in this project: nothing runs automatically until
               `unpause`.
   unpause     Resume Passdown in this project after a pause.
-  metrics     Sum up what was recorded here: recoveries, conflicts, old handoffs.
+  metrics     Sum up what was recorded here: recoveries, conflicts, old
+              handoffs.
   doctor      Find problems with the project as a whole, and fix what is safe
               to fix.
 

@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from passdown.core.formats.ledgers import Ledger, render_ledger
 from passdown.core.project.metrics import Metric, MetricKind, find_manual_commands, render_metric
 from tests.projects import put
-from tests.sessions import NOON
+from tests.sessions import LEDGER, NOON
 from tests.unit.test_ordinary_sessions import Day
 
 FILE = ".git/passdown/metrics.jsonl"
@@ -48,16 +49,23 @@ def test_a_start_records_what_it_recovered(day: Day, *, by_hook: bool) -> None:
         day.command("start")
 
     assert events(day) == [
-        {"event": "pending_recovery", "timestamp": "2026-01-11T13:04:00Z", "updates": 1, "closes": 1},
-        {
-            "event": "handoff_expired",
-            "timestamp": "2026-01-11T13:04:00Z",
-            "file": next(day.project.folder.glob("conductor/sessions/archive/*-stale-*"))
-            .relative_to(day.project.folder)
-            .as_posix(),
-        },
+        {"event": "pending_recovery", "timestamp": "2026-01-11T13:04:00Z", "updates": 1, "closes": 1}
     ]
     assert stat.S_IMODE((day.project.folder / FILE).stat().st_mode) == 0o600
+
+
+@pytest.mark.requirement("G13")
+def test_a_start_records_a_ledger_that_nobody_updated_for_a_day(day: Day) -> None:
+    updated = NOON - timedelta(hours=25)
+    ledger = Ledger(session_id="elsewhere", updated=updated, platform="generic")
+    put(day.project.folder, LEDGER, render_ledger(ledger))
+
+    day.command("start")
+
+    (record,) = day.project.folder.glob("conductor/sessions/archive/*-stale-*")
+    assert [(event["event"], event.get("file")) for event in events(day)] == [
+        ("handoff_expired", record.relative_to(day.project.folder).as_posix())
+    ]
 
 
 @pytest.mark.requirement("G13")

@@ -43,8 +43,8 @@ class KindRow(NamedTuple):
     """What that command does."""
     observed_as: tuple[str, str] = ("", "")
     """What `passdown observe` calls one and several; without the first it names several to programs only."""
-    repeated: tuple[int, str] = (0, "")
-    """How often in one turn is a sign that the session gets worse (0: never), and what it then did."""
+    repeated_as: tuple[str, int] = ("", 0)
+    """What a turn did that is a sign that the session gets worse, and how often; see `core.hosts.signals`."""
     is_inherited: bool = False
     """Whether a handoff passes on what sessions before said of it."""
     can_retract: bool = False
@@ -195,7 +195,7 @@ class FactKind(StrEnum):
             Merging.SET,
             event_key="files_modified",
             observed_as=("edit", "edits"),
-            repeated=(3, "edited"),
+            repeated_as=("edited", 3),
         ),
     )
     TEST = (
@@ -211,8 +211,8 @@ class FactKind(StrEnum):
 
     NOTE = ("note", KindRow(Merging.SET, can_retract=True))
     PROMPT = ("prompt", KindRow(Merging.SET, observed_as=("", "prompts")))
-    READ = ("read", KindRow(Merging.SET, observed_as=("", "reads"), repeated=(10, "read")))
-    COMMAND = ("command", KindRow(Merging.SET, observed_as=("", "commands"), repeated=(3, "ran")))
+    READ = ("read", KindRow(Merging.SET, observed_as=("", "reads"), repeated_as=("read", 10)))
+    COMMAND = ("command", KindRow(Merging.SET, observed_as=("", "commands"), repeated_as=("ran", 3)))
     PLAN = ("plan", KindRow(Merging.SET, observed_as=("", "plan_items")))
 
     # --- the session itself -----------------------------------------------------------------------

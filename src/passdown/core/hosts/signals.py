@@ -59,11 +59,11 @@ def find_signals(
 
     `before` has the last exit code of each known test, `tests` the tests of this turn with their exit codes.
     """
-    counts = Counter((one.kind, one.text) for one in seen if one.kind.row.repeated[0])
+    counts = Counter((one.kind, one.text) for one in seen if one.kind.row.repeated_as[1])
     repeats = [
-        Signal(SignalKind.TOOL_REPEAT, f"{kind.row.repeated[1]} {_short(text)} {count} times")
+        Signal(SignalKind.TOOL_REPEAT, f"{kind.row.repeated_as[0]} {_short(text)} {count} times")
         for (kind, text), count in counts.items()
-        if count >= kind.row.repeated[0]
+        if count >= kind.row.repeated_as[1]
     ]
     last = dict(tests)
     worse = [name for name, code in last.items() if code not in {"", "0"} and before.get(name) == "0"]

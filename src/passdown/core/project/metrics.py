@@ -73,8 +73,8 @@ def parse_metrics(text: str) -> tuple[Sequence[Metric], int]:
     """Read all lines; return the events, and the number of lines that could not be read."""
     found: list[Metric] = []
     skipped = 0
-    for line in text.split("\n"):
-        values = _load(line) if line.strip() else {}
+    for line in filter(str.strip, text.split("\n")):
+        values = _load(line)
         if values is None:
             skipped += 1
         elif "event" in values:

@@ -147,7 +147,7 @@ def _read_rollups(workspace: Workspace) -> _Rollups:
             path = "/".join(part for part in (events, day, name) if part)
             problems += [ArchiveProblem(path, wrong) for wrong in _check_rollup(name, data, rollup.skipped)]
         held[day] = frozenset(hashes)
-    return _Rollups(held, count, len(frozenset().union(*held.values())), problems)
+    return _Rollups(held, count, len({one for hashes in held.values() for one in hashes}), problems)
 
 
 def _check_rollup(name: str, data: bytes | None, skipped: int) -> Iterator[str]:

@@ -46,7 +46,7 @@ def find_start_metrics(workspace: Workspace, started: StartedSession) -> Sequenc
     """Return what is worth recording about a start.
 
     1. Sessions that did not end, or ended without us, were published and ended.
-    2. Ledgers that nobody continued within a day were archived.
+    2. Ledgers were archived because nobody updated them for a day; those of recovered sessions are not old.
     3. A new session works on the track of another one.
     """
     at = workspace.now()
@@ -55,7 +55,12 @@ def find_start_metrics(workspace: Workspace, started: StartedSession) -> Sequenc
         updates = sum(one.written is not None for one in started.recovered)
         values: dict[str, object] = {"updates": updates, "closes": len(started.recovered)}
         found.append(Metric(MetricKind.PENDING_RECOVERY, at, values))
-    expired = [one.path for one in started.archived if one.path and one.trigger == STALE]  # 2
+    recovered = {one.account.session for one in started.recovered}
+    expired = [  # 2
+        one.path
+        for one in started.archived
+        if one.path and one.trigger == STALE and one.session not in recovered
+    ]
     found += [Metric(MetricKind.HANDOFF_EXPIRED, at, {"file": path}) for path in expired]
     if started.is_new:  # 3
         found += find_conflicts(workspace, started.account.session, started.account.track)

@@ -21,7 +21,7 @@ from passdown.services.project.metrics import USUAL_DAYS, read_metrics
 def command(*, days: int, as_json: bool) -> int:
     """Sum up what was recorded here: recoveries, conflicts, old handoffs.
 
-    Starts record the sessions that they recovered (`pending_recovery`), the ledgers that nobody continued
+    Starts record the sessions that they recovered (`pending_recovery`), ledgers that nobody updated for a day
     (`handoff_expired`) and other sessions on the same track (`session_conflict`); the end of a turn records
     `bd` commands that an agent ran by itself (`manual_bd`). Events that other tools record in the same file
     are counted too. All of it stays on this machine. `passdown doctor --cost` shows what hooks cost.
