@@ -222,9 +222,10 @@ def _is_python(path: Path, text: str) -> bool:
 
 
 def _python_lines(text: str) -> Iterator[tuple[int, str]]:
-    for token in tokenize.generate_tokens(io.StringIO(text).readline):
-        if token.type == tokenize.COMMENT:
-            yield token.start[0], token.string
+    if any("#" in line and CODE.search(line) for line in text.splitlines()):  # tokens take long
+        for token in tokenize.generate_tokens(io.StringIO(text).readline):
+            if token.type == tokenize.COMMENT:
+                yield token.start[0], token.string
     for node in ast.walk(ast.parse(text)):
         if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)):
             first = node.body[0].lineno if node.body else 1

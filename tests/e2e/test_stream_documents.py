@@ -209,4 +209,4 @@ def test_the_check_says_that_separate_ledger_files_are_deprecated(command: Calle
     (problem,) = checked(command, path)["problems"]
 
     assert (problem["field"], problem["severity"]) == ("path", "warning")
-    assert "replaced" in problem["problem"] or "deprecated" in problem["problem"]
+    assert problem["problem"] == "separate ledger files are deprecated"
