@@ -25,6 +25,7 @@ __all__ = ["strace"]
 
 EVENTS: Final = "thoughts/shared/handoffs/events"
 VIEW: Final = "thoughts/shared/handoffs/current.md"
+LOCAL: Final = ".conductor/current.md"
 LOCKS: Final = ("index.lock", "HEAD.lock", "refs/heads/main.lock")
 NEXT: Final = "the-next-session"
 PYTHON_CALLS: Final = (
@@ -133,7 +134,7 @@ class Ground:
         return [one for one in shown if one.startswith("passdown: ")]
 
     def check(self, where: object) -> bool:
-        """Check what must hold after a kill, and that the next hooks make the commit; was a lock left?"""
+        """Check what must hold after a kill; the next hooks make view and commit. Was a lock left?"""
         events = {str(path.relative_to(self.root)) for path in (self.root / EVENTS).glob("*.md")}
         locks = [name for name in LOCKS if (self.root / ".git" / name).exists()]
         if locks:
@@ -146,6 +147,7 @@ class Ground:
         assert self.user_work() == self.user, where
         self.project.git("fsck", "--strict")
         self.call(self.hook.event, self.hook.session)
+        assert "read the code" in (self.root / LOCAL).read_text(encoding="utf-8"), (where, self.log())
         self.call("SessionEnd", self.hook.session)
         self.call("SessionStart", "a-later-session")
         assert self.is_committed(), (where, self.log())
@@ -203,7 +205,7 @@ def list_points(trace: str, calls: tuple[str, ...], begin: str = "") -> list[tup
 
 @pytest.mark.proof
 @pytest.mark.timeout(0)
-@pytest.mark.requirement("C117", "C42", "G17")
+@pytest.mark.requirement("C117", "C42", "G17", "R131", "R132")
 @pytest.mark.parametrize("name", HOOKS)
 def test_a_hook_killed_at_every_call_after_its_answer_loses_nothing(
     strace: str, tmp_path: Path, name: str
