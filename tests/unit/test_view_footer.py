@@ -24,7 +24,7 @@ def test_the_seal_of_a_view_says_what_its_footer_says() -> None:
         (MADE, ViewOwner.OURS),
         (MADE.replace("\n", "\r\n"), ViewOwner.OURS),
         (MADE.replace("passkey", "password"), ViewOwner.EDITED),
-        (MADE.replace("renderer: 2", "renderer: 3"), ViewOwner.OURS),
+        (MADE.replace("renderer: 3", "renderer: 4"), ViewOwner.OURS),
         (MADE.replace("view_sha256", "sha"), ViewOwner.EDITED),
         (MADE + "\n\n", ViewOwner.OURS),
         (MADE + "More.\n", ViewOwner.EDITED),
