@@ -260,7 +260,7 @@ def nows(command: Caller) -> dict[str, str | None]:
     }
 
 
-@pytest.mark.requirement("R77")
+@pytest.mark.requirement("R64", "R77")
 @pytest.mark.parametrize("over", [("done",), ("done", "write the parser"), ("now", "--clear")])
 def test_what_is_done_or_left_stands_nowhere_under_now(command: Caller, over: tuple[str, ...]) -> None:
     command("goal", "Ship it")
@@ -271,6 +271,7 @@ def test_what_is_done_or_left_stands_nowhere_under_now(command: Caller, over: tu
 
     assert (done.code, done.err) == (0, "")
     assert set(nows(command).values()) == {None}
+    assert "### Now" not in (command.folder / VIEW).read_text(encoding="utf-8")
     assert read_ledger(command).done == (("write the parser",) if over[0] == "done" else ())
     command("now", "write the parser")
     assert set(nows(command).values()) == {"write the parser"}

@@ -8,6 +8,7 @@ import pytest
 from passdown.core.facts import Fact, identify, make_key
 from passdown.core.kinds import FactKind
 from passdown.core.merge.event_facts import all_retracted, is_retracted, parse_event_facts, read_covered
+from passdown.core.merge.merge import merge_events
 from tests.events import CHECKPOINTS, DECISIONS, DONE, NOW, SEED_EXAMPLE, make_text, read, value_of
 
 AT = datetime(2026, 1, 10, 13, 3, 52, tzinfo=UTC)
@@ -206,3 +207,12 @@ def test_event_of_a_newer_version_is_skipped_however_well_formed() -> None:
 
     assert parse_event_facts(text.format(2).encode(), "a.md") is None
     assert parse_event_facts(text.format(1).encode(), "a.md") is not None
+
+
+@pytest.mark.parametrize("first", ["now: a\nthis_session:\n- a\n- b\n", "this_session:\n- a\n- b\nnow: a\n"])
+def test_what_an_event_calls_done_is_over_wherever_it_says_so(first: str) -> None:
+    source = read(f"---\nts: 2026-01-10\nagent: a\n---\n{first}")
+
+    assert [fact.text for fact in source.facts] == ["a", "a", "b"]
+    assert [fact.kind for fact in source.facts] == ["now", "done", "done"]
+    assert merge_events([source]).tables["now"] == {}

@@ -184,7 +184,7 @@ _INSTANT: Final[SingleLine[datetime | None]] = SingleLine(
 LEDGER: Final = Place("Ledger", Heading(), "## Ledger", "\n", "\n")
 UPDATED: Final = Place("Ledger/Updated", _INSTANT, "**Updated:**", " ", "\n")
 GOAL: Final = Place("Ledger/Goal", SingleLine(str, str, ""), "**Goal:**", " ")
-NOW: Final = Place("Ledger/Now", NOW_LIST, "### Now")
+NOW: Final = Place("Ledger/Now", NOW_LIST, "### Now", required=False)
 _MORE: Final = tuple(
     Place(
         f"Ledger/{kind.row.heading}",
