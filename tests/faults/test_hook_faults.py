@@ -174,7 +174,7 @@ def report(what: str, moment: str, ended: Ended) -> None:
     print(f"{what:22} {moment:18} {ended.ms:6.0f} ms {ended.ms / usual_start():5.1f} P")
 
 
-@pytest.mark.requirement("G17", "C18")
+@pytest.mark.requirement("R21", "G17", "C18")
 @pytest.mark.parametrize("fault", FAULTS)
 def test_a_hook_does_its_work_or_notes_why_not(stage: Stage, fault: str) -> None:
     for moment in MOMENTS:

@@ -9,6 +9,8 @@ from typing import Any
 
 import pytest
 
+from passdown.core.formats.events import parse_event
+from passdown.core.formats.ledgers import parse_ledger
 from passdown.core.hosts.hook_calls import HookCall, HookPoint, HookReply
 from passdown.core.kinds import FactKind
 from passdown.core.sessions.session_facts import Account
@@ -27,7 +29,7 @@ from passdown.settings import FILE_NAME, Settings
 from passdown.wiring.workspaces import open_workspace
 from tests.commands import Caller
 from tests.gits import make_started
-from tests.projects import stop_clock
+from tests.projects import EVENTS, stop_clock
 from tests.sessions import LEDGER
 
 HOST = "c56f02b3-c3e9-44ef-b8fc-b9f23ec3e30c"
@@ -162,6 +164,59 @@ def test_what_was_said_is_in_the_brief_after_a_compaction_and_a_clear(stage: Sta
     assert "\nGoal: Fix the parser\n" in cleared["systemMessage"]
 
 
+@pytest.mark.requirement("G11")
+def test_a_cold_start_writes_a_skeleton_and_says_what_is_missing(stage: Stage) -> None:
+    brief = context(stage.call("SessionStart", source="startup"))
+
+    assert "Goal:\nnot stated yet; ask the user\nNow:\nnot stated\n" in brief
+    ledger = parse_ledger((stage.root / LEDGER).read_text(encoding="utf-8"))
+    assert (ledger.session_id, ledger.problems) == (stage.own().session, ())
+
+
+@pytest.mark.requirement("G11")
+@pytest.mark.parametrize("data", [b"\xff\xfe no text", b"---\nformat: 99\n---\n", b"<<<<<<< ours\n"])
+def test_a_corrupt_ledger_is_kept_and_the_session_starts_with_another(stage: Stage, data: bytes) -> None:
+    (stage.root / LEDGER).parent.mkdir(parents=True)
+    (stage.root / LEDGER).write_bytes(data)
+
+    brief = context(stage.call("SessionStart", source="startup"))
+    stage.command("goal", "Fix the parser")
+
+    assert "Goal:\nnot stated yet" in brief
+    assert (stage.root / LEDGER).read_bytes() == data
+    own = stage.own().start.ledger
+    assert own != LEDGER
+    assert parse_ledger((stage.root / own).read_text(encoding="utf-8")).goal == "Fix the parser"
+
+
+@pytest.mark.requirement("R76", "R80")
+def test_the_ledger_is_up_to_date_at_every_moment_that_a_hook_knows(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def ledger() -> str:
+        return (stage.root / LEDGER).read_text(encoding="utf-8")
+
+    def reasons() -> list[str]:
+        events = sorted((stage.root / EVENTS).rglob("*.md"))
+        return [parse_event(event.read_text(encoding="utf-8")).reason or "" for event in events]
+
+    stage.call("SessionStart", source="startup")
+    stage.command("goal", "Fix the parser")
+    stage.command("decide", "engine", "SQLite")  # after a decision
+    assert "SQLite" in ledger()
+    stop_clock(monkeypatch, "2026-01-11T12:30:00Z")
+    stage.call("Stop")  # at a breakpoint
+    stage.command("done", "read the code")
+    stage.call("PreCompact", trigger="manual")
+    assert reasons() == ["turn-end", "pre-compact"]
+    stage.command("ask", "who?")
+    stage.call("SessionEnd", reason="clear")  # before a clear
+    stop_clock(monkeypatch, "2026-01-11T13:00:00Z")
+    brief = context(stage.call("SessionStart", source="clear", session_id="another"))
+    assert "who?" in brief
+    assert "heartbeat: 2026-01-11T13:00:00Z" in ledger()
+
+
 def test_a_large_log_that_was_never_read_is_told_and_its_newest_events_are_known(
     stage: Stage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -279,7 +334,7 @@ def test_a_transcript_that_comes_late_is_waited_for(stage: Stage, monkeypatch: p
     assert [entry.text for entry in stage.own().of(FactKind.FILE)] == ["one.txt"]
 
 
-@pytest.mark.requirement("G9")
+@pytest.mark.requirement("R76", "G9")
 def test_where_no_status_line_is_the_transcript_tells_how_full_the_context_is(stage: Stage) -> None:
     def use(tokens: int) -> str:
         told = {"last_token_usage": {"total_tokens": tokens}, "model_context_window": 1000}

@@ -14,7 +14,7 @@ from passdown.faces.hooks import quick
 from passdown.settings import FILE_NAME
 from tests.commands import Caller
 from tests.gits import make_started
-from tests.projects import put, stop_clock
+from tests.projects import EVENTS, put, stop_clock
 from tests.sessions import LEDGER
 
 STREAM = "thoughts/shared/handoffs/auth/current.md"
@@ -185,6 +185,17 @@ def test_a_stale_ledger_is_taken_in_before_it_is_archived(command: Caller, start
     assert "0 unaccounted" in command("certify").out
 
 
+@pytest.mark.parametrize("reads", ["", "\n## Working Set\n\n**Read:**\n- `notes.txt` - For me\n"])
+def test_a_stale_ledger_that_says_nothing_for_others_is_only_archived(command: Caller, reads: str) -> None:
+    head = THEIRS.partition("## Active Task")[0].format(updated=DAYS_AGO)
+    put(command.folder, LEDGER, f"{head}{reads}")
+
+    assert command("start").code == 0
+
+    assert len(list((command.folder / "conductor/sessions/archive").glob("*-stale-*.md"))) == 1
+    assert not (command.folder / EVENTS).exists()
+
+
 @pytest.mark.requirement("R43")
 def test_a_stale_ledger_replaces_no_newer_goal(command: Caller, start: Start) -> None:
     command("goal", "Ours")
@@ -230,6 +241,8 @@ def test_a_stream_document_goes_before_a_ledger_and_the_newest_before_others(
     older = DOCUMENT.format(updated="2026-01-11T09:00:00Z", goal="An older stream")
     put(command.folder, STREAM.replace("auth", "aaa"), older)
     put(command.folder, STREAM.replace("auth", "empty"), "")
+    newer = "---\nformat: 99\n---\n\n## Ledger\n**Updated:** 2026-01-11T11:58:00Z\n"
+    put(command.folder, STREAM.replace("auth", "newer"), newer)
     put(command.folder, STREAM.replace("auth", "zzz"), "# Notes\n\n**Updated:** 2026-01-11T11:59:00Z\n")
 
     brief = start()

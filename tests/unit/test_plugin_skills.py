@@ -67,6 +67,14 @@ def test_the_skill_says_what_a_handoff_is_worth_and_what_not() -> None:
         assert said in text
 
 
+@pytest.mark.requirement("R21")
+@pytest.mark.parametrize("name", ["handoff", "ledger", "resume"])
+def test_the_skills_let_no_failure_stop_the_work(name: str) -> None:
+    text = " ".join(read(f"skills/{name}/SKILL.md").split())
+
+    assert "If a `passdown` command fails, tell the user in one line and go on with the work" in text
+
+
 @pytest.mark.requirement("R76")
 def test_the_skill_says_when_the_ledger_is_brought_up_to_date() -> None:
     text = " ".join(read("skills/ledger/SKILL.md").split())

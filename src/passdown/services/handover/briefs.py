@@ -51,7 +51,12 @@ from passdown.services.sessions.journals import (
     write_fact,
 )
 from passdown.services.sessions.liveness import is_live
-from passdown.services.sessions.other_documents import OtherDocument, read_other_ledger, read_stream_section
+from passdown.services.sessions.other_documents import (
+    OtherDocument,
+    ledger_path,
+    read_other_ledger,
+    read_stream_section,
+)
 from passdown.services.workspace.workspaces import Workspace
 
 LIMIT: Final = 1_000
@@ -193,7 +198,10 @@ class _BriefReader:
 
     def _read_foreign(self) -> Iterator[OtherDocument]:
         """Give what other tools wrote down here: a stream document, before a ledger (G14)."""
-        found = [read_stream_section(self._workspace), read_other_ledger(self._workspace, self._names)]
+        workspace, own = self._workspace, self._account
+        found = [read_stream_section(workspace)]
+        if own is None or own.start.ledger != ledger_path(workspace):  # where its own lies is no other
+            found.append(read_other_ledger(workspace, self._names))
         return (one for one in found if one is not None)
 
     def _waiting(self, digest: Digest) -> Iterator[Fact]:

@@ -69,9 +69,14 @@ def document_of(workspace: Workspace, ledger: Ledger) -> OtherDocument | None:
     return _make_document(ledger.session_id or layout.LEDGER, at, said, ledger.branch)
 
 
+def ledger_path(workspace: Workspace) -> str:
+    """Return where the first session of a checkout has its ledger, and so do other tools (C4)."""
+    return f"{workspace.settings.paths.ledgers}/{layout.LEDGER}"
+
+
 def _read_ledger(workspace: Workspace) -> Ledger:
     """Read the ledger of the first session here; one that cannot be read says nothing."""
-    path = f"{workspace.settings.paths.ledgers}/{layout.LEDGER}"
+    path = ledger_path(workspace)
     try:
         text = workspace.documents.read(path).decode("utf-8", "replace")
         refuse_conflict(path, text)
