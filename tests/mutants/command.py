@@ -32,7 +32,7 @@ from tests.mutants.runs import Reach, find_reach, group_by_path, name_of, prepar
 FOLDER: Final = Path(__file__).parent
 LEAST_OF_SAMPLE: Final = 70
 ALL: Final = 100
-QUICK_FOLDERS: Final = ("tests/unit", "tests/formats", "tests/conformance", "tests/proofs")
+QUICK_FOLDERS: Final = ("tests/unit", "tests/formats", "tests/conformance")
 
 
 @record
