@@ -31,12 +31,8 @@ from tests.mutants.changes import Mutant, find_mutants
 from tests.mutants.runs import Reach, find_reach, group_by_path, name_of, prepare, try_mutants
 
 FOLDER: Final = Path(__file__).parent
-<<<<<<< HEAD
 LEAST_OF_SAMPLE: Final = 50
-=======
-LEAST_OF_SAMPLE: Final = 70
 MOST_MODULES: Final = 4
->>>>>>> ciholes
 ALL: Final = 100
 QUICK_FOLDERS: Final = ("tests/unit", "tests/formats", "tests/conformance")
 
