@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from passdown.core.facts import ADD, Fact, Provenance, identify
+from passdown.core.facts import ADD, PROMPTED, Fact, Provenance, identify
+from passdown.core.fold import fold as fold_facts
 from passdown.core.formats.journal import JournalLine
 from passdown.core.kinds import FactKind
 from passdown.core.sessions.session_facts import (
@@ -239,3 +240,26 @@ def test_nothing_that_was_said_and_not_taken_back_is_missing(lines: list[Journal
         said = {identify(line.fact) for line in lines if line.fact.kind == kind}
         assert {identify(fact) for fact in account.of(kind)} == said
         assert len(account.of(kind)) == len(said)
+
+
+def test_a_prompt_leaves_what_was_stated_in_place_whoever_asks() -> None:
+    stated = Fact("now", "write the parser", NOON, AGENT)
+    prompt = Fact("now", "please hurry", NOON, AGENT, key=PROMPTED, provenance=Provenance.OBSERVED)
+
+    assert fold_facts([stated, prompt]).of("now") == (stated,)
+
+
+@pytest.mark.requirement("R219")
+def test_a_phase_or_branch_of_a_journal_is_the_last_one_and_another_task_begins_without() -> None:
+    lines = in_order(
+        ("binding", "bd-1", "task"),
+        ("tdd", "RED"),
+        ("binding", "bd-1", "task"),
+        ("branch", "feat"),
+    )
+
+    account = fold_journal("s-1", lines)
+
+    assert (account.task, account.tdd, account.branch) == ("bd-1", "RED", "feat")
+    other = fold_journal("s-1", [*lines, make_line(9, "binding", "bd-2", "task")])
+    assert (other.task, other.tdd) == ("bd-2", "")

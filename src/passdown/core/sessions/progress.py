@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 from passdown.core.documents.fields import read_count
-from passdown.core.facts import show_test
+from passdown.core.facts import Fact, show_test
 from passdown.core.formats.checkpoints import Phase
 from passdown.core.formats.streams import Workflow, open_phase
 from passdown.core.kinds import FactKind
@@ -25,14 +25,20 @@ def phases_of(account: Account) -> Sequence[Phase]:
     """Return the last state of each phase that a checkpoint names; one in progress says since when (R87)."""
     phases: dict[int, Phase] = {}
     for entry in account.of(FactKind.CHECKPOINT):
-        try:
-            number, state = read_count(entry.key), read_state(entry.text)
-        except Malformed:
-            continue
-        begun = f"started {render_seconds(entry.at)}" if state is PhaseState.IN_PROGRESS else ""
-        new = Phase(phase=number, name=entry.because, state=state, detail=begun)
-        phases[number] = _update_phase(phases.get(number), new)
+        new = _read_phase(entry)
+        if new is not None:
+            phases[new.phase] = _update_phase(phases.get(new.phase), new)
     return [phases[number] for number in sorted(phases)]
+
+
+def _read_phase(entry: Fact) -> Phase | None:
+    """Read a checkpoint; return None if it names no phase of a document."""
+    try:
+        number, state = read_count(entry.key), read_state(entry.text)
+    except Malformed:
+        return None
+    begun = f"started {render_seconds(entry.at)}" if state is PhaseState.IN_PROGRESS else ""
+    return Phase(phase=number, name=entry.because, state=state, detail=begun)
 
 
 def _update_phase(known: Phase | None, new: Phase) -> Phase:
