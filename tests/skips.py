@@ -3,6 +3,7 @@
 import os
 import tomllib
 from fnmatch import fnmatchcase
+from functools import cache
 from pathlib import Path
 from typing import Final
 
@@ -23,6 +24,7 @@ class Skip:
     reason: str
 
 
+@cache
 def read_skips(path: Path = LISTED) -> tuple[Skip, ...]:
     """Read the list; an entry without a reason is refused."""
     entries = tomllib.loads(path.read_text(encoding="utf-8")).get("skip", [])
