@@ -104,7 +104,7 @@ def _list_open(workspace: Workspace, account: Account) -> Sequence[Fact]:
 
 
 def _names(facts: Sequence[Fact]) -> Sequence[tuple[str, str]]:
-    return [(one.text, one.text) for one in facts]
+    return [(one.text, one.text.removeprefix(UNCONFIRMED)) for one in facts]
 
 
 def retract_fact(kind: FactKind, /, *, text: str, of_kind: str | None, session: str, as_json: bool) -> int:
