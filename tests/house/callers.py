@@ -12,6 +12,7 @@ SUITES = "testing"
 
 SETTINGS = "settings.py"
 
+
 def rule_called(modules: Sequence[Module]) -> Iterator[tuple[str, Finding]]:
     """Every public name of core, ports and services is used in the package: functions, classes, methods."""
     used = _used_names(modules)
