@@ -30,7 +30,17 @@ def run_pytest(folder: Path, files: Mapping[str, str], **variables: str) -> tupl
     (folder / "conftest.py").write_text(GUARDED)
     for name, text in files.items():
         (folder / f"test_{name}.py").write_text(f"import pytest\n{text}")
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--rootdir", str(folder)]
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-q",
+        "-rN",
+        "-p",
+        "no:cacheprovider",
+        "--rootdir",
+        str(folder),
+    ]
     done = subprocess.run(
         [*command, "--continue-on-collection-errors", str(folder)],
         cwd=folder,
