@@ -60,6 +60,12 @@ def lost(text: str) -> list[str]:
     return [fact.text for fact in FIRST if fact.text not in text]
 
 
+def name_committer(place: Ground) -> None:
+    """Let git know who commits: what the session that taught left is committed by the next start."""
+    for key, value in (("user.name", "somebody"), ("user.email", "somebody@localhost")):
+        place.run(["git", "config", key, value])
+
+
 def check_sent_again(place: Ground, talk: ClaudeTalk | CodexTalk) -> Message:
     """Talk to a host that cuts the first brief; give what the model was told then."""
     (first, *_) = talk.say("first", Step(text="ok"))
@@ -88,6 +94,7 @@ def check_sent_again(place: Ground, talk: ClaudeTalk | CodexTalk) -> Message:
 def test_a_brief_whose_tail_a_host_cuts_off_is_sent_again_smaller(ground: tuple[Ground, Model]) -> None:
     place, model = ground
     program = need("claude")
+    name_committer(place)
     teach(place, FIRST + MORE)
     settings = place.home / ".claude" / "settings.json"
     settings.parent.mkdir()
@@ -106,6 +113,7 @@ def cap_codex(place: Ground, limit: int) -> str:
     """Let Codex cut what our hooks say, in a project that knows more than that; give the program."""
     program = need("codex")
     Codex(program, place)
+    name_committer(place)
     teach(place, FIRST + MORE)
     (place.home / ".codex" / "hooks.json").write_text(hooks(additionalContextLimit=limit), encoding="utf-8")
     return program
