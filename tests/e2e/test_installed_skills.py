@@ -42,12 +42,17 @@ class Skills:
         return " ".join(path.read_text(encoding="utf-8").split())
 
 
-@pytest.mark.requirement("R56", "R79")
+@pytest.mark.requirement("R56", "R78", "R79")
 def test_the_skill_says_when_a_handoff_is_worth_it_and_when_not(skills: Skills) -> None:
     skills.install()
 
     text = skills.read("handoff")
     for said in (
+        "before a clear",
+        "70 %",
+        "will probably reach 85 %",
+        "several days",
+        "refactoring",
         "Prefer clearing and continuing from the ledger over compacting",
         "less than half an hour",
         "simple fix",

@@ -2,6 +2,8 @@
 
 import re
 import sqlite3
+from collections.abc import Iterator
+from contextlib import closing
 from datetime import UTC, datetime
 
 import pytest
@@ -107,10 +109,10 @@ def test_no_text_makes_a_word_that_could_mean_something_to_sqlite(text: str) -> 
 
 
 @pytest.fixture(scope="module")
-def words_table() -> sqlite3.Connection:
-    connection = sqlite3.connect(":memory:")
-    connection.execute("CREATE VIRTUAL TABLE words USING fts5 (text, content = '', tokenize = 'ascii')")
-    return connection
+def words_table() -> Iterator[sqlite3.Connection]:
+    with closing(sqlite3.connect(":memory:")) as connection:
+        connection.execute("CREATE VIRTUAL TABLE words USING fts5 (text, content = '', tokenize = 'ascii')")
+        yield connection
 
 
 @given(texts, texts)

@@ -182,7 +182,8 @@ _new: Final = cast(
 def _read_facts(rank: EventRank, session: str, values: Mapping[str, object]) -> tuple[Fact, ...]:
     """List what an event states and takes back, in the order in which it was said.
 
-    Where nobody told, what it states comes first: a fact in both is taken back, and what is done is over.
+    Where that does not decide, what it states comes first: a fact in both is taken back, and what is done is
+    over.
     """
     facts: list[Fact] = []
     void: list[Fact] = []
@@ -197,7 +198,7 @@ def _read_facts(rank: EventRank, session: str, values: Mapping[str, object]) -> 
             reader(found, name, value, frame)
             if told and name in origins:
                 _date(found, start, origins[name], name, frame.at)
-    if not told and _is_done_first(values):
+    if _is_done_first(values):
         facts.sort(key=_is_done)
     known = values.get("provenance")
     if known:

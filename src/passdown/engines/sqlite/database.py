@@ -91,7 +91,7 @@ def open_read_only(path: str) -> sqlite3.Connection:
         path = path.replace(character, f"%{ord(character):02x}")
     slashes = path.replace("\\", "/")
     address = f"file:{slashes if slashes.startswith('/') else f'/{slashes}'}?mode=ro"
-    return sqlite3.connect(address, uri=True, isolation_level=None)
+    return sqlite3.connect(address, uri=True, isolation_level=None, factory=_Connection)
 
 
 def _is_damage(error: sqlite3.Error) -> bool:
