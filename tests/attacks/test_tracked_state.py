@@ -24,8 +24,8 @@ from passdown.engines.sqlite.event_index import open_index
 from passdown.engines.system import SystemClock
 from passdown.faces.cli.main import HookWork
 from passdown.faces.hooks import quick
-from passdown.services.log import local_view
 from passdown.services.log.events import update_index
+from passdown.services.sessions import publications
 from passdown.services.workspace import account_cache
 from passdown.settings import Settings
 from passdown.wiring import caches
@@ -563,8 +563,8 @@ def test_nobody_asks_what_is_tracked_where_state_is_in_the_folder_of_git(
     project.write("passdown.toml", "")
     victim = Victim(project.folder, monkeypatch, capsys)
     monkeypatch.setattr(GitRepository, "tracked", lambda *_: pytest.fail("git was asked"))
-    # The mark of an outdated view is in the checkout: who removes it after an event asks.
-    monkeypatch.setattr(local_view, "mark_updated", lambda _: None)
+    # The mark of an outdated view is in the checkout: who publishes an event asks about it.
+    monkeypatch.setattr(publications, "mark_outdated", lambda _: None)
 
     work(victim)
 
