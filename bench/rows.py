@@ -59,7 +59,7 @@ def _budget(row: Row) -> str:
         return f"{figures}  MISSED"
     if row.reaches_aim:
         return f"{figures}  kept"
-    return f"{figures}  over its aim: {row.budget.limited_by or 'this machine is busy'}"
+    return f"{figures}  over its aim: {row.budget.limited_by or 'nobody has looked why'}"
 
 
 def render_json(rows: Sequence[Row]) -> str:
