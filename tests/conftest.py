@@ -27,9 +27,13 @@ _SLOW_FILES = frozenset(
         "test_further_kind.py",
         "test_git_process.py",
         "test_harness.py",
+        "test_ci_run.py",
         "test_hostile.py",
         "test_installs_service.py",
         "test_linear_time.py",
+        "test_mutants.py",
+        "test_outcomes.py",
+        "test_skips.py",
         "test_tracked_state.py",
     }
 )
