@@ -7,29 +7,13 @@ from pathlib import Path
 import pytest
 
 from tests.commands import Caller
-from tests.gits import Project, make_started
-from tests.projects import stop_clock
+from tests.gits import Project
 
 ARCHIVE = "conductor/sessions/archive"
 SECTIONS = (
     *("## Summary", "## Completed", "## In Progress", "## Blocked", "## Next Steps", "## Key Decisions"),
     *("## Artifacts", "## Context for Next Session", "## Open Questions"),
 )
-
-
-@pytest.fixture
-def project(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Project:
-    """Give a repository that is set up, on a day in January."""
-    stop_clock(monkeypatch, "2026-01-11T12:00:00Z")
-    project = make_started(tmp_path / "project")
-    project.write("passdown.toml", "")
-    return project
-
-
-@pytest.fixture
-def command(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], project: Project) -> Caller:
-    """Give a way to call the command there."""
-    return Caller(monkeypatch, capsys, project.folder)
 
 
 def records(project: Project) -> list[Path]:

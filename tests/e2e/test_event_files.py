@@ -2,7 +2,6 @@
 
 import json
 import re
-from pathlib import Path
 
 import pytest
 
@@ -12,25 +11,10 @@ from passdown.core.phases import PhaseState
 from passdown.core.times import parse_instant
 from tests.commands import Caller, run, start
 from tests.formats.test_golden import GOLDEN
-from tests.gits import Project, make_started
+from tests.gits import Project
 from tests.projects import EVENTS, VIEW, put, put_event, stop_clock
 
 EARLY, LATE = "2026-01-10T10:00:00Z", "2026-01-10T11:00:00Z"
-
-
-@pytest.fixture
-def project(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Project:
-    """Give a repository that is set up, on a day in January."""
-    stop_clock(monkeypatch, "2026-01-11T12:00:00Z")
-    project = make_started(tmp_path / "project")
-    project.write("passdown.toml", "")
-    return project
-
-
-@pytest.fixture
-def command(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], project: Project) -> Caller:
-    """Give a way to call the command there."""
-    return Caller(monkeypatch, capsys, project.folder)
 
 
 def files(project: Project) -> dict[str, str]:

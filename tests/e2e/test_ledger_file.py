@@ -3,7 +3,6 @@
 import json
 import re
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,7 +11,7 @@ from passdown.core.sessions.session_facts import NO_PROCESS
 from passdown.engines.process import SystemProcesses
 from tests.commands import Caller
 from tests.formats.test_golden import GOLDEN
-from tests.gits import Project, make_started
+from tests.gits import Project
 from tests.projects import put, stop_clock
 from tests.sessions import LEDGER
 
@@ -40,21 +39,6 @@ validation:
 ---
 {rest}"""
 """A ledger that another tool wrote, with the rest of the seed's template."""
-
-
-@pytest.fixture
-def project(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Project:
-    """Give a repository that is set up, on a day in January."""
-    stop_clock(monkeypatch, "2026-01-11T12:00:00Z")
-    project = make_started(tmp_path / "project")
-    project.write("passdown.toml", "")
-    return project
-
-
-@pytest.fixture
-def command(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], project: Project) -> Caller:
-    """Give a way to call the command there."""
-    return Caller(monkeypatch, capsys, project.folder)
 
 
 def read(project: Project) -> str:

@@ -2,14 +2,13 @@
 
 import json
 import re
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.commands import Caller
 from tests.formats.test_golden import GOLDEN
-from tests.gits import Project, make_started
+from tests.gits import Project
 from tests.projects import put, stop_clock
 
 STREAM = "thoughts/shared/handoffs/auth/current.md"
@@ -18,21 +17,6 @@ HEADINGS = (
     *("### Open Questions", "### Workflow State", "#### Resolved", "#### Unknowns", "#### Last Failure"),
     *("### Checkpoints", "#### Phase Status", "#### Validation State", "#### Resume Context", "## Context"),
 )
-
-
-@pytest.fixture
-def project(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Project:
-    """Give a repository that is set up, on a day in January."""
-    stop_clock(monkeypatch, "2026-01-11T12:00:00Z")
-    project = make_started(tmp_path / "project")
-    project.write("passdown.toml", "")
-    return project
-
-
-@pytest.fixture
-def command(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], project: Project) -> Caller:
-    """Give a way to call the command there."""
-    return Caller(monkeypatch, capsys, project.folder)
 
 
 def say_all(command: Caller) -> None:

@@ -43,13 +43,14 @@ def render_measure(at: datetime, what: str, ms: float, chars: int) -> str:
 
 def parse_measures(text: str) -> tuple[list[Measurement], int]:
     """Read all lines; return the measurements, and the number of lines that could not be read."""
-    lines = [_load(line) for line in text.split("\n") if line.strip()]
+    lines = [load_line(line) for line in text.split("\n") if line.strip()]
     ours = [values for values in lines if values is None or "event" not in values]
     found = [one for values in ours if values is not None and (one := _parse(values)) is not None]
     return found, len(ours) - len(found)
 
 
-def _load(line: str) -> Mapping[str, object] | None:
+def load_line(line: str) -> Mapping[str, object] | None:
+    """Return the members of a line of `metrics.jsonl`; None if it is not an object."""
     try:
         data = json.loads(line)
     except (ValueError, RecursionError):

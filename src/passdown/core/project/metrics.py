@@ -5,7 +5,6 @@ Lines of other tools with these events count too; a line without an ``event`` is
 one that cannot be read is counted and left out.
 """
 
-import json
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
@@ -14,7 +13,7 @@ from typing import Annotated, Final, NamedTuple, cast
 
 from passdown.core.json_text import dump
 from passdown.core.lazy_regex import pattern
-from passdown.core.project.costs import is_amount
+from passdown.core.project.costs import is_amount, load_line
 from passdown.core.safe_text import one_line
 from passdown.core.times import parse_instant, render_seconds
 from passdown.records import record
@@ -74,7 +73,7 @@ def parse_metrics(text: str) -> tuple[Sequence[Metric], int]:
     found: list[Metric] = []
     skipped = 0
     for line in filter(str.strip, text.split("\n")):
-        values = _load(line)
+        values = load_line(line)
         if values is None:
             skipped += 1
         elif "event" in values:
@@ -82,14 +81,6 @@ def parse_metrics(text: str) -> tuple[Sequence[Metric], int]:
             found += [metric] if metric else []
             skipped += metric is None
     return found, skipped
-
-
-def _load(line: str) -> Mapping[str, object] | None:
-    try:
-        data = json.loads(line)
-    except (ValueError, RecursionError):
-        return None
-    return cast("dict[str, object]", data) if isinstance(data, dict) else None
 
 
 def _parse(values: Mapping[str, object]) -> Metric | None:

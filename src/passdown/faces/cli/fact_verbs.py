@@ -1,6 +1,7 @@
 """The verbs that state a fact: each writes one fact to the journal, then updates the ledger."""
 
 from collections.abc import Callable, Sequence
+from types import MappingProxyType
 from typing import Final
 
 from passdown.core.facts import ADD, Fact
@@ -104,7 +105,13 @@ def _list_open(workspace: Workspace, account: Account) -> Sequence[Fact]:
 
 
 def _names(facts: Sequence[Fact]) -> Sequence[tuple[str, str]]:
-    return [(one.text, one.text.removeprefix(UNCONFIRMED)) for one in facts]
+    """Return each text, and how it may be called too: the prefixes that we add may be left out."""
+    return [(one.text, one.text.removeprefix(_PREFIXES.get(one.kind, ""))) for one in facts]
+
+
+_PREFIXES: Final = MappingProxyType(
+    {FactKind.CONSTRAINT.value: RULED_OUT, FactKind.QUESTION.value: UNCONFIRMED}
+)
 
 
 def retract_fact(kind: FactKind, /, *, text: str, of_kind: str | None, session: str, as_json: bool) -> int:
@@ -165,12 +172,9 @@ def _clean(new_fact: NewFact) -> NewFact:
 def _find(account: Account, kind: FactKind, text: str) -> str | None:
     """Find a fact by its text, the start of it, or a decision's key; return None if there is none."""
     entries = account.of(kind)
-    names = [(entry.key if kind is FactKind.DECISION else entry.text, entry.text) for entry in entries]
-    if kind is FactKind.CONSTRAINT:  # the prefixes that we add may be left out
-        names += [(name, shown.removeprefix(RULED_OUT)) for name, shown in names]
-    elif kind is FactKind.QUESTION:
-        names += [(name, shown.removeprefix(UNCONFIRMED)) for name, shown in names]
-    return _choose(text, names)
+    if kind is FactKind.DECISION:
+        return _choose(text, [(entry.key, entry.text) for entry in entries])
+    return _choose(text, _names(entries))
 
 
 def _choose(text: str, names: Sequence[tuple[str, str]]) -> str | None:

@@ -33,8 +33,6 @@ if TYPE_CHECKING:  # each command imports what it needs
 
 def start_session(*, multi: bool, as_json: bool, **request: str | bool) -> int:
     """Start a session, or show the running one."""
-    from passdown.faces.hooks.hook_log import log_metrics
-    from passdown.services.project.metrics import find_start_metrics
     from passdown.services.sessions.owed_commits import AT_START
     from passdown.services.sessions.sessions import StartRequest, start_session
 
@@ -52,7 +50,8 @@ def start_session(*, multi: bool, as_json: bool, **request: str | bool) -> int:
     if asked.host not in PLATFORMS:
         output.note(f"unknown host {asked.host}; it is recorded as given")
     started = start_session(workspace, asked)
-    log_metrics(workspace.root, find_start_metrics(workspace, started))
+    if started.is_recorded:
+        _record(workspace, started)
     update_view(workspace)
     committed = _commit(workspace, AT_START)
     if asked.mode and started.account.start.mode != asked.mode:
@@ -75,6 +74,13 @@ def start_session(*, multi: bool, as_json: bool, **request: str | bool) -> int:
         if commit := _commit_id(committed):
             output.note(f"committed what an ended session left as {commit[:12]}")
     return 0
+
+
+def _record(workspace: Workspace, started: "StartedSession") -> None:
+    from passdown.faces.hooks.hook_log import log_metrics  # few starts have something to record
+    from passdown.services.project.metrics import find_start_metrics
+
+    log_metrics(workspace.root, find_start_metrics(workspace, started))
 
 
 def _commit(workspace: Workspace, triggers: "Sequence[CommitTrigger]") -> object:
@@ -129,8 +135,7 @@ def _say_recovered(workspace: Workspace, started: "StartedSession", one: "Recove
         return
     seen = say_age(workspace, one.account)
     output.note(f"{agent} did not end properly (last seen {seen}): {_published(one.written)}")
-    start = started.account.start
-    if started.is_new and start.continues == one.account.session and not start.is_fresh:
+    if started.takes_over(one.account):
         output.note_hint(
             f"this session took over from it; to begin anew: `passdown end --session "
             f"{started.account.session}`, then `passdown start --fresh`"

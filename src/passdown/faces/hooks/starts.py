@@ -93,7 +93,7 @@ def _name_dead(context: HookContext, started: StartedSession) -> list[str]:
     """Say from whom a new session takes over: one that gave no sign of life and did not end."""
     for one in started.recovered:
         account = one.account
-        if started.is_new and account.ended_at is None and account.session == started.account.start.continues:
+        if started.takes_over(account):
             silent = context.workspace.now() - (account.touched_at or context.workspace.now())
             return [f"Took over from {account.agent}, last seen {age_words(silent)} ago"]
     return []
@@ -101,7 +101,7 @@ def _name_dead(context: HookContext, started: StartedSession) -> list[str]:
 
 def _record(context: HookContext, started: StartedSession) -> None:
     """Record what is worth knowing about the start; usually there is nothing."""
-    if started.recovered or started.archived or (started.is_new and started.account.track):
+    if started.is_recorded:
         from passdown.services.project.metrics import find_start_metrics
 
         hook_log.log_metrics(str(context.root), find_start_metrics(context.workspace, started))

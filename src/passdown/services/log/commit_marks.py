@@ -4,43 +4,32 @@ Neither decides anything. If one is lost, git is asked once more. This is separa
 most hooks find that there is nothing to do, and need no more than this.
 """
 
-from contextlib import suppress
 from typing import Final
 
 from passdown import layout
-from passdown.errors import StorageError
-from passdown.services.workspace.local_files import ignore_folder
+from passdown.services.workspace.local_files import Mark
 from passdown.services.workspace.workspaces import Workspace
 
 _NOTE: Final = "committed"
 """The name under which an index remembers that everything was committed."""
-_TEXT: Final = b"A running session published something; the end of a turn commits it.\n"
+_TO_COMMIT: Final = Mark(
+    layout.TO_COMMIT, b"A running session published something; the end of a turn commits it.\n"
+)
 
 
 def mark_to_commit(workspace: Workspace) -> None:
     """Note that a running session is about to publish, so that the ends of turns commit it."""
-    runtime = workspace.settings.paths.runtime
-    # Without the mark the next event or the next start leads to the commit.
-    with suppress(StorageError):
-        if not is_marked(workspace):
-            ignore_folder(workspace.documents, runtime)
-            workspace.documents.replace(_path(workspace), _TEXT, local=True)
+    _TO_COMMIT.put(workspace)  # without it the next event or the next start leads to the commit
 
 
 def is_marked(workspace: Workspace) -> bool:
     """Return whether a running session published something that may not be committed yet."""
-    return workspace.documents.exists(_path(workspace))
+    return _TO_COMMIT.is_put(workspace)
 
 
 def unmark(workspace: Workspace) -> None:
     """Note that what running sessions published is committed."""
-    # A mark that stays costs one question to git at the end of the next turn.
-    with suppress(StorageError):
-        workspace.documents.remove(_path(workspace), _TEXT)
-
-
-def _path(workspace: Workspace) -> str:
-    return f"{workspace.settings.paths.runtime}/{layout.TO_COMMIT}"
+    _TO_COMMIT.remove(workspace)  # one that stays costs one question to git at the end of the next turn
 
 
 def describe_files(workspace: Workspace) -> str:

@@ -5,42 +5,32 @@ saves work: a start compares the view with the events, whatever the mark says. T
 end of most turns only looks for the mark.
 """
 
-from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
 from passdown import layout
-from passdown.errors import StorageError
-from passdown.services.workspace.local_files import ignore_folder
+from passdown.services.workspace.local_files import Mark
 
 if TYPE_CHECKING:
     from passdown.services.workspace.workspaces import Workspace
 
-_TEXT: Final = b"An event was published; the next hook updates the local view.\n"
+_OUTDATED: Final = Mark(
+    layout.TO_SYNTHESIZE, b"An event was published; the next hook updates the local view.\n"
+)
 
 
 def mark_outdated(workspace: "Workspace") -> None:
     """Note that an event is about to be published, or that the view could not be made."""
-    # Without the mark the next event or the next start leads to the view.
-    with suppress(StorageError):
-        if not is_outdated(workspace):
-            ignore_folder(workspace.documents, workspace.settings.paths.runtime)
-            workspace.documents.replace(_mark(workspace), _TEXT, local=True)
+    _OUTDATED.put(workspace)  # without it the next event or the next start leads to the view
 
 
 def is_outdated(workspace: "Workspace") -> bool:
     """Return whether an event may be missing in the local view."""
-    return workspace.documents.exists(_mark(workspace))
+    return _OUTDATED.is_put(workspace)
 
 
 def mark_updated(workspace: "Workspace") -> None:
     """Note that the local view was made."""
-    # A mark that stays costs one comparison at the end of the next turn.
-    with suppress(StorageError):
-        workspace.documents.remove(_mark(workspace), _TEXT)
-
-
-def _mark(workspace: "Workspace") -> str:
-    return f"{workspace.settings.paths.runtime}/{layout.TO_SYNTHESIZE}"
+    _OUTDATED.remove(workspace)  # one that stays costs one comparison at the end of the next turn
 
 
 def update_local_view(workspace: "Workspace") -> str:

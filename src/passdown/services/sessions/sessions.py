@@ -82,6 +82,17 @@ class StartedSession:
     archived: "tuple[ArchivedLedger, ...]" = ()
     others: tuple[Account, ...] = ()
 
+    @property
+    def is_recorded(self) -> bool:
+        """Whether something happened at the start that metrics may count; usually not."""
+        return bool(self.recovered or self.archived or (self.is_new and self.account.track))
+
+    def takes_over(self, other: Account) -> bool:
+        """Return whether it goes on from a session that gave no sign of life and did not end."""
+        start = self.account.start
+        is_next = self.is_new and start.continues == other.session and not start.is_fresh
+        return is_next and other.ended_at is None
+
 
 def recover(workspace: Workspace) -> tuple[RecoveredSession, ...]:
     """Publish and end sessions that never ended, or ended without publishing; each only once.

@@ -29,6 +29,32 @@ def ignore_folder(documents: "Documents", folder: str) -> None:
         documents.replace(rule, _IGNORE, local=True)
 
 
+class Mark(NamedTuple):
+    """A file in this checkout that exists while work may be left over; it only saves looking for it."""
+
+    name: str
+    text: bytes
+
+    def put(self, workspace: "Workspace") -> None:
+        """Create it, if possible."""
+        with suppress(StorageError):
+            if not self.is_put(workspace):
+                ignore_folder(workspace.documents, workspace.settings.paths.runtime)
+                workspace.documents.replace(self._path(workspace), self.text, local=True)
+
+    def is_put(self, workspace: "Workspace") -> bool:
+        """Return whether it exists."""
+        return workspace.documents.exists(self._path(workspace))
+
+    def remove(self, workspace: "Workspace") -> None:
+        """Remove it, if possible."""
+        with suppress(StorageError):
+            workspace.documents.remove(self._path(workspace), self.text)
+
+    def _path(self, workspace: "Workspace") -> str:
+        return f"{workspace.settings.paths.runtime}/{self.name}"
+
+
 def list_places(workspace: "Workspace", name: str) -> Iterator[LocalFile]:
     """Yield the places of a file of local state: git's folder, for all checkouts, then this checkout."""
     if workspace.git_documents is not None:
