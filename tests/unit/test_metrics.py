@@ -86,6 +86,19 @@ def test_a_start_on_the_track_of_another_session_is_recorded(day: Day) -> None:
 
 
 @pytest.mark.requirement("G13")
+def test_a_session_that_starts_again_is_no_conflict_with_itself_or_others(day: Day) -> None:
+    day.command("start", "--session", "one", "--track", "sign-in")
+    day.work("two", ends=False)
+    day.command("track", "bind", "sign-in", "--session", "two")
+    before = events(day)
+    day.pass_time(hours=1)
+
+    day.command("start", "--session", "one")
+
+    assert [event["event"] for event in events(day)[len(before) :]] == ["pending_recovery"]
+
+
+@pytest.mark.requirement("G13")
 def test_a_track_that_another_session_works_on_is_recorded_when_it_is_bound(day: Day) -> None:
     day.command("start", "--session", "one", "--track", "sign-in")
     day.command("start", "--new", "--session", "two")
