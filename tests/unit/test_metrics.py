@@ -92,6 +92,7 @@ def test_a_session_that_starts_again_is_no_conflict_with_itself_or_others(day: D
     day.command("track", "bind", "sign-in", "--session", "two")
     before = events(day)
     day.pass_time(hours=1)
+    day.command("now", "the form", "--session", "one")
 
     day.command("start", "--session", "one")
 
