@@ -1,0 +1,83 @@
+"""Members: the sessions that take part in a project, and their signs of life."""
+
+from typing import Annotated, Final, NamedTuple
+
+from passdown.records import record
+
+DEFAULT_TEAM: Final = "default"
+ANY_ROLE: Final = "any"
+
+
+class EngineTime(NamedTuple):
+    """The time by the engine's clock, which no caller sets: seconds, and the number of the boot.
+
+    Within a boot it never steps back. Sessions of another boot are dead.
+    """
+
+    seconds: float
+    boot: int = 0
+
+
+@record
+class Member:
+    """A session that takes part."""
+
+    session: Annotated[str, "The session's id."]
+    agent: Annotated[str, "Its agent."]
+    name: Annotated[str, "Its nickname."] = ""
+    team: Annotated[str, "Its team."] = DEFAULT_TEAM
+    role: Annotated[str, "What it works on."] = ANY_ROLE
+    process: Annotated[str, "The host's process on this machine."] = ""
+    boot: Annotated[int, "The boot in which it gave its last sign of life."] = 0
+    seen: Annotated[float, "When it gave its last sign of life."] = 0.0
+    ended: Annotated[float | None, "When it ended."] = None
+    continues: Annotated[str, "The session that it inherited from."] = ""
+
+
+@record
+class MemberState:
+    """A member as others see it; instants of the engine mean nothing outside of it."""
+
+    session: str
+    agent: str
+    name: str
+    team: str
+    role: str
+    silent: Annotated[float, "Seconds since its last sign of life."]
+    is_live: bool
+    has_ended: bool
+
+
+@record
+class Joined:
+    """The session takes part."""
+
+    session: str
+    is_new: bool
+
+
+@record
+class Left:
+    """The session ended; what it held is free, except what it offered."""
+
+    session: str
+    released: tuple[tuple[str, str], ...] = ()
+
+
+@record
+class Inherited:
+    """The session goes on with what a dead one held, under new fences."""
+
+    session: str
+    fence: int
+    resources: tuple[tuple[str, str], ...] = ()
+    messages: Annotated[int, "How many unread messages came with it."] = 0
+
+
+@record
+class StillAlive:
+    """Refused: the session to inherit from gives signs of life."""
+
+    session: str
+    agent: str
+    left: Annotated[float, "Seconds until it counts as dead without a further sign of life."]

@@ -1,0 +1,88 @@
+"""Tasks of the board: open until closed, held by one session, ready if they wait for no other."""
+
+from typing import Annotated, Final
+
+from passdown.core.coordination.leases import Grant
+from passdown.records import record
+
+OPEN: Final = "open"
+CLOSED: Final = "closed"
+BLOCKED: Final = "blocked"
+"""Somebody gave it up because something outside is missing; `open` it again when that is there."""
+
+COMPLETED: Final = "completed"
+SKIPPED: Final = "skipped"
+REASONS: Final = (COMPLETED, SKIPPED, BLOCKED)
+
+PRIORITIES: Final = range(5)
+"""0 is the most urgent."""
+NORMAL: Final = 2
+
+
+@record
+class Task:
+    """A piece of work."""
+
+    task: Annotated[str, "Its id."]
+    title: Annotated[str, "What is to be done, in one line."]
+    body: Annotated[str, "More about it."] = ""
+    priority: Annotated[int, "0 (most urgent) to 4."] = NORMAL
+    role: Annotated[str, "Who it is for: a role, or empty for anybody."] = ""
+    state: Annotated[str, "open, blocked or closed."] = OPEN
+    reason: Annotated[str, "Why it was closed: completed, skipped or blocked."] = ""
+    note: Annotated[str, "What was said when it was closed."] = ""
+    waits: Annotated[int, "How many open tasks it waits for."] = 0
+    is_held: Annotated[bool, "Whether a session claimed it."] = False
+    added: Annotated[int, "The position at which it was added."] = 0
+
+
+@record
+class TaskState:
+    """A task as others see it."""
+
+    task: Task
+    holder: Annotated[str, "The session that holds it."] = ""
+    agent: Annotated[str, "The agent that holds it."] = ""
+    fence: int = 0
+    left: float = 0.0
+    is_orphaned: Annotated[bool, "Whether its holder gives no sign of life."] = False
+    waits_for: tuple[str, ...] = ()
+
+
+@record
+class TaskStored:
+    """The task as it is now."""
+
+    task: Task
+
+
+@record
+class Claimed:
+    """The tasks are the session's."""
+
+    tasks: tuple[Task, ...]
+    grants: tuple[Grant, ...]
+    orphaned_by: Annotated[tuple[str, ...], "For each task, the agent that lost it, or an empty text."] = ()
+
+
+@record
+class NothingReady:
+    """Refused: there is nothing to claim now."""
+
+    waiting: Annotated[tuple[TaskState, ...], "Open tasks that cannot be claimed: held, or waiting."] = ()
+
+
+@record
+class Circle:
+    """Refused: the tasks would wait for each other for ever."""
+
+    tasks: tuple[str, ...]
+
+
+@record
+class TaskClosed:
+    """The task is closed, and the files of its session are free."""
+
+    task: Task
+    freed: Annotated[tuple[str, ...], "Tasks that waited for it and are ready now."] = ()
+    released: Annotated[tuple[str, ...], "The paths that were released."] = ()

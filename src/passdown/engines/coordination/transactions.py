@@ -1,0 +1,203 @@
+"""What a store of rows must do for coordination: transactions of one project, one writer at a time (C78).
+
+`Store.changing` first takes the project's lock, and only then looks: whoever looks before it holds the lock
+grants one thing to two. Its `fence` is the position of the change: greater than every earlier one, dense, and
+in commit order. A transaction that raises leaves nothing, not even its position.
+"""
+
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
+from typing import NamedTuple, Protocol
+
+from passdown.core.coordination.leases import Lease
+from passdown.core.coordination.members import EngineTime, Member
+from passdown.core.coordination.messages import Message
+from passdown.core.coordination.offers import Offer
+from passdown.core.coordination.tasks import Task
+
+
+class LogRow(NamedTuple):
+    """A change as it is stored."""
+
+    position: int
+    op: str
+    at: float
+    session: str
+    verb: str
+    subject: str
+    data: str
+    """The outcome as JSON, so that a repeated operation gives the same one."""
+
+
+class InboxRow(NamedTuple):
+    """A message in somebody's inbox."""
+
+    recipient: str
+    position: int
+    message: str
+    read: float | None = None
+
+
+class Reading(Protocol):
+    """One consistent state of the project."""
+
+    @property
+    def time(self) -> EngineTime:
+        """The engine's time; in a change, read after the lock was taken."""
+        ...
+
+    def position(self) -> int:
+        """Return the position of the last change."""
+        ...
+
+    def find_log(self, op: str) -> LogRow | None:
+        """Return the change that an operation made."""
+        ...
+
+    def log_since(self, position: int, most: int) -> Sequence[LogRow]:
+        """Return the changes after a position, the oldest first."""
+        ...
+
+    def find_member(self, session: str) -> Member | None:
+        """Return a session."""
+        ...
+
+    def members(self) -> Sequence[Member]:
+        """Return the sessions that have not ended, by id."""
+        ...
+
+    def find_members(self, sessions: Sequence[str]) -> Sequence[Member]:
+        """Return these sessions, ended or not, as far as they are known."""
+        ...
+
+    def leases(self, kind: str, *, ended: bool = False) -> Sequence[Lease]:
+        """Return the leases of a kind that have not ended, or all that are stored, by fence and name."""
+        ...
+
+    def leases_on(self, kind: str, name: str) -> Sequence[Lease]:
+        """Return the leases on exactly this resource, ended or not."""
+        ...
+
+    def leases_of(self, session: str, *, ended: bool = False) -> Sequence[Lease]:
+        """Return the leases of a session that have not ended, or all that are stored."""
+        ...
+
+    def find_task(self, task: str) -> Task | None:
+        """Return a task."""
+        ...
+
+    def first_ready(self, role: str) -> Task | None:
+        """Return the first open task that is not held and waits for none, by priority, then by age.
+
+        With a role, only tasks for that role or for anybody.
+        """
+        ...
+
+    def tasks(self, *, closed: bool = False) -> Sequence[Task]:
+        """Return the tasks that are not closed, or all, by priority, then by age."""
+        ...
+
+    def waits_of(self, task: str) -> Sequence[str]:
+        """Return the tasks that a task waits for, closed ones too, by id."""
+        ...
+
+    def waiting_for(self, task: str) -> Sequence[str]:
+        """Return the tasks that wait for a task, by id."""
+        ...
+
+    def inbox(self, recipient: str) -> Sequence[tuple[InboxRow, Message]]:
+        """Return the unread messages of a recipient, the oldest first."""
+        ...
+
+    def expired(self, before: float) -> Sequence[Message]:
+        """Return messages that expired before an instant and that some recipient has not read."""
+        ...
+
+    def find_offer(self, offer: str) -> Offer | None:
+        """Return an offer."""
+        ...
+
+    def open_offers(self) -> Sequence[Offer]:
+        """Return the offers in the state `offered`, by id."""
+        ...
+
+
+class Transaction(Reading, Protocol):
+    """A change of the project; kept whole or not at all."""
+
+    @property
+    def fence(self) -> int:
+        """The position of this change."""
+        ...
+
+    def add_log(self, row: LogRow) -> None:
+        """Store the change itself."""
+        ...
+
+    def put_member(self, member: Member) -> None:
+        """Store a session, new or changed."""
+        ...
+
+    def put_lease(self, lease: Lease) -> None:
+        """Store a lease, new or changed; a session has one on a resource."""
+        ...
+
+    def drop_lease(self, lease: Lease) -> None:
+        """Remove a lease."""
+        ...
+
+    def drop_old(self, ended_before: float, logged_before: float) -> None:
+        """Remove leases that ended, and changes that were made, before these instants."""
+        ...
+
+    def put_task(self, task: Task) -> None:
+        """Store a task, new or changed."""
+        ...
+
+    def add_wait(self, task: str, other: str) -> None:
+        """Store that a task waits for another."""
+        ...
+
+    def add_message(self, message: Message, recipients: Sequence[str]) -> None:
+        """Store a message in inboxes, at the position of this change."""
+        ...
+
+    def move_inbox(self, recipient: str, heir: str) -> int:
+        """Move the unread messages of a recipient to another; return how many there were."""
+        ...
+
+    def mark_read(self, recipient: str, positions: Sequence[int]) -> int:
+        """Mark unread messages as read now; return how many there were."""
+        ...
+
+    def drop_messages(self, expired_before: float, read_before: float) -> None:
+        """Remove messages that expired, or that all recipients read, before these instants."""
+        ...
+
+    def put_offer(self, offer: Offer) -> None:
+        """Store an offer, new or changed."""
+        ...
+
+
+class Store(Protocol):
+    """The rows of one project."""
+
+    def changing(self) -> AbstractContextManager[Transaction]:
+        """Take the project's lock, then give a transaction; keep its changes unless it raises."""
+        ...
+
+    def looking(self) -> AbstractContextManager[Reading]:
+        """Give one consistent state; nobody waits for it."""
+        ...
+
+    def beat(self, sessions: Sequence[str]) -> None:
+        """Set the last sign of life of these sessions, if they have not ended, to now; no position."""
+        ...
+
+    def is_running(self, process: str) -> bool | None:
+        """Return whether a host's process runs on this machine; None if that cannot be known here."""
+        ...
+
+    def pause(self, seconds: float) -> None:
+        """Wait before looking again."""
+        ...
