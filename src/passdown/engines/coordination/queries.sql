@@ -1,5 +1,6 @@
 -- Every statement of coordination, the same for SQLite and PostgreSQL: `?` stands for a value.
--- The columns come in the order of the fields of their record (`rows.py`).
+-- The columns come in the order of the fields of their record. Texts are sorted by `rows.py`: databases
+-- differ in how they compare them.
 
 -- name: meta
 SELECT name, value FROM meta;
@@ -39,7 +40,7 @@ WHERE project = ? AND session = ?;
 
 -- name: members
 SELECT session, agent, name, team, role, process, boot, seen, ended, continues FROM sessions
-WHERE project = ? AND ended IS NULL ORDER BY session;
+WHERE project = ? AND ended IS NULL;
 
 -- name: put_member
 INSERT INTO sessions (project, session, agent, name, team, role, process, boot, seen, ended, continues)
@@ -54,23 +55,23 @@ UPDATE sessions SET seen = ?, boot = ? WHERE project = ? AND session = ? AND end
 
 -- name: leases
 SELECT kind, name, session, fence, ttl, used, held_until, offer, ended, is_taken FROM leases
-WHERE project = ? AND kind = ? AND ended IS NULL ORDER BY fence, name, session;
+WHERE project = ? AND kind = ? AND ended IS NULL ORDER BY fence;
 
 -- name: leases_stored
 SELECT kind, name, session, fence, ttl, used, held_until, offer, ended, is_taken FROM leases
-WHERE project = ? AND kind = ? ORDER BY fence, name, session;
+WHERE project = ? AND kind = ? ORDER BY fence;
 
 -- name: leases_on
 SELECT kind, name, session, fence, ttl, used, held_until, offer, ended, is_taken FROM leases
-WHERE project = ? AND kind = ? AND name = ? ORDER BY fence, session;
+WHERE project = ? AND kind = ? AND name = ? ORDER BY fence;
 
 -- name: leases_of
 SELECT kind, name, session, fence, ttl, used, held_until, offer, ended, is_taken FROM leases
-WHERE project = ? AND session = ? AND ended IS NULL ORDER BY fence, name, kind;
+WHERE project = ? AND session = ? AND ended IS NULL ORDER BY fence;
 
 -- name: leases_of_stored
 SELECT kind, name, session, fence, ttl, used, held_until, offer, ended, is_taken FROM leases
-WHERE project = ? AND session = ? ORDER BY fence, name, kind;
+WHERE project = ? AND session = ? ORDER BY fence;
 
 -- name: put_lease
 INSERT INTO leases (project, kind, name, session, fence, ttl, used, held_until, offer, ended, is_taken)
@@ -92,20 +93,20 @@ WHERE project = ? AND task = ?;
 -- name: first_ready
 SELECT task, title, body, priority, role, state, reason, note, waits, is_held, added FROM tasks
 WHERE project = ? AND state = 'open' AND waits = 0 AND is_held = 0
-ORDER BY priority, added, task LIMIT 1;
+ORDER BY priority, added LIMIT 1;
 
 -- name: first_ready_for
 SELECT task, title, body, priority, role, state, reason, note, waits, is_held, added FROM tasks
 WHERE project = ? AND state = 'open' AND waits = 0 AND is_held = 0 AND role IN ('', ?)
-ORDER BY priority, added, task LIMIT 1;
+ORDER BY priority, added LIMIT 1;
 
 -- name: tasks
 SELECT task, title, body, priority, role, state, reason, note, waits, is_held, added FROM tasks
-WHERE project = ? AND state <> 'closed' ORDER BY priority, added, task;
+WHERE project = ? AND state <> 'closed' ORDER BY priority, added;
 
 -- name: tasks_stored
 SELECT task, title, body, priority, role, state, reason, note, waits, is_held, added FROM tasks
-WHERE project = ? ORDER BY priority, added, task;
+WHERE project = ? ORDER BY priority, added;
 
 -- name: put_task
 INSERT INTO tasks (project, task, title, body, priority, role, state, reason, note, waits, is_held, added)
@@ -116,10 +117,10 @@ ON CONFLICT (project, task) DO UPDATE SET
     is_held = excluded.is_held, added = excluded.added;
 
 -- name: waits_of
-SELECT by_task FROM waits WHERE project = ? AND task = ? ORDER BY by_task;
+SELECT by_task FROM waits WHERE project = ? AND task = ?;
 
 -- name: waiting_for
-SELECT task FROM waits WHERE project = ? AND by_task = ? ORDER BY task;
+SELECT task FROM waits WHERE project = ? AND by_task = ?;
 
 -- name: add_wait
 INSERT INTO waits (project, task, by_task) VALUES (?, ?, ?) ON CONFLICT (project, task, by_task) DO NOTHING;
@@ -128,14 +129,14 @@ INSERT INTO waits (project, task, by_task) VALUES (?, ?, ?) ON CONFLICT (project
 SELECT i.recipient, i.pos, i.message, i.read_at,
     m.message, m.sender, m.agent, m.address, m.content, m.context, m.priority, m.kind, m.sent, m.expires
 FROM inbox AS i JOIN messages AS m ON m.project = i.project AND m.message = i.message
-WHERE i.project = ? AND i.recipient = ? AND i.read_at IS NULL ORDER BY i.pos, i.message;
+WHERE i.project = ? AND i.recipient = ? AND i.read_at IS NULL ORDER BY i.pos;
 
 -- name: expired
 SELECT message, sender, agent, address, content, context, priority, kind, sent, expires FROM messages AS m
 WHERE project = ? AND expires < ? AND EXISTS (
     SELECT 1 FROM inbox AS i WHERE i.project = m.project AND i.message = m.message AND i.read_at IS NULL
 )
-ORDER BY expires, message;
+ORDER BY expires;
 
 -- name: add_message
 INSERT INTO messages
@@ -184,7 +185,7 @@ SELECT offer, giver, agent, taker, task, facts, state, expires FROM offers WHERE
 
 -- name: open_offers
 SELECT offer, giver, agent, taker, task, facts, state, expires FROM offers
-WHERE project = ? AND state = 'offered' ORDER BY offer;
+WHERE project = ? AND state = 'offered';
 
 -- name: put_offer
 INSERT INTO offers (project, offer, giver, agent, taker, task, facts, state, expires)

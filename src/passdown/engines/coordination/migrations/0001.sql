@@ -84,7 +84,7 @@ CREATE TABLE leases (
 );
 
 CREATE INDEX leases_of_session ON leases (project, session);
-CREATE INDEX leases_running ON leases (project, kind, fence, name) WHERE ended IS NULL;
+CREATE INDEX leases_running ON leases (project, kind, fence) WHERE ended IS NULL;
 CREATE INDEX leases_ended ON leases (project, ended) WHERE ended IS NOT NULL;
 
 CREATE TABLE messages (
