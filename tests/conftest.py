@@ -14,7 +14,8 @@ from tests import outcomes, proof, requirements, servers, skips, starters
 
 pytest_addoption = outcomes.pytest_addoption
 pytest_configure = outcomes.pytest_configure
-postgres, bouncer, own_postgres = servers.postgres, servers.bouncer, servers.own_postgres
+postgres, bouncer, database = servers.postgres, servers.bouncer, servers.database
+own_postgres, project = servers.own_postgres, servers.project
 proof.load_hypothesis_profile()
 # A run in the background is started with interrupts ignored, and so would be every process a test starts.
 signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -12,12 +12,16 @@ import signal
 import subprocess
 import sys
 import tempfile
+import uuid
 from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final, NamedTuple
 
+import psycopg
 import pytest
+
+from passdown.engines.postgres.migrate import APP, OWNER, migrate
 
 PORT: Final = 5432
 BOUNCER_PORT: Final = 6432
@@ -26,7 +30,7 @@ _NOBODY: Final = "nobody"
 """Who runs servers where we are root: PostgreSQL refuses to."""
 _TRIES: Final = 500
 _LOG: Final = "log"
-_ROLES: Final = (ADMIN, "passdown_owner", "passdown_app")
+_ROLES: Final = (ADMIN, OWNER, APP)
 
 
 class Address(NamedTuple):
@@ -174,6 +178,52 @@ def own_postgres() -> Iterator[Postgres]:
         if (folder / "data" / "postmaster.pid").exists():
             server.stop("immediate")
         shutil.rmtree(folder)
+
+
+class MigratedDatabase:
+    """A database with the tables of coordination, whose texts are sorted as people in some country do."""
+
+    def __init__(self, server: Address, name: str) -> None:
+        """Use a database of a server."""
+        self.server = server
+        self.name = name
+
+    def create(self) -> None:
+        """Make it on the server; its roles are those of all databases there."""
+        self.run(
+            f"CREATE DATABASE {self.name} TEMPLATE template0 LOCALE_PROVIDER icu ICU_LOCALE 'sv'",
+            database="postgres",
+        )
+        migrate(self.server.url(database=self.name))
+
+    def url(self, user: str = APP) -> str:
+        """Return its address, by default for the role of verbs and servers."""
+        return self.server.url(user, self.name)
+
+    def run(self, statement: str, *values: object, database: str = "") -> list[tuple[object, ...]]:
+        """Execute a statement as administrator, whom row-level security does not bind."""
+        url = self.server.url(database=database or self.name)
+        with psycopg.connect(url, autocommit=True) as connection:
+            cursor = connection.execute(statement.encode(), values or None)
+            return cursor.fetchall() if cursor.description else []
+
+    def through(self, bouncer: Bouncer) -> "MigratedDatabase":
+        """Return the same database, reached through a PgBouncer."""
+        return MigratedDatabase(bouncer.address, self.name)
+
+
+@pytest.fixture(scope="session")
+def database(postgres: Postgres) -> MigratedDatabase:
+    """A database for the tests of this worker; they keep out of each other's way by their projects."""
+    database = MigratedDatabase(postgres.address, f"passdown_{os.environ.get('PYTEST_XDIST_WORKER', 'gw')}")
+    database.create()
+    return database
+
+
+@pytest.fixture
+def project() -> str:
+    """The key of a project that no other test has."""
+    return f"p-{uuid.uuid4().hex}"
 
 
 # --- programs and folders ---------------------------------------------------------------------------
