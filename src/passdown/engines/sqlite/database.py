@@ -21,7 +21,7 @@ from passdown import layout
 from passdown.core.lazy_regex import pattern
 from passdown.engines.files.read import names, read_trusted
 from passdown.engines.files.write import make_private
-from passdown.engines.sqlite.mounts import is_local
+from passdown.engines.sqlite.mounts import MountKind, find_mount
 from passdown.errors import CacheError, StorageError
 
 D = TypeVar("D", bound="Database")
@@ -50,11 +50,11 @@ def open_database(
     """Open a database, created if it is missing, and prepare it for use.
 
     `shared_memory` allows SQLite's write-ahead log, which does not work on network file systems; None allows
-    it if the file is on a local disk. `wait` is the time to wait for other writers in seconds, or None for
-    the default. Raises the error of its kind if the file cannot be used.
+    it if the file is known to be on a local disk. `wait` is the time to wait for other writers in seconds, or
+    None for the default. Raises the error of its kind if the file cannot be used.
     """
     if shared_memory is None:
-        shared_memory = is_local(os.path.dirname(path), sys.platform)
+        shared_memory = find_mount(os.path.dirname(path), sys.platform) is MountKind.LOCAL
     try:
         try:
             return _open(kind, path, shared_memory=shared_memory, wait=wait)
