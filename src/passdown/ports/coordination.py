@@ -130,9 +130,7 @@ class Tasks(Protocol):
         """
         ...
 
-    def close(
-        self, op: str, session: str, held: Fenced, reason: str, note: str
-    ) -> TaskClosed | Lost:
+    def close(self, op: str, session: str, held: Fenced, reason: str, note: str) -> TaskClosed | Lost:
         """Close a task under its fence; free the tasks that waited for it, and the session's paths."""
         ...
 

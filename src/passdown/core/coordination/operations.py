@@ -3,14 +3,14 @@
 from datetime import datetime
 from typing import Final
 
+from passdown.core.lazy_regex import pattern
 from passdown.errors import UsageError
 
 REMEMBERED: Final = 172_800.0
 """Seconds that the outcome of an operation is remembered; an older id is refused."""
 
-_DIGITS: Final = 32
-_TIME_DIGITS: Final = 12
 RANDOM_BYTES: Final = 10
+_UUID: Final = pattern(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 
 def make_operation(at: datetime, random: bytes) -> str:
@@ -24,12 +24,6 @@ def make_operation(at: datetime, random: bytes) -> str:
 
 def operation_time(op: str) -> float:
     """Return when an operation's id was made, in seconds; raise a UsageError if it is not one."""
-    digits = op.replace("-", "")
-    try:
-        if len(digits) != _DIGITS:
-            raise ValueError(op)
-        return int(digits[:_TIME_DIGITS], 16) / 1000
-    except ValueError:
-        raise UsageError(
-            f"{op[:64]!r} is not the id of an operation", hint="Repeat the command without it."
-        ) from None
+    if _UUID.fullmatch(op) is None:
+        raise UsageError(f"{op[:64]!r} is not the id of an operation", hint="Repeat the command without it.")
+    return int(op[:8] + op[9:13], 16) / 1000

@@ -1,7 +1,8 @@
 """Outcomes of operations as JSON, so that the log can give a repeated operation the same outcome."""
 
 import json
-from typing import Final
+from collections.abc import Callable
+from typing import Final, cast
 
 from passdown.core.coordination.leases import Checked, Grant, Granted, PathVerdict, Released, Resource
 from passdown.core.coordination.members import Inherited, Joined, Left
@@ -10,7 +11,7 @@ from passdown.core.coordination.offers import Accepted, Offer, Offered, OfferEnd
 from passdown.core.coordination.tasks import Claimed, Task, TaskClosed, TaskStored
 from passdown.records import as_dict, is_record
 
-_CLASSES: Final = {
+_CLASSES: Final[dict[str, Callable[..., object]]] = {
     kind.__name__: kind
     for kind in (
         *(Checked, Grant, Granted, PathVerdict, Released, Resource),
@@ -40,14 +41,15 @@ def _to_json(value: object) -> object:
     if isinstance(value, Resource):
         return {_CLASS: Resource.__name__, **value._asdict()}
     if isinstance(value, tuple):
-        return [_to_json(one) for one in value]
+        return [_to_json(one) for one in cast("tuple[object, ...]", value)]
     return value
 
 
 def _from_json(value: object) -> object:
     if isinstance(value, dict):
-        fields = {name: _from_json(one) for name, one in value.items() if name != _CLASS}
-        return _CLASSES[value[_CLASS]](**fields)
+        members = cast("dict[str, object]", value)
+        fields = {name: _from_json(one) for name, one in members.items() if name != _CLASS}
+        return _CLASSES[str(members[_CLASS])](**fields)
     if isinstance(value, list):
-        return tuple(_from_json(one) for one in value)
+        return tuple(_from_json(one) for one in cast("list[object]", value))
     return value

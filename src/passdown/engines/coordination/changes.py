@@ -42,12 +42,7 @@ def run_change(store: Store, op: str, about: ChangeSubject, act: Callable[[Trans
     made_at = operation_time(op)
     try:
         with store.changing() as change:
-            if known := change.find_log(op):
-                raise RefusedError(load_outcome(known.data))  # 1
-            if made_at < change.time.seconds - REMEMBERED:  # 2
-                raise UsageError(
-                    f"operation {op} is too old to be repeated", hint="Run the command again without its id."
-                )
+            _refuse_repeat(change, op, made_at)
             outcome = act(change)
             change.add_log(
                 LogRow(change.fence, op, change.time.seconds, *_words(about), dump_outcome(outcome))
@@ -55,6 +50,15 @@ def run_change(store: Store, op: str, about: ChangeSubject, act: Callable[[Trans
             return outcome
     except RefusedError as refused:
         return cast("T", refused.outcome)  # 3
+
+
+def _refuse_repeat(change: Transaction, op: str, made_at: float) -> None:
+    if known := change.find_log(op):
+        raise RefusedError(load_outcome(known.data))  # 1
+    if made_at < change.time.seconds - REMEMBERED:  # 2
+        raise UsageError(
+            f"operation {op} is too old to be repeated", hint="Run the command again without its id."
+        )
 
 
 def _words(about: ChangeSubject) -> tuple[str, str, str]:
@@ -65,7 +69,9 @@ def require_member(change: Transaction, session: str) -> Member:
     """Return a session that takes part, and record its sign of life; raise a UsageError for any other."""
     member = change.find_member(session)
     if member is None or member.ended is not None:
-        raise UsageError(f"session {session} does not take part", hint="Run `passdown start` in its checkout.")
+        raise UsageError(
+            f"session {session} does not take part", hint="Run `passdown start` in its checkout."
+        )
     time = change.time
     if member.boot != time.boot or time.seconds - member.seen > GRACE:
         member = replace(member, seen=time.seconds, boot=time.boot)

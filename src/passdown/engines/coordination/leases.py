@@ -106,9 +106,7 @@ class StoredLeases:
             require_member(change, session)
             judge = Judge(change, self._store, self._lifetimes)
             ttl = self._lifetimes.silent
-            made = [
-                grant(change, judge, one, session, ttl=ttl, force=force) for one in dict.fromkeys(wanted)
-            ]
+            made = [grant(change, judge, one, session, ttl=ttl, force=force) for one in dict.fromkeys(wanted)]
             for lease in made:
                 _hold_task(change, lease)
             return Granted(grants=tuple(judge.make_grant(lease) for lease in made))
@@ -121,7 +119,9 @@ class StoredLeases:
             judge = Judge(reading, self._store, self._lifetimes)
             found = reading.leases_of(session) if session else _all_leases(reading)
             return [
-                HeldResource(lease.resource, lease.session, judge.member(lease.session).agent, lease.fence, left)
+                HeldResource(
+                    lease.resource, lease.session, judge.member(lease.session).agent, lease.fence, left
+                )
                 for lease in found
                 if (left := judge.left(lease)) > 0
             ]
@@ -142,7 +142,9 @@ def grant(
             raise RefusedError(judge.make_held(wanted, lease))
     end_leases(change, others, taken=True)  # 2
     now = change.time.seconds
-    own = next((one for one in change.leases_on(*wanted) if one.session == session and one.ended is None), None)
+    own = next(
+        (one for one in change.leases_on(*wanted) if one.session == session and one.ended is None), None
+    )
     if own is None:
         made = Lease(
             kind=wanted.kind, name=wanted.name, session=session, fence=change.fence, ttl=ttl, used=now

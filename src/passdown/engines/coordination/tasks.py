@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from passdown.core.coordination.leases import TASK, Fenced, Held, Lease, Lifetimes, Lost, Resource
+from passdown.core.coordination.members import ANY_ROLE
 from passdown.core.coordination.tasks import (
     BLOCKED,
     CLOSED,
@@ -16,7 +17,6 @@ from passdown.core.coordination.tasks import (
     TaskState,
     TaskStored,
 )
-from passdown.core.coordination.members import ANY_ROLE
 from passdown.engines.coordination.changes import (
     ChangeSubject,
     Judge,
@@ -165,7 +165,7 @@ class StoredTasks:
                 state=task.state,
                 reason="" if task.state == OPEN else known.reason,
             )
-            if changed.state != known.state and changed.state != OPEN:
+            if changed.state not in {known.state, OPEN}:
                 raise UsageError(f"task {task.task} cannot be closed this way", hint="Use `passdown close`.")
             change.put_task(changed)
             return TaskStored(task=changed)

@@ -79,7 +79,9 @@ class MemoryTransaction:
 
     def leases(self, kind: str, *, ended: bool = False) -> Sequence[Lease]:
         """Return the leases of a kind."""
-        return self._leases(one for one in self._rows.leases.values() if one.kind == kind and _counts(one, ended))
+        return self._leases(
+            one for one in self._rows.leases.values() if one.kind == kind and _counts(one, ended)
+        )
 
     def leases_on(self, kind: str, name: str) -> Sequence[Lease]:
         """Return the leases on a resource, ended or not."""
@@ -100,9 +102,7 @@ class MemoryTransaction:
 
     def first_ready(self, role: str) -> Task | None:
         """Return the first task that can be claimed."""
-        ready = (
-            one for one in self.tasks() if one.state == OPEN and not one.waits and not one.is_held
-        )
+        ready = (one for one in self.tasks() if one.state == OPEN and not one.waits and not one.is_held)
         return next((one for one in ready if not role or one.role in {"", role}), None)
 
     def tasks(self, *, closed: bool = False) -> Sequence[Task]:
@@ -120,13 +120,17 @@ class MemoryTransaction:
 
     def inbox(self, recipient: str) -> Sequence[tuple[InboxRow, Message]]:
         """Return the unread messages of a recipient."""
-        rows = sorted(row for row in self._rows.inbox.values() if row.recipient == recipient and row.read is None)
+        rows = sorted(
+            row for row in self._rows.inbox.values() if row.recipient == recipient and row.read is None
+        )
         return [(row, self._rows.messages[row.message]) for row in rows]
 
     def expired(self, before: float) -> Sequence[Message]:
         """Return messages that expired unread."""
         unread = {row.message for row in self._rows.inbox.values() if row.read is None}
-        found = [one for one in self._rows.messages.values() if one.expires < before and one.message in unread]
+        found = [
+            one for one in self._rows.messages.values() if one.expires < before and one.message in unread
+        ]
         return sorted(found, key=lambda one: one.message)
 
     def find_offer(self, offer: str) -> Offer | None:
@@ -197,7 +201,9 @@ class MemoryTransaction:
     def drop_messages(self, expired_before: float, read_before: float) -> None:
         """Remove messages that expired, or were read by all."""
         rows = self._rows
-        open_ones = {row.message for row in rows.inbox.values() if row.read is None or row.read >= read_before}
+        open_ones = {
+            row.message for row in rows.inbox.values() if row.read is None or row.read >= read_before
+        }
         kept = {
             key: one
             for key, one in rows.messages.items()
