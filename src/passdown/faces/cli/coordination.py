@@ -9,7 +9,8 @@ import click
 from passdown.core.coordination.leases import Held, Lost
 from passdown.core.coordination.messages import WaitingMessage
 from passdown.core.coordination.tasks import BLOCKED, TaskState
-from passdown.core.times import age_words
+from passdown.core.times import age_words, parse_duration
+from passdown.errors import UsageError
 from passdown.faces.cli import output
 from passdown.records import as_dict, is_record
 
@@ -72,3 +73,11 @@ def say_mail(mail: Sequence[WaitingMessage]) -> None:
     if mail:
         plural = "" if len(mail) == 1 else "s"
         output.say(f"{len(mail)} unread message{plural}: run `passdown inbox`")
+
+
+def read_seconds(text: str, option: str) -> float:
+    """Parse a span of time that an option has; raise a UsageError for one that cannot be read."""
+    seconds = parse_duration(text)
+    if not seconds:
+        raise UsageError(f"{option}: `{text}` is not a valid span of time", hint="write 90s, 10m, 2h or 1d")
+    return seconds

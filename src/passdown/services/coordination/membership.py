@@ -48,7 +48,8 @@ def record_holdings(workspace: Workspace, account: Account, coordination: Coordi
     """
     held: dict[str, dict[str, int]] = {TASK: {}, PATH: {}}
     for lease in coordination.leases.leases(account.session):
-        held.setdefault(lease.resource.kind, {})[lease.resource.name] = lease.fence
+        if lease.left > 0 and lease.resource.kind in held:
+            held[lease.resource.kind][lease.resource.name] = lease.fence
     new_facts = [
         *_changes(FactKind.CLAIM, account.claims, held[TASK]),
         *_changes(FactKind.RESERVATION, account.reservations, held[PATH]),

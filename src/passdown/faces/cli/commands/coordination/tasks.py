@@ -28,7 +28,7 @@ _role = click.option("--role", default=None, metavar="ROLE", help="Who it is for
 _body = click.option("--body", default=None, metavar="TEXT", help="More about it.")
 
 
-@click.group(short_help="Add tasks, list them, and change them.")
+@click.group("task", short_help="Add tasks, list them, and change them.")
 def task() -> None:
     """Add tasks to the board of this project, list them, and change them.
 
