@@ -78,6 +78,12 @@ class Account:
     track: Annotated[str, "The track it works on."] = ""
     task: Annotated[str, "The task it has claimed."] = ""
     tdd: Annotated[str, "Where it is in the test-first cycle: RED, GREEN or REFACTOR."] = ""
+    claims: Annotated[Mapping[str, int], "The tasks it holds, and their fences."] = field(
+        default_factory=dict[str, int]
+    )
+    reservations: Annotated[Mapping[str, int], "The path patterns it holds, and their fences."] = field(
+        default_factory=dict[str, int]
+    )
     goal: Annotated[Fact | None, "What it should achieve."] = None
     now: Annotated[Fact | None, "The present step."] = None
     left: Annotated[tuple[str, ...], "Past present steps, done or not."] = ()
@@ -225,6 +231,17 @@ def _take_binding(account: Account, fact: Fact) -> Account:
     return replace(account, task=fact.text, tdd=account.tdd if account.task == fact.text else "")
 
 
+GRANTED: Final = "fence "
+"""How the text of a claim or reservation that was granted starts; any other text ends it."""
+
+
+def _take_grant(held: Mapping[str, int], fact: Fact) -> Mapping[str, int]:
+    """Add what was granted, or remove what is held no longer."""
+    fence = fact.text.removeprefix(GRANTED)
+    others = {name: one for name, one in held.items() if name != fact.key}
+    return {**others, fact.key: int(fence)} if fence != fact.text and fence.isdecimal() else others
+
+
 def _take_delivery(account: Account, fact: Fact) -> Account:
     """Add a brief that was sent, or record whether it arrived."""
     known = {one.nonce: one for one in account.deliveries}
@@ -252,7 +269,9 @@ def _take_end(account: Account, fact: Fact) -> Account:
     if account.ended_at is None:
         account = replace(account, ended_at=fact.at, end_reason=fact.text)
     if fact.key == PUBLISHED:
-        account = replace(account, is_published=True, track="", task="", tdd="")
+        account = replace(
+            account, is_published=True, track="", task="", tdd="", claims={}, reservations={}
+        )
     return account
 
 
@@ -275,6 +294,10 @@ def _take_life(account: Account, fact: Fact) -> Account:
             account = _take_binding(account, fact)
         case FactKind.TDD:
             account = replace(account, tdd=fact.text)
+        case FactKind.CLAIM:
+            account = replace(account, claims=_take_grant(account.claims, fact))
+        case FactKind.RESERVATION:
+            account = replace(account, reservations=_take_grant(account.reservations, fact))
         case FactKind.DELIVERY:
             account = _take_delivery(account, fact)
         case FactKind.HEARTBEAT:
