@@ -21,7 +21,7 @@ OWNER: Final = "passdown_owner"
 APP: Final = "passdown_app"
 
 _STATEMENTS: Final = Path(__file__).parent / "migrate.sql"
-_OWN_MIGRATIONS: Final = Path(__file__).parent / "migrations"
+_OWN_MIGRATIONS: Final = Path(__file__).with_name("migrations")
 _PATIENT: Final = Limits(statement=600.0, idle=60.0)
 _PLAIN: Final = Opening(begin="BEGIN")
 _ALONE: Final = Opening(begin="BEGIN", then="SELECT pg_advisory_xact_lock(1885434739)")
@@ -57,6 +57,10 @@ def migrate(url: str) -> MigrationOutcome:
                 if name in _names(_OWN_MIGRATIONS):
                     transaction.run_script(read_script(_OWN_MIGRATIONS / name))
             return MigrationOutcome(before, _find_version(transaction))
+    except StorageError as error:
+        if isinstance(error.__cause__, errors.InsufficientPrivilege):
+            raise StorageError(error.message, hint=_ADMINISTRATOR) from error
+        raise
     finally:
         connections.close()
 
@@ -83,8 +87,6 @@ def _make_roles(connections: Connections) -> None:
                 if not found:
                     transaction.change(_statement(f"make_{role.removeprefix(f'{SCHEMA}_')}"))
         except StorageError as error:
-            if isinstance(error.__cause__, errors.InsufficientPrivilege):
-                raise StorageError(error.message, hint=_ADMINISTRATOR) from error
             if not isinstance(error.__cause__, errors.DuplicateObject | errors.UniqueViolation):
                 raise
             continue

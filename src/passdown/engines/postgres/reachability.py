@@ -19,7 +19,7 @@ _ELSEWHERE: Final = ("service", "hostaddr")
 Address = tuple[str, int] | tuple[str, int, int, int] | tuple[int, bytes] | str
 
 
-class Place(NamedTuple):
+class ServerPlace(NamedTuple):
     """Where a server listens: a host and its port, or the folder of a socket and the port in its name."""
 
     host: str
@@ -38,7 +38,7 @@ def is_reachable(url: str, seconds: float = 0.25) -> bool:
     return not places or any(_answers(place, end - clock.monotonic()) for place in places)
 
 
-def find_places(url: str) -> tuple[Place, ...]:
+def find_places(url: str) -> tuple[ServerPlace, ...]:
     """Return the places that a URL names; none if only the driver can tell."""
     _, _, rest = url.partition("://")
     before, _, query = rest.partition("?")
@@ -60,7 +60,7 @@ def find_places(url: str) -> tuple[Place, ...]:
     if not all(hosts):
         return ()
     return tuple(
-        Place(host, port or os.environ.get("PGPORT", DEFAULT_PORT))
+        ServerPlace(host, port or os.environ.get("PGPORT", DEFAULT_PORT))
         for host, port in zip(hosts, ports, strict=True)
     )
 
@@ -86,7 +86,7 @@ def _decode(text: str) -> str:
     return unquote(text)
 
 
-def _answers(place: Place, seconds: float) -> bool:
+def _answers(place: ServerPlace, seconds: float) -> bool:
     if seconds <= 0:
         return False
     clock = SystemClock()
@@ -98,7 +98,7 @@ def _answers(place: Place, seconds: float) -> bool:
     )
 
 
-def _socket_name(place: Place) -> str:
+def _socket_name(place: ServerPlace) -> str:
     name = f"{place.host}/.s.PGSQL.{place.port}"
     return f"\0{name[1:]}" if name.startswith("@") else name  # a name that is no file, only on Linux
 
@@ -115,7 +115,7 @@ def _connects(family: socket.AddressFamily, address: Address, seconds: float) ->
     return True
 
 
-def _look_up(place: Place, seconds: float) -> Iterator[tuple[socket.AddressFamily, Address]]:
+def _look_up(place: ServerPlace, seconds: float) -> Iterator[tuple[socket.AddressFamily, Address]]:
     """Yield the addresses of a host; a look-up that takes longer is left behind in its thread."""
     from queue import Empty, SimpleQueue
     from threading import Thread
