@@ -297,7 +297,7 @@ def _shared(
                 fcntl.flock(users, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 stop(folder)
                 place.unlink()
-                shutil.rmtree(folder)
+                shutil.rmtree(folder, ignore_errors=True)  # a server that ends removes files, too
 
 
 @contextmanager
