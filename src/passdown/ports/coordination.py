@@ -110,7 +110,7 @@ class Leases(Protocol):
         ...
 
     def leases(self, session: str = "") -> Sequence[HeldResource]:
-        """Return what is held now, by one session or by all."""
+        """Return what has not ended, of one session or of all; `left` is not positive for the dead."""
         ...
 
 
@@ -130,9 +130,7 @@ class Tasks(Protocol):
         """
         ...
 
-    def close(
-        self, op: str, session: str, held: Fenced, reason: str, note: str
-    ) -> TaskClosed | Lost:
+    def close(self, op: str, session: str, held: Fenced, reason: str, note: str) -> TaskClosed | Lost:
         """Close a task under its fence; free the tasks that waited for it, and the session's paths."""
         ...
 

@@ -1,0 +1,179 @@
+"""How every change is made: once for each operation id, in one transaction, judged by the engine's clock."""
+
+from collections.abc import Callable, Iterable
+from functools import cached_property
+from typing import NamedTuple, TypeVar, cast
+
+from passdown.core.coordination.leases import GRACE, PATH, Grant, Held, Lease, Lifetimes, Resource, time_left
+from passdown.core.coordination.members import Member
+from passdown.core.coordination.operations import REMEMBERED, operation_time
+from passdown.core.coordination.outcomes import dump_outcome, load_outcome
+from passdown.engines.coordination.transactions import LogRow, Reading, Store, Transaction
+from passdown.errors import UsageError
+from passdown.records import replace
+
+T = TypeVar("T")
+
+
+class RefusedError(Exception):
+    """Ends a transaction without a trace; its outcome is the answer."""
+
+    def __init__(self, outcome: object) -> None:
+        """Keep the answer."""
+        super().__init__(outcome)
+        self.outcome = outcome
+
+
+class ChangeSubject(NamedTuple):
+    """What the log says about a change."""
+
+    verb: str
+    session: str
+    subject: str = ""
+
+
+def run_change(store: Store, op: str, about: ChangeSubject, act: Callable[[Transaction], T]) -> T:
+    """Make a change once; a repeated operation is given the outcome of the first.
+
+    1. The log knows the operation: it was made before.
+    2. The log does not reach back to when the operation's id was made, so nobody knows.
+    3. A refusal leaves no trace, so it can be tried again with the same id.
+    """
+    made_at = operation_time(op)
+    try:
+        with store.changing() as change:
+            _refuse_repeat(change, op, made_at)
+            outcome = act(change)
+            change.add_log(
+                LogRow(change.fence, op, change.time.seconds, *_words(about), dump_outcome(outcome))
+            )
+            return outcome
+    except RefusedError as refused:
+        return cast("T", refused.outcome)  # 3
+
+
+def _refuse_repeat(change: Transaction, op: str, made_at: float) -> None:
+    if known := change.find_log(op):
+        raise RefusedError(load_outcome(known.data))  # 1
+    if made_at < change.time.seconds - REMEMBERED:  # 2
+        raise UsageError(
+            f"operation {op} is too old to be repeated", hint="Run the command again without its id."
+        )
+
+
+def _words(about: ChangeSubject) -> tuple[str, str, str]:
+    return about.session, about.verb, about.subject
+
+
+def require_member(change: Transaction, session: str) -> Member:
+    """Return a session that takes part, and record its sign of life; raise a UsageError for any other."""
+    member = change.find_member(session)
+    if member is None or member.ended is not None:
+        raise UsageError(
+            f"session {session} does not take part", hint="Run `passdown start` in its checkout."
+        )
+    time = change.time
+    if member.boot != time.boot or time.seconds - member.seen > GRACE:
+        member = replace(member, seen=time.seconds, boot=time.boot)
+        change.put_member(member)
+    return member
+
+
+class Judge:
+    """Decides which leases live, at one instant."""
+
+    def __init__(self, reading: Reading, store: Store, lifetimes: Lifetimes) -> None:
+        """Judge by what a transaction reads."""
+        self._reading = reading
+        self._store = store
+        self._lifetimes = lifetimes
+        self._known: dict[str, Member] = {}
+        self.orphaned = lifetimes.orphaned
+
+    @cached_property
+    def _members(self) -> dict[str, Member]:
+        return {one.session: one for one in self._reading.members()}
+
+    def member(self, session: str) -> Member:
+        """Return a session; one that nobody knows counts as ended."""
+        found = self._members.get(session) or self._known.get(session)
+        if found is None:
+            found = self._reading.find_member(session) or Member(session=session, agent=session, ended=0.0)
+            self._known[session] = found
+        return found
+
+    def left(self, lease: Lease) -> float:
+        """Return the seconds that a lease has left; not positive if it is over.
+
+        When the time is over, a process that still runs on this machine is a sign of life too (C80).
+        """
+        member, time = self.member(lease.session), self._reading.time
+        left = time_left(lease, member, time, self._lifetimes)
+        if left > 0 or lease.ended is not None or not self._is_running(member):
+            return left
+        return time_left(lease, replace(member, seen=time.seconds), time, self._lifetimes)
+
+    def is_live(self, lease: Lease) -> bool:
+        """Return whether a lease keeps others out."""
+        return self.left(lease) > 0
+
+    def is_alive(self, member: Member) -> bool:
+        """Return whether a session gives signs of life."""
+        return self.silence_left(member) > 0 or self._is_running(member)
+
+    def silence_left(self, member: Member) -> float:
+        """Return for how many seconds a session counts as alive without a further sign of life."""
+        time = self._reading.time
+        if member.ended is not None or member.boot != time.boot:
+            return 0.0
+        return member.seen + self._lifetimes.silent + GRACE - time.seconds
+
+    def _is_running(self, member: Member) -> bool:
+        is_here = member.ended is None and member.boot == self._reading.time.boot and member.process != ""
+        return is_here and self._store.is_running(member.process) is True
+
+    def make_grant(self, lease: Lease) -> Grant:
+        """Describe a lease to its holder."""
+        return Grant(kind=lease.kind, name=lease.name, fence=lease.fence, left=self.left(lease))
+
+    def make_held(self, wanted: Resource, lease: Lease) -> Held:
+        """Describe the lease that stands in the way."""
+        return Held(
+            kind=wanted.kind,
+            name=wanted.name,
+            held=lease.name,
+            session=lease.session,
+            agent=self.member(lease.session).agent,
+            left=max(self.left(lease), 0.0),
+        )
+
+
+def end_leases(change: Transaction, leases: Iterable[Lease], *, taken: bool = False) -> None:
+    """End leases: released, or taken by another session."""
+    for lease in leases:
+        change.put_lease(
+            replace(lease, ended=change.time.seconds, is_taken=taken, offer="", until=0.0),
+        )
+
+
+def free_tasks(change: Transaction, leases: Iterable[Lease]) -> None:
+    """Put the tasks of ended leases back on the board."""
+    for lease in leases:
+        task = change.find_task(lease.name) if lease.kind != PATH else None
+        if task is not None and task.is_held:
+            change.put_task(replace(task, is_held=False))
+
+
+def move_leases(change: Transaction, leases: Iterable[Lease], heir: str, *, offer: bool) -> list[Lease]:
+    """Give leases to another session under the fence of this change; the old ones are known to be taken.
+
+    With `offer`, what is offered stays offered.
+    """
+    moved: list[Lease] = []
+    for lease in leases:
+        end_leases(change, [lease], taken=True)
+        kept = {} if offer else {"offer": "", "until": 0.0}
+        new = replace(lease, session=heir, fence=change.fence, used=change.time.seconds, **kept)
+        change.put_lease(new)
+        moved.append(new)
+    return moved

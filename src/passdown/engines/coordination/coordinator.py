@@ -1,0 +1,63 @@
+"""The `Coordination` of a project over any store of rows."""
+
+from collections.abc import Sequence
+from typing import Final
+
+from passdown.core.coordination.leases import Lifetimes
+from passdown.engines.coordination.leases import StoredLeases
+from passdown.engines.coordination.members import StoredMembers
+from passdown.engines.coordination.messages import StoredMessages
+from passdown.engines.coordination.offers import StoredOffers
+from passdown.engines.coordination.tasks import StoredTasks
+from passdown.engines.coordination.transactions import Store
+from passdown.ports.coordination import LogEntry
+
+_FIRST_PAUSE: Final = 0.02
+_LONGEST_PAUSE: Final = 1.0
+
+
+class StoredHistory:
+    """Keeps the promises of `History` over a store of rows."""
+
+    def __init__(self, store: Store) -> None:
+        """Keep the history of a store."""
+        self._store = store
+
+    def position(self) -> int:
+        """Return the position of the last change."""
+        with self._store.looking() as reading:
+            return reading.position()
+
+    def since(self, position: int, most: int) -> Sequence[LogEntry]:
+        """Return the changes after a position."""
+        with self._store.looking() as reading:
+            now = reading.time.seconds
+            return [
+                LogEntry(row.position, row.op, row.session, row.verb, row.subject, max(now - row.at, 0.0))
+                for row in reading.log_since(position, most)
+            ]
+
+    def wait(self, position: int, seconds: float) -> int:
+        """Look again and again, ever more seldom, until there is a change or the time is over."""
+        pause, waited = _FIRST_PAUSE, 0.0
+        while (found := self.position()) <= position and waited < seconds:
+            pause = min(pause, seconds - waited)
+            self._store.pause(pause)
+            waited += pause
+            pause = min(pause * 2, _LONGEST_PAUSE)
+        return found
+
+
+class Coordinator:
+    """The six parts of one project."""
+
+    def __init__(self, store: Store, engine: str, lifetimes: Lifetimes | None = None) -> None:
+        """Coordinate over a store; `engine` says in words what it is and how far it reaches."""
+        limits = lifetimes or Lifetimes()
+        self.engine = engine
+        self.members = StoredMembers(store, limits)
+        self.leases = StoredLeases(store, limits)
+        self.tasks = StoredTasks(store, limits)
+        self.messages = StoredMessages(store, limits)
+        self.offers = StoredOffers(store, limits)
+        self.history = StoredHistory(store)

@@ -1,0 +1,131 @@
+"""The `Members` of a project: sessions join, give signs of life, leave, and inherit from the dead."""
+
+from collections.abc import Sequence
+
+from passdown.core.coordination.leases import KEPT, Lifetimes
+from passdown.core.coordination.members import Inherited, Joined, Left, Member, MemberState, StillAlive
+from passdown.core.coordination.messages import TO_NAME
+from passdown.core.coordination.operations import REMEMBERED
+from passdown.engines.coordination.changes import (
+    ChangeSubject,
+    Judge,
+    RefusedError,
+    end_leases,
+    free_tasks,
+    move_leases,
+    require_member,
+    run_change,
+)
+from passdown.engines.coordination.transactions import Store, Transaction
+from passdown.records import replace
+
+
+class StoredMembers:
+    """Keeps the promises of `Members` over a store of rows."""
+
+    def __init__(self, store: Store, lifetimes: Lifetimes) -> None:
+        """Keep the members of a store."""
+        self._store = store
+        self._lifetimes = lifetimes
+
+    def join(self, op: str, member: Member) -> Joined:
+        """Take part; a session that does already gives a sign of life, and nothing is logged."""
+
+        def act(change: Transaction) -> Joined:
+            known = change.find_member(member.session)
+            time = change.time
+            joined = replace(
+                member,
+                seen=time.seconds,
+                boot=time.boot,
+                ended=None,
+                continues=member.continues or (known.continues if known else ""),
+            )
+            change.put_member(joined)
+            if member.name:
+                change.move_inbox(f"{TO_NAME}{member.name}", member.session)
+            change.drop_old(time.seconds - KEPT, time.seconds - REMEMBERED)
+            return Joined(session=member.session, is_new=known is None)
+
+        if self._is_same(member):
+            self._store.beat([member.session])
+            return Joined(session=member.session, is_new=False)
+        return run_change(self._store, op, ChangeSubject("join", member.session, member.agent), act)
+
+    def _is_same(self, member: Member) -> bool:
+        """Return whether a session takes part already, under the same name, role and process."""
+        with self._store.looking() as reading:
+            known = reading.find_member(member.session)
+            if known is None or known.ended is not None or known.boot != reading.time.boot:
+                return False
+            return replace(member, seen=known.seen, boot=known.boot, continues=known.continues) == known
+
+    def beat(self, sessions: Sequence[str]) -> None:
+        """Record a sign of life of each session."""
+        self._store.beat(sessions)
+
+    def leave(self, op: str, session: str) -> Left:
+        """End a session, and free what it did not offer."""
+
+        def act(change: Transaction) -> Left:
+            member = change.find_member(session)
+            if member is None or member.ended is not None:
+                raise RefusedError(Left(session=session))
+            released = [lease for lease in change.leases_of(session) if not lease.offer]
+            end_leases(change, released)
+            free_tasks(change, released)
+            change.put_member(replace(member, ended=change.time.seconds))
+            return Left(session=session, released=tuple((one.kind, one.name) for one in released))
+
+        return run_change(self._store, op, ChangeSubject("leave", session), act)
+
+    def inherit(self, op: str, session: str, dead: str) -> Inherited | StillAlive:
+        """Move leases, offers and unread mail of a dead session."""
+
+        def act(change: Transaction) -> Inherited | StillAlive:
+            heir = require_member(change, session)
+            judge = Judge(change, self._store, self._lifetimes)
+            giver = judge.member(dead)
+            if session == dead or judge.is_alive(giver):
+                left = max(judge.silence_left(giver), 0.0)
+                raise RefusedError(StillAlive(session=dead, agent=giver.agent, left=left))
+            moved = move_leases(change, change.leases_of(dead), session, offer=True)
+            _move_taken(change, dead, session)
+            for offer in change.open_offers():
+                if offer.giver == dead:
+                    change.put_offer(replace(offer, giver=session, agent=heir.agent))
+            messages = change.move_inbox(dead, session)
+            if change.find_member(dead) is not None:
+                change.put_member(replace(giver, ended=giver.ended or change.time.seconds))
+            change.put_member(replace(heir, continues=dead))
+            resources = tuple((lease.kind, lease.name) for lease in moved)
+            return Inherited(session=session, fence=change.fence, resources=resources, messages=messages)
+
+        return run_change(self._store, op, ChangeSubject("inherit", session, dead), act)
+
+    def members(self) -> Sequence[MemberState]:
+        """Return the sessions that have not ended."""
+        with self._store.looking() as reading:
+            judge = Judge(reading, self._store, self._lifetimes)
+            return [_describe(one, reading.time.seconds, judge) for one in reading.members()]
+
+
+def _describe(member: Member, now: float, judge: Judge) -> MemberState:
+    return MemberState(
+        session=member.session,
+        agent=member.agent,
+        name=member.name,
+        team=member.team,
+        role=member.role,
+        silent=max(now - member.seen, 0.0),
+        is_live=judge.is_alive(member),
+        has_ended=member.ended is not None,
+    )
+
+
+def _move_taken(change: Transaction, dead: str, heir: str) -> None:
+    """Let the heir know what was taken from the dead session, so that a late commit is known to be late."""
+    own = {lease.resource for lease in change.leases_of(heir, ended=True)}
+    for lease in change.leases_of(dead, ended=True):
+        if lease.is_taken and lease.resource not in own:
+            change.put_lease(replace(lease, session=heir))

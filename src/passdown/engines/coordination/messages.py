@@ -1,0 +1,119 @@
+"""The `Messages` of a project."""
+
+from collections.abc import Sequence
+
+from passdown.core.coordination.leases import TASK, Lifetimes
+from passdown.core.coordination.members import Member
+from passdown.core.coordination.messages import (
+    ALL,
+    READ_KEPT,
+    TO_NAME,
+    TO_ROLE,
+    TO_TASK,
+    Acknowledged,
+    Expired,
+    Message,
+    NewMessage,
+    NobodyThere,
+    Sent,
+    WaitingMessage,
+)
+from passdown.engines.coordination.changes import (
+    ChangeSubject,
+    Judge,
+    RefusedError,
+    require_member,
+    run_change,
+)
+from passdown.engines.coordination.transactions import Store, Transaction
+
+
+class StoredMessages:
+    """Keeps the promises of `Messages` over a store of rows."""
+
+    def __init__(self, store: Store, lifetimes: Lifetimes) -> None:
+        """Keep the messages of a store."""
+        self._store = store
+        self._lifetimes = lifetimes
+
+    def send(self, op: str, message: NewMessage) -> Sent | NobodyThere:
+        """Put a message into inboxes."""
+
+        def act(change: Transaction) -> Sent:
+            sender = require_member(change, message.sender)
+            judge = Judge(change, self._store, self._lifetimes)
+            recipients = _find_recipients(change, judge, sender, message.to)
+            if not recipients:
+                raise RefusedError(NobodyThere(to=message.to))
+            now = change.time.seconds
+            stored = Message(
+                message=op,
+                sender=message.sender,
+                agent=sender.agent,
+                to=message.to,
+                content=message.content,
+                context=message.context,
+                priority=message.priority,
+                kind=message.kind,
+                sent=now,
+                expires=now + message.seconds,
+            )
+            change.add_message(stored, list(recipients))
+            return Sent(message=op, recipients=tuple(recipients.values()))
+
+        return run_change(self._store, op, ChangeSubject("send", message.sender, message.to), act)
+
+    def waiting(self, session: str) -> Sequence[WaitingMessage]:
+        """Return what the session has not read."""
+        with self._store.looking() as reading:
+            now = reading.time.seconds
+            return [
+                WaitingMessage(position=row.position, message=message, age=max(now - message.sent, 0.0))
+                for row, message in reading.inbox(session)
+                if message.expires > now
+            ]
+
+    def acknowledge(self, op: str, session: str, positions: Sequence[int]) -> Acknowledged:
+        """Mark messages as read; those that were read before do not count."""
+
+        def act(change: Transaction) -> Acknowledged:
+            count = change.mark_read(session, positions)
+            if not count:
+                raise RefusedError(Acknowledged(count=0))
+            return Acknowledged(count=count)
+
+        return run_change(self._store, op, ChangeSubject("read", session), act)
+
+    def expire(self, op: str) -> Expired:
+        """Remove messages whose time is over."""
+
+        def act(change: Transaction) -> Expired:
+            now = change.time.seconds
+            gone = Expired(messages=tuple(change.expired(now)))
+            change.drop_messages(now, now - READ_KEPT)
+            if not gone.messages:
+                raise RefusedError(gone)
+            return gone
+
+        return run_change(self._store, op, ChangeSubject("expire", ""), act)
+
+
+def _find_recipients(change: Transaction, judge: Judge, sender: Member, to: str) -> dict[str, str]:
+    """Return the inboxes that an address names, and whose they are.
+
+    1. All: the live sessions of the sender's team.
+    2. A role: the live sessions that have it.
+    3. A task: the session that holds it.
+    4. An agent or a nickname; a nickname that nobody bears waits for the next session of that name.
+    """
+    members = change.members()
+    others = [one for one in members if one.session != sender.session and judge.is_alive(one)]
+    if to == ALL:  # 1
+        return {one.session: one.agent for one in others if one.team == sender.team}
+    if to.startswith(TO_ROLE):  # 2
+        return {one.session: one.agent for one in others if one.role == to.removeprefix(TO_ROLE)}
+    if to.startswith(TO_TASK):  # 3
+        leases = change.leases_on(TASK, to.removeprefix(TO_TASK))
+        return {one.session: judge.member(one.session).agent for one in leases if one.ended is None}
+    found = {one.session: one.agent for one in members if to in {one.agent, one.name}}  # 4
+    return found or {f"{TO_NAME}{to}": f"{TO_NAME}{to}"}

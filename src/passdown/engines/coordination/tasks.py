@@ -1,0 +1,280 @@
+"""The `Tasks` of a project: the board."""
+
+from collections.abc import Sequence
+
+from passdown.core.coordination.leases import TASK, Fenced, Held, Lease, Lifetimes, Lost, Resource
+from passdown.core.coordination.members import ANY_ROLE
+from passdown.core.coordination.tasks import (
+    BLOCKED,
+    CLOSED,
+    OPEN,
+    REASONS,
+    Circle,
+    Claimed,
+    NothingReady,
+    Task,
+    TaskClosed,
+    TaskState,
+    TaskStored,
+)
+from passdown.engines.coordination.changes import (
+    ChangeSubject,
+    Judge,
+    RefusedError,
+    end_leases,
+    require_member,
+    run_change,
+)
+from passdown.engines.coordination.leases import grant, require_fences
+from passdown.engines.coordination.offers import settle_offers, withdraw_offers
+from passdown.engines.coordination.transactions import Reading, Store, Transaction
+from passdown.errors import UsageError
+from passdown.records import replace
+
+_NAMED = 20
+"""How many tasks are named when nothing is ready."""
+
+
+class StoredTasks:
+    """Keeps the promises of `Tasks` over a store of rows."""
+
+    def __init__(self, store: Store, lifetimes: Lifetimes) -> None:
+        """Keep the tasks of a store."""
+        self._store = store
+        self._lifetimes = lifetimes
+
+    def add(self, op: str, session: str, task: Task) -> TaskStored:
+        """Add a task that nobody holds and that waits for none."""
+
+        def act(change: Transaction) -> TaskStored:
+            if change.find_task(task.task) is not None:
+                raise UsageError(f"there is a task {task.task} already", hint="Choose another id, or none.")
+            added = replace(task, added=change.fence, waits=0, is_held=False)
+            change.put_task(added)
+            return TaskStored(task=added)
+
+        return run_change(self._store, op, ChangeSubject("add", session, task.task), act)
+
+    def claim(
+        self, op: str, session: str, tasks: Sequence[str], *, role: str = "", another: bool = False
+    ) -> Claimed | Held | NothingReady:
+        """Claim the named tasks, or the first that is ready."""
+
+        def act(change: Transaction) -> Claimed:
+            require_member(change, session)
+            settle_offers(change)
+            judge = Judge(change, self._store, self._lifetimes)
+            chosen = tasks or ([] if another else _own_tasks(change, session))
+            found = [_find_claimable(change, judge, session, one) for one in dict.fromkeys(chosen)]
+            if not found:
+                found = [self._first_ready(change, judge, session, role)]
+            return self._claim(change, judge, session, found)
+
+        about = ChangeSubject("claim", session, " ".join(tasks))
+        return run_change(self._store, op, about, act)
+
+    def _claim(self, change: Transaction, judge: Judge, session: str, found: Sequence[Task]) -> Claimed:
+        claimed: list[Task] = []
+        leases: list[Lease] = []
+        orphaned: list[str] = []
+        for task in found:
+            before = _holding(change, task.task)
+            is_orphan = before is not None and before.session != session
+            orphaned.append(judge.member(before.session).agent if before and is_orphan else "")
+            resource = Resource(TASK, task.task)
+            leases.append(grant(change, judge, resource, session, ttl=self._lifetimes.silent))
+            claimed.append(replace(task, is_held=True))
+            change.put_task(claimed[-1])
+        return Claimed(
+            tasks=tuple(claimed),
+            grants=tuple(judge.make_grant(lease) for lease in leases),
+            orphaned_by=tuple(orphaned),
+        )
+
+    def _first_ready(self, change: Transaction, judge: Judge, session: str, role: str) -> Task:
+        """Return the first task that is ready or was orphaned long ago; refuse if there is none."""
+        wanted = "" if role == ANY_ROLE else role
+        candidates = [*self._find_orphans(change, judge, session, wanted)]
+        if (ready := change.first_ready(wanted)) is not None:
+            candidates.append(ready)
+        if not candidates:
+            waiting = [_describe(change, judge, task) for task in change.tasks()[:_NAMED]]
+            raise RefusedError(NothingReady(waiting=tuple(waiting)))
+        return min(candidates, key=lambda task: (task.priority, task.added))
+
+    def _find_orphans(self, change: Transaction, judge: Judge, session: str, role: str) -> list[Task]:
+        """Return the tasks whose sessions have given no sign of life for so long that others may go on."""
+        dead = [
+            lease.name
+            for lease in change.leases(TASK)
+            if lease.session != session and judge.left(lease) <= -self._lifetimes.orphaned
+        ]
+        found = [task for name in dead if (task := change.find_task(name)) is not None]
+        return [task for task in found if task.state == OPEN and (not role or task.role in {"", role})]
+
+    def close(self, op: str, session: str, held: Fenced, reason: str, note: str) -> TaskClosed | Lost:
+        """Close a task under its fence."""
+        if reason not in REASONS:
+            raise UsageError(f"{reason} is not a reason", hint=f"Use one of: {', '.join(REASONS)}.")
+
+        def act(change: Transaction) -> TaskClosed:
+            require_member(change, session)
+            require_fences(change, session, [held])
+            task = require_task(change, held.resource.name)
+            withdraw_offers(change, task.task)
+            leases = change.leases_of(session)
+            ended = [one for one in leases if one.kind == "path" or one.name == task.task]
+            end_leases(change, ended)
+            state = BLOCKED if reason == BLOCKED else CLOSED
+            closed = replace(task, state=state, reason=reason, note=note, is_held=False)
+            change.put_task(closed)
+            freed = _free_waiting(change, closed) if state == CLOSED else ()
+            paths = tuple(one.name for one in ended if one.kind == "path")
+            return TaskClosed(task=closed, freed=freed, released=paths)
+
+        return run_change(self._store, op, ChangeSubject("close", session, held.resource.name), act)
+
+    def give_back(self, op: str, session: str, held: Fenced) -> TaskStored | Lost:
+        """Put a task back on the board."""
+
+        def act(change: Transaction) -> TaskStored:
+            require_member(change, session)
+            leases = require_fences(change, session, [held])
+            task = require_task(change, held.resource.name)
+            withdraw_offers(change, task.task)
+            end_leases(change, leases)
+            free = replace(task, is_held=False)
+            change.put_task(free)
+            return TaskStored(task=free)
+
+        return run_change(self._store, op, ChangeSubject("give-back", session, held.resource.name), act)
+
+    def change(self, op: str, session: str, task: Task) -> TaskStored:
+        """Change what a task says, or open one again that was blocked."""
+
+        def act(change: Transaction) -> TaskStored:
+            known = require_task(change, task.task)
+            if known.state == CLOSED:
+                raise UsageError(f"task {task.task} is closed", hint="Add a new task instead.")
+            changed = replace(
+                known,
+                title=task.title,
+                body=task.body,
+                priority=task.priority,
+                role=task.role,
+                state=task.state,
+                reason="" if task.state == OPEN else known.reason,
+            )
+            if changed.state not in {known.state, OPEN}:
+                raise UsageError(f"task {task.task} cannot be closed this way", hint="Use `passdown close`.")
+            change.put_task(changed)
+            return TaskStored(task=changed)
+
+        return run_change(self._store, op, ChangeSubject("change", session, task.task), act)
+
+    def wait_for(self, op: str, session: str, task: str, other: str) -> TaskStored | Circle:
+        """Let a task wait for another."""
+
+        def act(change: Transaction) -> TaskStored:
+            known, awaited = require_task(change, task), require_task(change, other)
+            if circle := _find_circle(change, task, other):
+                raise RefusedError(Circle(tasks=circle))
+            if other not in change.waits_of(task):
+                change.add_wait(task, other)
+                if awaited.state != CLOSED:
+                    known = replace(known, waits=known.waits + 1)
+                    change.put_task(known)
+            return TaskStored(task=known)
+
+        return run_change(self._store, op, ChangeSubject("wait", session, f"{task} {other}"), act)
+
+    def find(self, task: str) -> TaskState | None:
+        """Return a task with its holder."""
+        with self._store.looking() as reading:
+            found = reading.find_task(task)
+            judge = Judge(reading, self._store, self._lifetimes)
+            return None if found is None else _describe(reading, judge, found)
+
+    def tasks(self, *, closed: bool = False) -> Sequence[TaskState]:
+        """Return tasks with their holders."""
+        with self._store.looking() as reading:
+            judge = Judge(reading, self._store, self._lifetimes)
+            return [_describe(reading, judge, task) for task in reading.tasks(closed=closed)]
+
+
+def require_task(change: Reading, task: str) -> Task:
+    """Return a task; raise a UsageError if there is none."""
+    found = change.find_task(task)
+    if found is None:
+        raise UsageError(f"there is no task {task}", hint="`passdown task ready` lists what can be claimed.")
+    return found
+
+
+def _holding(change: Reading, task: str) -> Lease | None:
+    """Return the lease under which a task is held."""
+    return next((one for one in change.leases_on(TASK, task) if one.ended is None), None)
+
+
+def _own_tasks(change: Reading, session: str) -> list[str]:
+    return [lease.name for lease in change.leases_of(session) if lease.kind == TASK]
+
+
+def _find_claimable(change: Transaction, judge: Judge, session: str, name: str) -> Task:
+    """Return a task that was named; refuse if it is held, orphaned lately, waiting or not open."""
+    task = require_task(change, name)
+    if task.state != OPEN:
+        raise UsageError(f"task {name} is {task.state}", hint="`passdown task ready` lists open ones.")
+    lease = _holding(change, name)
+    if lease is not None and lease.session != session and judge.left(lease) > -judge.orphaned:
+        raise RefusedError(judge.make_held(Resource(TASK, name), lease))
+    if task.waits and (lease is None or lease.session != session):
+        raise RefusedError(NothingReady(waiting=(_describe(change, judge, task),)))
+    return task
+
+
+def _free_waiting(change: Transaction, closed: Task) -> tuple[str, ...]:
+    """Let the tasks that waited for a closed one wait for one less; return those that are ready now."""
+    freed: list[str] = []
+    for name in change.waiting_for(closed.task):
+        task = require_task(change, name)
+        left = replace(task, waits=task.waits - 1)
+        change.put_task(left)
+        if left.state == OPEN and not left.waits:
+            freed.append(name)
+    return tuple(freed)
+
+
+def _find_circle(change: Reading, task: str, other: str) -> tuple[str, ...]:
+    """Return the way from a task back to itself that waiting for another would close; empty if none."""
+    ways: list[tuple[str, ...]] = [(task, other)]
+    seen: set[str] = set()
+    while ways:
+        way = ways.pop()
+        if way[-1] == task:
+            return way
+        if way[-1] not in seen:
+            seen.add(way[-1])
+            ways += [(*way, one) for one in change.waits_of(way[-1])]
+    return ()
+
+
+def _describe(reading: Reading, judge: Judge, task: Task) -> TaskState:
+    lease = _holding(reading, task.task) if task.is_held else None
+    waits = _open_waits(reading, task) if task.waits else ()
+    if lease is None:
+        return TaskState(task=task, waits_for=waits)
+    left = judge.left(lease)
+    return TaskState(
+        task=task,
+        holder=lease.session,
+        agent=judge.member(lease.session).agent,
+        fence=lease.fence,
+        left=max(left, 0.0),
+        is_orphaned=left <= 0,
+        waits_for=waits,
+    )
+
+
+def _open_waits(reading: Reading, task: Task) -> tuple[str, ...]:
+    found = [reading.find_task(name) for name in reading.waits_of(task.task)]
+    return tuple(one.task for one in found if one is not None and one.state != CLOSED)
