@@ -82,6 +82,15 @@ class RefusedError(Exception):
     """Stands for anything that goes wrong in a change."""
 
 
+def _fail(store: Store) -> None:
+    """Make a change at position 2 that does not last."""
+    with store.changing() as change:
+        assert change.fence == 2
+        change.add_log(log(2))
+        change.put_member(ADA)
+        raise RefusedError
+
+
 def send(store: Store, message: str, *recipients: str, expires: float = 105.0) -> int:
     """Send a message in a change of its own; return its position."""
     with store.changing() as change:
@@ -122,11 +131,8 @@ class StoredRows(ABC):
         with store.changing() as change:
             change.add_log(log(change.fence))
             assert (change.fence, change.position()) == (1, 1)
-        with pytest.raises(RefusedError), store.changing() as change:
-            assert change.fence == 2
-            change.add_log(log(2))
-            change.put_member(ADA)
-            raise RefusedError
+        with pytest.raises(RefusedError):
+            _fail(store)
 
         with store.changing() as change:
             assert (change.fence, change.find_member("s-ada"), change.find_log("op-2")) == (2, None, None)

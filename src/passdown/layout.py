@@ -15,6 +15,9 @@ OURS = "passdown"
 """Our folder, below git's own folder and below the user's folders."""
 USER_SETTINGS = "settings.toml"
 
+MIGRATIONS = "migrations"
+"""The folder of a database's migrations, in the package."""
+
 # --- a project, below its root: the defaults of `[paths]` -----------------------------------------
 
 CURRENT = "current.md"

@@ -29,9 +29,7 @@ _ISO: Final = pattern(
 _FILE_STAMP: Final = pattern(rf"({_DATE})T({_HOUR})-({_SIXTY})-({_SIXTY})(?:[.-]([0-9]{{1,9}}))?Z?")
 _ARCHIVE_STAMP: Final = pattern(rf"({_DATE})-({_HOUR})-({_SIXTY})")
 _UNIX_SECONDS: Final = pattern(r"[0-9]{10}")
-_UNITS: Final = MappingProxyType(
-    {"s": 1, "m": 60, "min": 60, "h": 3_600, "d": 86_400, "w": 604_800}
-)
+_UNITS: Final = MappingProxyType({"s": 1, "m": 60, "min": 60, "h": 3_600, "d": 86_400, "w": 604_800})
 _DURATION: Final = pattern(rf"([0-9]{{1,9}})({'|'.join(_UNITS)})")
 _CLOCK: Final = pattern(rf"{_HOUR}:{_SIXTY}")
 
@@ -142,7 +140,7 @@ def is_older(instant: datetime, now: datetime, limit: timedelta) -> bool:
 
 
 def parse_duration(text: str) -> float | None:
-    """Parse a span like ``90s``, ``10m``, ``10min``, ``2h``, ``1d`` or ``1w`` into seconds; None otherwise."""
+    """Parse a span like ``90s``, ``10m``, ``10min``, ``2h``, ``1d`` or ``1w`` into seconds, else None."""
     found = _DURATION.fullmatch(text)
     return None if found is None else int(found[1]) * float(_UNITS[found[2]])
 

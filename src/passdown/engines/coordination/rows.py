@@ -9,6 +9,7 @@ from operator import attrgetter
 from pathlib import Path
 from typing import Any, Final, Protocol, TypeVar
 
+from passdown import layout
 from passdown.core.coordination.leases import Lease
 from passdown.core.coordination.members import EngineTime, Member
 from passdown.core.coordination.messages import Message
@@ -19,7 +20,7 @@ from passdown.records import names_of
 
 QUERIES: Final = Path(__file__).parent / "queries.sql"
 SCHEMA: Final = Path(__file__).parent / "schema.sql"
-MIGRATIONS: Final = Path(__file__).parent / "migrations"
+MIGRATIONS: Final = Path(__file__).parent / layout.MIGRATIONS
 
 R = TypeVar("R")
 Row = Sequence[Any]

@@ -65,9 +65,7 @@ class CoordinationDatabase(KeptDatabase):
                 f"{TITLE} is busy: another process is writing", hint="Nothing was changed; try again."
             )
         if isinstance(error, sqlite3.IntegrityError):
-            return StorageError(
-                f"{TITLE} refused a change: {error}", hint=f"Nothing was changed in {path}."
-            )
+            return StorageError(f"{TITLE} refused a change: {error}", hint=f"Nothing was changed in {path}.")
         return super().make_error(error, path)
 
     def ask(self, query: str, *values: object) -> list[Any]:

@@ -85,9 +85,7 @@ def close_task(workspace: Workspace, account: Account, request: CloseRequest) ->
     title = found.task.title if found else task
     note = make_note(request.reason, title, request.text, account)  # 1
     held = Fenced(Resource(TASK, task), account.claims.get(task, 0))
-    outcome = coordination.tasks.close(
-        new_operation(workspace), account.session, held, request.reason, note
-    )
+    outcome = coordination.tasks.close(new_operation(workspace), account.session, held, request.reason, note)
     if isinstance(outcome, TaskClosed) and request.reason == COMPLETED:
         done = NewFact(FactKind.DONE, f"{title} ({task})")  # 2
         account = update_ledger(workspace, account, [done]).account

@@ -17,9 +17,7 @@ def send_message(
     if not text.strip():
         raise UsageError("there is nothing to send", hint='say it like `passdown msg "TEXT" --to AGENT`')
     coordination = join_project(workspace, account)
-    message = NewMessage(
-        account.session, to, redact(text.strip()).text, priority=priority, seconds=EXPIRY
-    )
+    message = NewMessage(account.session, to, redact(text.strip()).text, priority=priority, seconds=EXPIRY)
     return coordination.messages.send(new_operation(workspace), message)
 
 

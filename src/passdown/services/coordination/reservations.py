@@ -24,9 +24,7 @@ def reserve_files(workspace: Workspace, account: Account, request: ReservationRe
     """Reserve all files that match the patterns, or none if another session holds one of them (R212)."""
     wanted = [Resource(PATH, name) for name in _clean(request)]
     coordination = join_project(workspace, account)
-    outcome = coordination.leases.acquire(
-        new_operation(workspace), account.session, wanted, request.seconds
-    )
+    outcome = coordination.leases.acquire(new_operation(workspace), account.session, wanted, request.seconds)
     record_holdings(workspace, account, coordination)
     return outcome
 
@@ -56,9 +54,7 @@ def take_over(workspace: Workspace, account: Account, name: str, *, force: bool 
     """
     coordination = join_project(workspace, account)
     wanted = _find_held(coordination, name)
-    outcome = coordination.leases.take_over(
-        new_operation(workspace), account.session, wanted, force=force
-    )
+    outcome = coordination.leases.take_over(new_operation(workspace), account.session, wanted, force=force)
     record_holdings(workspace, account, coordination)
     return outcome
 

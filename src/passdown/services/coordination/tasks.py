@@ -108,7 +108,8 @@ def export_tasks(workspace: Workspace) -> Iterator[str]:
                 {"issue_id": task.task, "depends_on_id": other, "type": "blocks"} for other in state.waits_for
             ],
         }
-        yield json.dumps({name: one for name, one in values.items() if one not in ("", [])}, ensure_ascii=False)
+        said = {name: one for name, one in values.items() if one not in ("", [])}
+        yield json.dumps(said, ensure_ascii=False)
 
 
 class ImportedTasks(NamedTuple):
@@ -177,7 +178,7 @@ def _role(labels: object) -> str:
 def _waits(found: object) -> Sequence[str]:
     rows = cast("list[object]", found) if isinstance(found, list) else []
     waits = [cast("dict[str, object]", row) for row in rows if isinstance(row, dict)]
-    return [str(row["depends_on_id"]) for row in waits if row.get("type") == "blocks" and "depends_on_id" in row]
+    return [_text(row, "depends_on_id") for row in waits if row.get("type") == "blocks"]
 
 
 def _clean_title(title: str) -> str:

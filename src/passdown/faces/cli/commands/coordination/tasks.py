@@ -7,9 +7,10 @@ import click
 from passdown.core.coordination.tasks import NORMAL, OPEN, Circle, Task, TaskState
 from passdown.errors import UsageError
 from passdown.faces.cli import output
-from passdown.faces.cli.coordination import as_value, json_option, say_waiting, session_option
+from passdown.faces.cli.coordination import as_value, find_author, json_option, say_waiting, session_option
 from passdown.faces.cli.lines import cut, width
-from passdown.faces.cli.sessions import find_running, open_sessions
+from passdown.faces.cli.sessions import open_sessions
+from passdown.records import record
 from passdown.services.coordination.tasks import (
     TaskChange,
     add_task,
@@ -26,6 +27,34 @@ from passdown.wiring.workspaces import read_named
 _priority = click.option("--priority", type=int, default=None, metavar="0-4", help="0 is the most urgent.")
 _role = click.option("--role", default=None, metavar="ROLE", help="Who it is for.")
 _body = click.option("--body", default=None, metavar="TEXT", help="More about it.")
+
+
+@record
+class NewTaskOptions:
+    """The options of `passdown task add`."""
+
+    title: str
+    name: str
+    after: tuple[str, ...]
+    priority: int | None
+    role: str | None
+    body: str | None
+    session: str
+    as_json: bool
+
+
+@record
+class TaskOptions:
+    """The options of `passdown task change`."""
+
+    name: str
+    title: str | None
+    priority: int | None
+    role: str | None
+    body: str | None
+    session: str
+    is_open: bool
+    as_json: bool
 
 
 @click.group("task", short_help="Add tasks, list them, and change them.")
@@ -45,33 +74,25 @@ def task() -> None:
 @_body
 @session_option
 @json_option
-def add(  # noqa: PLR0913 - one parameter for each option
-    title: str,
-    name: str,
-    after: tuple[str, ...],
-    priority: int | None,
-    role: str | None,
-    body: str | None,
-    session: str,
-    *,
-    as_json: bool,
-) -> None:
+@click.pass_context
+def add(context: click.Context, /, **_: object) -> None:
     """Add a task to the board."""
+    options = NewTaskOptions(**context.params)
     workspace = open_sessions()
-    account = find_running(workspace, session)
-    for other in after:
+    account = find_author(workspace, options.session)
+    for other in options.after:
         require_task(workspace.coordination, other)
     new = Task(
-        task=name,
-        title=title,
-        body=body or "",
-        priority=NORMAL if priority is None else priority,
-        role=role or "",
+        task=options.name,
+        title=options.title,
+        body=options.body or "",
+        priority=NORMAL if options.priority is None else options.priority,
+        role=options.role or "",
     )
     added = add_task(workspace, account, new)
-    for other in after:
+    for other in options.after:
         block_task(workspace, account, added.task, other)
-    _say_task(added, "added", as_json=as_json)
+    _say_task(added, "added", as_json=options.as_json)
 
 
 @task.command(short_help="List the tasks that can be claimed now.")
@@ -114,7 +135,8 @@ def show(name: str, *, as_json: bool) -> None:
         return
     shown = found.task
     output.say(f"{shown.task} {shown.title}")
-    output.say(f"  {_describe(found)}, priority {shown.priority}{f', for {shown.role}' if shown.role else ''}")
+    for_whom = f", for {shown.role}" if shown.role else ""
+    output.say(f"  {_describe(found)}, priority {shown.priority}{for_whom}")
     for text in (shown.body, shown.note):
         for line in text.splitlines():
             output.say(f"  > {line}")
@@ -128,7 +150,7 @@ def show(name: str, *, as_json: bool) -> None:
 def block(name: str, by: str, session: str, *, as_json: bool) -> None:
     """Let a task wait until another one is closed."""
     workspace = open_sessions()
-    found = block_task(workspace, find_running(workspace, session), name, by)
+    found = block_task(workspace, find_author(workspace, session), name, by)
     if isinstance(found, Circle):
         way = " → ".join(found.tasks)
         raise UsageError(f"they would wait for each other: {way}", hint="nothing was changed")
@@ -144,21 +166,14 @@ def block(name: str, by: str, session: str, *, as_json: bool) -> None:
 @_body
 @session_option
 @json_option
-def change(  # noqa: PLR0913 - one parameter for each option
-    name: str,
-    title: str | None,
-    priority: int | None,
-    role: str | None,
-    body: str | None,
-    session: str,
-    *,
-    is_open: bool,
-    as_json: bool,
-) -> None:
+@click.pass_context
+def change(context: click.Context, /, **_: object) -> None:
     """Change the title, priority, role or text of a task, or open it again."""
+    options = TaskOptions(**context.params)
     workspace = open_sessions()
-    wanted = TaskChange(title, body, priority, role, is_open)
-    _say_task(change_task(workspace, find_running(workspace, session), name, wanted), "changed", as_json=as_json)
+    account = find_author(workspace, options.session)
+    wanted = TaskChange(options.title, options.body, options.priority, options.role, options.is_open)
+    _say_task(change_task(workspace, account, options.name, wanted), "changed", as_json=options.as_json)
 
 
 @task.command(short_help="Print all tasks as lines of JSON.")
@@ -176,7 +191,7 @@ def import_(path: str, session: str, *, as_json: bool) -> None:
     """Add the tasks of a file that `passdown task export` or `bd export` wrote; known ids are left alone."""
     workspace = open_sessions()
     lines = read_named(path).decode("utf-8", "replace").splitlines()
-    found = import_tasks(workspace, find_running(workspace, session), lines)
+    found = import_tasks(workspace, find_author(workspace, session), lines)
     if as_json:
         output.say_json({"added": found.added, "known": found.known})
     else:
