@@ -15,7 +15,7 @@ from tests import outcomes, proof, requirements, servers, skips, starters
 pytest_addoption = outcomes.pytest_addoption
 pytest_configure = outcomes.pytest_configure
 postgres, bouncer, database = servers.postgres, servers.bouncer, servers.database
-own_postgres, project = servers.own_postgres, servers.project
+own_postgres, postgres_pair, project = servers.own_postgres, servers.postgres_pair, servers.project
 proof.load_hypothesis_profile()
 # A run in the background is started with interrupts ignored, and so would be every process a test starts.
 signal.signal(signal.SIGINT, signal.default_int_handler)

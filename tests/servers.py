@@ -63,6 +63,19 @@ class Postgres:
         )
         if not durable:
             self.configure(fsync="off", synchronous_commit="off", full_page_writes="off")
+        self._listen()
+
+    def follow(self, primary: "Postgres") -> None:
+        """Make a copy of a server that follows it, and start it; the other waits for it from now on."""
+        _run(
+            *(_program("pg_basebackup"), "--no-sync", "--checkpoint=fast", "--write-recovery-conf"),
+            *(f"--dbname={primary.address.url()}", f"--pgdata={self._data}"),
+        )
+        self._listen()
+        primary.configure(synchronous_standby_names="'*'")
+        primary.reload()
+
+    def _listen(self) -> None:
         self.configure(listen_addresses="''", unix_socket_directories=f"'{self._folder}'", max_connections=60)
         self.start()
 
@@ -79,6 +92,19 @@ class Postgres:
     def stop(self, how: str = "fast") -> None:
         """Stop it: `fast` ends all connections, `immediate` is like a crash."""
         self._control("stop", "-m", how)
+
+    def reload(self) -> None:
+        """Let changed settings take effect."""
+        self._control("reload")
+
+    def promote(self) -> None:
+        """Let a server that follows another go on alone."""
+        self._control("promote")
+
+    @property
+    def is_running(self) -> bool:
+        """Whether it was started and not stopped."""
+        return (self._data / "postmaster.pid").exists()
 
     def _control(self, *words: str) -> None:
         _run(_program("pg_ctl"), "-w", "-s", "-D", str(self._data), *words)
@@ -169,13 +195,28 @@ def bouncer(tmp_path_factory: pytest.TempPathFactory, postgres: Postgres) -> Ite
 def own_postgres() -> Iterator[Postgres]:
     """A PostgreSQL server for one test, which may stop it; it waits for the disk."""
     _need("initdb", "pg_ctl")
+    with _temporary() as server:
+        server.create(durable=True)
+        yield server
+
+
+@pytest.fixture
+def postgres_pair(own_postgres: Postgres) -> Iterator[tuple[Postgres, Postgres]]:
+    """A server of one's own, and one that follows it: no change is done before both have it."""
+    _need("pg_basebackup")
+    with _temporary() as follower:
+        follower.follow(own_postgres)
+        yield own_postgres, follower
+
+
+@contextmanager
+def _temporary() -> Generator[Postgres, None, None]:
     folder = _make_folder()
     server = Postgres(folder)
     try:
-        server.create(durable=True)
         yield server
     finally:
-        if (folder / "data" / "postmaster.pid").exists():
+        if server.is_running:
             server.stop("immediate")
         shutil.rmtree(folder)
 

@@ -16,7 +16,7 @@ from passdown.core.coordination.offers import Offer
 from passdown.core.coordination.tasks import Task
 from passdown.engines.coordination.transactions import InboxRow, LogRow
 from passdown.engines.postgres.connections import Limits
-from passdown.engines.postgres.coordination import PostgresStore, open_store
+from passdown.engines.postgres.coordination import _LOOK, PostgresStore, open_store
 from passdown.errors import StorageError
 from tests.servers import Bouncer, MigratedDatabase
 from tests.stored_rows import StoredRows
@@ -107,11 +107,11 @@ def test_ids_are_in_the_order_of_their_bytes(store: PostgresStore) -> None:
     names = ["B", "Z", "a", "z", "ä", "ö"]
     with store.changing() as change:
         for name in names:
-            change.put_task(Task(task=name, title=""))
+            change.put_member(Member(session=name, agent=""))
             change.add_wait(name, "other")
 
     with store.looking() as reading:
-        assert [one.task for one in reading.tasks()] == reading.waiting_for("other") == names
+        assert [one.session for one in reading.members()] == reading.waiting_for("other") == names
 
 
 @pytest.mark.requirement("C78")
@@ -187,6 +187,22 @@ def test_time_is_read_after_the_lock_was_taken(
     waiting.join()
 
     assert times[0] > released_at
+
+
+def test_the_first_ready_task_is_the_first_row_of_an_index(database: MigratedDatabase, project: str) -> None:
+    database.run(
+        "INSERT INTO passdown.tasks SELECT %s, 't-' || n, '', '', n %% 5, '', 'open', '', '', 0, 0, n "
+        "FROM generate_series(1, 20000) AS n",
+        project,
+    )
+    database.run("ANALYZE passdown.tasks")
+    store = open_store(database.url(), project)
+    with store._connections.open(project, _LOOK) as transaction:
+        plan = transaction.ask(b"EXPLAIN " + store._statements["first_ready"], (project,))
+
+    lines = "\n".join(str(row[0]) for row in plan)
+    assert "Index Scan using tasks_ready" in lines
+    assert "Sort" not in lines
 
 
 def test_whoever_looks_sees_one_state_and_waits_for_nobody(store: PostgresStore) -> None:

@@ -1,15 +1,17 @@
 """What happens to changes when PostgreSQL is stopped, or a connection is lost at the worst moment."""
 
+import uuid
 from collections.abc import Iterator
-from threading import Thread
+from contextlib import suppress
+from threading import Event, Thread
 
 import pytest
 
 from passdown.core.coordination.tasks import Task
 from passdown.engines.postgres.coordination import PostgresStore, open_store
-from passdown.engines.postgres.migrate import migrate
+from passdown.engines.postgres.migrate import APP, migrate
 from passdown.errors import StorageError
-from tests.servers import MigratedDatabase, Postgres
+from tests.servers import PORT, MigratedDatabase, Postgres
 
 pytestmark = pytest.mark.server
 
@@ -115,3 +117,41 @@ def test_a_connection_that_is_lost_during_the_commit_leaves_the_outcome_open(
     assert "Nobody knows" in caught[0].hint
     assert "same operation id" in caught[0].hint
     assert tasks(store) == ["t-1", "t-2"]
+
+
+@pytest.mark.requirement("C78")
+def test_what_was_acknowledged_is_on_the_server_that_takes_over(
+    postgres_pair: tuple[Postgres, Postgres],
+) -> None:
+    primary, follower = postgres_pair
+    migrate(primary.address.url())
+    hosts = ",".join(str(server.address.folder) for server in postgres_pair)
+    store = open_store(f"postgresql://{APP}@/postgres?host={hosts}&port={PORT}", PROJECT)
+    acknowledged: list[int] = []
+    is_lost = Event()
+
+    def write() -> None:
+        own = open_store(primary.address.url(APP), PROJECT)
+        with suppress(StorageError):
+            while True:
+                acknowledged.append(add_task(own, f"t-{uuid.uuid4().hex}"))
+        is_lost.set()
+
+    writers = [Thread(target=write) for _ in range(4)]
+    for writer in writers:
+        writer.start()
+    while len(acknowledged) < 40 and not is_lost.is_set():
+        continue
+    primary.stop("immediate")
+    for writer in writers:
+        writer.join()
+    follower.promote()
+    with store.looking() as reading:
+        position, count = reading.position(), len(reading.tasks())
+
+    assert len(set(acknowledged)) == len(acknowledged) >= 40
+    assert (
+        max(acknowledged) <= position == count
+    )  # nothing that was acknowledged is lost, fences have no gaps
+    assert add_task(store, "t-after") == position + 1
+    store.close()

@@ -200,6 +200,9 @@ def _read_options(url: str) -> dict[str, Any]:
     return {
         "connect_timeout": _CONNECT_SECONDS,
         "tcp_user_timeout": _milliseconds(Limits().idle),
+        "keepalives_idle": 10,
+        "keepalives_interval": 5,
+        "keepalives_count": 3,
         "target_session_attrs": "read-write",
         "client_encoding": "utf8",
         "application_name": SCHEMA,
