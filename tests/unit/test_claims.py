@@ -70,10 +70,8 @@ def test_claimed_tasks_are_in_journal_ledger_and_state_file(team: Team) -> None:
     account = next(one for one in team.host.accounts() if "amber" in one.host_sessions)
     assert list(account.claims) == names
     assert account.task == names[0]
-    state = next(
-        json.loads(path.read_text())
-        for path in (team.project.folder / ".conductor").glob("session_*.json")
-        if account.agent in path.read_text()
+    state = json.loads(
+        (team.project.folder / ".conductor" / f"session-state_{account.agent}.json").read_text()
     )
     assert (state["currentTask"], state["currentTasks"]) == (names[0], names)
     ledger = (team.project.folder / account.start.ledger).read_text()
