@@ -159,6 +159,21 @@ class CoordinationSettings:
     url: Annotated[
         str, "The server, whatever the team; `postgresql://`, `https://` or `unix:`.", ServerUrl(), UserOnly()
     ] = ""
+    lease_minutes: Annotated[
+        int,
+        "A session that gives no sign of life for this long can lose its task and its files.",
+        Bounds(least=1, most=1440),
+    ] = 10
+    reservation_minutes: Annotated[
+        int,
+        "A reservation ends when it was not used for this long.",
+        Bounds(least=1, most=10_080),
+    ] = 120
+    orphan_minutes: Annotated[
+        int,
+        "A task whose session died waits for it this long before `passdown claim` gives it to another.",
+        Bounds(least=0, most=10_080),
+    ] = 30
 
 
 @record

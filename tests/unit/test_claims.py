@@ -63,17 +63,15 @@ def test_whoever_claims_again_is_given_the_same_task(team: Team) -> None:
 @pytest.mark.requirement("R166")
 @pytest.mark.requirement("R170")
 def test_claimed_tasks_are_in_journal_ledger_and_state_file(team: Team) -> None:
-    names = [team.add("one"), team.add("two")]
+    names = sorted([team.add("one"), team.add("two")])
 
     team.run("amber", "claim", *names)
 
     account = next(one for one in team.host.accounts() if "amber" in one.host_sessions)
     assert list(account.claims) == names
     assert account.task == names[0]
-    state = next(
-        json.loads(path.read_text())
-        for path in (team.project.folder / ".conductor").glob("session_*.json")
-        if account.agent in path.read_text()
+    state = json.loads(
+        (team.project.folder / ".conductor" / f"session-state_{account.agent}.json").read_text()
     )
     assert (state["currentTask"], state["currentTasks"]) == (names[0], names)
     ledger = (team.project.folder / account.start.ledger).read_text()
@@ -124,7 +122,9 @@ def test_closing_a_task_notes_it_releases_files_and_frees_who_waited(team: Team)
     assert closed.code == 0
     assert closed.out == f"Closed: {one} one (completed)\n  released: docs/a.md, src/\n  ready now: {two}\n"
     shown = team.command("task", "show", one).out
-    assert "  > COMPLETED: it works\n  > KEY DECISION: store: Keep it in files\n  > NEXT: write docs\n" in shown
+    assert (
+        "  > COMPLETED: it works\n  > KEY DECISION: store: Keep it in files\n  > NEXT: write docs\n" in shown
+    )
     account = next(one for one in team.host.accounts() if "amber" in one.host_sessions)
     assert [fact.text for fact in account.of(FactKind.DONE)] == [f"one ({one})"]
     assert (account.task, account.claims, account.reservations) == ("", {}, {})
