@@ -23,7 +23,7 @@ from passdown.engines.sqlite.database import WAIT_SECONDS, KeptDatabase, open_da
 from passdown.engines.sqlite.engine_clock import ClockRow, tell_time
 from passdown.engines.sqlite.mounts import MountKind, find_mount
 from passdown.engines.system import pause
-from passdown.errors import StorageError
+from passdown.errors import StorageError, UnsureError
 from passdown.ports.clock import BootClock, Clock
 from passdown.records import record
 
@@ -32,6 +32,8 @@ TITLE: Final = "the coordination database"
 _UNWRITABLE: Final = ("SQLITE_READONLY", "SQLITE_CANTOPEN", "SQLITE_PERM")
 _FORBIDDEN: Final = frozenset({errno.EACCES, errno.EPERM, errno.EROFS})
 _BUSY: Final = ("SQLITE_BUSY", "SQLITE_LOCKED")
+_UNSURE: Final = tuple(f"SQLITE_IOERR_{call}" for call in ("FSYNC", "DIR_FSYNC", "TRUNCATE", "DELETE"))
+"""What fails at the end of a commit: the change may be found by whoever opens the file next."""
 _LOGS: Final = ("-wal", "-journal")
 """The suffixes of files without which a database may be only half of the truth."""
 
@@ -64,6 +66,9 @@ class CoordinationDatabase(KeptDatabase):
             return StorageError(
                 f"{TITLE} is busy: another process is writing", hint="Nothing was changed; try again."
             )
+        if name.startswith(_UNSURE):
+            message = f"{TITLE} may or may not hold the change: {error}"
+            return UnsureError(message, hint="Repeat the same operation: it is done once.")
         if isinstance(error, sqlite3.IntegrityError):
             return StorageError(f"{TITLE} refused a change: {error}", hint=f"Nothing was changed in {path}.")
         return super().make_error(error, path)
