@@ -2,8 +2,6 @@
 
 from collections.abc import Iterator
 from contextlib import suppress
-from hashlib import sha256
-from pathlib import Path
 from threading import Thread
 
 import psycopg
@@ -19,7 +17,6 @@ from passdown.engines.postgres.connections import Limits
 from passdown.engines.postgres.coordination import _LOOK, PostgresStore, open_store
 from passdown.errors import StorageError
 from tests.servers import Bouncer, MigratedDatabase
-from tests.stored_rows import StoredRows
 
 pytestmark = pytest.mark.server
 
@@ -39,28 +36,6 @@ def store(
     store = open_store(reached.url(), project)
     yield store
     store.close()
-
-
-class TestPostgresRows(StoredRows):
-    """The store, reached directly."""
-
-    database: MigratedDatabase
-
-    @pytest.fixture(autouse=True)
-    def _reach(self, database: MigratedDatabase) -> None:
-        self.database = database
-
-    def make(self, folder: Path, project: str = "local") -> PostgresStore:
-        """Open a project that no other test has."""
-        return open_store(self.database.url(), f"p-{sha256(bytes(folder)).hexdigest()[:32]}-{project}")
-
-
-class TestPostgresRowsThroughABouncer(TestPostgresRows):
-    """The store, with a PgBouncer in transaction mode before it."""
-
-    @pytest.fixture(autouse=True)
-    def _reach(self, database: MigratedDatabase, bouncer: Bouncer) -> None:
-        self.database = database.through(bouncer)
 
 
 class GivenUpError(Exception):
