@@ -18,14 +18,13 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final, NamedTuple
 
-import psycopg
 import pytest
-
-from passdown.engines.postgres.migrate import APP, OWNER, migrate
 
 PORT: Final = 5432
 BOUNCER_PORT: Final = 6432
 ADMIN: Final = "postgres"
+OWNER: Final = "passdown_owner"
+APP: Final = "passdown_app"
 _NOBODY: Final = "nobody"
 """Who runs servers where we are root: PostgreSQL refuses to."""
 _TRIES: Final = 500
@@ -235,6 +234,8 @@ class MigratedDatabase:
             f"CREATE DATABASE {self.name} TEMPLATE template0 LOCALE_PROVIDER icu ICU_LOCALE 'sv'",
             database="postgres",
         )
+        from passdown.engines.postgres.migrate import migrate  # with the driver, which few runs need
+
         migrate(self.server.url(database=self.name))
 
     def url(self, user: str = APP) -> str:
@@ -243,6 +244,8 @@ class MigratedDatabase:
 
     def run(self, statement: str, *values: object, database: str = "") -> list[tuple[object, ...]]:
         """Execute a statement as administrator, whom row-level security does not bind."""
+        import psycopg
+
         url = self.server.url(database=database or self.name)
         with psycopg.connect(url, autocommit=True) as connection:
             cursor = connection.execute(statement.encode(), values or None)

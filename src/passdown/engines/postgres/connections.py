@@ -25,7 +25,14 @@ _UNCHANGED: Final = "Nothing was changed. Try again later."
 _UNKNOWN: Final = "Nobody knows whether it was done. Repeat it with the same operation id: that is safe."
 _SECRET_OPTIONS: Final = ("password", "sslpassword")
 
-Connection = psycopg.Connection[Any]
+
+class Connection(psycopg.Connection[Any]):
+    """A connection that is closed once nobody holds it: a workspace is let go, never closed."""
+
+    def __del__(self, *_: object) -> None:
+        """Close it, without the driver's warning."""
+        if hasattr(self, "pgconn"):  # it may not have come so far
+            self.close()
 
 
 class Limits(NamedTuple):
@@ -109,10 +116,6 @@ class Connections:
         self._limits = limits or Limits()
         self._prepared = prepared
 
-    def __del__(self) -> None:
-        """Close what is kept: a store is let go, not closed."""
-        self.close()
-
     @property
     def place(self) -> str:
         """Where the database is, without user and password."""
@@ -143,7 +146,7 @@ class Connections:
     def _take(self) -> Connection:
         with suppress(IndexError):  # none is kept
             return self._idle.pop()
-        return psycopg.connect(
+        return Connection.connect(
             **self._options,
             autocommit=True,  # transactions are opened by hand, together with their settings
             prepare_threshold=_PREPARE_AFTER if self._prepared else None,
