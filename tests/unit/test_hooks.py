@@ -265,6 +265,21 @@ def test_the_host_is_told_which_session_it_is(stage: Stage, monkeypatch: pytest.
     assert context(stage.call("SessionStart", source="compact"))
 
 
+@pytest.mark.requirement("C51", "C84")
+def test_what_a_subagent_of_codex_says_belongs_to_its_session(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In its shell, the variable of the thread names the subagent's own thread."""
+    stage.call("SessionStart", "--host", "codex", source="startup")
+    stage.call("SessionStart", "--host", "claude", source="startup", session_id="other")
+    monkeypatch.setenv("CODEX_SESSION_ID", HOST)
+    monkeypatch.setenv("CODEX_THREAD_ID", "thread-of-the-subagent")
+
+    assert stage.command("done", "found the cause").code == 0
+
+    assert [entry.text for entry in stage.own().of(FactKind.DONE)] == ["found the cause"]
+
+
 @pytest.mark.requirement("G9")
 def test_a_brief_that_arrived_whole_is_confirmed_and_not_sent_again(stage: Stage) -> None:
     stage.show(context(stage.call("SessionStart", source="startup")))

@@ -393,7 +393,16 @@ def test_a_command_means_the_session_that_is_named(place: Place) -> None:
 
 @pytest.mark.requirement("C51")
 @pytest.mark.parametrize(
-    "name", ["PASSDOWN_SESSION", "CLAUDE_CODE_SESSION_ID", "CODEX_THREAD_ID", "AGENT_ID", "THREAD_ID"]
+    "name",
+    [
+        "PASSDOWN_SESSION",
+        "CLAUDE_CODE_SESSION_ID",
+        "CODEX_SESSION_ID",
+        "CODEX_THREAD_ID",
+        "COPILOT_AGENT_SESSION_ID",
+        "AGENT_ID",
+        "THREAD_ID",
+    ],
 )
 def test_a_command_means_the_session_that_the_environment_names(place: Place, name: str) -> None:
     one, two = place.start(host_session="h-1"), place.start(host_session="h-2")
