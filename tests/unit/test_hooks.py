@@ -13,7 +13,7 @@ from passdown.core.formats.events import parse_event
 from passdown.core.formats.ledgers import parse_ledger
 from passdown.core.hosts.hook_calls import HookCall, HookPoint, HookReply
 from passdown.core.kinds import FactKind
-from passdown.core.sessions.session_facts import Account
+from passdown.core.sessions.session_facts import NO_PROCESS, Account
 from passdown.engines.files import transcripts
 from passdown.engines.process import SystemProcesses
 from passdown.errors import StorageError
@@ -252,6 +252,35 @@ def test_a_clear_keeps_the_session_of_the_same_process(stage: Stage, monkeypatch
     assert account.host_sessions == (HOST, "another")
     stage.call("SessionStart", source="fork", session_id="child")
     assert len(stage.accounts()) == 2
+
+
+@pytest.mark.requirement("C82")
+@pytest.mark.parametrize("by", ["itself", "another"])
+def test_a_session_resumed_after_a_crash_keeps_its_track_and_its_task(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch, by: str
+) -> None:
+    monkeypatch.setattr(SystemProcesses, "find_host", lambda _: NO_PROCESS)
+    stage.call("SessionStart", source="startup")
+    assert stage.command("track", "bind", "auth", "--session", HOST).code == 0
+    assert stage.command("track", "bind", "--task", "bd-7", "--session", HOST).code == 0
+    stop_clock(monkeypatch, "2026-01-11T13:00:00Z")
+    if by == "another":  # it publishes what the dead session left, and ends it
+        stage.call("SessionStart", source="startup", session_id="other")
+        stage.call("SessionEnd", reason="logout", session_id="other")
+
+    stage.call("SessionStart", source="resume")
+
+    dead, resumed = sorted(
+        (one for one in stage.accounts() if HOST in one.host_sessions), key=lambda one: one.ended_at is None
+    )
+    assert (dead.end_reason, dead.track, dead.task) == ("recovered", "", "")
+    assert (resumed.ended_at, resumed.track, resumed.task) == (None, "auth", "bd-7")
+    ledger = parse_ledger((stage.root / LEDGER).read_text(encoding="utf-8"))
+    assert (ledger.session_id, ledger.bound_track, ledger.bound_bead) == (resumed.session, "auth", "bd-7")
+    (state,) = (stage.root / ".conductor").glob(f"session-state_{resumed.agent}.json")
+    told = json.loads(state.read_text(encoding="utf-8"))
+    assert (told["trackId"], told["currentTask"]) == ("auth", "bd-7")
+    assert "track: auth\ntask: bd-7\n" in stage.command("track", "show", "--session", HOST).out
 
 
 def test_the_host_is_told_which_session_it_is(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
