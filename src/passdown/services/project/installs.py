@@ -7,11 +7,15 @@ from typing import Annotated, Final, NamedTuple, TypeVar, cast
 
 from passdown import layout
 from passdown.core.hosts.installs import (
+    HOOKS,
     INSTRUCTIONS,
+    PLUGIN,
     Command,
     InstallReceipt,
     PluginRegistration,
+    add_edit_hooks,
     fill,
+    has_edit_hooks,
     hook_line,
     parse_receipt,
     render_receipt,
@@ -74,6 +78,7 @@ class InstallTarget:
     open_file: Annotated[Callable[[str], UserFile], "Opens a file by its path; links are followed."]
     sweep: Annotated[Callable[[], None], "Removes folders of ours in which nothing lies."]
     instructions: Annotated[str, "The path of the project's file of instructions; empty to leave it."] = ""
+    edits: Annotated[bool | None, "Whether hooks judge edits; None to leave it as it is."] = None
 
     @property
     def place(self) -> str:
@@ -100,6 +105,7 @@ class InstallPlan:
     edits: Annotated[tuple[FileEdit, ...], "The user's own files: settings, instructions."] = ()
     notes: Annotated[tuple[str, ...], "What the person should know."] = ()
     receipt: Annotated[InstallReceipt | None, "What was there before."] = None
+    judges_edits: Annotated[bool, "Whether hooks are called before edits and commands."] = False
 
     @property
     def is_empty(self) -> bool:
@@ -113,10 +119,13 @@ class InstallPlan:
 def plan_install(target: InstallTarget) -> InstallPlan:
     """Find out what an install lacks; nothing is changed.
 
-    Raises a UsageError if the host is not installed, or has the plugin from another source: two of them would
-    answer every hook twice. Raises a FormatError if the settings cannot be read.
+    Raises a UsageError if the host is not installed, cannot be asked to judge edits, or has the plugin from
+    another source: two of them would answer every hook twice. Raises a FormatError if the settings cannot be
+    read.
     """
     program = _need_program(target)
+    if target.edits and not target.install.edit_hooks:
+        raise UsageError(f"{target.host.title} has no hook before an edit", hint="repeat without --edits")
     noted = _read_noted(target)
     if _is_elsewhere(target, noted):
         hint = f"remove it first: {target.install.program} {' '.join(target.install.remove[0])}"
@@ -129,6 +138,7 @@ def plan_install(target: InstallTarget) -> InstallPlan:
         edits=edits,
         notes=notes,
         receipt=_plan_receipt(target, noted),
+        judges_edits=_judges_edits(target),
     )
 
 
@@ -177,13 +187,28 @@ def _needed(target: InstallTarget, noted: PluginRegistration, is_changed: bool) 
 
 def _plan_files(target: InstallTarget) -> Iterator[FileEdit]:
     """Yield the edits for plugin files that are missing, changed, or from an older version."""
-    wanted = target.install.render(target.plugin, hook_line(target.line, target.host.name))
+    wanted = _render(target)
     for path in sorted({*wanted, *_names(target)}):
         name = f"{target.place}/{path}"
         file = UserFile(target.data, name, f"{target.folder}/{name}")
         before, after = file.read(), wanted.get(path)
         if before != after:
             yield FileEdit(file, before, after)
+
+
+def _render(target: InstallTarget) -> Mapping[str, bytes]:
+    plugin = target.plugin
+    if _judges_edits(target):
+        plugin = {**plugin, HOOKS: add_edit_hooks(plugin[HOOKS], target.install.edit_hooks)}
+    return target.install.render(plugin, hook_line(target.line, target.host.name))
+
+
+def _judges_edits(target: InstallTarget) -> bool:
+    """Return whether hooks are to judge edits: as asked for, else as installed."""
+    if target.edits is not None:
+        return target.edits
+    path = f"{target.place}/{PLUGIN}/{HOOKS}"
+    return target.data.exists(path) and has_edit_hooks(target.data.read(path))
 
 
 def _names(target: InstallTarget) -> list[str]:
