@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Final, NamedTuple, cast
 
 from passdown.core.lazy_regex import pattern
@@ -120,6 +120,24 @@ def has_edit_hooks(data: bytes) -> bool:
         return member_at(json.loads(data), "hooks", EDIT_EVENT) is not None
     except (ValueError, RecursionError):
         return False
+
+
+def find_differing(installed: Mapping[str, bytes], wanted: Mapping[str, bytes]) -> tuple[str, ...]:
+    """Return the files that one plugin has and the other lacks, or that differ in more than their version."""
+    paths = sorted({*installed, *wanted})
+    return tuple(path for path in paths if _meaning(path, installed) != _meaning(path, wanted))
+
+
+def _meaning(path: str, files: Mapping[str, bytes]) -> object:
+    """Return what a file says: of JSON the data, without the version of the package."""
+    data = files.get(path)
+    if data is None or not path.endswith(".json"):
+        return data
+    try:
+        read: object = json.loads(data)
+    except (ValueError, RecursionError):
+        return data
+    return {name: member_at(read, name) for name in _names(read) if name != "version"}
 
 
 def _names(value: object) -> list[str]:

@@ -15,9 +15,11 @@ from passdown.core.hosts.installs import (
     PluginRegistration,
     add_edit_hooks,
     fill,
+    find_differing,
     has_edit_hooks,
     hook_line,
     parse_receipt,
+    read_hook_lines,
     render_receipt,
 )
 from passdown.core.hosts.status_lines import (
@@ -187,7 +189,8 @@ def _needed(target: InstallTarget, noted: PluginRegistration, is_changed: bool) 
 
 def _plan_files(target: InstallTarget) -> Iterator[FileEdit]:
     """Yield the edits for plugin files that are missing, changed, or from an older version."""
-    wanted = _render(target)
+    called = hook_line(target.line, target.host.name)
+    wanted = render_files(target.install, target.plugin, called, judges_edits=_judges_edits(target))
     for path in sorted({*wanted, *_names(target)}):
         name = f"{target.place}/{path}"
         file = UserFile(target.data, name, f"{target.folder}/{name}")
@@ -196,11 +199,26 @@ def _plan_files(target: InstallTarget) -> Iterator[FileEdit]:
             yield FileEdit(file, before, after)
 
 
-def _render(target: InstallTarget) -> Mapping[str, bytes]:
-    plugin = target.plugin
-    if _judges_edits(target):
-        plugin = {**plugin, HOOKS: add_edit_hooks(plugin[HOOKS], target.install.edit_hooks)}
-    return target.install.render(plugin, hook_line(target.line, target.host.name))
+def render_files(
+    install: Install, plugin: Mapping[str, bytes], called: str, *, judges_edits: bool
+) -> Mapping[str, bytes]:
+    """Return the files that an install writes for a host, from the plugin as it came with the package."""
+    if judges_edits:
+        plugin = {**plugin, HOOKS: add_edit_hooks(plugin[HOOKS], install.edit_hooks)}
+    return install.render(plugin, called)
+
+
+def find_outdated(
+    install: Install, plugin: Mapping[str, bytes], installed: Mapping[str, bytes]
+) -> tuple[str, ...]:
+    """Return the files of an installed plugin that an install would write differently now.
+
+    What the hooks call does not count: another copy of Passdown may have installed them.
+    """
+    hooks = installed.get(f"{PLUGIN}/{HOOKS}", b"")
+    called = "".join(read_hook_lines(hooks)[:1])
+    wanted = render_files(install, plugin, called, judges_edits=has_edit_hooks(hooks))
+    return tuple(path.removeprefix(f"{PLUGIN}/") for path in find_differing(installed, wanted))
 
 
 def _judges_edits(target: InstallTarget) -> bool:
