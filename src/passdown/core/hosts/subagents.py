@@ -44,7 +44,7 @@ def _find_verb(words: Sequence[str], valued: frozenset[str]) -> str:
     is_value = False
     for word in words:
         if not is_value and not word.startswith("-"):
-            return word
+            return word if word.replace("-", "").isalpha() else ""  # such as a redirection
         is_value = word in valued
     return ""
 
