@@ -12,7 +12,6 @@ Patterns and paths are compared in NFC, and without case where the checkout igno
 is empty, `.` or `..`. A name that starts with a dot is a name like any other.
 """
 
-import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache
 from typing import Annotated, Final, TypeAlias, TypeVar
@@ -34,9 +33,11 @@ _Name: TypeAlias = str | tuple[_Character, ...]
 
 _T = TypeVar("_T")
 
+_LAST: Final = 0x10FFFF
+"""The last character of Unicode."""
 _SLASH: Final = ord("/")
 _DOT: Final = ord(".")
-_ANY: Final[_Ranges] = ((1, _SLASH - 1), (_SLASH + 1, sys.maxunicode))
+_ANY: Final[_Ranges] = ((1, _SLASH - 1), (_SLASH + 1, _LAST))
 _MANY: Final = ()
 """Stands for any number of characters or names."""
 _DOT_NAMES: Final = (".", "..")
@@ -44,7 +45,8 @@ _LAST_CASED: Final = 0x1FFFF
 """No character above this one has another case."""
 
 _UNUSABLE: Final = pattern(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
-_ABSOLUTE: Final = pattern(r"/|~/|[A-Za-z]:")
+_ABSOLUTE: Final = pattern(r"~$|[A-Za-z]:")
+"""Matches the first segment of a path that starts at a home folder or a drive."""
 _TOKEN: Final = pattern(r"\*|\?|\[([!^]?)(\]?[^\]]*)\]|\[|[^*?\[]+")
 _NAMED_CLASS: Final = pattern(r"\[:\w+:$")
 
@@ -76,7 +78,7 @@ def parse_pattern(text: str, *, ignores_case: bool = False) -> PathPattern:
         is_repeated = part == "**" and parts[-1:] == ["**"]
         if part not in {"", "."} and not is_repeated:
             parts.append(part)
-    _check_parts(text, parts)
+    _check_parts(text, parts, is_absolute=normal.startswith("/"))
     if normal.endswith(("/", "/.")) and parts[-1] != "**":
         parts.append("")
     return PathPattern(
@@ -84,6 +86,11 @@ def parse_pattern(text: str, *, ignores_case: bool = False) -> PathPattern:
         ignores_case=ignores_case,
         segments=tuple(_parse_segment(part, text, ignores_case=ignores_case) for part in parts),
     )
+
+
+def escape_path(path: str) -> str:
+    """Return the pattern that matches exactly this path, whatever characters it has."""
+    return "".join(f"[{one}]" if one in "*?[" else one for one in path)
 
 
 def matches(one: PathPattern, path: str) -> bool:
@@ -129,15 +136,15 @@ def _check_text(text: str, normal: str) -> None:
             f"{shown} has a backslash",
             hint="write `/` between segments; `[*]` is the character `*`, without its meaning",
         )
-    if _ABSOLUTE.match(normal):
+
+
+def _check_parts(text: str, parts: Sequence[str], *, is_absolute: bool) -> None:
+    shown = one_line(text)
+    if is_absolute or _ABSOLUTE.match("".join(parts[:1])):
         raise UsageError(
             f"{shown} is not below the project's root", hint="write it from the root, like `src/`"
         )
-
-
-def _check_parts(text: str, parts: Sequence[str]) -> None:
-    shown = one_line(text)
-    if not parts:
+    if not "".join(parts).strip():
         raise UsageError(f"{shown} is the project's root", hint="write `**` for every file of the project")
     if len(parts) > _MAX_SEGMENTS:
         raise UsageError(
@@ -210,7 +217,7 @@ def _complement(ranges: Iterable[tuple[int, int]]) -> _Ranges:
         if start < first:
             found.append((start, first - 1))
         start = max(start, last + 1)
-    return (*found, (start, sys.maxunicode)) if start <= sys.maxunicode else tuple(found)
+    return (*found, (start, _LAST)) if start <= _LAST else tuple(found)
 
 
 # --- letters ----------------------------------------------------------------------------------------
@@ -262,21 +269,28 @@ def _can_meet(one: Sequence[_T], other: Sequence[_T], can_items_meet: Callable[[
     An item stands for one of them, and something fits each; `_MANY` stands for any number. Both are read at
     once: `reached` has a bit for each position from which on the other has to fit the rest of the one.
     """
+    end = 1 << len(other)
     many = sum(1 << at for at, met in enumerate(other) if met == _MANY)
     reached = _skip(1, many)
-    meeting: dict[_T, int] = {}
+    compared: dict[_T, tuple[int, int]] = {}
     for item in one:
         if item == _MANY:
-            reached = (2 << len(other)) - (reached & -reached)  # from the lowest one on
+            reached = 2 * end - (reached & -reached)  # from the first one on
             continue
-        if item not in meeting:
-            meeting[item] = sum(
-                1 << at for at, met in enumerate(other) if met != _MANY and can_items_meet(item, met)
-            )
-        reached = _skip((reached & meeting[item]) << 1 | reached & many, many)
+        known, meeting = compared.get(item, (many | end, 0))
+        for at in _positions(reached & ~known):
+            meeting |= can_items_meet(item, other[at]) << at
+        compared[item] = (known | reached, meeting)
+        reached = _skip((reached & meeting) << 1 | reached & many, many)
         if not reached:
             return False
-    return reached >> len(other) == 1
+    return reached >= end
+
+
+def _positions(bits: int) -> Iterator[int]:
+    while bits:
+        yield (bits & -bits).bit_length() - 1
+        bits &= bits - 1
 
 
 def _skip(reached: int, many: int) -> int:

@@ -40,7 +40,7 @@ def command(*, fix: bool, yes: bool, cost: bool, as_json: bool) -> int:
 
     Checks the settings, the git rules for Passdown's files, leftovers of killed processes, sessions that did
     not end, journals, the view and its events, clocks, the cache, the documents, and whether the installed
-    hooks respond. Without --fix, nothing but the cache is written.
+    hooks respond and are those of this version. Without --fix, nothing but the cache is written.
 
     --fix writes missing rules for git, removes unfinished writes of dead processes, publishes the facts of
     dead sessions, and rebuilds an outdated view. It never deletes anything that a user or an agent wrote.
