@@ -47,7 +47,7 @@ class MemoryBench(CoordinationBench):
         self.store = (make_store or _make_store)(self.clock, self.running.__contains__)
         self._coordinate = coordinate or _coordinate
 
-    def open(self) -> Coordination:
+    def connect(self) -> Coordination:
         """Coordinate over the one store."""
         return self._coordinate(self.store)
 
@@ -64,7 +64,7 @@ class MemoryBench(CoordinationBench):
         start = Barrier(len(racers))
 
         def run(racer: Racer) -> object:
-            handle = self.open()
+            handle = self.connect()
             start.wait()
             return racer(handle)
 

@@ -10,6 +10,7 @@ from passdown.core.coordination.leases import (
     MINE,
     PATH,
     TASK,
+    TRACK,
     Checked,
     Fenced,
     Granted,
@@ -234,7 +235,7 @@ def _hold_task(change: Transaction, lease: Lease) -> None:
 
 
 def _all_leases(reading: Reading) -> list[Lease]:
-    return [lease for kind in (TASK, "track", PATH) for lease in reading.leases(kind)]
+    return [lease for kind in (TASK, TRACK, PATH) for lease in reading.leases(kind)]
 
 
 def _covers(lease: Lease, path: str) -> bool:

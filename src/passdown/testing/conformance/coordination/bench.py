@@ -43,7 +43,7 @@ class CoordinationBench(ABC):
     """One project in the engine under test, the engine's clock, and the processes of hosts."""
 
     @abstractmethod
-    def open(self) -> Coordination:
+    def connect(self) -> Coordination:
         """Open the project once more, as another process does, with `LIFETIMES`."""
 
     @abstractmethod
@@ -94,7 +94,7 @@ class SharedProject:
     def of(self, session: str) -> Coordination:
         """Return the handle of a session."""
         if session not in self._handles:
-            self._handles[session] = self.bench.open()
+            self._handles[session] = self.bench.connect()
         return self._handles[session]
 
     @property

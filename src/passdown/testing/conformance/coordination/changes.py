@@ -1,6 +1,7 @@
 """Every changing call of coordination, once done and once refused, from the same state."""
 
 from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Final, TypeAlias
 
 from passdown.core.coordination.leases import PATH, Resource
@@ -39,56 +40,62 @@ class KnownState:
         self.unread = [one.position for one in project.of("b").messages.waiting("b")]
 
 
-CHANGES: Final[Mapping[str, Callable[[KnownState], Call]]] = {
-    "join": lambda _: lambda on, op: on.members.join(op, _member("new")),
-    "join again": lambda _: lambda on, op: on.members.join(op, _member("a", name="amber")),
-    "leave": lambda _: lambda on, op: on.members.leave(op, "a"),
-    "inherit": lambda _: lambda on, op: on.members.inherit(op, "b", "dead"),
-    "acquire": lambda _: lambda on, op: on.leases.acquire(op, "b", _paths("docs/", "a.md"), _TTL),
-    "acquire again": lambda _: lambda on, op: on.leases.acquire(op, "a", _paths("src/"), _TTL),
-    "renew": lambda state: lambda on, op: on.leases.renew(op, "a", [state.path]),
-    "release": lambda state: lambda on, op: on.leases.release(op, "a", [state.path]),
-    "check": lambda _: lambda on, op: on.leases.check(op, "a", ["src/a.py", "b.md"], 60.0, "commit"),
-    "take over": lambda _: lambda on, op: on.leases.take_over(op, "b", _paths("old/"), force=False),
-    "force": lambda _: lambda on, op: on.leases.take_over(op, "b", _paths("src/"), force=True),
-    "add": lambda _: lambda on, op: on.tasks.add(op, "b", Task(task="new", title="New")),
-    "claim": lambda _: lambda on, op: on.tasks.claim(op, "b", ["free"]),
-    "claim any": lambda _: lambda on, op: on.tasks.claim(op, "b", []),
-    "close": lambda state: lambda on, op: on.tasks.close(op, "a", state.task, "completed", ""),
-    "give back": lambda state: lambda on, op: on.tasks.give_back(op, "a", state.task),
-    "change": lambda _: lambda on, op: on.tasks.change(op, "b", Task(task="free", title="New")),
-    "wait for": lambda _: lambda on, op: on.tasks.wait_for(op, "b", "free", "held"),
-    "send": lambda _: lambda on, op: on.messages.send(op, NewMessage("b", "agent-a", "again")),
-    "acknowledge": lambda state: lambda on, op: on.messages.acknowledge(op, "b", state.unread),
-    "expire": lambda _: lambda on, op: on.messages.expire(op),
-    "offer": lambda _: lambda on, op: on.offers.offer(op, NewOffer("a", "", "held")),
-    "accept": lambda state: lambda on, op: on.offers.accept(op, "b", state.offer),
-    "decline": lambda state: lambda on, op: on.offers.decline(op, "b", state.offer),
-    "withdraw": lambda state: lambda on, op: on.offers.withdraw(op, "a", state.offer),
-}
+CHANGES: Final[Mapping[str, Callable[[KnownState], Call]]] = MappingProxyType(
+    {
+        "join": lambda _: lambda on, op: on.members.join(op, _member("new")),
+        "join again": lambda _: lambda on, op: on.members.join(op, _member("a", name="amber")),
+        "leave": lambda _: lambda on, op: on.members.leave(op, "a"),
+        "inherit": lambda _: lambda on, op: on.members.inherit(op, "b", "dead"),
+        "acquire": lambda _: lambda on, op: on.leases.acquire(op, "b", _paths("docs/", "a.md"), _TTL),
+        "acquire again": lambda _: lambda on, op: on.leases.acquire(op, "a", _paths("src/"), _TTL),
+        "renew": lambda state: lambda on, op: on.leases.renew(op, "a", [state.path]),
+        "release": lambda state: lambda on, op: on.leases.release(op, "a", [state.path]),
+        "check": lambda _: lambda on, op: on.leases.check(op, "a", ["src/a.py", "b.md"], 60.0, "commit"),
+        "take over": lambda _: lambda on, op: on.leases.take_over(op, "b", _paths("old/"), force=False),
+        "force": lambda _: lambda on, op: on.leases.take_over(op, "b", _paths("src/"), force=True),
+        "add": lambda _: lambda on, op: on.tasks.add(op, "b", Task(task="new", title="New")),
+        "claim": lambda _: lambda on, op: on.tasks.claim(op, "b", ["free"]),
+        "claim any": lambda _: lambda on, op: on.tasks.claim(op, "b", []),
+        "close": lambda state: lambda on, op: on.tasks.close(op, "a", state.task, "completed", ""),
+        "give back": lambda state: lambda on, op: on.tasks.give_back(op, "a", state.task),
+        "change": lambda _: lambda on, op: on.tasks.change(op, "b", Task(task="free", title="New")),
+        "wait for": lambda _: lambda on, op: on.tasks.wait_for(op, "b", "free", "held"),
+        "send": lambda _: lambda on, op: on.messages.send(op, NewMessage("b", "agent-a", "again")),
+        "acknowledge": lambda state: lambda on, op: on.messages.acknowledge(op, "b", state.unread),
+        "expire": lambda _: lambda on, op: on.messages.expire(op),
+        "offer": lambda _: lambda on, op: on.offers.offer(op, NewOffer("a", "", "held")),
+        "accept": lambda state: lambda on, op: on.offers.accept(op, "b", state.offer),
+        "decline": lambda state: lambda on, op: on.offers.decline(op, "b", state.offer),
+        "withdraw": lambda state: lambda on, op: on.offers.withdraw(op, "a", state.offer),
+    }
+)
 """Each of them changes something."""
 
-REFUSALS: Final[Mapping[str, Callable[[KnownState], Call]]] = {
-    "leave": lambda _: lambda on, op: on.members.leave(op, "nobody"),
-    "inherit": lambda _: lambda on, op: on.members.inherit(op, "b", "a"),
-    "acquire": lambda _: lambda on, op: on.leases.acquire(op, "b", _paths("docs/", "src/"), _TTL),
-    "renew": lambda state: lambda on, op: on.leases.renew(op, "a", [state.path, state.old]),
-    "release": lambda state: lambda on, op: on.leases.release(op, "a", [state.path, state.old]),
-    "check": lambda _: lambda on, op: on.leases.check(op, "b", ["src/a.py", "b.md"], 60.0, "commit"),
-    "take over": lambda _: lambda on, op: on.leases.take_over(op, "b", _paths("old/", "src/"), force=False),
-    "claim": lambda _: lambda on, op: on.tasks.claim(op, "b", ["free", "held"]),
-    "claim waiting": lambda _: lambda on, op: on.tasks.claim(op, "b", ["free", "waits"]),
-    "claim any": lambda _: lambda on, op: on.tasks.claim(op, "b", ["waits"], role="none"),
-    "close": lambda state: lambda on, op: on.tasks.close(op, "b", state.task, "completed", ""),
-    "give back": lambda state: lambda on, op: on.tasks.give_back(op, "b", state.task),
-    "wait for": lambda _: lambda on, op: on.tasks.wait_for(op, "b", "held", "waits"),
-    "send": lambda _: lambda on, op: on.messages.send(op, NewMessage("b", "role:none", "again")),
-    "acknowledge": lambda _: lambda on, op: on.messages.acknowledge(op, "b", [999]),
-    "offer": lambda _: lambda on, op: on.offers.offer(op, NewOffer("b", "", "held")),
-    "accept": lambda state: lambda on, op: on.offers.accept(op, "a", state.offer),
-    "decline": lambda state: lambda on, op: on.offers.decline(op, "a", state.offer),
-    "withdraw": lambda state: lambda on, op: on.offers.withdraw(op, "b", state.offer),
-}
+REFUSALS: Final[Mapping[str, Callable[[KnownState], Call]]] = MappingProxyType(
+    {
+        "leave": lambda _: lambda on, op: on.members.leave(op, "nobody"),
+        "inherit": lambda _: lambda on, op: on.members.inherit(op, "b", "a"),
+        "acquire": lambda _: lambda on, op: on.leases.acquire(op, "b", _paths("docs/", "src/"), _TTL),
+        "renew": lambda state: lambda on, op: on.leases.renew(op, "a", [state.path, state.old]),
+        "release": lambda state: lambda on, op: on.leases.release(op, "a", [state.path, state.old]),
+        "check": lambda _: lambda on, op: on.leases.check(op, "b", ["src/a.py", "b.md"], 60.0, "commit"),
+        "take over": lambda _: (
+            lambda on, op: on.leases.take_over(op, "b", _paths("old/", "src/"), force=False)
+        ),
+        "claim": lambda _: lambda on, op: on.tasks.claim(op, "b", ["free", "held"]),
+        "claim waiting": lambda _: lambda on, op: on.tasks.claim(op, "b", ["free", "waits"]),
+        "claim any": lambda _: lambda on, op: on.tasks.claim(op, "b", ["waits"], role="none"),
+        "close": lambda state: lambda on, op: on.tasks.close(op, "b", state.task, "completed", ""),
+        "give back": lambda state: lambda on, op: on.tasks.give_back(op, "b", state.task),
+        "wait for": lambda _: lambda on, op: on.tasks.wait_for(op, "b", "held", "waits"),
+        "send": lambda _: lambda on, op: on.messages.send(op, NewMessage("b", "role:none", "again")),
+        "acknowledge": lambda _: lambda on, op: on.messages.acknowledge(op, "b", [999]),
+        "offer": lambda _: lambda on, op: on.offers.offer(op, NewOffer("b", "", "held")),
+        "accept": lambda state: lambda on, op: on.offers.accept(op, "a", state.offer),
+        "decline": lambda state: lambda on, op: on.offers.decline(op, "a", state.offer),
+        "withdraw": lambda state: lambda on, op: on.offers.withdraw(op, "b", state.offer),
+    }
+)
 """Each of them is refused."""
 
 

@@ -26,7 +26,7 @@ from passdown.testing.conformance.coordination.bench import (
     fenced,
 )
 
-OVERLAPPING = [
+OVERLAPPING = (
     ("src/a.py", "src/a.py"),
     ("src/", "src/a.py"),
     ("src/a.py", "src/"),
@@ -37,15 +37,15 @@ OVERLAPPING = [
     ("src/[ab].py", "src/[bc].py"),
     ("src/?.py", "src/é.py"),
     ("src/", "src/**"),
-]
-APART = [
+)
+APART = (
     ("src/a.py", "src/b.py"),
     ("src/", "srcs/a.py"),
     ("src/*.py", "src/deep/a.py"),
     ("src/[ab].py", "src/[cd].py"),
     ("docs/", "src/docs/a.md"),
     ("*.md", "docs/a.md"),
-]
+)
 
 
 class LeasePromises(CoordinationCase):

@@ -1,5 +1,7 @@
 """Sessions: they join, give signs of life, leave, die, and inherit from the dead."""
 
+from collections.abc import Callable
+
 import pytest
 
 from passdown.core.coordination.leases import GRACE, LOST, Fenced, Held, Lost, Resource
@@ -147,14 +149,15 @@ class MemberPromises(CoordinationCase):
         project.add("t")
         held = Fenced(Resource("task", "t"), 1)
 
-        for act in (
+        acts: tuple[Callable[[], object], ...] = (
             lambda: project.acquire("ghost", "src/"),
             lambda: project.take("ghost", "src/", force=True),
             lambda: project.claim("ghost", "t"),
             lambda: project.close("ghost", held),
             lambda: project.send("ghost", "all"),
             lambda: project.accept("ghost", "none"),
-        ):
+        )
+        for act in acts:
             with pytest.raises(UsageError):
                 act()
         assert project.held() == []

@@ -16,7 +16,7 @@ from passdown.testing.conformance.coordination.bench import (
 )
 
 _DAY = 86_400.0
-_ANSWERS = ["decline", "withdraw", "over"]
+_ANSWERS = ("decline", "withdraw", "over")
 
 
 def _end_offer(project: SharedProject, offer: str, answer: str) -> None:
