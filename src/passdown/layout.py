@@ -15,6 +15,9 @@ OURS = "passdown"
 """Our folder, below git's own folder and below the user's folders."""
 USER_SETTINGS = "settings.toml"
 
+MIGRATIONS = "migrations"
+"""The folder of a database's migrations, in the package."""
+
 # --- a project, below its root: the defaults of `[paths]` -----------------------------------------
 
 CURRENT = "current.md"
@@ -41,6 +44,8 @@ CONTEXT_LEVELS = "levels"
 """Holds one file for each session whose host reports how full its context is."""
 SIGNALS = "signals"
 """Holds one file for each session that was compacted or shows signs that it gets worse."""
+COORDINATION = "coordination.sqlite"
+"""What sessions share: one file for all checkouts of a clone."""
 HOOK_LOG = "hooks.log"
 COSTS = "metrics.jsonl"
 PREFERENCES = "preferences.json"
@@ -94,6 +99,16 @@ def install_receipt(host: str) -> str:
 def session_state(runtime: str, agent: str) -> str:
     """Return the path of a session's state file."""
     return f"{runtime}/{SESSION_STATE}{agent}.json"
+
+
+def database_gate(path: str) -> str:
+    """Return the path of the file that is locked before a database is used."""
+    return f"{path}.lock"
+
+
+def database_copy(path: str, version: int) -> str:
+    """Return the path of the copy of a database as it was before it was migrated from a version."""
+    return f"{path}.v{version}"
 
 
 def is_machine_state(name: str) -> bool:

@@ -48,7 +48,7 @@ MAY_IMPORT = MappingProxyType(
 EXTRA_IMPORTS = MappingProxyType(
     {f"faces/hooks/{name}.py": frozenset({"engines"}) for name in ("quick", "hook_log", "opt_in_notice")}
 )
-SHARED_ENGINES = frozenset({"files", "system"})
+SHARED_ENGINES = frozenset({"boot", "coordination", "files", "system"})
 
 
 def rule_import_direction(module: Module) -> Iterator[Finding]:
@@ -83,7 +83,7 @@ def rule_room_order(module: Module) -> Iterator[Finding]:
 
 
 def rule_engine_folders(module: Module) -> Iterator[Finding]:
-    """An engine imports its own folder, engines/files and engines/system, but no other engine."""
+    """An engine imports its own folder, and of the others only SHARED_ENGINES."""
     if module.parts[0] != "engines":
         return
     own = _second(module)

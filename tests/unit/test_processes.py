@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from passdown.core.sessions.session_facts import NO_PROCESS, HostProcess
+from passdown.engines.boot import SystemBootClock
 from passdown.engines.process import SystemProcesses
 
 ON_LINUX = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="needs /proc")
@@ -116,12 +117,17 @@ def test_elsewhere_on_posix_the_system_is_asked() -> None:
         (71, "ppid"): "odd",
         (71, "lstart"): "Sun Jan 11 12:00:00 2026",
     }
-    processes = SystemProcesses("darwin", ask=lambda pid, field: known.get((pid, field), ""))
+    boot_clock = SystemBootClock("darwin", ask=lambda: BOOT)
+    processes = SystemProcesses(
+        "darwin", ask=lambda pid, field: known.get((pid, field), ""), boot_clock=boot_clock
+    )
 
     host = processes.find_host()
 
-    assert host == HostProcess(71, "Sun Jan 11 12:00:00 2026", "")
+    assert host == HostProcess(71, "Sun Jan 11 12:00:00 2026", BOOT)
     assert processes.is_alive(host) is True
+    assert processes.is_alive(host._replace(boot="")) is True
+    assert processes.is_alive(host._replace(boot="other")) is False
     assert processes.is_alive(host._replace(started="Sat")) is False
     assert processes.is_alive(host._replace(pid=72)) is False
     assert processes.is_gone(72)

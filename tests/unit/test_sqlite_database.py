@@ -19,6 +19,7 @@ from passdown.engines.sqlite.database import (
     open_read_only,
     split_statements,
 )
+from passdown.engines.sqlite.mounts import MountKind
 from passdown.errors import CacheError, StorageError
 
 MIGRATIONS = {
@@ -211,11 +212,14 @@ def test_a_database_that_another_holds_is_not_said_to_be_damaged(filled: Path) -
         assert tasks.titles() == ["write a test"]
 
 
-@pytest.mark.parametrize(("is_local", "mode"), [(True, "wal"), (False, "truncate")])
+@pytest.mark.parametrize(
+    ("kind", "mode"),
+    [(MountKind.LOCAL, "wal"), (MountKind.REMOTE, "truncate"), (MountKind.UNKNOWN, "truncate")],
+)
 def test_the_write_ahead_log_is_used_on_a_disk_of_this_machine(
-    path: Path, monkeypatch: pytest.MonkeyPatch, *, is_local: bool, mode: str
+    path: Path, monkeypatch: pytest.MonkeyPatch, kind: MountKind, mode: str
 ) -> None:
-    monkeypatch.setattr(database, "is_local", lambda *_: is_local)
+    monkeypatch.setattr(database, "find_mount", lambda *_: kind)
 
     with opened(path) as tasks:
         assert tasks.ask("PRAGMA journal_mode") == mode
@@ -241,7 +245,7 @@ def modes(path: Path) -> dict[str, int]:
 def test_only_its_owner_can_read_a_database(
     path: Path, monkeypatch: pytest.MonkeyPatch, *, is_old: bool
 ) -> None:
-    monkeypatch.setattr(database, "is_local", lambda *_: True)
+    monkeypatch.setattr(database, "find_mount", lambda *_: MountKind.LOCAL)
     if is_old:
         sqlite3.connect(path).close()
         path.touch()

@@ -33,7 +33,8 @@ BUDGETS: Final = MappingProxyType(
         "prompt": Budget(ours=7, others=2, most_p=1.7),
         # Two of them hide state that git tracks, and judge paths that journals name (C119).
         # Exchanging a ledger takes 4 modules of ours, and `ctypes` with 4 of its own.
-        "decide": Budget(ours=79, others=68, most_p=11.5),
+        # The boot to which the process of a session belongs takes 2.
+        "decide": Budget(ours=81, others=68, most_p=11.5),
         # The view takes 4 modules, the banner 2, whether there is a document from before Passdown 1, and what
         # other tools wrote down here 1.
         "session start": Budget(ours=134, others=78, most_p=17.5),

@@ -5,6 +5,7 @@ Only the two S0 tables hold a local time of day (``HH:MM``); it is never convert
 
 from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
+from types import MappingProxyType
 from typing import Final
 
 from passdown.core.lazy_regex import pattern
@@ -28,6 +29,8 @@ _ISO: Final = pattern(
 _FILE_STAMP: Final = pattern(rf"({_DATE})T({_HOUR})-({_SIXTY})-({_SIXTY})(?:[.-]([0-9]{{1,9}}))?Z?")
 _ARCHIVE_STAMP: Final = pattern(rf"({_DATE})-({_HOUR})-({_SIXTY})")
 _UNIX_SECONDS: Final = pattern(r"[0-9]{10}")
+_UNITS: Final = MappingProxyType({"s": 1, "m": 60, "min": 60, "h": 3_600, "d": 86_400, "w": 604_800})
+_DURATION: Final = pattern(rf"([0-9]{{1,9}})({'|'.join(_UNITS)})")
 _CLOCK: Final = pattern(rf"{_HOUR}:{_SIXTY}")
 
 
@@ -134,6 +137,12 @@ def next_instant(now: datetime, seen: Iterable[datetime]) -> datetime:
 def is_older(instant: datetime, now: datetime, limit: timedelta) -> bool:
     """Return whether more than the limit has passed since the instant; exactly the limit is not older."""
     return now - instant > limit
+
+
+def parse_duration(text: str) -> float | None:
+    """Parse a span like ``90s``, ``10m``, ``10min``, ``2h``, ``1d`` or ``1w`` into seconds, else None."""
+    found = _DURATION.fullmatch(text)
+    return None if found is None else int(found[1]) * float(_UNITS[found[2]])
 
 
 def age_words(age: timedelta) -> str:

@@ -6,9 +6,10 @@ from collections.abc import Callable
 from typing import Final
 
 from passdown.core.sessions.session_facts import NO_PROCESS, HostProcess
+from passdown.engines.boot import PROC, SystemBootClock
 from passdown.engines.files import read
+from passdown.ports.clock import BootClock
 
-PROC: Final = "/proc"
 _START_FIELD: Final = 19
 _SHELLS: Final = frozenset({"sh", "bash", "zsh", "dash", "fish", "env", "sudo", "timeout", "uv", "cmd.exe"})
 _TERMINALS: Final = frozenset(
@@ -25,11 +26,18 @@ _BETWEEN: Final = " "
 class SystemProcesses:
     """Gets information about processes from the system."""
 
-    def __init__(self, platform: str = sys.platform, proc: str = PROC, ask: "Ask | None" = None) -> None:
+    def __init__(
+        self,
+        platform: str = sys.platform,
+        proc: str = PROC,
+        ask: "Ask | None" = None,
+        boot_clock: BootClock | None = None,
+    ) -> None:
         """Choose the implementation for a system, named as in `sys.platform`."""
         self._proc = proc if platform.startswith("linux") else ""
         self._ask = ask or _ask_ps
         self._is_posix = platform != "win32"
+        self._boot_clock: BootClock = boot_clock or SystemBootClock(platform, proc)
 
     def find_host(self) -> HostProcess:
         """Return the nearest ancestor that is not a shell, or the shell that a terminal opened.
@@ -72,14 +80,15 @@ class SystemProcesses:
         return not self._started(pid) and self._can_tell()
 
     def _boot(self) -> str:
-        """Return the id of the machine's boot and of the container that the process numbers belong to."""
+        """Return the id of the machine's boot, on Linux with the container that process numbers belong to."""
+        boot = self._boot_clock.read().boot
         if not self._proc:
-            return ""
+            return boot
         try:
             namespace = os.readlink(f"{self._proc}/self/ns/pid")
         except OSError:
             namespace = ""
-        return f"{_read(f'{self._proc}/sys/kernel/random/boot_id').strip()}{_BETWEEN}{namespace}"
+        return f"{boot}{_BETWEEN}{namespace}"
 
     def _started(self, pid: int) -> str:
         if self._proc:

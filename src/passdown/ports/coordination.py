@@ -110,7 +110,7 @@ class Leases(Protocol):
         ...
 
     def leases(self, session: str = "") -> Sequence[HeldResource]:
-        """Return what is held now, by one session or by all."""
+        """Return what has not ended, of one session or of all; `left` is not positive for the dead."""
         ...
 
 

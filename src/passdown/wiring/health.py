@@ -9,7 +9,7 @@ from passdown.engines import user_folders
 from passdown.engines.files import archive
 from passdown.engines.process import SystemProcesses
 from passdown.engines.programs import SystemPrograms
-from passdown.engines.sqlite.mounts import MOUNTS, is_local
+from passdown.engines.sqlite.mounts import MOUNTS, MountKind, find_mount
 from passdown.services.project.doctor import Examination
 from passdown.services.workspace.workspaces import Workspace
 from passdown.settings import Settings
@@ -53,9 +53,7 @@ def examine_cache(workspace: Workspace, mounts: str = "") -> CacheHealth:
     folder = next(cache_folders(place), None)
     if folder is None:
         return CacheHealth.GOOD
-    # macOS has no list of mounts that we read.
-    is_known = sys.platform != "darwin"
     return judge_cache_place(
         is_usable=open_cached(place) is not None,
-        is_remote=is_known and not is_local(str(folder), sys.platform, mounts or MOUNTS),
+        is_remote=find_mount(str(folder), sys.platform, mounts or MOUNTS) is MountKind.REMOTE,
     )

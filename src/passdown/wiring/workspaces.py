@@ -18,6 +18,7 @@ if TYPE_CHECKING:  # everything built here is loaded on demand
 
     from passdown.engines.git.repository import GitRepository
     from passdown.ports.clock import Clock, Entropy
+    from passdown.ports.coordination import Coordination
     from passdown.ports.documents import Documents
     from passdown.ports.event_log import EventLog
     from passdown.ports.git_history import GitHistory
@@ -170,6 +171,28 @@ class LocalWorkspace:
         from passdown.engines.process import SystemProcesses  # loaded on demand
 
         return SystemProcesses()
+
+    @cached_property
+    def coordination(self) -> "Coordination":
+        """What sessions of the project share; created on first use."""
+        from passdown.wiring.coordination import open_coordination  # few calls need it
+
+        return open_coordination(self._coordination_place, self.settings, self.processes)
+
+    def find_coordination(self) -> "Coordination | None":
+        """Return what sessions of the project share, if somebody has used it here."""
+        is_used = os.path.lexists(self._coordination_place)
+        return self.coordination if is_used else None
+
+    @cached_property
+    def _coordination_place(self) -> str:
+        common = self._git.common_folder()
+        folder = (
+            os.path.join(common, layout.OURS)
+            if common
+            else os.path.join(self.root, self.settings.paths.runtime)
+        )
+        return os.path.join(folder, layout.COORDINATION)
 
     def now(self) -> "datetime":
         """Return the current instant, in the precision of facts."""

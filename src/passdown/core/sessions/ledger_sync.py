@@ -88,7 +88,7 @@ def fill_ledger(ledger: Ledger, account: Account, show_time: ShowTime) -> Ledger
         bound_bead=account.task or None,
         mode=read_mode(account),
         mode_locked_at=account.started_at,
-        current_tasks=ledger.current_tasks if account.task else (),
+        current_tasks=tasks_together(account, ledger.current_tasks),
         tdd_phase=read_tdd(account),
         heartbeat=account.touched_at,
         validation=ledger.validation or Validation(),
@@ -106,6 +106,13 @@ def fill_ledger(ledger: Ledger, account: Account, show_time: ShowTime) -> Ledger
         questions=_texts(account, FactKind.QUESTION),
         more=tuple((kind.row.heading, texts) for kind in FURTHER if (texts := _texts(account, kind))),
     )
+
+
+def tasks_together(account: Account, shown: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the tasks that a session claimed together (R170); what another tool wrote stays without any."""
+    if account.claims:
+        return tuple(account.claims) if len(account.claims) > 1 else ()
+    return shown if account.task else ()
 
 
 def read_mode(account: Account) -> Mode:

@@ -125,16 +125,19 @@ class StoredLeases:
         return run_change(self._store, op, ChangeSubject("take-over", session, _words(wanted)), act)
 
     def leases(self, session: str = "") -> Sequence[HeldResource]:
-        """Return what is held now."""
+        """Return what has not ended, also of sessions that give no sign of life."""
         with self._store.looking() as reading:
             judge = Judge(reading, self._store, self._lifetimes)
             found = reading.leases_of(session) if session else _all_leases(reading)
             return [
                 HeldResource(
-                    lease.resource, lease.session, judge.member(lease.session).agent, lease.fence, left
+                    lease.resource,
+                    lease.session,
+                    judge.member(lease.session).agent,
+                    lease.fence,
+                    judge.left(lease),
                 )
                 for lease in found
-                if (left := judge.left(lease)) > 0
             ]
 
 

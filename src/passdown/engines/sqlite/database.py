@@ -17,10 +17,11 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, ClassVar, Final, TypeVar
 
+from passdown import layout
 from passdown.core.lazy_regex import pattern
 from passdown.engines.files.read import names, read_trusted
 from passdown.engines.files.write import make_private
-from passdown.engines.sqlite.mounts import is_local
+from passdown.engines.sqlite.mounts import MountKind, find_mount
 from passdown.errors import CacheError, StorageError
 
 D = TypeVar("D", bound="Database")
@@ -49,11 +50,11 @@ def open_database(
     """Open a database, created if it is missing, and prepare it for use.
 
     `shared_memory` allows SQLite's write-ahead log, which does not work on network file systems; None allows
-    it if the file is on a local disk. `wait` is the time to wait for other writers in seconds, or None for
-    the default. Raises the error of its kind if the file cannot be used.
+    it if the file is known to be on a local disk. `wait` is the time to wait for other writers in seconds, or
+    None for the default. Raises the error of its kind if the file cannot be used.
     """
     if shared_memory is None:
-        shared_memory = is_local(os.path.dirname(path), sys.platform)
+        shared_memory = find_mount(os.path.dirname(path), sys.platform) is MountKind.LOCAL
     try:
         try:
             return _open(kind, path, shared_memory=shared_memory, wait=wait)
@@ -85,12 +86,18 @@ def _open(kind: type[D], path: str, *, shared_memory: bool, wait: float | None) 
     return database
 
 
-def open_read_only(path: str) -> sqlite3.Connection:
-    """Open a database read-only; raise the driver's error if there is none that can be read."""
+def open_read_only(path: str, *, immutable: bool = False) -> sqlite3.Connection:
+    """Open a database read-only; raise the driver's error if there is none that can be read.
+
+    An immutable one is not locked, because nobody writes to it: SQLite does not look for a write-ahead log,
+    and needs to create no file.
+    """
     for character in "%?#":  # `urllib` is slow to import
         path = path.replace(character, f"%{ord(character):02x}")
     slashes = path.replace("\\", "/")
     address = f"file:{slashes if slashes.startswith('/') else f'/{slashes}'}?mode=ro"
+    if immutable:
+        address += "&immutable=1"
     return sqlite3.connect(address, uri=True, isolation_level=None, factory=_Connection)
 
 
@@ -256,8 +263,8 @@ class RebuildableDatabase(Database):
 class KeptDatabase(Database):
     """A database of what is stored nowhere else: it is never emptied or discarded.
 
-    1. An older database gets the migrations it lacks, all of them or none.
-    2. A database with a newer version is refused, and left as it is.
+    1. An older database gets the migrations it lacks, all of them or none, after a copy was put beside it.
+    2. A newer database is refused, and left as it is, unless it says that this version may write to it.
     3. A damaged database is reported, and left as it is.
     """
 
@@ -276,21 +283,51 @@ class KeptDatabase(Database):
 
     def prepare(self) -> None:
         """Run the missing migrations."""
-        found = names(self.migrations, self.migrations)
-        scripts = sorted(self.migrations / name for name in found if name.endswith(".sql"))
-        if self._known_version(scripts) == len(scripts):
+        scripts = self.scripts()
+        if self._known_version(len(scripts)) == len(scripts):
             return
         with self._transaction("BEGIN IMMEDIATE"):
-            for script in scripts[self._known_version(scripts) :]:  # 1
+            version = self._known_version(len(scripts))  # another process may have been faster
+            if 0 < version < len(scripts):
+                self._copy(layout.database_copy(self._path, version))
+            for script in scripts[version:]:  # 1
                 self._run_script(script)
-            self._set_version(len(scripts))
+            if version < len(scripts):
+                self._set_version(len(scripts))
 
-    def _known_version(self, scripts: Sequence[Path]) -> int:
+    @classmethod
+    def scripts(cls) -> list[Path]:
+        """Return the migrations that this version knows; their number is its version of the database."""
+        found = names(cls.migrations, cls.migrations)
+        return sorted(cls.migrations / name for name in found if name.endswith(".sql"))
+
+    def _known_version(self, known: int) -> int:
+        """Return the version of the database, as far as it is known; refuse one that is too new."""
         version = self._version()
-        if version > len(scripts):  # 2
-            found = f"it has version {version}, but this version of Passdown knows {len(scripts)}"
-            raise StorageError(f"{self.title} is too new: {found}", hint="Update Passdown.")
+        if version > known and self._least_writer(version) > known:  # 2
+            raise self.too_new(version, known)
+        return min(version, known)
+
+    def _least_writer(self, version: int) -> int:
+        """Return the least version that may write to a newer database; by default, nobody else may."""
         return version
+
+    @classmethod
+    def too_new(cls, version: int, known: int) -> StorageError:
+        """Return the error for a database that only a newer version of Passdown may use."""
+        found = f"it has version {version}, but this version of Passdown knows {known}"
+        return StorageError(f"{cls.title} is too new: {found}", hint="Update Passdown.")
+
+    def _copy(self, path: str) -> None:
+        """Copy the database, as it was before the transaction, into a file that survives a power cut."""
+        make_private(path)
+        source = open_read_only(self._path)
+        target = sqlite3.connect(path, factory=_Connection)
+        try:
+            source.backup(target)
+        finally:
+            source.close()
+            target.close()
 
 
 @cache

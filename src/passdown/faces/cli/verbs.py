@@ -21,6 +21,7 @@ class Group(StrEnum):
     SESSION = "session"
     FACTS = "facts"
     LOG = "log"
+    TEAM = "team"
 
 
 class Argument(NamedTuple):
@@ -218,6 +219,35 @@ _ROWS: Final = (
     ),
     Verb("handoff", Group.SESSION, "Hand off work: write a handoff, list handoffs, or resume one."),
     Verb("track", Group.SESSION, "Bind a session to a track, unbind it, or finish the track."),
+    Verb(
+        "claim",
+        Group.TEAM,
+        "Claim a task: the named ones, or the first that is ready.",
+        module="coordination.claims",
+    ),
+    Verb(
+        "close",
+        Group.TEAM,
+        "Close a task that the session has; its files are released.",
+        module="coordination.claims",
+    ),
+    Verb(
+        "reserve",
+        Group.TEAM,
+        "Reserve files before you edit them.",
+        module="coordination.reservations",
+    ),
+    Verb("renew", Group.TEAM, "Keep reserved files for longer.", module="coordination.reservations"),
+    Verb("release", Group.TEAM, "Release reserved files.", module="coordination.reservations"),
+    Verb(
+        "takeover",
+        Group.TEAM,
+        "Take over a task, or all that an agent holds, from a dead session.",
+        module="coordination.reservations",
+    ),
+    Verb("msg", Group.TEAM, "Send a message to other sessions.", module="coordination.mail"),
+    Verb("inbox", Group.TEAM, "Read the messages of other sessions.", module="coordination.mail"),
+    Verb("task", Group.TEAM, "Add tasks, list them, and change them.", module="coordination.tasks"),
     Verb("synthesize", Group.LOG, "Merge all events into the view; optionally archive and commit."),
     Verb("brief", Group.LOG, "Print what a starting session must know, within a budget."),
     Verb("certify", Group.LOG, "Prove that no fact was lost."),

@@ -24,6 +24,7 @@ from passdown.core.sessions.ledger_sync import (
     read_tdd,
     rebase_edits,
     show_ledger,
+    tasks_together,
 )
 from passdown.core.sessions.session_facts import Account, SessionStart, fold_journal
 from passdown.errors import FormatError, StorageError
@@ -374,7 +375,7 @@ def write_state(workspace: Workspace, account: Account) -> None:
         mode_locked_at=account.started_at,
         track_id=account.track or None,
         current_task=account.task or None,
-        current_tasks=known.current_tasks if account.task else None,
+        current_tasks=tasks_together(account, known.current_tasks or ()) or None,
         tdd_phase=read_tdd(account),
         last_updated=account.touched_at,
     )

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
 if TYPE_CHECKING:  # a workspace refers to all of them; a service loads those that it uses
     from passdown.ports.clock import Clock, Entropy
+    from passdown.ports.coordination import Coordination
     from passdown.ports.documents import Documents
     from passdown.ports.event_log import EventLog
     from passdown.ports.git_history import GitHistory
@@ -91,6 +92,15 @@ class Workspace(Protocol):
     @property
     def processes(self) -> "Processes":
         """The processes of this machine."""
+        ...
+
+    @property
+    def coordination(self) -> "Coordination":
+        """What sessions of the project share; raises a StorageError if it cannot be used."""
+        ...
+
+    def find_coordination(self) -> "Coordination | None":
+        """Return what sessions of the project share, or None if nobody has used it here yet."""
         ...
 
     def now(self) -> datetime:

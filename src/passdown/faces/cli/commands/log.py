@@ -6,9 +6,8 @@ from typing import Final, NamedTuple
 
 import click
 
-from passdown.core.lazy_regex import pattern
 from passdown.core.schemas import to_data
-from passdown.core.times import parse_instant, render_millis
+from passdown.core.times import parse_duration, parse_instant, render_millis
 from passdown.errors import UsageError
 from passdown.faces.cli import output
 from passdown.faces.cli.lines import event_lines
@@ -27,8 +26,6 @@ from passdown.services.log.history import (
 )
 
 _USUAL: Final = 20
-_AGO: Final = pattern(r"([0-9]{1,6})(min|h|d|w)")
-_UNITS: Final = (("min", 60), ("h", 3_600), ("d", 86_400), ("w", 604_800))
 
 
 @record
@@ -108,9 +105,8 @@ def read_since(text: str, now: datetime) -> datetime | None:
     """Parse a time or an age; return None for an empty text, and for an age before the first date."""
     if not text:
         return None
-    ago = _AGO.fullmatch(text)
-    if ago is not None:
-        seconds = int(ago[1]) * dict(_UNITS)[ago[2]]
+    seconds = parse_duration(text)
+    if seconds is not None:
         try:
             return now - timedelta(seconds=seconds)
         except OverflowError:

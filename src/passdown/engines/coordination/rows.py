@@ -1,0 +1,252 @@
+"""Transactions over the statements of `queries.sql`, the same for every database.
+
+A row has the fields of its record in their order, after the project. Lists are sorted here if a text decides,
+because databases differ in how they compare texts.
+"""
+
+from collections.abc import Callable, Sequence
+from operator import attrgetter
+from pathlib import Path
+from typing import Any, Final, Protocol, TypeVar
+
+from passdown import layout
+from passdown.core.coordination.leases import Lease
+from passdown.core.coordination.members import EngineTime, Member
+from passdown.core.coordination.messages import Message
+from passdown.core.coordination.offers import Offer
+from passdown.core.coordination.tasks import Task
+from passdown.engines.coordination.transactions import InboxRow, LogRow
+from passdown.records import names_of
+
+QUERIES: Final = Path(__file__).parent / "queries.sql"
+SCHEMA: Final = Path(__file__).parent / "schema.sql"
+MIGRATIONS: Final = Path(__file__).parent / layout.MIGRATIONS
+
+R = TypeVar("R")
+Row = Sequence[Any]
+
+_FLAGS: Final = frozenset({"is_held", "is_taken"})
+"""The fields that are stored as 0 and 1."""
+_INBOX_FIELDS: Final = len(InboxRow._fields)
+_by_fence: Final[Callable[[Lease], Any]] = attrgetter("fence", "kind", "name", "session")
+
+
+class Statements(Protocol):
+    """Runs statements by their name in `queries.sql`, all of them in one transaction."""
+
+    def ask(self, query: str, *values: object) -> Sequence[Row]:
+        """Return the rows that a statement gives."""
+        ...
+
+    def change(self, query: str, *values: object) -> int:
+        """Return how many rows a statement changed."""
+        ...
+
+
+def to_row(record: object) -> tuple[object, ...]:
+    """Return the values of a record in the order of its fields."""
+    return tuple(
+        int(getattr(record, name)) if name in _FLAGS else getattr(record, name) for name in names_of(record)
+    )
+
+
+def from_row(kind: type[R], row: Row) -> R:
+    """Return the record that a row holds."""
+    return kind(
+        **{
+            name: bool(value) if name in _FLAGS else value
+            for name, value in zip(names_of(kind), row, strict=True)
+        }
+    )
+
+
+class RowReading:
+    """One consistent state of a project: a `Reading`."""
+
+    def __init__(self, statements: Statements, project: str, time: EngineTime) -> None:
+        """Read what a transaction sees."""
+        self._statements = statements
+        self._project = project
+        self._time = time
+
+    @property
+    def time(self) -> EngineTime:
+        """The engine's time."""
+        return self._time
+
+    def _ask(self, query: str, *values: object) -> Sequence[Row]:
+        return self._statements.ask(query, self._project, *values)
+
+    def _all(self, kind: type[R], query: str, *values: object) -> list[R]:
+        return [from_row(kind, row) for row in self._ask(query, *values)]
+
+    def _find(self, kind: type[R], query: str, *values: object) -> R | None:
+        return next(iter(self._all(kind, query, *values)), None)
+
+    def position(self) -> int:
+        """Return the position of the last change."""
+        return next((int(row[0]) for row in self._ask("position")), 0)
+
+    # --- the log ------------------------------------------------------------------------------
+
+    def find_log(self, op: str) -> LogRow | None:
+        """Return the change that an operation made."""
+        return next((LogRow(*row) for row in self._ask("find_log", op)), None)
+
+    def log_since(self, position: int, most: int) -> Sequence[LogRow]:
+        """Return the changes after a position, the oldest first."""
+        return [LogRow(*row) for row in self._ask("log_since", position, most)]
+
+    # --- sessions -----------------------------------------------------------------------------
+
+    def find_member(self, session: str) -> Member | None:
+        """Return a session."""
+        return self._find(Member, "find_member", session)
+
+    def members(self) -> Sequence[Member]:
+        """Return the sessions that have not ended, by id."""
+        return sorted(self._all(Member, "members"), key=attrgetter("session"))
+
+    def find_members(self, sessions: Sequence[str]) -> Sequence[Member]:
+        """Return these sessions, ended or not, as far as they are known."""
+        return [member for session in sessions if (member := self.find_member(session)) is not None]
+
+    # --- leases -------------------------------------------------------------------------------
+
+    def leases(self, kind: str, *, ended: bool = False) -> Sequence[Lease]:
+        """Return the leases of a kind that have not ended, or all that are stored, by fence and name."""
+        return sorted(self._all(Lease, "leases_stored" if ended else "leases", kind), key=_by_fence)
+
+    def leases_on(self, kind: str, name: str) -> Sequence[Lease]:
+        """Return the leases on exactly this resource, ended or not."""
+        return sorted(self._all(Lease, "leases_on", kind, name), key=_by_fence)
+
+    def leases_of(self, session: str, *, ended: bool = False) -> Sequence[Lease]:
+        """Return the leases of a session that have not ended, or all that are stored."""
+        return sorted(self._all(Lease, "leases_of_stored" if ended else "leases_of", session), key=_by_fence)
+
+    # --- tasks --------------------------------------------------------------------------------
+
+    def find_task(self, task: str) -> Task | None:
+        """Return a task."""
+        return self._find(Task, "find_task", task)
+
+    def first_ready(self, role: str) -> Task | None:
+        """Return the first open task that is not held and waits for none, by priority, then by age."""
+        return self._find(Task, "first_ready_for", role) if role else self._find(Task, "first_ready")
+
+    def tasks(self, *, closed: bool = False) -> Sequence[Task]:
+        """Return the tasks that are not closed, or all, by priority, then by age."""
+        return self._all(Task, "tasks_stored" if closed else "tasks")
+
+    def waits_of(self, task: str) -> Sequence[str]:
+        """Return the tasks that a task waits for, closed ones too, by id."""
+        return sorted(row[0] for row in self._ask("waits_of", task))
+
+    def waiting_for(self, task: str) -> Sequence[str]:
+        """Return the tasks that wait for a task, by id."""
+        return sorted(row[0] for row in self._ask("waiting_for", task))
+
+    # --- messages and offers ------------------------------------------------------------------
+
+    def inbox(self, recipient: str) -> Sequence[tuple[InboxRow, Message]]:
+        """Return the unread messages of a recipient, the oldest first."""
+        return [
+            (InboxRow(*row[:_INBOX_FIELDS]), from_row(Message, row[_INBOX_FIELDS:]))
+            for row in self._ask("inbox", recipient)
+        ]
+
+    def expired(self, before: float) -> Sequence[Message]:
+        """Return messages that expired before an instant and that some recipient has not read."""
+        return sorted(self._all(Message, "expired", before), key=attrgetter("message"))
+
+    def find_offer(self, offer: str) -> Offer | None:
+        """Return an offer."""
+        return self._find(Offer, "find_offer", offer)
+
+    def open_offers(self) -> Sequence[Offer]:
+        """Return the offers in the state `offered`, by id."""
+        return sorted(self._all(Offer, "open_offers"), key=attrgetter("offer"))
+
+
+class RowTransaction(RowReading):
+    """A change of a project: a `Transaction`."""
+
+    def __init__(self, statements: Statements, project: str, time: EngineTime, fence: int) -> None:
+        """Change what a transaction, which holds the project's row, has at this position."""
+        super().__init__(statements, project, time)
+        self._fence = fence
+
+    @property
+    def fence(self) -> int:
+        """The position of this change."""
+        return self._fence
+
+    def _put(self, query: str, record: object) -> None:
+        self._statements.change(query, self._project, *to_row(record))
+
+    def _drop(self, query: str, *values: object) -> int:
+        return self._statements.change(query, self._project, *values)
+
+    def add_log(self, row: LogRow) -> None:
+        """Store the change itself."""
+        self._statements.change("add_log", self._project, *row)
+
+    def put_member(self, member: Member) -> None:
+        """Store a session, new or changed."""
+        self._put("put_member", member)
+
+    def put_lease(self, lease: Lease) -> None:
+        """Store a lease, new or changed; a session has one on a resource."""
+        self._put("put_lease", lease)
+
+    def drop_lease(self, lease: Lease) -> None:
+        """Remove a lease."""
+        self._drop("drop_lease", lease.kind, lease.name, lease.session)
+
+    def drop_old(self, ended_before: float, logged_before: float) -> None:
+        """Remove leases that ended, and changes that were made, before these instants."""
+        self._drop("drop_ended_leases", ended_before)
+        self._drop("drop_log", logged_before)
+
+    def put_task(self, task: Task) -> None:
+        """Store a task, new or changed."""
+        self._put("put_task", task)
+
+    def add_wait(self, task: str, other: str) -> None:
+        """Store that a task waits for another."""
+        self._statements.change("add_wait", self._project, task, other)
+
+    def add_message(self, message: Message, recipients: Sequence[str]) -> None:
+        """Store a message in inboxes, at the position of this change."""
+        self._put("add_message", message)
+        for recipient in recipients:
+            row = InboxRow(recipient, self._fence, message.message)
+            self._statements.change("add_to_inbox", self._project, *row)
+
+    def move_inbox(self, recipient: str, heir: str) -> int:
+        """Move the unread messages of a recipient to another; return how many there were.
+
+        What was sent to both stays as the heir has it, read or not.
+        """
+        both = self._drop("drop_from_inbox", recipient, heir)
+        return both + self._statements.change("move_inbox", heir, self._project, recipient)
+
+    def mark_read(self, recipient: str, positions: Sequence[int]) -> int:
+        """Mark unread messages as read now; return how many there were."""
+        now = self._time.seconds
+        return sum(
+            self._statements.change("mark_read", now, self._project, recipient, position)
+            for position in positions
+        )
+
+    def drop_messages(self, expired_before: float, read_before: float) -> None:
+        """Remove messages that expired, or that all recipients read, before these instants."""
+        self._drop("drop_expired_inbox", self._project, expired_before)
+        self._drop("drop_expired_messages", expired_before)
+        self._drop("drop_read_messages", self._project, read_before, read_before)
+        self._drop("drop_read_inbox", read_before)
+
+    def put_offer(self, offer: Offer) -> None:
+        """Store an offer, new or changed."""
+        self._put("put_offer", offer)

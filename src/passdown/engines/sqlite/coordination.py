@@ -1,0 +1,307 @@
+"""The rows of coordination in one SQLite file, for all checkouts of a clone (C75, C78, C81, C87, C94).
+
+Writers pass a gate, one at a time: that is fairer than SQLite's own waiting, and two connections never write
+or checkpoint at once, which damages files before SQLite 3.51.3. Nothing relies on the gate: without it,
+`BEGIN IMMEDIATE` keeps writers apart.
+"""
+
+import errno
+import os
+import sqlite3
+import sys
+from collections.abc import Callable, Generator, Sequence
+from contextlib import AbstractContextManager, contextmanager, suppress
+from typing import Any, Final, NoReturn
+
+from passdown import layout
+from passdown.engines.coordination import rows
+from passdown.engines.coordination.rows import RowReading, RowTransaction, Statements
+from passdown.engines.coordination.transactions import Reading, Transaction
+from passdown.engines.files.gate import Gate
+from passdown.engines.files.write import make_folder
+from passdown.engines.sqlite.database import WAIT_SECONDS, KeptDatabase, open_database, open_read_only
+from passdown.engines.sqlite.engine_clock import ClockRow, tell_time
+from passdown.engines.sqlite.mounts import MountKind, find_mount
+from passdown.engines.system import pause
+from passdown.errors import StorageError, UnsureError
+from passdown.ports.clock import BootClock, Clock
+from passdown.records import record
+
+TITLE: Final = "the coordination database"
+
+_UNWRITABLE: Final = ("SQLITE_READONLY", "SQLITE_CANTOPEN", "SQLITE_PERM")
+_FORBIDDEN: Final = frozenset({errno.EACCES, errno.EPERM, errno.EROFS})
+_BUSY: Final = ("SQLITE_BUSY", "SQLITE_LOCKED")
+_UNSURE: Final = tuple(f"SQLITE_IOERR_{call}" for call in ("FSYNC", "DIR_FSYNC", "TRUNCATE", "DELETE"))
+"""What fails at the end of a commit: the change may be found by whoever opens the file next."""
+_LOGS: Final = ("-wal", "-journal")
+"""The suffixes of files without which a database may be only half of the truth."""
+
+
+@record
+class LocalMachine:
+    """What a store of rows asks of this machine."""
+
+    boot_clock: BootClock
+    clock: Clock
+    """For the beginning, and for the time between two boots."""
+    is_running: Callable[[str], bool | None]
+    pause: Callable[[float], None] = pause
+
+
+class CoordinationDatabase(KeptDatabase):
+    """The file; it runs the statements of coordination."""
+
+    title = TITLE
+    queries = rows.QUERIES
+    migrations = rows.MIGRATIONS
+
+    @classmethod
+    def make_error(cls, error: sqlite3.Error, path: str) -> StorageError:
+        """Return an error that says what to do, above all if nobody may write here."""
+        name = getattr(error, "sqlite_errorname", None) or ""
+        if name.startswith(_UNWRITABLE):
+            return cannot_write(path, str(error))
+        if name.startswith(_BUSY):
+            return StorageError(
+                f"{TITLE} is busy: another process is writing", hint="Nothing was changed; try again."
+            )
+        if name.startswith(_UNSURE):
+            message = f"{TITLE} may or may not hold the change: {error}"
+            return UnsureError(message, hint="Repeat the same operation: it is done once.")
+        if isinstance(error, sqlite3.IntegrityError):
+            return StorageError(f"{TITLE} refused a change: {error}", hint=f"Nothing was changed in {path}.")
+        return super().make_error(error, path)
+
+    def ask(self, query: str, *values: object) -> list[Any]:
+        """Return the rows that a statement gives."""
+        return self._all(query, *values)
+
+    def change(self, query: str, *values: object) -> int:
+        """Return how many rows a statement changed."""
+        with self._reporting():
+            return self._connection.execute(self._queries[query], values).rowcount
+
+    def looking(self) -> AbstractContextManager[None]:
+        """Read one consistent state, whatever others write in the meantime."""
+        return self._looking()
+
+    @contextmanager
+    def changing_soon(self) -> Generator[None, None, None]:
+        """Change something that may be lost if the power fails at once; the file is never damaged by that."""
+        with self._reporting():
+            self._connection.execute("PRAGMA synchronous = NORMAL")
+            try:
+                with self._transaction("BEGIN IMMEDIATE"):
+                    yield
+            finally:
+                self._connection.execute(f"PRAGMA synchronous = {self.synchronous}")
+
+    def refuse_to_nest(self) -> None:
+        """Raise an error if a transaction is under way."""
+        with self._reporting():
+            is_under_way = self._connection.in_transaction
+        if is_under_way:
+            message = "transactions do not nest"
+            raise RuntimeError(message)
+
+    def is_empty(self) -> bool:
+        """Return whether there are no tables; refuse to read a database that is too new."""
+        with self._reporting():
+            version, known = self._version(), len(self.scripts())
+            if version and self._meta("least_reader") > known:
+                raise self.too_new(version, known)
+        return not version
+
+    def _least_writer(self, version: int) -> int:
+        del version
+        return self._meta("least_writer")
+
+    def _meta(self, name: str) -> int:
+        return int(dict(self._connection.execute(self._queries["meta"]).fetchall())[name])
+
+
+def open_store(
+    path: str,
+    project: str,
+    machine: LocalMachine,
+    *,
+    mount: MountKind | None = None,
+    gate: Gate | None = None,
+    wait: float = WAIT_SECONDS,
+) -> "SqliteStore":
+    """Open the file of a clone, created if it is missing, for one project.
+
+    `mount` is the kind of file system that holds it; None finds out. `wait` is the time to wait for other
+    writers, in seconds. Raises a StorageError if the file cannot be written: then nothing is granted.
+    """
+    folder = os.path.dirname(path)
+    if mount is None:
+        mount = find_mount(folder, sys.platform)
+    if mount is MountKind.REMOTE:
+        raise StorageError(
+            f"{TITLE} cannot be in {folder}: it is on a network or virtual file system",
+            hint="Use a server engine: sessions on several machines or in containers cannot share this file.",
+        )
+    try:
+        make_folder(folder)
+    except StorageError as error:
+        if isinstance(error.__cause__, OSError) and error.__cause__.errno in _FORBIDDEN:
+            raise cannot_write(path, error.message) from error
+        raise
+    gate = gate or Gate(layout.database_gate(path))
+    with gate.passed(wait):
+        database = open_database(
+            CoordinationDatabase, path, shared_memory=mount is MountKind.LOCAL, wait=wait
+        )
+    return SqliteStore(database, project, machine, gate, wait)
+
+
+class _LocalStore:
+    """What every store on this machine can do."""
+
+    def __init__(self, project: str, machine: LocalMachine) -> None:
+        self._project = project
+        self._machine = machine
+
+    def is_running(self, process: str) -> bool | None:
+        """Return whether a host's process runs on this machine; None if that cannot be known here."""
+        return self._machine.is_running(process)
+
+    def pause(self, seconds: float) -> None:
+        """Wait before looking again."""
+        self._machine.pause(seconds)
+
+    def _tell_time(self, statements: Statements) -> ClockRow:
+        stored = next((ClockRow(*row) for row in statements.ask("clock", self._project)), ClockRow())
+        wall = self._machine.clock.now().timestamp()
+        return tell_time(stored, self._machine.boot_clock.read(), wall)
+
+    def _read(self, statements: Statements) -> RowReading:
+        return RowReading(statements, self._project, self._tell_time(statements).time)
+
+
+class SqliteStore(_LocalStore):
+    """The rows of one project: a `Store`."""
+
+    def __init__(
+        self, database: CoordinationDatabase, project: str, machine: LocalMachine, gate: Gate, wait: float
+    ) -> None:
+        """Use an open database."""
+        super().__init__(project, machine)
+        self._database = database
+        self._gate = gate
+        self._wait = wait
+
+    @contextmanager
+    def changing(self) -> Generator[Transaction, None, None]:
+        """Take the project's lock, then give a transaction; keep its changes unless it raises."""
+        self._database.refuse_to_nest()
+        with self._gate.passed(self._wait), self._database.changing():
+            fence = self._take_position()
+            yield RowTransaction(self._database, self._project, self._store_time().time, fence)
+
+    @contextmanager
+    def looking(self) -> Generator[Reading, None, None]:
+        """Give one consistent state; nobody waits for it."""
+        self._database.refuse_to_nest()
+        with self._database.looking():
+            yield self._read(self._database)
+
+    def beat(self, sessions: Sequence[str]) -> None:
+        """Set the last sign of life of these sessions, if they have not ended, to now; no position."""
+        self._database.refuse_to_nest()
+        with self._gate.passed(self._wait), self._database.changing_soon():
+            time = self._store_time().time
+            for session in sessions:
+                self._database.change("beat", time.seconds, time.boot, self._project, session)
+
+    def close(self) -> None:
+        """Close the file; the last one to do so moves what was written into the database."""
+        with suppress(StorageError), self._gate.passed(self._wait):  # whoever is busy has it open, too
+            return self._database.close()
+        return self._database.close()
+
+    def _take_position(self) -> int:
+        taken = self._database.ask("take_position", self._project)
+        if not taken:
+            self._database.change("add_project", self._project)
+            taken = self._database.ask("take_position", self._project)
+        return int(taken[0][0])
+
+    def _store_time(self) -> ClockRow:
+        """Read the clock while nobody else can write, so that instants are stored in their order."""
+        now = self._tell_time(self._database)
+        self._database.change("set_clock", *now, self._project)
+        return now
+
+
+def open_reader(path: str, project: str, machine: LocalMachine) -> "ReadOnlyStore":
+    """Look at a file that may not be written; a missing one holds an empty project, and is not created."""
+    return ReadOnlyStore(path, project, machine)
+
+
+class ReadOnlyStore(_LocalStore):
+    """The rows of one project, where nobody may write: a `Store` that grants nothing."""
+
+    def __init__(self, path: str, project: str, machine: LocalMachine) -> None:
+        """Name the file."""
+        super().__init__(project, machine)
+        self._path = path
+
+    @contextmanager
+    def looking(self) -> Generator[Reading, None, None]:
+        """Give one consistent state.
+
+        The file is opened anew each time: others may write to it in between, and one that is opened without
+        its log is not looked at again.
+        """
+        if not os.path.exists(self._path):
+            yield self._read(_Nothing())
+            return
+        has_log = any(os.path.exists(self._path + end) for end in _LOGS)
+        try:
+            connection = open_read_only(self._path, immutable=not has_log)
+        except sqlite3.Error as error:
+            raise CoordinationDatabase.make_error(error, self._path) from error
+        database = CoordinationDatabase(connection, self._path)
+        try:
+            with database.looking():
+                yield self._read(_Nothing() if database.is_empty() else database)
+        finally:
+            database.close()
+
+    def changing(self) -> AbstractContextManager[Transaction]:
+        """Refuse: whoever cannot write is granted nothing."""
+        self._refuse()
+
+    def beat(self, sessions: Sequence[str]) -> None:
+        """Refuse, as for any change."""
+        del sessions
+        self._refuse()
+
+    def _refuse(self) -> NoReturn:
+        raise cannot_write(self._path, "it was opened for reading")
+
+
+class _Nothing:
+    """Runs statements on a database without rows."""
+
+    def ask(self, query: str, *values: object) -> list[Any]:
+        """Return no rows."""
+        del query, values
+        return []
+
+    def change(self, query: str, *values: object) -> int:
+        """Change nothing."""
+        del query, values
+        return 0
+
+
+def cannot_write(path: str, why: str) -> StorageError:
+    """Return the error for a file that this process may not write, with the two ways out (C87)."""
+    hint = (
+        f"Let this session's sandbox write to {os.path.dirname(path)}, or let the host start Passdown's MCP "
+        "server outside of the sandbox."
+    )
+    return StorageError(f"{TITLE} cannot be written: {path}: {why}", hint=hint)

@@ -1,0 +1,1 @@
+"""The commands with which sessions work together."""

@@ -1,0 +1,225 @@
+"""`passdown task`: add tasks, list them, and change them."""
+
+from collections.abc import Sequence
+
+import click
+
+from passdown.core.coordination.tasks import NORMAL, OPEN, Circle, Task, TaskState
+from passdown.errors import UsageError
+from passdown.faces.cli import output
+from passdown.faces.cli.coordination import as_value, json_option, say_waiting, session_option
+from passdown.faces.cli.lines import cut, width
+from passdown.faces.cli.sessions import find_running, open_sessions
+from passdown.records import record
+from passdown.services.coordination.tasks import (
+    TaskChange,
+    add_task,
+    block_task,
+    change_task,
+    export_tasks,
+    import_tasks,
+    is_ready,
+    list_tasks,
+    require_task,
+)
+from passdown.wiring.workspaces import read_named
+
+_priority = click.option("--priority", type=int, default=None, metavar="0-4", help="0 is the most urgent.")
+_role = click.option("--role", default=None, metavar="ROLE", help="Who it is for.")
+_body = click.option("--body", default=None, metavar="TEXT", help="More about it.")
+
+
+@record
+class NewTaskOptions:
+    """The options of `passdown task add`."""
+
+    title: str
+    name: str
+    after: tuple[str, ...]
+    priority: int | None
+    role: str | None
+    body: str | None
+    session: str
+    as_json: bool
+
+
+@record
+class TaskOptions:
+    """The options of `passdown task change`."""
+
+    name: str
+    title: str | None
+    priority: int | None
+    role: str | None
+    body: str | None
+    session: str
+    is_open: bool
+    as_json: bool
+
+
+@click.group("task", short_help="Add tasks, list them, and change them.")
+def task() -> None:
+    """Add tasks to the board of this project, list them, and change them.
+
+    `passdown claim` takes one, `passdown close` finishes it.
+    """
+
+
+@task.command(short_help="Add a task.")
+@click.argument("title")
+@click.option("--id", "name", default="", metavar="ID", help="Its id; by default a short new one.")
+@click.option("--after", multiple=True, metavar="ID", help="A task that must be closed first.")
+@_priority
+@_role
+@_body
+@session_option
+@json_option
+@click.pass_context
+def add(context: click.Context, **_: object) -> None:
+    """Add a task to the board."""
+    options = NewTaskOptions(**context.params)
+    workspace = open_sessions()
+    account = find_running(workspace, options.session)
+    for other in options.after:
+        require_task(workspace.coordination, other)
+    new = Task(
+        task=options.name,
+        title=options.title,
+        body=options.body or "",
+        priority=NORMAL if options.priority is None else options.priority,
+        role=options.role or "",
+    )
+    added = add_task(workspace, account, new)
+    for other in options.after:
+        block_task(workspace, account, added.task, other)
+    _say_task(added, "added", as_json=options.as_json)
+
+
+@task.command(short_help="List the tasks that can be claimed now.")
+@json_option
+def ready(*, as_json: bool) -> None:
+    """List the tasks that can be claimed now, the first to be claimed first."""
+    workspace = open_sessions()
+    found = list_tasks(workspace, ready=True)
+    if as_json:
+        output.say_json({"tasks": as_value(found)})
+    elif found:
+        _say_tasks(found)
+    else:
+        output.say("Nothing is ready to be claimed.")
+        say_waiting(list_tasks(workspace, ready=False))
+
+
+@task.command("list", short_help="List the open tasks, or all.")
+@click.option("--all", "show_all", is_flag=True, help="Also list closed tasks.")
+@json_option
+def list_(*, show_all: bool, as_json: bool) -> None:
+    """List the open tasks with their holders, or all tasks."""
+    found = list_tasks(open_sessions(), ready=False, closed=show_all)
+    if as_json:
+        output.say_json({"tasks": as_value(found)})
+    elif found:
+        _say_tasks(found)
+    else:
+        output.say('There are no tasks; add one: `passdown task add "TITLE"`')
+
+
+@task.command(short_help="Show a task.")
+@click.argument("name", metavar="ID")
+@json_option
+def show(name: str, *, as_json: bool) -> None:
+    """Show a task with its holder, what it waits for, and the notes from when it was closed."""
+    found = require_task(open_sessions().coordination, name)
+    if as_json:
+        output.say_json({"task": as_value(found)})
+        return
+    shown = found.task
+    output.say(f"{shown.task} {shown.title}")
+    for_whom = f", for {shown.role}" if shown.role else ""
+    output.say(f"  {_describe(found)}, priority {shown.priority}{for_whom}")
+    for text in (shown.body, shown.note):
+        for line in text.splitlines():
+            output.say(f"  > {line}")
+
+
+@task.command(short_help="Let a task wait for another.")
+@click.argument("name", metavar="ID")
+@click.argument("by", metavar="OTHER")
+@session_option
+@json_option
+def block(name: str, by: str, session: str, *, as_json: bool) -> None:
+    """Let a task wait until another one is closed."""
+    workspace = open_sessions()
+    found = block_task(workspace, find_running(workspace, session), name, by)
+    if isinstance(found, Circle):
+        way = " → ".join(found.tasks)
+        raise UsageError(f"they would wait for each other: {way}", hint="nothing was changed")
+    _say_task(found.task, f"waits for {by}:", as_json=as_json)
+
+
+@task.command(short_help="Change a task.")
+@click.argument("name", metavar="ID")
+@click.option("--title", default=None, metavar="TEXT", help="What is to be done.")
+@click.option("--open", "is_open", is_flag=True, help="It is not blocked any more.")
+@_priority
+@_role
+@_body
+@session_option
+@json_option
+@click.pass_context
+def change(context: click.Context, **_: object) -> None:
+    """Change the title, priority, role or text of a task, or open it again."""
+    options = TaskOptions(**context.params)
+    workspace = open_sessions()
+    account = find_running(workspace, options.session)
+    wanted = TaskChange(options.title, options.body, options.priority, options.role, options.is_open)
+    _say_task(change_task(workspace, account, options.name, wanted), "changed", as_json=options.as_json)
+
+
+@task.command(short_help="Print all tasks as lines of JSON.")
+def export() -> None:
+    """Print all tasks, one JSON object a line, as `bd export` does."""
+    for line in export_tasks(open_sessions()):
+        output.say(line)
+
+
+@task.command("import", short_help="Add the tasks of an export.")
+@click.argument("path", metavar="FILE")
+@session_option
+@json_option
+def import_(path: str, session: str, *, as_json: bool) -> None:
+    """Add the tasks of a file that `passdown task export` or `bd export` wrote; known ids are left alone."""
+    workspace = open_sessions()
+    lines = read_named(path).decode("utf-8", "replace").splitlines()
+    found = import_tasks(workspace, find_running(workspace, session), lines)
+    if as_json:
+        output.say_json({"added": found.added, "known": found.known})
+    else:
+        output.say(f"{found.added} tasks added, {found.known} known already")
+
+
+def _say_task(shown: Task, word: str, *, as_json: bool) -> None:
+    if as_json:
+        output.say_json({"task": as_value(shown)})
+    else:
+        output.say(f"{word} {shown.task} {shown.title}")
+
+
+def _say_tasks(tasks: Sequence[TaskState]) -> None:
+    for one in tasks:
+        line = f"{one.task.task}  P{one.task.priority}  {_describe(one)}  {one.task.title}"
+        output.say(cut(line, width()))
+
+
+def _describe(state: TaskState) -> str:
+    """Say what state a task is in."""
+    shown = state.task
+    if state.is_orphaned:
+        return f"orphaned by {state.agent}"
+    if state.holder:
+        return f"held by {state.agent}"
+    if state.waits_for:
+        return f"waits for {', '.join(state.waits_for)}"
+    if is_ready(state):
+        return "ready"
+    return shown.state if shown.state != OPEN else "waits"

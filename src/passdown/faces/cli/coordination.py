@@ -1,0 +1,83 @@
+"""How commands speak of what sessions share: who holds what, who waits for whom, and mail."""
+
+from collections.abc import Sequence
+from datetime import timedelta
+from typing import Final
+
+import click
+
+from passdown.core.coordination.leases import Held, Lost
+from passdown.core.coordination.messages import WaitingMessage
+from passdown.core.coordination.tasks import BLOCKED, TaskState
+from passdown.core.times import age_words, parse_duration
+from passdown.errors import UsageError
+from passdown.faces.cli import output
+from passdown.records import as_dict, is_record
+
+HELD_CODE: Final = 3
+"""The exit code if another session holds what was asked for."""
+
+json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+session_option = click.option("--session", default="", metavar="ID", help="The session to use.")
+
+
+def as_value(value: object) -> object:
+    """Return records as data for JSON."""
+    if is_record(value):
+        return {name: as_value(one) for name, one in as_dict(value).items()}
+    if isinstance(value, tuple | list):
+        return [as_value(one) for one in value]
+    return value
+
+
+def say_held(held: Held) -> None:
+    """Say who holds it, for how long, and what can be done instead (R214)."""
+    what = held.name if held.held == held.name else f"{held.name} (as {held.held})"
+    output.note(f"{what} is held by {held.agent}{_for_how_long(held.left)}")
+    output.note_hint(f'ask for it: `passdown msg "May I have {held.name}?" --to {held.agent}`')
+    output.note_hint("or wait: `passdown inbox` shows the answer")
+    output.note_hint("or take another task: `passdown task ready`")
+    if held.left <= 0:
+        output.note_hint(f"it gives no sign of life: `passdown takeover {held.name}`")
+
+
+def _for_how_long(left: float) -> str:
+    return f", for {age_words(timedelta(seconds=left))} more" if left > 0 else ""
+
+
+def say_lost(lost: Lost) -> None:
+    """Say that the session does not hold it any more, or never did."""
+    now = f"; another session has it under fence {lost.now}" if lost.now else ""
+    held = f"the session no longer holds {lost.name} under fence {lost.fence}"
+    output.note(f"{held if lost.fence else f'the session does not hold {lost.name}'}{now}")
+    output.note_hint("nothing was changed; `passdown status` shows who holds what")
+
+
+def say_waiting(waiting: Sequence[TaskState]) -> None:
+    """Say why open tasks cannot be claimed (R171)."""
+    for state in waiting:
+        task = state.task
+        if state.waits_for:
+            reason = f"waits for {', '.join(state.waits_for)}"
+        elif state.holder:
+            reason = f"{state.agent} has it"
+        elif task.state == BLOCKED:
+            reason = "is blocked"
+        else:
+            reason = f"is for {task.role}"
+        output.say(f"  {task.task} {task.title}: {reason}")
+
+
+def say_mail(mail: Sequence[WaitingMessage]) -> None:
+    """Say that there is mail (R169); it counts as read only when `passdown inbox` printed it."""
+    if mail:
+        plural = "" if len(mail) == 1 else "s"
+        output.say(f"{len(mail)} unread message{plural}: run `passdown inbox`")
+
+
+def read_seconds(text: str, option: str) -> float:
+    """Parse a span of time that an option has; raise a UsageError for one that cannot be read."""
+    seconds = parse_duration(text)
+    if not seconds:
+        raise UsageError(f"{option}: `{text}` is not a valid span of time", hint="write 90s, 10m, 2h or 1d")
+    return seconds

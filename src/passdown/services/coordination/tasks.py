@@ -1,0 +1,211 @@
+"""Add tasks to the board, change them, let one wait for another, and move them between boards."""
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Final, NamedTuple, cast
+
+from passdown.core.coordination.tasks import (
+    BLOCKED,
+    CLOSED,
+    OPEN,
+    PRIORITIES,
+    Circle,
+    Task,
+    TaskState,
+    TaskStored,
+)
+from passdown.core.ids import clean_foreign
+from passdown.core.safe_text import one_line
+from passdown.core.sessions.session_facts import Account
+from passdown.errors import FormatError, UsageError
+from passdown.ports.coordination import Coordination
+from passdown.records import replace
+from passdown.services.coordination.membership import new_operation
+from passdown.services.workspace.workspaces import Workspace
+
+_ID_BYTES: Final = 2
+_LONGEST_TITLE: Final = 200
+
+
+class TaskChange(NamedTuple):
+    """What is changed about a task; None leaves a field as it is."""
+
+    title: str | None = None
+    body: str | None = None
+    priority: int | None = None
+    role: str | None = None
+    is_open: bool = False
+
+
+def add_task(workspace: Workspace, account: Account | None, task: Task) -> Task:
+    """Add a task to the board; without an id it is given one."""
+    title = _clean_title(task.title)
+    _require_priority(task.priority)
+    coordination = workspace.coordination
+    name = task.task or _free_id(workspace, coordination)
+    new = replace(task, task=clean_foreign(name, "id"), title=title)
+    return coordination.tasks.add(new_operation(workspace), _session(account), new).task
+
+
+def change_task(workspace: Workspace, account: Account | None, name: str, change: TaskChange) -> Task:
+    """Change what a task says, or open it again after it was blocked."""
+    coordination = workspace.coordination
+    task = require_task(coordination, name).task
+    if change.priority is not None:
+        _require_priority(change.priority)
+    changed = replace(
+        task,
+        title=task.title if change.title is None else _clean_title(change.title),
+        body=task.body if change.body is None else change.body,
+        priority=task.priority if change.priority is None else change.priority,
+        role=task.role if change.role is None else change.role,
+        state=OPEN if change.is_open else task.state,
+    )
+    return coordination.tasks.change(new_operation(workspace), _session(account), changed).task
+
+
+def block_task(workspace: Workspace, account: Account | None, name: str, by: str) -> TaskStored | Circle:
+    """Let a task wait until another one is closed."""
+    tasks = workspace.coordination.tasks
+    return tasks.wait_for(new_operation(workspace), _session(account), name, by)
+
+
+def list_tasks(workspace: Workspace, *, ready: bool, closed: bool = False) -> Sequence[TaskState]:
+    """List tasks by priority, then by age: those that can be claimed, or all."""
+    found = workspace.coordination.tasks.tasks(closed=closed)
+    return [one for one in found if is_ready(one)] if ready else found
+
+
+def is_ready(state: TaskState) -> bool:
+    """Return whether a task can be claimed now."""
+    task = state.task
+    return task.state == OPEN and not task.waits and not task.is_held
+
+
+def require_task(coordination: Coordination, name: str) -> TaskState:
+    """Return a task; raise a UsageError if there is none of this name."""
+    found = coordination.tasks.find(name)
+    if found is None:
+        raise UsageError(f"there is no task {name}", hint="`passdown task list` lists them")
+    return found
+
+
+def export_tasks(workspace: Workspace) -> Iterator[str]:
+    """Give every task as a line of JSON, in the form that `bd export` writes."""
+    for state in workspace.coordination.tasks.tasks(closed=True):
+        task = state.task
+        held = "in_progress" if task.is_held else task.state
+        values: dict[str, object] = {
+            "id": task.task,
+            "title": task.title,
+            "description": task.body,
+            "status": held,
+            "priority": task.priority,
+            "labels": [f"role:{task.role}"] if task.role else [],
+            "close_reason": task.reason,
+            "notes": task.note,
+            "dependencies": [
+                {"issue_id": task.task, "depends_on_id": other, "type": "blocks"} for other in state.waits_for
+            ],
+        }
+        said = {name: one for name, one in values.items() if one not in ("", [])}
+        yield json.dumps(said, ensure_ascii=False)
+
+
+class ImportedTasks(NamedTuple):
+    """What came of an import."""
+
+    added: int
+    known: int
+    """Tasks whose id was there already; they were not changed."""
+
+
+def import_tasks(workspace: Workspace, account: Account | None, lines: Iterable[str]) -> ImportedTasks:
+    """Add the tasks of an export; a task whose id is known stays as it is.
+
+    All lines are read before the first task is added: a line that cannot be read adds none.
+    """
+    read = [_read_line(number, line) for number, line in enumerate(lines, 1) if line.strip()]
+    coordination, session = workspace.coordination, _session(account)
+    new = [one for one in read if coordination.tasks.find(one[0].task) is None]
+    for task, _ in new:
+        coordination.tasks.add(new_operation(workspace), session, task)
+    for task, waits in new:
+        for other in waits:
+            if coordination.tasks.find(other) is not None:
+                coordination.tasks.wait_for(new_operation(workspace), session, task.task, other)
+    return ImportedTasks(len(new), len(read) - len(new))
+
+
+def _read_line(number: int, line: str) -> tuple[Task, Sequence[str]]:
+    try:
+        found: object = json.loads(line)
+    except ValueError:
+        found = None
+    if not isinstance(found, dict) or not isinstance(cast("dict[str, object]", found).get("id"), str):
+        raise FormatError(
+            f"line {number} is not a task", line=number, hint="Each line is a JSON object with an id."
+        )
+    values = cast("dict[str, object]", found)
+    task = Task(
+        task=clean_foreign(str(values["id"]), "id"),
+        title=_clean_title(_text(values, "title") or str(values["id"])),
+        body=_text(values, "description"),
+        priority=_priority(values.get("priority")),
+        role=_role(values.get("labels")),
+        state={"closed": CLOSED, "blocked": BLOCKED}.get(_text(values, "status"), OPEN),
+        reason=_text(values, "close_reason"),
+        note=_text(values, "notes"),
+    )
+    return task, _waits(values.get("dependencies"))
+
+
+def _text(values: Mapping[str, object], name: str) -> str:
+    value = values.get(name)
+    return value if isinstance(value, str) else ""
+
+
+def _priority(value: object) -> int:
+    return value if isinstance(value, int) and value in PRIORITIES else PRIORITIES[-1] // 2
+
+
+def _role(labels: object) -> str:
+    names = cast("list[object]", labels) if isinstance(labels, list) else []
+    roles = [str(one).removeprefix("role:") for one in names if str(one).startswith("role:")]
+    return roles[0] if roles else ""
+
+
+def _waits(found: object) -> Sequence[str]:
+    rows = cast("list[object]", found) if isinstance(found, list) else []
+    waits = [cast("dict[str, object]", row) for row in rows if isinstance(row, dict)]
+    return [_text(row, "depends_on_id") for row in waits if row.get("type") == "blocks"]
+
+
+def _clean_title(title: str) -> str:
+    clean = one_line(" ".join(title.split()))
+    if not clean:
+        raise UsageError("a task needs a title", hint='say it like `passdown task add "TITLE"`')
+    if len(clean) > _LONGEST_TITLE:
+        hint = f"use at most {_LONGEST_TITLE} characters, and --body for more"
+        raise UsageError(f"the title has {len(clean)} characters", hint=hint)
+    return clean
+
+
+def _require_priority(priority: int) -> None:
+    if priority not in PRIORITIES:
+        hint = f"use {PRIORITIES[0]} (most urgent) to {PRIORITIES[-1]}"
+        raise UsageError(f"{priority} is not a priority", hint=hint)
+
+
+def _free_id(workspace: Workspace, coordination: Coordination) -> str:
+    """Draw ids, each longer than the last, until one is free."""
+    size = _ID_BYTES
+    while True:
+        name = f"t-{workspace.entropy.token(size).hex()}"
+        if coordination.tasks.find(name) is None:
+            return name
+        size += 1
+
+
+def _session(account: Account | None) -> str:
+    return account.session if account else ""

@@ -1,0 +1,375 @@
+"""What every store of coordination must do with its rows; subclass `StoredRows`, and name it `Test…`."""
+
+from abc import ABC, abstractmethod
+from pathlib import Path
+
+import pytest
+
+from passdown.core.coordination.leases import PATH, TASK, Lease
+from passdown.core.coordination.members import Member
+from passdown.core.coordination.messages import Message
+from passdown.core.coordination.offers import ACCEPTED, Offer
+from passdown.core.coordination.tasks import BLOCKED, CLOSED, OPEN, Task
+from passdown.engines.coordination.transactions import InboxRow, LogRow, Store
+from passdown.records import replace
+
+ADA = Member(
+    session="s-ada",
+    agent="ada-1",
+    name="Ada",
+    team="core",
+    role="docs",
+    process="12 99 boot",
+    boot=0,
+    seen=12.5,
+    ended=None,
+    continues="s-old",
+)
+LEASE = Lease(
+    kind=PATH,
+    name="src/**",
+    session="s-ada",
+    fence=3,
+    ttl=600.0,
+    used=10.25,
+    until=70.5,
+    offer="o-1",
+    ended=None,
+    is_taken=False,
+)
+TASK_ONE = Task(
+    task="t-1",
+    title="Ünïcode “title”",
+    body="line\nline\n",
+    priority=1,
+    role="docs",
+    state=OPEN,
+    reason="",
+    note="",
+    waits=0,
+    is_held=False,
+    added=7,
+)
+MESSAGE = Message(
+    message="m-1",
+    sender="s-ada",
+    agent="ada-1",
+    to="role:docs",
+    content="Is it done?",
+    context='{"task":"t-1"}',
+    priority="urgent",
+    kind="question",
+    sent=5.0,
+    expires=105.0,
+)
+OFFER = Offer(
+    offer="o-1",
+    giver="s-ada",
+    agent="ada-1",
+    taker="",
+    task="t-1",
+    facts='{"a":1}',
+    expires=99.5,
+)
+
+
+def log(position: int, at: float = 1.0) -> LogRow:
+    """Make the row of a change."""
+    return LogRow(position, f"op-{position}", at, "s-ada", "claim", "task/t-1", '{"kind":"Claimed"}')
+
+
+class RefusedError(Exception):
+    """Stands for anything that goes wrong in a change."""
+
+
+def _fail(store: Store) -> None:
+    """Make a change at position 2 that does not last."""
+    with store.changing() as change:
+        assert change.fence == 2
+        change.add_log(log(2))
+        change.put_member(ADA)
+        raise RefusedError
+
+
+def send(store: Store, message: str, *recipients: str, expires: float = 105.0) -> int:
+    """Send a message in a change of its own; return its position."""
+    with store.changing() as change:
+        change.add_message(replace(MESSAGE, message=message, expires=expires), recipients)
+        return change.fence
+
+
+def unread(store: Store, recipient: str) -> list[str]:
+    """Name the unread messages of a recipient."""
+    with store.looking() as reading:
+        return [message.message for _, message in reading.inbox(recipient)]
+
+
+class StoredRows(ABC):
+    """The promises of `Store`, `Reading` and `Transaction`."""
+
+    @abstractmethod
+    def make(self, folder: Path, project: str = "local") -> Store:
+        """Open a project in a store; the same folder and project give the same rows."""
+
+    @pytest.fixture
+    def store(self, tmp_path: Path) -> Store:
+        """Return an empty store."""
+        return self.make(tmp_path)
+
+    def test_a_new_project_is_empty(self, store: Store) -> None:
+        """Nothing needs to be created first."""
+        with store.looking() as reading:
+            assert reading.position() == 0
+            assert [*reading.log_since(0, 9), *reading.members(), *reading.leases(PATH)] == []
+            assert [*reading.tasks(closed=True), *reading.inbox("s-ada"), *reading.open_offers()] == []
+            assert (reading.find_log("op"), reading.find_member("s"), reading.find_task("t")) == (None,) * 3
+            assert (reading.find_offer("o"), reading.first_ready("")) == (None, None)
+        store.beat(["s-ada"])
+
+    def test_positions_are_dense_and_a_change_that_fails_leaves_nothing(self, store: Store) -> None:
+        """Not even its position."""
+        with store.changing() as change:
+            change.add_log(log(change.fence))
+            assert (change.fence, change.position()) == (1, 1)
+        with pytest.raises(RefusedError):
+            _fail(store)
+
+        with store.changing() as change:
+            assert (change.fence, change.find_member("s-ada"), change.find_log("op-2")) == (2, None, None)
+
+    def test_the_log_is_found_by_operation_and_by_position(self, store: Store) -> None:
+        """The oldest first, and at most as many as were asked for."""
+        for _ in range(4):
+            with store.changing() as change:
+                change.add_log(log(change.fence))
+
+        with store.looking() as reading:
+            assert reading.find_log("op-3") == log(3)
+            assert list(reading.log_since(1, 2)) == [log(2), log(3)]
+            assert list(reading.log_since(4, 2)) == []
+
+    def test_projects_see_nothing_of_each_other(self, tmp_path: Path) -> None:
+        """They share tables, not rows."""
+        one, other = self.make(tmp_path, "one"), self.make(tmp_path, "other")
+        with one.changing() as change:
+            change.put_member(ADA)
+            change.put_task(TASK_ONE)
+
+        with other.looking() as reading:
+            assert (reading.position(), reading.members(), reading.tasks()) == (0, [], [])
+        with other.changing() as change:
+            assert change.fence == 1
+
+    def test_sessions_are_stored_whole_and_listed_until_they_end(self, store: Store) -> None:
+        """By id; those that ended are found by their id only."""
+        bob, zoe = Member(session="s-Bob", agent="bob-1"), replace(ADA, session="s-zoe", ended=20.0)
+        with store.changing() as change:
+            for member in (zoe, ADA, bob):
+                change.put_member(member)
+        with store.changing() as change:
+            change.put_member(replace(bob, role="tests", seen=14.0))
+
+        with store.looking() as reading:
+            bob = replace(bob, role="tests", seen=14.0)
+            assert list(reading.members()) == [bob, ADA]
+            assert reading.find_member("s-zoe") == zoe
+            assert set(reading.find_members(["s-zoe", "s-nobody", "s-ada"])) == {zoe, ADA}
+
+    def test_a_beat_is_a_sign_of_life_of_sessions_that_run_and_takes_no_position(self, store: Store) -> None:
+        """Unknown ones are no error."""
+        ended = replace(ADA, session="s-ended", ended=1.0)
+        with store.changing() as change:
+            change.put_member(ADA)
+            change.put_member(ended)
+            begun = change.time
+
+        store.beat(["s-ada", "s-ended", "s-unknown"])
+
+        with store.looking() as reading:
+            member = reading.find_member("s-ada")
+            assert member is not None
+            assert begun.seconds <= member.seen <= reading.time.seconds
+            assert member == replace(ADA, seen=member.seen, boot=reading.time.boot)
+            assert (reading.find_member("s-ended"), reading.position()) == (ended, 1)
+
+    def test_leases_are_found_by_kind_by_resource_and_by_session(self, store: Store) -> None:
+        """Those that ended only on request, or on exactly this resource."""
+        taken = replace(LEASE, session="s-bob", fence=2, ended=11.0, is_taken=True, offer="")
+        task = replace(LEASE, kind=TASK, name="t-1", fence=4)
+        second = replace(LEASE, name="README.md")
+        with store.changing() as change:
+            for lease in (task, LEASE, taken, second):
+                change.put_lease(lease)
+
+        with store.looking() as reading:
+            assert list(reading.leases(PATH)) == [second, LEASE]
+            assert list(reading.leases(PATH, ended=True)) == [taken, second, LEASE]
+            assert list(reading.leases_on(PATH, "src/**")) == [taken, LEASE]
+            assert list(reading.leases_on(PATH, "src")) == []
+            assert list(reading.leases_of("s-ada")) == [second, LEASE, task]
+            assert (list(reading.leases_of("s-bob")), list(reading.leases_of("s-bob", ended=True))) == (
+                [],
+                [taken],
+            )
+
+    def test_a_session_has_one_lease_on_a_resource(self, store: Store) -> None:
+        """A later one takes the place of the earlier one, and can be removed."""
+        with store.changing() as change:
+            change.put_lease(LEASE)
+            change.put_lease(replace(LEASE, fence=9, ended=5.0))
+            assert list(change.leases(PATH, ended=True)) == [replace(LEASE, fence=9, ended=5.0)]
+            change.drop_lease(LEASE)
+
+            assert list(change.leases(PATH, ended=True)) == []
+
+    def test_old_leases_and_changes_are_removed(self, store: Store) -> None:
+        """Those that ended, or were made, at the instant itself stay."""
+        ended = [replace(LEASE, name=f"{at}", ended=at) for at in (4.0, 5.0, 6.0)]
+        for at in (7.0, 8.0):
+            with store.changing() as change:
+                change.add_log(log(change.fence, at))
+        with store.changing() as change:
+            for lease in (*ended, LEASE):
+                change.put_lease(lease)
+            change.drop_old(5.0, 8.0)
+
+            assert list(change.leases(PATH, ended=True)) == [*ended[1:], LEASE]
+            assert list(change.log_since(0, 9)) == [log(2, 8.0)]
+            assert change.position() == 3
+
+    def test_tasks_come_by_priority_then_by_age(self, store: Store) -> None:
+        """Closed ones only on request."""
+        late = replace(TASK_ONE, task="t-2", added=9, is_held=True, waits=2)
+        urgent = replace(TASK_ONE, task="t-3", priority=0, added=10, state=BLOCKED)
+        closed = replace(TASK_ONE, task="t-4", added=1, state=CLOSED, reason="completed", note="done")
+        with store.changing() as change:
+            for task in (late, closed, urgent, TASK_ONE):
+                change.put_task(task)
+
+        with store.looking() as reading:
+            assert list(reading.tasks()) == [urgent, TASK_ONE, late]
+            assert list(reading.tasks(closed=True)) == [urgent, closed, TASK_ONE, late]
+            assert reading.find_task("t-4") == closed
+
+    def test_the_first_ready_task_is_open_free_and_waits_for_none(self, store: Store) -> None:
+        """For a role: its own tasks, and those for anybody."""
+        tasks = {
+            "held": replace(TASK_ONE, task="held", priority=0, is_held=True),
+            "waits": replace(TASK_ONE, task="waits", priority=0, waits=1),
+            "blocked": replace(TASK_ONE, task="blocked", priority=0, state=BLOCKED),
+            "docs": replace(TASK_ONE, task="docs", added=2),
+            "tests": replace(TASK_ONE, task="tests", role="tests", added=3),
+            "any": replace(TASK_ONE, task="any", role="", added=4),
+        }
+        with store.changing() as change:
+            for task in tasks.values():
+                change.put_task(task)
+            found = [change.first_ready(role) for role in ("", "docs", "tests", "other")]
+            change.put_task(replace(tasks["docs"], is_held=True))
+
+            assert found == [tasks[name] for name in ("docs", "docs", "tests", "any")]
+            assert change.first_ready("docs") == tasks["any"]
+
+    def test_tasks_wait_for_each_other(self, store: Store) -> None:
+        """Saying it twice is saying it once."""
+        with store.changing() as change:
+            for task, other in (("t-1", "t-3"), ("t-1", "t-2"), ("t-2", "t-3"), ("t-1", "t-2")):
+                change.add_wait(task, other)
+
+        with store.looking() as reading:
+            assert (list(reading.waits_of("t-1")), list(reading.waits_of("t-3"))) == (["t-2", "t-3"], [])
+            assert list(reading.waiting_for("t-3")) == ["t-1", "t-2"]
+
+    def test_a_message_waits_in_each_inbox_until_it_is_read(self, store: Store) -> None:
+        """Reading it twice counts once, and others still have it."""
+        with store.changing() as change:
+            change.add_message(MESSAGE, ["s-ada", "s-bob"])
+        second = send(store, "m-2", "s-ada")
+
+        with store.looking() as reading:
+            first, later = reading.inbox("s-ada")
+            assert first == (InboxRow("s-ada", 1, "m-1"), MESSAGE)
+            assert (later[0], later[1].message) == (InboxRow("s-ada", second, "m-2"), "m-2")
+        with store.changing() as change:
+            assert change.mark_read("s-ada", [1, 77]) == 1
+            assert change.mark_read("s-ada", [1]) == 0
+        assert (unread(store, "s-ada"), unread(store, "s-bob")) == (["m-2"], ["m-1"])
+
+    def test_an_heir_gets_what_was_not_read(self, store: Store) -> None:
+        """What both were sent, the heir has once; if it has read that, it stays read."""
+        for message, *recipients in (("m-1", "dead"), ("m-2", "dead", "heir"), ("m-3", "dead", "heir")):
+            send(store, message, *recipients)
+        send(store, "m-4", "dead")
+        with store.changing() as change:
+            change.mark_read("heir", [3])
+            change.mark_read("dead", [4])
+
+        with store.changing() as change:
+            assert change.move_inbox("dead", "heir") == 3
+
+        assert (unread(store, "dead"), unread(store, "heir")) == ([], ["m-1", "m-2"])
+
+    def test_unread_messages_that_expired_are_listed(self, store: Store) -> None:
+        """Those that everybody read are not."""
+        for number, expires in enumerate((10.0, 20.0, 30.0), 1):
+            send(store, f"m-{number}", "s-ada", "s-bob", expires=expires)
+        with store.changing() as change:
+            change.mark_read("s-ada", [1, 2])
+            change.mark_read("s-bob", [1])
+
+            assert [one.message for one in change.expired(30.0)] == ["m-2"]
+            assert [one.message for one in change.expired(31.0)] == ["m-2", "m-3"]
+
+    def test_messages_that_expired_or_that_all_read_are_removed(self, store: Store) -> None:
+        """What one recipient has not read stays until it expires."""
+        for name, expires in (("expired", 10.0), ("read", 1e12), ("half", 1e12), ("unread", 1e12)):
+            send(store, name, "s-ada", "s-bob", expires=expires)
+        with store.changing() as change:
+            change.mark_read("s-ada", [2, 3])
+            change.mark_read("s-bob", [2])
+            now = change.time.seconds
+        with store.changing() as change:
+            change.drop_messages(11.0, now)  # it was read at that instant, not before
+            assert change.expired(1e13) != []
+        with store.changing() as change:
+            change.drop_messages(11.0, now + 1.0)
+
+            assert [one.message for one in change.expired(1e13)] == ["half", "unread"]
+        assert (unread(store, "s-ada"), unread(store, "s-bob")) == (["unread"], ["half", "unread"])
+        send(store, "read", "s-ada")
+        send(store, "expired", "s-ada")
+        assert unread(store, "s-ada") == ["unread", "read", "expired"]
+
+    def test_offers_are_stored_whole_and_listed_while_they_stand(self, store: Store) -> None:
+        """By id."""
+        second = replace(OFFER, offer="o-0", taker="role:docs")
+        done = replace(OFFER, offer="o-2", state=ACCEPTED)
+        with store.changing() as change:
+            for offer in (OFFER, second, replace(done, state="offered"), done):
+                change.put_offer(offer)
+
+        with store.looking() as reading:
+            assert list(reading.open_offers()) == [second, OFFER]
+            assert reading.find_offer("o-2") == done
+
+    def test_whoever_looks_sees_one_state(self, tmp_path: Path) -> None:
+        """What others write meanwhile comes at the next look."""
+        one, other = self.make(tmp_path), self.make(tmp_path)
+        send(one, "m-1", "s-ada")
+        with one.looking() as reading:
+            assert reading.position() == 1
+            send(other, "m-2", "s-ada")
+
+            assert (reading.position(), len(reading.inbox("s-ada"))) == (1, 1)
+        assert unread(one, "s-ada") == ["m-1", "m-2"]
+
+    def test_time_does_not_stand_still_or_step_back(self, store: Store) -> None:
+        """Each change has the time at which it holds the lock."""
+        times = []
+        for _ in range(3):
+            with store.changing() as change:
+                times.append(change.time)
+            with store.looking() as reading:
+                times.append(reading.time)
+
+        assert times == sorted(times)
