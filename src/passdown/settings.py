@@ -1,7 +1,8 @@
 """Settings: one record for each section; each field has a default, a check and a doc.
 
 Later sources win: defaults, user file, project file, environment, flags. An unknown key causes a warning. A
-field is checked against its type; where that is not enough, the third part of its annotation holds the rest.
+field is checked against its type; where that is not enough, marks after the doc in its annotation say more.
+A project's file is not a source for fields marked `UserOnly`: it causes a warning, and is not even checked.
 """
 
 from collections.abc import Iterable, Mapping
@@ -19,6 +20,9 @@ FILE_NAME: Final = layout.SETTINGS
 PREFIX: Final = "PASSDOWN_"
 
 _CONTROL: Final = pattern(r"[\x00-\x1f\x7f]")
+_URL: Final = pattern(r"postgresql://\S+|https://[^\s/?#]\S*|unix:\S.*")
+_NAME: Final = pattern(r"[A-Za-z0-9_-]{0,64}")
+_SECRETS: Final = ("password", "token", "secret")
 _NUMBER: Final = pattern(r"-?[0-9]{1,9}")
 _YES: Final = frozenset({"true", "1"})
 _NO: Final = frozenset({"false", "0"})
@@ -35,6 +39,33 @@ class Bounds:
 
     least: int
     most: int
+
+
+@record
+class ServerUrl:
+    """Marks a string as the URL of a server; empty stands for none. It must not contain a password."""
+
+
+@record
+class PlainName:
+    """Marks a string as a name that can be a key, or empty."""
+
+
+@record
+class AnyKey:
+    """Marks the only field of a section whose keys are names: it holds the pairs of name and value."""
+
+
+@record
+class UserOnly:
+    """Marks what only the user's file and the environment may set, never a cloned repository (C76)."""
+
+
+class EngineChoice(StrEnum):
+    """Whether sessions coordinate."""
+
+    AUTO = "auto"
+    OFF = "off"
 
 
 class EventLayout(StrEnum):
@@ -115,7 +146,54 @@ class ContextSettings:
     force: Annotated[int, "Suggest a handoff, then clearing the context.", Bounds(least=1, most=100)] = 90
 
 
-Section = Paths | EventSettings | ViewSettings | CommitSettings | ContextSettings
+@record
+class CoordinationSettings:
+    """Where sessions coordinate: through a file in git's folder, or a server if `url` or `team` names one."""
+
+    engine: Annotated[EngineChoice, "Use that file or server, or do not coordinate at all."] = (
+        EngineChoice.AUTO
+    )
+    team: Annotated[
+        str, "The team of the project, whose server `[teams]` in the user's file names.", PlainName()
+    ] = ""
+    url: Annotated[
+        str, "The server, whatever the team; `postgresql://`, `https://` or `unix:`.", ServerUrl(), UserOnly()
+    ] = ""
+    lease_minutes: Annotated[
+        int,
+        "A session that gives no sign of life for this long can lose its task and its files.",
+        Bounds(least=1, most=1440),
+    ] = 10
+    reservation_minutes: Annotated[
+        int,
+        "A reservation ends when it was not used for this long.",
+        Bounds(least=1, most=10_080),
+    ] = 120
+    orphan_minutes: Annotated[
+        int,
+        "A task whose session died waits for it this long before `passdown claim` gives it to another.",
+        Bounds(least=0, most=10_080),
+    ] = 30
+
+
+@record
+class TeamSettings:
+    """The server of each team: `platform = "postgresql://db.example.com/passdown"`; `""` if it needs none."""
+
+    urls: Annotated[
+        tuple[tuple[str, str], ...], "The server of the team with this name.", AnyKey(), UserOnly()
+    ] = ()
+
+
+Section = (
+    Paths
+    | EventSettings
+    | ViewSettings
+    | CommitSettings
+    | ContextSettings
+    | CoordinationSettings
+    | TeamSettings
+)
 
 
 @record
@@ -131,17 +209,23 @@ class Settings:
     context: Annotated[ContextSettings, "When Passdown suggests a handoff."] = field(
         default_factory=ContextSettings
     )
+    coordination: Annotated[CoordinationSettings, "Where sessions coordinate."] = field(
+        default_factory=CoordinationSettings
+    )
+    teams: Annotated[TeamSettings, "The servers of teams."] = field(default_factory=TeamSettings)
 
 
 class SettingsSource(NamedTuple):
     """Where settings come from: a name to show, and tables by section.
 
-    If all values are strings, as in the environment, a string may stand for a number or a boolean.
+    If all values are strings, as in the environment, a string may stand for a number or a boolean. A
+    project's file may not set what is marked `UserOnly`.
     """
 
     name: str
     tables: Mapping[str, object]
     is_text: bool = False
+    is_project: bool = False
 
 
 def parse_environment(variables: Mapping[str, str]) -> SettingsSource:
@@ -154,8 +238,13 @@ def parse_environment(variables: Mapping[str, str]) -> SettingsSource:
     return SettingsSource("environment", tables, is_text=True)
 
 
-def parse_settings(sources: Iterable[SettingsSource]) -> tuple[Settings, tuple[str, ...]]:
-    """Combine sources, later ones winning, into settings and warnings. Raises `UsageError` on a bad value."""
+def parse_settings(
+    sources: Iterable[SettingsSource], user_file: str = "your own settings file"
+) -> tuple[Settings, tuple[str, ...]]:
+    """Combine sources, later ones winning, into settings and warnings. Raises `UsageError` on a bad value.
+
+    The user's file is named in warnings about what a project may not set.
+    """
     sections: dict[str, Any] = as_dict(Settings())
     warnings: list[str] = []
     for source in sources:
@@ -168,26 +257,45 @@ def parse_settings(sources: Iterable[SettingsSource]) -> tuple[Settings, tuple[s
                 )
             elif table:
                 old: Section = sections[name]
-                values, unknown = _read_table(name, type(old), cast("Mapping[str, object]", table), source)
+                found = cast("Mapping[str, object]", table)
+                values, ignored = _read_table(name, old, found, source, user_file)
                 sections[name] = replace(old, **values)
-                warnings += unknown
+                warnings += ignored
     return replace(Settings(), **sections), tuple(warnings)
 
 
 def _read_table(
-    section: str, cls: type[Section], table: Mapping[str, object], source: SettingsSource
+    section: str, old: Section, table: Mapping[str, object], source: SettingsSource, user_file: str
 ) -> tuple[dict[str, Any], list[str]]:
-    """Check the values of one section; return those with known keys, and warnings about the others."""
+    """Check the values of one section; return those that count, and warnings about the others."""
     values: dict[str, Any] = {}
     warnings: list[str] = []
-    hints = get_type_hints(cls, include_extras=True)
+    hints = get_type_hints(type(old), include_extras=True)
+    every = _find_any_key(hints)
     for key, value in table.items():
-        name = f"{section}.{key}"
-        if key in hints:
-            values[key] = _check(value, hints[key], f"{source.name}: {name}", is_text=source.is_text)
+        name = f"{source.name}: {section}.{key}"
+        hint = hints.get(every or key)
+        if hint is None:
+            warnings.append(f"{source.name}: unknown setting {section}.{key}{_meant(key, hints)}")
+        elif source.is_project and _has(hint, UserOnly):
+            variable = f"{PREFIX}{section}_{key}".upper()
+            reason = f"is ignored: a repository must not choose it; set it in {user_file} or as {variable}"
+            warnings.append(f"{name} {reason}")
+        elif every:
+            known = dict(values.get(every, getattr(old, every)))
+            values[every] = tuple({**known, key: _check_url(value, name)}.items())
         else:
-            warnings.append(f"{source.name}: unknown setting {name}{_meant(key, hints)}")
+            values[key] = _check(value, hint, name, is_text=source.is_text)
     return values, warnings
+
+
+def _find_any_key(hints: Mapping[str, object]) -> str:
+    """Return the field that holds every key of its section, or an empty string."""
+    return next((name for name, hint in hints.items() if _has(hint, AnyKey)), "")
+
+
+def _has(hint: object, mark: type) -> bool:
+    return any(isinstance(one, mark) for one in get_args(hint)[2:])
 
 
 def _meant(name: str, known: Iterable[str]) -> str:
@@ -199,14 +307,18 @@ def _meant(name: str, known: Iterable[str]) -> str:
 
 def _check(value: object, hint: object, name: str, *, is_text: bool) -> object:
     """Return a value in the form its field holds, or raise `UsageError`."""
-    kind, _, *rule = get_args(hint)
+    kind, _, *marks = get_args(hint)
     if issubclass(kind, StrEnum):
         return _check_choice(value, kind, name)
     if kind is bool:
         return _check_truth(value, name, is_text=is_text)
     if kind is int:
-        return _check_number(value, rule[0], name, is_text=is_text)
-    return _check_path(value, name) if rule else _check_text(value, name)
+        return _check_number(value, marks[0], name, is_text=is_text)
+    if _has(hint, ServerUrl):
+        return _check_url(value, name)
+    if _has(hint, PlainName):
+        return _check_name(value, name)
+    return _check_path(value, name) if _has(hint, ProjectPath) else _check_text(value, name)
 
 
 def _check_choice(value: object, kind: type[StrEnum], name: str) -> StrEnum:
@@ -241,6 +353,35 @@ def _check_text(value: object, name: str) -> str:
     if isinstance(value, str) and not _CONTROL.search(value):
         return value.strip()
     raise UsageError(f"{name} is not a single line of text", hint="write it in quotes, on one line")
+
+
+def _check_name(value: object, name: str) -> str:
+    if isinstance(value, str) and _NAME.fullmatch(value):
+        return value
+    raise UsageError(f"{name} is not a name", hint="write letters, digits, - and _ in quotes")
+
+
+def _check_url(value: object, name: str) -> str:
+    """Return the URL of a server, or raise a `UsageError`, which must not show what may be a password."""
+    url = _check_text(value, name)
+    if url and not _URL.fullmatch(url):
+        hint = "write postgresql://host/database, https://host or unix:/path"
+        raise UsageError(f"{name} is not the URL of a server", hint=hint)
+    if _has_secret(url):
+        hint = "leave it out; PostgreSQL finds passwords in the file that PGPASSFILE names, or in a service"
+        raise UsageError(f"{name} contains a password or token", hint=hint)
+    return url
+
+
+def _has_secret(url: str) -> bool:
+    """Return whether a URL has a password before its host, a token there, or either in its query."""
+    scheme, _, rest = url.partition("://")
+    address, _, query = rest.partition("?")
+    user = address.rpartition("@")[0]
+    if ":" in user or (user and scheme == "https"):
+        return True
+    keys = [part.partition("=")[0].lower() for part in query.split("&")]
+    return any(word in key for key in keys for word in _SECRETS)
 
 
 def _check_path(value: object, name: str) -> str:

@@ -113,6 +113,23 @@ def test_settings_that_nobody_knows_are_a_warning(command: Caller, project: Proj
     assert command("doctor") == HEALTHY
 
 
+@pytest.mark.requirement("C76")
+def test_a_repository_that_chooses_a_server_is_told_on_and_not_believed(
+    command: Caller, project: Project
+) -> None:
+    put(project.folder, "passdown.toml", '[coordination]\nurl = "https://ada:hunter2@evil.example.com"\n')
+
+    warning = "passdown.toml: coordination.url is ignored: a repository must not choose it; set it in "
+    status, doctor = command("status"), command("doctor")
+
+    assert (status.code, doctor.code) == (0, 0)
+    assert status.err.startswith(f"passdown: {warning}")
+    assert " ".join(doctor.out.split()).startswith(f"settings: {warning}")
+    assert "hunter2" not in f"{status.out}{status.err}{doctor.out}{doctor.err}"
+    put(project.folder, "passdown.toml", "")
+    assert command("doctor") == HEALTHY
+
+
 def test_settings_that_cannot_be_read_do_not_keep_the_doctor_from_looking(
     command: Caller, project: Project
 ) -> None:

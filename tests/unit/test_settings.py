@@ -8,15 +8,21 @@ from passdown.core.formats.view_location import ViewPolicy
 from passdown.errors import UsageError
 from passdown.records import as_dict, replace
 from passdown.settings import (
+    AnyKey,
     Bounds,
     CommitSettings,
-    ContextSettings,
+    CoordinationSettings,
+    EngineChoice,
     EventLayout,
     EventSettings,
     Paths,
+    PlainName,
     ProjectPath,
+    ServerUrl,
     Settings,
     SettingsSource,
+    TeamSettings,
+    UserOnly,
     ViewSettings,
     parse_environment,
     parse_settings,
@@ -118,9 +124,7 @@ def test_a_section_that_is_no_table_is_refused() -> None:
     )
 
 
-@pytest.mark.parametrize(
-    "section", [Settings, Paths, EventSettings, ViewSettings, CommitSettings, ContextSettings]
-)
+@pytest.mark.parametrize("section", [Settings, *(type(one) for one in as_dict(Settings()).values())])
 def test_every_field_has_a_doc(section: type) -> None:
     for name, hint in get_type_hints(section, include_extras=True).items():
         assert get_origin(hint) is Annotated, name
@@ -132,21 +136,29 @@ def test_every_field_has_a_doc(section: type) -> None:
 def test_every_number_has_bounds_and_every_path_is_checked_as_one() -> None:
     for default in as_dict(Settings()).values():
         for name, hint in get_type_hints(type(default), include_extras=True).items():
-            kind, _, *rule = get_args(hint)
-            assert [type(one) for one in rule] == ([Bounds] if kind is int else [ProjectPath] * len(rule)), (
-                name
-            )
-            assert not rule or kind in {int, str}, name
+            kind, _, *marks = get_args(hint)
+            checks = [type(one) for one in marks if not isinstance(one, UserOnly)]
+            allowed: dict[object, list[list[type]]] = {
+                int: [[Bounds]],
+                str: [[], [ProjectPath], [ServerUrl], [PlainName]],
+                tuple[tuple[str, str], ...]: [[AnyKey]],
+            }
+            assert checks in allowed.get(kind, [[]]), name
+
+
+def default_tables() -> dict[str, dict[str, object]]:
+    """Give the default of every setting that has a key of its own."""
+    tables = {name: as_dict(section) for name, section in as_dict(Settings()).items()}
+    del tables["teams"]
+    return tables
 
 
 def test_the_defaults_pass_the_checks_themselves() -> None:
-    defaults = {name: as_dict(section) for name, section in as_dict(Settings()).items()}
-
-    assert parse_settings([SettingsSource("all", defaults)]) == (Settings(), ())
+    assert parse_settings([SettingsSource("all", default_tables())]) == (Settings(), ())
 
 
 def test_the_defaults_pass_the_checks_of_the_environment() -> None:
-    tables = {name: as_dict(section) for name, section in as_dict(Settings()).items()}
+    tables = default_tables()
     variables = {
         f"PASSDOWN_{section}_{key}".upper(): str(value)
         for section, table in tables.items()
@@ -267,3 +279,113 @@ def test_an_unknown_key_of_any_section_is_a_warning() -> None:
             "passdown.toml: unknown section [event]; did you mean events?",
         ),
     )
+
+
+URL = "postgresql://db.example.com/passdown"
+
+
+def project(**tables: dict[str, object]) -> SettingsSource:
+    """Make a project's file."""
+    return SettingsSource("passdown.toml", tables, is_project=True)
+
+
+@pytest.mark.requirement("C76")
+def test_a_project_does_not_choose_the_server() -> None:
+    user = SettingsSource("user", {"coordination": {"url": URL, "team": "mine"}})
+    cloned = project(
+        coordination={"url": "https://evil.example.com", "team": "platform", "engine": "off"},
+        teams={"platform": "https://evil.example.com", "Other": 1},
+    )
+
+    settings, warnings = parse_settings([user, cloned], "/home/ada/settings.toml")
+
+    assert settings.coordination == CoordinationSettings(engine=EngineChoice.OFF, team="platform", url=URL)
+    assert settings.teams == TeamSettings()
+    rest = "is ignored: a repository must not choose it; set it in /home/ada/settings.toml or as"
+    assert warnings == (
+        f"passdown.toml: coordination.url {rest} PASSDOWN_COORDINATION_URL",
+        f"passdown.toml: teams.platform {rest} PASSDOWN_TEAMS_PLATFORM",
+        f"passdown.toml: teams.Other {rest} PASSDOWN_TEAMS_OTHER",
+    )
+
+
+@pytest.mark.requirement("C76")
+def test_the_environment_overrides_the_servers_of_the_user() -> None:
+    user = SettingsSource(
+        "user", {"coordination": {"url": URL}, "teams": {"a": URL, "b": "unix:/run/b c.sock", "c": URL}}
+    )
+    environment = parse_environment(
+        {"PASSDOWN_COORDINATION_URL": "", "PASSDOWN_TEAMS_A": "https://a.example.com", "PASSDOWN_TEAMS_D": ""}
+    )
+
+    settings, warnings = parse_settings([user, environment])
+
+    assert settings.coordination.url == ""
+    assert dict(settings.teams.urls) == {
+        "a": "https://a.example.com",
+        "b": "unix:/run/b c.sock",
+        "c": URL,
+        "d": "",
+    }
+    assert warnings == ()
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "postgresql:///passdown?host=/run/postgresql",
+        "postgresql://ada@db.example.com:5432,other:5433/passdown?passfile=/home/ada/pass&user=a@b:c",
+        "postgresql://?service=passdown",
+        "https://passdown.example.com:8443/team",
+        "unix:/run/passdown.sock",
+    ],
+)
+def test_a_server_has_a_url(url: str) -> None:
+    settings, _ = parse_settings([SettingsSource("user", {"coordination": {"url": f" {url} "}})])
+
+    assert settings.coordination.url == url
+
+
+@pytest.mark.parametrize("value", ["x", "http://a", "postgresql://", "https:///a", "unix:", "mysql://a/b"])
+def test_what_is_no_url_of_a_server_is_refused(value: str) -> None:
+    for source in ({"coordination": {"url": value}}, {"teams": {"url": value}}):
+        with pytest.raises(UsageError, match=r"^user: \w+\.url is not the URL of a server$"):
+            parse_settings([SettingsSource("user", source)])
+
+
+@pytest.mark.parametrize("value", [1, None, True, ["a"], "a\nb", {}])
+def test_a_url_is_one_line_of_text(value: object) -> None:
+    with pytest.raises(UsageError, match=r"^user: teams\.a is not a single line of text$"):
+        parse_settings([SettingsSource("user", {"teams": {"a": value}})])
+
+
+@pytest.mark.requirement("C76")
+@pytest.mark.parametrize(
+    "url",
+    [
+        "postgresql://ada:hunter2@db/passdown",
+        "postgresql://:hunter2@db/passdown",
+        "postgresql://ada:hunt/er2@db/passdown",
+        "postgresql://db/passdown?user=ada&PassWord=hunter2",
+        "postgresql://db/passdown?sslpassword=hunter2",
+        "https://hunter2@passdown.example.com",
+        "https://ada:hunter2@passdown.example.com",
+        "https://passdown.example.com/?access_token=hunter2",
+    ],
+)
+def test_a_password_in_a_url_is_refused_and_not_shown(url: str) -> None:
+    with pytest.raises(UsageError) as refused:
+        parse_settings([parse_environment({"PASSDOWN_COORDINATION_URL": url})])
+
+    assert refused.value.message == "environment: coordination.url contains a password or token"
+    assert "PGPASSFILE" in refused.value.hint
+    assert "hunter" not in f"{refused.value.message}{refused.value.hint}"
+
+
+@pytest.mark.parametrize("value", ["a b", "a.b", "x = 1 #", "ü", "a" * 65, " a", 1, None])
+def test_a_team_has_a_name_that_can_be_a_key(value: object) -> None:
+    with pytest.raises(UsageError) as refused:
+        parse_settings([project(coordination={"team": value})])
+
+    assert refused.value.message == "passdown.toml: coordination.team is not a name"
+    assert refused.value.hint == "write letters, digits, - and _ in quotes"

@@ -9,7 +9,7 @@ import pytest
 
 from passdown.errors import StorageError, UsageError
 from passdown.settings import Paths, Settings
-from passdown.wiring.projects import find_root, find_user_file, read_settings
+from passdown.wiring.projects import find_coordination_url, find_root, find_user_file, read_settings
 from passdown.wiring.workspaces import open_documents
 
 MAC_FOLDER = "Library/Application Support"
@@ -184,6 +184,61 @@ def test_a_project_file_that_cannot_be_read_is_an_error(tmp_path: Path) -> None:
         read_settings(tmp_path)
 
     assert refused.value.hint
+
+
+@pytest.mark.requirement("C76")
+def test_what_only_the_user_may_set_is_ignored_in_a_project_and_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = user_file('[teams]\nplatform = "postgresql://db.example.com/passdown"\n')
+    file(
+        tmp_path / "passdown.toml",
+        '[coordination]\nteam = "platform"\nurl = "https://ada:secret@evil.example.com"\n'
+        '[teams]\nplatform = "https://evil.example.com"\n',
+    )
+
+    settings, warnings = read_settings(tmp_path)
+
+    rest = f"is ignored: a repository must not choose it; set it in {path} or as"
+    assert warnings == (
+        f"passdown.toml: coordination.url {rest} PASSDOWN_COORDINATION_URL",
+        f"passdown.toml: teams.platform {rest} PASSDOWN_TEAMS_PLATFORM",
+    )
+    assert find_coordination_url(settings) == "postgresql://db.example.com/passdown"
+    monkeypatch.setenv("PASSDOWN_COORDINATION_URL", "unix:/run/passdown.sock")
+    assert find_coordination_url(read_settings(tmp_path)[0]) == "unix:/run/passdown.sock"
+    monkeypatch.setenv("PASSDOWN_COORDINATION_ENGINE", "off")
+    assert find_coordination_url(read_settings(tmp_path)[0]) is None
+
+
+@pytest.mark.requirement("C76")
+def test_without_a_url_there_is_no_server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert find_coordination_url(read_settings(tmp_path)[0]) == ""
+
+    monkeypatch.setenv("PASSDOWN_COORDINATION_TEAM", "platform")
+    monkeypatch.setenv("PASSDOWN_TEAMS_PLATFORM", "")
+    assert find_coordination_url(read_settings(tmp_path)[0]) == ""
+
+
+def test_a_team_without_a_server_is_refused(tmp_path: Path) -> None:
+    file(tmp_path / "passdown.toml", '[coordination]\nteam = "platform"\n')
+
+    with pytest.raises(UsageError, match=r"^no server is known for the team platform$") as refused:
+        find_coordination_url(read_settings(tmp_path)[0])
+
+    assert 'platform = "postgresql://host/database"' in refused.value.hint
+
+
+def test_without_a_home_the_warning_still_tells_where_to_set_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("HOME", "XDG_CONFIG_HOME", "APPDATA"):
+        monkeypatch.delenv(name)
+    file(tmp_path / "passdown.toml", '[coordination]\nurl = "https://evil.example.com"\n')
+
+    (warning,) = read_settings(tmp_path)[1]
+
+    assert warning.endswith("set it in your own settings file or as PASSDOWN_COORDINATION_URL")
 
 
 def test_a_folder_that_we_may_not_look_into_holds_no_project(tmp_path: Path) -> None:

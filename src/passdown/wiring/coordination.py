@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Final
 from passdown.core.coordination.leases import Lifetimes
 from passdown.core.sessions.session_facts import HostProcess
 from passdown.engines.coordination.coordinator import Coordinator
+from passdown.errors import StorageError
+from passdown.wiring.projects import find_coordination_url
 
 if TYPE_CHECKING:
     from passdown.ports.coordination import Coordination
@@ -17,7 +19,19 @@ LOCAL: Final = "local"
 
 
 def open_coordination(path: str, settings: "Settings", processes: "Processes") -> "Coordination":
-    """Open the engine that the settings name: SQLite in the clone, unless there is a server."""
+    """Open the engine that the settings name: SQLite in the clone, unless there is a server (C76)."""
+    url = find_coordination_url(settings)
+    if url is None:
+        hint = "Set `engine` below [coordination] to auto."
+        raise StorageError("coordination is off in this project", hint=hint)
+    if url:
+        scheme = url.partition(":")[0]
+        hint = "Unset the URL to coordinate through a file in git's folder."
+        raise StorageError(f"there is no engine for {scheme} URLs in this version", hint=hint)
+    return _open_sqlite(path, settings, processes)
+
+
+def _open_sqlite(path: str, settings: "Settings", processes: "Processes") -> "Coordination":
     from passdown.engines.boot import SystemBootClock
     from passdown.engines.sqlite.coordination import LocalMachine, open_store
     from passdown.engines.system import SystemClock
@@ -33,5 +47,9 @@ def open_coordination(path: str, settings: "Settings", processes: "Processes") -
 
 def make_lifetimes(settings: "Settings") -> Lifetimes:
     """Return how long leases live, by the settings."""
-    del settings
-    return Lifetimes()
+    given = settings.coordination
+    return Lifetimes(
+        silent=given.lease_minutes * 60.0,
+        unused=given.reservation_minutes * 60.0,
+        orphaned=given.orphan_minutes * 60.0,
+    )

@@ -7,7 +7,14 @@ from pathlib import Path
 
 from passdown import hosts, layout
 from passdown.errors import StorageError, UsageError
-from passdown.settings import FILE_NAME, Settings, SettingsSource, parse_environment, parse_settings
+from passdown.settings import (
+    FILE_NAME,
+    EngineChoice,
+    Settings,
+    SettingsSource,
+    parse_environment,
+    parse_settings,
+)
 
 
 def find_root(start: Path) -> Path:
@@ -38,9 +45,30 @@ def read_settings(root: Path) -> tuple[Settings, tuple[str, ...]]:
             sources += _read_file(os.path.realpath(user_file), str(user_file))  # its links are the user's own
         except StorageError as found:
             unread.append(f"{found.message}; its settings are ignored")
-    sources += _read_file(os.path.join(root, FILE_NAME), FILE_NAME)
-    settings, warnings = parse_settings([*sources, parse_environment(os.environ)])
+    own = _read_file(os.path.join(root, FILE_NAME), FILE_NAME)
+    sources += [source._replace(is_project=True) for source in own]
+    sources.append(parse_environment(os.environ))
+    settings, warnings = parse_settings(sources, str(user_file)) if user_file else parse_settings(sources)
     return settings, (*unread, *warnings)
+
+
+def find_coordination_url(settings: Settings) -> str | None:
+    """Return the URL of the server that sessions coordinate through (C76).
+
+    It is empty if they do through a file in git's folder, and None if they do not at all. Raises `UsageError`
+    if the project names a team that the user has not mapped: the others of the team would not see this user.
+    """
+    coordination = settings.coordination
+    if coordination.engine is EngineChoice.OFF:
+        return None
+    urls = dict(settings.teams.urls)
+    if coordination.url or not coordination.team:
+        return coordination.url
+    if coordination.team not in urls:
+        line = f'{coordination.team} = "postgresql://host/database"'
+        hint = f'write {line} below [teams] in your settings file, or "" to coordinate without a server'
+        raise UsageError(f"no server is known for the team {coordination.team}", hint=hint)
+    return urls[coordination.team]
 
 
 def open_hosts() -> hosts.Table:

@@ -1,18 +1,22 @@
 """How commands speak of what sessions share: who holds what, who waits for whom, and mail."""
 
 from collections.abc import Sequence
+from contextlib import suppress
 from datetime import timedelta
-from typing import Final
+from typing import Final, cast
 
 import click
 
 from passdown.core.coordination.leases import Held, Lost
 from passdown.core.coordination.messages import WaitingMessage
 from passdown.core.coordination.tasks import BLOCKED, TaskState
+from passdown.core.sessions.session_facts import Account
 from passdown.core.times import age_words, parse_duration
-from passdown.errors import UsageError
+from passdown.errors import SeveralSessionsError, UsageError
 from passdown.faces.cli import output
+from passdown.faces.cli.sessions import find_running
 from passdown.records import as_dict, is_record
+from passdown.services.workspace.workspaces import Workspace
 
 HELD_CODE: Final = 3
 """The exit code if another session holds what was asked for."""
@@ -26,8 +30,15 @@ def as_value(value: object) -> object:
     if is_record(value):
         return {name: as_value(one) for name, one in as_dict(value).items()}
     if isinstance(value, tuple | list):
-        return [as_value(one) for one in value]
+        return [as_value(one) for one in cast("Sequence[object]", value)]
     return value
+
+
+def find_author(workspace: Workspace, session: str) -> Account | None:
+    """Return the session that says something about a task; a person may, with several sessions or none."""
+    with suppress(SeveralSessionsError):  # nobody has to say which of them it is
+        return find_running(workspace, session)
+    return None
 
 
 def say_held(held: Held) -> None:

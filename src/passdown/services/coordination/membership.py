@@ -23,18 +23,18 @@ def new_operation(workspace: Workspace) -> str:
 def join_project(workspace: Workspace, account: Account, *, role: str = "") -> Coordination:
     """Let a session take part, if it does not yet, and give a sign of life."""
     coordination = workspace.coordination
-    coordination.members.join(new_operation(workspace), make_member(account, role))
+    coordination.members.join(new_operation(workspace), make_member(workspace, account, role))
     return coordination
 
 
-def make_member(account: Account, role: str = "") -> Member:
+def make_member(workspace: Workspace, account: Account, role: str = "") -> Member:
     """Describe a session to the others."""
     process = account.start.process
     return Member(
         session=account.session,
         agent=account.agent,
         name=account.agent.rpartition("-")[0],
-        team=DEFAULT_TEAM,
+        team=workspace.settings.coordination.team or DEFAULT_TEAM,
         role=role or ANY_ROLE,
         process=json.dumps(list(process)) if process != NO_PROCESS else "",
     )

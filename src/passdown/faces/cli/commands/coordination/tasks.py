@@ -7,9 +7,9 @@ import click
 from passdown.core.coordination.tasks import NORMAL, OPEN, Circle, Task, TaskState
 from passdown.errors import UsageError
 from passdown.faces.cli import output
-from passdown.faces.cli.coordination import as_value, json_option, say_waiting, session_option
+from passdown.faces.cli.coordination import as_value, find_author, json_option, say_waiting, session_option
 from passdown.faces.cli.lines import cut, width
-from passdown.faces.cli.sessions import find_running, open_sessions
+from passdown.faces.cli.sessions import open_sessions
 from passdown.records import record
 from passdown.services.coordination.tasks import (
     TaskChange,
@@ -75,11 +75,11 @@ def task() -> None:
 @session_option
 @json_option
 @click.pass_context
-def add(context: click.Context, **_: object) -> None:
+def add(context: click.Context, /, **_: object) -> None:
     """Add a task to the board."""
     options = NewTaskOptions(**context.params)
     workspace = open_sessions()
-    account = find_running(workspace, options.session)
+    account = find_author(workspace, options.session)
     for other in options.after:
         require_task(workspace.coordination, other)
     new = Task(
@@ -150,7 +150,7 @@ def show(name: str, *, as_json: bool) -> None:
 def block(name: str, by: str, session: str, *, as_json: bool) -> None:
     """Let a task wait until another one is closed."""
     workspace = open_sessions()
-    found = block_task(workspace, find_running(workspace, session), name, by)
+    found = block_task(workspace, find_author(workspace, session), name, by)
     if isinstance(found, Circle):
         way = " → ".join(found.tasks)
         raise UsageError(f"they would wait for each other: {way}", hint="nothing was changed")
@@ -167,11 +167,11 @@ def block(name: str, by: str, session: str, *, as_json: bool) -> None:
 @session_option
 @json_option
 @click.pass_context
-def change(context: click.Context, **_: object) -> None:
+def change(context: click.Context, /, **_: object) -> None:
     """Change the title, priority, role or text of a task, or open it again."""
     options = TaskOptions(**context.params)
     workspace = open_sessions()
-    account = find_running(workspace, options.session)
+    account = find_author(workspace, options.session)
     wanted = TaskChange(options.title, options.body, options.priority, options.role, options.is_open)
     _say_task(change_task(workspace, account, options.name, wanted), "changed", as_json=options.as_json)
 
@@ -191,7 +191,7 @@ def import_(path: str, session: str, *, as_json: bool) -> None:
     """Add the tasks of a file that `passdown task export` or `bd export` wrote; known ids are left alone."""
     workspace = open_sessions()
     lines = read_named(path).decode("utf-8", "replace").splitlines()
-    found = import_tasks(workspace, find_running(workspace, session), lines)
+    found = import_tasks(workspace, find_author(workspace, session), lines)
     if as_json:
         output.say_json({"added": found.added, "known": found.known})
     else:
