@@ -4,9 +4,10 @@ from pathlib import Path
 
 import pytest
 
+from passdown.engines.sqlite.mounts import MountKind
 from passdown.testing.conformance.coordination.bench import CoordinationBench
 from passdown.testing.conformance.coordination.suite import CoordinationConformance
-from tests.coordination_benches import MemoryBench
+from tests.coordination_benches import MemoryBench, SqliteBench
 
 pytestmark = pytest.mark.requirement("C78", "C79", "C80", "C82", "C83", "C85", "C90", "C92")
 
@@ -18,3 +19,19 @@ class TestMemoryCoordination(CoordinationConformance):
         """Make a project that lies nowhere."""
         del folder
         return MemoryBench()
+
+
+class TestSqliteCoordination(CoordinationConformance):
+    """A file of this machine; every session has a connection of its own, and every racer a process."""
+
+    mount = MountKind.LOCAL
+
+    def make(self, folder: Path) -> CoordinationBench:
+        """Make a project in a file that is not there yet."""
+        return SqliteBench(folder, self.mount)
+
+
+class TestSqliteCoordinationInARollbackJournal(TestSqliteCoordination):
+    """The same where nobody knows what kind of file system it is on."""
+
+    mount = MountKind.UNKNOWN

@@ -176,8 +176,8 @@ class SharedProject:
         return [one.verdict for one in self.check(session, *paths).verdicts]
 
     def held(self, session: str = "") -> list[str]:
-        """Return the names of what is held."""
-        return sorted(one.resource.name for one in self.here.leases.leases(session))
+        """Return the names of what is held by sessions that are not dead."""
+        return sorted(one.resource.name for one in self.here.leases.leases(session) if one.left > 0)
 
     # --- tasks --------------------------------------------------------------------------------
 

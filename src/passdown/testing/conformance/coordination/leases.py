@@ -169,6 +169,24 @@ class LeasePromises(CoordinationCase):
         assert fenced(renewed) == held
         assert project.held("a") == ["src/"]
 
+    def test_what_the_dead_held_is_listed_without_time_until_somebody_has_it(
+        self, project: SharedProject
+    ) -> None:
+        """So that it can be found and taken over."""
+        project.join("a", "b")
+        (held,) = project.acquired("a", "src/")
+        project.acquired("b", "docs/")
+        project.die("a")
+
+        found = {one.session: one for one in project.here.leases.leases()}
+
+        assert (found["a"].resource, found["a"].fence, found["a"].agent) == (*held, "agent-a")
+        assert found["a"].left == about(-MARGIN)
+        assert found["b"].left == about(DEATH)
+        assert [one.resource.name for one in project.here.leases.leases("a")] == ["src/"]
+        project.acquired("b", "src/a.py")
+        assert project.here.leases.leases("a") == []
+
     def test_a_path_ends_two_hours_after_its_last_use_whatever_its_session_does(
         self, project: SharedProject
     ) -> None:
