@@ -181,6 +181,7 @@ class SqliteBench(MovedBench):
 def _start_processes() -> ProcessPoolExecutor:
     """Start as many processes as there are racers, once; forked where that can be done safely."""
     context = multiprocessing.get_context("forkserver" if hasattr(os, "fork") else "spawn")
+    context.set_forkserver_preload([__name__])
     start = context.Barrier(RACERS)
     return ProcessPoolExecutor(RACERS, context, _remember_start, (start,))
 

@@ -6,6 +6,7 @@ import pytest
 
 from passdown.engines.sqlite.mounts import MountKind
 from passdown.testing.conformance.coordination.bench import CoordinationBench
+from passdown.testing.conformance.coordination.races import RacePromises
 from passdown.testing.conformance.coordination.suite import CoordinationConformance
 from tests.coordination_benches import MemoryBench, SqliteBench
 
@@ -24,14 +25,14 @@ class TestMemoryCoordination(CoordinationConformance):
 class TestSqliteCoordination(CoordinationConformance):
     """A file of this machine; every session has a connection of its own, and every racer a process."""
 
-    mount = MountKind.LOCAL
+    def make(self, folder: Path) -> CoordinationBench:
+        """Make a project in a file that is not there yet."""
+        return SqliteBench(folder, MountKind.LOCAL)
+
+
+class TestSqliteRacesInARollbackJournal(RacePromises):
+    """Where nobody knows what kind of file system it is on, SQLite locks the whole file."""
 
     def make(self, folder: Path) -> CoordinationBench:
         """Make a project in a file that is not there yet."""
-        return SqliteBench(folder, self.mount)
-
-
-class TestSqliteCoordinationInARollbackJournal(TestSqliteCoordination):
-    """The same where nobody knows what kind of file system it is on."""
-
-    mount = MountKind.UNKNOWN
+        return SqliteBench(folder, MountKind.UNKNOWN)
