@@ -74,15 +74,20 @@ def acknowledge(on: Coordination, session: str, positions: Sequence[int], op: st
     return on.messages.acknowledge(op, session, positions).count
 
 
+def join_racers(project: SharedProject) -> list[str]:
+    """Let as many sessions take part as race."""
+    names = [f"r{number}" for number in range(RACERS)]
+    project.join(*names)
+    return names
+
+
 class RacePromises(CoordinationCase):
     """The promises, when several act at once."""
 
     @pytest.fixture
     def racers(self, project: SharedProject) -> list[str]:
         """Let sessions take part."""
-        names = [f"r{number}" for number in range(RACERS)]
-        project.join(*names)
-        return names
+        return join_racers(project)
 
     def test_of_all_that_claim_a_task_one_has_it(self, project: SharedProject, racers: list[str]) -> None:
         """The others are told who."""

@@ -164,7 +164,9 @@ class ClaimPromises(CoordinationCase):
         assert project.next_task("b") == "t"
 
     @pytest.mark.parametrize("verb", ["close", "give_back"])
-    def test_an_old_fence_is_refused(self, project: SharedProject, verb: str) -> None:
+    def test_an_old_fence_closes_nothing_and_gives_nothing_back(
+        self, project: SharedProject, verb: str
+    ) -> None:
         """The session came back after the task was taken over, or has it again under a new fence."""
         project.join("a", "b")
         project.add("t")
@@ -182,7 +184,7 @@ class ClaimPromises(CoordinationCase):
         assert (found.holder, found.task.state) == ("a", "open")
 
     @pytest.mark.parametrize("verb", ["close", "give_back"])
-    def test_the_fence_of_another_session_is_refused(self, project: SharedProject, verb: str) -> None:
+    def test_the_fence_of_another_session_closes_nothing(self, project: SharedProject, verb: str) -> None:
         """It is right, and not the caller's."""
         project.join("a", "b")
         project.add("t")
