@@ -20,7 +20,7 @@ class TestMemoryRows(StoredRows):
 
     def make(self, folder: Path, project: str = "local") -> Store:
         """Return the one store of a project; its clock goes on."""
-        stores = self.__dict__.setdefault("stores", {})
+        stores: dict[tuple[Path, str], Store] = self.__dict__.setdefault("stores", {})
         ticks = iter(range(1_000))
         return stores.setdefault((folder, project), MemoryStore(lambda: EngineTime(float(next(ticks)))))
 

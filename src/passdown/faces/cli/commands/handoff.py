@@ -2,6 +2,7 @@
 
 import shlex
 from collections.abc import Callable, Iterator, Sequence
+from importlib import import_module
 from typing import Final
 
 import click
@@ -35,6 +36,7 @@ from passdown.services.handover.handoffs import (
 )
 from passdown.services.workspace.workspaces import Workspace
 
+_OFFERS: Final = ("accept", "decline", "offer", "offers", "withdraw")
 _USUAL: Final = 20
 _SHOWN: Final = 5
 _SECONDS: Final = 900
@@ -43,7 +45,23 @@ _json_option = click.option("--json", "as_json", is_flag=True, help="Print one J
 _session_option = click.option("--session", default="", metavar="ID", help="The session to use.")
 
 
-@click.group(invoke_without_command=True)
+class HandoffCommands(click.Group):
+    """Loads the commands about offers when one of them is called."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return the names of all commands."""
+        return sorted([*super().list_commands(ctx), *_OFFERS])
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Return a command by its name."""
+        if cmd_name not in _OFFERS:
+            return super().get_command(ctx, cmd_name)
+        found = import_module("passdown.faces.cli.commands.coordination.offers")
+        command: click.Command = getattr(found, cmd_name)
+        return command
+
+
+@click.group(cls=HandoffCommands, invoke_without_command=True)
 @_json_option
 @click.pass_context
 def command(context: click.Context, *, as_json: bool) -> None:
@@ -229,7 +247,9 @@ def resume(above: bool, name: str, session: str, *, run_test: bool, as_json: boo
     """
     workspace = open_sessions()
     chosen = name or _newest(workspace)
-    review = review_handoff(workspace, chosen, (lambda text: _run(workspace, text)) if run_test else None)
+    review = review_handoff(
+        workspace, chosen, (lambda text: run_test_command(workspace, text)) if run_test else None
+    )
     if not (above or as_json):
         for line in drift_lines(review.drift, is_run=run_test):
             output.say(line)
@@ -304,7 +324,7 @@ def _test_words(drift: HandoffDrift, *, is_run: bool) -> str:
     return f"{then}, {drift.test_now} now"
 
 
-def _run(workspace: Workspace, text: str) -> int | None:
+def run_test_command(workspace: Workspace, text: str) -> int | None:
     """Run a command without a shell, with its output on stderr; return None if it cannot be run."""
     import subprocess  # only --run-test needs it
 
