@@ -76,14 +76,7 @@ def test_a_released_file_cannot_be_released_again(team: Team) -> None:
 
 
 def test_reserving_everything_wants_a_word(team: Team) -> None:
-    for wrong in (
-        (),
-        ("**",),
-        ("/etc/passwd",),
-        ("../x",),
-        ("a.py", "--ttl", "soon"),
-        ("a.py", "--ttl", "0m"),
-    ):
+    for wrong in ("", "**", "/etc/passwd", "../x", "a.py --ttl soon", "a.py --ttl 0m"):
         assert team.run("amber", "reserve", *wrong.split()).code == 2
     assert team.run("amber", "reserve", "**", "--all").code == 0
     assert team.run("birch", "reserve", "x.py").code == 3

@@ -10,8 +10,8 @@ from passdown.core.coordination.offers import OfferEnded, OfferGone
 from passdown.core.sessions.session_facts import Account
 from passdown.core.times import age_words
 from passdown.faces.cli import output
-from passdown.faces.cli.commands.handoff import drift_lines, run_test_command
 from passdown.faces.cli.coordination import HELD_CODE, as_value, json_option, say_lost, session_option
+from passdown.faces.cli.drift import drift_lines, run_test_command
 from passdown.faces.cli.sessions import need_session, open_sessions
 from passdown.services.coordination.offers import (
     accept_offer,
