@@ -117,7 +117,12 @@ def test_what_cannot_be_understood_passes(ask: Caller, host: str, tool: object, 
 
 def test_a_tool_that_is_not_judged_loads_nothing(ask: Caller, monkeypatch: pytest.MonkeyPatch) -> None:
     judged: list[object] = []
-    monkeypatch.setattr(HookWork, "answer", lambda _, __, payload, *___: judged.append(payload) or 0)
+
+    def answer(_: HookWork, __: list[str], payload: dict[str, object], *___: object) -> int:
+        judged.append(payload)
+        return 0
+
+    monkeypatch.setattr(HookWork, "answer", answer)
 
     ask("claude", "Bash", {"command": "bd close x"})
     ask("claude", "Bash", {"command": "make"}, agent_id="a-1")
