@@ -1,6 +1,7 @@
 """Tasks by command: added, claimed by one session, closed with notes, given to those who wait."""
 
 import json
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -290,3 +291,11 @@ def test_a_task_that_is_given_back_can_be_claimed_by_others(team: Team) -> None:
     refused = team.run("amber", "task", "give-back", one)
     assert (refused.code, refused.out) == (3, "")
     assert f"does not hold {one}" in refused.err
+
+
+def test_a_wall_clock_that_was_wrong_when_the_file_was_made_stops_nobody(team: Team) -> None:
+    team.pass_time(days=30)
+    team.add("one")
+    team.at -= timedelta(days=30)
+
+    assert team.run("amber", "claim").out.startswith("Claimed: ")
