@@ -10,10 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from tests import outcomes, proof, requirements, skips, starters
+from tests import outcomes, proof, requirements, servers, skips, starters
 
 pytest_addoption = outcomes.pytest_addoption
 pytest_configure = outcomes.pytest_configure
+postgres, bouncer, database = servers.postgres, servers.bouncer, servers.database
+own_postgres, postgres_pair, project = servers.own_postgres, servers.postgres_pair, servers.project
 proof.load_hypothesis_profile()
 # A run in the background is started with interrupts ignored, and so would be every process a test starts.
 signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -83,15 +85,16 @@ def _mark_starters(items: list[pytest.Item]) -> None:
 
 
 def _leave_out_slow(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave to CI, or to whoever names them, the tests that start process after process, wait, or prove."""
+    """Leave to CI, or to whoever names them, the tests that start processes, need servers, wait, or prove."""
     slow = {item for item in items if _is_slow(item)}
     config.hook.pytest_deselected(items=[*slow])
     items[:] = [item for item in items if item not in slow]
 
 
 def _is_slow(item: pytest.Item) -> bool:
-    is_timed = item.get_closest_marker("timed") is not None  # it has the machine to itself in CI
-    return is_timed or _room(item) in _SLOW_ROOMS or item.path.name in _SLOW_FILES
+    # What is timed has the machine to itself in CI.
+    is_marked = any(item.get_closest_marker(name) is not None for name in ("timed", "server"))
+    return is_marked or _room(item) in _SLOW_ROOMS or item.path.name in _SLOW_FILES
 
 
 def _room(item: pytest.Item) -> str:

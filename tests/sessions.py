@@ -4,12 +4,15 @@ from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
+from passdown.core.coordination.members import EngineTime
 from passdown.core.facts import Fact, Provenance
 from passdown.core.formats.journal import JournalLine
 from passdown.core.kinds import FactKind
 from passdown.core.sessions.ledger_sync import NewFact
 from passdown.core.sessions.session_facts import NO_PROCESS, Account, HostProcess
 from passdown.core.times import to_millis
+from passdown.engines.coordination.coordinator import Coordinator
+from passdown.engines.memory.coordination import MemoryStore
 from passdown.engines.memory.documents import MemoryDocuments
 from passdown.engines.memory.event_log import MemoryEventLog
 from passdown.engines.memory.git_history import MemoryHistory
@@ -17,6 +20,7 @@ from passdown.engines.memory.index import MemoryIndex
 from passdown.engines.memory.journals import MemoryJournals
 from passdown.engines.memory.repository import MemoryRepository
 from passdown.ports.clock import Clock, Entropy
+from passdown.ports.coordination import Coordination
 from passdown.ports.documents import Documents
 from passdown.ports.event_log import EventLog
 from passdown.ports.git_history import GitHistory
@@ -76,6 +80,11 @@ def show_time(at: datetime) -> str:
     return f"{at:%H:%M}"
 
 
+def make_coordination() -> Coordination:
+    """Make what sessions share, in memory, at a time that stands still."""
+    return Coordinator(MemoryStore(lambda: EngineTime(NOON.timestamp())), "memory")
+
+
 @record
 class MemoryWorkspace:
     """A workspace whose parts are there from the start; `replace` gives one with other parts."""
@@ -94,9 +103,14 @@ class MemoryWorkspace:
     journals: Journals = field(default_factory=MemoryJournals)
     accounts: AccountCache = field(default_factory=AccountCache)
     processes: Processes = field(default_factory=KnownProcesses)
+    coordination: Coordination = field(default_factory=make_coordination)
     show_time: Callable[[datetime], str] = show_time
     warn: Callable[[str], None] = lambda _: None
     sweep: Callable[[], int] = lambda: 0
+
+    def find_coordination(self) -> Coordination | None:
+        """Give what sessions share; somebody has always used it."""
+        return self.coordination
 
     def now(self) -> datetime:
         """Give the present instant, in the precision of facts."""

@@ -1,4 +1,4 @@
-"""A repository in which several sessions work together, called by commands, with a clock that a test moves."""
+"""A repository in which sessions work together by commands, with a clock that a test moves."""
 
 import json
 from pathlib import Path
@@ -50,9 +50,3 @@ class Team(Day):
     def agent(self, session: str) -> str:
         """Give the agent of a session."""
         return next(one.agent for one in self.host.accounts() if session in one.host_sessions)
-
-    def state(self) -> dict[str, Any]:
-        """Give the state file of the only checkout."""
-        (path,) = (self.project.folder / ".conductor").glob("session_*.json")
-        values: dict[str, Any] = json.loads(path.read_text())
-        return values

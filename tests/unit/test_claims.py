@@ -276,3 +276,17 @@ def test_an_import_with_a_line_that_is_no_task_adds_none(team: Team, tmp_path: P
     assert done.code == 1
     assert "line 2 is not a task" in done.err
     assert "t-1" not in team.command("task", "list").out
+
+
+def test_a_task_that_is_given_back_can_be_claimed_by_others(team: Team) -> None:
+    one = team.add("one")
+    team.run("amber", "claim")
+
+    assert team.run("amber", "task", "give-back", one).out == f"gave back {one} one\n"
+
+    account = next(one for one in team.host.accounts() if "amber" in one.host_sessions)
+    assert (account.task, account.claims) == ("", {})
+    assert team.run("birch", "claim").out == f"Claimed: {one} one\n"
+    refused = team.run("amber", "task", "give-back", one)
+    assert (refused.code, refused.out) == (3, "")
+    assert f"does not hold {one}" in refused.err

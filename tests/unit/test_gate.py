@@ -2,6 +2,7 @@
 
 import errno
 import os
+import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -9,7 +10,6 @@ from pathlib import Path
 
 import pytest
 
-from passdown.engines.files import system_calls
 from passdown.engines.files.gate import Gate
 from passdown.engines.files.system_calls import lock_in_turn
 from passdown.errors import StorageError
@@ -77,7 +77,7 @@ def test_whoever_gave_up_does_not_keep_others_out(path: str) -> None:
 def test_where_there_is_no_queue_it_is_tried_again_and_again(
     path: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(system_calls.sys, "platform", "win32")
+    monkeypatch.setattr(sys, "platform", "win32")
 
     with opened(path) as first, opened(path) as second:
         assert lock_in_turn(first, 0.0)

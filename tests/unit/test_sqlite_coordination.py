@@ -17,6 +17,7 @@ from passdown.core.coordination.members import EngineTime
 from passdown.engines.coordination import rows
 from passdown.engines.coordination.transactions import Store
 from passdown.engines.files.gate import Gate
+from passdown.engines.sqlite import coordination
 from passdown.engines.sqlite.coordination import CoordinationDatabase, open_reader, open_store
 from passdown.engines.sqlite.database import read_queries, split_statements
 from passdown.engines.sqlite.mounts import MountKind
@@ -128,6 +129,7 @@ def test_a_change_survives_a_power_cut_and_a_beat_need_not(machine: SharedFile) 
 
     assert synced[:3] == [2, "PRAGMA synchronous = NORMAL", "BEGIN IMMEDIATE"]
     assert synced[-2:] == ["COMMIT", "PRAGMA synchronous = FULL"]
+    assert ask.execute("PRAGMA fullfsync").fetchone()[0] == 1
 
 
 def test_transactions_do_not_nest(machine: SharedFile) -> None:
@@ -453,10 +455,38 @@ def test_a_reader_sees_what_is_still_in_the_log_and_then_what_is_in_the_file(mac
     send(store, "m-2", "s-ada")
     assert unread(reader, "s-ada") == ["m-1", "m-2"]
     machine.close()
+    connection = sqlite3.connect(machine.path)
+    connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    connection.close()
     assert [one.name for one in machine.path.parent.glob("*-wal")] == []
 
     assert unread(reader, "s-ada") == ["m-1", "m-2"]
     assert [one.name for one in machine.path.parent.glob("*-wal")] == []
+
+
+def test_a_log_without_its_index_cannot_be_read_where_nobody_may_write(
+    machine: SharedFile, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    send(machine.open(), "m-1", "s-ada")
+
+    def refuse(path: str, *, immutable: bool) -> sqlite3.Connection:
+        assert not immutable
+        return sqlite3.connect(f"file:{path}.missing?mode=ro", uri=True)
+
+    monkeypatch.setattr(coordination, "open_read_only", refuse)
+
+    with pytest.raises(StorageError, match="cannot be read") as refused, machine.read().looking():
+        pass
+    assert "MCP server" in refused.value.hint
+
+
+def test_the_log_stays_where_it_is_so_that_the_next_change_need_not_make_one(machine: SharedFile) -> None:
+    send(machine.open(), "m-1", "s-ada")
+    machine.close()
+
+    can_keep_it = hasattr(sqlite3.Connection, "setconfig")  # from Python 3.12 on
+    assert Path(f"{machine.path}-wal").exists() is can_keep_it
+    assert unread(machine.open(), "s-ada") == ["m-1"]
 
 
 def test_a_reader_waits_for_no_half_written_change(machine: SharedFile) -> None:
@@ -479,7 +509,7 @@ def test_a_reader_is_granted_nothing(machine: SharedFile) -> None:
 
     assert refused.value.exit_code == 5
     assert str(machine.path.parent) in refused.value.hint
-    assert "MCP server outside" in refused.value.hint
+    assert "MCP server" in refused.value.hint
 
 
 SANDBOXED = """
@@ -530,7 +560,7 @@ def test_whoever_may_only_read_sees_everything_and_is_granted_nothing(
     machine.path.parent.chmod(0o700)
     refused, seen = done.stdout.splitlines()
     assert refused.startswith("the coordination database cannot be written")
-    assert "MCP server outside" in refused
+    assert "MCP server" in refused
     assert (refused[-1], seen) == ("5", "['m-1']")
 
 
@@ -545,7 +575,7 @@ def test_a_folder_that_cannot_be_created_names_the_two_ways(
     with pytest.raises(StorageError, match="cannot be written") as refused:
         machine.open()
 
-    assert "MCP server outside" in refused.value.hint
+    assert "MCP server" in refused.value.hint
 
 
 def test_a_folder_that_is_a_file_is_reported_as_that(machine: SharedFile) -> None:

@@ -55,11 +55,12 @@ class CoordinationDatabase(KeptDatabase):
     title = TITLE
     queries = rows.QUERIES
     migrations = rows.MIGRATIONS
+    keeps_log = True
 
     @classmethod
     def make_error(cls, error: sqlite3.Error, path: str) -> StorageError:
         """Return an error that says what to do, above all if nobody may write here."""
-        name = getattr(error, "sqlite_errorname", None) or ""
+        name = _name_of(error)
         if name.startswith(_UNWRITABLE):
             return cannot_write(path, str(error))
         if name.startswith(_BUSY):
@@ -217,7 +218,7 @@ class SqliteStore(_LocalStore):
                 self._database.change("beat", time.seconds, time.boot, self._project, session)
 
     def close(self) -> None:
-        """Close the file; the last one to do so moves what was written into the database."""
+        """Close the file; the last one to do so may move what was written into the database."""
         with suppress(StorageError), self._gate.passed(self._wait):  # whoever is busy has it open, too
             return self._database.close()
         return self._database.close()
@@ -263,8 +264,8 @@ class ReadOnlyStore(_LocalStore):
         try:
             connection = open_read_only(self._path, immutable=not has_log)
         except sqlite3.Error as error:
-            raise CoordinationDatabase.make_error(error, self._path) from error
-        database = CoordinationDatabase(connection, self._path)
+            raise _ReadDatabase.make_error(error, self._path) from error
+        database = _ReadDatabase(connection, self._path)
         try:
             with database.looking():
                 yield self._read(_Nothing() if database.is_empty() else database)
@@ -284,6 +285,17 @@ class ReadOnlyStore(_LocalStore):
         raise cannot_write(self._path, "it was opened for reading")
 
 
+class _ReadDatabase(CoordinationDatabase):
+    """The file, opened for reading."""
+
+    @classmethod
+    def make_error(cls, error: sqlite3.Error, path: str) -> StorageError:
+        """Return an error that says what to do, if even reading needs a folder that can be written."""
+        if _name_of(error).startswith(_UNWRITABLE):
+            return StorageError(f"{TITLE} cannot be read: {path}: {error}", hint=_ways_out(path))
+        return super().make_error(error, path)
+
+
 class _Nothing:
     """Runs statements on a database without rows."""
 
@@ -300,8 +312,17 @@ class _Nothing:
 
 def cannot_write(path: str, why: str) -> StorageError:
     """Return the error for a file that this process may not write, with the two ways out (C87)."""
-    hint = (
-        f"Let this session's sandbox write to {os.path.dirname(path)}, or let the host start Passdown's MCP "
-        "server outside of the sandbox."
+    return StorageError(f"{TITLE} cannot be written: {path}: {why}", hint=_ways_out(path))
+
+
+def _ways_out(path: str) -> str:
+    folder = os.path.dirname(path)
+    return (
+        f"Let the sandbox of this session write to {folder}, or let the host start Passdown's MCP server "
+        "outside of the sandbox."
     )
-    return StorageError(f"{TITLE} cannot be written: {path}: {why}", hint=hint)
+
+
+def _name_of(error: sqlite3.Error) -> str:
+    """Return SQLite's own name for an error; empty if the driver raised it by itself."""
+    return getattr(error, "sqlite_errorname", None) or ""

@@ -37,6 +37,7 @@ ACTS: Final = MappingProxyType(
         HookPoint.START: ("starts", "start"),
         HookPoint.PROMPT: ("starts", "prompt"),
         HookPoint.SUBAGENT_START: ("starts", "start_subagent"),
+        HookPoint.BEFORE_TOOL: ("tools", "judge_tool"),
         HookPoint.TURN_END: ("turns", "end_turn"),
         HookPoint.BEFORE_COMPACTION: ("turns", "save"),
         HookPoint.SUBAGENT_END: ("turns", "end_subagent"),
@@ -84,8 +85,14 @@ def answer(
 
 
 def _is_idle(call: HookCall, root: str) -> bool:
-    """Return whether a prompt needs no answer; the quick path knows this only for most hosts."""
-    return call.point is HookPoint.PROMPT and not quick.is_waiting(root, call.session)
+    """Return whether a call needs no answer; the quick path knows this only for most hosts.
+
+    1. A prompt for which nothing waits.
+    2. A tool that only the rule for subagents could refuse, and that is not a subagent's command.
+    """
+    if call.point is HookPoint.PROMPT:  # 1
+        return not quick.is_waiting(root, call.session)
+    return call.point is HookPoint.BEFORE_TOOL and not (call.subagent and call.command)  # 2
 
 
 def _note(root: str, payload: Mapping[str, object], text: str) -> None:
@@ -115,7 +122,7 @@ def _answer(host: Host, call: HookCall, root: Path) -> int:
         hook_log.log_trouble(str(root), f"{call.event}: {reason}")
     if is_cached and call.point in AFTER:
         _follow_up(context)
-    return len(reply.context)
+    return len(reply.context) + len(reply.refusal)
 
 
 def _load(module: str, name: str) -> Any:  # noqa: ANN401 - the two tables say what each is
