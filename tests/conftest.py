@@ -1,5 +1,6 @@
 """Guards around every test: no network, no real home, no settings of whoever runs it."""
 
+import gc
 import itertools
 import os
 import signal
@@ -24,6 +25,7 @@ _TESTS = Path(__file__).parent
 _SLOW_ROOMS = frozenset({"attacks", "e2e", "faults", "proofs"})
 _SLOW_FILES = frozenset(
     {
+        "test_cli_named_sessions.py",
         "test_further_kind.py",
         "test_git_process.py",
         "test_harness.py",
@@ -37,8 +39,27 @@ _SLOW_FILES = frozenset(
         "test_tracked_state.py",
     }
 )
+# Where Linux has a folder in memory; what must survive on a disk is tried in CI.
+_MEMORY = Path("/dev/shm")  # noqa: S108  # pytest makes a folder in it that is ours alone
 _SCRUBBED = ("PASSDOWN_", "XDG_", "GIT_")
 _IDENTITY = (("AUTHOR", "Ada Author"), ("COMMITTER", "Cleo Committer"))
+
+
+def pytest_sessionstart() -> None:
+    """Let a fast run write to memory: half of its time would be waiting for a disk."""
+    if proof.LEVEL is proof.Level.FAST and os.access(_MEMORY, os.W_OK):
+        os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(_MEMORY))
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Leave to CI, or to whoever names them, the tests that start process after process, wait, or prove."""
+    return True if _is_quick(config) and _is_slow(collection_path) else None
+
+
+def pytest_collection_finish() -> None:
+    """Do not look through the tests themselves whenever memory is freed."""
+    gc.collect()
+    gc.freeze()
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -49,8 +70,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         raise pytest.UsageError("No such kind of proof: " + ", ".join(wrong))
     if "process" in config.getoption("markexpr", ""):
         _mark_starters(items)
-    if proof.LEVEL is proof.Level.FAST and config.args_source is pytest.Config.ArgsSource.TESTPATHS:
-        _leave_out_slow(config, items)
+    if _is_quick(config):
+        _leave_out_timed(config, items)
     if proof.LEVEL is not proof.Level.FAST:
         for item in items:
             if item.get_closest_marker("timeout") is None:
@@ -82,20 +103,20 @@ def _mark_starters(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.process)
 
 
-def _leave_out_slow(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave to CI, or to whoever names them, the tests that start process after process, wait, or prove."""
-    slow = {item for item in items if _is_slow(item)}
-    config.hook.pytest_deselected(items=[*slow])
-    items[:] = [item for item in items if item not in slow]
+def _is_quick(config: pytest.Config) -> bool:
+    """Say whether this is the run without arguments at the desk."""
+    return proof.LEVEL is proof.Level.FAST and config.args_source is pytest.Config.ArgsSource.TESTPATHS
 
 
-def _is_slow(item: pytest.Item) -> bool:
-    is_timed = item.get_closest_marker("timed") is not None  # it has the machine to itself in CI
-    return is_timed or _room(item) in _SLOW_ROOMS or item.path.name in _SLOW_FILES
+def _is_slow(path: Path) -> bool:
+    return path.name in _SLOW_FILES or (path.parent == _TESTS and path.name in _SLOW_ROOMS)
 
 
-def _room(item: pytest.Item) -> str:
-    return item.path.relative_to(_TESTS).parts[0] if item.path.is_relative_to(_TESTS) else ""
+def _leave_out_timed(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave to CI what has a limit of time: there it has the machine to itself."""
+    timed = {item for item in items if item.get_closest_marker("timed") is not None}
+    config.hook.pytest_deselected(items=[*timed])
+    items[:] = [item for item in items if item not in timed]
 
 
 class NetworkError(AssertionError):
