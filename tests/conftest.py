@@ -41,7 +41,7 @@ _SLOW_FILES = frozenset(
         "test_tracked_state.py",
     }
 )
-# Where Linux has a folder in memory; what must survive on a disk is tried in CI.
+# A folder in memory, which Linux has; CI writes to a disk.
 _MEMORY = Path("/dev/shm")  # noqa: S108  # pytest makes a folder in it that is ours alone
 _SCRUBBED = ("PASSDOWN_", "XDG_", "GIT_")
 _HOME_FOLDERS = tuple(
@@ -59,9 +59,9 @@ _HOME_FOLDERS = tuple(
 _IDENTITY = (("AUTHOR", "Ada Author"), ("COMMITTER", "Cleo Committer"))
 
 
-def pytest_sessionstart() -> None:
-    """Let a fast run write to memory: half of its time would be waiting for a disk."""
-    if proof.LEVEL is proof.Level.FAST and os.access(_MEMORY, os.W_OK):
+def pytest_sessionstart(session: pytest.Session) -> None:
+    """Let the quick run write to memory: half of its time would be waiting for a disk."""
+    if _is_quick(session.config) and os.access(_MEMORY, os.W_OK):
         os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(_MEMORY))
 
 
