@@ -43,6 +43,7 @@ def test_every_code_that_is_written_somewhere_exists() -> None:
     assert [one for one in cited if one.code not in known] == []
 
 
+@pytest.mark.slow
 def test_pages_are_up_to_date(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "path", [*sys.path])  # the script adds to it
     main: Callable[[list[str]], int] = runpy.run_path(str(_SCRIPT))["main"]
