@@ -28,7 +28,16 @@ from typing import Final
 
 from passdown.records import record
 from tests.mutants.changes import Mutant, find_mutants
-from tests.mutants.runs import Reach, find_reach, group_by_path, name_of, prepare, try_mutants
+from tests.mutants.runs import (
+    TOO_LONG,
+    Reach,
+    find_reach,
+    group_by_path,
+    is_noticed,
+    name_of,
+    prepare,
+    try_mutants,
+)
 
 FOLDER: Final = Path(__file__).parent
 LEAST_OF_SAMPLE: Final = 50
@@ -108,11 +117,13 @@ def _try(
             print(f"mutate: not tried, no test imports it: {path}")
     chosen = [mutant for mutant in mutants if mutant.path in reaches]
     tried, survivors = 0, []
-    for mutant, is_noticed in try_mutants(chosen, reaches, options.jobs, until):
+    for mutant, code in try_mutants(chosen, reaches, options.jobs, until):
         tried += 1
-        if not is_noticed:
+        if not is_noticed(code):
             survivors.append(mutant)
             print(f"survived: {mutant}", flush=True)
+        elif code == TOO_LONG:
+            print(f"noticed, for its tests did not end twice: {mutant}", flush=True)
     if tried < len(mutants):
         print(f"mutate: {len(mutants) - tried} of {len(mutants)} were not tried")
     return Score(tried=tried, survivors=tuple(survivors))

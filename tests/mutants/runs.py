@@ -4,7 +4,6 @@ The fault is only in the process that tries it: no file is written. A test that 
 does not meet it there.
 """
 
-import contextlib
 import importlib
 import importlib.abc
 import importlib.machinery
@@ -18,7 +17,7 @@ import sys
 import tempfile
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import ModuleType
 from typing import Final, NoReturn
@@ -37,7 +36,11 @@ _LEAST_SECONDS: Final = 10.0
 _TIMES: Final = 5.0
 """How much longer than without a fault the tests may take."""
 
+_TIMES_ALONE: Final = 4.0
+"""How much longer the second try may take, which runs alone: the machine may have been busy in the first."""
+
 PASSED: Final = 0
+NONE_RAN: Final = int(pytest.ExitCode.NO_TESTS_COLLECTED)
 TOO_LONG: Final = -1
 
 
@@ -123,7 +126,7 @@ def find_reach(path: str, files: Sequence[str]) -> Reach:
     """Run the tests of these files without a fault, and note what they reach; they must pass."""
     with tempfile.TemporaryDirectory() as folder:
         answer = Path(folder) / "reach.json"
-        code = _wait_for(_fork(lambda: _measure(path, files, answer)), None)
+        code = _wait_for(fork(lambda: _measure(path, files, answer)), None)
         if code != PASSED:
             raise SystemExit(f"mutate: the tests of {path} fail without a fault: {' '.join(files)}")
         data = json.loads(answer.read_text(encoding="utf-8"))
@@ -157,19 +160,28 @@ class Trial:
 
 
 def try_mutants(
-    mutants: Sequence[Mutant], reaches: dict[str, Reach], jobs: int, until: float
-) -> Iterator[tuple[Mutant, bool]]:
-    """Try mutants side by side; give each with whether it was noticed, until the time is over."""
+    mutants: Sequence[Mutant],
+    reaches: Mapping[str, Reach],
+    jobs: int,
+    until: float,
+    start: Callable[[Mutant, Sequence[str], float], Trial] | None = None,
+) -> Iterator[tuple[Mutant, int]]:
+    """Try mutants side by side; give each with how its tests ended, until the time is over.
+
+    Tests that took too long or were killed say nothing yet: they are run once more, alone and for longer.
+    """
+    start = start or _start
     waiting = list(reversed(mutants))
+    doubtful: list[Mutant] = []
     running: dict[int, Trial] = {}
     while running or (waiting and time.monotonic() < until):
         while waiting and len(running) < jobs and time.monotonic() < until:
             mutant = waiting.pop()
             tests = reaches[mutant.path].tests_of(mutant)
             if not tests:
-                yield mutant, False
+                yield mutant, NONE_RAN
                 continue
-            trial = _start(mutant, tests, reaches[mutant.path])
+            trial = start(mutant, tests, _patience(reaches[mutant.path], tests))
             running[trial.end] = trial
         if not running:
             continue
@@ -178,14 +190,32 @@ def try_mutants(
         late = [end for end, trial in running.items() if trial.deadline <= time.monotonic()]
         for end in {*ended, *late}:
             trial = running.pop(end)
-            yield trial.mutant, _finish(trial) != PASSED
+            code = _finish(trial)
+            if code < 0:
+                doubtful.append(trial.mutant)
+            else:
+                yield trial.mutant, code
+    for mutant in doubtful:
+        if time.monotonic() >= until:
+            break
+        reach = reaches[mutant.path]
+        tests = reach.tests_of(mutant)
+        yield mutant, _finish(start(mutant, tests, _TIMES_ALONE * _patience(reach, tests)))
 
 
-def _start(mutant: Mutant, tests: Sequence[str], reach: Reach) -> Trial:
+def is_noticed(code: int) -> bool:
+    """Say whether tests that ended so noticed the fault."""
+    return code not in {PASSED, NONE_RAN}
+
+
+def _patience(reach: Reach, tests: Sequence[str]) -> float:
+    return max(_LEAST_SECONDS, _TIMES * sum(reach.seconds[test] for test in tests))
+
+
+def _start(mutant: Mutant, tests: Sequence[str], seconds: float) -> Trial:
     folder = tempfile.mkdtemp(prefix="mutate-")
-    usual = sum(reach.seconds[test] for test in tests)
-    process, end = _fork(lambda: _try(mutant, tests, folder))
-    deadline = time.monotonic() + max(_LEAST_SECONDS, _TIMES * usual)
+    process, end = fork(lambda: _try(mutant, tests, folder))
+    deadline = time.monotonic() + seconds
     return Trial(mutant=mutant, process=process, end=end, deadline=deadline, folder=folder)
 
 
@@ -202,7 +232,7 @@ def _finish(trial: Trial) -> int:
         shutil.rmtree(trial.folder, ignore_errors=True)
 
 
-def _fork(work: Callable[[], int]) -> tuple[int, int]:
+def fork(work: Callable[[], int]) -> tuple[int, int]:
     """Do something in a process of its own; give the process, and what can be read once it has ended."""
     end, told = os.pipe()
     process = os.fork()
@@ -231,8 +261,10 @@ def _wait_for(trial: tuple[int, int], deadline: float | None) -> int:
     patience = None if deadline is None else max(0.0, deadline - time.monotonic())
     ended = bool(select.select([end], [], [], patience)[0])
     if not ended:
-        with contextlib.suppress(ProcessLookupError):  # it ended just now
+        try:
             os.killpg(process, signal.SIGKILL)
+        except ProcessLookupError:  # it ended just now, or has not become a group yet
+            os.kill(process, signal.SIGKILL)
     os.close(end)
     _, status = os.waitpid(process, 0)
     return os.waitstatus_to_exitcode(status) if ended else TOO_LONG

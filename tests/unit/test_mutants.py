@@ -1,13 +1,18 @@
 """Mutants: which faults are put into a module, what notices them, and what is told."""
 
+import math
+import os
+import signal
+import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
 import pytest
 
-from tests.mutants.changes import find_mutants
+from tests.mutants.changes import Mutant, find_mutants
 from tests.mutants.command import find_tests, read_equivalents
-from tests.mutants.runs import Reach
+from tests.mutants.runs import NONE_RAN, TOO_LONG, Reach, Trial, fork, is_noticed, try_mutants
 
 ROOT: Final = Path(__file__).resolve().parents[2]
 
@@ -82,3 +87,45 @@ def test_every_listed_equivalent_is_a_mutant_of_today_and_has_a_reason() -> None
 
         assert (entry["line"], entry["change"]) in known, entry
         assert len(entry["reason"]) > 20, entry
+
+
+@pytest.mark.parametrize(
+    ("codes", "expected", "noticed"),
+    [
+        ([0], 0, False),
+        ([1], 1, True),
+        ([2], 2, True),
+        ([NONE_RAN], NONE_RAN, False),
+        ([TOO_LONG, 0], 0, False),
+        ([TOO_LONG, 1], 1, True),
+        ([TOO_LONG, TOO_LONG], TOO_LONG, True),
+        ([-9, 0], 0, False),
+    ],
+)
+def test_tests_that_did_not_end_are_run_once_more_before_they_count(
+    codes: list[int], expected: int, *, noticed: bool, tmp_path: Path
+) -> None:
+    (mutant,) = find_mutants("a.py", b"x = a < b\n")
+    reach = Reach(seconds={"test": 0.0}, by_line={1: frozenset({"test"})}, at_import=frozenset())
+    left = list(codes)
+
+    def start(mutant: Mutant, _tests: Sequence[str], _seconds: float) -> Trial:
+        code = left.pop(0)
+        process, end = fork(lambda: _end_with(code))
+        patience = 0.0 if code == TOO_LONG else 60.0
+        folder = str(tmp_path / "trial")
+        deadline = time.monotonic() + patience
+        return Trial(mutant=mutant, process=process, end=end, deadline=deadline, folder=folder)
+
+    tried = list(try_mutants([mutant], {"a.py": reach}, 1, math.inf, start))
+
+    assert (tried, left) == ([(mutant, expected)], [])
+    assert is_noticed(expected) == noticed
+
+
+def _end_with(code: int) -> int:
+    if code == TOO_LONG:
+        signal.pause()
+    if code < 0:
+        os.kill(os.getpid(), -code)
+    return code
