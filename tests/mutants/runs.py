@@ -28,7 +28,17 @@ import pytest
 from passdown.records import record
 from tests.mutants.changes import Mutant
 
-_OPTIONS: Final = ("-x", "-q", "-n0", "-p", "no:cacheprovider", "-p", "no:cov", "--assert=plain")
+_OPTIONS: Final = (
+    "-x",
+    "-q",
+    "-n0",
+    "-p",
+    "no:cacheprovider",
+    "-p",
+    "no:cov",
+    "--assert=plain",
+    "--timeout=0",
+)
 _LOADED: Final = ("click", "hypothesis.strategies", "jsonschema", "sqlite3", "unittest.mock", "yaml")
 """What most tests need and no fault changes: loaded once, before the forks."""
 
