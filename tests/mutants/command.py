@@ -2,8 +2,8 @@
 
     scripts/mutate merge briefs           all mutants of modules that tests/mutants/modules.toml names
     scripts/mutate src/passdown/…/x.py    those of any module
-    scripts/mutate --changed              those of the modules that changed since origin/main, or since the
-                                          commit before, if that is the same
+    scripts/mutate --changed              those of the modules that changed since the branch left origin/main;
+                                          if it did not, in the last ten commits
     scripts/mutate --named                the faults in tests/mutants/named.toml, which must all be noticed
 
     --sample N     try N of them, chosen by the last commit; with --changed, of at most four modules
@@ -42,6 +42,8 @@ from tests.mutants.runs import (
 FOLDER: Final = Path(__file__).parent
 LEAST_OF_SAMPLE: Final = 50
 MOST_MODULES: Final = 4
+COMMITS: Final = 10
+"""How many commits back `--changed` looks if nothing differs from origin/main."""
 ALL: Final = 100
 QUICK_FOLDERS: Final = ("tests/unit", "tests/formats", "tests/conformance")
 
@@ -205,13 +207,14 @@ def _imports(path: Path) -> set[str]:
 
 
 def find_changed() -> list[str]:
-    """Give the modules that changed since origin/main; since the commit before, if that is where we are."""
-    head, base = _git("rev-parse", "HEAD"), _git("rev-parse", "--verify", "--quiet", "origin/main")
-    since = base if base and base != head else _git("rev-parse", "--verify", "--quiet", "HEAD~1")
-    if not since:
+    """Give the modules that changed since the branch left origin/main; if it did not, in the last commits."""
+    head, base = _git("rev-parse", "HEAD"), _git("merge-base", "origin/main", "HEAD")
+    if not base or base == head:
+        base = _git("rev-list", "--first-parent", f"--max-count={COMMITS + 1}", "HEAD").rpartition("\n")[2]
+    if base == head:
         print("mutate: not compared, there is no commit before this one")
         return []
-    names = _git("diff", "--name-only", "--diff-filter=AM", since, "--", "src").splitlines()
+    names = _git("diff", "--name-only", "--diff-filter=AM", base, "--", "src").splitlines()
     return [name for name in names if name.endswith(".py") and Path(name).is_file()]
 
 

@@ -10,8 +10,9 @@ from typing import Final
 
 import pytest
 
+from tests.gits import Project, make_project
 from tests.mutants.changes import Mutant, find_mutants
-from tests.mutants.command import find_tests, read_equivalents
+from tests.mutants.command import find_changed, find_tests, read_equivalents
 from tests.mutants.runs import NONE_RAN, TOO_LONG, Reach, Trial, fork, is_noticed, try_mutants
 
 ROOT: Final = Path(__file__).resolve().parents[2]
@@ -87,6 +88,43 @@ def test_every_listed_equivalent_is_a_mutant_of_today_and_has_a_reason() -> None
 
         assert (entry["line"], entry["change"]) in known, entry
         assert len(entry["reason"]) > 20, entry
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Project:
+    """Give a repository in which each of twelve commits adds a module, and be in it."""
+    made = make_project(tmp_path)
+    for number in range(12):
+        made.git("add", made.write(f"src/m{number:02}.py"))
+        made.git("commit", "-q", "-m", str(number))
+    monkeypatch.chdir(tmp_path)
+    return made
+
+
+def test_without_a_main_branch_elsewhere_the_modules_of_the_last_ten_commits_changed(
+    project: Project,
+) -> None:
+    found = find_changed()
+
+    assert found == [f"src/m{number:02}.py" for number in range(2, 12)]
+    project.git("update-ref", "refs/remotes/origin/main", "HEAD")
+    assert find_changed() == found
+
+
+def test_what_changed_on_a_branch_is_what_differs_from_where_it_left_main(project: Project) -> None:
+    project.git("checkout", "-q", "-b", "elsewhere", "HEAD~2")
+    project.git("add", project.write("src/main.py"))
+    project.git("commit", "-q", "-m", "on main")
+    project.git("update-ref", "refs/remotes/origin/main", "HEAD")
+    project.git("checkout", "-q", "main")
+
+    assert find_changed() == ["src/m10.py", "src/m11.py"]
+
+
+def test_in_a_young_repository_everything_since_its_first_commit_changed(project: Project) -> None:
+    project.git("checkout", "-q", "HEAD~9")
+
+    assert find_changed() == ["src/m01.py", "src/m02.py"]
 
 
 @pytest.mark.parametrize(
