@@ -21,10 +21,11 @@ import subprocess
 import tempfile
 import time
 import tomllib
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from passdown.records import record
 from tests.mutants.changes import Mutant, find_mutants
@@ -133,14 +134,27 @@ def _try(
 
 def choose(paths: Sequence[str], sample: int) -> tuple[list[Mutant], int]:
     """Give the mutants to try, and how many are equivalent; the same commit has the same sample."""
-    equivalent = {(one["module"], one["line"], one["change"]) for one in read_equivalents()}
     found = [mutant for path in paths for mutant in find_mutants(path, Path(path).read_bytes())]
-    kept = [one for one in found if (one.path, one.source, one.change) not in equivalent]
+    kept = leave_out_equivalents(found, read_equivalents())
     known = len(found) - len(kept)
     if sample and len(kept) > sample:
         kept = random.Random(_git("rev-parse", "HEAD")).sample(kept, sample)
         kept.sort(key=lambda mutant: (mutant.path, mutant.start))
     return kept, known
+
+
+def leave_out_equivalents(mutants: Sequence[Mutant], entries: Iterable[Mapping[str, Any]]) -> list[Mutant]:
+    """Leave out what is listed; `places` counts, from 1, among the mutants of one line and change."""
+    listed = {(one["module"], one["line"], one["change"]): one.get("places") for one in entries}
+    seen: Counter[tuple[str, str, str]] = Counter()
+    kept: list[Mutant] = []
+    for mutant in mutants:
+        key = (mutant.path, mutant.source, mutant.change)
+        seen[key] += 1
+        places = listed.get(key, ())
+        if places is not None and seen[key] not in places:
+            kept.append(mutant)
+    return kept
 
 
 def choose_modules(paths: Sequence[str], most: int = MOST_MODULES) -> list[str]:
@@ -178,10 +192,10 @@ def make_named(entry: Mapping[str, str], data: bytes) -> Mutant:
     )
 
 
-def read_equivalents() -> list[dict[str, str]]:
+def read_equivalents() -> list[dict[str, Any]]:
     """Read what is listed; every entry has a reason."""
     text = (FOLDER / "equivalents.toml").read_text(encoding="utf-8")
-    entries: list[dict[str, str]] = tomllib.loads(text).get("equivalent", [])
+    entries: list[dict[str, Any]] = tomllib.loads(text).get("equivalent", [])
     return entries
 
 

@@ -4,6 +4,7 @@ import math
 import os
 import signal
 import time
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
@@ -12,7 +13,7 @@ import pytest
 
 from tests.gits import Project, make_project
 from tests.mutants.changes import Mutant, find_mutants
-from tests.mutants.command import find_changed, find_tests, read_equivalents
+from tests.mutants.command import find_changed, find_tests, leave_out_equivalents, read_equivalents
 from tests.mutants.runs import NONE_RAN, TOO_LONG, Reach, Trial, fork, is_noticed, try_mutants
 
 ROOT: Final = Path(__file__).resolve().parents[2]
@@ -82,12 +83,31 @@ def test_the_tests_of_a_module_are_those_that_import_it_its_own_first() -> None:
 
 
 def test_every_listed_equivalent_is_a_mutant_of_today_and_has_a_reason() -> None:
-    for entry in read_equivalents():
-        path = ROOT / entry["module"]
-        known = {(one.source, one.change) for one in find_mutants(entry["module"], path.read_bytes())}
+    entries = read_equivalents()
+    known = {
+        module: Counter(
+            (one.source, one.change) for one in find_mutants(module, (ROOT / module).read_bytes())
+        )
+        for module in {entry["module"] for entry in entries}
+    }
+    for entry in entries:
+        count = known[entry["module"]][entry["line"], entry["change"]]
 
-        assert (entry["line"], entry["change"]) in known, entry
+        assert count >= max(entry.get("places", [1])), entry
         assert len(entry["reason"]) > 20, entry
+
+
+@pytest.mark.parametrize(("places", "left"), [({}, []), ({"places": [1, 3]}, [2]), ({"places": [2]}, [1, 3])])
+def test_of_equal_changes_in_a_line_those_at_the_listed_places_are_equivalent(
+    places: dict[str, list[int]], left: list[int]
+) -> None:
+    mutants = find_mutants("a.py", b"x = (0, 0, 0)\n")
+    entry = {"module": "a.py", "line": "x = (0, 0, 0)", "change": "1 for 0", **places}
+
+    kept = leave_out_equivalents(mutants, [entry])
+
+    assert kept == [mutants[place - 1] for place in left]
+    assert leave_out_equivalents(mutants, [entry | {"module": "b.py"}]) == mutants
 
 
 @pytest.fixture
