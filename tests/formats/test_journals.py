@@ -18,6 +18,7 @@ from passdown.core.formats.journal import (
 )
 from passdown.core.ids import fact_id
 from passdown.core.problems import Malformed, Severity, Unknown
+from passdown.errors import FormatError
 from passdown.records import replace
 
 AT = datetime(2026, 1, 1, tzinfo=UTC)
@@ -100,3 +101,33 @@ def test_a_line_without_a_place_goes_last() -> None:
     journal = Journal(lines=(JournalLine(seq=1, fact=FACT),), unknown=(Unknown(place="?", text="torn"),))
 
     assert render_journal(journal).endswith("}\ntorn\n")
+
+
+def test_a_carried_line_is_read_as_it_was_written() -> None:
+    line = JournalLine(seq=4, fact=FACT, at=AT.replace(hour=1), agent="waffle", others=(("newer", "[1]"),))
+
+    found = parse_line(render_line(line).rstrip())
+
+    assert found == line
+    assert (found.written_at, found.written_by) == (AT.replace(hour=1), "waffle")
+    stated = replace(line, at=None, agent="")
+    assert (stated.written_at, stated.written_by) == (AT, "toast")
+
+
+def test_a_journal_is_read_up_to_100000_lines_and_16_million_characters() -> None:
+    blank = Journal()
+
+    assert parse_journal("\n" * 100_000) == parse_journal(" " * 16_777_216) == blank
+    for text in ("\n" * 100_001, " " * 16_777_217):
+        with pytest.raises(FormatError, match="is over 16777216 characters or 100000 lines"):
+            parse_journal(text)
+
+
+def test_a_line_is_read_up_to_262144_characters() -> None:
+    short = len(render_line(JournalLine(seq=1, fact=FACT._replace(text="")))) - 1
+    longest = JournalLine(seq=1, fact=FACT._replace(text="a" * (262_144 - short)))
+    longer = replace(longest, seq=10)
+
+    assert parse_line(render_line(longest).rstrip()) == longest
+    with pytest.raises(Malformed, match="is over 262144 characters"):
+        parse_line(render_line(longer).rstrip())

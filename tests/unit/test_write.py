@@ -403,6 +403,25 @@ def test_a_line_is_never_glued_to_a_torn_one(tmp_path: Path, operations: FileOpe
     assert path.read_bytes() == b'{"n":1}\n{"n":\n{"n":3}\n'
 
 
+@pytest.mark.parametrize("size", [0, 1, 524_288, 524_289, 3 * MIB])
+def test_a_line_is_made_from_at_most_the_last_512_kib(
+    tmp_path: Path, operations: FileOperations, size: int
+) -> None:
+    path = tmp_path / "journal"
+    before = (b"0123456\n" * (size // 8 + 1))[-size:] if size else b""
+    path.write_bytes(before)
+    seen: list[bytes] = []
+
+    def make(end: bytes) -> bytes:
+        seen.append(end)
+        return b"new\n"
+
+    write.append(path, make, operations=operations)
+
+    assert seen == [before[-524_288:]]
+    assert path.read_bytes() == before + b"new\n"
+
+
 def test_half_a_line_is_not_acknowledged(tmp_path: Path) -> None:
     def take_half(handle: int, data: memoryview) -> int:
         return os.write(handle, data[: len(data) // 2])
