@@ -64,7 +64,11 @@ def test_a_fact_of_a_newer_kind_is_kept_as_it_is() -> None:
         (_summed('{"v":1,"fact":{}'), "has no fact or no sequence number"),
         (_summed('{"v":1,"seq":"one","fact":{}'), "`seq` is not a whole number"),
         (_summed('{"v":1,"seq":1,"fact":{}'), "`kind` is missing"),
+        (_summed('{"v":"one","seq":1,"fact":{}'), "`v` is not a whole number"),
+        (_summed('{"v":1,"seq":1,"at":1,"fact":{}'), "`at` is not a text"),
+        (_summed(f'{{"v":1,"seq":1,"by":1,"fact":{render_fact(FACT)}'), "`by` is not a text"),
         (_summed("not JSON"), "is not valid JSON"),
+        (_summed(""), "is not valid JSON"),
         (_summed('{"v":' + "[" * 20_000), "is not valid JSON"),
     ],
 )
@@ -86,6 +90,14 @@ def test_lines_out_of_order_are_named() -> None:
         (3, "is 3 after 3"),
         (4, "is 2 after 3"),
     ]
+
+
+def test_a_journal_is_its_lines_whatever_was_noted_about_them() -> None:
+    text = "".join(render_line(JournalLine(seq=seq, fact=FACT)) for seq in (2, 1)).replace("\n", "\r\n")
+    found = parse_journal(text)
+
+    assert found == replace(found, problems=())
+    assert render_journal(replace(found, problems=())) == text
 
 
 def test_blank_lines_and_other_line_ends_are_read() -> None:
