@@ -78,7 +78,9 @@ def test_a_line_that_cannot_be_read_is_kept_and_reported(line: str, problem: str
     found = parse_journal(f"{line}\n{whole}")
 
     assert [one.text for one in found.unknown] == [line]
-    assert [(one.line, one.problem, one.severity) for one in found.problems] == [(1, problem, Severity.ERROR)]
+    assert [(one.line, one.field, one.problem, one.severity) for one in found.problems] == [
+        (1, "line", problem, Severity.ERROR)
+    ]
     assert [one.fact for one in found.lines] == [FACT]
     assert render_journal(replace(found, source=None)) == f"{line}\n{whole}"
 
@@ -86,9 +88,9 @@ def test_a_line_that_cannot_be_read_is_kept_and_reported(line: str, problem: str
 def test_lines_out_of_order_are_named() -> None:
     text = "".join(render_line(JournalLine(seq=seq, fact=FACT)) for seq in (1, 3, 3, 2))
 
-    assert [(one.line, one.problem) for one in parse_journal(text).problems] == [
-        (3, "is 3 after 3"),
-        (4, "is 2 after 3"),
+    assert [(one.line, one.field, one.problem) for one in parse_journal(text).problems] == [
+        (3, "seq", "is 3 after 3"),
+        (4, "seq", "is 2 after 3"),
     ]
 
 
