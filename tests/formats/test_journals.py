@@ -111,6 +111,15 @@ def test_blank_lines_and_other_line_ends_are_read() -> None:
     assert render_journal(found) == text
 
 
+@pytest.mark.parametrize("place", [0, 1, 2, 3])
+def test_a_line_that_cannot_be_read_keeps_its_place(place: int) -> None:
+    lines = [render_line(JournalLine(seq=seq, fact=FACT)) for seq in (1, 2, 3)]
+    lines.insert(place, "torn\n")
+    found = parse_journal("".join(lines))
+
+    assert render_journal(replace(found, source=None)) == "".join(lines)
+
+
 def test_a_line_without_a_place_goes_last() -> None:
     journal = Journal(lines=(JournalLine(seq=1, fact=FACT),), unknown=(Unknown(place="?", text="torn"),))
 
