@@ -450,6 +450,35 @@ def test_a_line_is_not_added_to_what_took_the_name_after_the_check(
     assert odd != "link" or (tmp_path / "victim").read_bytes() == b"victim"
 
 
+@posix
+@pytest.mark.parametrize("way", ["win32", "here"])
+@pytest.mark.parametrize("there", [True, False])
+def test_where_folders_have_no_handles_a_file_swapped_after_the_check_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, way: str, *, there: bool
+) -> None:
+    path = tmp_path / "journal"
+    if there:
+        path.write_bytes(b"ours\n")
+    (tmp_path / "other").write_bytes(b"other\n")
+    real = os.open
+
+    def swap(name: str, flags: int, mode: int = 0o777, *, dir_fd: int | None = None) -> int:
+        if flags & os.O_APPEND:
+            (tmp_path / "other").replace(path)
+        return real(name, flags, mode, dir_fd=dir_fd)
+
+    operations = WAYS[way]
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "open", swap)
+        if way == "win32" and there:
+            with pytest.raises(StorageError):
+                write.append(path, b"x\n", operations=operations)
+        else:
+            write.append(path, b"x\n", operations=operations)
+
+    assert path.read_bytes() == (b"other\n" if way == "win32" and there else b"other\nx\n")
+
+
 CUT_SHORT = """
 import os, resource, signal, sys
 from passdown.engines.files import write
