@@ -219,7 +219,9 @@ def is_noticed(code: int) -> bool:
 
 
 def _patience(reach: Reach, tests: Sequence[str]) -> float:
-    return max(_LEAST_SECONDS, _TIMES * sum(reach.seconds[test] for test in tests))
+    """Say how long tests may take: longer while more processes want to run than there are processors."""
+    crowd = max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1))
+    return crowd * max(_LEAST_SECONDS, _TIMES * sum(reach.seconds[test] for test in tests))
 
 
 def _start(mutant: Mutant, tests: Sequence[str], seconds: float) -> Trial:
