@@ -5,7 +5,7 @@ import os
 import signal
 import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -169,11 +169,13 @@ def test_tests_that_did_not_end_are_run_once_more_before_they_count(
 
     def start(mutant: Mutant, _tests: Sequence[str], _seconds: float) -> Trial:
         code = left.pop(0)
-        process, end = fork(lambda: _end_with(code))
-        patience = 0.0 if code == TOO_LONG else 60.0
+        process, end = fork(lambda tell: _end_with(code, tell))
+        seconds = 0.0 if code == TOO_LONG else 60.0
+        deadline = time.monotonic() + seconds
         folder = str(tmp_path / "trial")
-        deadline = time.monotonic() + patience
-        return Trial(mutant=mutant, process=process, end=end, deadline=deadline, folder=folder)
+        return Trial(
+            mutant=mutant, process=process, end=end, seconds=seconds, deadline=deadline, folder=folder
+        )
 
     tried = list(try_mutants([mutant], {"a.py": reach}, 1, math.inf, start))
 
@@ -181,7 +183,8 @@ def test_tests_that_did_not_end_are_run_once_more_before_they_count(
     assert is_noticed(expected) == noticed
 
 
-def _end_with(code: int) -> int:
+def _end_with(code: int, tell: Callable[[], object]) -> int:
+    tell()
     if code == TOO_LONG:
         signal.pause()
     if code < 0:
