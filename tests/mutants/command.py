@@ -7,6 +7,7 @@
     scripts/mutate --named                the faults in tests/mutants/named.toml, which must all be noticed
 
     --sample N     try N of them, chosen by the last commit; with --changed, of at most four modules
+    --again FILE   try only those that survived, by what an earlier run printed into this file
     --seconds N    try no more after so long, and say how many were left
     --jobs N       side by side (2)
 
@@ -46,6 +47,7 @@ MOST_MODULES: Final = 4
 COMMITS: Final = 10
 """How many commits back `--changed` looks if nothing differs from origin/main."""
 ALL: Final = 100
+SURVIVED: Final = "survived: "
 QUICK_FOLDERS: Final = ("tests/unit", "tests/formats", "tests/conformance")
 
 
@@ -101,7 +103,7 @@ def _groups(options: argparse.Namespace, named: dict[str, dict[str, list[str]]])
 
 def _measure(paths: Sequence[str], options: argparse.Namespace, until: float, tests: Sequence[str]) -> Score:
     """Try the mutants of some modules as far as the time allows."""
-    mutants, known = choose(paths, options.sample)
+    mutants, known = choose(paths, options.sample, options.again)
     if known:
         print(f"mutate: {known} listed as equivalent are left out")
     return _try(mutants, options, until, dict.fromkeys(paths, tests))
@@ -124,7 +126,7 @@ def _try(
         tried += 1
         if not is_noticed(code):
             survivors.append(mutant)
-            print(f"survived: {mutant}", flush=True)
+            print(f"{SURVIVED}{mutant}", flush=True)
         elif code == TOO_LONG:
             print(f"noticed, for its tests did not end twice: {mutant}", flush=True)
     if tried < len(mutants):
@@ -132,11 +134,14 @@ def _try(
     return Score(tried=tried, survivors=tuple(survivors))
 
 
-def choose(paths: Sequence[str], sample: int) -> tuple[list[Mutant], int]:
+def choose(paths: Sequence[str], sample: int, again: Path | None = None) -> tuple[list[Mutant], int]:
     """Give the mutants to try, and how many are equivalent; the same commit has the same sample."""
     found = [mutant for path in paths for mutant in find_mutants(path, Path(path).read_bytes())]
     kept = leave_out_equivalents(found, read_equivalents())
     known = len(found) - len(kept)
+    if again is not None:
+        survived = set(again.read_text(encoding="utf-8").splitlines())
+        kept = [mutant for mutant in kept if f"{SURVIVED}{mutant}" in survived]
     if sample and len(kept) > sample:
         kept = random.Random(_git("rev-parse", "HEAD")).sample(kept, sample)
         kept.sort(key=lambda mutant: (mutant.path, mutant.start))
@@ -253,6 +258,7 @@ def _read(arguments: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--changed", action="store_true", help="the modules that changed")
     parser.add_argument("--named", action="store_true", help="the faults that must be noticed")
     parser.add_argument("--sample", type=int, default=0, metavar="N", help="try N of them")
+    parser.add_argument("--again", type=Path, metavar="FILE", help="try those that this output names")
     parser.add_argument("--seconds", type=float, default=86_400.0, metavar="N", help="stop after N seconds")
     parser.add_argument("--jobs", type=int, default=2, metavar="N", help="side by side (2)")
     return parser.parse_args(arguments)
