@@ -13,6 +13,7 @@ from passdown.engines.files import read, write
 from passdown.engines.files.journals import FileJournals
 from passdown.errors import StorageError, UnsureError
 from passdown.records import replace
+from tests.handles import free_handle
 from tests.sessions import make_line
 
 ONE = "s-000000000001"
@@ -28,13 +29,6 @@ def open_in(*folders: Path) -> FileJournals:
 
 def path_in(folder: Path) -> Path:
     return folder / f"{ONE}.jsonl"
-
-
-def free_handle() -> int:
-    """Give the number that the next open file gets: the lowest that is free."""
-    handle = os.open(os.devnull, os.O_RDONLY)
-    os.close(handle)
-    return handle
 
 
 def test_a_journal_is_for_its_owner_alone(tmp_path: Path) -> None:
