@@ -145,6 +145,12 @@ def test_a_test_that_failed_blocks_and_is_not_done_already() -> None:
     assert know(FactKind.RECEIPT, commit).id not in brief.facts
 
 
+def test_an_answer_follows_its_question() -> None:
+    known = table(know(FactKind.ANSWER, "8080", key="Which port?"))
+
+    assert "\n> Which port? → 8080\n" in pack(BriefInput(agent=ME, tables={FactKind.ANSWER: known})).text
+
+
 @pytest.mark.requirement("G11")
 def test_who_knows_nothing_is_told_so() -> None:
     brief = pack(BriefInput())
@@ -165,10 +171,10 @@ def test_same_input_same_bytes_and_the_body_does_not_depend_on_the_nonce() -> No
 
 
 def test_facts_of_the_brief_are_those_that_are_in_it_whole() -> None:
-    long = know(FactKind.CONSTRAINT, "x" * 301)
-    brief = pack(BriefInput(tables={FactKind.CONSTRAINT: table(long, know(FactKind.CONSTRAINT, "short"))}))
+    long, whole = know(FactKind.CONSTRAINT, "x" * 301), know(FactKind.CONSTRAINT, "x" * 300)
+    brief = pack(BriefInput(tables={FactKind.CONSTRAINT: table(long, whole)}))
 
-    assert brief.facts == {know(FactKind.CONSTRAINT, "short").id}
+    assert brief.facts == {whole.id}
 
 
 # --- budgets --------------------------------------------------------------------------------------
@@ -232,6 +238,31 @@ def test_goal_now_and_feedback_are_cut_before_any_feedback_goes() -> None:
     assert "(cut: `passdown brief --json`) > goal word" in brief.body
 
 
+@pytest.mark.requirement("C68")
+def test_texts_are_cut_step_by_step_as_the_budget_shrinks_and_at_the_end_without_marks() -> None:
+    aim = CurrentWork(know(FactKind.GOAL, "g" * 500))
+    feedback = table(*(know(FactKind.FEEDBACK, f"{number}".ljust(500, "f")) for number in range(20)))
+    brief_input = BriefInput(agent=ME, aim=aim, tables={FactKind.FEEDBACK: feedback})
+    budgets = [Budget(tokens=tokens) for tokens in range(2650, 249, -50)]
+
+    briefs = [pack(brief_input, budget) for budget in budgets]
+
+    goals = [brief.body.splitlines()[2] for brief in briefs]
+    mark = "(cut: `passdown brief --json`) "
+    assert list(dict.fromkeys(goals)) == [
+        *(f"{mark}> {'g' * size}…" for size in (300, 120, 60)),
+        f"> {'g' * 20}…",
+    ]
+    assert all(budget.holds(brief.size) for budget, brief in zip(budgets, briefs, strict=True))
+
+
+@pytest.mark.parametrize(("hours", "mark"), [(23.9, ""), (24.1, "(1 d) ")])
+def test_what_the_reader_said_itself_within_a_day_needs_no_mark(hours: float, mark: str) -> None:
+    aim = CurrentWork(know(FactKind.GOAL, "Ship it", hours=hours))
+
+    assert pack(BriefInput(agent=ME, aim=aim)).body.splitlines()[2] == f"{mark}> Ship it"
+
+
 def test_feedback_without_end_leaves_goal_and_now() -> None:
     aim = CurrentWork(know(FactKind.GOAL, "Ship it"), know(FactKind.NOW, "Test it"))
     brief_input = BriefInput(aim=aim, tables={FactKind.FEEDBACK: several(FactKind.FEEDBACK, 500)})
@@ -242,6 +273,9 @@ def test_feedback_without_end_leaves_goal_and_now() -> None:
     assert "> Test it" in brief.body
     assert "> feedback 0" in brief.body
     assert "more: `passdown view list feedback`" in brief.body
+    assert Budget(tokens=250).holds(brief.size)
+    shown = brief.body.count("> feedback")
+    assert brief.omitted == ((FactKind.FEEDBACK, 500 - shown, "passdown view list feedback"),)
 
 
 def test_a_part_of_which_nothing_fits_is_named() -> None:
@@ -364,7 +398,7 @@ def test_a_receipt_is_the_hash_of_what_arrived() -> None:
 @pytest.mark.requirement("C67")
 @pytest.mark.parametrize("text", ["", FRAME.head, FRAME.tail, f"{FRAME.tail}\n{FRAME.head}"])
 def test_what_is_not_found_is_unknown(text: str) -> None:
-    assert receipt_of(text, FRAME) == UNKNOWN
+    assert receipt_of(text, FRAME) == UNKNOWN == "unknown"
 
 
 @pytest.mark.parametrize(
