@@ -16,6 +16,7 @@ from passdown.core.facts import Fact, Provenance, identify
 from passdown.core.fold import Table
 from passdown.core.kinds import FactKind
 from passdown.errors import UsageError
+from passdown.records import replace
 
 NOW = datetime(2026, 1, 11, 12, tzinfo=UTC)
 FRAME = BriefFrame(nonce="0123456789ab")
@@ -145,6 +146,36 @@ def test_a_test_that_failed_blocks_and_is_not_done_already() -> None:
     assert know(FactKind.RECEIPT, commit).id not in brief.facts
 
 
+@pytest.mark.requirement("C68")
+def test_every_part_has_its_class_and_its_name() -> None:
+    tables = {
+        **FULL.tables,
+        FactKind.RECEIPT: table(
+            know(FactKind.RECEIPT, "mypy: exit 0"),
+            know(FactKind.RECEIPT, "make test: exit 2", hours=48),
+            know(FactKind.RECEIPT, "a" * 40),
+        ),
+        FactKind.ANSWER: table(know(FactKind.ANSWER, "8080", key="Which port?")),
+        FactKind.MALFORMED: table(know(FactKind.MALFORMED, "now: [")),
+    }
+    ahead = (
+        know(FactKind.NOW, "Later", OTHER, key="", event_id="e1"),
+        know(FactKind.DECISION, "yes", OTHER, key="k", event_id="e2"),
+    )
+
+    brief = pack(replace(FULL, tables=tables, ahead=ahead))
+
+    assert list(dict.fromkeys((level, kind) for level, kind, _ in brief.lines)) == [
+        *((1, kind) for kind in ("goal", "now", "feedback", "blocker", "holding", "constraint", "receipt")),
+        *((2, kind) for kind in ("next", "question", "decision", "ahead", "malformed")),
+        *((3, kind) for kind in ("peer", "pointer", "answer", "done", "test", "commit")),
+    ]
+    assert [line.text for _, kind, line in brief.lines if kind == "ahead"] == [
+        "(codex-77ab01cd, e1, 2026-01-11) > Later",
+        "(codex-77ab01cd, e2, 2026-01-11) > k: yes",
+    ]
+
+
 def test_an_answer_follows_its_question() -> None:
     known = table(know(FactKind.ANSWER, "8080", key="Which port?"))
 
@@ -209,6 +240,29 @@ def test_receipts_go_first_then_the_oldest_constraints() -> None:
         (FactKind.CONSTRAINT, "passdown view list constraints"),
         (FactKind.RECEIPT, "passdown brief --json"),
     ]
+
+
+@pytest.mark.requirement("C68")
+def test_blockers_then_holdings_go_before_goal_and_feedback_are_cut() -> None:
+    aim = CurrentWork(know(FactKind.GOAL, "g" * 200), know(FactKind.NOW, "n" * 200))
+    blockers = table(*(know(FactKind.QUESTION, f"Blocked: {number}".ljust(60, "x")) for number in range(20)))
+    tables: dict[str, Table] = {
+        FactKind.FEEDBACK: several(FactKind.FEEDBACK, 1),
+        FactKind.QUESTION: blockers,
+        FactKind.CONSTRAINT: several(FactKind.CONSTRAINT, 1),
+    }
+    brief_input = BriefInput(agent=ME, aim=aim, tables=tables, task="t" * 290, track="r" * 290)
+    budget = Budget(tokens=450)
+
+    some, few = pack(brief_input, budget), pack(brief_input, Budget(tokens=300))
+
+    for brief, most in ((some, budget), (few, Budget(tokens=300))):
+        assert most.holds(brief.size)
+        assert all(text in brief.body for text in ("> " + "g" * 200, "> " + "n" * 200, "feedback 0"))
+        assert "constraint 0" not in brief.body
+    assert ("task > t" in some.body, "Blocked: " in some.body) == (True, False)
+    assert "task > t" not in few.body
+    assert [one.kind for one in few.omitted] == ["blocker", "holding", "constraint"]
 
 
 def test_what_was_not_looked_at_is_counted_too() -> None:
