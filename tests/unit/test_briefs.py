@@ -265,6 +265,22 @@ def test_blockers_then_holdings_go_before_goal_and_feedback_are_cut() -> None:
     assert [one.kind for one in few.omitted] == ["blocker", "holding", "constraint"]
 
 
+@pytest.mark.requirement("C68")
+def test_class_3_gets_the_room_that_class_2_leaves() -> None:
+    tables: dict[str, Table] = {
+        FactKind.QUESTION: several(FactKind.QUESTION, 20, 40),
+        FactKind.DONE: several(FactKind.DONE, 9, 80),
+    }
+    brief_input = BriefInput(agent=ME, aim=FULL.aim, tables=tables)
+
+    briefs = [pack(brief_input, Budget(tokens=tokens)).body for tokens in range(250, 1000, 25)]
+
+    shown = [(brief.count("> question "), brief.count("> done ")) for brief in briefs]
+    assert {0 < questions < 20 for questions, _ in shown} == {True, False}
+    assert all(questions == 20 for questions, done in shown if done)
+    assert shown[-1] == (20, 9)
+
+
 def test_what_was_not_looked_at_is_counted_too() -> None:
     tables: dict[str, Table] = {FactKind.DECISION: several(FactKind.DECISION, 3)}
     brief = pack(BriefInput(tables=tables, beyond={FactKind.DECISION: 97}))

@@ -307,6 +307,7 @@ def test_only_facts_whose_origin_is_told_have_its_time_author_and_number() -> No
         make_text(
             this_session=["a", "b"],
             decisions={"k": "v"},
+            constraints=["c"],
             resolved_questions=["q"],
             origins={"this_session": "12 2026-01-10T12:01:00.000Z, 14 2026-01-10T12:02:00.000Z by amber"},
         )
@@ -317,6 +318,7 @@ def test_only_facts_whose_origin_is_told_have_its_time_author_and_number() -> No
         ("done", 12, "toast", event_at.replace(hour=12, minute=1)),
         ("done", 14, "amber", event_at.replace(hour=12, minute=2)),
         ("decision", 0, "toast", event_at),
+        ("constraint", 0, "toast", event_at),
         ("retraction", 0, "toast", event_at),
         ("retraction", 0, "toast", event_at),
     ]
