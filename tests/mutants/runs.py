@@ -169,17 +169,18 @@ def _measure(path: str, files: Sequence[str], answer: Path) -> int:
 
 @record
 class Trial:
-    """A mutant that is being tried: its process, what is heard of it, and how long it may say nothing."""
+    """A mutant that is being tried: its process, what is heard of it, and how long each test may take."""
 
     mutant: Mutant
     process: int
     end: int
-    seconds: float
+    seconds: Sequence[float]
     deadline: float
     folder: str
+    ended: int = 0
 
 
-Start = Callable[[Mutant, Sequence[str], float], Trial]
+Start = Callable[[Mutant, Sequence[str], Sequence[float]], Trial]
 
 
 def try_mutants(
@@ -228,9 +229,11 @@ def _hear(running: dict[int, Trial]) -> list[tuple[Trial, bool]]:
     heard, _, _ = select.select(list(running), [], [], max(0.0, first - time.monotonic()))
     over: list[tuple[Trial, bool]] = []
     for end in heard:
-        if os.read(end, _MOST_HEARD):
+        if news := os.read(end, _MOST_HEARD):
             trial = running[end]
-            running[end] = replace(trial, deadline=time.monotonic() + trial.seconds)
+            ended = min(trial.ended + len(news), len(trial.seconds) - 1)
+            deadline = time.monotonic() + trial.seconds[ended]
+            running[end] = replace(trial, ended=ended, deadline=deadline)
         else:
             over.append((running.pop(end), True))
     late = [end for end, trial in running.items() if trial.deadline <= time.monotonic()]
@@ -242,21 +245,21 @@ def is_noticed(code: int) -> bool:
     return code not in {PASSED, NONE_RAN}
 
 
-def _patience(reach: Reach, tests: Sequence[str]) -> float:
-    """Say how long a test may take: longer while more processes want to run than there are processors."""
+def _patience(reach: Reach, tests: Sequence[str]) -> list[float]:
+    """Say how long each test may take: longer while more processes want to run than there are processors."""
     crowd = min(_MOST_CROWD, max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1)))
-    return crowd * max(_LEAST_SECONDS, _TIMES * max(reach.seconds[test] for test in tests))
+    return [crowd * max(_LEAST_SECONDS, _TIMES * reach.seconds[test]) for test in tests]
 
 
-def _start(mutant: Mutant, tests: Sequence[str], seconds: float) -> Trial:
+def _start(mutant: Mutant, tests: Sequence[str], seconds: Sequence[float]) -> Trial:
     folder = tempfile.mkdtemp(prefix="mutate-")
     process, end = fork(lambda tell: _try(mutant, tests, folder, tell))
-    deadline = time.monotonic() + seconds
+    deadline = time.monotonic() + seconds[0]
     return Trial(mutant=mutant, process=process, end=end, seconds=seconds, deadline=deadline, folder=folder)
 
 
-def _start_patiently(start: Start, mutant: Mutant, tests: Sequence[str], seconds: float) -> Trial:
-    return start(mutant, tests, _TIMES_ALONE * seconds)
+def _start_patiently(start: Start, mutant: Mutant, tests: Sequence[str], seconds: Sequence[float]) -> Trial:
+    return start(mutant, tests, [_TIMES_ALONE * one for one in seconds])
 
 
 def _try(mutant: Mutant, tests: Sequence[str], folder: str, tell: Callable[[], object]) -> int:

@@ -167,14 +167,14 @@ def test_tests_that_did_not_end_are_run_once_more_before_they_count(
     reach = Reach(seconds={"test": 0.0}, by_line={1: frozenset({"test"})}, at_import=frozenset())
     left = list(codes)
 
-    def start(mutant: Mutant, _tests: Sequence[str], _seconds: float) -> Trial:
+    def start(mutant: Mutant, _tests: Sequence[str], _seconds: Sequence[float]) -> Trial:
         code = left.pop(0)
         process, end = fork(lambda tell: _end_with(code, tell))
         seconds = 0.0 if code == TOO_LONG else 60.0
         deadline = time.monotonic() + seconds
         folder = str(tmp_path / "trial")
         return Trial(
-            mutant=mutant, process=process, end=end, seconds=seconds, deadline=deadline, folder=folder
+            mutant=mutant, process=process, end=end, seconds=[seconds], deadline=deadline, folder=folder
         )
 
     tried = list(try_mutants([mutant], {"a.py": reach}, 1, math.inf, start))
