@@ -33,6 +33,7 @@ class StoredMembers:
         """Take part; a session that does already gives a sign of life, and nothing is logged."""
 
         def act(change: Transaction) -> Joined:
+            settle_offers(change)
             known = change.find_member(member.session)
             time = change.time
             joined = replace(

@@ -222,6 +222,22 @@ class OfferPromises(CoordinationCase):
         assert left.released == (("task", "t"),)
         assert project.next_task("b") == "t"
 
+    def test_a_giver_that_joins_again_has_nothing_of_what_went_to_the_board(
+        self, project: SharedProject
+    ) -> None:
+        """It ended, and its offer was over."""
+        project.join("a", "b")
+        project.add("t")
+        task = project.claimed("a", "t")
+        project.offer("a", "t", seconds=100.0)
+        project.leave("a")
+        project.bench.advance(100.0 + MARGIN)
+
+        project.join("a")
+
+        assert project.find("t").holder == ""
+        assert isinstance(project.close("a", task), Lost)
+
     def test_what_is_over_and_on_the_board_is_not_inherited(self, project: SharedProject) -> None:
         """The board owned it first."""
         project.join("a", "b")
