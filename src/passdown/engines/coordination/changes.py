@@ -44,7 +44,7 @@ def run_change(store: Store, op: str, about: ChangeSubject, act: Callable[[Trans
     made_at = operation_time(op)
     try:
         with store.changing() as change:
-            _refuse_repeat(change, op, made_at, about.verb)
+            _refuse_repeat(change, op, store.wall_time(change) - made_at, about.verb)
             outcome = act(change)
             change.add_log(
                 LogRow(change.fence, op, change.time.seconds, *_words(about), dump_outcome(outcome))
@@ -54,7 +54,7 @@ def run_change(store: Store, op: str, about: ChangeSubject, act: Callable[[Trans
         return cast("T", refused.outcome)  # 4
 
 
-def _refuse_repeat(change: Transaction, op: str, made_at: float, verb: str) -> None:
+def _refuse_repeat(change: Transaction, op: str, age: float, verb: str) -> None:
     known = change.find_log(op)
     if known is not None and known.verb == verb:
         raise RefusedError(load_outcome(known.data))  # 1
@@ -62,7 +62,7 @@ def _refuse_repeat(change: Transaction, op: str, made_at: float, verb: str) -> N
         raise UsageError(
             f"operation {op} was another one: {known.verb}", hint="Run the command again without its id."
         )
-    if made_at < change.time.seconds - REMEMBERED:  # 3
+    if age > REMEMBERED:  # 3
         raise UsageError(
             f"operation {op} is too old to be repeated", hint="Run the command again without its id."
         )
