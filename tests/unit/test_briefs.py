@@ -453,6 +453,12 @@ def test_a_long_text_is_cut_and_names_the_command_that_shows_it() -> None:
     assert f"({'z' * 40}…, 2 h, cut: `passdown event show {'f' * 16}`) > {'y' * 300}…\n" in brief.body
 
 
+def test_a_name_of_40_characters_is_shown_whole() -> None:
+    brief = pack(BriefInput(aim=CurrentWork(know(FactKind.GOAL, "Ship it", "z" * 40))))
+
+    assert f"({'z' * 40}, 2 h) > Ship it\n" in brief.body
+
+
 # --- receipts -------------------------------------------------------------------------------------
 
 
