@@ -18,8 +18,13 @@ LOCAL: Final = "local"
 """The key of a project that has none (C74)."""
 
 
-def open_coordination(path: str, settings: "Settings", processes: "Processes") -> "Coordination":
-    """Open the engine that the settings name: SQLite in the clone, unless there is a server (C76)."""
+def open_coordination(
+    path: str, settings: "Settings", processes: "Processes", wait: float | None = None
+) -> "Coordination":
+    """Open the engine that the settings name: SQLite in the clone, unless there is a server (C76).
+
+    `wait` is the time to wait for other writers, in seconds; None is the default.
+    """
     url = find_coordination_url(settings)
     if url is None:
         hint = "Set `engine` below [coordination] to auto."
@@ -28,12 +33,15 @@ def open_coordination(path: str, settings: "Settings", processes: "Processes") -
         scheme = url.partition(":")[0]
         hint = "Unset the URL to coordinate through a file in git's folder."
         raise StorageError(f"there is no engine for {scheme} URLs in this version", hint=hint)
-    return _open_sqlite(path, settings, processes)
+    return _open_sqlite(path, settings, processes, wait)
 
 
-def _open_sqlite(path: str, settings: "Settings", processes: "Processes") -> "Coordination":
+def _open_sqlite(
+    path: str, settings: "Settings", processes: "Processes", wait: float | None
+) -> "Coordination":
     from passdown.engines.boot import SystemBootClock
     from passdown.engines.sqlite.coordination import LocalMachine, open_store
+    from passdown.engines.sqlite.database import WAIT_SECONDS
     from passdown.engines.system import SystemClock
 
     def is_running(process: str) -> bool | None:
@@ -41,7 +49,7 @@ def _open_sqlite(path: str, settings: "Settings", processes: "Processes") -> "Co
         return processes.is_alive(HostProcess(pid, started, boot))
 
     machine = LocalMachine(boot_clock=SystemBootClock(), clock=SystemClock(), is_running=is_running)
-    store = open_store(path, LOCAL, machine)
+    store = open_store(path, LOCAL, machine, wait=WAIT_SECONDS if wait is None else wait)
     return Coordinator(store, "SQLite, this clone and its worktrees", make_lifetimes(settings))
 
 

@@ -1,8 +1,9 @@
 """Hooks that send a brief: at the start of a session or subagent, and again if a brief was cut."""
 
 import os
+from collections.abc import Sequence
 from contextlib import suppress
-from typing import Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from passdown.core.briefs.budgets import TOKENS, Budget
 from passdown.core.hosts.hook_calls import FORK, HookReply
@@ -21,6 +22,10 @@ from passdown.services.sessions.sessions import StartedSession, StartRequest, st
 from passdown.services.workspace.workspaces import Workspace
 from passdown.wiring.workspaces import append_line, open_elsewhere
 
+if TYPE_CHECKING:
+    from passdown.core.briefs.brief_input import TeamInput
+    from passdown.ports.coordination import Coordination
+
 CUT: Final = "Passdown: the host cut the brief; sending a shorter one"
 
 UNRECORDED: Final = "Passdown cannot record this session, or not all of it"
@@ -28,6 +33,9 @@ UNRECORDED: Final = "Passdown cannot record this session, or not all of it"
 
 LEGACY: Final = "{path} was not made by Passdown; `passdown migrate` imports it"
 """What user and agent are told of a `current.md` from before Passdown (R139)."""
+
+AWAY: Final = "Passdown cannot coordinate with other sessions now: {trouble}"
+"""What the user is told if the engine of coordination cannot be used (C86)."""
 
 _RESUME: Final = "resume"
 
@@ -49,20 +57,47 @@ def _start(context: HookContext) -> HookReply:
     started = start_session(context.workspace, request)
     _export(context, started.account)
     _record(context, started)
+    joined = _join(context, started)
     sent = send_brief(
         context.workspace,
-        started.account,
+        joined.account,
         _usual(context.host.budget),
         open_elsewhere(context.workspace, context.limits),
+        team=joined.team,
         is_known=call.cause == _RESUME,
     )
     update_view(context)
-    notice = "\n".join([make_banner(context.workspace, sent.aim), *_name_dead(context, started)])
+    notice = "\n".join(
+        [make_banner(context.workspace, sent.aim), *_name_dead(context, started), *joined.notices]
+    )
     if path := find_legacy(context.workspace):
         said = LEGACY.format(path=path)
         told = f"{sent.text}\n\n{said}. The brief shows what its known sections say.\n"
         return HookReply(context=told.lstrip(), notice=f"{notice}\n{said}")
     return HookReply(context=sent.text, notice=notice)
+
+
+class _JoinedSession(NamedTuple):
+    """A session after its start, with what the engine of coordination says."""
+
+    account: Account
+    team: "TeamInput | None" = None
+    notices: Sequence[str] = ()
+
+
+def _join(context: HookContext, started: StartedSession) -> _JoinedSession:
+    """Let the session take part, if sessions coordinate here; nothing is opened otherwise."""
+    joined = _JoinedSession(started.account)
+
+    def act(coordination: "Coordination") -> None:
+        from passdown.services.coordination.arrivals import arrive, name_orphans  # few sessions coordinate
+
+        nonlocal joined
+        arrival = arrive(context.workspace, started, coordination)
+        joined = _JoinedSession(arrival.account, arrival.team, name_orphans(arrival.team))
+
+    trouble = context.ask_engine(act)
+    return joined._replace(notices=[AWAY.format(trouble=trouble)]) if trouble else joined
 
 
 def _brief_unrecorded(context: HookContext, trouble: StorageError) -> HookReply:

@@ -27,6 +27,11 @@ def join_project(workspace: Workspace, account: Account, *, role: str = "") -> C
     return coordination
 
 
+def leave_project(workspace: Workspace, session: str, coordination: Coordination) -> None:
+    """Let a session that ended release what it holds, except what it offered."""
+    coordination.members.leave(new_operation(workspace), session)
+
+
 def make_member(workspace: Workspace, account: Account, role: str = "") -> Member:
     """Describe a session to the others."""
     process = account.start.process

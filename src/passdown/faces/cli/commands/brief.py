@@ -7,8 +7,9 @@ from typing import Final, TypeVar
 import click
 
 from passdown.core.briefs import budgets
+from passdown.core.briefs.brief_frame import BriefFrame
 from passdown.core.briefs.brief_input import BriefInput, facts_held
-from passdown.core.briefs.briefs import Brief, BriefFrame, brief_hash, pack_brief
+from passdown.core.briefs.briefs import Brief, brief_hash, pack_brief
 from passdown.core.briefs.budgets import Budget
 from passdown.core.facts import Fact, show_phase
 from passdown.core.kinds import FactKind
