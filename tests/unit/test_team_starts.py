@@ -2,55 +2,17 @@
 
 import json
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from passdown.core.sessions.session_facts import NO_PROCESS, Account, HostProcess
-from passdown.engines.process import SystemProcesses
-from tests.teams import Team
-
-DATABASE = ".git/passdown/coordination.sqlite"
-AMBER = HostProcess(101, "1", "boot-1")
-BIRCH = HostProcess(202, "1", "boot-1")
-
-
-class Hosts(Team):
-    """A team whose sessions run in hosts, with processes that a test ends."""
-
-    def __init__(
-        self, folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-    ) -> None:
-        """Begin with a project that is set up, and no session."""
-        super().__init__(folder, monkeypatch, capsys)
-        (folder / "passdown.toml").touch()
-        self.database = folder / DATABASE
-        self.alive = {AMBER, BIRCH}
-        monkeypatch.setattr(SystemProcesses, "is_alive", lambda _, process: self.is_alive(process))
-
-    def is_alive(self, process: HostProcess) -> bool | None:
-        """Tell whether a process runs, unless it is unknown."""
-        return None if process == NO_PROCESS else process in self.alive
-
-    def begin(self, name: str, process: HostProcess, source: str = "startup") -> dict[str, Any]:
-        """Let a host begin a session, or go on with it."""
-        self.monkeypatch.setattr(SystemProcesses, "find_host", lambda _: process)
-        return self.host.call("SessionStart", session_id=name, source=source)
-
-    def account(self, name: str) -> Account:
-        """Give the newest session that has an id of a host."""
-        return [one for one in self.host.accounts() if name in one.host_sessions][-1]
+from passdown.core.sessions.session_facts import HostProcess
+from tests.teams import AMBER, BIRCH, Hosts, context
 
 
 @pytest.fixture
 def hosts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Hosts:
     """Give a project with hosts."""
     return Hosts(tmp_path / "project", monkeypatch, capsys)
-
-
-def context(answer: dict[str, Any]) -> str:
-    text: str = answer["hookSpecificOutput"]["additionalContext"]
-    return text
 
 
 def test_who_works_alone_gets_no_file(hosts: Hosts) -> None:
@@ -184,9 +146,9 @@ def test_an_end_by_which_the_host_goes_on_keeps_what_a_session_holds(hosts: Host
 def test_an_end_that_the_engine_was_not_told_of_is_made_good_by_the_next_start(hosts: Hosts) -> None:
     hosts.begin("amber", AMBER)
     hosts.run("amber", "reserve", "src/")
-    hidden = hosts.database.rename(hosts.database.with_suffix(".away"))
+    hosts.break_engine()
     hosts.host.call("SessionEnd", session_id="amber", reason="prompt_input_exit")
-    hidden.rename(hosts.database)
+    hosts.mend_engine()
 
     hosts.begin("birch", BIRCH)
 
@@ -197,9 +159,7 @@ def test_an_end_that_the_engine_was_not_told_of_is_made_good_by_the_next_start(h
 def test_a_start_goes_on_without_the_engine_and_says_so(hosts: Hosts) -> None:
     hosts.begin("amber", AMBER)
     hosts.run("amber", "reserve", "src/")
-    for path in hosts.database.parent.glob("coordination.sqlite*"):
-        path.unlink()
-    hosts.database.write_bytes(b"this is no database" * 100)
+    hosts.break_engine()
 
     answer = hosts.begin("amber", AMBER, source="resume")
     started = hosts.command("start", "--session", "birch", "--new")

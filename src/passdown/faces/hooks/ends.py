@@ -33,6 +33,10 @@ def end(context: HookContext) -> HookReply:
         )
         _leave(context, account)
     _forget_level(context)
+    if quick.is_waiting(str(context.root), context.call.session):
+        from passdown.services.handover.deliveries import drop_mail_notice  # few sessions have mail
+
+        drop_mail_notice(context.workspace, context.name)
     return HookReply()
 
 

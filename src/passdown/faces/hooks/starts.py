@@ -15,7 +15,14 @@ from passdown.faces.hooks.hook_context import HookContext
 from passdown.faces.hooks.views import update_view
 from passdown.records import replace
 from passdown.services.handover.banners import make_banner
-from passdown.services.handover.deliveries import NONCE, send_brief, take_notice
+from passdown.services.handover.deliveries import (
+    NONCE,
+    drop_mail_notice,
+    leave_mail_notice,
+    send_brief,
+    send_mail,
+    take_notice,
+)
 from passdown.services.log.commit_marks import is_known_committed
 from passdown.services.log.legacy_view import find_legacy
 from passdown.services.sessions.sessions import StartedSession, StartRequest, start_session
@@ -27,6 +34,8 @@ if TYPE_CHECKING:
     from passdown.ports.coordination import Coordination
 
 CUT: Final = "Passdown: the host cut the brief; sending a shorter one"
+
+MAIL: Final = "Passdown: there are messages of other sessions; `passdown inbox` prints them"
 
 UNRECORDED: Final = "Passdown cannot record this session, or not all of it"
 """What user and agent are told if the start of a session cannot be written."""
@@ -94,6 +103,7 @@ def _join(context: HookContext, started: StartedSession) -> _JoinedSession:
 
         nonlocal joined
         arrival = arrive(context.workspace, started, coordination)
+        drop_mail_notice(context.workspace, context.name)  # the brief has it
         joined = _JoinedSession(arrival.account, arrival.team, name_orphans(arrival.team))
 
     trouble = context.ask_engine(act)
@@ -165,16 +175,45 @@ def commit_ended(context: HookContext) -> str:
 
 
 def prompt(context: HookContext) -> HookReply:
-    """Brief the session again: the host cut the last brief, which the user is told.
+    """Tell the session of its mail, or brief it again: the host cut the last brief, which the user is told.
 
     Or the model lost it in a compaction, in a host that does not call us after one and shows no notices.
     """
     account = context.find()
-    take_notice(context.workspace, context.name)
+    is_mail = take_notice(context.workspace, context.name)
     if account is None:  # the host reported its end, but it continues
         return start(context)
-    sent = send_brief(context.workspace, account, _usual(context.host.budget))
+    if is_mail:
+        return _tell_mail(context, account)
+    team = _read_team(context, account)
+    sent = send_brief(context.workspace, account, _usual(context.host.budget), team=team)
     return HookReply(context=sent.text, notice=CUT)
+
+
+def _read_team(context: HookContext, account: Account) -> "TeamInput | None":
+    """Return what the engine of coordination says about a session; None if it does not answer."""
+    found: TeamInput | None = None
+
+    def act(coordination: "Coordination") -> None:
+        from passdown.services.coordination.membership import give_sign  # few sessions coordinate
+        from passdown.services.coordination.team_input import read_team
+
+        nonlocal found
+        give_sign(context.workspace, account, coordination)
+        found = read_team(context.workspace, account.session, coordination)
+
+    context.ask_engine(act)
+    return found
+
+
+def _tell_mail(context: HookContext, account: Account) -> HookReply:
+    """Tell what came since the last prompt (C90); if the engine does not answer, the next prompt asks it."""
+    team = _read_team(context, account)
+    if team is None:
+        leave_mail_notice(context.workspace, context.name)
+        return HookReply()
+    text = send_mail(context.workspace, account, _usual(context.host.budget), team)
+    return HookReply(context=text, notice=MAIL if text else "")
 
 
 def start_subagent(context: HookContext) -> HookReply:

@@ -33,6 +33,10 @@ CUT: Final = "cut"
 NONCE: Final = 6
 """How many random bytes mark a brief."""
 
+_BRIEF_WAITS: Final = b""
+_MAIL_WAITS: Final = b"mail\n"
+"""What the file says that tells a session's next prompt to look."""
+
 _ECHOES: Final = frozenset({"stdout", "output"})
 """The members in which hosts store what our hook printed, which is not what the model received."""
 
@@ -160,14 +164,33 @@ def _judge(delivery: Delivery, texts: Sequence[bytes]) -> str:
 
 def leave_notice(workspace: Workspace, name: str) -> None:
     """Leave a file that tells the session's next prompt that a brief is waiting."""
-    write_local(workspace, f"{layout.WAITING}/{name}", b"")
+    write_local(workspace, f"{layout.WAITING}/{name}", _BRIEF_WAITS)
 
 
-def take_notice(workspace: Workspace, name: str) -> None:
-    """Remove that file; if that fails, the brief is sent once more."""
+def leave_mail_notice(workspace: Workspace, name: str) -> None:
+    """Leave a file that tells the session's next prompt that mail is waiting; a waiting brief has it too."""
+    path = f"{layout.WAITING}/{name}"
+    if not any(place.documents.exists(place.path) for place in list_places(workspace, path)):
+        write_local(workspace, path, _MAIL_WAITS)
+
+
+def take_notice(workspace: Workspace, name: str) -> bool:
+    """Remove that file, and return whether only mail is waiting; if that fails, a brief is sent once more."""
+    found = [one for one in (_MAIL_WAITS, _BRIEF_WAITS) if _remove_notice(workspace, name, one)]
+    return found == [_MAIL_WAITS]
+
+
+def drop_mail_notice(workspace: Workspace, name: str) -> None:
+    """Remove that file if only mail is waiting, which was read in another way."""
+    _remove_notice(workspace, name, _MAIL_WAITS)
+
+
+def _remove_notice(workspace: Workspace, name: str, content: bytes) -> bool:
+    removed = False
     with suppress(StorageError):
         for place in list_places(workspace, f"{layout.WAITING}/{name}"):
-            place.documents.remove(place.path, b"")
+            removed |= place.documents.remove(place.path, content)
+    return removed
 
 
 def _strings(line: bytes) -> Iterator[str]:
