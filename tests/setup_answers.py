@@ -41,6 +41,7 @@ INSTALL: Final = _object(
     done=_TRUTH,
     line=_LINE,
     changes=_list(_object(path=_LINE, is_new=_TRUTH, difference=_TEXT)),
+    edits=_TRUTH,
     files=_list(_LINE),
     commands=_list(_list(_LINE)),
     local=_list(_LINE),

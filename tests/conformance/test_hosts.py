@@ -10,7 +10,8 @@ from passdown import hosts
 from passdown.core.hosts.hook_calls import HookPoint
 from passdown.core.hosts.installs import PLUGIN, PLUGIN_ID
 from passdown.hosts import HOSTS
-from passdown.testing.conformance.host import HostConformance
+from passdown.ports.host import Host
+from passdown.testing.conformance.host import HostConformance, RecordedTool
 from tests.hosts import acme
 
 FOLDER: Final = Path(__file__).parents[1] / "hosts"
@@ -21,6 +22,21 @@ def recorded(name: str) -> list[tuple[Mapping[str, object], HookPoint | None]]:
     lines = (FOLDER / "payloads" / f"{name}.jsonl").read_text(encoding="utf-8").splitlines()
     read = [json.loads(line) for line in lines]
     return [(one["payload"], HookPoint(one["moment"]) if one["moment"] else None) for one in read]
+
+
+def recorded_tools(name: str, *more: tuple[str, object, tuple[str, ...], str]) -> list[RecordedTool]:
+    """Give what was recorded before a tool, and the same with other tools and inputs."""
+    lines = (FOLDER / "payloads" / f"{name}.tools.jsonl").read_text(encoding="utf-8").splitlines()
+    read = [json.loads(line) for line in lines]
+    told = [
+        RecordedTool(one["payload"], one["tool"], tuple(one["paths"]), one["command"], one["subagent"])
+        for one in read
+    ]
+    first = told[0].payload
+    return told + [
+        RecordedTool({**first, "tool_name": tool, "tool_input": given}, tool, paths, command)
+        for tool, given, paths, command in more
+    ]
 
 
 def transcript(pattern: str) -> bytes:
@@ -73,6 +89,18 @@ class TestClaude(HostConformance):
         """Give what was recorded."""
         return recorded("claude")
 
+    def tool_calls(self) -> Sequence[RecordedTool]:
+        """Give what was recorded, and tools that were not."""
+        edits = [{"old_string": "a", "new_string": "b"}]
+        return recorded_tools(
+            "claude",
+            ("MultiEdit", {"file_path": "/r/ä b\n.py", "edits": edits}, ("/r/ä b\n.py",), ""),
+            ("NotebookEdit", {"notebook_path": "/r/a.ipynb", "new_source": "x"}, ("/r/a.ipynb",), ""),
+            ("Write", {"file_path": "C:\\r\\'a\".py", "content": ""}, ("C:\\r\\'a\".py",), ""),
+            ("Edit", {}, (), ""),
+            ("mcp__notes__Edit", {"file_path": "/r/a.py"}, (), ""),
+        )
+
     def obey(self, settings: bytes | None, command: Sequence[str]) -> bytes | None:
         """Note the plugin."""
         return note_in_json(settings, command)
@@ -89,6 +117,20 @@ class TestCodex(HostConformance):
         """Give what was recorded."""
         return recorded("codex")
 
+    def tool_calls(self) -> Sequence[RecordedTool]:
+        """Give what was recorded, and patches that were not."""
+        patch = "*** Begin Patch\r\n*** Delete File: ä'b \".txt\r\n*** Add File: d/e.txt\n+*** Add File: no\n"
+        shell = f"apply_patch <<'EOF'\n{patch}EOF"
+        paths = ("ä'b \".txt", "d/e.txt")
+        return recorded_tools(
+            "codex",
+            ("apply_patch", {"command": patch}, paths, ""),
+            ("apply_patch", {"command": "*** Add File: \n"}, (), ""),
+            ("Bash", {"command": shell}, paths, shell),
+            ("Bash", {"command": f"cat '{patch}'"}, (), f"cat '{patch}'"),
+            ("mcp__notes__edit", {"command": patch}, (), ""),
+        )
+
     def obey(self, settings: bytes | None, command: Sequence[str]) -> bytes | None:
         """Note the plugin."""
         return note_in_toml(settings, command)
@@ -104,6 +146,19 @@ class TestCopilot(HostConformance):
     def payloads(self) -> Sequence[tuple[Mapping[str, object], HookPoint | None]]:
         """Give what was recorded."""
         return recorded("copilot")
+
+    def tool_calls(self) -> Sequence[RecordedTool]:
+        """Give what was recorded, and a tool that was not."""
+        return recorded_tools("copilot", ("Write", {"path": "new.txt", "file_text": "x"}, ("new.txt",), ""))
+
+    def test_a_subagent_belongs_to_the_session_that_started_it(self, host: Host) -> None:
+        """It has an id of its own, which names no session of ours."""
+        (by,) = [one for one in self.tool_calls() if one.subagent]
+        call = host.read_call(by.payload)
+
+        assert call is not None
+        assert call.session == by.payload["parent_agent_id"] != by.payload["session_id"]
+        assert call.subagent_type == "general-purpose"
 
     def obey(self, settings: bytes | None, command: Sequence[str]) -> bytes | None:
         """Note the plugin."""
@@ -126,6 +181,18 @@ class TestAcme(HostConformance):
         }
         known = [({"event": event, "run": "r-1", "log": ""}, point) for event, point in moments.items()]
         return [*known, ({"event": "tool", "run": "r-1"}, None)]
+
+    def tool_calls(self) -> Sequence[RecordedTool]:
+        """Give what it would tell."""
+        told = {"event": "use", "run": "r-1", "cwd": "/r", "by": "r-2"}
+        return [
+            RecordedTool({**told, "uses": "pen", "files": ["a", "b c"]}, "pen", ("a", "b c"), "", "r-2"),
+            RecordedTool({**told, "uses": "shell", "runs": "ls"}, "shell", (), "ls", "r-2"),
+        ]
+
+    def is_denial(self, answer: Mapping[str, object]) -> bool:
+        """Tell its answer apart."""
+        return "stop" in answer
 
     def obey(self, settings: bytes | None, command: Sequence[str]) -> bytes | None:
         """Note the plugin."""

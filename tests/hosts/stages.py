@@ -10,6 +10,7 @@ from typing import Any, Final
 
 import pytest
 
+from passdown.core.hosts.installs import EDIT_EVENT
 from passdown.core.sessions.ledger_sync import NewFact
 from passdown.core.sessions.session_facts import Account
 from passdown.hosts.hooks import EVENTS
@@ -25,6 +26,7 @@ from tests.sessions import end_session
 IS_CI: Final = bool(os.environ.get("PASSDOWN_CI"))
 FOLDER: Final = os.environ.get("PASSDOWN_HOSTS", "")
 OLDER: Final = os.environ.get("PASSDOWN_OLDER_HOSTS", "")
+USUAL: Final = tuple(event for event in EVENTS if event != EDIT_EVENT)
 PASSDOWN: Final = Path(sys.executable).parent / "passdown"
 GOAL: Final = "Fix the parser before Friday"
 FACTS: Final = (GOAL, "writing the tests", "SQLite", "read the grammar", "a daemon")
@@ -60,7 +62,7 @@ def need_older(program: str) -> str:
 def hooks(command: str = f"'{PASSDOWN}' hook", **more: object) -> str:
     """Give the hooks as a person would write them down, with more members if told so."""
     entry = [{"hooks": [{"type": "command", "command": command, **more}]}]
-    return json.dumps({"hooks": dict.fromkeys(EVENTS, entry)})
+    return json.dumps({"hooks": dict.fromkeys(USUAL, entry)})
 
 
 def make_ground(folder: Path, address: str, **variables: str) -> Ground:
@@ -114,4 +116,4 @@ def _texts(value: object) -> Iterator[str]:
 def copilot_hooks() -> str:
     """Give the hooks as a project of a person with Copilot would have them."""
     entry = [{"type": "command", "bash": f"'{PASSDOWN}' hook --host copilot", "timeoutSec": 30}]
-    return json.dumps({"version": 1, "hooks": dict.fromkeys(EVENTS, entry)})
+    return json.dumps({"version": 1, "hooks": dict.fromkeys(USUAL, entry)})

@@ -23,6 +23,7 @@ CALLS = MappingProxyType(
     {
         "version": (("--version",), ""),
         "prompt": (("hook", "--host", "claude"), "UserPromptSubmit"),
+        "tool": (("hook", "--host", "claude"), "PreToolUse"),
         "decide": (("decide", "key", "text"), ""),
         "session start": (("hook", "--host", "claude"), "SessionStart"),
         "turn end": (("hook", "--host", "claude"), "Stop"),

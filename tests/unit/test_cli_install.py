@@ -3,10 +3,12 @@
 import json
 import sys
 from pathlib import Path
+from typing import Any
 
 import jsonschema
 import pytest
 
+from passdown.hosts.copilot import install as copilot
 from tests.commands import Caller
 from tests.fake_hosts import FakeHosts
 from tests.gits import Project, make_started
@@ -145,6 +147,75 @@ def test_instructions_are_written_only_when_asked_for(command: Caller, project: 
     assert "passdown brief" in (project.folder / "AGENTS.md").read_text()
     command("uninstall", "codex", "--yes")
     assert not (project.folder / "AGENTS.md").exists()
+
+
+def read_tools(hosts: FakeHosts, host: str) -> list[dict[str, Any]]:
+    """Give the hooks before a tool."""
+    path = hosts.home / f".local/share/passdown/plugins/{host}/passdown/hooks/hooks.json"
+    groups: list[dict[str, Any]] = json.loads(path.read_text())["hooks"].get("PreToolUse", [])
+    return groups
+
+
+@pytest.mark.requirement("C88")
+@pytest.mark.parametrize("host", ["claude", "codex", "copilot"])
+def test_edits_are_judged_only_where_somebody_asked_for_it(
+    command: Caller, hosts: FakeHosts, host: str
+) -> None:
+    command("install", host, "--yes")
+    before = hosts.files()
+    assert read_tools(hosts, host) == []
+
+    done = command("install", host, "--edits", "--yes")
+
+    assert done.code == 0
+    assert f"hooks call: {LINE} hook --host {host}, also before edits and commands\n" in done.out
+    assert "1 plugin file changed" in done.out
+    edits, *commands = read_tools(hosts, host)
+    assert edits["matcher"] == "Edit|Write|MultiEdit|NotebookEdit|apply_patch"
+    assert {one["matcher"] for one in commands} == {"Bash"}
+    conditions = [one["hooks"][0].get("if") for one in commands]
+    assert conditions == (["Bash(bd *)", "Bash(passdown *)"] if host == "claude" else [None])
+    lines = {call["command"] for one in (edits, *commands) for call in one["hooks"]}
+    assert lines == {f"{LINE} hook --host {host}"}
+    with_edits = hosts.files()
+    again = command("install", host)  # leaves it as it is
+    assert (again.code, hosts.files()) == (0, with_edits)
+    assert command("install", host, "--no-edits", "--yes").code == 0
+    assert hosts.files() == before
+
+
+def test_a_host_that_does_not_ask_before_an_edit_says_so(
+    command: Caller, hosts: FakeHosts, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(copilot, "INSTALL", copilot.INSTALL._replace(edit_hooks=()))
+
+    done = command("install", "copilot", "--edits", "--yes")
+
+    assert (done.code, done.err) == (
+        2,
+        "passdown: Copilot has no hook before an edit\n  hint: repeat without --edits\n",
+    )
+    assert hosts.files() == {}
+
+
+def test_hooks_that_cannot_be_read_are_written_without_edits(command: Caller, hosts: FakeHosts) -> None:
+    command("install", "claude", "--edits", "--yes")
+    path = hosts.home / ".local/share/passdown/plugins/claude/passdown/hooks/hooks.json"
+    path.write_text("{")
+
+    assert command("install", "claude", "--yes").code == 0
+
+    assert read_tools(hosts, "claude") == []
+
+
+def test_an_install_with_edits_is_undone_as_any_other(command: Caller, hosts: FakeHosts) -> None:
+    before = hosts.files()
+
+    answer = json.loads(command("install", "codex", "--edits", "--yes", "--json").out)
+
+    assert answer["edits"] is True
+    assert command("uninstall", "codex", "--yes").code == 0
+    assert hosts.files() == before
 
 
 def test_json_tells_what_would_be_done_and_only_yes_does_it(command: Caller) -> None:

@@ -100,6 +100,23 @@ def test_a_host_that_nobody_knows_is_kept_with_a_warning(command: Caller, projec
     assert "platform: mainframe\n" in (project.folder / LEDGER).read_text()
 
 
+@pytest.mark.requirement("C82")
+def test_a_session_that_starts_again_after_a_crash_keeps_its_track_and_its_task(
+    command: Caller, clock: Clock
+) -> None:
+    command("start", "--session", "mine", "--track", "auth")
+    command("track", "bind", "--task", "bd-7", "--session", "mine")
+    clock.pass_time(minutes=11)
+
+    answer = json.loads(command("start", "--session", "mine", "--json").out)
+
+    assert (answer["is_new"], len(answer["recovered"])) == (True, 1)
+    assert command("track", "show", "--session", "mine").out == "track: auth\ntask: bd-7\n"
+    clock.pass_time(minutes=11)
+    command("start", "--session", "mine", "--fresh")
+    assert command("track", "show", "--session", "mine").out == "track: none\ntask: none\n"
+
+
 def test_a_start_names_what_it_recovered_and_who_else_is_at_work(
     command: Caller, clock: Clock, project: Project
 ) -> None:

@@ -11,6 +11,7 @@ from passdown.core.hosts.installs import command_line, read_hook_lines, split_li
 from passdown.engines import user_folders
 from passdown.engines.programs import SystemPrograms
 from passdown.hosts import HOSTS
+from passdown.services.project.installs import render_files
 from tests.commands import Caller, Done
 from tests.gits import make_started
 
@@ -25,18 +26,20 @@ def command(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str],
     return call
 
 
-def install(line: str, host: str = "claude") -> None:
-    """Write hooks as an install does."""
-    folder = Path(user_folders.find_data_folder(os.environ, sys.platform))
-    path = folder / "plugins" / host / "passdown" / "hooks" / "hooks.json"
-    path.parent.mkdir(parents=True, exist_ok=True)
-    called = [{"hooks": [{"type": "command", "command": line}]}]
-    path.write_text(json.dumps({"hooks": {"SessionStart": called, "Stop": called}}), encoding="utf-8")
+def install(line: str, host: str = "claude", *, edits: bool = False) -> Path:
+    """Write the plugin as an install does; give the file of its hooks."""
+    folder = Path(user_folders.find_data_folder(os.environ, sys.platform)) / "plugins" / host
+    load = HOSTS.find(host).load_install
+    assert load is not None
+    for path, data in render_files(load(), user_folders.read_plugin(), line, judges_edits=edits).items():
+        (folder / path).parent.mkdir(parents=True, exist_ok=True)
+        (folder / path).write_bytes(data)
+    return folder / "passdown" / "hooks" / "hooks.json"
 
 
-def find(command: Caller) -> list[str]:
+def find(command: Caller, code: str = "hooks") -> list[str]:
     answer = json.loads(command("doctor", "--json").out)
-    return [one["what"] for one in answer["findings"] if one["code"] == "hooks"]
+    return [one["what"] for one in answer["findings"] if one["code"] == code]
 
 
 def python_line(*words: str) -> str:
@@ -47,6 +50,59 @@ def test_hooks_that_answer_are_healthy(command: Caller) -> None:
     install(python_line("-m", "passdown", "hook", "--host", "claude"))
 
     assert command("doctor") == HEALTHY
+
+
+@pytest.mark.requirement("C88")
+@pytest.mark.parametrize("host", [row.names[0] for row in HOSTS.rows])
+@pytest.mark.parametrize("edits", [False, True])
+def test_hooks_of_another_version_are_named(command: Caller, host: str, *, edits: bool) -> None:
+    line = python_line("-m", "passdown", "hook", "--host", host)
+    path = install(line, host, edits=edits)
+    assert command("doctor") == HEALTHY
+    title = HOSTS.find(host).title
+    older = json.loads(path.read_text())
+    older["hooks"]["Stop"][0]["hooks"][0]["timeout"] = 5
+    path.write_text(json.dumps(older))
+
+    done = command("doctor")
+
+    assert done.code == 0  # they work, but not as this version's would
+    told = " ".join(done.out.split())
+    assert f"the plugin of {title} is not the one of this version: hooks/hooks.json differs" in told
+    assert f"run `passdown install {host}` to update it" in told
+    assert find(command, "plugin") == [
+        f"the plugin of {title} is not the one of this version: hooks/hooks.json differs"
+    ]
+    skill = path.parents[1] / "skills" / "resume" / "SKILL.md"
+    skill.unlink()
+    (skill.parent / "OLD.md").touch()
+    (found,) = find(command, "plugin")
+    assert found.endswith(": hooks/hooks.json, skills/resume/OLD.md, skills/resume/SKILL.md differ")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="only some users of Windows can make symbolic links")
+def test_files_that_cannot_be_read_are_named_as_differing(command: Caller) -> None:
+    path = install(python_line("-m", "passdown", "hook", "--host", "claude"))
+    path.rename(path.with_name("kept"))
+    path.symlink_to(path.with_name("kept"))
+
+    assert find(command) == []
+    assert find(command, "plugin") == [
+        "the plugin of Claude Code is not the one of this version: hooks/hooks.json, hooks/kept differ"
+    ]
+
+
+def test_a_plugin_of_another_version_that_is_the_same_is_not_named(command: Caller) -> None:
+    path = install(python_line("-m", "passdown", "hook", "--host", "claude"))
+    about = path.parents[1] / ".claude-plugin" / "plugin.json"
+    data = json.loads(about.read_text())
+    about.write_text(json.dumps({**data, "version": "0.0.1"}))
+    assert command("doctor") == HEALTHY
+
+    about.write_text(json.dumps({**data, "name": "another"}))
+    assert len(find(command, "plugin")) == 1
+    about.write_text("[")
+    assert len(find(command, "plugin")) == 1
 
 
 @pytest.mark.requirement("C71")
@@ -102,6 +158,6 @@ def test_a_line_has_the_words_it_was_written_from(words: tuple[str, ...]) -> Non
 
 
 def test_without_a_home_no_plugin_was_installed() -> None:
-    assert user_folders.read_hooks(HOSTS.load(), {}, "linux") == []
+    assert user_folders.read_installed(HOSTS.load(), {}, "linux") == []
     assert user_folders.emptied({"PATH": "x", "SystemRoot": "w"}) == {"SystemRoot": "w"}
     assert SystemPrograms("/").run([sys.executable, "-c", "import os; os.environ['HOME']"]).is_done

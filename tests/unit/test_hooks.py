@@ -13,7 +13,7 @@ from passdown.core.formats.events import parse_event
 from passdown.core.formats.ledgers import parse_ledger
 from passdown.core.hosts.hook_calls import HookCall, HookPoint, HookReply
 from passdown.core.kinds import FactKind
-from passdown.core.sessions.session_facts import Account
+from passdown.core.sessions.session_facts import NO_PROCESS, Account
 from passdown.engines.files import transcripts
 from passdown.engines.process import SystemProcesses
 from passdown.errors import StorageError
@@ -254,6 +254,35 @@ def test_a_clear_keeps_the_session_of_the_same_process(stage: Stage, monkeypatch
     assert len(stage.accounts()) == 2
 
 
+@pytest.mark.requirement("C82")
+@pytest.mark.parametrize("by", ["itself", "another"])
+def test_a_session_resumed_after_a_crash_keeps_its_track_and_its_task(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch, by: str
+) -> None:
+    monkeypatch.setattr(SystemProcesses, "find_host", lambda _: NO_PROCESS)
+    stage.call("SessionStart", source="startup")
+    assert stage.command("track", "bind", "auth", "--session", HOST).code == 0
+    assert stage.command("track", "bind", "--task", "bd-7", "--session", HOST).code == 0
+    stop_clock(monkeypatch, "2026-01-11T13:00:00Z")
+    if by == "another":  # it publishes what the dead session left, and ends it
+        stage.call("SessionStart", source="startup", session_id="other")
+        stage.call("SessionEnd", reason="logout", session_id="other")
+
+    stage.call("SessionStart", source="resume")
+
+    dead, resumed = sorted(
+        (one for one in stage.accounts() if HOST in one.host_sessions), key=lambda one: one.ended_at is None
+    )
+    assert (dead.end_reason, dead.track, dead.task) == ("recovered", "", "")
+    assert (resumed.ended_at, resumed.track, resumed.task) == (None, "auth", "bd-7")
+    ledger = parse_ledger((stage.root / LEDGER).read_text(encoding="utf-8"))
+    assert (ledger.session_id, ledger.bound_track, ledger.bound_bead) == (resumed.session, "auth", "bd-7")
+    (state,) = (stage.root / ".conductor").glob(f"session-state_{resumed.agent}.json")
+    told = json.loads(state.read_text(encoding="utf-8"))
+    assert (told["trackId"], told["currentTask"]) == ("auth", "bd-7")
+    assert "track: auth\ntask: bd-7\n" in stage.command("track", "show", "--session", HOST).out
+
+
 def test_the_host_is_told_which_session_it_is(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
     file = stage.root.parent / "environment"
     monkeypatch.setenv("CLAUDE_ENV_FILE", str(file))
@@ -263,6 +292,21 @@ def test_the_host_is_told_which_session_it_is(stage: Stage, monkeypatch: pytest.
     assert file.read_text() == f"export PASSDOWN_SESSION={stage.accounts()[0].session}\n"
     monkeypatch.setenv("CLAUDE_ENV_FILE", str(stage.root))
     assert context(stage.call("SessionStart", source="compact"))
+
+
+@pytest.mark.requirement("C51", "C84")
+def test_what_a_subagent_of_codex_says_belongs_to_its_session(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In its shell, the variable of the thread names the subagent's own thread."""
+    stage.call("SessionStart", "--host", "codex", source="startup")
+    stage.call("SessionStart", "--host", "claude", source="startup", session_id="of-the-subagent")
+    monkeypatch.setenv("CODEX_SESSION_ID", HOST)
+    monkeypatch.setenv("CODEX_THREAD_ID", "of-the-subagent")
+
+    assert stage.command("done", "found the cause").code == 0
+
+    assert [entry.text for entry in stage.own().of(FactKind.DONE)] == ["found the cause"]
 
 
 @pytest.mark.requirement("G9")
@@ -532,7 +576,7 @@ def test_a_host_that_is_gone_is_no_trouble(stage: Stage, monkeypatch: pytest.Mon
 
 
 def test_other_events_and_hosts_that_are_not_known_do_no_harm(stage: Stage) -> None:
-    assert stage.call("PreToolUse") == {}
+    assert stage.call("Notification") == {}
     assert stage.call("SessionStart", "--host", "nobody") == {}
     assert "SessionStart: there is no host nobody" in stage.log()
 

@@ -144,6 +144,35 @@ def test_a_session_goes_on_from_the_one_that_had_its_host_id(hosted: Place) -> N
     assert resumed.goal.text == "goal of h-1"
 
 
+@pytest.mark.requirement("C82")
+def test_what_a_dead_session_was_bound_to_goes_to_the_same_session_of_the_host_alone(place: Place) -> None:
+    def die(name: str, **wanted: str) -> None:
+        account = place.say(
+            place.start(host_session=name, **wanted), FactKind.BINDING, "bd-7", "task"
+        ).account
+        place.say(account, FactKind.TDD, "RED")
+        place.pass_time(minutes=11)
+
+    die("h-1", track="auth")
+    other = place.start(host_session="h-2")
+    assert (other.track, other.task, other.tdd) == ("", "", "")
+    resumed = place.start(host_session="h-1")
+    assert (resumed.track, resumed.task, resumed.tdd) == ("auth", "bd-7", "RED")
+    end_session(place.project, resumed)
+    ended = place.start(host_session="h-1")
+    assert (ended.track, ended.task) == ("", "")
+
+    die("h-3", track="auth")
+    elsewhere = place.start(host_session="h-3", track="billing")
+    assert (elsewhere.track, elsewhere.task, elsewhere.tdd) == ("billing", "", "")
+    die("h-4", track="auth")
+    same = place.start(host_session="h-4", track="auth")
+    assert (same.track, same.task) == ("auth", "bd-7")
+    die("h-5", track="auth")
+    fresh = place.start(host_session="h-5", is_fresh=True)
+    assert (fresh.track, fresh.task) == ("", "")
+
+
 @pytest.mark.requirement("R51")
 def test_a_session_without_a_known_process_is_stale_after_ten_minutes(place: Place) -> None:
     account = place.start()
@@ -393,7 +422,16 @@ def test_a_command_means_the_session_that_is_named(place: Place) -> None:
 
 @pytest.mark.requirement("C51")
 @pytest.mark.parametrize(
-    "name", ["PASSDOWN_SESSION", "CLAUDE_CODE_SESSION_ID", "CODEX_THREAD_ID", "AGENT_ID", "THREAD_ID"]
+    "name",
+    [
+        "PASSDOWN_SESSION",
+        "CLAUDE_CODE_SESSION_ID",
+        "CODEX_SESSION_ID",
+        "CODEX_THREAD_ID",
+        "COPILOT_AGENT_SESSION_ID",
+        "AGENT_ID",
+        "THREAD_ID",
+    ],
 )
 def test_a_command_means_the_session_that_the_environment_names(place: Place, name: str) -> None:
     one, two = place.start(host_session="h-1"), place.start(host_session="h-2")

@@ -31,6 +31,8 @@ BUDGETS: Final = MappingProxyType(
     {
         "version": Budget(ours=4, others=2, most_p=1.6),
         "prompt": Budget(ours=7, others=2, most_p=1.7),
+        # Before every edit and command, where `install --edits` asked for it.
+        "tool": Budget(ours=7, others=2, most_p=1.7),
         # Two of them hide state that git tracks, and judge paths that journals name (C119).
         # Exchanging a ledger takes 4 modules of ours, and `ctypes` with 4 of its own.
         # The boot to which the process of a session belongs takes 2.

@@ -47,6 +47,8 @@ _HARMLESS: Final = frozenset(
     {"cd", "pushd", "export", "set", "source", ".", "echo", "true", ":", "mkdir", "umask"}
 )
 _SHELLS: Final = frozenset({"sh", "bash", "zsh", "dash"})
+_GIVEN: Final = pattern(r"-[a-z]*c")
+_KEYWORDS: Final = frozenset({"if", "then", "elif", "else", "while", "until", "do"})
 
 TESTS: Final = frozenset(
     [
@@ -207,6 +209,26 @@ def split_command(command: str) -> Sequence[SimpleCommand]:
             at, ends = _after_documents(command, at, ends), []
     found.append(SimpleCommand(operator, "".join(parts).strip()))
     return [one for one in found if one.text and not one.text.startswith("#")]
+
+
+def find_programs(command: str) -> Iterator[list[str]]:
+    """Yield each program that a command runs, by its name without the folder, with its words.
+
+    What a shell is given with `-c` counts, and a module that Python runs. What a substitution runs does not.
+    """
+    for one in split_command(command):
+        words = words_of(one.text)
+        while words and words[0] in _KEYWORDS:
+            words = words[1:]
+        path, *rest = _unwrap(words) or [""]
+        name = _name_of(path)
+        given = next((at for at, word in enumerate(rest, 1) if _GIVEN.fullmatch(word)), len(rest))
+        if name in _SHELLS and rest[given:]:
+            yield from find_programs(rest[given])
+        elif _PYTHON.fullmatch(name) and rest[:1] == ["-m"]:
+            yield rest[1:]
+        else:
+            yield [name, *rest]
 
 
 def _after_documents(command: str, at: int, ends: Sequence[str]) -> int:

@@ -4,6 +4,7 @@ import os
 import shutil
 import sys
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
@@ -89,17 +90,29 @@ def find_own_program(called: str, platform: str = sys.platform) -> tuple[str, ..
 def read_plugin() -> Mapping[str, bytes]:
     """Read the plugin that comes with the package, as files by path."""
     top = Path(__file__).resolve().parent.parent / "plugin"
+    return {path.relative_to(top).as_posix(): read.read_trusted(path) for path in _list_files(top)}
+
+
+def _list_files(top: Path) -> list[Path]:
     folders = read.walk(top, top, lambda _path, name: name != "__pycache__")
-    files = sorted(Path(folder, name) for folder, names in folders for name in names)
-    return {path.relative_to(top).as_posix(): read.read_trusted(path) for path in files}
+    return sorted(Path(folder, name) for folder, names in folders for name in names)
 
 
-def read_hooks(
+def read_installed(
     hosts: Iterable[Host], variables: Mapping[str, str], platform: str
-) -> list[tuple[Host, bytes]]:
-    """Read the installed hooks of each host that has the plugin."""
-    paths = [(host, one / PLUGIN / HOOKS) for host, one in _list_plugins(hosts, variables, platform)]
-    return [(host, read.read_trusted(path)) for host, path in paths if os.path.isfile(path)]
+) -> list[tuple[Host, Mapping[str, bytes]]]:
+    """Read the installed plugin of each host that has one with hooks, as files by path.
+
+    A file that cannot be read is left out: an install may be writing it now.
+    """
+    found: list[tuple[Host, Mapping[str, bytes]]] = []
+    for host, top in _list_plugins(hosts, variables, platform):
+        files: dict[str, bytes] = {}
+        for path in _list_files(top) if os.path.isfile(top / PLUGIN / HOOKS) else ():
+            with suppress(OSError):
+                files[path.relative_to(top).as_posix()] = read.read_trusted(path)
+        found += [(host, files)] if files else []
+    return found
 
 
 def emptied(variables: Mapping[str, str]) -> dict[str, str]:

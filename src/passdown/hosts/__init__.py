@@ -81,6 +81,6 @@ def _load(row: HostRow) -> "Host":
 
 HOSTS: Final = Table(
     HostRow(("claude", "claude-code"), "passdown.hosts.claude", ("CLAUDE_CODE_SESSION_ID",)),
-    HostRow(("codex",), "passdown.hosts.codex", ("CODEX_THREAD_ID",)),
-    HostRow(("copilot",), "passdown.hosts.copilot"),
+    HostRow(("codex",), "passdown.hosts.codex", ("CODEX_SESSION_ID", "CODEX_THREAD_ID")),
+    HostRow(("copilot",), "passdown.hosts.copilot", ("COPILOT_AGENT_SESSION_ID",)),
 )

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from passdown.core.briefs.budgets import Budget
     from passdown.core.hosts.hook_calls import HookCall, HookReply
-    from passdown.core.hosts.installs import Command, PluginRegistration
+    from passdown.core.hosts.installs import Command, EditHook, PluginRegistration
     from passdown.core.hosts.transcripts import TranscriptReader
 
 
@@ -56,6 +56,8 @@ class Install(NamedTuple):
     """Returns the plugin's files for this host, with the command that its hooks call."""
     read_registration: "Callable[[object], PluginRegistration]"
     """Returns what the host's settings say about the plugin."""
+    edit_hooks: "tuple[EditHook, ...]" = ()
+    """The hooks before a tool that `--edits` registers; empty for a host that has none."""
     has_status_line: bool = False
     copies: bool = False
     """Whether the host uses a copy of the plugin, which it makes when the plugin is added again."""

@@ -41,7 +41,8 @@ def open_examination(
         cache=examine_cache(workspace),
         warnings=warnings,
         refused=refused,
-        hooks=user_folders.read_hooks(open_hosts().load(), os.environ, sys.platform),
+        plugin=user_folders.read_plugin(),
+        installed=user_folders.read_installed(open_hosts().load(), os.environ, sys.platform),
         programs=SystemPrograms(str(root), seconds=10.0, variables=user_folders.emptied(os.environ)),
     )
 

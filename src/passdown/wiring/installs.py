@@ -16,7 +16,9 @@ from passdown.wiring.projects import open_hosts
 from passdown.wiring.workspaces import open_documents
 
 
-def open_install_target(name: str, called: str, instructions: Path | None = None) -> InstallTarget:
+def open_install_target(
+    name: str, called: str, instructions: Path | None = None, *, edits: bool | None = None
+) -> InstallTarget:
     """Build what an install into a host needs; raise a UsageError without a home folder or plugin support."""
 
     def open_file(path: str) -> UserFile:
@@ -42,6 +44,7 @@ def open_install_target(name: str, called: str, instructions: Path | None = None
         open_file=open_file,
         sweep=partial(remove_empty_folders, folder),
         instructions=str(instructions / install.instructions) if instructions else "",
+        edits=edits,
     )
 
 

@@ -16,7 +16,13 @@ if TYPE_CHECKING:
 ROW: Final = HostRow(("acme", "acme-agent"), __name__, ("ACME_RUN",))
 
 _MOMENTS: Final = MappingProxyType(
-    {"begin": HookPoint.START, "ask": HookPoint.PROMPT, "rest": HookPoint.TURN_END, "finish": HookPoint.END}
+    {
+        "begin": HookPoint.START,
+        "ask": HookPoint.PROMPT,
+        "use": HookPoint.BEFORE_TOOL,
+        "rest": HookPoint.TURN_END,
+        "finish": HookPoint.END,
+    }
 )
 
 
@@ -26,11 +32,24 @@ def read_call(payload: Mapping[str, object]) -> HookCall | None:
     if not isinstance(event, str) or event not in _MOMENTS or not isinstance(run, str) or not run:
         return None
     cause = "startup" if event == "begin" else ""
-    return HookCall(_MOMENTS[event], event, run, "", cause, transcript=str(payload.get("log") or ""))
+    call = HookCall(_MOMENTS[event], event, run, "", cause, transcript=str(payload.get("log") or ""))
+    return _add_tool(call, payload) if event == "use" else call
+
+
+def _add_tool(call: HookCall, payload: Mapping[str, object]) -> HookCall:
+    tool, files, runs, by = (payload.get(name) for name in ("uses", "files", "runs", "by"))
+    return call._replace(
+        tool=tool if isinstance(tool, str) else "",
+        subagent=by if isinstance(by, str) else "",
+        paths=tuple(files) if tool == "pen" and isinstance(files, list) else (),
+        command=runs if tool == "shell" and isinstance(runs, str) else "",
+    )
 
 
 def write_reply(call: HookCall, reply: HookReply) -> dict[str, object]:
-    """Answer with lines for the model."""
+    """Answer with lines for the model, or with a reason to stop."""
+    if reply.refusal and call.point is HookPoint.BEFORE_TOOL:
+        return {"to": call.event, "stop": reply.refusal}
     return {"to": call.event, "tell": [reply.context]} if reply.context else {}
 
 

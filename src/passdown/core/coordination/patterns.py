@@ -88,6 +88,11 @@ def parse_pattern(text: str, *, ignores_case: bool = False) -> PathPattern:
     )
 
 
+def escape_path(path: str) -> str:
+    """Return the pattern that matches exactly this path, whatever characters it has."""
+    return "".join(f"[{one}]" if one in "*?[" else one for one in path)
+
+
 def matches(one: PathPattern, path: str) -> bool:
     """Return whether a pattern matches a path from the root, as git names it.
 

@@ -10,6 +10,7 @@ class HookPoint(StrEnum):
     START = "start"
     PROMPT = "prompt"
     TURN_END = "turn-end"
+    BEFORE_TOOL = "before-tool"
     BEFORE_COMPACTION = "before-compaction"
     SUBAGENT_START = "subagent-start"
     SUBAGENT_END = "subagent-end"
@@ -29,6 +30,14 @@ class HookCall(NamedTuple):
     """Why it starts or ends: startup, resume, clear, compact, fork, logout, …"""
     transcript: str = ""
     subagent: str = ""
+    """The host's id for the subagent that calls; empty for the session's own agent."""
+    subagent_type: str = ""
+    tool: str = ""
+    """The host's name for the tool that is about to run."""
+    paths: tuple[str, ...] = ()
+    """The files that the tool would change, as the host names them; a relative path starts at `cwd`."""
+    command: str = ""
+    """The command that the tool would run in a shell."""
 
 
 class HookReply(NamedTuple):
@@ -38,6 +47,8 @@ class HookReply(NamedTuple):
     """What the model reads."""
     notice: str = ""
     """What the user sees."""
+    refusal: str = ""
+    """Why the tool must not run, for the model; only a call before a tool can be refused."""
 
 
 FORK = "fork"

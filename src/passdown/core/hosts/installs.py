@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Final, NamedTuple, cast
 
 from passdown.core.lazy_regex import pattern
@@ -16,7 +16,11 @@ FOLDER: Final = "{folder}"
 """Stands for the plugin's folder in a host's command."""
 
 HOOKS: Final = "hooks/hooks.json"
+EDIT_EVENT: Final = "PreToolUse"
+"""The event of the hooks that `--edits` registers."""
+
 VERSION: Final = 1
+_EDIT_SECONDS: Final = 10
 
 _PLAIN: Final = pattern(r"[\w@%+=:,./-]+", re.ASCII)
 _SPECIAL: Final = pattern(r'(["$`\\])')
@@ -78,6 +82,62 @@ def read_hook_lines(data: bytes) -> tuple[str, ...]:
     groups = [one for name in _names(hooks) for one in _items(member_at(hooks, name))]
     calls = [member_at(call, "command") for group in groups for call in _items(member_at(group, "hooks"))]
     return tuple(dict.fromkeys(line for line in calls if isinstance(line, str)))
+
+
+class EditHook(NamedTuple):
+    """A hook before a tool."""
+
+    matcher: str
+    """The tools it is called for, as a regular expression."""
+    condition: str = ""
+    """What the host checks before it calls, if it can."""
+
+
+EDITS: Final = EditHook("Edit|Write|MultiEdit|NotebookEdit|apply_patch")
+"""Called for every tool that edits files, by its name in one host or another (C88)."""
+
+COMMANDS: Final = EditHook("Bash")
+"""Called for every command, which is a subagent's or is let pass (C84)."""
+
+
+def add_edit_hooks(data: bytes, hooks: Sequence[EditHook]) -> bytes:
+    """Add hooks before a tool to the hooks of the plugin; they call the same command as the others."""
+    read = cast("dict[str, dict[str, object]]", json.loads(data))
+    (line,) = read_hook_lines(data)
+    read["hooks"][EDIT_EVENT] = [_make_group(one, line) for one in hooks]
+    return (json.dumps(read, indent=2) + "\n").encode()
+
+
+def _make_group(hook: EditHook, line: str) -> dict[str, object]:
+    condition = {"if": hook.condition} if hook.condition else {}
+    call = {"type": "command", **condition, "command": line, "timeout": _EDIT_SECONDS}
+    return {"matcher": hook.matcher, "hooks": [call]}
+
+
+def has_edit_hooks(data: bytes) -> bool:
+    """Return whether the hooks of a plugin include hooks before a tool."""
+    try:
+        return member_at(json.loads(data), "hooks", EDIT_EVENT) is not None
+    except (ValueError, RecursionError):
+        return False
+
+
+def find_differing(installed: Mapping[str, bytes], wanted: Mapping[str, bytes]) -> tuple[str, ...]:
+    """Return the files that one plugin has and the other lacks, or that differ in more than their version."""
+    paths = sorted({*installed, *wanted})
+    return tuple(path for path in paths if _meaning(path, installed) != _meaning(path, wanted))
+
+
+def _meaning(path: str, files: Mapping[str, bytes]) -> object:
+    """Return what a file says: of JSON the data, without the version of the package."""
+    data = files.get(path)
+    if data is None or not path.endswith(".json"):
+        return data
+    try:
+        read: object = json.loads(data)
+    except (ValueError, RecursionError):
+        return data
+    return {name: member_at(read, name) for name in _names(read) if name != "version"}
 
 
 def _names(value: object) -> list[str]:

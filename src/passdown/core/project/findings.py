@@ -48,6 +48,7 @@ class FindingKind(StrEnum):
     DOCUMENTS = "documents"
     PAUSED = "paused"
     HOOKS = "hooks"
+    PLUGIN = "plugin"
 
 
 class CacheHealth(StrEnum):
@@ -303,6 +304,14 @@ def silent_hooks(title: str, host: str, line: str, reason: str) -> Finding:
     what = f"the hooks of {title} do not answer: {line}: {reason}"
     hint = f"check that passdown is still installed there; `passdown install {host}` writes the command again"
     return Finding(code=FindingKind.HOOKS, what=what, hint=hint)
+
+
+def outdated_plugin(title: str, host: str, paths: Sequence[str]) -> Finding:
+    """The plugin that a host has is not the one that an install would write now."""
+    what = f"the plugin of {title} is not the one of this version: {_few(paths)}"
+    what += " differs" if len(paths) == 1 else " differ"
+    hint = f"its hooks and skills still work; run `passdown install {host}` to update it"
+    return Finding(code=FindingKind.PLUGIN, what=what, hint=hint, severity=Severity.WARNING)
 
 
 def paused(by: str, since: datetime | None, *, is_variable: bool) -> Finding:

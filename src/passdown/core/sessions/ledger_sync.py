@@ -135,6 +135,13 @@ def read_tdd(account: Account) -> TddPhase | None:
     return TddPhase(account.tdd) if account.tdd in set(TddPhase) else None
 
 
+def carry_bindings(account: Account) -> Sequence[NewFact]:
+    """Return what binds another session to the track, the task and the phase of this one."""
+    bound = {TRACK: account.track, TASK: account.task}
+    new_facts = [NewFact(FactKind.BINDING, text, key) for key, text in bound.items() if text]
+    return [*new_facts, *([NewFact(FactKind.TDD, account.tdd)] if account.tdd else [])]
+
+
 def let_go(account: Account) -> Sequence[NewFact]:
     """Return what unbinds a session from its track, its task and the phase it is in (R36, R38)."""
     bound = {TRACK: account.track, TASK: account.task}

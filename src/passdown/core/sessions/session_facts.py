@@ -145,6 +145,11 @@ def fold_journal(session: str, lines: Iterable[JournalLine]) -> Account:
     )
 
 
+def fold_without_end(session: str, lines: Iterable[JournalLine]) -> Account:
+    """Fold the lines of a journal as if the session had not ended: what it was bound to, it still is."""
+    return fold_journal(session, (line for line in lines if line.fact.kind != FactKind.END))
+
+
 def put_in_order(lines: list[JournalLine]) -> list[JournalLine]:
     """Sort lines and remove duplicates; this is not needed if the numbers grow, as they nearly always do."""
     if all(before.seq < after.seq for before, after in pairwise(lines)):

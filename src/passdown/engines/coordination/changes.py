@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable
 from functools import cached_property
 from typing import NamedTuple, TypeVar, cast
 
-from passdown.core.coordination.leases import GRACE, PATH, Grant, Held, Lease, Lifetimes, Resource, time_left
+from passdown.core.coordination.leases import GRACE, TASK, Grant, Held, Lease, Lifetimes, Resource, time_left
 from passdown.core.coordination.members import Member
 from passdown.core.coordination.operations import REMEMBERED, operation_time
 from passdown.core.coordination.outcomes import dump_outcome, load_outcome
@@ -36,26 +36,32 @@ def run_change(store: Store, op: str, about: ChangeSubject, act: Callable[[Trans
     """Make a change once; a repeated operation is given the outcome of the first.
 
     1. The log knows the operation: it was made before.
-    2. The log does not reach back to when the operation's id was made, so nobody knows.
-    3. A refusal leaves no trace, so it can be tried again with the same id.
+    2. The log knows the id from another verb, whose outcome is no answer.
+    3. The log does not reach back to when the operation's id was made, so nobody knows.
+    4. A refusal leaves no trace, so it can be tried again with the same id.
     """
     made_at = operation_time(op)
     try:
         with store.changing() as change:
-            _refuse_repeat(change, op, made_at)
+            _refuse_repeat(change, op, store.wall_time(change) - made_at, about.verb)
             outcome = act(change)
             change.add_log(
                 LogRow(change.fence, op, change.time.seconds, *_words(about), dump_outcome(outcome))
             )
             return outcome
     except RefusedError as refused:
-        return cast("T", refused.outcome)  # 3
+        return cast("T", refused.outcome)  # 4
 
 
-def _refuse_repeat(change: Transaction, op: str, made_at: float) -> None:
-    if known := change.find_log(op):
+def _refuse_repeat(change: Transaction, op: str, age: float, verb: str) -> None:
+    known = change.find_log(op)
+    if known is not None and known.verb == verb:
         raise RefusedError(load_outcome(known.data))  # 1
-    if made_at < change.time.seconds - REMEMBERED:  # 2
+    if known is not None:  # 2
+        raise UsageError(
+            f"operation {op} was another one: {known.verb}", hint="Run the command again without its id."
+        )
+    if age > REMEMBERED:  # 3
         raise UsageError(
             f"operation {op} is too old to be repeated", hint="Run the command again without its id."
         )
@@ -117,6 +123,10 @@ class Judge:
         """Return whether a lease keeps others out."""
         return self.left(lease) > 0
 
+    def is_promised(self, lease: Lease) -> bool:
+        """Return whether a commit that was let through, or an open offer, holds a lease against force."""
+        return lease.ended is None and lease.until > self._reading.time.seconds
+
     def is_alive(self, member: Member) -> bool:
         """Return whether a session gives signs of life."""
         return self.silence_left(member) > 0 or self._is_running(member)
@@ -163,7 +173,7 @@ def end_leases(change: Transaction, leases: Iterable[Lease], *, taken: bool = Fa
 def free_tasks(change: Transaction, leases: Iterable[Lease]) -> None:
     """Put the tasks of ended leases back on the board."""
     for lease in leases:
-        task = change.find_task(lease.name) if lease.kind != PATH else None
+        task = change.find_task(lease.name) if lease.kind == TASK else None
         if task is not None and task.is_held:
             change.put_task(replace(task, is_held=False))
 

@@ -10,6 +10,7 @@ from passdown.core.coordination.leases import (
     MINE,
     PATH,
     TASK,
+    TRACK,
     Checked,
     Fenced,
     Granted,
@@ -28,9 +29,11 @@ from passdown.engines.coordination.changes import (
     Judge,
     RefusedError,
     end_leases,
+    free_tasks,
     require_member,
     run_change,
 )
+from passdown.engines.coordination.offers import settle_offers, withdraw_offers
 from passdown.engines.coordination.transactions import Reading, Store, Transaction
 from passdown.errors import UsageError
 from passdown.ports.coordination import HeldResource
@@ -51,7 +54,10 @@ class StoredLeases:
         def act(change: Transaction) -> Granted:
             require_member(change, session)
             judge = Judge(change, self._store, self._lifetimes)
+            settle_offers(change)
             made = [grant(change, judge, one, session, ttl=ttl) for one in dict.fromkeys(wanted)]
+            for lease in made:
+                _hold_task(change, lease)
             return Granted(grants=tuple(judge.make_grant(lease) for lease in made))
 
         return run_change(self._store, op, ChangeSubject("acquire", session, _words(wanted)), act)
@@ -70,12 +76,16 @@ class StoredLeases:
         return run_change(self._store, op, ChangeSubject("renew", session, _words(_resources(held))), act)
 
     def release(self, op: str, session: str, held: Sequence[Fenced]) -> Released | Lost:
-        """Release leases under their fences; a task goes back by `Tasks.give_back`."""
+        """Release leases under their fences; a task goes back to the board."""
 
         def act(change: Transaction) -> Released:
             require_member(change, session)
             leases = require_fences(change, session, held)
+            for lease in leases:
+                if lease.kind == TASK:
+                    withdraw_offers(change, lease.name)
             end_leases(change, leases)
+            free_tasks(change, leases)
             return Released(resources=tuple(one.resource for one in leases))
 
         return run_change(self._store, op, ChangeSubject("release", session, _words(_resources(held))), act)
@@ -105,6 +115,7 @@ class StoredLeases:
         def act(change: Transaction) -> Granted:
             require_member(change, session)
             judge = Judge(change, self._store, self._lifetimes)
+            settle_offers(change)
             ttl = self._lifetimes.silent
             made = [grant(change, judge, one, session, ttl=ttl, force=force) for one in dict.fromkeys(wanted)]
             for lease in made:
@@ -135,19 +146,18 @@ def grant(
 ) -> Lease:
     """Give a resource to a session, or refuse it.
 
-    1. A live lease of another session that conflicts with it is a refusal.
+    1. A live lease of another session that conflicts with it is a refusal. Force takes it all the same, but
+       not what is promised: a commit that was let through, or an open offer.
     2. Conflicting leases that are over end here: whoever comes back to one of them is told that it is lost.
     3. What the session holds already keeps its fence.
     """
     others = [lease for lease in _conflicting(change, wanted) if lease.session != session]
     for lease in others:
-        if judge.is_live(lease) and not force:  # 1
+        if judge.is_promised(lease) if force else judge.is_live(lease):  # 1
             raise RefusedError(judge.make_held(wanted, lease))
     end_leases(change, others, taken=True)  # 2
     now = change.time.seconds
-    own = next(
-        (one for one in change.leases_on(*wanted) if one.session == session and one.ended is None), None
-    )
+    own = _find_own(change, session, wanted)
     if own is None:
         made = Lease(
             kind=wanted.kind, name=wanted.name, session=session, fence=change.fence, ttl=ttl, used=now
@@ -162,13 +172,17 @@ def require_fences(change: Transaction, session: str, held: Sequence[Fenced]) ->
     """Return the leases of a session under these fences; refuse if one is not held under its fence."""
     found: list[Lease] = []
     for resource, fence in held:
-        leases = change.leases_on(*resource)
-        own = next((one for one in leases if one.session == session and one.ended is None), None)
+        own = _find_own(change, session, resource)
         if own is None or own.fence != fence:
-            newest = max((one.fence for one in leases if one.ended is None), default=0)
+            newest = max((one.fence for one in _conflicting(change, resource)), default=0)
             raise RefusedError(Lost(kind=resource.kind, name=resource.name, fence=fence, now=newest))
         found.append(own)
     return found
+
+
+def _find_own(change: Reading, session: str, resource: Resource) -> Lease | None:
+    leases = change.leases_on(*resource)
+    return next((one for one in leases if one.session == session and one.ended is None), None)
 
 
 def _conflicting(change: Reading, wanted: Resource) -> list[Lease]:
@@ -184,7 +198,8 @@ def _judge_path(path: str, session: str, leases: Sequence[Lease], judge: Judge) 
 
     1. Another session holds it.
     2. The session holds it.
-    3. The session lost it, and another session was given it since: what was edited before is outdated.
+    3. It was taken from the session, and another session was given it after the session last was: what was
+       edited before is outdated.
     """
     found = [lease for lease in leases if _covers(lease, path)]
     others = [lease for lease in found if lease.session != session]
@@ -195,9 +210,10 @@ def _judge_path(path: str, session: str, leases: Sequence[Lease], judge: Judge) 
     for lease in mine:
         if lease.ended is None:  # 2
             return PathVerdict(path=path, verdict=MINE, held=lease.name)
-    taken = max((lease.fence for lease in mine if lease.is_taken), default=None)
+    newest = max((lease.fence for lease in mine), default=0)
+    is_taken = any(lease.is_taken for lease in mine)
     for lease in others:
-        if taken is not None and lease.fence > taken:  # 3
+        if is_taken and lease.fence > newest:  # 3
             return _verdict(path, LOST, lease, judge)
     return PathVerdict(path=path, verdict=FREE)
 
@@ -214,7 +230,7 @@ def _verdict(path: str, verdict: str, lease: Lease, judge: Judge) -> PathVerdict
 
 
 def _hold_task(change: Transaction, lease: Lease) -> None:
-    """Mark a task of the board that was taken over as held."""
+    """Mark a task of the board as held."""
     if lease.kind == TASK and (task := change.find_task(lease.name)) is not None:
         if task.state != OPEN:
             raise UsageError(f"task {task.task} is {task.state}", hint="Run `passdown task ready`.")
@@ -222,7 +238,7 @@ def _hold_task(change: Transaction, lease: Lease) -> None:
 
 
 def _all_leases(reading: Reading) -> list[Lease]:
-    return [lease for kind in (TASK, "track", PATH) for lease in reading.leases(kind)]
+    return [lease for kind in (TASK, TRACK, PATH) for lease in reading.leases(kind)]
 
 
 def _covers(lease: Lease, path: str) -> bool:

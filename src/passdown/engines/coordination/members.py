@@ -16,6 +16,7 @@ from passdown.engines.coordination.changes import (
     require_member,
     run_change,
 )
+from passdown.engines.coordination.offers import settle_offers
 from passdown.engines.coordination.transactions import Store, Transaction
 from passdown.records import replace
 
@@ -32,6 +33,7 @@ class StoredMembers:
         """Take part; a session that does already gives a sign of life, and nothing is logged."""
 
         def act(change: Transaction) -> Joined:
+            settle_offers(change)
             known = change.find_member(member.session)
             time = change.time
             joined = replace(
@@ -42,20 +44,23 @@ class StoredMembers:
                 continues=member.continues or (known.continues if known else ""),
             )
             change.put_member(joined)
-            if member.name:
-                change.move_inbox(f"{TO_NAME}{member.name}", member.session)
+            for name in filter(None, (member.name, member.agent)):
+                change.move_inbox(f"{TO_NAME}{name}", member.session)
             change.drop_old(time.seconds - KEPT, time.seconds - REMEMBERED)
             return Joined(session=member.session, is_new=known is None)
 
-        if self._is_same(member):
+        if self._is_same(op, member):
             self._store.beat([member.session])
             return Joined(session=member.session, is_new=False)
         return run_change(self._store, op, ChangeSubject("join", member.session, member.agent), act)
 
-    def _is_same(self, member: Member) -> bool:
-        """Return whether a session takes part already, under the same name, role and process."""
+    def _is_same(self, op: str, member: Member) -> bool:
+        """Return whether a session takes part already, under the same name, role and process.
+
+        A repeat is not that: it is given the outcome of the first.
+        """
         with self._store.looking() as reading:
-            known = reading.find_member(member.session)
+            known = None if reading.find_log(op) else reading.find_member(member.session)
             if known is None or known.ended is not None or known.boot != reading.time.boot:
                 return False
             return replace(member, seen=known.seen, boot=known.boot, continues=known.continues) == known
@@ -71,6 +76,7 @@ class StoredMembers:
             member = change.find_member(session)
             if member is None or member.ended is not None:
                 raise RefusedError(Left(session=session))
+            settle_offers(change)
             released = [lease for lease in change.leases_of(session) if not lease.offer]
             end_leases(change, released)
             free_tasks(change, released)
@@ -89,6 +95,7 @@ class StoredMembers:
             if session == dead or (judge.is_alive(giver) and not judge.has_died(giver)):
                 left = max(judge.silence_left(giver), 0.0)
                 raise RefusedError(StillAlive(session=dead, agent=giver.agent, left=left))
+            settle_offers(change)
             moved = move_leases(change, change.leases_of(dead), session, offer=True)
             _move_taken(change, dead, session)
             for offer in change.open_offers():
@@ -125,7 +132,7 @@ def _describe(member: Member, now: float, judge: Judge) -> MemberState:
 
 def _move_taken(change: Transaction, dead: str, heir: str) -> None:
     """Let the heir know what was taken from the dead session, so that a late commit is known to be late."""
-    own = {lease.resource for lease in change.leases_of(heir, ended=True)}
+    own = {lease.resource: lease.fence for lease in change.leases_of(heir, ended=True)}
     for lease in change.leases_of(dead, ended=True):
-        if lease.is_taken and lease.resource not in own:
+        if lease.is_taken and lease.fence > own.get(lease.resource, 0):
             change.put_lease(replace(lease, session=heir))

@@ -37,6 +37,7 @@ ACTS: Final = MappingProxyType(
         HookPoint.START: ("starts", "start"),
         HookPoint.PROMPT: ("starts", "prompt"),
         HookPoint.SUBAGENT_START: ("starts", "start_subagent"),
+        HookPoint.BEFORE_TOOL: ("tools", "judge_tool"),
         HookPoint.TURN_END: ("turns", "end_turn"),
         HookPoint.BEFORE_COMPACTION: ("turns", "save"),
         HookPoint.SUBAGENT_END: ("turns", "end_subagent"),
@@ -115,7 +116,7 @@ def _answer(host: Host, call: HookCall, root: Path) -> int:
         hook_log.log_trouble(str(root), f"{call.event}: {reason}")
     if is_cached and call.point in AFTER:
         _follow_up(context)
-    return len(reply.context)
+    return len(reply.context) + len(reply.refusal)
 
 
 def _load(module: str, name: str) -> Any:  # noqa: ANN401 - the two tables say what each is

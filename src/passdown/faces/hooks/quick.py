@@ -45,6 +45,9 @@ _READ = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
 _NO = frozenset({"", "0", "false", "no", "off"})
 _PROMPT = "UserPromptSubmit"
 _START = "SessionStart"
+_TOOL = "PreToolUse"
+_JUDGED = ("bd", "passdown")
+"""A subagent's command is judged if it contains one of these; no other tool is."""
 
 
 class OutOfTimeError(Exception):
@@ -133,7 +136,7 @@ def limit_of(event: str) -> float:
     """Return the seconds that a hook may take: fewer than hosts allow, who wait only briefly at the end."""
     if event == "SessionEnd":
         return 0.8
-    return 8.0 if event in {_PROMPT, "SubagentStart"} else 25.0
+    return 8.0 if event in {_PROMPT, _TOOL, "SubagentStart"} else 25.0
 
 
 def _answer(arguments: list[str], work: "_Work", guard: Guard, began: float) -> int:
@@ -151,12 +154,26 @@ def _answer(arguments: list[str], work: "_Work", guard: Guard, began: float) -> 
     if wrong:
         _note(work, root, f"hook: {wrong}")
         return 0
-    session = str(payload.get("session_id"))
-    if event == _PROMPT and not _has(places, layout.WAITING, layout.session_file(session)):
+    if _is_idle(event, payload, places):
         return 0
     seconds = limit_of(event)
     guard.watch(seconds, root, f"{event}: not finished after {seconds:g} seconds")
     return work.answer(arguments, payload, root, lambda: (time.perf_counter() - began) * 1000)
+
+
+def _is_idle(event: str, payload: dict[str, object], places: list[tuple[str, str]]) -> bool:
+    """Return whether a call needs no answer: nothing waits for the prompt, or the tool is not judged."""
+    if event == _PROMPT:
+        session = layout.session_file(str(payload.get("session_id")))
+        return not _has(places, layout.WAITING, session)
+    return event == _TOOL and not _is_judged(payload)
+
+
+def _is_judged(payload: dict[str, object]) -> bool:
+    """Return whether a tool may have to be refused, which most never are."""
+    command = _members(payload.get("tool_input")).get("command")
+    is_named = isinstance(command, str) and any(name in command for name in _JUDGED)
+    return is_named and bool(payload.get("agent_id"))
 
 
 def _note(work: "_Work", root: str, text: str) -> None:

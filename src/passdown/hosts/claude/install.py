@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from passdown.core.hosts.installs import PLUGIN_ID
+from passdown.core.hosts.installs import COMMANDS, EDITS, PLUGIN_ID
 from passdown.hosts.plugins import ADD, REMOVE, read_json_registration, render_plugin
 from passdown.ports.host import Install
 
@@ -17,5 +17,10 @@ INSTALL: Final = Install(
     instructions="CLAUDE.md",
     render=render_plugin,
     read_registration=read_json_registration,
+    edit_hooks=(
+        EDITS,
+        COMMANDS._replace(condition="Bash(bd *)"),
+        COMMANDS._replace(condition="Bash(passdown *)"),
+    ),
     has_status_line=True,
 )

@@ -3,7 +3,8 @@
 from typing import TYPE_CHECKING, Final
 
 from passdown.core.briefs.budgets import Budget
-from passdown.hosts.hooks import read_call, write_reply
+from passdown.hosts.codex.hooks import read_call
+from passdown.hosts.hooks import write_reply
 from passdown.ports.host import Host, Signs
 
 if TYPE_CHECKING:

@@ -3,7 +3,7 @@
 from functools import partial
 from typing import Final
 
-from passdown.core.hosts.installs import PLUGIN_ID
+from passdown.core.hosts.installs import COMMANDS, EDITS, PLUGIN_ID
 from passdown.hosts.plugins import ADD, REMOVE, read_toml_registration, render_plugin
 from passdown.ports.host import Install
 
@@ -18,6 +18,7 @@ INSTALL: Final = Install(
     instructions="AGENTS.md",
     render=partial(render_plugin, is_hashed=True),
     read_registration=read_toml_registration,
+    edit_hooks=(EDITS, COMMANDS),
     copies=True,
     step="start codex, type /hooks, and trust the passdown hooks; until then codex skips them",
 )

@@ -23,10 +23,10 @@ from passdown.core.hosts.transcripts import (
 )
 from passdown.core.kinds import FactKind
 from passdown.core.lazy_regex import pattern
+from passdown.hosts.patches import find_patched
 
 _EXIT: Final = pattern(r"^(?:Process exited with code|Exit code:) (-?\d{1,9})$", re.MULTILINE)
 _RUNNING: Final = pattern(r"^Process running with session ID (\d{1,18})$", re.MULTILINE)
-_PATCHED: Final = pattern(r"^\*\*\* (?:(?:Add|Update|Delete) File|Move to): (.+)$", re.MULTILINE)
 _HEAD: Final = 400
 """How far into an output the exit code can be."""
 
@@ -150,21 +150,17 @@ def _take_item(collector: TranscriptCollector, item: Object) -> None:
         case "local_shell_call":
             collector.wait(ToolCall(name, FactKind.COMMAND, (_script(list_at(item, "action", "command")),)))
         case "custom_tool_call" if text_at(item, "name") == "apply_patch":
-            collector.wait(ToolCall(name, FactKind.FILE, _patched(text_at(item, "input"))))
+            collector.wait(ToolCall(name, FactKind.FILE, find_patched(text_at(item, "input"))))
         case "function_call_output" | "custom_tool_call_output":
             _take_result(collector, name, text_at(item, "output") or text_at(item, "output", "content"))
         case _:
             pass
 
 
-def _patched(patch: str) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(path.strip() for path in _PATCHED.findall(patch)))
-
-
 def _take_call(collector: TranscriptCollector, tool: str, name: str, given: object) -> None:
     if tool == "apply_patch":
         collector.wait(
-            ToolCall(name, FactKind.FILE, _patched(text_at(given, "input") or text_at(given, "patch")))
+            ToolCall(name, FactKind.FILE, find_patched(text_at(given, "input") or text_at(given, "patch")))
         )
     elif tool == "update_plan":
         items = list_at(given, "plan")

@@ -4,19 +4,39 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Final
 
-from passdown.core.hosts.hook_calls import HookCall, HookReply
+from passdown.core.hosts.hook_calls import HookCall, HookPoint, HookReply
 from passdown.hosts import hooks
 
+_EDITS: Final = frozenset({"Edit", "Write"})
 _CAUSES: Final = MappingProxyType({"new": "startup"})
 
 
 def read_call(payload: Mapping[str, object]) -> HookCall | None:
-    """Read the payload of a hook; Copilot calls a session that begins "new"."""
-    call = hooks.read_call(payload)
-    return call and call._replace(cause=_CAUSES.get(call.cause, call.cause))
+    """Read the payload of a hook.
+
+    Copilot calls a session that begins "new". A subagent has a session of its own, and names its parent's.
+    """
+    call = hooks.read_call(payload, _find_paths)
+    if call is None:
+        return None
+    session = hooks.text_at(payload, "parent_agent_id") if call.subagent else ""
+    return call._replace(cause=_CAUSES.get(call.cause, call.cause), session=session or call.session)
+
+
+def _find_paths(tool: str, told: object) -> tuple[str, ...]:
+    """Return the files that a tool would change; the input of an edit is an object or a patch."""
+    if tool not in _EDITS:
+        return ()
+    if isinstance(told, str):
+        from passdown.hosts.patches import find_patched  # few calls have a patch
+
+        return find_patched(told)
+    path = hooks.text_at(told, "path")
+    return (path,) if path else ()
 
 
 def write_reply(call: HookCall, reply: HookReply) -> dict[str, object]:
     """Return the reply with the context at the top level; Copilot cannot show a notice to the user."""
-    del call
+    if reply.refusal and call.point is HookPoint.BEFORE_TOOL:
+        return hooks.write_refusal(call, reply.refusal)
     return {"additionalContext": reply.context} if reply.context else {}

@@ -4,7 +4,15 @@ from collections.abc import Sequence
 from contextlib import suppress
 
 from passdown import layout
-from passdown.core.coordination.messages import ALL, EXPIRY, NewMessage, NobodyThere, Sent, WaitingMessage
+from passdown.core.coordination.messages import (
+    ALL,
+    EXPIRY,
+    NORMAL_MESSAGE,
+    NewMessage,
+    NobodyThere,
+    Sent,
+    WaitingMessage,
+)
 from passdown.core.sessions.secrets import redact
 from passdown.core.sessions.session_facts import Account
 from passdown.errors import StorageError, UsageError
@@ -16,7 +24,7 @@ from passdown.services.workspace.workspaces import Workspace
 
 
 def send_message(
-    workspace: Workspace, account: Account, text: str, to: str = ALL, *, priority: str = "normal"
+    workspace: Workspace, account: Account, text: str, to: str = ALL, *, priority: str = NORMAL_MESSAGE
 ) -> Sent | NobodyThere:
     """Send a message to an agent, a nickname, `role:…`, `task:…` or all; secrets do not leave (C90)."""
     if not text.strip():

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from passdown.core.coordination.leases import PATH, TASK, Fenced, Granted, Held, Lost, Released, Resource
-from passdown.core.coordination.patterns import parse_pattern
+from passdown.core.coordination.patterns import escape_path, parse_pattern
 from passdown.core.sessions.session_facts import Account
 from passdown.errors import UsageError
 from passdown.ports.coordination import Coordination, HeldResource
@@ -22,7 +22,7 @@ class ReservationRequest(NamedTuple):
 
 def reserve_files(workspace: Workspace, account: Account, request: ReservationRequest) -> Granted | Held:
     """Reserve all files that match the patterns, or none if another session holds one of them (R212)."""
-    wanted = [Resource(PATH, name) for name in _clean(request)]
+    wanted = [Resource(PATH, name) for name in _clean(workspace, request)]
     coordination = join_project(workspace, account)
     outcome = coordination.leases.acquire(new_operation(workspace), account.session, wanted, request.seconds)
     record_holdings(workspace, account, coordination)
@@ -65,13 +65,19 @@ def list_reservations(coordination: Coordination) -> Sequence[HeldResource]:
     return sorted(found, key=lambda one: one.resource.name)
 
 
-def _clean(request: ReservationRequest) -> Sequence[str]:
+def _clean(workspace: Workspace, request: ReservationRequest) -> Sequence[str]:
+    """Return the patterns in their usual form; the name of a file that exists is no pattern."""
     if not request.patterns:
         raise UsageError("name the files to reserve", hint="like `passdown reserve src/app.py docs/`")
-    found = [parse_pattern(text) for text in request.patterns]
+    found = [parse_pattern(_escape_existing(workspace, text)) for text in request.patterns]
     if not request.everything and any(one.is_everything for one in found):
         raise UsageError("this reserves every file of the project", hint="confirm it with --all")
     return list(dict.fromkeys(one.text for one in found))
+
+
+def _escape_existing(workspace: Workspace, text: str) -> str:
+    special = any(character in text for character in "*?[")
+    return escape_path(text) if special and workspace.documents.exists(text) else text
 
 
 def _choose(account: Account, patterns: Iterable[str]) -> Sequence[Fenced]:

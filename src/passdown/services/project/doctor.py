@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Annotated, Final
 
 from passdown import layout
-from passdown.core.hosts.installs import read_hook_lines, split_line
+from passdown.core.hosts.installs import HOOKS, PLUGIN, read_hook_lines, split_line
 from passdown.core.problems import Severity
 from passdown.core.project import findings
 from passdown.core.project.costs import Cost, parse_measures, sum_up
@@ -24,6 +24,7 @@ from passdown.services.log.migrations import list_kept
 from passdown.services.log.synthesis import find_ahead, synthesize
 from passdown.services.log.verification import Verdict, verify
 from passdown.services.log.views import ViewState
+from passdown.services.project.installs import find_outdated
 from passdown.services.project.metrics import read_own_lines
 from passdown.services.project.pauses import find_pauses
 from passdown.services.project.setups import (
@@ -57,7 +58,8 @@ class Examination:
     find_leftovers: Annotated[Callable[[], Sequence[str]], "Names the unfinished writes of dead processes."]
     sweep: Annotated[Callable[[], int], "Removes them, and says how many there were."]
     variables: Annotated[Mapping[str, str], "The environment."]
-    hooks: Annotated[Sequence[tuple[Host, bytes]], "The hooks of the hosts that have the plugin."]
+    plugin: Annotated[Mapping[str, bytes], "The plugin as it came with the package."]
+    installed: Annotated[Sequence[tuple[Host, Mapping[str, bytes]]], "The plugins that hosts have."]
     programs: Annotated[Programs, "Runs programs with nothing in their environment."]
     cache: Annotated[CacheHealth, "Whether the cache can be used."] = CacheHealth.GOOD
     warnings: Annotated[tuple[str, ...], "What is odd about the settings."] = ()
@@ -94,6 +96,7 @@ def examine(examination: Examination, step: Step | None = None) -> tuple[Finding
         *_find_cache(examination),
         *_find_pauses(examination),
         *_find_hooks(examination),
+        *_find_outdated(examination),
     )
 
 
@@ -293,14 +296,22 @@ def _find_pauses(examination: Examination) -> Iterator[Finding]:
 
 def _find_hooks(examination: Examination) -> Iterator[Finding]:
     """Run the commands that hosts run, in an empty environment and without input (C71)."""
-    for host, data in examination.hooks:
-        for line in read_hook_lines(data):
+    for host, files in examination.installed:
+        for line in read_hook_lines(files.get(f"{PLUGIN}/{HOOKS}", b"")):
             words = split_line(line)
             outcome = examination.programs.run(words) if words else ProgramResult(1, "it is not a command")
             if not outcome.is_done:
                 said = [one for one in outcome.text.splitlines() if one.strip()]
                 reason = said[-1] if said else f"it ended with {outcome.code}"
                 yield findings.silent_hooks(host.title, host.name, line, reason)
+
+
+def _find_outdated(examination: Examination) -> Iterator[Finding]:
+    """Compare what hosts have with what an install would write now (C88)."""
+    for host, files in examination.installed:
+        way = host.load_install
+        if way and (paths := find_outdated(way(), examination.plugin, files)):
+            yield findings.outdated_plugin(host.title, host.name, paths)
 
 
 # --- mending ----------------------------------------------------------------------------------------

@@ -7,13 +7,19 @@ from typing import Annotated, Final, NamedTuple, TypeVar, cast
 
 from passdown import layout
 from passdown.core.hosts.installs import (
+    HOOKS,
     INSTRUCTIONS,
+    PLUGIN,
     Command,
     InstallReceipt,
     PluginRegistration,
+    add_edit_hooks,
     fill,
+    find_differing,
+    has_edit_hooks,
     hook_line,
     parse_receipt,
+    read_hook_lines,
     render_receipt,
 )
 from passdown.core.hosts.status_lines import (
@@ -74,6 +80,7 @@ class InstallTarget:
     open_file: Annotated[Callable[[str], UserFile], "Opens a file by its path; links are followed."]
     sweep: Annotated[Callable[[], None], "Removes folders of ours in which nothing lies."]
     instructions: Annotated[str, "The path of the project's file of instructions; empty to leave it."] = ""
+    edits: Annotated[bool | None, "Whether hooks judge edits; None to leave it as it is."] = None
 
     @property
     def place(self) -> str:
@@ -100,6 +107,7 @@ class InstallPlan:
     edits: Annotated[tuple[FileEdit, ...], "The user's own files: settings, instructions."] = ()
     notes: Annotated[tuple[str, ...], "What the person should know."] = ()
     receipt: Annotated[InstallReceipt | None, "What was there before."] = None
+    judges_edits: Annotated[bool, "Whether hooks are called before edits and commands."] = False
 
     @property
     def is_empty(self) -> bool:
@@ -113,10 +121,13 @@ class InstallPlan:
 def plan_install(target: InstallTarget) -> InstallPlan:
     """Find out what an install lacks; nothing is changed.
 
-    Raises a UsageError if the host is not installed, or has the plugin from another source: two of them would
-    answer every hook twice. Raises a FormatError if the settings cannot be read.
+    Raises a UsageError if the host is not installed, cannot be asked to judge edits, or has the plugin from
+    another source: two of them would answer every hook twice. Raises a FormatError if the settings cannot be
+    read.
     """
     program = _need_program(target)
+    if target.edits and not target.install.edit_hooks:
+        raise UsageError(f"{target.host.title} has no hook before an edit", hint="repeat without --edits")
     noted = _read_noted(target)
     if _is_elsewhere(target, noted):
         hint = f"remove it first: {target.install.program} {' '.join(target.install.remove[0])}"
@@ -129,6 +140,7 @@ def plan_install(target: InstallTarget) -> InstallPlan:
         edits=edits,
         notes=notes,
         receipt=_plan_receipt(target, noted),
+        judges_edits=_judges_edits(target),
     )
 
 
@@ -177,13 +189,44 @@ def _needed(target: InstallTarget, noted: PluginRegistration, is_changed: bool) 
 
 def _plan_files(target: InstallTarget) -> Iterator[FileEdit]:
     """Yield the edits for plugin files that are missing, changed, or from an older version."""
-    wanted = target.install.render(target.plugin, hook_line(target.line, target.host.name))
+    called = hook_line(target.line, target.host.name)
+    wanted = render_files(target.install, target.plugin, called, judges_edits=_judges_edits(target))
     for path in sorted({*wanted, *_names(target)}):
         name = f"{target.place}/{path}"
         file = UserFile(target.data, name, f"{target.folder}/{name}")
         before, after = file.read(), wanted.get(path)
         if before != after:
             yield FileEdit(file, before, after)
+
+
+def render_files(
+    install: Install, plugin: Mapping[str, bytes], called: str, *, judges_edits: bool
+) -> Mapping[str, bytes]:
+    """Return the files that an install writes for a host, from the plugin as it came with the package."""
+    if judges_edits:
+        plugin = {**plugin, HOOKS: add_edit_hooks(plugin[HOOKS], install.edit_hooks)}
+    return install.render(plugin, called)
+
+
+def find_outdated(
+    install: Install, plugin: Mapping[str, bytes], installed: Mapping[str, bytes]
+) -> tuple[str, ...]:
+    """Return the files of an installed plugin that an install would write differently now.
+
+    What the hooks call does not count: another copy of Passdown may have installed them.
+    """
+    hooks = installed.get(f"{PLUGIN}/{HOOKS}", b"")
+    called = "".join(read_hook_lines(hooks)[:1])
+    wanted = render_files(install, plugin, called, judges_edits=has_edit_hooks(hooks))
+    return tuple(path.removeprefix(f"{PLUGIN}/") for path in find_differing(installed, wanted))
+
+
+def _judges_edits(target: InstallTarget) -> bool:
+    """Return whether hooks are to judge edits: as asked for, else as installed."""
+    if target.edits is not None:
+        return target.edits
+    path = f"{target.place}/{PLUGIN}/{HOOKS}"
+    return target.data.exists(path) and has_edit_hooks(target.data.read(path))
 
 
 def _names(target: InstallTarget) -> list[str]:

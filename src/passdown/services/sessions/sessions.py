@@ -10,7 +10,7 @@ from passdown.core.formats.journal import JournalLine
 from passdown.core.formats.state_file import USUAL_MODE, read_preferred_mode
 from passdown.core.ids import make_agent
 from passdown.core.kinds import FactKind
-from passdown.core.sessions.ledger_sync import NewFact, carry_steps
+from passdown.core.sessions.ledger_sync import TRACK, NewFact, carry_bindings, carry_steps
 from passdown.core.sessions.session_facts import (
     MARK,
     NO_PROCESS,
@@ -18,6 +18,7 @@ from passdown.core.sessions.session_facts import (
     Account,
     HostProcess,
     SessionStart,
+    fold_without_end,
     make_start,
 )
 from passdown.errors import CacheError, PassdownError, StorageError
@@ -156,7 +157,8 @@ def start_session(workspace: Workspace, request: StartRequest) -> StartedSession
     2. The same host session in the same checkout is the same session.
     3. A new id from the same process in the same checkout is added to its session, unless it is a fork or the
        user named it: then it is the session that is called so, or a new one (C123).
-    4. Otherwise a new session starts; it continues the one that had the host's id, or the last one here.
+    4. Otherwise a new session starts; it continues the one that had the host's id, or the last one here. If
+       the one that had the host's id died, it keeps that one's track and task (C82).
     """
     workspace.sweep()  # 1
     recovered = recover(workspace)
@@ -260,8 +262,28 @@ def _begin(
     for name, mark in bookmarks.items():  # what was read then is not read again
         fact = make_fact(workspace, account, NewFact(FactKind.BOOKMARK, name), Provenance.OBSERVED)
         write_fact(workspace, session, fact._replace(others=((MARK, mark),)))
-    bound = [NewFact(FactKind.BINDING, request.track, "track")] if request.track else []
+    bound = _bind(workspace, request, before)
     return update_ledger(workspace, read_account(workspace, session), bound).account
+
+
+def _bind(workspace: Workspace, request: StartRequest, before: Account | None) -> Sequence[NewFact]:
+    """Return what a new session is bound to.
+
+    1. The track that is asked for.
+    2. If a session with the same host id died, its track and task, which its recovery released (C82).
+    """
+    dead = Account()
+    if before is not None and _died(before, request):
+        dead = fold_without_end(before.session, workspace.journals.read(before.session))
+    if request.track and request.track != dead.track:  # 1
+        return [NewFact(FactKind.BINDING, request.track, TRACK)]
+    return carry_bindings(dead)  # 2
+
+
+def _died(before: Account, request: StartRequest) -> bool:
+    """Return whether this is the same session of the host, which did not end and now continues."""
+    is_same = request.host_session in before.host_sessions and not request.is_fresh
+    return is_same and before.end_reason == RECOVERED
 
 
 def _preferred_mode(workspace: Workspace) -> str:

@@ -2,14 +2,22 @@
 
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
+from typing import NamedTuple, cast
 
 import pytest
 
 from passdown.core.briefs.budgets import Budget
 from passdown.core.hosts.hook_calls import HookPoint, HookReply
-from passdown.core.hosts.installs import FOLDER, PLUGIN, PluginRegistration, hook_line, read_hook_lines
+from passdown.core.hosts.installs import (
+    FOLDER,
+    PLUGIN,
+    PluginRegistration,
+    hook_line,
+    member_at,
+    read_hook_lines,
+)
 from passdown.core.hosts.transcripts import Observation, TranscriptReader, parse_mark, read_piece, render_mark
 from passdown.engines.memory.documents import MemoryDocuments
 from passdown.engines.user_folders import read_plugin
@@ -39,6 +47,16 @@ _FULL = 100
 _OTHERS: tuple[object, ...] = (None, 3, True, (), MappingProxyType[str, str]({}), "")
 
 
+class RecordedTool(NamedTuple):
+    """A recorded payload of the hook before a tool, and what it says."""
+
+    payload: Mapping[str, object]
+    tool: str
+    paths: tuple[str, ...] = ()
+    command: str = ""
+    subagent: str = ""
+
+
 class HostConformance(ABC):
     """The promises of a host; subclass it, name the host and its recordings, and call it `Test…`."""
 
@@ -57,6 +75,15 @@ class HostConformance(ABC):
     @abstractmethod
     def payloads(self) -> Sequence[tuple[Mapping[str, object], HookPoint | None]]:
         """Return recorded hook payloads, each with its hook point, or None if there is nothing to do."""
+
+    def tool_calls(self) -> Sequence[RecordedTool]:
+        """Return recorded payloads of the hook before a tool; none only for a host without such a hook."""
+        return ()
+
+    def is_denial(self, answer: Mapping[str, object]) -> bool:
+        """Return whether an answer keeps a tool from running."""
+        denial = member_at(answer, "hookSpecificOutput", "permissionDecision")
+        return denial == "deny"
 
     def obey(self, settings: bytes | None, command: Sequence[str]) -> bytes | None:
         """Apply to the host's settings what its program does for a command of the install."""
@@ -127,6 +154,56 @@ class HostConformance(ABC):
             assert host.write_reply(call, HookReply()) == {}
             answer = host.write_reply(call, HookReply(context='a "brief"\n', notice="a notice"))
             assert json.dumps(answer).count(r"a \"brief\"\n") == 1
+
+    # --- the hook before a tool ---
+
+    def test_what_a_tool_would_do_is_read(self, host: Host) -> None:
+        """Paths are as the host sent them, absolute or relative to the folder that it names."""
+        for one in self.tool_calls():
+            call = host.read_call(one.payload)
+            assert call is not None
+            assert call.point is HookPoint.BEFORE_TOOL
+            assert (call.tool, call.paths, call.command) == (one.tool, one.paths, one.command)
+            assert call.subagent == one.subagent
+            assert call.session
+
+    def test_both_edits_and_commands_are_known_if_the_host_asks_before_a_tool(self, host: Host) -> None:
+        """The edit hook that an install registers is called for either."""
+        calls = self.tool_calls()
+        is_asked = bool(host.load_install and host.load_install().edit_hooks)
+        assert is_asked == bool(calls)
+        assert is_asked == any(one.paths for one in calls)
+        assert is_asked == any(one.command for one in calls)
+
+    def test_a_tool_that_is_not_known_changes_nothing(self, host: Host) -> None:
+        """Nobody can be refused what nobody understands."""
+        for one in self.tool_calls():
+            name = next(name for name, value in one.payload.items() if value == one.tool)
+            call = host.read_call({**one.payload, name: "a-tool-of-tomorrow"})
+            assert call is None or (call.paths, call.command) == ((), "")
+
+    def test_a_malformed_input_of_a_tool_changes_nothing(self, host: Host) -> None:
+        """A member of another type does no harm, at the top or one level below."""
+        for one in self.tool_calls():
+            for payload in _spoil(one.payload):
+                call = host.read_call(payload)
+                assert call is None or set(call.paths) <= set(one.paths)
+                assert call is None or call.command in {"", one.command}
+
+    def test_a_refusal_denies_the_tool_and_says_why(self, host: Host) -> None:
+        """Only before a tool runs: elsewhere there is nothing to refuse."""
+        for one in self.tool_calls():
+            call = host.read_call(one.payload)
+            assert call is not None
+            answer = host.write_reply(call, HookReply(refusal='it is "held"\n'))
+            assert self.is_denial(answer)
+            assert json.dumps(answer).count(r"it is \"held\"\n") == 1
+            assert not self.is_denial(host.write_reply(call, HookReply(context="x", notice="y")))
+            assert host.write_reply(call, HookReply()) == {}
+        for payload, _ in self.payloads():
+            call = host.read_call(payload)
+            if call is not None and call.point is not HookPoint.BEFORE_TOOL:
+                assert not self.is_denial(host.write_reply(call, HookReply(refusal="no")))
 
     def test_its_signs_lead_to_it(self, host: Host) -> None:
         """Each sign is enough on its own, whatever other hosts there are."""
@@ -269,6 +346,16 @@ class _Program:
         if after is not None:
             self._documents.replace(path, after)
         return ProgramResult(0, "")
+
+
+def _spoil(payload: Mapping[str, object]) -> Iterator[Mapping[str, object]]:
+    """Yield the payload with one member of another type, at the top or one level below."""
+    for name, value in payload.items():
+        for other in _OTHERS:
+            yield {**payload, name: other}
+            if isinstance(value, Mapping):
+                inner = cast("Mapping[str, object]", value)
+                yield from ({**payload, name: {**inner, key: other}} for key in inner)
 
 
 def _read_cut(reader: TranscriptReader, data: bytes, cut: int) -> tuple[Observation, ...]:

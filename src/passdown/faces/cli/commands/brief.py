@@ -17,7 +17,7 @@ from passdown.core.sessions.session_facts import Account
 from passdown.core.times import render_millis
 from passdown.errors import PassdownError, SeveralSessionsError, StorageError, UsageError
 from passdown.faces.cli import output
-from passdown.faces.cli.progress import Reading
+from passdown.faces.cli.progress import ReadingProgress
 from passdown.faces.cli.project import open_here, open_others
 from passdown.faces.cli.sessions import find_running
 from passdown.ports.index import EVERY
@@ -108,7 +108,7 @@ def call_here(wanted: str, work: Callable[[Workspace, Account | None, Sequence[O
         # If nothing can be written, manual edits are taken in next time.
         with suppress(StorageError):
             account = update_ledger(here.workspace, account).account
-    with Reading() as reading:
+    with ReadingProgress() as reading:
         here.call(lambda workspace: update_index(workspace.log, workspace.index, reading.step))
     checkouts = [(one.project.workspace, one.branch) for one in open_others(here)]
     others = [OtherCheckoutLog(log=one.log, index=one.index, branch=branch) for one, branch in checkouts]

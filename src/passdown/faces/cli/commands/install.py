@@ -43,19 +43,28 @@ _json_option = click.option("--json", "as_json", is_flag=True, help="Print one J
     is_flag=True,
     help="Also write a block into the project's instruction file for agents.",
 )
+@click.option(
+    "--edits/--no-edits",
+    default=None,
+    help="Also call Passdown before edits and commands, or stop that. Default: as installed; at first, no.",
+)
 @_json_option
-def install(name: str, *, yes: bool, instructions: bool, as_json: bool) -> int:
+def install(name: str, *, yes: bool, instructions: bool, edits: bool | None, as_json: bool) -> int:
     """Install the plugin into a host; show the changes first.
 
     Writes the plugin to your data folder, with the path of this program in its hooks, and adds it with the
     host's own commands, for all your projects. If the host has a status line, adds Passdown's to its
     settings; an existing one is wrapped. The hooks do nothing in a project without a `passdown.toml`.
 
+    With --edits, the host also calls Passdown before it edits a file or runs a command; Passdown then refuses
+    what a subagent must leave to its session. It is for projects in which several agents work: each call
+    takes a moment. A later install keeps these hooks; --no-edits removes them.
+
     Exits with 0 if it is done or there is nothing to do, and with 1 if the changes were shown but not
     confirmed.
     """
     root = find_root(current_folder()) if instructions else None
-    target = open_install_target(name, sys.argv[0], root)
+    target = open_install_target(name, sys.argv[0], root, edits=edits)
     plan = plan_install(target)
     if is_temporary([target.line]):
         output.note("passdown runs from a temporary path, which may soon be gone")
@@ -160,7 +169,8 @@ def _show(plan: InstallPlan, options: _InstallOptions) -> None:
     for folder, files in _by_folder(plan.files).items():
         output.say(f"{folder}: {files}")
     if plan.files and options.is_install:
-        output.say(f"hooks call: {one_line(options.line)}")
+        more = ", also before edits and commands" if plan.judges_edits else ""
+        output.say(f"hooks call: {one_line(options.line)}{more}")
     for command in plan.commands:
         output.say(f"run: {_spoken(command)}")
     if options.local:
@@ -229,6 +239,7 @@ def _as_data(
             {"path": edit.file.path, "is_new": edit.before is None, "difference": _difference(edit)}
             for edit in plan.edits
         ],
+        "edits": plan.judges_edits,
         "files": [edit.file.path for edit in plan.files],
         "commands": [list(command) for command in plan.commands],
         "local": [one.shown for one in options.local],

@@ -1,0 +1,116 @@
+"""Files by command: reserved before they are edited, renewed, released, and taken over from the dead."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.projects import put
+from tests.teams import Team
+
+
+@pytest.fixture
+def team(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Team:
+    """Give a repository with two sessions."""
+    made = Team(tmp_path / "project", monkeypatch, capsys)
+    made.join("amber", "birch")
+    return made
+
+
+@pytest.mark.requirement("R212")
+def test_a_reserved_file_is_refused_to_another_session_until_it_is_released(team: Team) -> None:
+    reserved = team.run("amber", "reserve", "src/app.py", "docs/")
+
+    assert reserved.code == 0
+    assert "reserved: src/app.py (fence " in reserved.out
+    refused = team.run("birch", "reserve", "src/*.py", "README.md")
+    assert (refused.code, refused.out) == (3, "")
+    assert f"src/*.py (as src/app.py) is held by {team.agent('amber')}, for 11 min more" in refused.err
+    assert team.run("birch", "reserve", "README.md").code == 0
+    assert team.run("amber", "release", "src/app.py").out == "released: src/app.py\n"
+    assert team.run("birch", "reserve", "src/*.py").code == 0
+
+
+@pytest.mark.requirement("R212")
+def test_a_reservation_ends_when_its_session_gives_no_sign_of_life(team: Team) -> None:
+    team.run("amber", "reserve", "src/", "--ttl", "20m")
+    team.pass_time(minutes=20)
+    assert team.run("birch", "reserve", "src/a.py").code == 3
+    team.pass_time(minutes=2)
+
+    assert team.run("birch", "reserve", "src/a.py").code == 0
+
+    lost = team.run("amber", "renew", "src/")
+    assert (lost.code, lost.out) == (3, "")
+    assert "no longer holds src/ under fence" in lost.err
+    assert "nothing was changed" in lost.err
+
+
+def test_a_reservation_is_renewed_and_all_are_released(team: Team) -> None:
+    team.run("amber", "reserve", "a.py", "b.py")
+    for _ in range(3):
+        team.pass_time(minutes=50)
+        assert team.run("amber", "renew").out.count("renewed: ") == 2
+
+    assert team.run("birch", "reserve", "a.py").code == 3
+    assert team.ask("amber", "release")["resources"] == ["a.py", "b.py"]
+    assert team.ask("birch", "reserve", "a.py")["grants"][0]["name"] == "a.py"
+
+
+def test_an_unused_reservation_ends_after_two_hours_though_the_session_lives(team: Team) -> None:
+    team.run("amber", "reserve", "a.py")
+    for _ in range(25):
+        team.pass_time(minutes=5)
+        team.run("amber", "inbox")
+
+    assert team.run("amber", "reserve", "b.py").code == 0
+    account = next(one for one in team.host.accounts() if "amber" in one.host_sessions)
+    assert list(account.reservations) == ["b.py"]
+    assert team.run("birch", "reserve", "a.py").code == 0
+
+
+def test_a_released_file_cannot_be_released_again(team: Team) -> None:
+    team.run("amber", "reserve", "a.py")
+    team.run("amber", "release")
+
+    done = team.ask("amber", "release", "a.py")
+
+    assert (done["outcome"], done["refused"]["fence"]) == ("lost", 0)
+    assert "does not hold a.py" in team.run("amber", "release", "a.py").err
+
+
+def test_reserving_everything_wants_a_word(team: Team) -> None:
+    for wrong in ("", "**", "/etc/passwd", "../x", "a.py --ttl soon", "a.py --ttl 0m"):
+        assert team.run("amber", "reserve", *wrong.split()).code == 2
+    assert team.run("amber", "reserve", "**", "--all").code == 0
+    assert team.run("birch", "reserve", "x.py").code == 3
+
+
+def test_the_name_of_a_file_that_exists_is_no_pattern(team: Team) -> None:
+    put(team.project.folder, "app/[id]/page.tsx", "x")
+
+    team.run("amber", "reserve", "app/[id]/page.tsx")
+
+    assert team.run("birch", "reserve", "app/i/page.tsx").code == 0
+    assert team.run("birch", "reserve", "app/[id]/page.tsx").code == 3
+
+
+def test_what_a_living_session_holds_cannot_be_taken_over(team: Team) -> None:
+    task = team.add("one")
+    team.run("amber", "claim")
+    team.run("amber", "reserve", "src/")
+    amber = team.agent("amber")
+
+    assert team.run("birch", "takeover", task).code == 3
+    assert team.run("birch", "takeover", amber, "--force").code == 2
+    assert team.run("birch", "takeover", "nobody").code == 2
+    team.pass_time(minutes=12)
+    held = team.run("birch", "claim", task)
+    assert held.code == 3
+    assert f"passdown takeover {task}" in held.err
+    taken = team.run("birch", "takeover", amber)
+    assert taken.code == 0
+    assert f"taken over: {task} " in taken.out
+    assert "taken over: src/ " in taken.out
+    account = next(one for one in team.host.accounts() if "birch" in one.host_sessions)
+    assert (list(account.claims), list(account.reservations)) == ([task], ["src/"])
+    assert team.run("amber", "reserve", "src/x").code == 3
