@@ -175,10 +175,10 @@ class LocalWorkspace:
     @cached_property
     def coordination(self) -> "Coordination":
         """What sessions of the project share; created on first use."""
-        from passdown.wiring.coordination import open_coordination  # few calls need it
+        from passdown.wiring.coordination import EngineFile, open_coordination  # few calls need it
 
-        wait = self._haste.lock_wait
-        return open_coordination(self._coordination_place, self.settings, self.processes, wait)
+        file = EngineFile(self._coordination_place, self._git.prefix(), self._haste.lock_wait)
+        return open_coordination(file, self.settings, self.processes)
 
     def find_coordination(self) -> "Coordination | None":
         """Return what sessions of the project share, if somebody has used it here."""

@@ -38,12 +38,10 @@ def deliver(workspace: Workspace, coordination: Coordination, message: NewMessag
     """Put a message into inboxes, and let sessions of this machine know at their next prompt (C90)."""
     message = message._replace(content=redact(message.content).text)
     sent = coordination.messages.send(new_operation(workspace), message)
-    if isinstance(sent, Sent):
-        for account in read_open(workspace):
-            if account.agent in sent.recipients:
-                for name in _notices_of(account):
-                    with suppress(StorageError):  # it is told at the next start
-                        leave_mail_notice(workspace, name)
+    told = [one for one in read_open(workspace) if isinstance(sent, Sent) and one.agent in sent.recipients]
+    for name in [name for account in told for name in _notices_of(account)]:
+        with suppress(StorageError):  # it is told at the next start
+            leave_mail_notice(workspace, name)
     return sent
 
 
