@@ -9,8 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from passdown.core.briefs.banners import CombinedEvent, render_banner
+from passdown.core.briefs.brief_frame import UNKNOWN, BriefFrame, receipt_of
 from passdown.core.briefs.brief_input import BriefInput, CurrentWork, OtherSession
-from passdown.core.briefs.briefs import UNKNOWN, Brief, BriefFrame, brief_hash, pack_brief, receipt_of
+from passdown.core.briefs.briefs import Brief, brief_hash, pack_brief
 from passdown.core.briefs.budgets import Budget
 from passdown.core.facts import Fact, Provenance, identify
 from passdown.core.fold import Table

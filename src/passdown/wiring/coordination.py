@@ -1,12 +1,12 @@
 """Open what the sessions of a project share."""
 
 import json
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from passdown.core.coordination.leases import Lifetimes
 from passdown.core.sessions.session_facts import HostProcess
 from passdown.engines.coordination.coordinator import Coordinator
-from passdown.errors import StorageError
+from passdown.errors import StorageError, UsageError
 from passdown.wiring.projects import find_coordination_url
 
 if TYPE_CHECKING:
@@ -15,25 +15,47 @@ if TYPE_CHECKING:
     from passdown.settings import Settings
 
 LOCAL: Final = "local"
-"""The key of a project that has none (C74)."""
+"""The name of the project in the file of a clone; behind a `/` the root's path in the repository (C74).
+
+A key in `passdown.toml` does not change it: worktrees of one clone may have branches with the key and without
+it, and must not grant the same task twice.
+"""
 
 
-def open_coordination(path: str, settings: "Settings", processes: "Processes") -> "Coordination":
+class EngineFile(NamedTuple):
+    """The database of a clone, and where the project is in its repository."""
+
+    path: str
+    below: str = ""
+    wait: float | None = None
+    """Seconds to wait for other writers; None is the default."""
+
+    @property
+    def project(self) -> str:
+        """The name of the project in the database."""
+        return f"{LOCAL}/{self.below}" if self.below else LOCAL
+
+
+def open_coordination(file: EngineFile, settings: "Settings", processes: "Processes") -> "Coordination":
     """Open the engine that the settings name: SQLite in the clone, unless there is a server (C76)."""
     url = find_coordination_url(settings)
     if url is None:
         hint = "Set `engine` below [coordination] to auto."
         raise StorageError("coordination is off in this project", hint=hint)
+    if url and not settings.project.key:
+        hint = "`passdown team init` draws one; commit it, so that every clone has it"
+        raise UsageError("a project needs a key to coordinate through a server", hint=hint)
     if url:
         scheme = url.partition(":")[0]
         hint = "Unset the URL to coordinate through a file in git's folder."
         raise StorageError(f"there is no engine for {scheme} URLs in this version", hint=hint)
-    return _open_sqlite(path, settings, processes)
+    return _open_sqlite(file, settings, processes)
 
 
-def _open_sqlite(path: str, settings: "Settings", processes: "Processes") -> "Coordination":
+def _open_sqlite(file: EngineFile, settings: "Settings", processes: "Processes") -> "Coordination":
     from passdown.engines.boot import SystemBootClock
     from passdown.engines.sqlite.coordination import LocalMachine, open_store
+    from passdown.engines.sqlite.database import WAIT_SECONDS
     from passdown.engines.system import SystemClock
 
     def is_running(process: str) -> bool | None:
@@ -41,7 +63,8 @@ def _open_sqlite(path: str, settings: "Settings", processes: "Processes") -> "Co
         return processes.is_alive(HostProcess(pid, started, boot))
 
     machine = LocalMachine(boot_clock=SystemBootClock(), clock=SystemClock(), is_running=is_running)
-    store = open_store(path, LOCAL, machine)
+    wait = WAIT_SECONDS if file.wait is None else file.wait
+    store = open_store(file.path, file.project, machine, wait=wait)
     return Coordinator(store, "SQLite, this clone and its worktrees", make_lifetimes(settings))
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 from passdown import layout
 from passdown.errors import StorageError, UsageError
 from passdown.services.workspace.workspaces import NO_LIMITS, ReadLimits, list_other_roots
-from passdown.settings import Paths, Settings
+from passdown.settings import EngineChoice, Paths, Settings
 from passdown.wiring.projects import read_settings
 
 if TYPE_CHECKING:  # everything built here is loaded on demand
@@ -175,13 +175,15 @@ class LocalWorkspace:
     @cached_property
     def coordination(self) -> "Coordination":
         """What sessions of the project share; created on first use."""
-        from passdown.wiring.coordination import open_coordination  # few calls need it
+        from passdown.wiring.coordination import EngineFile, open_coordination  # few calls need it
 
-        return open_coordination(self._coordination_place, self.settings, self.processes)
+        file = EngineFile(self._coordination_place, self._git.prefix(), self._haste.lock_wait)
+        return open_coordination(file, self.settings, self.processes)
 
     def find_coordination(self) -> "Coordination | None":
         """Return what sessions of the project share, if somebody has used it here."""
-        is_used = os.path.lexists(self._coordination_place)
+        is_off = self.settings.coordination.engine is EngineChoice.OFF
+        is_used = not is_off and os.path.lexists(self._coordination_place)
         return self.coordination if is_used else None
 
     @cached_property
