@@ -74,6 +74,12 @@ GIT_INFO = "info"
 EXCLUDE = f"{GIT_INFO}/exclude"
 IGNORE = ".gitignore"
 ATTRIBUTES = ".gitattributes"
+GIT_HOOKS = "hooks"
+PRE_COMMIT = "pre-commit"
+PRE_COMMIT_HOOK = f"{GIT_HOOKS}/{PRE_COMMIT}"
+PRE_COMMIT_FILE = ".pre-commit-config.yaml"
+LEFTHOOK_FILE = "lefthook.yml"
+"""Files in which tools are told what the hooks that they generate run."""
 
 
 def in_git(name: str) -> str:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:  # everything built here is loaded on demand
 
     from passdown.engines.git.repository import GitRepository
     from passdown.ports.clock import Clock, Entropy
+    from passdown.ports.commit_contents import CommitContents
     from passdown.ports.coordination import Coordination
     from passdown.ports.documents import Documents
     from passdown.ports.event_log import EventLog
@@ -95,6 +96,11 @@ class LocalWorkspace:
     @cached_property
     def history(self) -> "GitHistory":
         """The history of that repository."""
+        return self._git
+
+    @cached_property
+    def commit_contents(self) -> "CommitContents":
+        """What its commits change."""
         return self._git
 
     @cached_property
