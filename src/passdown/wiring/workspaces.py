@@ -187,10 +187,16 @@ class LocalWorkspace:
         return open_coordination(file, self.settings, self.processes)
 
     def find_coordination(self) -> "Coordination | None":
-        """Return what sessions of the project share, if somebody has used it here."""
-        is_off = self.settings.coordination.engine is EngineChoice.OFF
-        is_used = not is_off and os.path.lexists(self._coordination_place)
-        return self.coordination if is_used else None
+        """Return what sessions of the project share, if somebody has used it here.
+
+        Hooks do without a server: its driver alone takes longer to load than a hook may take (C77).
+        """
+        given = self.settings.coordination
+        if given.engine is EngineChoice.OFF:
+            return None
+        if given.url or given.team:
+            return self.coordination if self._haste.lock_wait is None else None
+        return self.coordination if os.path.lexists(self._coordination_place) else None
 
     @cached_property
     def _coordination_place(self) -> str:
