@@ -158,6 +158,7 @@ class SkewedStore:
         self._store = store
         self._skew = skew
         self.beat, self.is_running, self.pause = store.beat, store.is_running, store.pause
+        self.wall_time = store.wall_time
 
     @contextmanager
     def changing(self) -> Generator[MemoryTransaction, None, None]:
