@@ -64,7 +64,10 @@ class Members(Protocol):
         ...
 
     def inherit(self, op: str, session: str, dead: str) -> Inherited | StillAlive:
-        """Move what a session without signs of life holds, and its unread mail, under new fences."""
+        """Move what a session without signs of life holds, and its unread mail, under new fences.
+
+        A process that is known to be gone gives none, however short the silence.
+        """
         ...
 
     def members(self) -> Sequence[MemberState]:

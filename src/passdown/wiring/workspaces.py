@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 from passdown import layout
 from passdown.errors import StorageError, UsageError
 from passdown.services.workspace.workspaces import NO_LIMITS, ReadLimits, list_other_roots
-from passdown.settings import Paths, Settings
+from passdown.settings import EngineChoice, Paths, Settings
 from passdown.wiring.projects import read_settings
 
 if TYPE_CHECKING:  # everything built here is loaded on demand
@@ -18,6 +18,7 @@ if TYPE_CHECKING:  # everything built here is loaded on demand
 
     from passdown.engines.git.repository import GitRepository
     from passdown.ports.clock import Clock, Entropy
+    from passdown.ports.commit_contents import CommitContents
     from passdown.ports.coordination import Coordination
     from passdown.ports.documents import Documents
     from passdown.ports.event_log import EventLog
@@ -98,6 +99,11 @@ class LocalWorkspace:
         return self._git
 
     @cached_property
+    def commit_contents(self) -> "CommitContents":
+        """What its commits change."""
+        return self._git
+
+    @cached_property
     def tracking(self) -> "Tracking":
         """What git tracks in the checkout."""
         return self._git
@@ -175,14 +181,22 @@ class LocalWorkspace:
     @cached_property
     def coordination(self) -> "Coordination":
         """What sessions of the project share; created on first use."""
-        from passdown.wiring.coordination import open_coordination  # few calls need it
+        from passdown.wiring.coordination import EngineFile, open_coordination  # few calls need it
 
-        return open_coordination(self._coordination_place, self.settings, self.processes)
+        file = EngineFile(self._coordination_place, self._git.prefix(), self._haste.lock_wait)
+        return open_coordination(file, self.settings, self.processes)
 
     def find_coordination(self) -> "Coordination | None":
-        """Return what sessions of the project share, if somebody has used it here."""
-        is_used = os.path.lexists(self._coordination_place)
-        return self.coordination if is_used else None
+        """Return what sessions of the project share, if somebody has used it here.
+
+        Hooks do without a server: its driver alone takes longer to load than a hook may take (C77).
+        """
+        given = self.settings.coordination
+        if given.engine is EngineChoice.OFF:
+            return None
+        if given.url or given.team:
+            return self.coordination if self._haste.lock_wait is None else None
+        return self.coordination if os.path.lexists(self._coordination_place) else None
 
     @cached_property
     def _coordination_place(self) -> str:

@@ -135,6 +135,10 @@ class Judge:
         """Return whether a session gives signs of life."""
         return self.silence_left(member) > 0 or self._is_running(member)
 
+    def has_died(self, member: Member) -> bool:
+        """Return whether a session's process is known to be gone, however lately it gave a sign of life."""
+        return member.process != "" and self._store.is_running(member.process) is False
+
     def silence_left(self, member: Member) -> float:
         """Return for how many seconds a session counts as alive without a further sign of life."""
         time = self._reading.time

@@ -96,7 +96,7 @@ class StoredMembers:
             heir = require_member(change, session)
             judge = Judge(change, self._store, self._lifetimes)
             giver = judge.member(dead)
-            if session == dead or judge.is_alive(giver):
+            if session == dead or (judge.is_alive(giver) and not judge.has_died(giver)):
                 left = max(judge.silence_left(giver), 0.0)
                 raise RefusedError(StillAlive(session=dead, agent=giver.agent, left=left))
             settle_offers(change)
