@@ -290,7 +290,7 @@ def give_a_declined_offer_to_the_board(patch: Patch) -> Callable[[], Coordinatio
 
 
 def keep_offers_that_are_over(patch: Patch) -> Callable[[], CoordinationBench]:
-    for module in (offers, tasks, leases, members, messages):
+    for module in (offers, tasks, members, messages):
         patch.setattr(module, "settle_offers", lambda _: None)
     return MemoryBench
 

@@ -31,7 +31,7 @@ from passdown.engines.coordination.changes import (
     require_member,
     run_change,
 )
-from passdown.engines.coordination.offers import settle_offers, withdraw_offers
+from passdown.engines.coordination.offers import withdraw_offers
 from passdown.engines.coordination.transactions import Reading, Store, Transaction
 from passdown.errors import UsageError
 from passdown.ports.coordination import HeldResource
@@ -56,7 +56,6 @@ class StoredLeases:
         def act(change: Transaction) -> Granted:
             require_member(change, session)
             judge = self._judge(change)
-            settle_offers(change)
             made = [grant(change, judge, one, session, ttl=ttl) for one in dict.fromkeys(wanted)]
             for lease in made:
                 _hold_task(change, lease)
@@ -120,7 +119,6 @@ class StoredLeases:
         def act(change: Transaction) -> Granted:
             require_member(change, session)
             judge = self._judge(change)
-            settle_offers(change)
             ttl = self._lifetimes.silent
             made = [grant(change, judge, one, session, ttl=ttl, force=force) for one in dict.fromkeys(wanted)]
             for lease in made:

@@ -63,6 +63,17 @@ class GuardPromises(CoordinationCase):
         project.bench.advance(2 * MARGIN)
         project.acquired("b", "src/a.py")
 
+    def test_a_pass_holds_nothing_else(self, project: SharedProject) -> None:
+        """Neither what else the session has, nor what somebody else had who is dead."""
+        project.join("a", "b", "c")
+        project.acquired("a", "src/", "docs/")
+        project.die("a")
+        project.check("b", "docs/a.md", seconds=300.0)
+        project.check("a", "src/a.py", seconds=300.0)
+
+        project.acquired("c", "docs/")
+        assert isinstance(project.acquire("c", "src/"), Held)
+
     def test_a_pass_does_not_shorten_what_another_pass_promised(self, project: SharedProject) -> None:
         """The longer promise counts."""
         project.join("a", "b")

@@ -33,13 +33,14 @@ class HistoryPromises(CoordinationCase):
         project.beat("a")
         project.send("a", "agent-b")
         project.mail("b")
-        project.acquired("b", "src/")
+        project.acquired("b", "src/", "docs/")
 
         log = project.here.history.since(0, 100)
 
         assert [one.position for one in log] == [1, 2, 3, 4, 5, 6]
         assert [one.verb for one in log] == ["join", "join", "add", "claim", "send", "acquire"]
         assert [one.session for one in log] == ["a", "b", "", "a", "a", "b"]
+        assert [one.subject for one in log[2:]] == ["t", "t", "agent-b", "path/src/ path/docs/"]
         assert project.here.history.position() == 6
         assert len({one.op for one in log}) == 6
 

@@ -154,6 +154,10 @@ class MemberPromises(CoordinationCase):
             lambda: project.take("ghost", "src/", force=True),
             lambda: project.claim("ghost", "t"),
             lambda: project.close("ghost", held),
+            lambda: project.use("renew", "ghost", [held]),
+            lambda: project.use("release", "ghost", [held]),
+            lambda: project.of("ghost").tasks.give_back(project.op(), "ghost", held),
+            lambda: project.offer("ghost", "t"),
             lambda: project.send("ghost", "all"),
             lambda: project.accept("ghost", "none"),
         )
@@ -277,7 +281,7 @@ class InheritancePromises(CoordinationCase):
         held = {one.resource.name: (one.session, one.fence) for one in project.here.leases.leases()}
         assert held == {"src/": ("b", inherited.fence), "t": ("b", inherited.fence)}
         assert inherited.fence > max(task.fence, path.fence)
-        assert project.live() == ["b"]
+        assert [one.session for one in project.here.members.members()] == ["b"]
 
     def test_nobody_inherits_from_the_living(self, project: SharedProject) -> None:
         """The refusal says for how long; nor does anybody inherit from itself."""
@@ -332,6 +336,31 @@ class InheritancePromises(CoordinationCase):
         project.of("b").members.inherit(project.op(), "b", "a")
 
         assert project.verdicts("b", "src/a.py", "src/b.py") == [LOST, "mine"]
+
+    def test_what_the_heir_had_after_it_was_taken_from_the_dead_is_not_lost(
+        self, project: SharedProject
+    ) -> None:
+        """It knows the newest state of the file."""
+        project.join("a", "b", "thief")
+        project.acquired("a", "src/a.py")
+        project.take("thief", "src/a.py", force=True)
+        project.leave("thief")
+        held = project.acquired("b", "src/a.py")
+        project.use("release", "b", held)
+        project.die("a")
+
+        project.of("b").members.inherit(project.op(), "b", "a")
+
+        assert project.verdicts("b", "src/a.py") == ["free"]
+
+    def test_nothing_is_inherited_from_a_session_that_nobody_knows(self, project: SharedProject) -> None:
+        """It takes part no more than before."""
+        project.join("a")
+
+        inherited = expect(Inherited, project.of("a").members.inherit(project.op(), "a", "never"))
+
+        assert (inherited.resources, inherited.messages) == ((), 0)
+        assert project.live() == ["a"]
 
     def test_an_offer_moves_to_the_heir_of_its_giver(self, project: SharedProject) -> None:
         """It stands; the heir can withdraw it, and others can accept it."""

@@ -206,7 +206,7 @@ class OfferPromises(CoordinationCase):
 
         _end_offer(project, offer, answer)
 
-        assert project.find("t").holder == ""
+        assert (project.find("t").holder, project.find("t").task.is_held) == ("", False)
         assert project.held() == []
         assert project.next_task("c") == "t"
         project.acquired("b", "src/a.py")
