@@ -195,3 +195,28 @@ def test_a_session_that_began_before_others_coordinated_takes_part_from_its_next
     hosts.host.call("Stop", session_id="birch")
 
     assert hosts.ask("amber", "msg", "hello")["recipients"] == [hosts.agent("birch")]
+
+
+def test_a_word_about_mail_that_was_read_elsewhere_says_nothing(hosts: Hosts) -> None:
+    word = hosts.project.folder / ".git/passdown/waiting/birch"
+    word.parent.mkdir(exist_ok=True)
+    word.write_bytes(b"mail\n")
+
+    assert prompt(hosts) == ""
+    assert not word.exists()
+
+
+def test_mail_for_which_a_brief_has_no_room_stays_unread(
+    hosts: Hosts,
+) -> None:
+    for number in range(60):
+        hosts.run("birch", "rule-out", f"Number {number}: {'no ' * 60}")
+    send(hosts, *(f"message {number}: {'word ' * 40}" for number in range(5)))
+
+    told = context(hosts.begin("birch", BIRCH, source="compact"))
+
+    shown = [number for number in range(5) if f"> message {number}" in told]
+    hosts.host.show(told)
+    hosts.host.call("Stop", session_id="birch")
+    assert len(shown) < 5
+    assert len(unread(hosts)) == 5 - len(shown)

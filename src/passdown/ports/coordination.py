@@ -52,7 +52,10 @@ class Members(Protocol):
     """The sessions that take part."""
 
     def join(self, op: str, member: Member) -> Joined:
-        """Take part, or change name, team, role or process; joining twice is joining once."""
+        """Take part, or change name, team, role or process; joining twice is joining once.
+
+        Who names no role (`any`) keeps the one it had.
+        """
         ...
 
     def beat(self, sessions: Sequence[str]) -> None:

@@ -3,7 +3,15 @@
 from collections.abc import Sequence
 
 from passdown.core.coordination.leases import GRACE, KEPT, Lifetimes
-from passdown.core.coordination.members import Inherited, Joined, Left, Member, MemberState, StillAlive
+from passdown.core.coordination.members import (
+    ANY_ROLE,
+    Inherited,
+    Joined,
+    Left,
+    Member,
+    MemberState,
+    StillAlive,
+)
 from passdown.core.coordination.messages import TO_NAME
 from passdown.core.coordination.operations import REMEMBERED
 from passdown.engines.coordination.changes import (
@@ -37,7 +45,7 @@ class StoredMembers:
             known = change.find_member(member.session)
             time = change.time
             joined = replace(
-                member,
+                _keep_role(member, known),
                 seen=time.seconds,
                 boot=time.boot,
                 ended=None,
@@ -63,7 +71,10 @@ class StoredMembers:
             known = None if reading.find_log(op) else reading.find_member(member.session)
             if known is None or known.ended is not None or known.boot != reading.time.boot:
                 return False
-            is_same = replace(member, seen=known.seen, boot=known.boot, continues=known.continues) == known
+            same = replace(
+                _keep_role(member, known), seen=known.seen, boot=known.boot, continues=known.continues
+            )
+            is_same = same == known
             is_fresh = reading.time.seconds - known.seen <= GRACE
         if is_same and not is_fresh:
             self._store.beat([member.session])
@@ -119,6 +130,11 @@ class StoredMembers:
         with self._store.looking() as reading:
             judge = Judge(reading, self._store, self._lifetimes)
             return [_describe(one, reading.time.seconds, judge) for one in reading.members()]
+
+
+def _keep_role(member: Member, known: Member | None) -> Member:
+    """Return a member with the role that it had, if it names none."""
+    return replace(member, role=known.role) if known is not None and member.role == ANY_ROLE else member
 
 
 def _describe(member: Member, now: float, judge: Judge) -> MemberState:
