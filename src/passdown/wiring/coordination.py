@@ -10,6 +10,8 @@ from passdown.errors import StorageError
 from passdown.wiring.projects import find_coordination_url
 
 if TYPE_CHECKING:
+    from passdown.engines.coordination.transactions import Store
+    from passdown.engines.sqlite.coordination import LocalMachine
     from passdown.ports.coordination import Coordination
     from passdown.ports.process import Processes
     from passdown.settings import Settings
@@ -31,18 +33,35 @@ def open_coordination(path: str, settings: "Settings", processes: "Processes") -
     return _open_sqlite(path, settings, processes)
 
 
+def open_for_reading(path: str, settings: "Settings", processes: "Processes") -> "Coordination | None":
+    """Open the file of the clone to be looked at; None if sessions coordinate elsewhere, or not at all."""
+    if find_coordination_url(settings) != "":
+        return None
+    from passdown.engines.sqlite.coordination import open_reader
+
+    return _coordinate(open_reader(path, LOCAL, _find_machine(processes)), settings)
+
+
 def _open_sqlite(path: str, settings: "Settings", processes: "Processes") -> "Coordination":
+    from passdown.engines.sqlite.coordination import open_store
+
+    return _coordinate(open_store(path, LOCAL, _find_machine(processes)), settings)
+
+
+def _coordinate(store: "Store", settings: "Settings") -> "Coordination":
+    return Coordinator(store, "SQLite, this clone and its worktrees", make_lifetimes(settings))
+
+
+def _find_machine(processes: "Processes") -> "LocalMachine":
     from passdown.engines.boot import SystemBootClock
-    from passdown.engines.sqlite.coordination import LocalMachine, open_store
+    from passdown.engines.sqlite.coordination import LocalMachine
     from passdown.engines.system import SystemClock
 
     def is_running(process: str) -> bool | None:
         pid, started, boot = json.loads(process)
         return processes.is_alive(HostProcess(pid, started, boot))
 
-    machine = LocalMachine(boot_clock=SystemBootClock(), clock=SystemClock(), is_running=is_running)
-    store = open_store(path, LOCAL, machine)
-    return Coordinator(store, "SQLite, this clone and its worktrees", make_lifetimes(settings))
+    return LocalMachine(boot_clock=SystemBootClock(), clock=SystemClock(), is_running=is_running)
 
 
 def make_lifetimes(settings: "Settings") -> Lifetimes:

@@ -190,6 +190,14 @@ class LocalWorkspace:
         is_used = os.path.lexists(self._coordination_place)
         return self.coordination if is_used else None
 
+    def read_coordination(self) -> "Coordination | None":
+        """Return what sessions of the project share, to be looked at."""
+        if not os.path.lexists(self._coordination_place):
+            return None
+        from passdown.wiring.coordination import open_for_reading  # few calls need it
+
+        return open_for_reading(self._coordination_place, self.settings, self.processes)
+
     @cached_property
     def _coordination_place(self) -> str:
         common = self._git.common_folder()
