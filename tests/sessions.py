@@ -114,6 +114,10 @@ class MemoryWorkspace:
         """Give what sessions share; somebody has always used it."""
         return self.coordination
 
+    def read_coordination(self) -> Coordination | None:
+        """Give it to be looked at."""
+        return self.coordination
+
     def now(self) -> datetime:
         """Give the present instant, in the precision of facts."""
         return to_millis(self.clock.now())

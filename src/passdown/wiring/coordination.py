@@ -11,6 +11,8 @@ from passdown.errors import StorageError, UsageError
 from passdown.wiring.projects import find_coordination_url
 
 if TYPE_CHECKING:
+    from passdown.engines.coordination.transactions import Store
+    from passdown.engines.sqlite.coordination import LocalMachine
     from passdown.ports.coordination import Coordination
     from passdown.ports.process import Processes
     from passdown.settings import Settings
@@ -90,20 +92,37 @@ def _require_server(url: str) -> None:
         )
 
 
+def open_for_reading(file: EngineFile, settings: "Settings", processes: "Processes") -> "Coordination | None":
+    """Open the file of the clone to be looked at; None if sessions coordinate elsewhere, or not at all."""
+    if find_coordination_url(settings) != "":
+        return None
+    from passdown.engines.sqlite.coordination import open_reader
+
+    return _coordinate(open_reader(file.path, file.project, _find_machine(processes)), settings)
+
+
 def _open_sqlite(file: EngineFile, settings: "Settings", processes: "Processes") -> "Coordination":
-    from passdown.engines.boot import SystemBootClock
-    from passdown.engines.sqlite.coordination import LocalMachine, open_store
+    from passdown.engines.sqlite.coordination import open_store
     from passdown.engines.sqlite.database import WAIT_SECONDS
+
+    wait = WAIT_SECONDS if file.wait is None else file.wait
+    return _coordinate(open_store(file.path, file.project, _find_machine(processes), wait=wait), settings)
+
+
+def _coordinate(store: "Store", settings: "Settings") -> "Coordination":
+    return Coordinator(store, "SQLite, this clone and its worktrees", make_lifetimes(settings))
+
+
+def _find_machine(processes: "Processes") -> "LocalMachine":
+    from passdown.engines.boot import SystemBootClock
+    from passdown.engines.sqlite.coordination import LocalMachine
     from passdown.engines.system import SystemClock
 
     def is_running(process: str) -> bool | None:
         pid, started, boot = json.loads(process)
         return processes.is_alive(HostProcess(pid, started, boot))
 
-    machine = LocalMachine(boot_clock=SystemBootClock(), clock=SystemClock(), is_running=is_running)
-    wait = WAIT_SECONDS if file.wait is None else file.wait
-    store = open_store(file.path, file.project, machine, wait=wait)
-    return Coordinator(store, "SQLite, this clone and its worktrees", make_lifetimes(settings))
+    return LocalMachine(boot_clock=SystemBootClock(), clock=SystemClock(), is_running=is_running)
 
 
 def make_lifetimes(settings: "Settings") -> Lifetimes:

@@ -31,6 +31,7 @@ if TYPE_CHECKING:  # everything built here is loaded on demand
     from passdown.services.handover.briefs import OtherCheckoutLog
     from passdown.services.workspace.account_cache import AccountCache
     from passdown.services.workspace.workspaces import Workspace
+    from passdown.wiring.coordination import EngineFile
     from passdown.wiring.machine_state import RuntimeFolders
 
     Warn = Callable[[str], None]
@@ -181,10 +182,9 @@ class LocalWorkspace:
     @cached_property
     def coordination(self) -> "Coordination":
         """What sessions of the project share; created on first use."""
-        from passdown.wiring.coordination import EngineFile, open_coordination  # few calls need it
+        from passdown.wiring.coordination import open_coordination  # few calls need it
 
-        file = EngineFile(self._coordination_place, self._git.prefix(), self._haste.lock_wait)
-        return open_coordination(file, self.settings, self.processes)
+        return open_coordination(self._engine_file, self.settings, self.processes)
 
     def find_coordination(self) -> "Coordination | None":
         """Return what sessions of the project share, if somebody has used it here.
@@ -197,6 +197,20 @@ class LocalWorkspace:
         if given.url or given.team:
             return self.coordination if self._haste.lock_wait is None else None
         return self.coordination if os.path.lexists(self._coordination_place) else None
+
+    def read_coordination(self) -> "Coordination | None":
+        """Return what sessions of the project share, to be looked at."""
+        if not os.path.lexists(self._coordination_place):
+            return None
+        from passdown.wiring.coordination import open_for_reading  # few calls need it
+
+        return open_for_reading(self._engine_file, self.settings, self.processes)
+
+    @property
+    def _engine_file(self) -> "EngineFile":
+        from passdown.wiring.coordination import EngineFile  # few calls need it
+
+        return EngineFile(self._coordination_place, self._git.prefix(), self._haste.lock_wait)
 
     @cached_property
     def _coordination_place(self) -> str:

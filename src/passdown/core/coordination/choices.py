@@ -42,3 +42,12 @@ def list_verdict_choices(verdicts: tuple[PathVerdict, ...]) -> tuple[str, ...]:
             f"compare it with what is committed now, then `passdown reserve {lost[0]}` and try again"
         )
     return tuple(found)
+
+
+def refuse_edit(verdicts: tuple[PathVerdict, ...]) -> str:
+    """Tell a model why its edit was not made, and what it can do; empty if nothing stands in the way."""
+    if not verdicts:
+        return ""
+    reasons = "; ".join(tell_verdict(one) for one in verdicts)
+    choices = "\n".join(f"- {choice}" for choice in list_verdict_choices(verdicts))
+    return f"Passdown: the edit was not made: {reasons}. Do not change it in another way either.\n{choices}"

@@ -109,6 +109,10 @@ class Workspace(Protocol):
         """Return what sessions of the project share, or None if nobody has used it here yet."""
         ...
 
+    def read_coordination(self) -> "Coordination | None":
+        """Return it to be looked at; None where it is not a file here. It is not written, nor waited for."""
+        ...
+
     def now(self) -> datetime:
         """Return the current instant, in the precision of facts."""
         ...
