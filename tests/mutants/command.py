@@ -43,6 +43,8 @@ from tests.mutants.runs import (
 
 FOLDER: Final = Path(__file__).parent
 LEAST_OF_SAMPLE: Final = 50
+FEWEST: Final = 20
+"""A sample that ran out of time before so many were tried says too little to be judged."""
 MOST_MODULES: Final = 4
 COMMITS: Final = 10
 """How many commits back `--changed` looks if nothing differs from origin/main."""
@@ -88,7 +90,8 @@ def main(arguments: Sequence[str]) -> int:
             about = named.get(name, {})
             least = LEAST_OF_SAMPLE if options.sample else about.get("least", LEAST_OF_SAMPLE)
             score = _measure(paths, options, until, about.get("tests", []))
-            is_good &= _show(name, score, least)
+            is_enough = not options.sample or score.tried >= FEWEST
+            is_good &= _show(name, score, least if is_enough else 0)
     return 0 if is_good else 1
 
 
