@@ -1,7 +1,7 @@
 """Measure, print a table of ratios, and fail when a budget is missed.
 
-    bench/run [events] [logs] [commits] [start-up] [verbs] [hooks] [search] [transcripts]
-              [--json FILE] [--save]
+    bench/run [events] [logs] [commits] [start-up] [verbs] [hooks] [coordination] [search]
+              [transcripts] [--json FILE] [--save]
 
 Absolute times belong to the machine; the ratios compare with a floor that is measured in the same run.
 """
@@ -14,6 +14,7 @@ from types import MappingProxyType
 from typing import Final
 
 from bench.commits import measure_commits
+from bench.coordination import measure_coordination
 from bench.events import measure_events
 from bench.hooks import measure_hooks
 from bench.logs import measure_logs
@@ -31,6 +32,7 @@ PARTS: Final[Mapping[str, Callable[[], list[Row]]]] = MappingProxyType(
         "start-up": measure_start_up,
         "verbs": measure_verbs,
         "hooks": measure_hooks,
+        "coordination": measure_coordination,
         "search": measure_search,
         "transcripts": measure_transcripts,
     }
