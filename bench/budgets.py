@@ -31,6 +31,12 @@ class Budget:
 
 _LOADING: Final = "loading its modules, 5 to 7 P"
 _VERB: Final = Budget(aim=8, allowed=16)
+_COORDINATION: Final = Budget(
+    aim=0.7,
+    allowed=0.15,
+    limited_by="records made of rows, where syncing the disk takes little",
+    at_least=True,
+)
 
 BUDGETS: Final[Mapping[str, Mapping[str, Budget]]] = MappingProxyType(
     {
@@ -69,6 +75,13 @@ BUDGETS: Final[Mapping[str, Mapping[str, Budget]]] = MappingProxyType(
         "commits": {
             "our commit": Budget(aim=1.2, allowed=1.8),
             "objects": Budget(aim=1, allowed=1),
+        },
+        "coordination": {
+            "claim and close": _COORDINATION,
+            "reserve, renew, release": _COORDINATION,
+            "message": _COORDINATION,
+            "sign of life": _COORDINATION,
+            "claim, to 1k tasks": Budget(aim=1.3, allowed=2, limited_by="one fsync more or less decides"),
         },
         "search": {
             "index, to the corpus": Budget(

@@ -1,7 +1,7 @@
 """Measure, print a table of ratios, and fail when a budget is missed.
 
-    bench/run [events] [logs] [commits] [start-up] [verbs] [hooks] [search] [transcripts]
-              [--ci] [--json FILE] [--save]
+    bench/run [events] [logs] [commits] [start-up] [verbs] [hooks] [coordination] [search]
+              [transcripts] [--ci] [--json FILE] [--save]
 
 With --ci the logs, the commits and the search are smaller; scripts/long-proof measures them whole.
 Absolute times belong to the machine; the ratios compare with a floor that is measured in the same run.
@@ -16,6 +16,7 @@ from types import MappingProxyType
 from typing import Final
 
 from bench.commits import measure_commits
+from bench.coordination import measure_coordination
 from bench.events import measure_events
 from bench.hooks import measure_hooks
 from bench.logs import measure_logs
@@ -33,6 +34,7 @@ PARTS: Final[Mapping[str, Callable[[], list[Row]]]] = MappingProxyType(
         "start-up": measure_start_up,
         "verbs": measure_verbs,
         "hooks": measure_hooks,
+        "coordination": measure_coordination,
         "search": measure_search,
         "transcripts": measure_transcripts,
     }

@@ -366,7 +366,8 @@ def plant(fault: str) -> None:
     """Break the coordinator, to see that the checker notices."""
     if fault == "no fences":
 
-        def find(change: Transaction, session: str, held: Sequence[Fenced]) -> list[Lease]:
+        def find(change: Transaction, judge: Judge, session: str, held: Sequence[Fenced]) -> list[Lease]:
+            del judge
             found = [change.leases_on(*one.resource) for one in held]
             return [mine for stored in found for mine in stored if mine.session == session]
 

@@ -23,6 +23,11 @@ ASKED: Final = [
     ("logs", "with cache built", 20),
     ("logs", "one more, to 1k", 1.5),
     ("commits", "our commit", 1.2),
+    ("coordination", "claim and close", 0.7),
+    ("coordination", "reserve, renew, release", 0.7),
+    ("coordination", "message", 0.7),
+    ("coordination", "sign of life", 0.7),
+    ("coordination", "claim, to 1k tasks", 1.3),
     ("search", "index, to the corpus", 0.6),
     ("search", "ripgrep, to selective", 100),
 ]
