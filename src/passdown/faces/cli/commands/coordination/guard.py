@@ -33,9 +33,10 @@ _SHOWN = 12
 @json_option
 @click.pass_context
 def guard(context: click.Context, span: str, *, as_json: bool) -> int:
-    """Judge the staged files: exit with 3 if another session holds one of them.
+    """Stop commits of files that another session holds.
 
-    Git runs this before each commit, after `passdown guard install`. An agent is stopped, and told who has
+    Judges the staged files, and exits with 3 if the commit must not be made. Git runs this before each
+    commit, after `passdown guard install`. An agent is stopped, and told who has
     the file and for how long. A person is warned. Whatever goes wrong with the guard itself lets the commit
     pass.
 
