@@ -1,11 +1,15 @@
 """Tasks by command: added, claimed by one session, closed with notes, given to those who wait."""
 
 import json
+import os
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
 
+from passdown.core.coordination.operations import RANDOM_BYTES
 from passdown.core.kinds import FactKind
+from passdown.engines.system import SystemEntropy
 from tests.teams import Team
 
 
@@ -276,3 +280,48 @@ def test_an_import_with_a_line_that_is_no_task_adds_none(team: Team, tmp_path: P
     assert done.code == 1
     assert "line 2 is not a task" in done.err
     assert "t-1" not in team.command("task", "list").out
+
+
+def test_a_task_that_is_given_back_can_be_claimed_by_others(team: Team) -> None:
+    one = team.add("one")
+    team.run("amber", "claim")
+
+    assert team.run("amber", "task", "give-back", one).out == f"gave back {one} one\n"
+
+    account = next(one for one in team.host.accounts() if "amber" in one.host_sessions)
+    assert (account.task, account.claims) == ("", {})
+    assert team.run("birch", "claim").out == f"Claimed: {one} one\n"
+    refused = team.run("amber", "task", "give-back", one)
+    assert (refused.code, refused.out) == (3, "")
+    assert f"does not hold {one}" in refused.err
+
+
+def test_a_wall_clock_that_was_wrong_when_the_file_was_made_stops_nobody(team: Team) -> None:
+    team.pass_time(days=30)
+    team.add("one")
+    team.at -= timedelta(days=30)
+
+    assert team.run("amber", "claim").out.startswith("Claimed: ")
+
+
+def test_an_imported_task_does_not_wait_for_one_that_is_not_there(team: Team, tmp_path: Path) -> None:
+    wait = {"issue_id": "t-1", "depends_on_id": "t-gone", "type": "blocks"}
+    lines = tmp_path / "tasks.jsonl"
+    lines.write_text(json.dumps({"id": "t-1", "title": "one", "status": "blocked", "dependencies": [wait]}))
+
+    assert team.command("task", "import", str(lines)).code == 0
+
+    assert team.command("task", "list").out == "t-1  P2  blocked  one\n"
+
+
+def test_an_id_that_is_taken_is_not_drawn_again(team: Team, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(
+        SystemEntropy, "token", lambda _, size: b"\x07" * size if size < RANDOM_BYTES else os.urandom(size)
+    )
+
+    assert [team.add("one"), team.add("two")] == ["t-0707", "t-070707"]
+    assert json.loads(team.command("task", "show", "t-0707", "--json").out)["task"]["task"]["title"] == "one"
+    listed = json.loads(team.command("task", "list", "--json").out)["tasks"]
+    assert [one["task"]["task"] for one in listed] == ["t-0707", "t-070707"]
+    shown = team.command("task", "ready").out
+    assert shown == "t-0707  P2  ready  one\nt-070707  P2  ready  two\n"

@@ -87,6 +87,17 @@ def test_its_hooks_brief_a_session_keep_what_it_did_and_end_it(
     assert not (root / ".git/passdown/hooks.log").exists()
 
 
+@pytest.mark.requirement("C84")
+def test_its_subagents_are_refused_what_their_session_may_do(root: Path, hook: Hook) -> None:
+    told = {"uses": "shell", "runs": "bd close bd-1"}
+
+    assert hook("use", "--host", "acme", **told) == {}
+    answer = hook("use", "--host", "acme", **told, by="r-2")
+
+    assert (answer["to"], "`bd close` was not run" in answer["stop"]) == ("use", True)
+    assert not (root / "conductor").exists()
+
+
 def test_a_prompt_is_answered_when_something_waits_for_it(root: Path, hook: Hook) -> None:
     hook("begin", "--host", "acme")
     waiting = root / ".git/passdown/waiting/r-1"

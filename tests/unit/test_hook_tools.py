@@ -115,6 +115,24 @@ def test_what_cannot_be_understood_passes(ask: Caller, host: str, tool: object, 
     assert ask.log() == ""
 
 
+def test_a_tool_that_is_not_judged_loads_nothing(ask: Caller, monkeypatch: pytest.MonkeyPatch) -> None:
+    judged: list[object] = []
+
+    def answer(_: HookWork, __: list[str], payload: dict[str, object], *___: object) -> int:
+        judged.append(payload)
+        return 0
+
+    monkeypatch.setattr(HookWork, "answer", answer)
+
+    ask("claude", "Bash", {"command": "bd close x"})
+    ask("claude", "Bash", {"command": "make"}, agent_id="a-1")
+    ask("claude", "Edit", {"file_path": "bd"}, agent_id="a-1")
+    assert judged == []
+
+    ask("claude", "Bash", {"command": "bd close x"}, agent_id="a-1")
+    assert len(judged) == 1
+
+
 def test_a_pause_and_a_project_that_is_not_set_up_refuse_nothing(
     ask: Caller, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -300,9 +300,9 @@ def test_what_a_subagent_of_codex_says_belongs_to_its_session(
 ) -> None:
     """In its shell, the variable of the thread names the subagent's own thread."""
     stage.call("SessionStart", "--host", "codex", source="startup")
-    stage.call("SessionStart", "--host", "claude", source="startup", session_id="other")
+    stage.call("SessionStart", "--host", "claude", source="startup", session_id="of-the-subagent")
     monkeypatch.setenv("CODEX_SESSION_ID", HOST)
-    monkeypatch.setenv("CODEX_THREAD_ID", "thread-of-the-subagent")
+    monkeypatch.setenv("CODEX_THREAD_ID", "of-the-subagent")
 
     assert stage.command("done", "found the cause").code == 0
 

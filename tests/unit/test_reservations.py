@@ -62,6 +62,9 @@ def test_an_unused_reservation_ends_after_two_hours_though_the_session_lives(tea
         team.pass_time(minutes=5)
         team.run("amber", "inbox")
 
+    assert team.run("amber", "reserve", "b.py").code == 0
+    account = next(one for one in team.host.accounts() if "amber" in one.host_sessions)
+    assert list(account.reservations) == ["b.py"]
     assert team.run("birch", "reserve", "a.py").code == 0
 
 
@@ -76,14 +79,7 @@ def test_a_released_file_cannot_be_released_again(team: Team) -> None:
 
 
 def test_reserving_everything_wants_a_word(team: Team) -> None:
-    for wrong in (
-        (),
-        ("**",),
-        ("/etc/passwd",),
-        ("../x",),
-        ("a.py", "--ttl", "soon"),
-        ("a.py", "--ttl", "0m"),
-    ):
+    for wrong in ("", "**", "/etc/passwd", "../x", "a.py --ttl soon", "a.py --ttl 0m"):
         assert team.run("amber", "reserve", *wrong.split()).code == 2
     assert team.run("amber", "reserve", "**", "--all").code == 0
     assert team.run("birch", "reserve", "x.py").code == 3

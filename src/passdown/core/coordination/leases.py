@@ -143,16 +143,19 @@ def time_left(lease: Lease, member: Member, time: EngineTime, lifetimes: Lifetim
 
     1. A lease that ended is over.
     2. A commit that was let through, or an open offer, holds it whatever its session does.
-    3. A session that ended holds nothing else, and neither does one of an earlier boot.
+    3. A session that ended holds nothing else.
     4. It lives as long after the last sign of life as was asked for.
     5. A path that nobody used is not held for ever.
+    6. A session of an earlier boot is dead, whenever it gave its last sign of life.
     """
     if lease.ended is not None:  # 1
         return 0.0
     promised = lease.until - time.seconds  # 2
-    if member.ended is not None or member.boot != time.boot:  # 3
+    if member.ended is not None:  # 3
         return promised
     left = member.seen + lease.ttl + GRACE - time.seconds  # 4
     if lease.kind == PATH:
         left = min(left, lease.used + lifetimes.unused - time.seconds)  # 5
+    if member.boot != time.boot:
+        left = min(left, 0.0)  # 6
     return max(left, promised)

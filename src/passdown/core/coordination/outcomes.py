@@ -1,7 +1,8 @@
 """Outcomes of operations as JSON, so that the log can give a repeated operation the same outcome."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
 from typing import Final, cast
 
 from passdown.core.coordination.leases import Checked, Grant, Granted, PathVerdict, Released, Resource
@@ -11,16 +12,18 @@ from passdown.core.coordination.offers import Accepted, Offer, Offered, OfferEnd
 from passdown.core.coordination.tasks import Claimed, Task, TaskClosed, TaskStored
 from passdown.records import as_dict, is_record
 
-_CLASSES: Final[dict[str, Callable[..., object]]] = {
-    kind.__name__: kind
-    for kind in (
-        *(Checked, Grant, Granted, PathVerdict, Released, Resource),
-        *(Inherited, Joined, Left),
-        *(Acknowledged, Expired, Message, Sent),
-        *(Accepted, Offer, Offered, OfferEnded),
-        *(Claimed, Task, TaskClosed, TaskStored),
-    )
-}
+_CLASSES: Final[Mapping[str, Callable[..., object]]] = MappingProxyType(
+    {
+        kind.__name__: kind
+        for kind in (
+            *(Checked, Grant, Granted, PathVerdict, Released, Resource),
+            *(Inherited, Joined, Left),
+            *(Acknowledged, Expired, Message, Sent),
+            *(Accepted, Offer, Offered, OfferEnded),
+            *(Claimed, Task, TaskClosed, TaskStored),
+        )
+    }
+)
 _CLASS: Final = "is"
 
 

@@ -2,8 +2,16 @@
 
 from collections.abc import Sequence
 
-from passdown.core.coordination.leases import KEPT, Lifetimes
-from passdown.core.coordination.members import Inherited, Joined, Left, Member, MemberState, StillAlive
+from passdown.core.coordination.leases import GRACE, KEPT, Lifetimes
+from passdown.core.coordination.members import (
+    ANY_ROLE,
+    Inherited,
+    Joined,
+    Left,
+    Member,
+    MemberState,
+    StillAlive,
+)
 from passdown.core.coordination.messages import TO_NAME
 from passdown.core.coordination.operations import REMEMBERED
 from passdown.engines.coordination.changes import (
@@ -16,6 +24,7 @@ from passdown.engines.coordination.changes import (
     require_member,
     run_change,
 )
+from passdown.engines.coordination.offers import settle_offers
 from passdown.engines.coordination.transactions import Store, Transaction
 from passdown.records import replace
 
@@ -32,33 +41,44 @@ class StoredMembers:
         """Take part; a session that does already gives a sign of life, and nothing is logged."""
 
         def act(change: Transaction) -> Joined:
+            settle_offers(change)
             known = change.find_member(member.session)
             time = change.time
             joined = replace(
-                member,
+                _keep_role(member, known),
                 seen=time.seconds,
                 boot=time.boot,
                 ended=None,
                 continues=member.continues or (known.continues if known else ""),
             )
             change.put_member(joined)
-            if member.name:
-                change.move_inbox(f"{TO_NAME}{member.name}", member.session)
+            for name in filter(None, (member.name, member.agent)):
+                change.move_inbox(f"{TO_NAME}{name}", member.session)
             change.drop_old(time.seconds - KEPT, time.seconds - REMEMBERED)
             return Joined(session=member.session, is_new=known is None)
 
-        if self._is_same(member):
-            self._store.beat([member.session])
+        if self._is_same(op, member):
             return Joined(session=member.session, is_new=False)
         return run_change(self._store, op, ChangeSubject("join", member.session, member.agent), act)
 
-    def _is_same(self, member: Member) -> bool:
-        """Return whether a session takes part already, under the same name, role and process."""
+    def _is_same(self, op: str, member: Member) -> bool:
+        """Return whether a session takes part already, under the same name, role and process.
+
+        That is a sign of life, written at most once in a minute. A repeat is not that: it is given the
+        outcome of the first.
+        """
         with self._store.looking() as reading:
-            known = reading.find_member(member.session)
+            known = None if reading.find_log(op) else reading.find_member(member.session)
             if known is None or known.ended is not None or known.boot != reading.time.boot:
                 return False
-            return replace(member, seen=known.seen, boot=known.boot, continues=known.continues) == known
+            same = replace(
+                _keep_role(member, known), seen=known.seen, boot=known.boot, continues=known.continues
+            )
+            is_same = same == known
+            is_fresh = reading.time.seconds - known.seen <= GRACE
+        if is_same and not is_fresh:
+            self._store.beat([member.session])
+        return is_same
 
     def beat(self, sessions: Sequence[str]) -> None:
         """Record a sign of life of each session."""
@@ -71,6 +91,7 @@ class StoredMembers:
             member = change.find_member(session)
             if member is None or member.ended is not None:
                 raise RefusedError(Left(session=session))
+            settle_offers(change)
             released = [lease for lease in change.leases_of(session) if not lease.offer]
             end_leases(change, released)
             free_tasks(change, released)
@@ -86,9 +107,10 @@ class StoredMembers:
             heir = require_member(change, session)
             judge = Judge(change, self._store, self._lifetimes)
             giver = judge.member(dead)
-            if session == dead or judge.is_alive(giver):
+            if session == dead or (judge.is_alive(giver) and not judge.has_died(giver)):
                 left = max(judge.silence_left(giver), 0.0)
                 raise RefusedError(StillAlive(session=dead, agent=giver.agent, left=left))
+            settle_offers(change)
             moved = move_leases(change, change.leases_of(dead), session, offer=True)
             _move_taken(change, dead, session)
             for offer in change.open_offers():
@@ -110,6 +132,11 @@ class StoredMembers:
             return [_describe(one, reading.time.seconds, judge) for one in reading.members()]
 
 
+def _keep_role(member: Member, known: Member | None) -> Member:
+    """Return a member with the role that it had, if it names none."""
+    return replace(member, role=known.role) if known is not None and member.role == ANY_ROLE else member
+
+
 def _describe(member: Member, now: float, judge: Judge) -> MemberState:
     return MemberState(
         session=member.session,
@@ -125,7 +152,7 @@ def _describe(member: Member, now: float, judge: Judge) -> MemberState:
 
 def _move_taken(change: Transaction, dead: str, heir: str) -> None:
     """Let the heir know what was taken from the dead session, so that a late commit is known to be late."""
-    own = {lease.resource for lease in change.leases_of(heir, ended=True)}
+    own = {lease.resource: lease.fence for lease in change.leases_of(heir, ended=True)}
     for lease in change.leases_of(dead, ended=True):
-        if lease.is_taken and lease.resource not in own:
+        if lease.is_taken and lease.fence > own.get(lease.resource, 0):
             change.put_lease(replace(lease, session=heir))

@@ -25,6 +25,7 @@ from passdown.engines.coordination.changes import (
     require_member,
     run_change,
 )
+from passdown.engines.coordination.offers import settle_offers
 from passdown.engines.coordination.transactions import Store, Transaction
 
 
@@ -41,6 +42,7 @@ class StoredMessages:
 
         def act(change: Transaction) -> Sent:
             sender = require_member(change, message.sender)
+            settle_offers(change)
             judge = Judge(change, self._store, self._lifetimes)
             recipients = _find_recipients(change, judge, sender, message.to)
             if not recipients:
@@ -91,8 +93,6 @@ class StoredMessages:
             now = change.time.seconds
             gone = Expired(messages=tuple(change.expired(now)))
             change.drop_messages(now, now - READ_KEPT)
-            if not gone.messages:
-                raise RefusedError(gone)
             return gone
 
         return run_change(self._store, op, ChangeSubject("expire", ""), act)
@@ -104,7 +104,7 @@ def _find_recipients(change: Transaction, judge: Judge, sender: Member, to: str)
     1. All: the live sessions of the sender's team.
     2. A role: the live sessions that have it.
     3. A task: the session that holds it.
-    4. An agent or a nickname; a nickname that nobody bears waits for the next session of that name.
+    4. An agent or a nickname; one that nobody bears waits for the next session of that name.
     """
     members = change.members()
     others = [one for one in members if one.session != sender.session and judge.is_alive(one)]
@@ -115,5 +115,8 @@ def _find_recipients(change: Transaction, judge: Judge, sender: Member, to: str)
     if to.startswith(TO_TASK):  # 3
         leases = change.leases_on(TASK, to.removeprefix(TO_TASK))
         return {one.session: judge.member(one.session).agent for one in leases if one.ended is None}
-    found = {one.session: one.agent for one in members if to in {one.agent, one.name}}  # 4
-    return found or {f"{TO_NAME}{to}": f"{TO_NAME}{to}"}
+    name = to.removeprefix(TO_NAME)
+    if not name:
+        return {}
+    found = {one.session: one.agent for one in members if name in {one.agent, one.name}}  # 4
+    return found or {f"{TO_NAME}{name}": f"{TO_NAME}{name}"}

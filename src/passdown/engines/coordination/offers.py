@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from passdown.core.coordination.leases import PATH, TASK, Lease, Lifetimes, Lost
+from passdown.core.coordination.leases import PATH, TASK, Lease, Lifetimes, Lost, Resource
 from passdown.core.coordination.members import Member
 from passdown.core.coordination.messages import ALL, TO_ROLE
 from passdown.core.coordination.offers import (
@@ -51,7 +51,9 @@ class StoredOffers:
             settle_offers(change)
             leases = change.leases_of(offer.giver)
             if not any(one.kind == TASK and one.name == offer.task for one in leases):
-                raise RefusedError(Lost(kind=TASK, name=offer.task, fence=0))
+                held = [one for one in change.leases_on(TASK, offer.task) if one.ended is None]
+                now = max((one.fence for one in held), default=0)
+                raise RefusedError(Lost(kind=TASK, name=offer.task, fence=0, now=now))
             withdraw_offers(change, offer.task)
             made = Offer(
                 offer=op,
@@ -64,8 +66,10 @@ class StoredOffers:
             )
             change.put_offer(made)
             for lease in change.leases_of(offer.giver):
-                if not lease.offer and (lease.kind == PATH or lease.name == offer.task):
-                    change.put_lease(replace(lease, offer=op, until=made.expires))
+                is_wanted = lease.kind == PATH or lease.resource == Resource(TASK, offer.task)
+                if is_wanted and not lease.offer:
+                    until = max(lease.until, made.expires)
+                    change.put_lease(replace(lease, offer=op, until=until))
             return Offered(offer=made)
 
         return run_change(self._store, op, ChangeSubject("offer", offer.giver, offer.task), act)
@@ -76,7 +80,7 @@ class StoredOffers:
         def act(change: Transaction) -> Accepted:
             taker = require_member(change, session)
             found = _require_open(change, offer)
-            if not _is_for(found, taker):
+            if not _is_for(change, found, taker):
                 raise RefusedError(OfferGone(offer=offer, state=_FOR_OTHERS))
             judge = Judge(change, self._store, self._lifetimes)
             moved = move_leases(change, _leases_in(change, found), session, offer=False)
@@ -93,7 +97,7 @@ class StoredOffers:
 
         def act(change: Transaction) -> OfferEnded:
             found = _require_open(change, offer)
-            if not _is_for(found, require_member(change, session)):
+            if not _is_for(change, found, require_member(change, session)):
                 raise RefusedError(OfferGone(offer=offer, state=_FOR_OTHERS))
             return OfferEnded(offer=_end(change, found, DECLINED))
 
@@ -140,11 +144,14 @@ def _require_open(change: Transaction, name: str) -> Offer:
     return found
 
 
-def _is_for(offer: Offer, member: Member) -> bool:
+def _is_for(change: Reading, offer: Offer, member: Member) -> bool:
     """Return whether a session may accept or decline: it has the address, and is not the giver."""
     if member.session == offer.giver:
         return False
-    return offer.taker in {"", ALL, member.agent, member.name, f"{TO_ROLE}{member.role}"}
+    if offer.taker == ALL:
+        giver = change.find_member(offer.giver)
+        return giver is not None and giver.team == member.team
+    return offer.taker in {"", member.agent, member.name, f"{TO_ROLE}{member.role}"}
 
 
 def _leases_in(change: Reading, offer: Offer) -> list[Lease]:

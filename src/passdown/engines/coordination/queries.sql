@@ -135,8 +135,7 @@ WHERE i.project = ? AND i.recipient = ? AND i.read_at IS NULL ORDER BY i.pos;
 SELECT message, sender, agent, address, content, context, priority, kind, sent, expires FROM messages AS m
 WHERE project = ? AND expires < ? AND EXISTS (
     SELECT 1 FROM inbox AS i WHERE i.project = m.project AND i.message = m.message AND i.read_at IS NULL
-)
-ORDER BY expires;
+);
 
 -- name: add_message
 INSERT INTO messages

@@ -28,7 +28,7 @@ Row = Sequence[Any]
 _FLAGS: Final = frozenset({"is_held", "is_taken"})
 """The fields that are stored as 0 and 1."""
 _INBOX_FIELDS: Final = len(InboxRow._fields)
-_by_fence: Final[Callable[[Lease], Any]] = attrgetter("fence", "name", "kind", "session")
+_by_fence: Final[Callable[[Lease], Any]] = attrgetter("fence", "kind", "name", "session")
 
 
 class Statements(Protocol):
@@ -158,7 +158,7 @@ class RowReading:
 
     def expired(self, before: float) -> Sequence[Message]:
         """Return messages that expired before an instant and that some recipient has not read."""
-        return self._all(Message, "expired", before)
+        return sorted(self._all(Message, "expired", before), key=attrgetter("message"))
 
     def find_offer(self, offer: str) -> Offer | None:
         """Return an offer."""

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from passdown.core.coordination.leases import TASK, Fenced, Held, Lease, Lifetimes, Lost, Resource
+from passdown.core.coordination.leases import PATH, TASK, Fenced, Held, Lease, Lifetimes, Lost, Resource
 from passdown.core.coordination.members import ANY_ROLE
 from passdown.core.coordination.tasks import (
     BLOCKED,
@@ -43,6 +43,9 @@ class StoredTasks:
         self._store = store
         self._lifetimes = lifetimes
 
+    def _judge(self, reading: Reading) -> Judge:
+        return Judge(reading, self._store, self._lifetimes)
+
     def add(self, op: str, session: str, task: Task) -> TaskStored:
         """Add a task that nobody holds and that waits for none."""
 
@@ -63,7 +66,7 @@ class StoredTasks:
         def act(change: Transaction) -> Claimed:
             require_member(change, session)
             settle_offers(change)
-            judge = Judge(change, self._store, self._lifetimes)
+            judge = self._judge(change)
             chosen = tasks or ([] if another else _own_tasks(change, session))
             found = [_find_claimable(change, judge, session, one) for one in dict.fromkeys(chosen)]
             if not found:
@@ -110,7 +113,8 @@ class StoredTasks:
             if lease.session != session and judge.left(lease) <= -self._lifetimes.orphaned
         ]
         found = [task for name in dead if (task := change.find_task(name)) is not None]
-        return [task for task in found if task.state == OPEN and (not role or task.role in {"", role})]
+        ready = [task for task in found if task.state == OPEN and not task.waits]
+        return [task for task in ready if not role or task.role in {"", role}]
 
     def close(self, op: str, session: str, held: Fenced, reason: str, note: str) -> TaskClosed | Lost:
         """Close a task under its fence."""
@@ -119,17 +123,19 @@ class StoredTasks:
 
         def act(change: Transaction) -> TaskClosed:
             require_member(change, session)
-            require_fences(change, session, [held])
+            require_fences(change, self._judge(change), session, [held])
             task = require_task(change, held.resource.name)
             withdraw_offers(change, task.task)
             leases = change.leases_of(session)
-            ended = [one for one in leases if one.kind == "path" or one.name == task.task]
+            ended = [
+                one for one in leases if one.resource == held.resource or (one.kind == PATH and not one.offer)
+            ]
             end_leases(change, ended)
             state = BLOCKED if reason == BLOCKED else CLOSED
             closed = replace(task, state=state, reason=reason, note=note, is_held=False)
             change.put_task(closed)
             freed = _free_waiting(change, closed) if state == CLOSED else ()
-            paths = tuple(one.name for one in ended if one.kind == "path")
+            paths = tuple(one.name for one in ended if one.kind == PATH)
             return TaskClosed(task=closed, freed=freed, released=paths)
 
         return run_change(self._store, op, ChangeSubject("close", session, held.resource.name), act)
@@ -139,7 +145,7 @@ class StoredTasks:
 
         def act(change: Transaction) -> TaskStored:
             require_member(change, session)
-            leases = require_fences(change, session, [held])
+            leases = require_fences(change, self._judge(change), session, [held])
             task = require_task(change, held.resource.name)
             withdraw_offers(change, task.task)
             end_leases(change, leases)
@@ -192,13 +198,13 @@ class StoredTasks:
         """Return a task with its holder."""
         with self._store.looking() as reading:
             found = reading.find_task(task)
-            judge = Judge(reading, self._store, self._lifetimes)
+            judge = self._judge(reading)
             return None if found is None else _describe(reading, judge, found)
 
     def tasks(self, *, closed: bool = False) -> Sequence[TaskState]:
         """Return tasks with their holders."""
         with self._store.looking() as reading:
-            judge = Judge(reading, self._store, self._lifetimes)
+            judge = self._judge(reading)
             return [_describe(reading, judge, task) for task in reading.tasks(closed=closed)]
 
 
@@ -216,7 +222,9 @@ def _holding(change: Reading, task: str) -> Lease | None:
 
 
 def _own_tasks(change: Reading, session: str) -> list[str]:
-    return [lease.name for lease in change.leases_of(session) if lease.kind == TASK]
+    """Return the tasks of the board that a session holds; those of a tracker are not claimed here."""
+    held = [lease.name for lease in change.leases_of(session) if lease.kind == TASK]
+    return [name for name in held if change.find_task(name) is not None]
 
 
 def _find_claimable(change: Transaction, judge: Judge, session: str, name: str) -> Task:
@@ -239,27 +247,33 @@ def _free_waiting(change: Transaction, closed: Task) -> tuple[str, ...]:
         task = require_task(change, name)
         left = replace(task, waits=task.waits - 1)
         change.put_task(left)
-        if left.state == OPEN and not left.waits:
+        if left.state == OPEN and not left.waits and not left.is_held:
             freed.append(name)
     return tuple(freed)
 
 
 def _find_circle(change: Reading, task: str, other: str) -> tuple[str, ...]:
-    """Return the way from a task back to itself that waiting for another would close; empty if none."""
+    """Return the way from a task back to itself that waiting for another would close; empty if none.
+
+    What is closed keeps nobody waiting.
+    """
     ways: list[tuple[str, ...]] = [(task, other)]
     seen: set[str] = set()
     while ways:
         way = ways.pop()
         if way[-1] == task:
             return way
-        if way[-1] not in seen:
+        if way[-1] not in seen and require_task(change, way[-1]).state != CLOSED:
             seen.add(way[-1])
             ways += [(*way, one) for one in change.waits_of(way[-1])]
     return ()
 
 
 def _describe(reading: Reading, judge: Judge, task: Task) -> TaskState:
+    """Describe a task; what is over and was offered by a session that ended is on the board."""
     lease = _holding(reading, task.task) if task.is_held else None
+    if lease is not None and judge.member(lease.session).ended is not None and not judge.is_live(lease):
+        lease, task = None, replace(task, is_held=False)
     waits = _open_waits(reading, task) if task.waits else ()
     if lease is None:
         return TaskState(task=task, waits_for=waits)

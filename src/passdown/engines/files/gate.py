@@ -5,7 +5,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from os import close
 
 from passdown.engines.files.read import open_trusted
-from passdown.engines.files.system_calls import lock_file
+from passdown.engines.files.system_calls import lock_in_turn
 from passdown.engines.files.write import make_private
 from passdown.errors import StorageError
 
@@ -17,7 +17,7 @@ class Gate:
     order and less waiting must lock what is behind the gate, too.
     """
 
-    def __init__(self, path: str, *, lock: Callable[[int, float | None], bool] = lock_file) -> None:
+    def __init__(self, path: str, *, lock: Callable[[int, float], bool] = lock_in_turn) -> None:
         """Name the file; it is created when the gate is first passed."""
         self._path = path
         self._lock = lock

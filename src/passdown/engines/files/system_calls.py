@@ -7,6 +7,7 @@ import errno
 import os
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Final
 
 from passdown.engines.system import SystemClock, pause
@@ -34,6 +35,32 @@ def lock_file(handle: int, wait: float | None = None) -> bool:
         fcntl.flock(handle, fcntl.LOCK_EX)
         return True
     return _try_for(wait, handle, lambda one: fcntl.flock(one, fcntl.LOCK_EX | fcntl.LOCK_NB))
+
+
+def lock_in_turn(handle: int, wait: float) -> bool:
+    """Lock an open file as `lock_file` does, but wait in the system's queue where it has one.
+
+    Whoever tries again and again can be overtaken for seconds while many others do the same.
+    """
+    if lock_file(handle, 0.0):
+        return True
+    if sys.platform == "win32" or wait <= 0:
+        return lock_file(handle, wait)
+    import threading  # only those who have to wait need it
+
+    is_over = threading.Event()
+    locked: list[bool] = []
+    own = os.dup(handle)  # the same lock; it outlives neither of the two
+
+    def lock() -> None:
+        with suppress(OSError):  # then it is not locked
+            locked.append(lock_file(own))
+        os.close(own)
+        is_over.set()
+
+    threading.Thread(target=lock, daemon=True).start()
+    is_over.wait(wait)
+    return bool(locked)
 
 
 def _lock_byte(handle: int) -> None:

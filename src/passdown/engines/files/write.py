@@ -449,11 +449,10 @@ def _move(move: MoveFile, folder: OpenFolder, temporary: str, name: str, operati
     return act()
 
 
-def _require_line(line: bytes) -> bytes:
+def _require_line(line: bytes) -> None:
     if line.count(b"\n") != 1 or not line.endswith(b"\n"):
         message = "a line must end in its only line feed"
         raise ValueError(message)
-    return line
 
 
 def _require_lines(lines: bytes) -> bytes:

@@ -23,7 +23,7 @@ from passdown.engines.sqlite.database import WAIT_SECONDS, KeptDatabase, open_da
 from passdown.engines.sqlite.engine_clock import ClockRow, tell_time
 from passdown.engines.sqlite.mounts import MountKind, find_mount
 from passdown.engines.system import pause
-from passdown.errors import StorageError
+from passdown.errors import StorageError, UnsureError
 from passdown.ports.clock import BootClock, Clock
 from passdown.records import record
 
@@ -32,6 +32,8 @@ TITLE: Final = "the coordination database"
 _UNWRITABLE: Final = ("SQLITE_READONLY", "SQLITE_CANTOPEN", "SQLITE_PERM")
 _FORBIDDEN: Final = frozenset({errno.EACCES, errno.EPERM, errno.EROFS})
 _BUSY: Final = ("SQLITE_BUSY", "SQLITE_LOCKED")
+_UNSURE: Final = tuple(f"SQLITE_IOERR_{call}" for call in ("FSYNC", "DIR_FSYNC", "TRUNCATE", "DELETE"))
+"""What fails at the end of a commit: the change may be found by whoever opens the file next."""
 _LOGS: Final = ("-wal", "-journal")
 """The suffixes of files without which a database may be only half of the truth."""
 
@@ -53,17 +55,21 @@ class CoordinationDatabase(KeptDatabase):
     title = TITLE
     queries = rows.QUERIES
     migrations = rows.MIGRATIONS
+    keeps_log = True
 
     @classmethod
     def make_error(cls, error: sqlite3.Error, path: str) -> StorageError:
         """Return an error that says what to do, above all if nobody may write here."""
-        name = getattr(error, "sqlite_errorname", None) or ""
+        name = _name_of(error)
         if name.startswith(_UNWRITABLE):
             return cannot_write(path, str(error))
         if name.startswith(_BUSY):
             return StorageError(
                 f"{TITLE} is busy: another process is writing", hint="Nothing was changed; try again."
             )
+        if name.startswith(_UNSURE):
+            message = f"{TITLE} may or may not hold the change: {error}"
+            return UnsureError(message, hint="Repeat the same operation: it is done once.")
         if isinstance(error, sqlite3.IntegrityError):
             return StorageError(f"{TITLE} refused a change: {error}", hint=f"Nothing was changed in {path}.")
         return super().make_error(error, path)
@@ -159,6 +165,11 @@ class _LocalStore:
         self._project = project
         self._machine = machine
 
+    def wall_time(self, reading: Reading) -> float:
+        """Return the time by the wall clock of this machine, which makes the ids of operations."""
+        del reading
+        return self._machine.clock.now().timestamp()
+
     def is_running(self, process: str) -> bool | None:
         """Return whether a host's process runs on this machine; None if that cannot be known here."""
         return self._machine.is_running(process)
@@ -212,7 +223,7 @@ class SqliteStore(_LocalStore):
                 self._database.change("beat", time.seconds, time.boot, self._project, session)
 
     def close(self) -> None:
-        """Close the file; the last one to do so moves what was written into the database."""
+        """Close the file; the last one to do so may move what was written into the database."""
         with suppress(StorageError), self._gate.passed(self._wait):  # whoever is busy has it open, too
             return self._database.close()
         return self._database.close()
@@ -258,8 +269,8 @@ class ReadOnlyStore(_LocalStore):
         try:
             connection = open_read_only(self._path, immutable=not has_log)
         except sqlite3.Error as error:
-            raise CoordinationDatabase.make_error(error, self._path) from error
-        database = CoordinationDatabase(connection, self._path)
+            raise _ReadDatabase.make_error(error, self._path) from error
+        database = _ReadDatabase(connection, self._path)
         try:
             with database.looking():
                 yield self._read(_Nothing() if database.is_empty() else database)
@@ -279,6 +290,17 @@ class ReadOnlyStore(_LocalStore):
         raise cannot_write(self._path, "it was opened for reading")
 
 
+class _ReadDatabase(CoordinationDatabase):
+    """The file, opened for reading."""
+
+    @classmethod
+    def make_error(cls, error: sqlite3.Error, path: str) -> StorageError:
+        """Return an error that says what to do, if even reading needs a folder that can be written."""
+        if _name_of(error).startswith(_UNWRITABLE):
+            return StorageError(f"{TITLE} cannot be read: {path}: {error}", hint=_ways_out(path))
+        return super().make_error(error, path)
+
+
 class _Nothing:
     """Runs statements on a database without rows."""
 
@@ -295,8 +317,17 @@ class _Nothing:
 
 def cannot_write(path: str, why: str) -> StorageError:
     """Return the error for a file that this process may not write, with the two ways out (C87)."""
-    hint = (
-        f"Let this session's sandbox write to {os.path.dirname(path)}, or let the host start Passdown's MCP "
-        "server outside of the sandbox."
+    return StorageError(f"{TITLE} cannot be written: {path}: {why}", hint=_ways_out(path))
+
+
+def _ways_out(path: str) -> str:
+    folder = os.path.dirname(path)
+    return (
+        f"Let the sandbox of this session write to {folder}, or let the host start Passdown's MCP server "
+        "outside of the sandbox."
     )
-    return StorageError(f"{TITLE} cannot be written: {path}: {why}", hint=hint)
+
+
+def _name_of(error: sqlite3.Error) -> str:
+    """Return SQLite's own name for an error; empty if the driver raised it by itself."""
+    return getattr(error, "sqlite_errorname", None) or ""

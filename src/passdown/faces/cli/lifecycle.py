@@ -6,7 +6,8 @@ from passdown.core.formats.ledgers import PLATFORMS
 from passdown.core.kinds import FactKind
 from passdown.core.problems import Malformed
 from passdown.core.sessions.ledger_sync import NewFact
-from passdown.errors import PassdownError, UsageError
+from passdown.core.sessions.session_facts import Account
+from passdown.errors import PassdownError, StorageError, UsageError
 from passdown.faces.cli import output
 from passdown.faces.cli.sessions import (
     describe,
@@ -52,6 +53,7 @@ def start_session(*, multi: bool, as_json: bool, **request: str | bool) -> int:
     started = start_session(workspace, asked)
     if started.is_recorded:
         _record(workspace, started)
+    told = _join(workspace, started)
     update_view(workspace)
     committed = _commit(workspace, AT_START)
     if asked.mode and started.account.start.mode != asked.mode:
@@ -71,9 +73,42 @@ def start_session(*, multi: bool, as_json: bool, **request: str | bool) -> int:
         )
     else:
         _say_started(workspace, started)
+        for line in told:
+            output.note(line)
         if commit := _commit_id(committed):
             output.note(f"committed what an ended session left as {commit[:12]}")
     return 0
+
+
+def _join(workspace: Workspace, started: "StartedSession") -> "Sequence[str]":
+    """Let the session take part, if sessions coordinate here; return what its user should know."""
+    try:
+        coordination = workspace.find_coordination()
+        if coordination is None:
+            return ()
+        from passdown.services.coordination.arrivals import arrive, name_orphans  # few sessions coordinate
+
+        arrival = arrive(workspace, started, coordination)
+    except StorageError as found:  # the session has started
+        return (f"the session does not take part in coordination: {found.message}",)
+    count = len(arrival.team.messages)
+    mail = f"{count} unread message{'' if count == 1 else 's'}: run `passdown inbox`"
+    inherited = arrival.inherited.resources if arrival.inherited else ()
+    held = [f"the session goes on with {name}, which a dead session held" for _, name in inherited]
+    return (*held, *([mail] if count else []), *name_orphans(arrival.team))
+
+
+def _leave(workspace: Workspace, account: Account) -> None:
+    """Release what a session holds that ended."""
+    try:
+        coordination = workspace.find_coordination()
+        if coordination is not None:
+            from passdown.services.coordination.membership import leave_project  # few sessions coordinate
+
+            leave_project(workspace, account.session, coordination)
+    except StorageError as found:  # the session has ended; what it holds expires
+        output.note(f"what {account.agent} holds is not released yet: {found.message}")
+        output.note_hint(found.hint)
 
 
 def _record(workspace: Workspace, started: "StartedSession") -> None:
@@ -169,6 +204,7 @@ def end_session(*, session: str, reason: str, keep: bool, as_json: bool) -> int:
     if account is None:
         raise UsageError("no session is running here", hint="`passdown status` lists the sessions")
     closed = close_session(workspace, account, reason, keep=keep)
+    _leave(workspace, account)
     for trouble in closed.troubles:
         output.note(trouble.message)
         output.note_hint(trouble.hint)

@@ -57,7 +57,7 @@ class Progress:
         output.draw(f"\r{line}")
 
 
-class Reading:
+class ReadingProgress:
     """A progress bar for reading many files."""
 
     def __init__(self, what: str = "reading events") -> None:

@@ -6,7 +6,7 @@ from passdown.core.formats.view_location import ViewLocation
 from passdown.core.safe_text import one_line
 from passdown.errors import OutdatedError, PassdownError
 from passdown.faces.cli import output
-from passdown.faces.cli.progress import Reading
+from passdown.faces.cli.progress import ReadingProgress
 from passdown.faces.cli.project import CliProject
 from passdown.services.log.committed_view import CommittedView, check_committed
 from passdown.services.log.events import update_index
@@ -24,7 +24,7 @@ _SHOWN: Final = 5
 
 def check_working_tree(project: CliProject, *, as_json: bool) -> int:
     """Compare the view with the events; a commit of ours that is only waiting is no fault."""
-    with Reading() as reading:
+    with ReadingProgress() as reading:
         project.call(lambda workspace: update_index(workspace.log, workspace.index, reading.step))
     place, state = project.call(check_view)
     count = project.call(lambda workspace: workspace.index.digest(1)).event_count

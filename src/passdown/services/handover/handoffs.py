@@ -141,8 +141,7 @@ def create_handoff(workspace: Workspace, account: Account, order: HandoffRequest
             account = read_account(workspace, account.session)
         else:
             account = update_ledger(workspace, account).account
-    inherited = _with_inherited(workspace, account)
-    handoff = make_handoff(inherited, read_checkout_state(workspace, account), order.trigger)
+    handoff = take_snapshot(workspace, account, order.trigger)
     written = publish(workspace, account.session, kind="handoff", reason=order.trigger)  # 3
     if path:
         _write_stream(workspace, path, name, handoff)
@@ -161,6 +160,12 @@ def create_handoff(workspace: Workspace, account: Account, order: HandoffRequest
         committed=made.committed,
         view=made.written,
     )
+
+
+def take_snapshot(workspace: Workspace, account: Account, trigger: str) -> Handoff:
+    """Return what a session would pass on now, without secrets."""
+    inherited = _with_inherited(workspace, account)
+    return make_handoff(inherited, read_checkout_state(workspace, account), trigger)
 
 
 def _with_inherited(workspace: Workspace, account: Account) -> Account:
@@ -329,6 +334,13 @@ def review_handoff(workspace: Workspace, name: str, run: Run | None = None) -> H
     text = read_handoff(workspace, listed)
     refuse_conflict(listed.path, text)
     handoff = from_stream(parse_stream(text)) if listed.kind == STREAM else from_archive(parse_archive(text))
+    return make_review(workspace, read_listed(workspace, listed), handoff, run)
+
+
+def make_review(
+    workspace: Workspace, listed: ListedHandoff, handoff: Handoff, run: Run | None = None
+) -> HandoffReview:
+    """Compare what somebody passes on with what is here."""
     here = CheckoutState(
         at=workspace.now(),
         branch=workspace.repository.branch(),
@@ -346,7 +358,7 @@ def review_handoff(workspace: Workspace, name: str, run: Run | None = None) -> H
     digest = workspace.index.digest(_MOST_FACTS)
     facts = [fact for newest in digest.kinds.values() for fact in newest.facts]
     return HandoffReview(
-        listed=read_listed(workspace, listed),
+        listed=listed,
         handoff=handoff,
         drift=drift,
         origins={(fact.kind, make_key(fact.text)): fact for fact in facts},

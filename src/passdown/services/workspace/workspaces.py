@@ -145,7 +145,8 @@ class ReadLimits(NamedTuple):
     wait: float | None = None
     """Seconds to wait for other writers of the cache; None is the default."""
     lock_wait: float | None = None
-    """Seconds to wait for the lock of a journal before something is published; None is the default."""
+    """Seconds to wait for the lock of a journal before something is published, and for other writers of what
+    sessions share; None is the default."""
     most: int = 0
     """How many events that were never read before may be read; 0 means all."""
     is_cached: bool = True

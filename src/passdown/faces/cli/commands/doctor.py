@@ -12,7 +12,7 @@ from passdown.core.safe_text import one_line
 from passdown.errors import CacheError, PassdownError, UsageError
 from passdown.faces.cli import output
 from passdown.faces.cli.lines import cut, width
-from passdown.faces.cli.progress import Reading
+from passdown.faces.cli.progress import ReadingProgress
 from passdown.faces.cli.project import current_folder
 from passdown.records import as_dict, replace
 from passdown.services.project.doctor import Examination, FixResult, examine, fix_findings, read_costs
@@ -91,7 +91,7 @@ def _open_workspace() -> Workspace:
 
 def _examine(examination: Examination) -> tuple[Examination, tuple[Finding, ...]]:
     """Examine the project; if the cache fails, examine it again without the cache."""
-    with Reading() as reading:
+    with ReadingProgress() as reading:
         try:
             return examination, examine(examination, reading.step)
         except CacheError:

@@ -1,7 +1,7 @@
 """`passdown handoff`: write a handoff, list handoffs, and resume one."""
 
-import shlex
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
+from importlib import import_module
 from typing import Final
 
 import click
@@ -9,11 +9,11 @@ import click
 from passdown.core.formats.archives import TRIGGERS
 from passdown.core.kinds import FactKind
 from passdown.core.schemas import to_data
-from passdown.core.sessions.handoffs import Handoff, HandoffDrift
-from passdown.core.shell_commands import is_whole
+from passdown.core.sessions.handoffs import Handoff
 from passdown.core.times import age_words, render_seconds
 from passdown.errors import UsageError
 from passdown.faces.cli import output
+from passdown.faces.cli.drift import drift_lines, run_test_command
 from passdown.faces.cli.kept_views import note_kept_view
 from passdown.faces.cli.lines import cut, width
 from passdown.faces.cli.sessions import describe, find_running, need_session, note_committed, open_sessions
@@ -35,15 +35,31 @@ from passdown.services.handover.handoffs import (
 )
 from passdown.services.workspace.workspaces import Workspace
 
+_OFFERS: Final = ("accept", "decline", "offer", "offers", "withdraw")
 _USUAL: Final = 20
 _SHOWN: Final = 5
-_SECONDS: Final = 900
 
 _json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 _session_option = click.option("--session", default="", metavar="ID", help="The session to use.")
 
 
-@click.group(invoke_without_command=True)
+class HandoffCommands(click.Group):
+    """Loads the commands about offers when one of them is called."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return the names of all commands."""
+        return sorted([*super().list_commands(ctx), *_OFFERS])
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Return a command by its name."""
+        if cmd_name not in _OFFERS:
+            return super().get_command(ctx, cmd_name)
+        found = import_module("passdown.faces.cli.commands.coordination.offers")
+        command: click.Command = getattr(found, cmd_name)
+        return command
+
+
+@click.group(cls=HandoffCommands, invoke_without_command=True)
 @_json_option
 @click.pass_context
 def command(context: click.Context, *, as_json: bool) -> None:
@@ -229,7 +245,9 @@ def resume(above: bool, name: str, session: str, *, run_test: bool, as_json: boo
     """
     workspace = open_sessions()
     chosen = name or _newest(workspace)
-    review = review_handoff(workspace, chosen, (lambda text: _run(workspace, text)) if run_test else None)
+    review = review_handoff(
+        workspace, chosen, (lambda text: run_test_command(workspace, text)) if run_test else None
+    )
     if not (above or as_json):
         for line in drift_lines(review.drift, is_run=run_test):
             output.say(line)
@@ -274,48 +292,3 @@ def _resumed_data(review: HandoffReview, resumed: ResumedSession) -> dict[str, o
         },
         "snapshot": to_data(review.handoff),
     }
-
-
-def drift_lines(drift: HandoffDrift, *, is_run: bool) -> Iterator[str]:
-    """Describe the differences from the state that a handoff recorded."""
-    if drift.age is not None:
-        old = "; older than 24 h: check before you rely on it" if drift.is_old else ""
-        yield f"age: {age_words(drift.age)}{old}"
-    if drift.branch:
-        yield f"branch: was {drift.branch[0]}, is {drift.branch[1]}"
-    if drift.commits:
-        yield f"commits: {drift.commits} since"
-    yield from (f"changed since: {path}" for path in drift.changed)
-    yield from (f"deleted since: {path}" for path in drift.missing)
-    if drift.test:
-        yield f"test: {drift.test} ({_test_words(drift, is_run=is_run)})"
-    if drift.is_clean:
-        yield ("no other changes found" if drift.age is not None else "no changes found")
-
-
-def _test_words(drift: HandoffDrift, *, is_run: bool) -> str:
-    then = "not run then" if drift.test_then is None else f"exit code {drift.test_then} then"
-    if not is_whole(drift.test):
-        return f"{then}; parts of it stayed on the machine where it ran"
-    if not is_run:
-        return f"{then}; --run-test runs it"
-    if drift.test_now is None:
-        return f"{then}; could not be run now"
-    return f"{then}, {drift.test_now} now"
-
-
-def _run(workspace: Workspace, text: str) -> int | None:
-    """Run a command without a shell, with its output on stderr; return None if it cannot be run."""
-    import subprocess  # only --run-test needs it
-
-    if not is_whole(text):
-        output.note(f"{text} is not run: parts of it stayed on the machine where it ran")
-        return None
-    output.note(f"running {text}")
-    try:
-        words = shlex.split(text)
-        done = subprocess.run(words, cwd=workspace.root, check=False, stdout=2, timeout=_SECONDS)  # noqa: S603 - asked for
-    except (OSError, ValueError, subprocess.TimeoutExpired) as found:
-        output.note(f"could not run it: {found}")
-        return None
-    return done.returncode

@@ -11,7 +11,7 @@ from passdown.core.times import parse_duration, parse_instant, render_millis
 from passdown.errors import UsageError
 from passdown.faces.cli import output
 from passdown.faces.cli.lines import event_lines
-from passdown.faces.cli.progress import Reading
+from passdown.faces.cli.progress import ReadingProgress
 from passdown.faces.cli.project import CliProject, OtherCheckout, open_here, open_others
 from passdown.ports.index import EventLocation
 from passdown.records import record
@@ -95,7 +95,7 @@ def read_checkout_logs(project: CliProject, prefix: str = "") -> list[CheckoutLo
     others = [OtherCheckout(project, "", ""), *open_others(project)]
     sources: list[CheckoutLog] = []
     for one in others:
-        with Reading() as reading:
+        with ReadingProgress() as reading:
             places = one.project.call(lambda workspace: list_places(workspace, prefix, reading.step))
         sources.append(CheckoutLog(one.project, places, EventTexts(one.project.workspace.log), one.shown))
     return sources

@@ -12,7 +12,7 @@ from passdown.errors import CacheError
 from passdown.faces.cli import output
 from passdown.faces.cli.commands.log import read_since
 from passdown.faces.cli.lines import cut, minute, width
-from passdown.faces.cli.progress import Reading
+from passdown.faces.cli.progress import ReadingProgress
 from passdown.faces.cli.sessions import open_sessions
 from passdown.ports.search import SearchFilter
 from passdown.records import record, replace
@@ -90,12 +90,12 @@ def find(workspace: Workspace, asked: SearchRequest) -> SearchResults:
     """Search; if the cache fails, search again without it."""
     scope = open_search_scope(workspace)
     try:
-        with Reading(_READING) as reading:
+        with ReadingProgress(_READING) as reading:
             return search(workspace, scope, asked, reading.step)
     except CacheError as found:
         output.note(f"{found.message}; continuing without it")
         scope = replace(scope, index=open_search_scope(workspace, cached=False).index)
-        with Reading(_READING) as reading:
+        with ReadingProgress(_READING) as reading:
             return search(workspace, scope, asked, reading.step)
 
 

@@ -16,7 +16,7 @@ from passdown.errors import PassdownError, StorageError, UsageError
 from passdown.faces.cli import output
 from passdown.faces.cli.kept_views import note_kept_view
 from passdown.faces.cli.lines import cut, event_lines, minute, width
-from passdown.faces.cli.progress import Reading
+from passdown.faces.cli.progress import ReadingProgress
 from passdown.faces.cli.project import CliProject, current_folder, open_here
 from passdown.faces.cli.view_checks import check_last_commit, check_working_tree
 from passdown.ports.index import EventLocation
@@ -151,7 +151,7 @@ def _run(project: CliProject, options: SynthesizeOptions) -> int:
 
 
 def _synthesize(project: CliProject, *, archive: bool | None, to_commit: bool) -> SynthesisResult:
-    with Reading() as reading:
+    with ReadingProgress() as reading:
         return project.call(
             lambda workspace: synthesize(workspace, archive=archive, to_commit=to_commit, step=reading.step)
         )
@@ -159,7 +159,7 @@ def _synthesize(project: CliProject, *, archive: bool | None, to_commit: bool) -
 
 def _is_empty(project: CliProject) -> bool:
     """Whether there are no events and no view made by Passdown; then nothing is written."""
-    with Reading() as reading:
+    with ReadingProgress() as reading:
         project.call(lambda workspace: update_index(workspace.log, workspace.index, reading.step))
     _, state = project.call(check_view)
     count = project.call(lambda workspace: workspace.index.digest(1)).event_count
@@ -246,7 +246,7 @@ def _say_commit(committed: Committed | Skipped | NotDue | None) -> None:
 def _merge_files(options: SynthesizeOptions) -> int:
     paths = _find_files(options.input)
     index = open_memory_index()
-    with Reading() as reading:
+    with ReadingProgress() as reading:
         index_files(index, _read_files(paths, reading.step))
     digest = index.digest(1)
     _hand_out(options, make_text(index), digest.event_count)
@@ -284,7 +284,7 @@ def _read_files(paths: Sequence[str], step: Callable[[int, int], None]) -> list[
 
 
 def _write_elsewhere(project: CliProject, options: SynthesizeOptions) -> int:
-    with Reading() as reading:
+    with ReadingProgress() as reading:
         preview = project.call(lambda workspace: preview_view(workspace, reading.step))
     _hand_out(options, preview.text, preview.event_count)
     if preview.skipped:

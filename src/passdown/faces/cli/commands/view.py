@@ -12,7 +12,7 @@ from passdown.core.times import render_millis
 from passdown.errors import OutdatedError, PassdownError
 from passdown.faces.cli import output
 from passdown.faces.cli.lines import minute
-from passdown.faces.cli.progress import Reading
+from passdown.faces.cli.progress import ReadingProgress
 from passdown.faces.cli.project import CliProject, open_here
 from passdown.services.log.events import update_index
 from passdown.services.log.synthesis import is_legacy, preview_view
@@ -59,7 +59,7 @@ def _show(*, as_json: bool) -> None:
         output.note(f"{path} was not made from events")
         output.note_hint("run `passdown migrate` to import it")
         return
-    with Reading() as reading:
+    with ReadingProgress() as reading:
         preview = project.call(lambda workspace: preview_view(workspace, reading.step))
     if preview.event_count == 0 and not as_json:
         output.note(f"there are no events in {project.workspace.settings.paths.events}")
@@ -104,7 +104,7 @@ def list_section(above: bool, section: str, *, as_json: bool) -> None:
     feedback or malformed: values of events that could not be read.
     """
     project = open_here()
-    with Reading() as reading:
+    with ReadingProgress() as reading:
         project.call(lambda workspace: update_index(workspace.log, workspace.index, reading.step))
     digest = project.call(lambda workspace: workspace.index.digest(_ALL))
     facts = digest.kinds[_KINDS[section]].facts
@@ -164,7 +164,7 @@ def verify_view(above: bool, *, as_json: bool) -> int:
     changed, and with 4 if the view is only outdated.
     """
     project = open_here()
-    with Reading() as reading:
+    with ReadingProgress() as reading:
         verdict = project.call(lambda workspace: verify(workspace, open_memory_index(), reading.step))
     if above or as_json:
         output.say_json(_verdict_data(verdict))

@@ -4,13 +4,23 @@ from collections.abc import Sequence
 
 import click
 
+from passdown.core.coordination.leases import Lost
 from passdown.core.coordination.tasks import NORMAL, OPEN, Circle, Task, TaskState
 from passdown.errors import UsageError
 from passdown.faces.cli import output
-from passdown.faces.cli.coordination import as_value, find_author, json_option, say_waiting, session_option
+from passdown.faces.cli.coordination import (
+    HELD_CODE,
+    as_value,
+    find_author,
+    json_option,
+    say_lost,
+    say_waiting,
+    session_option,
+)
 from passdown.faces.cli.lines import cut, width
-from passdown.faces.cli.sessions import open_sessions
+from passdown.faces.cli.sessions import need_session, open_sessions
 from passdown.records import record
+from passdown.services.coordination.claims import give_back_task
 from passdown.services.coordination.tasks import (
     TaskChange,
     add_task,
@@ -59,7 +69,7 @@ class TaskOptions:
 
 @click.group("task", short_help="Add tasks, list them, and change them.")
 def task() -> None:
-    """Add tasks to the board of this project, list them, and change them.
+    """Add tasks, list them, and change them.
 
     `passdown claim` takes one, `passdown close` finishes it.
     """
@@ -155,6 +165,21 @@ def block(name: str, by: str, session: str, *, as_json: bool) -> None:
         way = " → ".join(found.tasks)
         raise UsageError(f"they would wait for each other: {way}", hint="nothing was changed")
     _say_task(found.task, f"waits for {by}:", as_json=as_json)
+
+
+@task.command("give-back", short_help="Let others claim a task that the session has.")
+@click.argument("name", metavar="ID")
+@session_option
+@json_option
+def give_back(name: str, session: str, *, as_json: bool) -> int:
+    """Let others claim a task that the session has; its files stay reserved."""
+    workspace = open_sessions()
+    found = give_back_task(workspace, need_session(workspace, session), name)
+    if isinstance(found, Lost):
+        say_lost(found)
+        return HELD_CODE
+    _say_task(found.task, "gave back", as_json=as_json)
+    return 0
 
 
 @task.command(short_help="Change a task.")

@@ -1,0 +1,138 @@
+"""The store of coordination in PostgreSQL: any machine that reaches the server.
+
+1. A change takes the project's row first, and only later statements look (C78). Each statement sees what was
+   committed before it, so that whoever waited for the row sees all that was changed before it got it.
+2. Whoever looks sees one state, and waits for nobody.
+3. A sign of life takes no position, and skips a session that somebody is changing at this moment: to wait for
+   it could be waiting in a circle.
+"""
+
+from collections.abc import Generator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Final
+
+from passdown.core.coordination.members import EngineTime
+from passdown.engines.coordination.rows import QUERIES, RowReading, RowTransaction
+from passdown.engines.coordination.transactions import Reading, Transaction
+from passdown.engines.postgres.connections import MIGRATE, Connections, Limits, Opening, OpenTransaction
+from passdown.engines.postgres.migrate import find_migrations
+from passdown.engines.postgres.statements import read_statements
+from passdown.engines.system import pause
+from passdown.errors import StorageError
+
+_OWN_QUERIES: Final = Path(__file__).parent / "queries.sql"
+_CHANGE: Final = Opening(  # 1: what RETURNING calls is called when the row is held
+    begin="BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE",
+    then="UPDATE projects SET pos = pos + 1 WHERE project = {project} "
+    "RETURNING pos, extract(epoch FROM clock_timestamp())::float8",
+)
+_LOOK: Final = Opening(  # 2
+    begin="BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY",
+    then="SELECT extract(epoch FROM clock_timestamp())::float8",
+)
+_BEAT: Final = Opening(  # 3
+    begin="BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE", settings={"synchronous_commit": "off"}
+)
+
+
+def open_store(
+    url: str, project: str, *, limits: Limits | None = None, prepared: bool = False
+) -> "PostgresStore":
+    """Open the rows of a project; nothing is connected before the first transaction.
+
+    `prepared` lets the server keep statements: not for a PgBouncer before 1.21.
+    """
+    return PostgresStore(Connections(url, limits=limits, prepared=prepared), project)
+
+
+class _NamedStatements:
+    """Runs statements by their name in one transaction."""
+
+    def __init__(self, transaction: OpenTransaction, statements: Mapping[str, bytes]) -> None:
+        self._transaction = transaction
+        self._statements = statements
+
+    def ask(self, query: str, *values: object) -> Sequence[Sequence[Any]]:
+        """Return the rows that a statement gives."""
+        return self._transaction.ask(self._statements[query], values)
+
+    def change(self, query: str, *values: object) -> int:
+        """Return how many rows a statement changed."""
+        return self._transaction.change(self._statements[query], values)
+
+
+class PostgresStore:
+    """The rows of one project: a `Store`."""
+
+    def __init__(self, connections: Connections, project: str) -> None:
+        """Keep a project over connections, which stores of other projects may use too."""
+        self._connections = connections
+        self._project = project
+        self._statements = {**read_statements(QUERIES), **read_statements(_OWN_QUERIES)}
+        self._is_checked = False
+
+    @property
+    def place(self) -> str:
+        """Where the server is."""
+        return self._connections.place
+
+    def close(self) -> None:
+        """Close all connections."""
+        self._connections.close()
+
+    @contextmanager
+    def changing(self) -> Generator[Transaction, None, None]:
+        """Take the project's row, then give a transaction; keep its changes unless it raises."""
+        with self._open(_CHANGE) as (transaction, named):
+            self._check("least_writer", named)
+            row = transaction.first_row
+            if not row:
+                named.change("add_project", self._project)
+                (row,) = named.ask("take_position_and_time", self._project)
+            fence, seconds = row
+            yield RowTransaction(named, self._project, EngineTime(seconds), fence)
+
+    @contextmanager
+    def looking(self) -> Generator[Reading, None, None]:
+        """Give one consistent state; nobody waits for it."""
+        with self._open(_LOOK) as (transaction, named):
+            self._check("least_reader", named)
+            yield RowReading(named, self._project, EngineTime(transaction.first_row[0]))
+
+    def beat(self, sessions: Sequence[str]) -> None:
+        """Set the last sign of life of these sessions, if they have not ended, to now; no position."""
+        with self._open(_BEAT) as (_, named):
+            named.change("beat_all", self._project, list(sessions), self._project)
+
+    def wall_time(self, reading: Reading) -> float:
+        """Return the time by the server's clock: clients have clocks of their own."""
+        return reading.time.seconds
+
+    def is_running(self, process: str) -> bool | None:
+        """Return None: a server does not know what runs on the machines of its clients."""
+        del process
+        return None
+
+    def pause(self, seconds: float) -> None:
+        """Wait before looking again."""
+        pause(seconds)
+
+    @contextmanager
+    def _open(self, opening: Opening) -> Generator[tuple[OpenTransaction, _NamedStatements], None, None]:
+        with self._connections.open(self._project, opening) as transaction:
+            yield transaction, _NamedStatements(transaction, self._statements)
+
+    def _check(self, least: str, named: _NamedStatements) -> None:
+        """Refuse tables that this version may not use; ask once."""
+        if self._is_checked:
+            return
+        known = len(find_migrations())
+        meta = {str(name): int(value) for name, value in named.ask("meta")}
+        if meta["version"] < known:
+            message = f"its tables have version {meta['version']}, and this version of Passdown needs {known}"
+            raise StorageError(f"PostgreSQL ({self.place}): {message}.", hint=MIGRATE)
+        if meta[least] > known:
+            message = f"its tables are for versions of Passdown that know version {meta[least]} of them"
+            raise StorageError(f"PostgreSQL ({self.place}): {message}.", hint="Update Passdown.")
+        self._is_checked = True

@@ -1,0 +1,116 @@
+"""Roles, tables and row-level security in PostgreSQL, brought to this version by their owner (C94, C95).
+
+`passdown_owner` owns the tables and is needed for migrations alone. `passdown_app` owns nothing and cannot
+bypass row-level security. Both may log in; whether with a password, a certificate or as a user of the
+system, an administrator decides.
+"""
+
+from functools import cache
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from psycopg import errors
+
+from passdown.engines.coordination.rows import MIGRATIONS
+from passdown.engines.files.read import names
+from passdown.engines.postgres.connections import SCHEMA, Connections, Limits, Opening, OpenTransaction
+from passdown.engines.postgres.statements import read_script, read_statements, sort_by_bytes
+from passdown.errors import StorageError
+
+OWNER: Final = "passdown_owner"
+APP: Final = "passdown_app"
+
+_STATEMENTS: Final = Path(__file__).parent / "migrate.sql"
+_OWN_MIGRATIONS: Final = Path(__file__).with_name("migrations")
+_PATIENT: Final = Limits(statement=600.0, idle=60.0)
+_PLAIN: Final = Opening(begin="BEGIN")
+_ALONE: Final = Opening(begin="BEGIN", then="SELECT pg_advisory_xact_lock(1885434739)")
+"""Nobody else migrates this database meanwhile; the number is `pass` in ASCII."""
+_ADMINISTRATOR: Final = (
+    "An administrator runs `passdown team migrate` the first time, or makes the roles: "
+    f"CREATE ROLE {OWNER} LOGIN; CREATE ROLE {APP} LOGIN; CREATE SCHEMA {SCHEMA} AUTHORIZATION {OWNER};"
+)
+
+
+class MigrationOutcome(NamedTuple):
+    """The versions of the tables, before and after; 0 if there were none."""
+
+    before: int
+    after: int
+
+
+def migrate(url: str) -> MigrationOutcome:
+    """Bring the tables to this version: all missing migrations, or none of them.
+
+    1. The first time, an administrator runs it: it makes the roles and the schema.
+    2. Later the owner's role is enough.
+    3. Tables of a newer version stay as they are; whether this version may use them, they say themselves.
+    """
+    connections = Connections(url, limits=_PATIENT)
+    try:
+        _make_roles(connections)  # 1
+        with connections.open("", _ALONE) as transaction:
+            _become_owner(transaction)  # 2
+            before = _find_version(transaction)
+            for name in find_migrations()[before:]:  # 3
+                transaction.run_script(sort_by_bytes(read_script(MIGRATIONS / name)))
+                if name in _names(_OWN_MIGRATIONS):
+                    transaction.run_script(read_script(_OWN_MIGRATIONS / name))
+            return MigrationOutcome(before, _find_version(transaction))
+    except StorageError as error:
+        if isinstance(error.__cause__, errors.InsufficientPrivilege):
+            raise StorageError(error.message, hint=_ADMINISTRATOR) from error
+        raise
+    finally:
+        connections.close()
+
+
+@cache
+def find_migrations() -> tuple[str, ...]:
+    """Return the names of the migrations in their order; their number is the version of the tables."""
+    return _names(MIGRATIONS)
+
+
+def _names(folder: Path) -> tuple[str, ...]:
+    return tuple(sorted(name for name in names(folder, folder) if name.endswith(".sql")))
+
+
+def _make_roles(connections: Connections) -> None:
+    """Make the roles that are missing; refuse an app role that sees more than it should.
+
+    Roles belong to the whole server: somebody may make them for another database at the same time.
+    """
+    for role in (OWNER, APP):
+        try:
+            with connections.open("", _PLAIN) as transaction:
+                found = transaction.ask(_statement("find_role"), (role,))
+                if not found:
+                    transaction.change(_statement(f"make_{role.removeprefix(f'{SCHEMA}_')}"))
+        except StorageError as error:
+            if not isinstance(error.__cause__, errors.DuplicateObject | errors.UniqueViolation):
+                raise
+            continue
+        if role == APP and found and any(found[0]):
+            raise StorageError(
+                f"The role {APP} is more than a user of tables: it could see every project.",
+                hint=f"ALTER ROLE {APP} NOSUPERUSER NOBYPASSRLS NOCREATEROLE; then try again.",
+            )
+
+
+def _become_owner(transaction: OpenTransaction) -> None:
+    """Act as the owner of the tables; whoever made that role may need to be let in first."""
+    ((is_member, has_schema),) = transaction.ask(_statement("find_rights"))
+    if not is_member:
+        transaction.change(_statement("join_owner"))
+    if not has_schema:
+        transaction.change(_statement("make_schema"))
+    transaction.change(_statement("become_owner"))
+
+
+def _find_version(transaction: OpenTransaction) -> int:
+    ((has_tables,),) = transaction.ask(_statement("find_meta"))
+    return int(transaction.ask(_statement("find_version"))[0][0]) if has_tables else 0
+
+
+def _statement(name: str) -> bytes:
+    return read_statements(_STATEMENTS)[name]

@@ -1,0 +1,13 @@
+-- What only PostgreSQL does; `?` stands for a value.
+
+-- name: take_position_and_time
+UPDATE projects SET pos = pos + 1 WHERE project = ?
+RETURNING pos, extract(epoch FROM clock_timestamp())::float8;
+
+-- name: beat_all
+UPDATE sessions SET seen = extract(epoch FROM clock_timestamp())::float8, boot = 0
+FROM (
+    SELECT session FROM sessions WHERE project = ? AND session = ANY(?) AND ended IS NULL
+    FOR NO KEY UPDATE SKIP LOCKED
+) AS free
+WHERE sessions.project = ? AND sessions.session = free.session AND sessions.ended IS NULL;

@@ -1,0 +1,136 @@
+"""Whether anybody listens where a `postgresql:` URL points, asked before the driver is loaded (C86).
+
+The driver takes longer to load than a caller may wait, and a name can take longer to look up than that.
+"""
+
+import os
+import socket
+import sys
+from collections.abc import Iterator
+from typing import Final, NamedTuple
+
+from passdown.engines.system import SystemClock
+
+DEFAULT_PORT: Final = "5432"
+_SCHEMES: Final = ("postgresql://", "postgres://")
+_ELSEWHERE: Final = ("service", "hostaddr")
+"""What sends the driver to a place that the rest of the URL does not name."""
+
+Address = tuple[str, int] | tuple[str, int, int, int] | tuple[int, bytes] | str
+
+
+class ServerPlace(NamedTuple):
+    """Where a server listens: a host and its port, or the folder of a socket and the port in its name."""
+
+    host: str
+    port: str
+
+
+def is_reachable(url: str, seconds: float = 0.25) -> bool:
+    """Return whether something listens at one of the places that a URL names.
+
+    It takes at most that many seconds. If the URL leaves the place to the driver, the answer is yes: only the
+    driver knows.
+    """
+    places = find_places(url)
+    clock = SystemClock()
+    end = clock.monotonic() + seconds
+    return not places or any(_answers(place, end - clock.monotonic()) for place in places)
+
+
+def find_places(url: str) -> tuple[ServerPlace, ...]:
+    """Return the places that a URL names; none if only the driver can tell."""
+    _, _, rest = url.partition("://")
+    before, _, query = rest.partition("?")
+    authority = before.partition("/")[0].rpartition("@")[2]
+    options = dict(_split(pair, "=") for pair in query.split("&") if pair)
+    if not url.startswith(_SCHEMES) or any(name in options for name in _ELSEWHERE):
+        return ()
+    named = [_split_host(one) for one in authority.split(",")]
+    hosts = [host for host, _ in named]
+    ports = [port for _, port in named]
+    if "host" in options:
+        hosts = options["host"].split(",")
+    if "port" in options:
+        ports = options["port"].split(",")
+    if hosts == [""]:
+        hosts = os.environ.get("PGHOST", "").split(",")
+    if len(ports) != len(hosts):
+        ports = ports[:1] * len(hosts)
+    if not all(hosts):
+        return ()
+    return tuple(
+        ServerPlace(host, port or os.environ.get("PGPORT", DEFAULT_PORT))
+        for host, port in zip(hosts, ports, strict=True)
+    )
+
+
+def _split_host(text: str) -> tuple[str, str]:
+    """Split `host:port`; an address with colons stands in brackets."""
+    if text.startswith("["):
+        host, _, rest = text[1:].partition("]")
+        return host, rest.removeprefix(":")
+    return _split(text, ":")
+
+
+def _split(text: str, mark: str) -> tuple[str, str]:
+    first, _, second = text.partition(mark)
+    return _decode(first), _decode(second)
+
+
+def _decode(text: str) -> str:
+    if "%" not in text:
+        return text
+    from urllib.parse import unquote
+
+    return unquote(text)
+
+
+def _answers(place: ServerPlace, seconds: float) -> bool:
+    if seconds <= 0:
+        return False
+    clock = SystemClock()
+    end = clock.monotonic() + seconds
+    if place.host.startswith(("/", "@")):
+        return sys.platform == "win32" or _connects(socket.AF_UNIX, _socket_name(place), seconds)
+    return any(
+        _connects(family, address, end - clock.monotonic()) for family, address in _look_up(place, seconds)
+    )
+
+
+def _socket_name(place: ServerPlace) -> str:
+    name = f"{place.host}/.s.PGSQL.{place.port}"
+    return f"\0{name[1:]}" if name.startswith("@") else name  # a name that is no file, only on Linux
+
+
+def _connects(family: socket.AddressFamily, address: Address, seconds: float) -> bool:
+    if seconds <= 0:
+        return False
+    with socket.socket(family) as plug:
+        plug.settimeout(seconds)
+        try:
+            plug.connect(address)
+        except (OSError, ValueError):  # a path may be too long, or hold what no path can
+            return False
+    return True
+
+
+def _look_up(place: ServerPlace, seconds: float) -> Iterator[tuple[socket.AddressFamily, Address]]:
+    """Yield the addresses of a host; a look-up that takes longer is left behind in its thread."""
+    from queue import Empty, SimpleQueue
+    from threading import Thread
+
+    found: SimpleQueue[list[tuple[socket.AddressFamily, Address]]] = SimpleQueue()
+
+    def ask() -> None:
+        try:
+            told = socket.getaddrinfo(place.host, place.port, type=socket.SOCK_STREAM)
+        except (OSError, ValueError):  # `ValueError`: a label that is too long, or empty
+            told = []
+        found.put([(family, address) for family, _, _, _, address in told])
+
+    Thread(target=ask, daemon=True).start()
+    try:
+        yield from found.get(timeout=seconds)
+    except Empty:
+        return

@@ -1,0 +1,52 @@
+"""The statements of coordination as psycopg takes them: the same text as for SQLite, with other marks."""
+
+import re
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+from types import MappingProxyType
+from typing import Final
+
+from passdown.core.lazy_regex import pattern
+from passdown.engines.files.read import read_trusted
+
+_NAME: Final = pattern(r"^-- name: (\w+)\n", re.MULTILINE)
+_PART: Final = pattern(r"""('(?:[^']|'')*'|"(?:[^"]|"")*")|--[^\n]*|(\?)|(%)""")
+_TEXT: Final = pattern(r"""('(?:[^']|'')*'|"(?:[^"]|"")*"|--[^\n]*)|\bTEXT\b""")
+
+
+@cache
+def read_statements(path: Path) -> Mapping[str, bytes]:
+    """Read the statements in a file, each below a line `-- name: …`, ready to be executed with values."""
+    _, *parts = _NAME.split(read_script(path))
+    return MappingProxyType(
+        {
+            name: mark_values(text).strip().removesuffix(";").encode()
+            for name, text in zip(parts[::2], parts[1::2], strict=True)
+        }
+    )
+
+
+def read_script(path: Path) -> str:
+    """Read a file of this package."""
+    return read_trusted(path).decode("utf-8")
+
+
+def mark_values(statement: str) -> str:
+    """Return a statement with `%s` for each `?`, and without comments.
+
+    What is quoted keeps its question marks; a percent sign is doubled wherever it is.
+    """
+
+    def mark(found: re.Match[str]) -> str:
+        quoted, value, percent = found.groups()
+        if quoted:
+            return str(quoted).replace("%", "%%")
+        return "%s" if value else "%%" if percent else ""
+
+    return _PART.sub(mark, statement)
+
+
+def sort_by_bytes(script: str) -> str:
+    """Return a script whose texts are compared byte by byte, as in SQLite, whatever the database's locale."""
+    return _TEXT.sub(lambda found: found[0] if found[1] else 'TEXT COLLATE "C"', script)

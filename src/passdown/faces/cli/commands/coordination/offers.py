@@ -1,0 +1,134 @@
+"""`passdown handoff offer`, `offers`, `accept`, `decline`, `withdraw`: hand a task to another session."""
+
+from collections.abc import Callable
+from datetime import timedelta
+
+import click
+
+from passdown.core.coordination.leases import Lost
+from passdown.core.coordination.offers import OfferEnded, OfferGone
+from passdown.core.sessions.session_facts import Account
+from passdown.core.times import age_words
+from passdown.faces.cli import output
+from passdown.faces.cli.coordination import HELD_CODE, as_value, json_option, say_lost, session_option
+from passdown.faces.cli.drift import drift_lines, run_test_command
+from passdown.faces.cli.sessions import need_session, open_sessions
+from passdown.services.coordination.offers import (
+    accept_offer,
+    decline_offer,
+    list_offers,
+    offer_task,
+    review_offer,
+    short_name,
+    withdraw_offer,
+)
+from passdown.services.workspace.workspaces import Workspace
+
+
+@click.command(short_help="Offer your task and files to another session.")
+@click.option("--to", default="", metavar="ADDRESS", help="Who may accept it; by default anybody.")
+@click.option("--task", default="", metavar="ID", help="The task; by default the one you work on.")
+@session_option
+@json_option
+def offer(to: str, task: str, session: str, *, as_json: bool) -> int:
+    """Offer a task that your session has, with all its files and what it knows.
+
+    You own them until somebody accepts. Nobody can take them over meanwhile, even if your session ends. After
+    24 hours the offer is over, and they are yours again, or go back to the board.
+    """
+    workspace = open_sessions()
+    found = offer_task(workspace, need_session(workspace, session), task, to)
+    if isinstance(found, Lost):
+        say_lost(found)
+        return HELD_CODE
+    if as_json:
+        output.say_json(
+            {"offer": found.offer.offer, "task": found.offer.task, "to": found.offer.taker or None}
+        )
+    else:
+        whom = found.offer.taker or "anybody"
+        output.say(f"offered {found.offer.task} to {whom}: {short_name(found.offer)}")
+    return 0
+
+
+@click.command(short_help="List the offers that stand.")
+@json_option
+def offers(*, as_json: bool) -> None:
+    """List the offers that stand."""
+    found = list_offers(open_sessions())
+    if as_json:
+        output.say_json({"offers": as_value(found)})
+        return
+    for one in found:
+        left = age_words(timedelta(seconds=one.left))
+        whom = one.offer.taker or "anybody"
+        name = short_name(one.offer)
+        output.say(f"{name}  {one.offer.task} from {one.offer.agent} to {whom}, {left} left")
+    if not found:
+        output.say("No offers stand.")
+
+
+@click.command(short_help="Accept an offer: its task and files are yours.")
+@click.argument("name", metavar="[OFFER]", default="")
+@click.option("--anyway", is_flag=True, help="Accept it though something changed since.")
+@click.option("--run-test", is_flag=True, help="Run the recorded test command, without a shell.")
+@session_option
+@json_option
+def accept(name: str, session: str, *, anyway: bool, run_test: bool, as_json: bool) -> int:
+    """Show what changed since an offer was made, and accept it.
+
+    If something changed, --anyway is needed. Task, files and unread messages are then yours under new
+    fences, and what the giver knew is in your ledger.
+    """
+    workspace = open_sessions()
+    account = need_session(workspace, session)
+    run = (lambda text: run_test_command(workspace, text)) if run_test else None
+    review = review_offer(workspace, name, run)
+    drift = review.review.drift
+    if not as_json:
+        for line in drift_lines(drift, is_run=run_test):
+            output.say(line)
+    if not (drift.is_clean or anyway):
+        output.note("not accepted: something changed since the offer was made")
+        output.note_hint(f"accept it with `passdown handoff accept {short_name(review.offer)} --anyway`")
+        return HELD_CODE
+    found = accept_offer(workspace, account, review)
+    if isinstance(found.outcome, OfferGone):
+        return _say_gone(found.outcome)
+    if as_json:
+        output.say_json({"accepted": as_value(found.outcome.grants), "carried": found.carried})
+    else:
+        for grant in found.outcome.grants:
+            output.say(f"yours: {grant.name} (fence {grant.fence})")
+    return 0
+
+
+@click.command(short_help="Decline an offer.")
+@click.argument("name", metavar="[OFFER]", default="")
+@session_option
+def decline(name: str, session: str) -> int:
+    """Decline an offer; its task and files stay with the giver, or go back to the board."""
+    return _end(name, session, decline_offer)
+
+
+@click.command(short_help="Take an offer of your own back.")
+@click.argument("name", metavar="[OFFER]", default="")
+@session_option
+def withdraw(name: str, session: str) -> int:
+    """Take an offer of your own back."""
+    return _end(name, session, withdraw_offer)
+
+
+def _end(name: str, session: str, end: Callable[[Workspace, Account, str], OfferEnded | OfferGone]) -> int:
+    workspace = open_sessions()
+    found = end(workspace, need_session(workspace, session), name)
+    if isinstance(found, OfferGone):
+        return _say_gone(found)
+    output.say(f"{found.offer.state}: {found.offer.task}")
+    return 0
+
+
+def _say_gone(gone: OfferGone) -> int:
+    output.note("the offer is for somebody else" if gone.state == "other" else "the offer does not stand")
+    output.note_hint("`passdown handoff offers` lists those that do")
+    return HELD_CODE

@@ -1,0 +1,58 @@
+"""What changed since a session handed something over, and the test that it ran."""
+
+import shlex
+from collections.abc import Iterator
+from typing import Final
+
+from passdown.core.sessions.handoffs import HandoffDrift
+from passdown.core.shell_commands import is_whole
+from passdown.core.times import age_words
+from passdown.faces.cli import output
+from passdown.services.workspace.workspaces import Workspace
+
+_SECONDS: Final = 900
+
+
+def drift_lines(drift: HandoffDrift, *, is_run: bool) -> Iterator[str]:
+    """Describe the differences from the state that a handoff recorded."""
+    if drift.age is not None:
+        old = "; older than 24 h: check before you rely on it" if drift.is_old else ""
+        yield f"age: {age_words(drift.age)}{old}"
+    if drift.branch:
+        yield f"branch: was {drift.branch[0]}, is {drift.branch[1]}"
+    if drift.commits:
+        yield f"commits: {drift.commits} since"
+    yield from (f"changed since: {path}" for path in drift.changed)
+    yield from (f"deleted since: {path}" for path in drift.missing)
+    if drift.test:
+        yield f"test: {drift.test} ({_test_words(drift, is_run=is_run)})"
+    if drift.is_clean:
+        yield ("no other changes found" if drift.age is not None else "no changes found")
+
+
+def _test_words(drift: HandoffDrift, *, is_run: bool) -> str:
+    then = "not run then" if drift.test_then is None else f"exit code {drift.test_then} then"
+    if not is_whole(drift.test):
+        return f"{then}; parts of it stayed on the machine where it ran"
+    if not is_run:
+        return f"{then}; --run-test runs it"
+    if drift.test_now is None:
+        return f"{then}; could not be run now"
+    return f"{then}, {drift.test_now} now"
+
+
+def run_test_command(workspace: Workspace, text: str) -> int | None:
+    """Run a command without a shell, with its output on stderr; return None if it cannot be run."""
+    import subprocess  # only --run-test needs it
+
+    if not is_whole(text):
+        output.note(f"{text} is not run: parts of it stayed on the machine where it ran")
+        return None
+    output.note(f"running {text}")
+    try:
+        words = shlex.split(text)
+        done = subprocess.run(words, cwd=workspace.root, check=False, stdout=2, timeout=_SECONDS)  # noqa: S603 - asked for
+    except (OSError, ValueError, subprocess.TimeoutExpired) as found:
+        output.note(f"could not run it: {found}")
+        return None
+    return done.returncode

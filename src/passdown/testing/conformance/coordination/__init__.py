@@ -1,0 +1,1 @@
+"""What every `Coordination` implementation must do; `suite.py` has the whole of it."""

@@ -1,0 +1,202 @@
+"""The log: every change once, in commit order, without gaps; and repeats, which act once."""
+
+import pytest
+
+from passdown.core.coordination.leases import Fenced, Resource
+from passdown.core.coordination.members import Member
+from passdown.core.coordination.operations import REMEMBERED
+from passdown.errors import UsageError
+from passdown.testing.conformance.coordination.bench import (
+    MARGIN,
+    CoordinationCase,
+    SharedProject,
+    about,
+)
+from passdown.testing.conformance.coordination.changes import (
+    CHANGES,
+    REFUSALS,
+    KnownState,
+    describe,
+    without_times,
+)
+
+
+class HistoryPromises(CoordinationCase):
+    """The promises of `History`."""
+
+    def test_positions_are_dense_and_in_the_order_of_changes(self, project: SharedProject) -> None:
+        """Refusals, reading and beats have none."""
+        project.join("a", "b")
+        project.add("t")
+        project.claimed("a", "t")
+        project.claim("b", "t")
+        project.beat("a")
+        project.send("a", "agent-b")
+        project.mail("b")
+        project.acquired("b", "src/", "docs/")
+
+        log = project.here.history.since(0, 100)
+
+        assert [one.position for one in log] == [1, 2, 3, 4, 5, 6]
+        assert [one.verb for one in log] == ["join", "join", "add", "claim", "send", "acquire"]
+        assert [one.session for one in log] == ["a", "b", "", "a", "a", "b"]
+        assert [one.subject for one in log[2:]] == ["t", "t", "agent-b", "path/src/ path/docs/"]
+        assert project.here.history.position() == 6
+        assert len({one.op for one in log}) == 6
+
+    def test_changes_are_read_from_a_position_on(self, project: SharedProject) -> None:
+        """At most as many as are wanted, the oldest first."""
+        project.add("t", "u", "v", "w")
+        history = project.here.history
+
+        assert [one.subject for one in history.since(1, 2)] == ["u", "v"]
+        assert [one.subject for one in history.since(3, 100)] == ["w"]
+        assert list(history.since(4, 100)) == []
+
+    def test_a_change_tells_its_age_and_never_an_instant(self, project: SharedProject) -> None:
+        """By the engine's clock."""
+        project.add("t")
+        project.bench.advance(100.0)
+
+        assert [one.age for one in project.here.history.since(0, 10)] == [about(100.0)]
+
+    def test_every_handle_sees_the_same_history(self, project: SharedProject) -> None:
+        """As soon as a change is made."""
+        project.join("a", "b")
+
+        seen = [project.of(one).history.position() for one in ("a", "b", "c")]
+
+        assert seen == [2, 2, 2]
+
+    def test_waiting_for_a_change_that_is_there_ends_at_once(self, project: SharedProject) -> None:
+        """It returns the newest position."""
+        project.add("t", "u")
+
+        assert project.here.history.wait(1, 3_600.0) == 2
+
+    def test_waiting_always_ends(self, project: SharedProject) -> None:
+        """Nothing happens: the position is the same."""
+        project.add("t")
+
+        assert project.here.history.wait(1, 0.05) == 1
+        assert project.here.history.wait(1, 0.0) == 1
+
+    def test_old_changes_go_and_positions_never_begin_again(self, project: SharedProject) -> None:
+        """What is remembered has no gaps."""
+        project.add("t", "u")
+        project.bench.advance(REMEMBERED + MARGIN)
+        project.add("v")
+
+        project.join("a")
+
+        assert [one.position for one in project.here.history.since(0, 10)] == [3, 4]
+        assert project.here.history.position() == 4
+        project.add("w")
+        assert project.here.history.position() == 5
+
+
+class RepeatPromises(CoordinationCase):
+    """A repeated operation acts once; a refusal leaves no trace."""
+
+    @pytest.mark.parametrize("name", CHANGES)
+    def test_a_repeated_change_acts_once_and_has_the_same_outcome(
+        self, project: SharedProject, name: str
+    ) -> None:
+        """On another handle, because the answer of the first never came."""
+        call = CHANGES[name](KnownState(project))
+        op = project.op()
+        before = project.here.history.position()
+
+        first = call(project.of("first"), op)
+        after = describe(project)
+        second = call(project.of("second"), op)
+
+        assert project.here.history.position() == before + 1
+        assert second == first
+        assert describe(project) == after
+        (entry,) = project.here.history.since(before, 10)
+        assert entry.op == op
+        assert entry.verb
+
+    @pytest.mark.parametrize("name", CHANGES)
+    def test_a_change_is_repeated_without_harm_when_others_went_on(
+        self, project: SharedProject, name: str
+    ) -> None:
+        """What was granted may have been taken since: that stays as it is."""
+        call = CHANGES[name](KnownState(project))
+        op = project.op()
+        first = call(project.of("first"), op)
+        for session in ("a", "dead", "b"):
+            project.leave(session)
+        project.join("late")
+        project.next_task("late")
+        project.acquire("late", "**")
+        after = describe(project)
+
+        assert call(project.of("second"), op) == first
+        assert describe(project) == after
+
+    @pytest.mark.parametrize("name", REFUSALS)
+    def test_a_refusal_leaves_no_trace(self, project: SharedProject, name: str) -> None:
+        """No position, no change: it can be tried again with the same id."""
+        call = REFUSALS[name](KnownState(project))
+        op = project.op()
+        before = describe(project)
+
+        outcomes = [call(project.of("first"), op) for _ in range(2)]
+
+        assert without_times(outcomes[0]) == without_times(outcomes[1])
+        assert describe(project) == before
+
+    def test_a_refused_operation_can_be_tried_again_with_its_id(self, project: SharedProject) -> None:
+        """Once the way is free it acts."""
+        project.join("a", "b")
+        held = project.acquired("a", "src/")
+        op = project.op()
+        wanted = [Resource("path", "src/")]
+        project.of("b").leases.acquire(op, "b", wanted, 600.0)
+        project.use("release", "a", held)
+
+        project.of("b").leases.acquire(op, "b", wanted, 600.0)
+
+        assert project.held("b") == ["src/"]
+
+    def test_an_error_leaves_no_trace(self, project: SharedProject) -> None:
+        """Wrong usage is found in the middle of a change: nothing of it stays."""
+        project.join("a")
+        project.add("t")
+        before = describe(project)
+
+        with pytest.raises(UsageError):
+            project.claim("a", "t", "none")
+        assert describe(project) == before
+
+    def test_an_id_is_remembered_for_two_days(self, project: SharedProject) -> None:
+        """After that nobody knows whether it acted, so it is refused by its own time."""
+        old, known = project.op(age=REMEMBERED + MARGIN), project.op(age=REMEMBERED - MARGIN)
+        member = Member(session="a", agent="agent-a")
+
+        with pytest.raises(UsageError):
+            project.here.members.join(old, member)
+        assert project.here.members.members() == []
+        assert project.here.members.join(known, member).is_new
+        assert project.here.members.join(known, member).is_new
+
+    def test_an_id_that_is_none_is_refused(self, project: SharedProject) -> None:
+        """Before anything happens."""
+        project.join("a")
+
+        for op in ("", "x", project.op().upper() + "0"):
+            with pytest.raises(UsageError):
+                project.of("a").leases.acquire(op, "a", [Resource("path", "src/")], 600.0)
+        assert project.held() == []
+
+    def test_an_id_is_not_shared_by_two_kinds_of_change(self, project: SharedProject) -> None:
+        """An outcome of the one is none of the other."""
+        project.join("a")
+        op = project.op()
+        project.of("a").leases.acquire(op, "a", [Resource("path", "src/")], 600.0)
+
+        with pytest.raises(UsageError):
+            project.of("a").leases.release(op, "a", [Fenced(Resource("path", "src/"), 2)])
+        assert project.held("a") == ["src/"]
