@@ -35,11 +35,9 @@ _SHOWN = 12
 def guard(context: click.Context, span: str, *, as_json: bool) -> int:
     """Stop commits of files that another session holds.
 
-    Judges the staged files, and exits with 3 if another session holds one of them.
-
-    Git runs this before each commit, after `passdown guard install`. An agent is stopped, and told who has
-    the file and for how long. A person is warned. Whatever goes wrong with the guard itself lets the commit
-    pass.
+    Judges the staged files, and exits with 3 if the commit must not be made. Git runs this before each
+    commit, after `passdown guard install`. An agent is stopped, and told who has the file and for how long. A
+    person is warned. Whatever goes wrong with the guard itself lets the commit pass.
 
     With --ci, judge commits that were made: those that the guard has not seen pass are judged by their files.
     Exits with 5 if that cannot be found out.
