@@ -3,6 +3,7 @@
 import gc
 import itertools
 import os
+import shutil
 import signal
 import socket
 import sys
@@ -45,6 +46,7 @@ _SLOW_FILES = frozenset(
 )
 # A folder in memory, which Linux has; CI writes to a disk.
 _MEMORY = Path("/dev/shm")  # noqa: S108  # pytest makes a folder in it that is ours alone
+_ROOM = 2_000_000_000  # a container may have 64 MB
 _SCRUBBED = ("PASSDOWN_", "XDG_", "GIT_")
 _HOME_FOLDERS = tuple(
     (name, path.replace("/", os.sep))
@@ -63,7 +65,8 @@ _IDENTITY = (("AUTHOR", "Ada Author"), ("COMMITTER", "Cleo Committer"))
 
 def pytest_sessionstart(session: pytest.Session) -> None:
     """Let the quick run write to memory: half of its time would be waiting for a disk."""
-    if _is_quick(session.config) and os.access(_MEMORY, os.W_OK):
+    has_room = os.access(_MEMORY, os.W_OK) and shutil.disk_usage(_MEMORY).free > _ROOM
+    if _is_quick(session.config) and has_room:
         os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(_MEMORY))
 
 

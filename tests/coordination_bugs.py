@@ -38,8 +38,8 @@ Plant = Callable[[Patch], Callable[[], CoordinationBench]]
 # --- fences and holders -----------------------------------------------------------------------------
 
 
-def _any_fence(change: Transaction, session: str, held: Sequence[Fenced]) -> list[Lease]:
-    del session
+def _any_fence(change: Transaction, judge: Judge, session: str, held: Sequence[Fenced]) -> list[Lease]:
+    del judge, session
     found = [one for resource, _ in held for one in change.leases_on(*resource) if one.ended is None]
     if not found:
         raise UsageError("nobody holds that", hint="Claim it.")
@@ -73,7 +73,7 @@ def do_not_see_overlap(patch: Patch) -> Callable[[], CoordinationBench]:
     def overlap(one: PathPattern, other: PathPattern) -> bool:
         return one == other
 
-    patch.setattr(leases, "overlap", overlap)
+    patch.setattr(changes, "overlap", overlap)
     return MemoryBench
 
 
@@ -158,6 +158,7 @@ class SkewedStore:
         self._store = store
         self._skew = skew
         self.beat, self.is_running, self.pause = store.beat, store.is_running, store.pause
+        self.wall_time = store.wall_time
 
     @contextmanager
     def changing(self) -> Generator[MemoryTransaction, None, None]:

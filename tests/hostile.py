@@ -1,6 +1,6 @@
 """Texts, names and values made to break parsers; `tests.hostile_runs` measures what they do."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import chain
 from types import MappingProxyType
 from typing import Final, NamedTuple
@@ -473,6 +473,7 @@ TRAPS: Final[Mapping[str, str]] = MappingProxyType(
         "#### Resolved\n- resource_allocation: @\n#### Unknowns\n- @\n",
         "session-state_a.json": '{"agentId": "@", "mode": "@", "lastUpdated": "@", "@": 1}',
         "session-state_b.json": "{@",
+        "handoff_a_to_b.json": '{"from": "@", "createdAt": "@", "context": {"files": "@"}, "@": 1}',
         "journal/a.jsonl": '{"v":1,@\n',
         "sessions/archive/a.md": "---\ndate: @\nstatus: @\ntrigger: @\n---\n@\n",
     }
@@ -500,6 +501,15 @@ SHAPES: Final[Mapping[str, DocumentShape]] = MappingProxyType(
 )
 
 
+OBJECTS: Final[Mapping[str, tuple[tuple[str, str], ...]]] = MappingProxyType(
+    {
+        "session-state": (('{"agentId": ', "}"), ('{"currentTasks": ', "}"), ('{"other": ', "}")),
+        "handoff": (('{"content": ', "}"), ('{"context": ', "}"), ('{"context": {"other": ', "}}")),
+    }
+)
+"""For each parser of a JSON object what stands before and after some of its values."""
+
+
 def corpus(parser: str) -> Iterator[Hostile]:
     """Every text for a parser: all of them bare, and those that fit in each kind of place it reads."""
     yield from bare()
@@ -511,10 +521,14 @@ def corpus(parser: str) -> Iterator[Hostile]:
     if parser == "journal":
         for name, make in JSON.items():
             yield Hostile(f"{name} / line", _as_journal(make))
-    if parser == "session-state":
-        for name, make in JSON.items():
-            for member in ("agentId", "currentTasks", "other"):
-                yield Hostile(f"{name} / {member}", _within(f'{{"{member}": ', make, "}"))
+    if parser in OBJECTS:
+        yield from _in_objects(OBJECTS[parser])
+
+
+def _in_objects(places: Sequence[tuple[str, str]]) -> Iterator[Hostile]:
+    for name, make in JSON.items():
+        for start, end in places:
+            yield Hostile(f"{name} / {start}", _within(start, make, end))
 
 
 def bare() -> Iterator[Hostile]:

@@ -55,9 +55,13 @@ TO_COMMIT = "to-commit.txt"
 TO_SYNTHESIZE = "to-synthesize.txt"
 """Exists while an event may be missing in the local view."""
 SESSION_STATE = "session-state_"
+ADDRESSED = "handoff_"
+"""How the names of handoffs to one agent begin."""
+PROCESSED = "processed_handoffs"
+"""Holds the handoffs that were shown to their agent."""
 EDITED_VIEW = "edited-view-"
 LEGACY_VIEW = "legacy-current-"
-_DOCUMENTS = ("handoff_", "session-context.md", "pending_", "unsynced", EDITED_VIEW, LEGACY_VIEW)
+_DOCUMENTS = (ADDRESSED, "session-context.md", "pending_", "unsynced", EDITED_VIEW, LEGACY_VIEW)
 """How the names of documents begin that stand in the runtime folder and are no state: they are only text."""
 
 # --- the user's own folders -----------------------------------------------------------------------
@@ -74,6 +78,12 @@ GIT_INFO = "info"
 EXCLUDE = f"{GIT_INFO}/exclude"
 IGNORE = ".gitignore"
 ATTRIBUTES = ".gitattributes"
+GIT_HOOKS = "hooks"
+PRE_COMMIT = "pre-commit"
+PRE_COMMIT_HOOK = f"{GIT_HOOKS}/{PRE_COMMIT}"
+PRE_COMMIT_FILE = ".pre-commit-config.yaml"
+LEFTHOOK_FILE = "lefthook.yml"
+"""Files in which tools are told what the hooks that they generate run."""
 
 
 def in_git(name: str) -> str:
@@ -99,6 +109,19 @@ def install_receipt(host: str) -> str:
 def session_state(runtime: str, agent: str) -> str:
     """Return the path of a session's state file."""
     return f"{runtime}/{SESSION_STATE}{agent}.json"
+
+
+def handoff_name(sender: str, to: str, number: int = 1) -> str:
+    """Return the file name of a handoff to one agent; of several for the same pair each has a number."""
+    again = f".{number}" if number > 1 else ""
+    return f"{ADDRESSED}{sender}{again}_to_{to}.json"
+
+
+def handoff_addressee(name: str) -> str:
+    """Return for whom a file is, by its name; an empty string if it is not a handoff to one agent."""
+    if not (name.startswith(ADDRESSED) and name.endswith(".json")):
+        return ""
+    return name.removesuffix(".json").rpartition("_to_")[2] if "_to_" in name else ""
 
 
 def database_gate(path: str) -> str:

@@ -74,6 +74,13 @@ class EngineChoice(StrEnum):
     OFF = "off"
 
 
+class PeoplePolicy(StrEnum):
+    """What happens to the commit of a person that has files which a session holds."""
+
+    WARN = "warn"
+    STOP = "stop"
+
+
 class EventLayout(StrEnum):
     """How published events are arranged in their folder."""
 
@@ -190,6 +197,15 @@ class CoordinationSettings:
 
 
 @record
+class GuardSettings:
+    """What `passdown guard` does before a commit. It always stops an agent that commits another's files."""
+
+    people: Annotated[PeoplePolicy, "Warn a person who commits files that a session holds, or stop."] = (
+        PeoplePolicy.WARN
+    )
+
+
+@record
 class TeamSettings:
     """The server of each team: `platform = "postgresql://db.example.com/passdown"`; `""` if it needs none."""
 
@@ -206,6 +222,7 @@ Section = (
     | ContextSettings
     | ProjectSettings
     | CoordinationSettings
+    | GuardSettings
     | TeamSettings
 )
 
@@ -229,6 +246,7 @@ class Settings:
     coordination: Annotated[CoordinationSettings, "Where sessions coordinate."] = field(
         default_factory=CoordinationSettings
     )
+    guard: Annotated[GuardSettings, "What is judged before a commit."] = field(default_factory=GuardSettings)
     teams: Annotated[TeamSettings, "The servers of teams."] = field(default_factory=TeamSettings)
 
 

@@ -36,7 +36,8 @@ KEYS = re.compile(
       | decisions | checkpoints | open_questions | files_modified | trigger | event_count | latest_ts
       | generated_at
       | "(?: test_count | tests_passing | files_modified | last_test_command | last_test_exit_code
-        | agentId | mode | modeLockedAt | trackId | currentTask | currentTasks | tddPhase | lastUpdated )"
+        | agentId | mode | modeLockedAt | trackId | currentTask | currentTasks | tddPhase | lastUpdated
+        | from | to | createdAt | expiresAt | content | context | taskId | files | priority )"
     ) : (?= \s | $)"""
 )
 LABELS = re.compile(

@@ -13,6 +13,7 @@ from passdown.core.documents.keys import PLACE
 from passdown.core.documents.lists import split_tick
 from passdown.core.facts import Fact, Provenance
 from passdown.core.formats import archives, ledgers, registry, views
+from passdown.core.formats.addressed_handoffs import AddressedHandoff, HandoffContext
 from passdown.core.formats.archives import Archive, ArchiveDecision, ArchiveStatus, Artifact
 from passdown.core.formats.checkpoints import Phase, ValidationState
 from passdown.core.formats.events import Event, EventCheckpoint
@@ -476,6 +477,27 @@ session_values: SearchStrategy[SessionState] = st.builds(
     ),
 )
 
+handoff_values: SearchStrategy[AddressedHandoff] = st.builds(
+    AddressedHandoff,
+    sender=maybe(ids | texts),
+    to=maybe(ids | texts),
+    created_at=maybe(seconds),
+    expires_at=maybe(seconds),
+    content=maybe_text,
+    context=maybe(
+        st.builds(
+            HandoffContext,
+            task_id=maybe(ids | texts),
+            track_id=maybe(ids | texts),
+            files=items,
+            unknown=kept(("owner", ('"someone"',)), ("deep", ('{"a": [1, null, {"b": "c"}]}', "[]"))),
+        )
+    ),
+    priority=maybe(st.sampled_from(("normal", "high")) | texts),
+    id=maybe(ids | texts),
+    unknown=kept(("owner", ('"someone"',)), ("é", ("1.50", "true"))),
+)
+
 archive_values: SearchStrategy[Archive] = st.builds(
     Archive,
     date=maybe(seconds),
@@ -585,6 +607,11 @@ KINDS = (
         registry.SESSION_STATE,
         session_values,
         {"agent_id": _ID, "mode": Mode.SINGLE, "last_updated": _START},
+    ),
+    Kind(
+        registry.ADDRESSED_HANDOFF,
+        handoff_values,
+        {"sender": _ID, "to": _ID, "created_at": _START, "expires_at": _START, "content": "text"},
     ),
     Kind(
         registry.ARCHIVE,

@@ -3,6 +3,7 @@
 import pytest
 
 from passdown.core.formats.registry import (
+    ADDRESSED_HANDOFF,
     ARCHIVE,
     EVENT,
     FORMATS,
@@ -53,6 +54,8 @@ def test_a_name_that_is_no_format_leads_to_those_there_are() -> None:
         ("thoughts/shared/handoffs/events/2026-01-10T13-03-52Z_toast.md", EVENT),
         ("thoughts/shared/handoffs/events/2026-01-10/2026-01-10T13-03-52Z_toast.md", EVENT),
         (".conductor/session-state_T-abc123.json", SESSION_STATE),
+        (".conductor/handoff_T-abc123_to_T-def456.json", ADDRESSED_HANDOFF),
+        (".conductor/handoff_T-abc123.2_to_T-def456.json", ADDRESSED_HANDOFF),
         (".conductor/journal/s-1.jsonl", JOURNAL),
         ("README.md", None),
     ],
@@ -74,6 +77,7 @@ def test_a_text_that_says_nothing_is_known_by_its_path(path: str, expected: Form
         ("# Session Handoff\n", ARCHIVE),
         ("text\n---\n_synthesized:\n", VIEW),
         ('{"agentId": "a", "lastUpdated": null}', SESSION_STATE),
+        ('{"createdAt": "x", "expiresAt": null}', ADDRESSED_HANDOFF),
         ('{"v":1,"seq":1,', JOURNAL),
         ("{}", None),
         ('{"name": "package"}', None),

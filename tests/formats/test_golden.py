@@ -68,6 +68,7 @@ PROBLEMS: dict[str, Expected] = {
     "event-migrated.md": [(1, "ts", E), (1, "agent", E), (1, "branch", W), (1, "type", W), (1, "reason", W)],
     "event-origins.md": [],
     "event-seed.md": [],
+    "handoff-seed.json": [],
     "ledger-active-task.md": _ledger_part(1, "Active Task"),
     "ledger-binding-flow.yaml": _ledger_part(1),
     "ledger-conductor-fields.md": _ledger_part(11),
@@ -196,6 +197,7 @@ def test_damaged_examples_are_read_with_warnings_that_say_so(name: str) -> None:
         ("archive-v1.md", "notes.md", registry.ARCHIVE),
         ("archive-machine-made.md", "conductor/sessions/archive/2025-12-28T13-49-stale.md", registry.ARCHIVE),
         ("session-state-seed.json", "state.json", registry.SESSION_STATE),
+        ("handoff-seed.json", "letter.json", registry.ADDRESSED_HANDOFF),
     ],
 )
 @pytest.mark.requirement("R2", "R53", "R217")

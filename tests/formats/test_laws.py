@@ -112,7 +112,7 @@ def test_what_is_wrong_is_reported_on_a_line_of_the_document(kind: Kind, data: s
     assert list(problems) == sorted(problems, key=lambda one: one.line)
 
 
-@pytest.mark.parametrize("name", ["ledger", "stream", "archive", "session-state"])
+@pytest.mark.parametrize("name", ["ledger", "stream", "archive", "session-state", "handoff"])
 @given(data=st.data())
 def test_one_field_of_a_damaged_document_can_be_changed_and_the_others_stay(
     name: str, data: st.DataObject

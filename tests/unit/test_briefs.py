@@ -454,6 +454,12 @@ def test_a_long_text_is_cut_and_names_the_command_that_shows_it() -> None:
     assert f"({'z' * 40}…, 2 h, cut: `passdown event show {'f' * 16}`) > {'y' * 300}…\n" in brief.body
 
 
+def test_a_name_of_40_characters_is_shown_whole() -> None:
+    brief = pack(BriefInput(aim=CurrentWork(know(FactKind.GOAL, "Ship it", "z" * 40))))
+
+    assert f"({'z' * 40}, 2 h) > Ship it\n" in brief.body
+
+
 # --- receipts -------------------------------------------------------------------------------------
 
 
@@ -462,7 +468,10 @@ def test_a_receipt_is_the_hash_of_what_arrived() -> None:
     whole = brief.text.replace("\n", "\r\n")
 
     assert receipt_of(f"said\r\n{whole}\r\n", FRAME) == brief_hash(brief)
-    assert receipt_of(brief.text.replace("Ship it", ""), FRAME) not in {brief_hash(brief), UNKNOWN}
+    assert receipt_of(brief.text, FRAME) == brief_hash(brief)
+    for other in ("", "\ud800"):
+        found = receipt_of(brief.text.replace("Ship it", other), FRAME)
+        assert found not in {brief_hash(brief), UNKNOWN}
     assert receipt_of(f"{brief.text[:200]}\n{brief.text}", FRAME) == brief_hash(brief)
 
 

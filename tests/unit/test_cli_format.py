@@ -82,5 +82,6 @@ def test_an_unknown_format_is_answered_with_those_there_are(command: Caller, ver
         2,
         "",
         "passdown: there is no format lodger\n"
-        "  hint: known are ledger, stream, event, view, session-state, archive, journal\n",
+        "  hint: known are ledger, stream, event, view, session-state, archive, journal,\n"
+        "        handoff\n",
     )

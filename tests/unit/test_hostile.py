@@ -48,6 +48,7 @@ EXAMPLES: Final[Mapping[str, AnyDocument]] = MappingProxyType(
         "event": examples.EVENT,
         "view": examples.VIEW,
         "session-state": examples.SESSION_STATE,
+        "handoff": examples.ADDRESSED_HANDOFF,
         "archive": examples.ARCHIVE,
         "journal": examples.JOURNAL,
     }
@@ -231,7 +232,7 @@ def test_value_that_looks_like_structure_stays_a_value(found: Format) -> None:
     assert wrong == []
 
 
-@pytest.mark.parametrize("name", ["event", "session-state", "journal"])
+@pytest.mark.parametrize("name", ["event", "session-state", "handoff", "journal"])
 def test_value_of_a_format_without_prose_reads_back_to_the_character(name: str) -> None:
     found = next(one for one in FORMATS if one.name == name)
     for where in leaves(EXAMPLES[name]):

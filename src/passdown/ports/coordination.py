@@ -112,7 +112,10 @@ class Leases(Protocol):
         ...
 
     def take_over(self, op: str, session: str, wanted: Sequence[Resource], *, force: bool) -> Granted | Held:
-        """Take resources from sessions without signs of life, or from any session by force."""
+        """Take resources from sessions without signs of life, or from any session by force.
+
+        What a check let through or an open offer holds is taken by nobody, not even by force.
+        """
         ...
 
     def leases(self, session: str = "") -> Sequence[HeldResource]:

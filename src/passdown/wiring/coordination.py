@@ -1,5 +1,6 @@
 """Open what the sessions of a project share."""
 
+import importlib.util
 import json
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     from passdown.ports.process import Processes
     from passdown.settings import Settings
 
+_POSTGRES: Final = ("postgresql", "postgres")
 LOCAL: Final = "local"
 """The name of the project in the file of a clone; behind a `/` the root's path in the repository (C74).
 
@@ -45,11 +47,47 @@ def open_coordination(file: EngineFile, settings: "Settings", processes: "Proces
     if url and not settings.project.key:
         hint = "`passdown team init` draws one; commit it, so that every clone has it"
         raise UsageError("a project needs a key to coordinate through a server", hint=hint)
-    if url:
-        scheme = url.partition(":")[0]
-        hint = "Unset the URL to coordinate through a file in git's folder."
+    return _open_postgres(url, settings) if url else _open_sqlite(file, settings, processes)
+
+
+def migrate_server(settings: "Settings", url: str) -> int:
+    """Bring the tables of a server up to date, with the role that owns them; return their version."""
+    url = url or find_coordination_url(settings) or ""
+    if not url:
+        hint = "Set `url` below [coordination] in your settings file, or give --url."
+        raise UsageError("no server is named", hint=hint)
+    _require_server(url)
+    from passdown.engines.postgres.migrate import migrate
+
+    return migrate(url).after
+
+
+def _open_postgres(url: str, settings: "Settings") -> "Coordination":
+    _require_server(url)
+    from passdown.engines.postgres.coordination import open_store
+
+    store = open_store(url, settings.project.key)
+    return Coordinator(store, f"PostgreSQL, {store.place}", make_lifetimes(settings))
+
+
+def _require_server(url: str) -> None:
+    """Raise a StorageError unless there is an engine for the URL, and the server answers at once (C86)."""
+    scheme = url.partition(":")[0]
+    if scheme not in _POSTGRES:
+        hint = "Use a postgresql:// URL, or none to coordinate through a file in git's folder."
         raise StorageError(f"there is no engine for {scheme} URLs in this version", hint=hint)
-    return _open_sqlite(file, settings, processes)
+    if importlib.util.find_spec("psycopg") is None:
+        hint = "Install it: `uv tool install 'passdown[postgres]'` or `pip install 'passdown[postgres]'`."
+        raise StorageError("the driver for PostgreSQL is not installed", hint=hint)
+    from passdown.engines.postgres.reachability import (
+        is_reachable,  # before the driver, which is slow to load
+    )
+
+    if not is_reachable(url):
+        raise StorageError(
+            "the server that sessions coordinate through does not answer",
+            hint="Nothing was granted; try again when it is back.",
+        )
 
 
 def _open_sqlite(file: EngineFile, settings: "Settings", processes: "Processes") -> "Coordination":

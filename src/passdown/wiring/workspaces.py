@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Final
 from passdown import layout
 from passdown.errors import StorageError, UsageError
 from passdown.services.workspace.workspaces import NO_LIMITS, ReadLimits, list_other_roots
-from passdown.settings import EngineChoice, Paths, Settings
-from passdown.wiring.projects import read_settings
+from passdown.settings import Paths, Settings
+from passdown.wiring.projects import find_coordination_url, read_settings
 
 if TYPE_CHECKING:  # everything built here is loaded on demand
     from collections.abc import Callable
@@ -18,6 +18,7 @@ if TYPE_CHECKING:  # everything built here is loaded on demand
 
     from passdown.engines.git.repository import GitRepository
     from passdown.ports.clock import Clock, Entropy
+    from passdown.ports.commit_contents import CommitContents
     from passdown.ports.coordination import Coordination
     from passdown.ports.documents import Documents
     from passdown.ports.event_log import EventLog
@@ -95,6 +96,11 @@ class LocalWorkspace:
     @cached_property
     def history(self) -> "GitHistory":
         """The history of that repository."""
+        return self._git
+
+    @cached_property
+    def commit_contents(self) -> "CommitContents":
+        """What its commits change."""
         return self._git
 
     @cached_property
@@ -181,10 +187,16 @@ class LocalWorkspace:
         return open_coordination(file, self.settings, self.processes)
 
     def find_coordination(self) -> "Coordination | None":
-        """Return what sessions of the project share, if somebody has used it here."""
-        is_off = self.settings.coordination.engine is EngineChoice.OFF
-        is_used = not is_off and os.path.lexists(self._coordination_place)
-        return self.coordination if is_used else None
+        """Return what sessions of the project share, if somebody has used it here.
+
+        Hooks do without a server: its driver alone takes longer to load than a hook may take (C77).
+        """
+        url = find_coordination_url(self.settings)
+        if url is None:
+            return None
+        if url:
+            return self.coordination if self._haste.lock_wait is None else None
+        return self.coordination if os.path.lexists(self._coordination_place) else None
 
     @cached_property
     def _coordination_place(self) -> str:

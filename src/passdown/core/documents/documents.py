@@ -10,7 +10,8 @@ from functools import cached_property
 from typing import Final, Generic, Protocol, TypeVar, cast
 
 from passdown.core.documents.conflicts import conflict_problems
-from passdown.core.documents.frontmatter import FrontMatterSplit, line_at, split_front_matter
+from passdown.core.documents.fields import DeclaredField, declared_fields
+from passdown.core.documents.frontmatter import FrontMatterSplit, LineCounter, line_at, split_front_matter
 from passdown.core.documents.keys import PLACE, Key, read_keys, revise_keys, write_keys
 from passdown.core.documents.layouts import Layout
 from passdown.core.documents.markdown import Region, cut_region, fold_title, with_line_ends, write_heading
@@ -24,12 +25,14 @@ from passdown.core.documents.outlines import (
     write_body,
 )
 from passdown.core.documents.places import Place
+from passdown.core.json_text import JsonMember, count_of, dump, read_members, revise_members
 from passdown.core.lazy_regex import pattern
-from passdown.core.problems import Problem, Unknown, error, warning
+from passdown.core.problems import Malformed, Problem, Unknown, error, warning
 from passdown.errors import FormatError
 from passdown.records import record, replace
 
 T = TypeVar("T")
+J = TypeVar("J")
 
 MAX_CHARS: Final = 1_048_576
 MAX_LINES: Final = 20_000
@@ -346,3 +349,78 @@ class DocumentFormat(Generic[D]):
 
 def _read_after(region: Region) -> str:
     return region.after.replace("\r\n", "\n").strip("\r\n")
+
+
+class JsonFormat(Generic[J]):
+    """A format that is one JSON object, whose members are the fields of a record.
+
+    The record also has the fields `unknown`, `problems` and `source`.
+    """
+
+    def __init__(self, kind: Callable[..., J], name: str, version: int, most: int) -> None:
+        """Keep the record, what such a text is called, the newest version, and the most characters."""
+        self._kind = kind
+        self._name = name
+        self._version = version
+        self._most = most
+
+    @cached_property
+    def _fields(self) -> Mapping[str, DeclaredField]:
+        return {one.name: one for one in declared_fields(cast("type", self._kind))}
+
+    def parse(self, text: str) -> J:
+        """Read a text; unknown members, and those that do not fit, are kept.
+
+        Raises `FormatError` if it is not a JSON object, too large, or newer than this reader.
+        """
+        if len(text) > self._most:
+            raise FormatError(f"{self._name} is over {self._most} characters, so it is not read")
+        try:
+            members = read_members(text)
+        except Malformed as found:
+            raise FormatError(
+                f"{self._name} {found.problem}", hint=found.hint or "fix the JSON by hand"
+            ) from None
+        values: dict[str, object] = {}
+        unknown: list[Unknown] = []
+        problems: list[Problem] = []
+        lines = LineCounter(text)
+        for member in members:
+            try:
+                self._take(member, values)
+            except Malformed as found:
+                raw = text[member.value_start : member.value_end]
+                unknown.append(Unknown(place=member.name, text=raw))
+                if found.problem:
+                    line = lines.at(member.start)
+                    problems.append(error(line, member.name, found.problem, found.hint))
+        given = {member.name for member in members if member.value is not None}
+        required = [one.name for one in self._fields.values() if one.spec.required]
+        problems += [error(1, name, "is missing") for name in required if name not in given]
+        problems.sort(key=lambda problem: problem.line)
+        return self._kind(**values, unknown=tuple(unknown), problems=tuple(problems), source=text)
+
+    def _take(self, member: JsonMember, values: dict[str, object]) -> None:
+        if member.name == "format":
+            refuse_unreadable("", count_of(member.value, "format"), self._version, self._name)
+        one = self._fields.get(member.name)
+        if one is None:
+            raise Malformed("")
+        if one.field in values:
+            raise Malformed("appears twice; the first one counts", "keep one of them")
+        values[one.field] = one.from_json(member.value)
+
+    def _members(self, value: J) -> dict[str, object]:
+        return {name: one.to_json(getattr(value, one.field)) for name, one in self._fields.items()}
+
+    def render(self, value: J) -> str:
+        """Write a text; one that was read keeps every byte that its values did not change."""
+        source: str | None = getattr(value, "source", None)
+        if source is None:
+            unknown: tuple[Unknown, ...] = getattr(value, "unknown", ())
+            lines = [f"  {dump(name)}: {dump(one)}" for name, one in self._members(value).items()]
+            lines += [f"  {dump(one.place)}: {one.text}" for one in unknown]
+            return "{\n" + ",\n".join(lines) + "\n}\n"
+        was = self._members(self.parse(source))
+        changes = {name: one for name, one in self._members(value).items() if one != was[name]}
+        return revise_members(source, changes)

@@ -5,6 +5,7 @@ A field is declared once, in the annotation of its record: `Annotated[type, "doc
 written, unless a codec is given.
 """
 
+import json
 from collections.abc import Callable
 from datetime import datetime
 from enum import StrEnum
@@ -16,10 +17,10 @@ from passdown.core.documents.frontmatter import FrontMatterEntry, read_text, rea
 from passdown.core.documents.keys import Key
 from passdown.core.documents.places import Codec, ListOf, Paragraph, SingleLine
 from passdown.core.documents.scalars import write_flow, write_scalar
-from passdown.core.json_text import count_of, text_of, texts_of
-from passdown.core.problems import Malformed
+from passdown.core.json_text import count_of, dump, text_of, texts_of
+from passdown.core.problems import Malformed, Unknown
 from passdown.core.times import parse_instant, render_seconds
-from passdown.records import defaults_of, record
+from passdown.records import defaults_of, is_record, record
 
 C = TypeVar("C", bound=StrEnum)
 T = TypeVar("T")
@@ -206,12 +207,16 @@ class DeclaredField:
             return texts_of(value, self.name)
         if self.kind is int:
             return count_of(value, self.name)
+        if isinstance(self.kind, type) and is_record(self.kind):
+            return _record_of(self.kind, value, self.name)
         return reader_of(self.kind)(text_of(value, self.name) or "")
 
     def to_json(self, value: object) -> object:
         """Return the value of its JSON member."""
         if self.is_texts and value is not None:
             return list(cast("tuple[str, ...]", value))
+        if is_record(value):
+            return _members_of(value)
         return value if value is None or self.kind is int else write_value(value)
 
     def codec(self) -> Codec[object]:
@@ -235,3 +240,32 @@ def declared_fields(cls: type) -> list[DeclaredField]:
                 kind = parts[0] if NoneType in parts else hint.__origin__
                 found.append(DeclaredField(name, kind, defaults.get(name), spec))
     return found
+
+
+def _record_of(kind: type, value: object, name: str) -> object:
+    """Read a JSON object into a record that has a field `unknown`; raise `Malformed` if it does not fit."""
+    if not isinstance(value, dict):
+        raise Malformed(f"`{name}` is not a JSON object")
+    fields = {one.name: one for one in declared_fields(kind)}
+    values: dict[str, object] = {}
+    unknown: list[Unknown] = []
+    for member, one in cast("dict[str, object]", value).items():
+        if found := fields.get(member):
+            values[found.field] = found.from_json(one)
+        else:
+            unknown.append(Unknown(place=member, text=_dump_nested(one, name)))
+    return cast("Callable[..., object]", kind)(**values, unknown=tuple(unknown))
+
+
+def _dump_nested(value: object, name: str) -> str:
+    try:
+        return dump(value)
+    except RecursionError:
+        raise Malformed(f"`{name}` is nested too deeply") from None
+
+
+def _members_of(value: object) -> dict[str, object]:
+    """Return the members of a JSON object for a record."""
+    known = {one.name: one.to_json(getattr(value, one.field)) for one in declared_fields(type(value))}
+    unknown: tuple[Unknown, ...] = getattr(value, "unknown", ())
+    return {**known, **{one.place: json.loads(one.text) for one in unknown}}

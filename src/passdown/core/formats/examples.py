@@ -5,6 +5,7 @@ from typing import Final
 
 from passdown.core.documents.key_value import Pair
 from passdown.core.facts import Fact, Provenance
+from passdown.core.formats.addressed_handoffs import NORMAL_PRIORITY, AddressedHandoff, HandoffContext
 from passdown.core.formats.archives import Archive, ArchiveDecision, ArchiveStatus, Artifact
 from passdown.core.formats.checkpoints import Phase, ValidationState
 from passdown.core.formats.events import Event, EventCheckpoint
@@ -138,6 +139,17 @@ SESSION_STATE: Final = SessionState(
     current_task="bd-42",
     tdd_phase=TddPhase.GREEN,
     last_updated=_AT,
+)
+
+ADDRESSED_HANDOFF: Final = AddressedHandoff(
+    sender=_AGENT,
+    to="birch",
+    created_at=_AT,
+    expires_at=_AT + timedelta(hours=24),
+    content="Review Request\n\nReview the passkey login before it is merged.",
+    context=HandoffContext(task_id="bd-42", track_id="login_20260302", files=("src/auth/passkey.py",)),
+    priority=NORMAL_PRIORITY,
+    id="019cafc2-6f80-7123-89ab-0123456789ab",
 )
 
 ARCHIVE: Final = Archive(

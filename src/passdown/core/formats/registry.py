@@ -7,7 +7,17 @@ from typing import Final, Protocol, TypeVar
 
 from passdown import layout
 from passdown.core.documents.frontmatter import split_entries, split_front_matter
-from passdown.core.formats import archives, events, examples, journal, ledgers, state_file, streams, views
+from passdown.core.formats import (
+    addressed_handoffs,
+    archives,
+    events,
+    examples,
+    journal,
+    ledgers,
+    state_file,
+    streams,
+    views,
+)
 from passdown.core.ids import fold_id, parse_event_file_name
 from passdown.core.lazy_regex import pattern
 from passdown.core.problems import Problem, Unknown, warning
@@ -154,13 +164,25 @@ JOURNAL: Final = Format(
     render=_renders(journal.Journal, journal.render_journal),
     sample=examples.JOURNAL,
 )
+ADDRESSED_HANDOFF: Final = Format(
+    name="handoff",
+    title="Addressed handoff",
+    doc="What one agent hands to another, who is shown it when it starts. Local; deleted after 24 hours.",
+    version=addressed_handoffs.VERSION,
+    type=addressed_handoffs.AddressedHandoff,
+    paths=(f"{layout.RUNTIME}/{layout.handoff_name('<from>', '<to>')}",),
+    parse=addressed_handoffs.parse_addressed_handoff,
+    render=_renders(addressed_handoffs.AddressedHandoff, addressed_handoffs.render_addressed_handoff),
+    sample=examples.ADDRESSED_HANDOFF,
+)
 
-FORMATS: Final = (LEDGER, STREAM, EVENT, VIEW, SESSION_STATE, ARCHIVE, JOURNAL)
+FORMATS: Final = (LEDGER, STREAM, EVENT, VIEW, SESSION_STATE, ARCHIVE, JOURNAL, ADDRESSED_HANDOFF)
 
 _RUNTIME: Final = re.escape(layout.RUNTIME)
 _JSON_START: Final = pattern(r"\ufeff?\s*\{")
 _PATHS: Final = (
     (pattern(r"(^|/)session-state_[^/]*\.json$"), SESSION_STATE),
+    (pattern(rf"(^|/){layout.ADDRESSED}[^/]*_to_[^/]*\.json$"), ADDRESSED_HANDOFF),
     (pattern(rf"(^|/)(?:{layout.OURS}|{_RUNTIME})/{layout.JOURNALS}/[^/]*\.jsonl$"), JOURNAL),
     (pattern(r"(^|/)LEDGER\.md$"), LEDGER),
     (pattern(r"(^|/)sessions/archive/[^/]*\.md$"), ARCHIVE),
@@ -214,6 +236,8 @@ def recognise(path: str, text: str) -> Format | None:
 def _recognise_json(head: str) -> Format | None:
     if '"agentId"' in head and '"lastUpdated"' in head:
         return SESSION_STATE
+    if '"createdAt"' in head and '"expiresAt"' in head:
+        return ADDRESSED_HANDOFF
     return JOURNAL if re.match(r'\s*\{"v":[0-9]+,"seq":', head) else None
 
 

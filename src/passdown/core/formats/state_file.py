@@ -1,18 +1,14 @@
 """The session state file `.conductor/session-state_<agent>.json`, in camelCase (S4, R217 to R219, C28)."""
 
 import json
-from collections.abc import Callable, Mapping
 from datetime import datetime
 from typing import Annotated, Final, cast
 
-from passdown.core.documents.documents import refuse_unreadable
-from passdown.core.documents.fields import DeclaredField, declared_fields, in_member
-from passdown.core.documents.frontmatter import LineCounter
+from passdown.core.documents.documents import JsonFormat
+from passdown.core.documents.fields import in_member
 from passdown.core.formats.ledgers import Mode, TddPhase
-from passdown.core.json_text import JsonMember, count_of, dump, read_members, revise_members
-from passdown.core.problems import Malformed, Problem, Unknown, error, warning
-from passdown.errors import FormatError
-from passdown.records import field, record
+from passdown.core.problems import Problem, Unknown, warning
+from passdown.records import field, record, replace
 
 VERSION: Final = 1
 MAX_CHARS: Final = 65_536
@@ -55,7 +51,7 @@ def read_preferred_mode(data: bytes) -> str:
     return mode if isinstance(mode, str) and mode in set(Mode) else USUAL_MODE
 
 
-_make_state: Final = cast("Callable[..., SessionState]", SessionState)
+FORMAT: Final = JsonFormat(SessionState, "session state", VERSION, MAX_CHARS)
 
 
 def parse_session_state(text: str) -> SessionState:
@@ -63,59 +59,15 @@ def parse_session_state(text: str) -> SessionState:
 
     Raises `FormatError` if it is not a JSON object, too large, or newer than this reader.
     """
-    if len(text) > MAX_CHARS:
-        raise FormatError(f"session state is over {MAX_CHARS} characters, so it is not read")
-    try:
-        members = read_members(text)
-    except Malformed as found:
-        raise FormatError(
-            f"session state {found.problem}", hint=found.hint or "fix the JSON by hand"
-        ) from None
-    fields = {one.name: one for one in declared_fields(SessionState)}
-    values: dict[str, object] = {}
-    unknown: list[Unknown] = []
-    problems: list[Problem] = []
-    lines = LineCounter(text)
-    for member in members:
-        try:
-            _take(member, fields, values)
-        except Malformed as found:
-            raw = text[member.value_start : member.value_end]
-            unknown.append(Unknown(place=member.name, text=raw))
-            if found.problem:
-                line = lines.at(member.start)
-                problems.append(error(line, member.name, found.problem, found.hint))
-    given = {member.name for member in members if member.value is not None}
-    required = [one.name for one in fields.values() if one.spec.required]
-    problems += [error(1, name, "is missing") for name in required if name not in given]
-    if values.get("current_tasks") and values.get("current_task") is None:
+    state = FORMAT.parse(text)
+    if state.current_tasks and state.current_task is None:
         hint = "closing a task must clear both"
-        problems.append(warning(1, "currentTasks", "is set although currentTask is null", hint))
-    problems.sort(key=lambda problem: problem.line)
-    return _make_state(**values, unknown=tuple(unknown), problems=tuple(problems), source=text)
-
-
-def _take(member: JsonMember, fields: Mapping[str, DeclaredField], values: dict[str, object]) -> None:
-    if member.name == "format":
-        refuse_unreadable("", count_of(member.value, "format"), VERSION, "session state")
-    one = fields.get(member.name)
-    if one is None:
-        raise Malformed("")
-    if one.field in values:
-        raise Malformed("appears twice; the first one counts", "keep one of them")
-    values[one.field] = one.from_json(member.value)
-
-
-def _members(state: SessionState) -> dict[str, object]:
-    return {one.name: one.to_json(getattr(state, one.field)) for one in declared_fields(SessionState)}
+        found = warning(1, "currentTasks", "is set although currentTask is null", hint)
+        problems = sorted((*state.problems, found), key=lambda problem: problem.line)
+        return replace(state, problems=tuple(problems))
+    return state
 
 
 def render_session_state(state: SessionState) -> str:
     """Write a session state file; one that was read keeps every byte that its values did not change."""
-    if state.source is None:
-        lines = [f"  {dump(name)}: {dump(value)}" for name, value in _members(state).items()]
-        lines += [f"  {dump(one.place)}: {one.text}" for one in state.unknown]
-        return "{\n" + ",\n".join(lines) + "\n}\n"
-    was = _members(parse_session_state(state.source))
-    changes = {name: value for name, value in _members(state).items() if value != was[name]}
-    return revise_members(state.source, changes)
+    return FORMAT.render(state)

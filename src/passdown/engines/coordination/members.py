@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from passdown.core.coordination.leases import KEPT, Lifetimes
+from passdown.core.coordination.leases import GRACE, KEPT, Lifetimes
 from passdown.core.coordination.members import (
     ANY_ROLE,
     Inherited,
@@ -58,23 +58,25 @@ class StoredMembers:
             return Joined(session=member.session, is_new=known is None)
 
         if self._is_same(op, member):
-            self._store.beat([member.session])
             return Joined(session=member.session, is_new=False)
         return run_change(self._store, op, ChangeSubject("join", member.session, member.agent), act)
 
     def _is_same(self, op: str, member: Member) -> bool:
         """Return whether a session takes part already, under the same name, role and process.
 
-        A repeat is not that: it is given the outcome of the first.
+        That is a sign of life, written at most once in a minute. A repeat is not that: it is given the
+        outcome of the first.
         """
         with self._store.looking() as reading:
             known = None if reading.find_log(op) else reading.find_member(member.session)
             if known is None or known.ended is not None or known.boot != reading.time.boot:
                 return False
-            same = replace(
-                _keep_role(member, known), seen=known.seen, boot=known.boot, continues=known.continues
-            )
-            return same == known
+            same = _keep_role(member, known)
+            is_same = replace(same, seen=known.seen, boot=known.boot, continues=known.continues) == known
+            is_fresh = reading.time.seconds - known.seen <= GRACE
+        if is_same and not is_fresh:
+            self._store.beat([member.session])
+        return is_same
 
     def beat(self, sessions: Sequence[str]) -> None:
         """Record a sign of life of each session."""

@@ -149,7 +149,7 @@ def create(
     or not at all. After a StorageError, the complete file may or may not be there.
     """
     with reporting(path), _parent(path, root, local=local, operations=operations) as (folder, name):
-        mode = _LOCAL_MODE if local else _SHARED_MODE
+        mode = _LOCAL_MODE if local else _SHARED_MODE | (0o111 if data.startswith(b"#!") else 0)
         with _temporary(folder, data, mode=mode, operations=operations) as temporary:
             try:
                 operations.publish(folder, temporary, name, operations)

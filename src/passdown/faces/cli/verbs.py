@@ -245,6 +245,12 @@ _ROWS: Final = (
         "Take over a task, or all that an agent holds, from a dead session.",
         module="coordination.reservations",
     ),
+    Verb(
+        "guard",
+        Group.TEAM,
+        "Stop commits of files that another session holds.",
+        module="coordination.guard",
+    ),
     Verb("msg", Group.TEAM, "Send a message to other sessions.", module="coordination.mail"),
     Verb("inbox", Group.TEAM, "Read the messages of other sessions.", module="coordination.mail"),
     Verb("team", Group.TEAM, "Set this project up for a team.", module="coordination.team"),

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
 if TYPE_CHECKING:  # a workspace refers to all of them; a service loads those that it uses
     from passdown.ports.clock import Clock, Entropy
+    from passdown.ports.commit_contents import CommitContents
     from passdown.ports.coordination import Coordination
     from passdown.ports.documents import Documents
     from passdown.ports.event_log import EventLog
@@ -62,6 +63,11 @@ class Workspace(Protocol):
     @property
     def history(self) -> "GitHistory":
         """The history of that repository."""
+        ...
+
+    @property
+    def commit_contents(self) -> "CommitContents":
+        """What its commits change."""
         ...
 
     @property

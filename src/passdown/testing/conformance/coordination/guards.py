@@ -110,7 +110,8 @@ class GuardPromises(CoordinationCase):
         assert (lost.verdict, lost.session, lost.agent) == (LOST, "b", "agent-b")
         assert free.verdict == FREE
         project.leave("b")
-        assert project.verdicts("a", "src/a.py") == [LOST]
+        (lost,) = project.check("a", "src/a.py").verdicts
+        assert (lost.verdict, lost.session, lost.agent) == (LOST, "b", "agent-b")
 
     def test_an_edit_is_lost_when_the_lease_was_over_and_another_session_had_the_path(
         self, project: SharedProject

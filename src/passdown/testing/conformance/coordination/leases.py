@@ -353,5 +353,7 @@ class LeasePromises(CoordinationCase):
 
         for pattern in ("", "/etc", "../up", "a\\b", "src/[a"):
             with pytest.raises(UsageError):
+                project.acquire("a", pattern)
+            with pytest.raises(UsageError):
                 project.acquire("a", "docs/", pattern)
         assert project.held() == []

@@ -180,6 +180,8 @@ class MemberPromises(CoordinationCase):
         assert project.live() == ["b", "c"]
         assert isinstance(project.acquire("c", "docs/"), Held)
         assert project.verdicts("a", "src/a.py") == ["held"]
+        project.acquired("a", "a.md")
+        assert project.live() == ["a", "b", "c"]
 
     def test_a_task_of_another_boot_is_kept_for_its_session_for_a_while(self, project: SharedProject) -> None:
         """Whoever names none is given it when it would have been orphaned for long."""
@@ -226,7 +228,26 @@ class MemberPromises(CoordinationCase):
         """The end is an end."""
         project.bench.run("1:1")
         project.join("a", process="1:1")
+        project.join("b")
         project.leave("a")
+
+        assert project.live() == ["b"]
+        assert isinstance(project.of("b").members.inherit(project.op(), "b", "a"), Inherited)
+
+    def test_a_process_of_another_boot_is_no_sign_of_life(self, project: SharedProject) -> None:
+        """Another one has its number now."""
+        project.bench.run("1:1")
+        project.join("a", process="1:1")
+        if not project.bench.reboot():
+            return
+
+        assert project.live() == []
+
+    def test_a_session_without_a_process_is_not_asked_for_one(self, project: SharedProject) -> None:
+        """Nobody said which it is."""
+        project.bench.run("")
+        project.join("a")
+        project.die("a")
 
         assert project.live() == []
 
@@ -297,6 +318,8 @@ class InheritancePromises(CoordinationCase):
         assert isinstance(project.of("a").leases.renew(project.op(), "a", [path]), Lost)
         assert project.verdicts("a", "src/a.py") == ["held"]
         assert project.verdicts("b", "src/a.py") == ["mine"]
+        project.leave("b")
+        assert project.verdicts("a", "src/a.py") == ["lost"]
 
     def test_what_was_taken_from_the_dead_stays_known_as_taken(self, project: SharedProject) -> None:
         """The heir has the files that the dead one edited before they were taken."""

@@ -53,7 +53,10 @@ def msg(text: str, to: str, session: str, *, urgent: bool, as_json: bool) -> Non
 @session_option
 @json_option
 def inbox(session: str, wait: str, *, keep: bool, as_json: bool) -> None:
-    """Print the messages that the session has not read, and mark them as read."""
+    """Read the messages of other sessions.
+
+    Prints those that the session has not read, and marks them as read.
+    """
     workspace = open_sessions()
     account = need_session(workspace, session)
     mail = (

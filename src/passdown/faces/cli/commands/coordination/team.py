@@ -11,6 +11,7 @@ from passdown.services.project.setups import SetupChange, is_private, plan_key, 
 from passdown.services.workspace.documents import Repair
 from passdown.services.workspace.workspaces import Workspace
 from passdown.settings import FILE_NAME
+from passdown.wiring.coordination import migrate_server
 
 
 @click.group("team", short_help="Set this project up for a team.")
@@ -76,3 +77,19 @@ def _say_written(workspace: Workspace, *, is_written: bool) -> None:
     else:
         output.note_hint(f"commit {FILE_NAME}, so that every clone has this key")
     output.note_hint("`passdown install HOST --edits` lets a host ask Passdown before it edits a file")
+
+
+@team.command(short_help="Bring the tables of the server up to date.")
+@click.option("--url", default="", metavar="URL", help="The server, as the role that owns the tables.")
+@json_option
+def migrate(url: str, *, as_json: bool) -> None:
+    """Create the tables that sessions coordinate through on a PostgreSQL server, or bring them up to date.
+
+    The role of the URL must be `passdown_owner`, or be allowed to create it. Passwords are not taken here:
+    libpq finds them in its password file, service file or environment.
+    """
+    version = migrate_server(open_sessions().settings, url)
+    if as_json:
+        output.say_json({"schema": version})
+    else:
+        output.say(f"the tables have version {version}")

@@ -1,0 +1,62 @@
+"""Handoffs to one agent: `.conductor/handoff_<from>_to_<to>.json`, in camelCase (S4, R220, R221)."""
+
+from datetime import datetime
+from typing import Annotated, Final
+
+from passdown.core.documents.documents import JsonFormat
+from passdown.core.documents.fields import in_member
+from passdown.core.problems import Problem, Unknown
+from passdown.records import field, record
+
+VERSION: Final = 1
+MAX_CHARS: Final = 65_536
+NORMAL_PRIORITY: Final = "normal"
+
+
+@record
+class HandoffContext:
+    """What a handoff is about."""
+
+    task_id: Annotated[str | None, "The task.", in_member("taskId")] = None
+    track_id: Annotated[str | None, "The track.", in_member("trackId")] = None
+    files: Annotated[tuple[str, ...], "The files to look at.", in_member()] = ()
+    unknown: Annotated[tuple[Unknown, ...], "Members that no field holds: name and JSON value."] = ()
+
+
+@record
+class AddressedHandoff:
+    """What one agent tells another, who is shown it when it starts."""
+
+    sender: Annotated[str | None, "The agent that wrote it.", in_member("from", required=True)] = None
+    to: Annotated[str | None, "The agent it is for, or the nickname of one.", in_member(required=True)] = None
+    created_at: Annotated[datetime | None, "When it was written.", in_member("createdAt", required=True)] = (
+        None
+    )
+    expires_at: Annotated[
+        datetime | None, "When it is deleted if nobody read it.", in_member("expiresAt", required=True)
+    ] = None
+    content: Annotated[str | None, "The text.", in_member(required=True)] = None
+    context: Annotated[HandoffContext | None, "Task, track and files.", in_member()] = None
+    priority: Annotated[str | None, "How urgent it is.", in_member()] = None
+    id: Annotated[str | None, "The message that says the same, where sessions coordinate.", in_member()] = (
+        None
+    )
+    unknown: Annotated[tuple[Unknown, ...], "Members that no field holds: name and JSON value."] = ()
+    problems: tuple[Problem, ...] = field(default=(), compare=False)
+    source: str | None = field(default=None, compare=False)
+
+
+FORMAT: Final = JsonFormat(AddressedHandoff, "handoff", VERSION, MAX_CHARS)
+
+
+def parse_addressed_handoff(text: str) -> AddressedHandoff:
+    """Read a handoff; unknown members, and those that do not fit, are kept.
+
+    Raises `FormatError` if it is not a JSON object, too large, or newer than this reader.
+    """
+    return FORMAT.parse(text)
+
+
+def render_addressed_handoff(handoff: AddressedHandoff) -> str:
+    """Write a handoff; one that was read keeps every byte that its values did not change."""
+    return FORMAT.render(handoff)
