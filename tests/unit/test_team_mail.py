@@ -160,6 +160,31 @@ def test_a_prompt_without_the_engine_says_nothing_and_the_next_one_tells(hosts: 
     assert "> the API changed" in prompt(hosts)
 
 
+def test_a_prompt_that_may_not_ask_the_engine_says_that_there_is_mail(hosts: Hosts) -> None:
+    send(hosts, "the API changed")
+    hosts.monkeypatch.setenv("PASSDOWN_COORDINATION_URL", "https://passdown.example.com")
+
+    told = prompt(hosts)
+
+    assert told == "Passdown: there are messages of other sessions; `passdown inbox` prints them"
+    assert hosts.host.log() == ""
+    assert prompt(hosts) == ""
+
+
+def test_a_team_without_a_known_server_is_told_at_the_start(hosts: Hosts) -> None:
+    hosts.monkeypatch.setenv("PASSDOWN_COORDINATION_TEAM", "platform")
+
+    answer = hosts.begin("amber", AMBER, source="resume")
+    started = hosts.command("start", "--session", "cedar", "--new")
+
+    assert "no server is known for the team platform" in answer["systemMessage"]
+    assert started.code == 0
+    assert "no server is known for the team platform" in started.err
+    assert hosts.command("end", "--session", "cedar").code == 0
+    assert hosts.run("amber", "brief").code == 0
+    assert hosts.command("status").code == 0
+
+
 def test_the_brief_by_command_shows_mail_and_leaves_it_unread(hosts: Hosts) -> None:
     send(hosts, "the API changed")
 

@@ -57,7 +57,7 @@ def test_a_start_inherits_from_a_dead_session_of_the_same_host_id(hosts: Hosts) 
     assert list(account.reservations) == ["src/app.py"]
     assert account.task == task
     told = context(answer)
-    assert f"task, 11 min left > {task}" in told
+    assert f"task, 11 min left > {task} Sign in form" in told
     assert "file, 11 min left > src/app.py" in told
     assert f"({hosts.agent('birch')}, 0 s) > the API changed" in told
     assert hosts.run("birch", "claim", task).code == 3

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Final
 from passdown import layout
 from passdown.errors import StorageError, UsageError
 from passdown.services.workspace.workspaces import NO_LIMITS, ReadLimits, list_other_roots
-from passdown.settings import EngineChoice, Paths, Settings
-from passdown.wiring.projects import read_settings
+from passdown.settings import Paths, Settings
+from passdown.wiring.projects import find_coordination_url, read_settings
 
 if TYPE_CHECKING:  # everything built here is loaded on demand
     from collections.abc import Callable
@@ -191,10 +191,10 @@ class LocalWorkspace:
 
         Hooks do without a server: its driver alone takes longer to load than a hook may take (C77).
         """
-        given = self.settings.coordination
-        if given.engine is EngineChoice.OFF:
+        url = find_coordination_url(self.settings)
+        if url is None:
             return None
-        if given.url or given.team:
+        if url:
             return self.coordination if self._haste.lock_wait is None else None
         return self.coordination if os.path.lexists(self._coordination_place) else None
 

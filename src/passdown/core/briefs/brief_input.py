@@ -61,6 +61,7 @@ class HeldName(NamedTuple):
     kind: str
     name: str
     left: timedelta | None = None
+    title: str = ""
 
 
 class UnreadMessage(NamedTuple):

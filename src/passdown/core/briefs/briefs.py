@@ -320,7 +320,8 @@ def _holdings(brief_input: BriefInput, show: _Showing) -> Iterator[BriefLine]:
     held = brief_input.team.holdings
     for one in held:
         left = "" if one.left is None else f", {age_words(one.left)} left"
-        yield BriefLine(f"{one.kind}{left} > {show.data(one.name)[:MAX_TEXT]}")
+        text = show.data(f"{one.name} {one.title}".rstrip())
+        yield BriefLine(f"{one.kind}{left} > {text[:MAX_TEXT]}")
     if brief_input.task and not any(one.name == brief_input.task for one in held):
         yield BriefLine(f"task > {show.data(brief_input.task)[:MAX_TEXT]}")
     if brief_input.track:

@@ -71,10 +71,8 @@ class StoredMembers:
             known = None if reading.find_log(op) else reading.find_member(member.session)
             if known is None or known.ended is not None or known.boot != reading.time.boot:
                 return False
-            same = replace(
-                _keep_role(member, known), seen=known.seen, boot=known.boot, continues=known.continues
-            )
-            is_same = same == known
+            same = _keep_role(member, known)
+            is_same = replace(same, seen=known.seen, boot=known.boot, continues=known.continues) == known
             is_fresh = reading.time.seconds - known.seen <= GRACE
         if is_same and not is_fresh:
             self._store.beat([member.session])

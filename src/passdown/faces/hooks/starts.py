@@ -185,33 +185,38 @@ def prompt(context: HookContext) -> HookReply:
         return start(context)
     if is_mail:
         return _tell_mail(context, account)
-    team = _read_team(context, account)
+    team, _ = _read_team(context, account)
     sent = send_brief(context.workspace, account, _usual(context.host.budget), team=team)
     return HookReply(context=sent.text, notice=CUT)
 
 
-def _read_team(context: HookContext, account: Account) -> "TeamInput | None":
-    """Return what the engine of coordination says about a session; None if it does not answer."""
+def _read_team(context: HookContext, account: Account) -> "tuple[TeamInput | None, str]":
+    """Return what the engine of coordination says about a session, if hooks ask it, and what went wrong."""
     found: TeamInput | None = None
 
     def act(coordination: "Coordination") -> None:
-        from passdown.services.coordination.membership import give_sign  # few sessions coordinate
+        from passdown.services.coordination.membership import join_project  # few sessions coordinate
         from passdown.services.coordination.team_input import read_team
 
         nonlocal found
-        give_sign(context.workspace, account, coordination)
+        join_project(context.workspace, account)  # a sign of life
         found = read_team(context.workspace, account.session, coordination)
 
-    context.ask_engine(act)
-    return found
+    trouble = context.ask_engine(act)
+    return found, trouble
 
 
 def _tell_mail(context: HookContext, account: Account) -> HookReply:
-    """Tell what came since the last prompt (C90); if the engine does not answer, the next prompt asks it."""
-    team = _read_team(context, account)
-    if team is None:
+    """Tell what came since the last prompt (C90).
+
+    If the engine does not answer, the next prompt asks it. An engine that hooks do not ask has the mail too.
+    """
+    team, trouble = _read_team(context, account)
+    if trouble:
         leave_mail_notice(context.workspace, context.name)
         return HookReply()
+    if team is None:
+        return HookReply(context=MAIL, notice=MAIL)
     text = send_mail(context.workspace, account, _usual(context.host.budget), team)
     return HookReply(context=text, notice=MAIL if text else "")
 

@@ -196,10 +196,10 @@ def _acknowledge(context: HookContext, account: Account, positions: Sequence[int
 def _give_sign(context: HookContext, account: Account) -> None:
     """Show the other sessions that this one is alive, if they coordinate here (C80)."""
 
-    def act(coordination: "Coordination") -> None:
-        from passdown.services.coordination.membership import give_sign  # few sessions coordinate
+    def act(_: "Coordination") -> None:
+        from passdown.services.coordination.membership import join_project  # few sessions coordinate
 
-        give_sign(context.workspace, account, coordination)
+        join_project(context.workspace, account)
 
     context.ask_engine(act)
 

@@ -35,14 +35,17 @@ def arrive(workspace: Workspace, started: StartedSession, coordination: Coordina
 
     1. Sessions whose end nobody told the engine leave; those that died keep what they hold.
     2. It goes on with what a dead session of the same host id held, before it is briefed.
-    3. What it holds is written down.
+    3. Messages that expired are removed; the engine's log has those that nobody read.
+    4. What it holds is written down.
     """
     for one in started.recovered:  # 1
         if one.account.ended_at is not None:
             leave_project(workspace, one.account.session, coordination)
     join_project(workspace, started.account)
     inherited = _inherit(workspace, started.account, coordination)  # 2
-    account = record_holdings(workspace, started.account, coordination)  # 3
+    if started.is_new:
+        coordination.messages.expire(new_operation(workspace))  # 3
+    account = record_holdings(workspace, started.account, coordination)  # 4
     team = read_team(workspace, account.session, coordination)
     return Arrival(account=account, team=team, inherited=inherited)
 

@@ -1,5 +1,6 @@
 """What a brief says about coordination: what the session holds, its mail, and tasks of sessions that died."""
 
+from collections.abc import Mapping
 from datetime import timedelta
 from types import MappingProxyType
 from typing import Final
@@ -15,9 +16,11 @@ _NAMES: Final = MappingProxyType({TASK: "task", PATH: "file"})
 
 def read_team(workspace: Workspace, session: str, coordination: Coordination) -> TeamInput:
     """Return what concerns a session; nothing is marked as read."""
-    orphans = (one for one in coordination.tasks.tasks() if one.is_orphaned and one.holder != session)
+    tasks = coordination.tasks.tasks()
+    orphans = (one for one in tasks if one.is_orphaned and one.holder != session)
+    titles = {one.task.task: one.task.title for one in tasks if one.holder == session}
     return TeamInput(
-        holdings=_read_holdings(session, coordination),
+        holdings=_read_holdings(session, coordination, titles),
         messages=read_messages(workspace, session, coordination),
         orphans=tuple(OrphanedTask(one.task.task, one.task.title, one.agent) for one in orphans),
     )
@@ -41,9 +44,18 @@ def read_messages(
     return tuple(reversed(found))
 
 
-def _read_holdings(session: str, coordination: Coordination) -> tuple[HeldName, ...]:
+def _read_holdings(
+    session: str, coordination: Coordination, titles: Mapping[str, str]
+) -> tuple[HeldName, ...]:
+    held = [
+        one for one in coordination.leases.leases(session) if one.left > 0 and one.resource.kind in _NAMES
+    ]
     return tuple(
-        HeldName(_NAMES[one.resource.kind], one.resource.name, timedelta(seconds=one.left))
-        for one in coordination.leases.leases(session)
-        if one.left > 0 and one.resource.kind in _NAMES
+        HeldName(
+            kind=_NAMES[one.resource.kind],
+            name=one.resource.name,
+            left=timedelta(seconds=one.left),
+            title=titles.get(one.resource.name, "") if one.resource.kind == TASK else "",
+        )
+        for one in held
     )

@@ -162,7 +162,7 @@ def _read_team(workspace: Workspace, account: Account) -> TeamInput | None:
         from passdown.services.coordination.team_input import read_team  # few sessions coordinate
 
         return read_team(workspace, account.session, coordination)
-    except StorageError as found:  # the rest of the brief does not depend on it
+    except PassdownError as found:  # the rest of the brief does not depend on it
         output.note(found.message)
         return None
 

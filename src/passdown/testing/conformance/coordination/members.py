@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
-from passdown.core.coordination.leases import GRACE, LOST, Fenced, Held, Lost, Resource
+from passdown.core.coordination.leases import GRACE, LOST, PATH, Fenced, Held, Lost, Resource
 from passdown.core.coordination.members import Inherited, Joined, Left, Member, StillAlive
 from passdown.errors import UsageError
 from passdown.testing.conformance.coordination.bench import (
@@ -60,6 +60,15 @@ class MemberPromises(CoordinationCase):
         (found,) = project.here.members.members()
         assert (found.name, found.team, found.role) == ("basil", "red", "be")
         assert project.held("a") == ["src/"]
+
+    def test_who_names_no_role_keeps_the_one_it_had(self, project: SharedProject) -> None:
+        """Most commands say nothing about it."""
+        project.join("a", role="be")
+
+        project.join("a")
+        project.join("a", name="basil")
+
+        assert [(one.name, one.role) for one in project.here.members.members()] == [("basil", "be")]
 
     def test_a_session_counts_as_live_for_its_lifetime_and_the_grace(self, project: SharedProject) -> None:
         """After that it is still there, without signs of life."""
@@ -306,6 +315,23 @@ class InheritancePromises(CoordinationCase):
         outcome = project.of("b").members.inherit(project.op(), "b", "a")
 
         assert isinstance(outcome, StillAlive) is is_known
+
+    def test_a_process_that_is_gone_is_inherited_from_however_short_the_silence(
+        self, project: SharedProject
+    ) -> None:
+        """Its host starts again at once, and goes on; others wait until the time is over."""
+        is_known = project.bench.run("1:1")
+        project.join("a", process="1:1")
+        project.join("b")
+        project.acquired("a", "src/")
+        project.bench.kill("1:1")
+
+        taken = project.of("b").leases.take_over(project.op(), "b", [Resource(PATH, "src/")], force=False)
+        outcome = project.of("b").members.inherit(project.op(), "b", "a")
+
+        assert isinstance(taken, Held)
+        assert isinstance(outcome, Inherited) is is_known
+        assert (project.held("b") == ["src/"]) is is_known
 
     def test_the_fences_of_the_dead_are_lost(self, project: SharedProject) -> None:
         """It comes back: it can neither close nor renew nor commit."""
