@@ -1,7 +1,8 @@
 """Output that is the same each time it is made: what differs from run to run becomes made up.
 
 An id or a hash that is shown twice is made up once, so that a reader can follow it through a page. All times
-become one moment and all ages one age, because a run takes seconds and a reader takes minutes.
+become one moment, all ages one age and all that is left one time, because a run takes seconds and a reader
+takes minutes.
 """
 
 import re
@@ -12,6 +13,7 @@ from typing import Final
 HOME: Final = "/home/ann"
 MOMENT: Final = "2026-03-02T09:30:00.000"
 AGE: Final = "2 min"
+LEFT: Final = "10 min"
 
 _SHORT: Final = 8
 _HOUR: Final = slice(11, 16)
@@ -25,6 +27,7 @@ _VALUE: Final = re.compile(
     | ^(?P<commit>[0-9a-f]{7})(?=\ )
     | \b(?P<moment>\d{4}-\d\d-\d\d[T\ -]\d\d[:-]\d\d(?:[:-]\d\d(?:\.\d{3})?)?)(?=Z|-)
     | (?<=\ )(?P<hour>\d\d:\d\d)(?=\ )
+    | \b(?P<left>\d+\ min)(?=\ more|\ left)
     | \b(?P<age>\d+\ (?:s|min|h|d))(?=\ ago|\ old|\)|$)
     """,
     re.VERBOSE | re.MULTILINE,
@@ -41,6 +44,8 @@ def steady(texts: Sequence[str], home: str = "") -> list[str]:
         match kind:
             case "age":
                 return AGE
+            case "left":
+                return LEFT
             case "hour":
                 return MOMENT[_HOUR]
             case "moment":
@@ -51,5 +56,5 @@ def steady(texts: Sequence[str], home: str = "") -> list[str]:
         made = known.setdefault(name, sha256(f"{kind} {count}".encode()).hexdigest())
         return made[: len(real)]
 
-    texts = [text.replace("seen just now", "seen 0 s ago") for text in texts]
+    texts = [text.replace("just now", "0 s ago") for text in texts]
     return [_VALUE.sub(make_up, text.replace(home, HOME) if home else text) for text in texts]

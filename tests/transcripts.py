@@ -28,6 +28,7 @@ from tests.steady import steady
 ROOT: Final = Path(__file__).resolve().parent.parent
 FIRST_CHECK: Final = ROOT / "docs" / "tutorial" / "first-check.md"
 FIRST_SESSION: Final = ROOT / "docs" / "tutorial" / "first-session.md"
+TWO_AGENTS: Final = ROOT / "docs" / "tutorial" / "two-agents.md"
 README: Final = ROOT / "README.md"
 
 COLUMNS: Final = 80
@@ -221,13 +222,13 @@ def corrected_readme(readme: str, pages: Sequence[str]) -> str:
 def correct_page(path: Path, folder: Path) -> str:
     """Return what one of our tutorials should say."""
     page = path.read_text(encoding="utf-8")
-    return corrected(page, folder, has_made_up_values=path == FIRST_SESSION)
+    return corrected(page, folder, has_made_up_values=path != FIRST_CHECK)
 
 
 def main() -> None:
     """Write the pages anew."""
     pages: list[str] = []
-    for path in (FIRST_CHECK, FIRST_SESSION):
+    for path in (FIRST_CHECK, FIRST_SESSION, TWO_AGENTS):
         with tempfile.TemporaryDirectory() as folder:
             pages.append(correct_page(path, Path(folder)))
         path.write_text(pages[-1], encoding="utf-8")

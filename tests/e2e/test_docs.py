@@ -50,6 +50,16 @@ def test_the_tutorial_of_sessions_shows_what_its_commands_print(tmp_path: Path) 
     assert sorted(one.name for one in tmp_path.iterdir()) == [".gitconfig", "shop"]  # as its end says
 
 
+@pytest.mark.timeout(180)
+@pytest.mark.skipif(sys.platform == "win32", reason="the page says to use WSL there")
+def test_the_tutorial_of_two_agents_shows_what_its_commands_print(tmp_path: Path) -> None:
+    page = transcripts.TWO_AGENTS.read_text(encoding="utf-8")
+
+    assert page.count("$ passdown ") > 20
+    assert transcripts.correct_page(transcripts.TWO_AGENTS, tmp_path) == page
+    assert sorted(one.name for one in tmp_path.iterdir()) == [".gitconfig", "shop", "shop-two"]
+
+
 def test_a_page_is_done_in_order_and_only_what_is_harmless_is_run(tmp_path: Path) -> None:
     assert transcripts.corrected(PAGE, tmp_path) == PAGE
     assert (tmp_path / "notes.md").read_text(encoding="utf-8") == "one\nthree\n"
