@@ -2,12 +2,19 @@
 
 import gc
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from passdown.engines.files import archive
+from passdown.engines.memory.documents import MemoryDocuments
+from passdown.errors import StorageError
 from passdown.faces.hooks import hook_log
+from passdown.records import replace
+from passdown.services.coordination.addressed_handoffs import take_handoffs
+from tests.sessions import MemoryWorkspace
 from tests.teams import Team
 
 RUNTIME = ".conductor"
@@ -518,3 +525,64 @@ def test_without_its_engine_a_handoff_is_a_file_and_is_shown(coordinated: Handin
     assert "> Look at it" in started.out
     assert started.err != ""
     assert team.files() == []
+
+
+# --- what goes wrong ------------------------------------------------------------------------------
+
+
+def test_a_handoff_that_cannot_be_moved_is_shown_again(team: Handing) -> None:
+    team.run("amber", "handoff", "create", "Look at it", "--to", "birch")
+    blocked = team.folder / RUNTIME / "processed_handoffs"
+    blocked.write_text("a file where the folder should be")
+
+    for _ in range(2):
+        started = team.command("start", "--session", "birch")
+        assert "> Look at it" in started.out
+        assert started.code == 0
+        assert "processed_handoffs" in started.err
+    blocked.unlink()
+    assert "> Look at it" in team.command("start", "--session", "birch").out
+    assert team.files() == []
+
+
+def test_a_handoff_that_cannot_be_deleted_is_kept_for_the_next_start(team: Handing) -> None:
+    team.run("amber", "handoff", "create", "Look at it", "--to", "cedar")
+    team.pass_time(hours=24)
+
+    def refuse(*_: object, **__: object) -> bool:
+        raise StorageError("read-only", hint="Make it writable.")
+
+    with team.monkeypatch.context() as patch:
+        patch.setattr(archive, "remove_file", refuse)
+        assert "Look at it" not in told(team.begin("host-1"))
+    assert "> Look at it" in told(team.begin("host-2"))
+    assert team.files() == []
+
+
+def test_a_folder_that_cannot_be_listed_does_not_stop_a_start(team: Handing) -> None:
+    team.run("amber", "handoff", "create", "Look at it", "--to", "birch")
+    workspace = team.host.project()
+    blocked = replace(MemoryWorkspace(), documents=_Unlisted())
+
+    news = take_handoffs(workspace, team.host.accounts()[0], [blocked], lambda _: True)
+
+    assert news.troubles == ("could not list it",)
+
+
+class _Unlisted(MemoryDocuments):
+    """Documents whose folders cannot be listed."""
+
+    def list(self, folder: str) -> Iterator[str]:
+        """Refuse."""
+        raise StorageError("could not list it", hint=f"Look at {folder}.")
+
+
+def test_an_engine_that_cannot_be_opened_does_not_stop_a_start(coordinated: Handing) -> None:
+    gc.collect()  # commands of this process have it open
+    (coordinated.folder / ".git/passdown/coordination.sqlite").write_bytes(b"this is no database" * 100)
+
+    answer = coordinated.begin("host-1")
+
+    assert told(answer).startswith("===== passdown brief ")
+    assert "SessionStart: " in coordinated.host.log()
+    assert coordinated.command("start", "--session", "birch").code == 0

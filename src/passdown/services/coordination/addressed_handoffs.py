@@ -379,12 +379,14 @@ def _expire_messages(
 
 def _forget_old(workspace: Workspace, checkouts: Sequence[Workspace]) -> None:
     """Delete handoffs that were shown long ago; what cannot be read is kept."""
-    now = workspace.now()
     for place in checkouts:
-        folder = f"{place.settings.paths.runtime}/{layout.PROCESSED}"
-        with suppress(StorageError):
-            for path in list(place.documents.list(folder)):
-                with suppress(StorageError, FormatError):
-                    data = place.documents.read(path)
-                    if not is_kept(parse_addressed_handoff(data.decode("utf-8", "replace")), now):
-                        place.documents.remove(path, data)
+        with suppress(StorageError):  # what cannot be listed is kept
+            for path in list(place.documents.list(f"{place.settings.paths.runtime}/{layout.PROCESSED}")):
+                _forget(workspace, place, path)
+
+
+def _forget(workspace: Workspace, place: Workspace, path: str) -> None:
+    with suppress(StorageError, FormatError):  # it is kept
+        data = place.documents.read(path)
+        if not is_kept(parse_addressed_handoff(data.decode("utf-8", "replace")), workspace.now()):
+            place.documents.remove(path, data)
