@@ -55,6 +55,7 @@ TO_COMMIT = "to-commit.txt"
 TO_SYNTHESIZE = "to-synthesize.txt"
 """Exists while an event may be missing in the local view."""
 SESSION_STATE = "session-state_"
+JSON = ".json"
 ADDRESSED = "handoff_"
 """How the names of handoffs to one agent begin."""
 PROCESSED = "processed_handoffs"
@@ -114,14 +115,14 @@ def session_state(runtime: str, agent: str) -> str:
 def handoff_name(sender: str, to: str, number: int = 1) -> str:
     """Return the file name of a handoff to one agent; of several for the same pair each has a number."""
     again = f".{number}" if number > 1 else ""
-    return f"{ADDRESSED}{sender}{again}_to_{to}.json"
+    return f"{ADDRESSED}{sender}{again}_to_{to}{JSON}"
 
 
 def handoff_addressee(name: str) -> str:
     """Return for whom a file is, by its name; an empty string if it is not a handoff to one agent."""
-    if not (name.startswith(ADDRESSED) and name.endswith(".json")):
+    if not (name.startswith(ADDRESSED) and name.endswith(JSON)):
         return ""
-    return name.removesuffix(".json").rpartition("_to_")[2] if "_to_" in name else ""
+    return name.removesuffix(JSON).rpartition("_to_")[2] if "_to_" in name else ""
 
 
 def database_gate(path: str) -> str:

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from passdown.core.documents import fields
 from passdown.core.formats.addressed_handoffs import (
     AddressedHandoff,
     HandoffContext,
@@ -75,6 +76,21 @@ def test_a_context_that_does_not_fit_is_kept_and_reported(context: str, problem:
     assert [one.problem for one in found.problems if one.field == "context"] == [problem]
     assert [one.field for one in found.problems if one.problem == "is missing"] == [
         *("createdAt", "expiresAt", "content"),
+    ]
+    assert render_addressed_handoff(found) == text
+
+
+def test_a_context_that_is_nested_too_deeply_is_kept_and_reported(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(_: object) -> str:
+        raise RecursionError
+
+    monkeypatch.setattr(fields, "dump", refuse)
+    text = '{"from": "a", "to": "b", "context": {"other": [[]]}}'
+
+    found = parse_addressed_handoff(text)
+
+    assert [one.problem for one in found.problems if one.field == "context"] == [
+        "`context` is nested too deeply"
     ]
     assert render_addressed_handoff(found) == text
 

@@ -287,14 +287,39 @@ def open_elsewhere(workspace: "Workspace", limits: ReadLimits = NO_LIMITS) -> "l
     """Open the logs of the project's other checkouts, except those whose settings cannot be read."""
     from passdown.services.handover.briefs import OtherCheckoutLog  # loaded on demand
 
-    found: list[OtherCheckoutLog] = []
+    return [
+        OtherCheckoutLog(log=there.log, index=there.index, branch=branch)
+        for there, branch in _open_others(workspace, limits)
+    ]
+
+
+def _open_others(workspace: "Workspace", limits: ReadLimits) -> "list[tuple[Workspace, str]]":
+    found: list[tuple[Workspace, str]] = []
     for root, branch in list_other_roots(workspace.repository):
         # The user of that checkout sees the error there.
         with suppress(StorageError, UsageError):
             if os.path.isdir(root):  # is_dir() raises without permission
-                there = open_workspace(Path(root), read_settings(Path(root))[0], limits)
-                found.append(OtherCheckoutLog(log=there.log, index=there.index, branch=branch))
+                found.append((open_workspace(Path(root), read_settings(Path(root))[0], limits), branch))
     return found
+
+
+def open_checkouts(workspace: "Workspace", limits: ReadLimits = NO_LIMITS) -> "list[Workspace]":
+    """Open all checkouts of the project, this one first."""
+    return [workspace, *(there for there, _ in _open_others(workspace, limits))]
+
+
+def open_with_handoffs(workspace: "Workspace", limits: ReadLimits = NO_LIMITS) -> "list[Workspace]":
+    """Open the checkouts in which handoffs to one agent lie, read or not; usually there are none."""
+    return [one for one in open_checkouts(workspace, limits) if _has_handoffs(one)]
+
+
+def _has_handoffs(workspace: "Workspace") -> bool:
+    folder = workspace.settings.paths.runtime
+    # A folder that cannot be listed holds nothing for us.
+    with suppress(StorageError):
+        names = (path[len(folder) + 1 :] for path in open_documents(Path(workspace.root)).list(folder))
+        return any(name.startswith((layout.ADDRESSED, layout.PROCESSED)) for name in names)
+    return False
 
 
 def swept_folders(root: Path, paths: Paths, common: str | None) -> tuple[list[str], list[str]]:

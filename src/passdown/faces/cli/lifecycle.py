@@ -7,7 +7,7 @@ from passdown.core.kinds import FactKind
 from passdown.core.problems import Malformed
 from passdown.core.sessions.ledger_sync import NewFact
 from passdown.core.sessions.session_facts import Account
-from passdown.errors import PassdownError, UsageError
+from passdown.errors import PassdownError, StorageError, UsageError
 from passdown.faces.cli import output
 from passdown.faces.cli.sessions import (
     describe,
@@ -26,6 +26,7 @@ from passdown.services.workspace.workspaces import Workspace
 if TYPE_CHECKING:  # each command imports what it needs
     from collections.abc import Sequence
 
+    from passdown.faces.hooks.handoff_news import HandoffReport
     from passdown.services.log.commits import CommitTrigger
     from passdown.services.log.events import WrittenEvent
     from passdown.services.sessions.session_end import ClosedSession
@@ -51,6 +52,7 @@ def start_session(*, multi: bool, as_json: bool, **request: str | bool) -> int:
     if asked.host not in PLATFORMS:
         output.note(f"unknown host {asked.host}; it is recorded as given")
     started = start_session(workspace, asked)
+    handoffs = _take_handoffs(workspace, started.account)
     if started.is_recorded:
         _record(workspace, started)
     told = _join(workspace, started)
@@ -69,9 +71,12 @@ def start_session(*, multi: bool, as_json: bool, **request: str | bool) -> int:
                 "archived": [one.path for one in started.archived if one.path],
                 "others": [describe(one) for one in started.others],
                 "commit": _commit_id(committed),
+                "handoffs": [*handoffs.data] if handoffs else [],
             }
         )
     else:
+        for line in handoffs.lines if handoffs else ():
+            output.say(line)
         _say_started(workspace, started)
         for line in told:
             output.note(line)
@@ -109,6 +114,25 @@ def _leave(workspace: Workspace, account: Account) -> None:
     except PassdownError as found:  # the session has ended; what it holds expires
         output.note(f"what {account.agent} holds is not released yet: {found.message}")
         output.note_hint(found.hint)
+
+
+def _take_handoffs(workspace: Workspace, account: Account) -> "HandoffReport | None":
+    """Take what others handed to a session; usually there is nothing. Say what went wrong."""
+    from passdown.wiring.workspaces import open_with_handoffs
+
+    try:
+        checkouts = open_with_handoffs(workspace)
+        if not checkouts and workspace.find_coordination() is None:
+            return None
+        from passdown.faces.hooks.handoff_news import read_news  # few starts have something to say
+
+        report = read_news(workspace, account, checkouts)
+    except StorageError as found:  # the session has started
+        output.note(found.message)
+        return None
+    for trouble in report.troubles:
+        output.note(trouble)
+    return report
 
 
 def _record(workspace: Workspace, started: "StartedSession") -> None:

@@ -43,12 +43,12 @@ def log_cost(root: str, what: str, ms: float, chars: int) -> None:
     _add(layout.COSTS, line, _folders(root, layout.COSTS))
 
 
-def log_metrics(root: str, metrics: "Iterable[Metric]") -> None:
-    """Record what happened, beside the costs, if possible."""
+def log_metrics(root: str, metrics: "Iterable[Metric]") -> bool:
+    """Record what happened, beside the costs, if possible; return whether all of it is recorded."""
     from passdown.core.project.metrics import render_metric  # few calls have something to record
 
-    for one in metrics:
-        _add(layout.COSTS, render_metric(one), _folders(root, layout.COSTS))
+    added = [_add(layout.COSTS, render_metric(one), _folders(root, layout.COSTS)) for one in metrics]
+    return all(added)
 
 
 def _add(name: str, line: str, folders: Iterable[tuple[str, str]]) -> bool:

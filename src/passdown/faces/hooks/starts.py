@@ -27,7 +27,7 @@ from passdown.services.log.commit_marks import is_known_committed
 from passdown.services.log.legacy_view import find_legacy
 from passdown.services.sessions.sessions import StartedSession, StartRequest, start_session
 from passdown.services.workspace.workspaces import Workspace
-from passdown.wiring.workspaces import append_line, open_elsewhere
+from passdown.wiring.workspaces import append_line, open_elsewhere, open_with_handoffs
 
 if TYPE_CHECKING:
     from passdown.core.briefs.brief_input import TeamInput
@@ -47,6 +47,9 @@ AWAY: Final = "Passdown cannot coordinate with other sessions now: {trouble}"
 """What the user is told if the engine of coordination cannot be used (C86)."""
 
 _RESUME: Final = "resume"
+_BRIEF: Final = 3 * TOKENS
+"""How many characters a brief may take."""
+_LEAST_ROOM: Final = 1_000
 
 
 def start(context: HookContext) -> HookReply:
@@ -64,6 +67,7 @@ def _start(context: HookContext) -> HookReply:
     call = context.call
     request = StartRequest(host=context.host.name, host_session=call.session, is_fork=call.cause == FORK)
     started = start_session(context.workspace, request)
+    handoffs = _tell_handoffs(context, started.account)
     _export(context, started.account)
     _record(context, started)
     joined = _join(context, started)
@@ -82,8 +86,35 @@ def _start(context: HookContext) -> HookReply:
     if path := find_legacy(context.workspace):
         said = LEGACY.format(path=path)
         told = f"{sent.text}\n\n{said}. The brief shows what its known sections say.\n"
-        return HookReply(context=told.lstrip(), notice=f"{notice}\n{said}")
-    return HookReply(context=sent.text, notice=notice)
+        return _joined(HookReply(context=told.lstrip(), notice=f"{notice}\n{said}"), handoffs)
+    return _joined(HookReply(context=sent.text, notice=notice), handoffs)
+
+
+def _tell_handoffs(context: HookContext, account: Account) -> HookReply:
+    """Tell the session what others handed to it; usually there is nothing, and nothing more is loaded."""
+    workspace = context.workspace
+    try:
+        checkouts = open_with_handoffs(workspace, context.limits)
+        if not checkouts and workspace.find_coordination() is None:
+            return HookReply()
+        from passdown.faces.hooks.handoff_news import read_news
+
+        room = max(_LEAST_ROOM, context.host.budget.characters - _BRIEF)
+        report = read_news(workspace, account, checkouts, room)
+    except StorageError as trouble:  # the next start tells it
+        context.note(trouble.message)
+        return HookReply()
+    for text in report.troubles:
+        context.note(text)
+    return HookReply(context="\n".join(report.lines), notice="\n".join(report.notices))
+
+
+def _joined(reply: HookReply, more: HookReply) -> HookReply:
+    """Put what two replies say into one."""
+    if not more.context:
+        return reply
+    context = "\n\n".join(filter(None, (reply.context.rstrip(), f"{more.context}\n")))
+    return HookReply(context=context, notice="\n".join(filter(None, (reply.notice, more.notice))))
 
 
 class _JoinedSession(NamedTuple):

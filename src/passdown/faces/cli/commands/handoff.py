@@ -36,6 +36,8 @@ from passdown.services.handover.handoffs import (
 from passdown.services.workspace.workspaces import Workspace
 
 _OFFERS: Final = ("accept", "decline", "offer", "offers", "withdraw")
+PATTERNS: Final = ("review", "blocked", "context", "escalation")
+_TRIGGER: Final = "manual"
 _USUAL: Final = 20
 _SHOWN: Final = 5
 
@@ -76,6 +78,9 @@ def command(context: click.Context, *, as_json: bool) -> None:
 class HandoffOptions:
     """The options of `create`."""
 
+    text: str
+    to: str
+    pattern: str | None
     stream: str
     trigger: str
     session: str
@@ -83,10 +88,17 @@ class HandoffOptions:
     as_json: bool
 
 
-@command.command(short_help="Write a handoff of this session.")
+@command.command(short_help="Write a handoff of this session, for all or for one agent.")
+@click.argument("text", required=False, default="")
+@click.option("--to", default="", metavar="AGENT", help="Write it for this agent, nickname or session.")
+@click.option(
+    "--pattern",
+    type=click.Choice(PATTERNS),
+    help="What is handed to the agent; the first line says so.",
+)
 @click.option("--stream", default="", metavar="NAME", help="Write the document of this stream.")
 @click.option(
-    "--trigger", default="manual", metavar="WORD", help="What triggers the handoff (default: manual)."
+    "--trigger", default=_TRIGGER, metavar="WORD", help="What triggers the handoff (default: manual)."
 )
 @_session_option
 @click.option("--archive", is_flag=True, help="Archive and remove the ledger; unbind track and task.")
@@ -98,9 +110,16 @@ def create(context: click.Context, /, **_: object) -> None:
     Without --stream, the stream is that of the session's track, else the only one that has a document, else
     one named after the goal. In an existing document, only the Ledger section changes. Secrets are replaced
     with a mark.
+
+    With --to, only a file for that agent is written, which is shown to it when it starts or runs `passdown
+    inbox`, and is deleted after 24 hours. It says TEXT, or the goal, current work and next steps.
     """
     options = HandoffOptions(**context.params)
+    _refuse_mixed(options)
     workspace = open_sessions()
+    if options.to:
+        _create_for_one(workspace, options, as_json=bool(context.obj) or options.as_json)
+        return
     if options.trigger not in TRIGGERS:
         output.note(f"unknown trigger {options.trigger}; it is recorded as given")
     order = HandoffRequest(stream=options.stream, trigger=options.trigger, archive=options.archive)
@@ -109,6 +128,37 @@ def create(context: click.Context, /, **_: object) -> None:
         output.say_json(as_data(handoff))
     else:
         say_handoff(handoff)
+
+
+def _refuse_mixed(options: HandoffOptions) -> None:
+    """Raise a UsageError for options that do not go together."""
+    if options.to and (options.stream or options.archive or options.trigger != _TRIGGER):
+        raise UsageError(
+            "--to writes a file for one agent", hint="leave --stream, --trigger and --archive out"
+        )
+    if not options.to and (options.text or options.pattern):
+        raise UsageError("TEXT and --pattern are for one agent", hint="name it with --to AGENT")
+
+
+def _create_for_one(workspace: Workspace, options: HandoffOptions, *, as_json: bool) -> None:
+    from passdown.core.coordination.handoff_rules import HandoffPattern  # most handoffs are for all
+    from passdown.services.coordination.addressed_handoffs import AddressedRequest, create_addressed
+    from passdown.wiring.workspaces import open_checkouts
+
+    pattern = HandoffPattern(options.pattern) if options.pattern else None
+    request = AddressedRequest(to=options.to, text=options.text, pattern=pattern)
+    account = need_session(workspace, options.session)
+    written = create_addressed(workspace, account, request, open_checkouts(workspace))
+    if as_json:
+        shown = {"path": written.path, "is_sent": written.is_sent, "handoff": to_data(written.handoff)}
+        output.say_json(shown)
+    else:
+        output.say(f"Handoff created: {written.path}")
+        if written.is_sent:
+            output.say(f"sent to {written.handoff.to} as a message, too")
+        _say_redacted(written.redacted)
+    if written.trouble:
+        output.note(f"it is not a message: {written.trouble}")
 
 
 def as_data(handoff: WrittenHandoff) -> dict[str, object]:

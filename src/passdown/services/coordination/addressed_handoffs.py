@@ -1,0 +1,392 @@
+"""Hand something to one agent: written for it, shown when it starts, removed if nobody reads it (C91)."""
+
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from itertools import islice
+from typing import Annotated, Final
+
+from passdown import layout
+from passdown.core.coordination.handoff_rules import (
+    HANDOFF_EXPIRY,
+    HANDOFF_MESSAGE,
+    HandoffPattern,
+    HandoffState,
+    compose_content,
+    cut_content,
+    has_expired,
+    is_kept,
+    judge_handoff,
+    names_of_session,
+    nickname_of,
+)
+from passdown.core.coordination.messages import ALL, NORMAL_MESSAGE, URGENT_MESSAGE, Message, NewMessage
+from passdown.core.formats.addressed_handoffs import (
+    AddressedHandoff,
+    HandoffContext,
+    parse_addressed_handoff,
+    render_addressed_handoff,
+)
+from passdown.core.ids import fold_id
+from passdown.core.json_text import dump
+from passdown.core.kinds import FactKind
+from passdown.core.project.metrics import Metric, MetricKind
+from passdown.core.sessions.secrets import redact, redact_all
+from passdown.core.sessions.session_facts import Account
+from passdown.errors import FormatError, StorageError, UsageError
+from passdown.records import record, replace
+from passdown.services.coordination.membership import join_project, new_operation
+from passdown.services.sessions.journals import read_accounts, read_before
+from passdown.services.sessions.liveness import is_called, is_live
+from passdown.services.workspace.local_files import ignore_folder
+from passdown.services.workspace.workspaces import Workspace
+
+RecordMetrics = Callable[[Sequence[Metric]], bool]
+"""Writes metrics down, and returns whether they are there."""
+
+_MOST_FILES: Final = 20
+_MOST_LISTED: Final = 1_000
+_SHARE: Final = 1_000
+"""How many characters one handoff gets where the room is limited."""
+
+
+@record
+class AddressedRequest:
+    """What is handed to whom."""
+
+    to: str
+    text: str = ""
+    pattern: HandoffPattern | None = None
+
+
+@record
+class WrittenAddressed:
+    """A handoff that was written."""
+
+    handoff: AddressedHandoff
+    path: Annotated[str, "Where it is: absolute, if that is another checkout."]
+    redacted: tuple[str, ...] = ()
+    is_sent: Annotated[bool, "Whether it is a message, too."] = False
+    trouble: Annotated[str, "Why it is not a message, although sessions coordinate."] = ""
+
+
+@record
+class FoundHandoff:
+    """A handoff that lies in a checkout."""
+
+    place: Workspace
+    path: str
+    data: bytes
+    handoff: AddressedHandoff
+    state: HandoffState = HandoffState.WAITING
+    is_tracked: Annotated[bool, "Whether git tracks it: then it is only shown (C119)."] = False
+
+    @property
+    def named(self) -> str:
+        """For whom it is, by the name of its file."""
+        return layout.handoff_addressee(self.path.rpartition("/")[2])
+
+
+@record
+class HandoffNews:
+    """What a session that starts is told about handoffs."""
+
+    own: Annotated[tuple[AddressedHandoff, ...], "Those for it."] = ()
+    more: Annotated[int, "How many for it had no room, and wait."] = 0
+    late: Annotated[tuple[FoundHandoff, ...], "Those of others that wait for long."] = ()
+    expired: Annotated[tuple[FoundHandoff, ...], "Those of others that nobody read in time; deleted."] = ()
+    messages: Annotated[tuple[Message, ...], "Messages that nobody read in time; deleted."] = ()
+    troubles: Annotated[tuple[str, ...], "What could not be done."] = ()
+
+
+# --- writing --------------------------------------------------------------------------------------
+
+
+def create_addressed(
+    workspace: Workspace, account: Account, request: AddressedRequest, checkouts: Sequence[Workspace]
+) -> WrittenAddressed:
+    """Write a handoff to one agent, into its checkout if that is one of these, else into ours.
+
+    Nothing is overwritten. Where sessions coordinate, it is a message too, under the same id.
+    """
+    accounts = read_accounts(workspace)
+    to, addressee = _find_addressee(workspace, account, accounts, request.to)
+    now = workspace.now()
+    content = redact(compose_content(request.pattern, request.text, account))
+    if not content.text.strip():
+        hint = 'say it like `passdown handoff create --to AGENT "TEXT"`'
+        raise UsageError("there is nothing to hand over: the session knows no goal and no step", hint=hint)
+    files, in_files = redact_all([one.text for one in account.of(FactKind.FILE)[-_MOST_FILES:]])
+    is_urgent = request.pattern is HandoffPattern.ESCALATION
+    handoff = AddressedHandoff(
+        sender=account.agent,
+        to=to,
+        created_at=now,
+        expires_at=now + HANDOFF_EXPIRY,
+        content=content.text,
+        context=HandoffContext(
+            task_id=account.task or None, track_id=account.track or None, files=tuple(files)
+        ),
+        priority=URGENT_MESSAGE if is_urgent else NORMAL_MESSAGE,
+        id=new_operation(workspace),
+    )
+    roots = {one.root: one for one in checkouts}
+    place = roots.get(addressee.start.checkout if addressee else "", workspace)
+    path = _write(place, handoff)
+    written = WrittenAddressed(
+        handoff=handoff,
+        path=show_path(workspace, place, path),
+        redacted=tuple(dict.fromkeys((*content.found, *in_files))),
+    )
+    return _send(workspace, account, written)
+
+
+def _find_addressee(
+    workspace: Workspace, account: Account, accounts: Sequence[Account], to: str
+) -> tuple[str, Account | None]:
+    """Return the address, and the newest session that has it; those that run come first.
+
+    An id of a session becomes that of its agent. A nickname stays one: any session called so may read it.
+    """
+    to = to.strip()
+    if not to or ":" in to or to == ALL:
+        hint = "name an agent, a nickname or a session; `passdown msg` reaches several"
+        raise UsageError(f"a handoff is for one agent, not for {to or 'nobody'}", hint=hint)
+    if is_called(account, to):
+        raise UsageError(f"{to} is this session", hint="`passdown handoff create` alone writes it for all")
+    others = [one for one in reversed(accounts) if one.session != account.session]
+    others.sort(key=lambda one: not is_live(workspace, one))
+    called = next((one for one in others if is_called(one, to)), None)
+    named = next((one for one in others if nickname_of(one.agent) == to.casefold()), None)
+    return called.agent if called and not named else to, called or named
+
+
+def _write(place: Workspace, handoff: AddressedHandoff) -> str:
+    runtime = place.settings.paths.runtime
+    ignore_folder(place.documents, runtime)
+    data = render_addressed_handoff(handoff).encode()
+    sender, to = fold_id(handoff.sender or ""), fold_id(handoff.to or "")
+    number = 1
+    while not place.documents.create(path := f"{runtime}/{layout.handoff_name(sender, to, number)}", data):
+        number += 1
+    return path
+
+
+def _send(workspace: Workspace, account: Account, written: WrittenAddressed) -> WrittenAddressed:
+    """Send the same as a message, if sessions coordinate here; the file is there in any case."""
+    handoff = written.handoff
+    try:
+        if workspace.find_coordination() is None:
+            return written
+        context = handoff.context or HandoffContext()
+        about = {"taskId": context.task_id, "trackId": context.track_id, "files": list(context.files)}
+        message = NewMessage(
+            account.session,
+            handoff.to or "",
+            handoff.content or "",
+            dump(about),
+            handoff.priority or NORMAL_MESSAGE,
+            HANDOFF_MESSAGE,
+            HANDOFF_EXPIRY.total_seconds(),
+        )
+        join_project(workspace, account).messages.send(handoff.id or "", message)
+    except StorageError as found:
+        return replace(written, trouble=found.message)
+    return replace(written, is_sent=True)
+
+
+def show_path(workspace: Workspace, place: Workspace, path: str) -> str:
+    """Return the path of a file as shown in a checkout: absolute, if it is in another."""
+    return path if place.root == workspace.root else f"{place.root}/{path}"
+
+
+# --- reading --------------------------------------------------------------------------------------
+
+
+def find_own_handoffs(
+    workspace: Workspace, account: Account, checkouts: Sequence[Workspace]
+) -> Sequence[FoundHandoff]:
+    """Return the handoffs for a session in these checkouts, the oldest first; nothing changes."""
+    found, _ = _find(workspace, account, checkouts)
+    return [one for one in found if one.state is HandoffState.OWN]
+
+
+def settle_handoffs(workspace: Workspace, account: Account, told: Sequence[FoundHandoff]) -> Sequence[str]:
+    """Mark handoffs as read that were shown: the files move, and messages that say the same are read.
+
+    Returns what could not be done; then they are shown again.
+    """
+    troubles: list[str] = []
+    for one in told:
+        if not one.is_tracked:
+            try:
+                _move(one)
+            except StorageError as found:
+                troubles.append(found.message)
+    ids = {one.handoff.id for one in told if one.handoff.id}
+    try:
+        if ids and workspace.find_coordination() is not None:
+            messages = join_project(workspace, account).messages
+            waiting = messages.waiting(account.session)
+            if positions := [one.position for one in waiting if one.message.message in ids]:
+                messages.acknowledge(new_operation(workspace), account.session, positions)
+    except StorageError as found:
+        troubles.append(found.message)
+    return troubles
+
+
+def take_handoffs(
+    workspace: Workspace,
+    account: Account,
+    checkouts: Sequence[Workspace],
+    record_metrics: RecordMetrics,
+    room: int | None = None,
+) -> HandoffNews:
+    """Return what a session that starts is told about handoffs, and tidy up.
+
+    1. Those for the session come first, as many as there is room for (in characters); they count as read.
+    2. Those of others that wait for half a day are named.
+    3. Those of others whose time is over are returned, written to the metrics, and only then deleted, and
+       so are messages that nobody read.
+    4. Those that were read long ago are deleted.
+    """
+    found, troubles = _find(workspace, account, checkouts)
+    own = [one for one in found if one.state is HandoffState.OWN]
+    told = _choose(own, room)  # 1
+    troubles += settle_handoffs(workspace, account, told)
+    shown = [one.handoff if room is None else _cut(workspace, one, room) for one in told]
+    others = [one for one in found if not one.is_tracked]
+    late = [one for one in others if one.state is HandoffState.LATE]  # 2
+    over = [one for one in others if one.state is HandoffState.EXPIRED]
+    expired = [one for one in over if _expire(workspace, one, record_metrics)]  # 3
+    try:
+        messages = _expire_messages(workspace, expired, record_metrics)
+    except StorageError as trouble:
+        messages = ()
+        troubles.append(trouble.message)
+    _forget_old(workspace, checkouts)  # 4
+    return HandoffNews(
+        own=tuple(shown),
+        more=len(own) - len(told),
+        late=tuple(late),
+        expired=tuple(expired),
+        messages=tuple(messages),
+        troubles=tuple(troubles),
+    )
+
+
+def _find(
+    workspace: Workspace, account: Account, checkouts: Sequence[Workspace]
+) -> tuple[list[FoundHandoff], list[str]]:
+    """Return the handoffs that lie in these checkouts, the oldest first, and what could not be read.
+
+    What git tracks comes last, and not once its time is over: nobody deletes it.
+    """
+    before = () if account.start.is_fresh else read_before(workspace, account.start.continues)
+    names = names_of_session(account, before)
+    now = workspace.now()
+    found: list[FoundHandoff] = []
+    troubles: list[str] = []
+    for place in checkouts:
+        try:
+            paths = _list(place)
+        except StorageError as trouble:
+            troubles.append(trouble.message)
+            continue
+        for path in paths:
+            is_tracked = place.tracking.tracked(place.settings.paths.runtime).holds(path)
+            try:
+                data = place.documents.read(path)
+                handoff = parse_addressed_handoff(data.decode("utf-8", "replace"))
+            except (StorageError, FormatError) as trouble:
+                troubles += [] if is_tracked else [f"{show_path(workspace, place, path)}: {trouble.message}"]
+                continue
+            one = FoundHandoff(place=place, path=path, data=data, handoff=handoff, is_tracked=is_tracked)
+            state = judge_handoff(handoff, one.named, account, names, now)
+            if not (is_tracked and has_expired(handoff, now)):
+                found.append(replace(one, state=state))
+    found.sort(key=lambda one: (one.is_tracked, one.handoff.created_at or now, one.path))
+    return found, troubles
+
+
+def _list(place: Workspace) -> Sequence[str]:
+    folder = place.settings.paths.runtime
+    names = (
+        path for path in place.documents.list(folder) if layout.handoff_addressee(path[len(folder) + 1 :])
+    )
+    return list(islice(names, _MOST_LISTED))
+
+
+def _choose(own: Sequence[FoundHandoff], room: int | None) -> Sequence[FoundHandoff]:
+    """Return those that fit: at least one, and no more than share the room fairly."""
+    return own if room is None else own[: max(1, room // _SHARE)]
+
+
+def _cut(workspace: Workspace, one: FoundHandoff, room: int) -> AddressedHandoff:
+    path = one.path if one.is_tracked else _processed(one)
+    return cut_content(one.handoff, min(_SHARE, room) // 2, show_path(workspace, one.place, path))
+
+
+def _processed(one: FoundHandoff) -> str:
+    return f"{one.place.settings.paths.runtime}/{layout.PROCESSED}/{one.path.rpartition('/')[2]}"
+
+
+def _move(one: FoundHandoff) -> None:
+    """Move a handoff to those that were read; one of the same name there is kept (R225)."""
+    documents = one.place.documents
+    path = _processed(one)
+    stem = path.removesuffix(layout.JSON)
+    number = 1
+    while not documents.create(path, one.data) and documents.read(path) != one.data:
+        number += 1
+        path = f"{stem}-{number}{layout.JSON}"
+    documents.remove(one.path, one.data)
+
+
+def _expire(workspace: Workspace, one: FoundHandoff, record_metrics: RecordMetrics) -> bool:
+    """Write down that nobody read a handoff, and delete it; return whether it is gone (R228)."""
+    path = show_path(workspace, one.place, one.path)
+    values = {"file": path, "from": one.handoff.sender, "to": one.handoff.to, "content": one.handoff.content}
+    metric = Metric(MetricKind.HANDOFF_EXPIRED, workspace.now(), values)
+    # What cannot be deleted now is found again by the next start.
+    with suppress(StorageError):
+        return record_metrics([metric]) and one.place.documents.remove(one.path, one.data)
+    return False
+
+
+def _expire_messages(
+    workspace: Workspace, expired: Sequence[FoundHandoff], record_metrics: RecordMetrics
+) -> Sequence[Message]:
+    """Remove messages that nobody read in time, and write down those that no file said, too (C45)."""
+    coordination = workspace.find_coordination()
+    if coordination is None:
+        return ()
+    known = {one.handoff.id for one in expired}
+    gone = coordination.messages.expire(new_operation(workspace)).messages
+    gone = tuple(one for one in gone if one.message not in known)
+    now = workspace.now()
+    record_metrics(
+        [
+            Metric(
+                MetricKind.HANDOFF_EXPIRED,
+                now,
+                {"file": f"message {one.message}", "from": one.agent, "to": one.to, "content": one.content},
+            )
+            for one in gone
+        ]
+    )
+    return gone
+
+
+def _forget_old(workspace: Workspace, checkouts: Sequence[Workspace]) -> None:
+    """Delete handoffs that were shown long ago; what cannot be read is kept."""
+    for place in checkouts:
+        with suppress(StorageError):  # what cannot be listed is kept
+            for path in list(place.documents.list(f"{place.settings.paths.runtime}/{layout.PROCESSED}")):
+                _forget(workspace, place, path)
+
+
+def _forget(workspace: Workspace, place: Workspace, path: str) -> None:
+    with suppress(StorageError, FormatError):  # it is kept
+        data = place.documents.read(path)
+        if not is_kept(parse_addressed_handoff(data.decode("utf-8", "replace")), workspace.now()):
+            place.documents.remove(path, data)
