@@ -2,6 +2,7 @@
 
 import importlib.util
 import json
+import sys
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from passdown.core.coordination.leases import Lifetimes
@@ -69,7 +70,7 @@ def _open_postgres(url: str, settings: "Settings") -> "Coordination":
     from passdown.engines.postgres.coordination import open_store
 
     store = open_store(url, settings.project.key)
-    return Coordinator(store, f"PostgreSQL, {store.place}", make_lifetimes(settings))
+    return _coordinate(store, settings, f"PostgreSQL, {store.place}")
 
 
 def _require_server(url: str) -> None:
@@ -109,8 +110,12 @@ def _open_sqlite(file: EngineFile, settings: "Settings", processes: "Processes")
     return _coordinate(open_store(file.path, file.project, _find_machine(processes), wait=wait), settings)
 
 
-def _coordinate(store: "Store", settings: "Settings") -> "Coordination":
-    return Coordinator(store, "SQLite, this clone and its worktrees", make_lifetimes(settings))
+def _coordinate(
+    store: "Store", settings: "Settings", engine: str = "SQLite, this clone and its worktrees"
+) -> "Coordination":
+    """Coordinate over a store; where checkouts usually ignore case, `A.py` and `a.py` are one file (C85)."""
+    ignores_case = sys.platform in {"darwin", "win32"}
+    return Coordinator(store, engine, make_lifetimes(settings), ignores_case=ignores_case)
 
 
 def _find_machine(processes: "Processes") -> "LocalMachine":
