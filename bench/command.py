@@ -1,14 +1,16 @@
 """Measure, print a table of ratios, and fail when a budget is missed.
 
     bench/run [events] [logs] [commits] [start-up] [verbs] [hooks] [search] [transcripts]
-              [--json FILE] [--save]
+              [--ci] [--json FILE] [--save]
 
+With --ci the logs, the commits and the search are smaller; scripts/long-proof measures them whole.
 Absolute times belong to the machine; the ratios compare with a floor that is measured in the same run.
 """
 
 import argparse
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from types import MappingProxyType
 from typing import Final
@@ -18,7 +20,7 @@ from bench.events import measure_events
 from bench.hooks import measure_hooks
 from bench.logs import measure_logs
 from bench.rows import Row, render_json, render_table
-from bench.search import measure_search
+from bench.search import CI_COUNT, measure_search
 from bench.start_up import measure_start_up
 from bench.transcripts import measure_transcripts
 from bench.verbs import measure_verbs
@@ -35,6 +37,13 @@ PARTS: Final[Mapping[str, Callable[[], list[Row]]]] = MappingProxyType(
         "transcripts": measure_transcripts,
     }
 )
+_PARTS_OF_CI: Final[Mapping[str, Callable[[], list[Row]]]] = MappingProxyType(
+    {
+        "logs": partial(measure_logs, is_ci=True),
+        "commits": partial(measure_commits, is_ci=True),
+        "search": partial(measure_search, CI_COUNT),
+    }
+)
 RESULTS: Final = Path(__file__).resolve().parent / "results"
 
 
@@ -43,7 +52,7 @@ def main(arguments: Sequence[str]) -> int:
     options = _read(arguments)
     rows: list[Row] = []
     for name in options.parts or PARTS:
-        found = PARTS[name]()
+        found = _PARTS_OF_CI.get(name, PARTS[name])() if options.ci else PARTS[name]()
         print(f"{name}\n{render_table(found)}", flush=True)
         rows += found
         if options.save:
@@ -61,6 +70,7 @@ def _read(arguments: Sequence[str]) -> argparse.Namespace:
         prog="bench/run", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("parts", nargs="*", metavar="PART", help=f"some of {', '.join(PARTS)}")
+    parser.add_argument("--ci", action="store_true", help="measure the smaller sizes")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the results as JSON")
     parser.add_argument("--save", action="store_true", help="keep the results in bench/results")
     options = parser.parse_args(arguments)

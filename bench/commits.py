@@ -15,14 +15,15 @@ from passdown.engines.git.repository import GitRepository
 from passdown.ports.repository import Committed
 
 CASES: Final = (("flat", 1_000), ("day", 100_000))
+CI_CASES: Final = (("flat", 1_000), ("day", 10_000))
 MOST_BYTES: Final = 65_536
 ROUNDS: Final = 9
 
 
-def measure_commits() -> list[Row]:
+def measure_commits(*, is_ci: bool = False) -> list[Row]:
     """Commit one new event after the other, in turn by git's own commands and by ours."""
     rows: list[Row] = []
-    for layout, count in CASES:
+    for layout, count in CI_CASES if is_ci else CASES:
         with make_log_files(layout, count) as log:
             rows += _measure(log)
     return rows

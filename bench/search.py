@@ -29,6 +29,7 @@ from passdown.wiring.searches import open_search_scope
 from passdown.wiring.workspaces import open_workspace
 
 COUNT: Final = int(os.environ.get("PASSDOWN_BENCH_DOCUMENTS", "100000"))
+CI_COUNT: Final = 40_000
 EVENTS: Final = 10
 """One document in so many is an event of 740 bytes; the others are records of 2,250 bytes."""
 

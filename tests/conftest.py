@@ -1,7 +1,9 @@
 """Guards around every test: no network, no real home, no settings of whoever runs it."""
 
+import gc
 import itertools
 import os
+import shutil
 import signal
 import socket
 import sys
@@ -26,10 +28,13 @@ _TESTS = Path(__file__).parent
 _SLOW_ROOMS = frozenset({"attacks", "e2e", "faults", "proofs"})
 _SLOW_FILES = frozenset(
     {
+        "test_cli_named_sessions.py",
         "test_further_kind.py",
+        "test_git_commits.py",
         "test_git_process.py",
         "test_harness.py",
         "test_ci_run.py",
+        "test_hook_commits.py",
         "test_hostile.py",
         "test_installs_service.py",
         "test_linear_time.py",
@@ -39,8 +44,41 @@ _SLOW_FILES = frozenset(
         "test_tracked_state.py",
     }
 )
+# A folder in memory, which Linux has; CI writes to a disk.
+_MEMORY = Path("/dev/shm")  # noqa: S108  # pytest makes a folder in it that is ours alone
+_ROOM = 2_000_000_000  # a container may have 64 MB
 _SCRUBBED = ("PASSDOWN_", "XDG_", "GIT_")
+_HOME_FOLDERS = tuple(
+    (name, path.replace("/", os.sep))
+    for name, path in (
+        ("APPDATA", "/AppData/Roaming"),
+        ("LOCALAPPDATA", "/AppData/Local"),
+        ("XDG_CONFIG_HOME", "/.config"),
+        ("XDG_CACHE_HOME", "/.cache"),
+        ("XDG_DATA_HOME", "/.local/share"),
+        ("XDG_STATE_HOME", "/.local/state"),
+        ("XDG_RUNTIME_DIR", "/.run"),
+    )
+)
 _IDENTITY = (("AUTHOR", "Ada Author"), ("COMMITTER", "Cleo Committer"))
+
+
+def pytest_sessionstart(session: pytest.Session) -> None:
+    """Let the quick run write to memory: half of its time would be waiting for a disk."""
+    has_room = os.access(_MEMORY, os.W_OK) and shutil.disk_usage(_MEMORY).free > _ROOM
+    if _is_quick(session.config) and has_room:
+        os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(_MEMORY))
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Leave to CI, or to whoever names them, the tests that start process after process, wait, or prove."""
+    return True if _is_quick(config) and _is_slow(collection_path) else None
+
+
+def pytest_collection_finish() -> None:
+    """Do not look through the tests themselves whenever memory is freed."""
+    gc.collect()
+    gc.freeze()
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -51,7 +89,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         raise pytest.UsageError("No such kind of proof: " + ", ".join(wrong))
     if "process" in config.getoption("markexpr", ""):
         _mark_starters(items)
-    if proof.LEVEL is proof.Level.FAST and config.args_source is pytest.Config.ArgsSource.TESTPATHS:
+    if _is_quick(config):
         _leave_out_slow(config, items)
     if proof.LEVEL is not proof.Level.FAST:
         for item in items:
@@ -84,40 +122,50 @@ def _mark_starters(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.process)
 
 
+def _is_quick(config: pytest.Config) -> bool:
+    """Say whether this is the run without arguments at the desk."""
+    return proof.LEVEL is proof.Level.FAST and config.args_source is pytest.Config.ArgsSource.TESTPATHS
+
+
+def _is_slow(path: Path) -> bool:
+    return path.name in _SLOW_FILES or (path.parent == _TESTS and path.name in _SLOW_ROOMS)
+
+
 def _leave_out_slow(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave to CI, or to whoever names them, the tests that start processes, need servers, wait, or prove."""
-    slow = {item for item in items if _is_slow(item)}
+    """Leave single tests to CI, too: what has a limit of time has the machine to itself there."""
+    names = ("server", "slow", "timed")
+    slow = {item for item in items if any(item.get_closest_marker(name) for name in names)}
     config.hook.pytest_deselected(items=[*slow])
     items[:] = [item for item in items if item not in slow]
-
-
-def _is_slow(item: pytest.Item) -> bool:
-    # What is timed has the machine to itself in CI.
-    is_marked = any(item.get_closest_marker(name) is not None for name in ("timed", "server"))
-    return is_marked or _room(item) in _SLOW_ROOMS or item.path.name in _SLOW_FILES
-
-
-def _room(item: pytest.Item) -> str:
-    return item.path.relative_to(_TESTS).parts[0] if item.path.is_relative_to(_TESTS) else ""
 
 
 class NetworkError(AssertionError):
     """A test tried to leave this machine."""
 
 
-@pytest.fixture(autouse=True)
-def _no_network(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let sockets reach this machine only."""
-    for name in ("connect", "connect_ex"):
-        monkeypatch.setattr(socket.socket, name, _guarded(getattr(socket.socket, name)))
-    look_up = socket.getaddrinfo
+@pytest.fixture(scope="session", autouse=True)
+def _guards() -> Iterator[None]:
+    """Let sockets reach this machine only, and take away all settings of whoever runs the tests."""
+    with pytest.MonkeyPatch.context() as monkeypatch:
+        for name in ("connect", "connect_ex"):
+            monkeypatch.setattr(socket.socket, name, _guarded(getattr(socket.socket, name)))
+        monkeypatch.setattr(socket, "getaddrinfo", _guarded_look_up(socket.getaddrinfo))
+        for name in [name for name in os.environ if name.startswith(_SCRUBBED)]:
+            monkeypatch.delenv(name)
+        for name, value in _git_variables():
+            monkeypatch.setenv(name, value)
+        yield
 
-    def guarded_look_up(host: str | None, *arguments: object, **options: object) -> object:
+
+def _guarded_look_up(look_up: Callable[..., object]) -> Callable[..., object]:
+    """The same function, which refuses every host but our own."""
+
+    def guarded(host: str | None, *arguments: object, **options: object) -> object:
         if host not in _LOCAL_HOSTS:
             raise NetworkError(f"A test looked up {host!r}.")
-        return look_up(host, *arguments, **options)  # type: ignore[arg-type]  # handed on unread
+        return look_up(host, *arguments, **options)
 
-    monkeypatch.setattr(socket, "getaddrinfo", guarded_look_up)
+    return guarded
 
 
 def _guarded(connect: Callable[[socket.socket, object], object]) -> Callable[[socket.socket, object], object]:
@@ -144,26 +192,20 @@ def home(homes: Iterator[Path], monkeypatch: pytest.MonkeyPatch) -> Path:
     """An empty home folder; nothing in the environment leads to the real one."""
     folder = next(homes)
     folder.mkdir()
-    for name in [name for name in os.environ if name.startswith(_SCRUBBED)]:
-        monkeypatch.delenv(name)
-    for name, value in (*_home_variables(folder), *_git_variables()):
+    for name, value in _home_variables(folder):
         monkeypatch.setenv(name, value)
     _move_accounts(folder, monkeypatch)
     return folder
 
 
 def _home_variables(folder: Path) -> Iterator[tuple[str, str]]:
+    text, drive = str(folder), folder.drive
     for name in ("HOME", "USERPROFILE"):
-        yield name, str(folder)
-    yield "HOMEDRIVE", folder.drive
-    yield "HOMEPATH", str(folder).removeprefix(folder.drive)
-    yield "APPDATA", str(folder / "AppData" / "Roaming")
-    yield "LOCALAPPDATA", str(folder / "AppData" / "Local")
-    yield "XDG_CONFIG_HOME", str(folder / ".config")
-    yield "XDG_CACHE_HOME", str(folder / ".cache")
-    yield "XDG_DATA_HOME", str(folder / ".local" / "share")
-    yield "XDG_STATE_HOME", str(folder / ".local" / "state")
-    yield "XDG_RUNTIME_DIR", str(folder / ".run")
+        yield name, text
+    yield "HOMEDRIVE", drive
+    yield "HOMEPATH", text.removeprefix(drive)
+    for name, path in _HOME_FOLDERS:
+        yield name, text + path
 
 
 def _git_variables() -> Iterator[tuple[str, str]]:

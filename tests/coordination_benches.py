@@ -9,7 +9,7 @@ from functools import cache
 from multiprocessing.synchronize import Barrier as ProcessBarrier
 from pathlib import Path
 from threading import Barrier
-from typing import Final
+from typing import Final, Protocol
 
 from passdown.core.coordination.members import EngineTime
 from passdown.engines.coordination.coordinator import Coordinator
@@ -165,16 +165,35 @@ class SqliteBench(MovedBench):
         return _coordinate(self._opened[-1])
 
     def race(self, racers: Sequence[Racer]) -> Sequence[object]:
-        """Let processes act at once; those without an act only start with the others."""
-        pool = _start_processes()
-        runs = [pool.submit(_run_racer, self._machine, racer) for racer in racers]
-        rest = [pool.submit(_run_racer, self._machine, _do_nothing) for _ in range(RACERS - len(racers))]
-        return [run.result() for run in [*runs, *rest]][: len(racers)]
+        """Let processes act at once."""
+        return run_in_processes(self._machine, racers)
 
     def close(self) -> None:
         """Close the file."""
         for store in self._opened:
             store.close()
+
+
+class ClosableStore(Store, Protocol):
+    """A store that a process opened."""
+
+    def close(self) -> None:
+        """Close it."""
+
+
+class StorePlace(Protocol):
+    """Where processes find a project; it can be sent to them."""
+
+    def open_store(self) -> ClosableStore:
+        """Open the project."""
+
+
+def run_in_processes(place: StorePlace, racers: Sequence[Racer]) -> Sequence[object]:
+    """Let processes act at once; those without an act only start with the others."""
+    pool = _start_processes()
+    runs = [pool.submit(_run_racer, place, racer) for racer in racers]
+    rest = [pool.submit(_run_racer, place, _do_nothing) for _ in range(RACERS - len(racers))]
+    return [run.result() for run in [*runs, *rest]][: len(racers)]
 
 
 @cache
@@ -193,8 +212,8 @@ def _remember_start(start: ProcessBarrier) -> None:
     _STARTS.append(start)
 
 
-def _run_racer(machine: SharedMachine, racer: Racer) -> object:
-    store = machine.open_store()
+def _run_racer(place: StorePlace, racer: Racer) -> object:
+    store = place.open_store()
     try:
         _STARTS[0].wait(_PATIENCE)
         return racer(_coordinate(store))

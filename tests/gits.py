@@ -2,6 +2,8 @@
 
 import os
 import subprocess
+import tempfile
+from functools import cache
 from pathlib import Path
 
 from passdown.engines.git.repository import GitRepository
@@ -50,6 +52,14 @@ class Project:
         return int(self.git("rev-list", "--count", "HEAD"))
 
 
+@record
+class Files:
+    """What git makes is the same each time: it is made once, and written as often as it is asked for."""
+
+    folders: tuple[Path, ...]
+    contents: tuple[tuple[Path, bytes], ...]
+
+
 def _no_wait(seconds: float) -> None:
     """Wait for nobody: nothing in a test sleeps."""
     del seconds
@@ -57,17 +67,59 @@ def _no_wait(seconds: float) -> None:
 
 def make_project(folder: Path, *, branch: str = "main") -> Project:
     """Make an empty repository, before its first commit."""
-    folder.mkdir(parents=True, exist_ok=True)
-    project = Project(folder=folder.resolve())
-    project.git("init", "--quiet", f"--initial-branch={branch}")
-    return project
+    return _copy(_new_files(branch, _git_variables()), folder)
 
 
 def make_started(folder: Path) -> Project:
     """Make a repository with one commit that holds `kept.txt` and `other.txt`."""
-    project = make_project(folder)
-    project.write("kept.txt", "kept\n")
-    project.write("other.txt", "other\n")
-    project.git("add", "--all")
-    project.git("commit", "--quiet", "--message=one")
+    return _copy(_started_files(_git_variables()), folder)
+
+
+def _git_variables() -> tuple[tuple[str, str], ...]:
+    """What decides how git makes a repository; a test may set the time of a commit, or who makes it."""
+    return tuple(sorted(one for one in os.environ.items() if one[0].startswith("GIT_")))
+
+
+def _copy(files: Files, folder: Path) -> Project:
+    for path in files.folders:
+        os.makedirs(folder / path, exist_ok=True)
+    for path, data in files.contents:
+        (folder / path).write_bytes(data)
+    return Project(folder=folder.resolve())
+
+
+@cache
+def _new_files(branch: str, variables: tuple[tuple[str, str], ...]) -> Files:
+    del variables  # git reads them
+    with tempfile.TemporaryDirectory() as folder:
+        return _read_files(_initialise(Path(folder), branch))
+
+
+@cache
+def _started_files(variables: tuple[tuple[str, str], ...]) -> Files:
+    del variables  # git reads them
+    with tempfile.TemporaryDirectory() as folder:
+        project = _initialise(Path(folder), "main")
+        project.write("kept.txt", "kept\n")
+        project.write("other.txt", "other\n")
+        project.git("add", "--all")
+        project.git("commit", "--quiet", "--message=one")
+        return _read_files(project)
+
+
+def _initialise(folder: Path, branch: str) -> Project:
+    project = Project(folder=folder.resolve())
+    project.git("init", "--quiet", f"--initial-branch={branch}")
+    for path in (project.folder / ".git" / "hooks").glob("*.sample"):
+        path.unlink()
     return project
+
+
+def _read_files(project: Project) -> Files:
+    found = sorted(project.folder.rglob("*"))
+    return Files(
+        folders=tuple(path.relative_to(project.folder) for path in (project.folder, *found) if path.is_dir()),
+        contents=tuple(
+            (path.relative_to(project.folder), path.read_bytes()) for path in found if path.is_file()
+        ),
+    )

@@ -75,7 +75,9 @@ class Postgres:
         primary.reload()
 
     def _listen(self) -> None:
-        self.configure(listen_addresses="''", unix_socket_directories=f"'{self._folder}'", max_connections=60)
+        self.configure(
+            listen_addresses="''", unix_socket_directories=f"'{self._folder}'", max_connections=100
+        )
         self.start()
 
     def configure(self, **values: object) -> None:

@@ -20,6 +20,7 @@ from passdown.engines.memory.index import MemoryIndex
 from passdown.engines.memory.journals import MemoryJournals
 from passdown.engines.memory.repository import MemoryRepository
 from passdown.ports.clock import Clock, Entropy
+from passdown.ports.commit_contents import CommitContents
 from passdown.ports.coordination import Coordination
 from passdown.ports.documents import Documents
 from passdown.ports.event_log import EventLog
@@ -97,6 +98,7 @@ class MemoryWorkspace:
     git_documents: Documents | None = None
     repository: Repository = field(default_factory=lambda: MemoryRepository(MemoryDocuments()))
     history: GitHistory = field(default_factory=MemoryHistory)
+    commit_contents: CommitContents = field(default_factory=MemoryHistory)
     tracking: Tracking = field(default_factory=lambda: MemoryRepository(MemoryDocuments()))
     log: EventLog = field(default_factory=MemoryEventLog)
     index: Index = field(default_factory=MemoryIndex)
@@ -110,6 +112,10 @@ class MemoryWorkspace:
 
     def find_coordination(self) -> Coordination | None:
         """Give what sessions share; somebody has always used it."""
+        return self.coordination
+
+    def read_coordination(self) -> Coordination | None:
+        """Give it to be looked at."""
         return self.coordination
 
     def now(self) -> datetime:

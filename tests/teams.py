@@ -1,15 +1,21 @@
 """A repository in which sessions work together by commands, with a clock that a test moves."""
 
+import gc
 import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from passdown.core.sessions.session_facts import NO_PROCESS, Account, HostProcess
 from passdown.engines.boot import SystemBootClock
+from passdown.engines.process import SystemProcesses
 from passdown.ports.clock import BootTime
 from tests.commands import Done
 from tests.unit.test_ordinary_sessions import Day
+
+AMBER = HostProcess(101, "1", "boot-1")
+BIRCH = HostProcess(202, "1", "boot-1")
 
 
 class Team(Day):
@@ -50,3 +56,47 @@ class Team(Day):
     def agent(self, session: str) -> str:
         """Give the agent of a session."""
         return next(one.agent for one in self.host.accounts() if session in one.host_sessions)
+
+
+class Hosts(Team):
+    """A team whose sessions run in hosts, with processes that a test ends."""
+
+    def __init__(
+        self, folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        """Begin with a project that is set up, and no session."""
+        super().__init__(folder, monkeypatch, capsys)
+        (folder / "passdown.toml").touch()
+        self.database = folder / ".git/passdown/coordination.sqlite"
+        self.alive = {AMBER, BIRCH}
+        monkeypatch.setattr(SystemProcesses, "is_alive", lambda _, process: self.is_alive(process))
+
+    def is_alive(self, process: HostProcess) -> bool | None:
+        """Tell whether a process runs, unless it is unknown."""
+        return None if process == NO_PROCESS else process in self.alive
+
+    def begin(self, name: str, process: HostProcess, source: str = "startup") -> dict[str, Any]:
+        """Let a host begin a session, or go on with it."""
+        self.monkeypatch.setattr(SystemProcesses, "find_host", lambda _: process)
+        return self.host.call("SessionStart", session_id=name, source=source)
+
+    def break_engine(self) -> None:
+        """Put something else in the place of the database."""
+        gc.collect()  # commands of this process have it open
+        self.database.rename(self.database.with_suffix(".away"))
+        self.database.write_bytes(b"this is no database" * 100)
+
+    def mend_engine(self) -> None:
+        """Put the database back."""
+        self.database.with_suffix(".away").replace(self.database)
+
+    def account(self, name: str) -> Account:
+        """Give the running session that has an id of a host."""
+        (found,) = [one for one in self.host.accounts() if name in one.host_sessions and one.ended_at is None]
+        return found
+
+
+def context(answer: dict[str, Any]) -> str:
+    """Give what a hook tells the model."""
+    text: str = answer["hookSpecificOutput"]["additionalContext"]
+    return text

@@ -21,6 +21,7 @@ PREFIX: Final = "PASSDOWN_"
 
 _CONTROL: Final = pattern(r"[\x00-\x1f\x7f]")
 _URL: Final = pattern(r"postgresql://\S+|https://[^\s/?#]\S*|unix:\S.*")
+_PROJECT_KEY: Final = pattern(r"(?:p-[0-9a-f]{32})?")
 _NAME: Final = pattern(r"[A-Za-z0-9_-]{0,64}")
 _SECRETS: Final = ("password", "token", "secret")
 _NUMBER: Final = pattern(r"-?[0-9]{1,9}")
@@ -52,6 +53,11 @@ class PlainName:
 
 
 @record
+class ProjectKey:
+    """Marks the key of a project, or empty: only its own file and the environment may set it (C74)."""
+
+
+@record
 class AnyKey:
     """Marks the only field of a section whose keys are names: it holds the pairs of name and value."""
 
@@ -66,6 +72,13 @@ class EngineChoice(StrEnum):
 
     AUTO = "auto"
     OFF = "off"
+
+
+class PeoplePolicy(StrEnum):
+    """What happens to the commit of a person that has files which a session holds."""
+
+    WARN = "warn"
+    STOP = "stop"
 
 
 class EventLayout(StrEnum):
@@ -147,6 +160,13 @@ class ContextSettings:
 
 
 @record
+class ProjectSettings:
+    """What identifies the project to a server that sessions of several clones coordinate through."""
+
+    key: Annotated[str, "The key that `passdown team init` drew.", ProjectKey()] = ""
+
+
+@record
 class CoordinationSettings:
     """Where sessions coordinate: through a file in git's folder, or a server if `url` or `team` names one."""
 
@@ -177,6 +197,15 @@ class CoordinationSettings:
 
 
 @record
+class GuardSettings:
+    """What `passdown guard` does before a commit. It always stops an agent that commits another's files."""
+
+    people: Annotated[PeoplePolicy, "Warn a person who commits files that a session holds, or stop."] = (
+        PeoplePolicy.WARN
+    )
+
+
+@record
 class TeamSettings:
     """The server of each team: `platform = "postgresql://db.example.com/passdown"`; `""` if it needs none."""
 
@@ -191,7 +220,9 @@ Section = (
     | ViewSettings
     | CommitSettings
     | ContextSettings
+    | ProjectSettings
     | CoordinationSettings
+    | GuardSettings
     | TeamSettings
 )
 
@@ -209,9 +240,13 @@ class Settings:
     context: Annotated[ContextSettings, "When Passdown suggests a handoff."] = field(
         default_factory=ContextSettings
     )
+    project: Annotated[ProjectSettings, "What identifies the project."] = field(
+        default_factory=ProjectSettings
+    )
     coordination: Annotated[CoordinationSettings, "Where sessions coordinate."] = field(
         default_factory=CoordinationSettings
     )
+    guard: Annotated[GuardSettings, "What is judged before a commit."] = field(default_factory=GuardSettings)
     teams: Annotated[TeamSettings, "The servers of teams."] = field(default_factory=TeamSettings)
 
 
@@ -281,6 +316,9 @@ def _read_table(
             variable = f"{PREFIX}{section}_{key}".upper()
             reason = f"is ignored: a repository must not choose it; set it in {user_file} or as {variable}"
             warnings.append(f"{name} {reason}")
+        elif value and not (source.is_project or source.is_text) and _has(hint, ProjectKey):
+            variable = f"{PREFIX}{section}_{key}".upper()
+            warnings.append(f"{name} is ignored: it is one project's; set it in {FILE_NAME} or as {variable}")
         elif every:
             known = dict(values.get(every, getattr(old, every)))
             values[every] = tuple({**known, key: _check_url(value, name)}.items())
@@ -314,11 +352,14 @@ def _check(value: object, hint: object, name: str, *, is_text: bool) -> object:
         return _check_truth(value, name, is_text=is_text)
     if kind is int:
         return _check_number(value, marks[0], name, is_text=is_text)
-    if _has(hint, ServerUrl):
-        return _check_url(value, name)
-    if _has(hint, PlainName):
-        return _check_name(value, name)
-    return _check_path(value, name) if _has(hint, ProjectPath) else _check_text(value, name)
+    checks = {
+        ServerUrl: _check_url,
+        ProjectKey: _check_key,
+        PlainName: _check_name,
+        ProjectPath: _check_path,
+    }
+    check = next((check for mark, check in checks.items() if _has(hint, mark)), _check_text)
+    return check(value, name)
 
 
 def _check_choice(value: object, kind: type[StrEnum], name: str) -> StrEnum:
@@ -359,6 +400,12 @@ def _check_name(value: object, name: str) -> str:
     if isinstance(value, str) and _NAME.fullmatch(value):
         return value
     raise UsageError(f"{name} is not a name", hint="write letters, digits, - and _ in quotes")
+
+
+def _check_key(value: object, name: str) -> str:
+    if isinstance(value, str) and _PROJECT_KEY.fullmatch(value):
+        return value
+    raise UsageError(f"{name} is not the key of a project", hint="`passdown team init` draws one")
 
 
 def _check_url(value: object, name: str) -> str:

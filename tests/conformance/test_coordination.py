@@ -1,5 +1,6 @@
 """Every engine keeps the promises of `Coordination`."""
 
+from hashlib import sha256
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,8 @@ from passdown.testing.conformance.coordination.bench import CoordinationBench
 from passdown.testing.conformance.coordination.races import RacePromises
 from passdown.testing.conformance.coordination.suite import CoordinationConformance
 from tests.coordination_benches import MemoryBench, SqliteBench
+from tests.postgres_benches import PostgresBench
+from tests.servers import Bouncer, MigratedDatabase
 
 pytestmark = pytest.mark.requirement("C78", "C79", "C80", "C82", "C83", "C85", "C90", "C92")
 
@@ -36,3 +39,34 @@ class TestSqliteRacesInARollbackJournal(RacePromises):
     def make(self, folder: Path) -> CoordinationBench:
         """Make a project in a file that is not there yet."""
         return SqliteBench(folder, MountKind.UNKNOWN)
+
+
+@pytest.mark.server
+class TestPostgresCoordination(CoordinationConformance):
+    """A server; every session has a connection of its own, and every racer a process."""
+
+    database: MigratedDatabase
+    reached: MigratedDatabase
+
+    @pytest.fixture(autouse=True)
+    def _reach(self, database: MigratedDatabase) -> None:
+        self.database = self.reached = database
+
+    def make(self, folder: Path) -> CoordinationBench:
+        """Make a project that no other test has."""
+        project = f"p-{sha256(bytes(folder)).hexdigest()[:32]}"
+        return PostgresBench(self.database, self.reached, project)
+
+
+@pytest.mark.server
+class TestPostgresRacesThroughABouncer(RacePromises):
+    """The same server, with a PgBouncer in transaction mode before it."""
+
+    database: MigratedDatabase
+    reached: MigratedDatabase
+
+    @pytest.fixture(autouse=True)
+    def _reach(self, database: MigratedDatabase, bouncer: Bouncer) -> None:
+        self.database, self.reached = database, database.through(bouncer)
+
+    make = TestPostgresCoordination.make

@@ -11,7 +11,7 @@ from typing import Final
 
 import pytest
 
-from passdown.core.briefs.briefs import BriefFrame, receipt_of
+from passdown.core.briefs.brief_frame import BriefFrame, receipt_of
 from passdown.core.briefs.budgets import PREVIEW
 from passdown.core.kinds import FactKind
 from passdown.core.sessions.ledger_sync import NewFact

@@ -82,6 +82,15 @@ def test_better_tests_leave_no_survivor_but_what_is_never_run(checkout: Path) ->
     assert out[-1] == "ages: 3 of 6 noticed, 50.0 %, at least 90 %  MISSED"
 
 
+def test_those_that_survived_can_be_tried_again(checkout: Path) -> None:
+    before = checkout / "before.txt"
+    before.write_text("\n".join(mutate(checkout, "ages")[1]))
+    (checkout / "tests/unit/test_ages.py").write_text(BETTER)
+    _, out = mutate(checkout, "ages", "--again", str(before))
+
+    assert out[-1] == "ages: 1 of 4 noticed, 25.0 %, at least 90 %  MISSED"
+
+
 def test_tests_that_fail_without_a_fault_are_refused(checkout: Path) -> None:
     (checkout / "tests/unit/test_ages.py").write_text(TESTS.replace("is_old(8)", "is_old(1)"))
     code, out = mutate(checkout, "ages")

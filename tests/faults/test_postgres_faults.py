@@ -1,5 +1,9 @@
 """What happens to changes when PostgreSQL is stopped, or a connection is lost at the worst moment."""
 
+import random
+import re
+import subprocess
+import sys
 import uuid
 from collections.abc import Iterator
 from contextlib import suppress
@@ -11,11 +15,25 @@ from passdown.core.coordination.tasks import Task
 from passdown.engines.postgres.coordination import PostgresStore, open_store
 from passdown.engines.postgres.migrate import APP, migrate
 from passdown.errors import StorageError
+from tests.proof import proof_count
 from tests.servers import PORT, MigratedDatabase, Postgres
 
 pytestmark = pytest.mark.server
 
 PROJECT = "p-1"
+KILLS = proof_count(fast=2, ci=8, long=200)
+# It tells each change that is done.
+WRITER = """
+import sys
+from passdown.core.coordination.tasks import Task
+from passdown.engines.postgres.coordination import open_store
+store, name = open_store(sys.argv[1], sys.argv[2]), sys.argv[3]
+for number in range(100_000):
+    with store.changing() as change:
+        change.put_task(Task(task=f"{name}-{number}", title=""))
+        fence = change.fence
+    print(f"{name}-{number}", fence, flush=True)
+"""
 
 
 @pytest.fixture
@@ -155,3 +173,37 @@ def test_what_was_acknowledged_is_on_the_server_that_takes_over(
     )  # nothing that was acknowledged is lost, fences have no gaps
     assert add_task(store, "t-after") == position + 1
     store.close()
+
+
+@pytest.mark.proof
+@pytest.mark.requirement("C78")
+def test_a_writer_that_is_killed_leaves_whole_changes_and_no_lock(
+    database: MigratedDatabase, project: str
+) -> None:
+    chance = random.Random(KILLS)
+    told: dict[str, int] = {}
+    for kill in range(KILLS):
+        writers = [start_writer(database, project, f"w{kill}-{number}") for number in range(3)]
+        for writer in writers:
+            for _ in range(chance.randint(1, 8)):
+                name, fence = next(iter(writer.stdout or ())).split()
+                told[name] = int(fence)
+            writer.kill()
+        for writer in writers:
+            rest, _ = writer.communicate()
+            told |= {name: int(fence) for name, fence in re.findall(r"(\S+) (\d+)\n", rest)}
+    store = open_store(database.url(), project)
+    last = add_task(store, "t-last")
+    stored = set(tasks(store))
+    store.close()
+
+    assert len(set(told.values())) == len(told) >= 3 * KILLS
+    assert told.keys() < stored
+    assert last == len(stored)  # each position is one whole change
+
+
+def start_writer(database: MigratedDatabase, project: str, name: str) -> "subprocess.Popen[str]":
+    """Start a process that changes the project until it is killed."""
+    return subprocess.Popen(
+        [sys.executable, "-c", WRITER, database.url(), project, name], stdout=subprocess.PIPE, text=True
+    )

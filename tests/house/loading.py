@@ -10,7 +10,7 @@ import subprocess
 import sys
 import sysconfig
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import MappingProxyType
@@ -52,11 +52,11 @@ class Stage(NamedTuple):
     source: Path
     """The folder that contains the package."""
 
-    def loaded(self, *arguments: str, event: str = "") -> list[str]:
-        """Return the modules that a call loads beyond those of the interpreter."""
+    def loaded(self, *arguments: str, event: str = "", **told: object) -> list[str]:
+        """Return the modules that a call loads beyond those of the interpreter; a hook is told more."""
         done = subprocess.run(
             [*_BARE_PYTHON, _LIST, *self._paths(), *arguments],
-            input=self._payload(event),
+            input=self._payload(event, told),
             cwd=self.root,
             env=_environment(),
             capture_output=True,
@@ -67,20 +67,21 @@ class Stage(NamedTuple):
         found: list[str] = names
         return found
 
-    def seconds(self, *arguments: str, event: str = "") -> float:
+    def seconds(self, *arguments: str, event: str = "", **told: object) -> float:
         """Return the processor time of a call in seconds."""
-        return _seconds([*_PYTHON, _RUN, *self._paths(), *arguments], self.root, self._payload(event))
+        return _seconds([*_PYTHON, _RUN, *self._paths(), *arguments], self.root, self._payload(event, told))
 
     def _paths(self) -> tuple[str, str]:
         return str(self.source), sysconfig.get_path("purelib")
 
-    def _payload(self, event: str) -> bytes:
+    def _payload(self, event: str, more: Mapping[str, object]) -> bytes:
         told = {
             "hook_event_name": event,
             "session_id": SESSION,
             "cwd": str(self.root),
             "transcript_path": str(self.root.parent / "transcript.jsonl"),
             "source": "startup",
+            **more,
         }
         return json.dumps(told).encode() if event else b""
 

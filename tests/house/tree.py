@@ -9,6 +9,8 @@ from typing import NamedTuple
 PACKAGE = "passdown"
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
+_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+_NAMES = (ast.Attribute, ast.Name)
 
 
 class Finding(NamedTuple):
@@ -55,7 +57,7 @@ def parse_module(path: str, text: str) -> Module:
 
 def _bindings(tree: ast.Module) -> Iterator[tuple[str, str]]:
     """Yield what each imported name stands for: `dt` for `datetime.datetime`."""
-    for node in ast.walk(tree):
+    for node in walk(tree):
         if isinstance(node, ast.Import):
             for alias in node.names:
                 top = alias.name.partition(".")[0]
@@ -80,7 +82,14 @@ def walk(tree: ast.AST) -> Sequence[ast.AST]:
     """Return every node of a tree; a tree remembers what was found, because every rule asks."""
     found: Sequence[ast.AST] | None = getattr(tree, "_every_node", None)
     if found is None:
-        found = tuple(ast.walk(tree))
+        nodes = [tree]
+        for node in nodes:  # `ast.walk` looks at the names of all fields first, and takes twice as long
+            for value in vars(node).values():
+                if isinstance(value, ast.AST):
+                    nodes.append(value)
+                elif isinstance(value, list):
+                    nodes += [one for one in value if isinstance(one, ast.AST)]
+        found = tuple(nodes)
         tree._every_node = found  # type: ignore[attr-defined]  # nodes hold what they are given
     return found
 
@@ -134,7 +143,7 @@ def module_name(module: Module) -> str:
 
 def functions(tree: ast.AST) -> Iterator[Function]:
     for node in walk(tree):
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+        if isinstance(node, _FUNCTIONS):
             yield node
 
 
@@ -147,7 +156,7 @@ def calls(tree: ast.AST) -> Iterator[ast.Call]:
 def references(module: Module, wanted: frozenset[str]) -> Iterator[Finding]:
     """Yield every mention of the wanted full names, called or not (a default factory is not called)."""
     for node in walk(module.tree):
-        if isinstance(node, ast.Attribute | ast.Name) and (name := dotted(module, node)) in wanted:
+        if isinstance(node, _NAMES) and (name := dotted(module, node)) in wanted:
             yield Finding(node.lineno, name)
 
 

@@ -2,11 +2,12 @@
 
     scripts/mutate merge briefs           all mutants of modules that tests/mutants/modules.toml names
     scripts/mutate src/passdown/…/x.py    those of any module
-    scripts/mutate --changed              those of the modules that changed since origin/main, or since the
-                                          commit before, if that is the same
+    scripts/mutate --changed              those of the modules that changed since the branch left origin/main;
+                                          if it did not, in the last ten commits
     scripts/mutate --named                the faults in tests/mutants/named.toml, which must all be noticed
 
     --sample N     try N of them, chosen by the last commit; with --changed, of at most four modules
+    --again FILE   try only those that survived, by what an earlier run printed into this file
     --seconds N    try no more after so long, and say how many were left
     --jobs N       side by side (2)
 
@@ -21,19 +22,34 @@ import subprocess
 import tempfile
 import time
 import tomllib
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from passdown.records import record
 from tests.mutants.changes import Mutant, find_mutants
-from tests.mutants.runs import Reach, find_reach, group_by_path, name_of, prepare, try_mutants
+from tests.mutants.runs import (
+    TOO_LONG,
+    Reach,
+    find_reach,
+    group_by_path,
+    is_noticed,
+    name_of,
+    prepare,
+    try_mutants,
+)
 
 FOLDER: Final = Path(__file__).parent
 LEAST_OF_SAMPLE: Final = 50
+FEWEST: Final = 20
+"""A sample that ran out of time before so many were tried says too little to be judged."""
 MOST_MODULES: Final = 4
+COMMITS: Final = 10
+"""How many commits back `--changed` looks if nothing differs from origin/main."""
 ALL: Final = 100
+SURVIVED: Final = "survived: "
 QUICK_FOLDERS: Final = ("tests/unit", "tests/formats", "tests/conformance")
 
 
@@ -74,7 +90,8 @@ def main(arguments: Sequence[str]) -> int:
             about = named.get(name, {})
             least = LEAST_OF_SAMPLE if options.sample else about.get("least", LEAST_OF_SAMPLE)
             score = _measure(paths, options, until, about.get("tests", []))
-            is_good &= _show(name, score, least)
+            is_enough = not options.sample or score.tried >= FEWEST
+            is_good &= _show(name, score, least if is_enough else 0)
     return 0 if is_good else 1
 
 
@@ -89,7 +106,7 @@ def _groups(options: argparse.Namespace, named: dict[str, dict[str, list[str]]])
 
 def _measure(paths: Sequence[str], options: argparse.Namespace, until: float, tests: Sequence[str]) -> Score:
     """Try the mutants of some modules as far as the time allows."""
-    mutants, known = choose(paths, options.sample)
+    mutants, known = choose(paths, options.sample, options.again)
     if known:
         print(f"mutate: {known} listed as equivalent are left out")
     return _try(mutants, options, until, dict.fromkeys(paths, tests))
@@ -108,26 +125,44 @@ def _try(
             print(f"mutate: not tried, no test imports it: {path}")
     chosen = [mutant for mutant in mutants if mutant.path in reaches]
     tried, survivors = 0, []
-    for mutant, is_noticed in try_mutants(chosen, reaches, options.jobs, until):
+    for mutant, code in try_mutants(chosen, reaches, options.jobs, until):
         tried += 1
-        if not is_noticed:
+        if not is_noticed(code):
             survivors.append(mutant)
-            print(f"survived: {mutant}", flush=True)
+            print(f"{SURVIVED}{mutant}", flush=True)
+        elif code == TOO_LONG:
+            print(f"noticed, for its tests did not end twice: {mutant}", flush=True)
     if tried < len(mutants):
         print(f"mutate: {len(mutants) - tried} of {len(mutants)} were not tried")
     return Score(tried=tried, survivors=tuple(survivors))
 
 
-def choose(paths: Sequence[str], sample: int) -> tuple[list[Mutant], int]:
+def choose(paths: Sequence[str], sample: int, again: Path | None = None) -> tuple[list[Mutant], int]:
     """Give the mutants to try, and how many are equivalent; the same commit has the same sample."""
-    equivalent = {(one["module"], one["line"], one["change"]) for one in read_equivalents()}
     found = [mutant for path in paths for mutant in find_mutants(path, Path(path).read_bytes())]
-    kept = [one for one in found if (one.path, one.source, one.change) not in equivalent]
+    kept = leave_out_equivalents(found, read_equivalents())
     known = len(found) - len(kept)
+    if again is not None:
+        survived = set(again.read_text(encoding="utf-8").splitlines())
+        kept = [mutant for mutant in kept if f"{SURVIVED}{mutant}" in survived]
     if sample and len(kept) > sample:
         kept = random.Random(_git("rev-parse", "HEAD")).sample(kept, sample)
         kept.sort(key=lambda mutant: (mutant.path, mutant.start))
     return kept, known
+
+
+def leave_out_equivalents(mutants: Sequence[Mutant], entries: Iterable[Mapping[str, Any]]) -> list[Mutant]:
+    """Leave out what is listed; `places` counts, from 1, among the mutants of one line and change."""
+    listed = {(one["module"], one["line"], one["change"]): one.get("places") for one in entries}
+    seen: Counter[tuple[str, str, str]] = Counter()
+    kept: list[Mutant] = []
+    for mutant in mutants:
+        key = (mutant.path, mutant.source, mutant.change)
+        seen[key] += 1
+        places = listed.get(key, ())
+        if places is not None and seen[key] not in places:
+            kept.append(mutant)
+    return kept
 
 
 def choose_modules(paths: Sequence[str], most: int = MOST_MODULES) -> list[str]:
@@ -165,10 +200,10 @@ def make_named(entry: Mapping[str, str], data: bytes) -> Mutant:
     )
 
 
-def read_equivalents() -> list[dict[str, str]]:
+def read_equivalents() -> list[dict[str, Any]]:
     """Read what is listed; every entry has a reason."""
     text = (FOLDER / "equivalents.toml").read_text(encoding="utf-8")
-    entries: list[dict[str, str]] = tomllib.loads(text).get("equivalent", [])
+    entries: list[dict[str, Any]] = tomllib.loads(text).get("equivalent", [])
     return entries
 
 
@@ -194,13 +229,14 @@ def _imports(path: Path) -> set[str]:
 
 
 def find_changed() -> list[str]:
-    """Give the modules that changed since origin/main; since the commit before, if that is where we are."""
-    head, base = _git("rev-parse", "HEAD"), _git("rev-parse", "--verify", "--quiet", "origin/main")
-    since = base if base and base != head else _git("rev-parse", "--verify", "--quiet", "HEAD~1")
-    if not since:
+    """Give the modules that changed since the branch left origin/main; if it did not, in the last commits."""
+    head, base = _git("rev-parse", "HEAD"), _git("merge-base", "origin/main", "HEAD")
+    if not base or base == head:
+        base = _git("rev-list", "--first-parent", f"--max-count={COMMITS + 1}", "HEAD").rpartition("\n")[2]
+    if base == head:
         print("mutate: not compared, there is no commit before this one")
         return []
-    names = _git("diff", "--name-only", "--diff-filter=AM", since, "--", "src").splitlines()
+    names = _git("diff", "--name-only", "--diff-filter=AM", base, "--", "src").splitlines()
     return [name for name in names if name.endswith(".py") and Path(name).is_file()]
 
 
@@ -225,6 +261,7 @@ def _read(arguments: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--changed", action="store_true", help="the modules that changed")
     parser.add_argument("--named", action="store_true", help="the faults that must be noticed")
     parser.add_argument("--sample", type=int, default=0, metavar="N", help="try N of them")
+    parser.add_argument("--again", type=Path, metavar="FILE", help="try those that this output names")
     parser.add_argument("--seconds", type=float, default=86_400.0, metavar="N", help="stop after N seconds")
     parser.add_argument("--jobs", type=int, default=2, metavar="N", help="side by side (2)")
     return parser.parse_args(arguments)

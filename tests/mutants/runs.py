@@ -4,7 +4,6 @@ The fault is only in the process that tries it: no file is written. A test that 
 does not meet it there.
 """
 
-import contextlib
 import importlib
 import importlib.abc
 import importlib.machinery
@@ -18,7 +17,8 @@ import sys
 import tempfile
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from types import ModuleType
 from typing import Final, NoReturn
@@ -26,19 +26,37 @@ from typing import Final, NoReturn
 import coverage
 import pytest
 
-from passdown.records import record
+from passdown.records import record, replace
 from tests.mutants.changes import Mutant
 
-_OPTIONS: Final = ("-x", "-q", "-n0", "-p", "no:cacheprovider", "-p", "no:cov", "--assert=plain")
+_OPTIONS: Final = (
+    "-x",
+    "-q",
+    "-n0",
+    "-p",
+    "no:cacheprovider",
+    "-p",
+    "no:cov",
+    "--assert=plain",
+    "--timeout=0",
+)
 _LOADED: Final = ("click", "hypothesis.strategies", "jsonschema", "sqlite3", "unittest.mock", "yaml")
 """What most tests need and no fault changes: loaded once, before the forks."""
 
 _LEAST_SECONDS: Final = 10.0
 _TIMES: Final = 5.0
-"""How much longer than without a fault the tests may take."""
+"""How much longer than without a fault a test may take."""
+
+_TIMES_ALONE: Final = 2.0
+"""How much longer it may take in the second try, which runs alone."""
+
+_MOST_CROWD: Final = 4.0
+"""How much longer it may take, at most, for the machine is busy."""
 
 PASSED: Final = 0
+NONE_RAN: Final = int(pytest.ExitCode.NO_TESTS_COLLECTED)
 TOO_LONG: Final = -1
+_MOST_HEARD: Final = 4096
 
 
 @record
@@ -75,16 +93,20 @@ class _Watch:
 
 
 class _Only:
-    """Runs some tests alone, in a given order."""
+    """Runs some tests alone, in a given order, and tells when each has ended."""
 
-    def __init__(self, tests: Sequence[str]) -> None:
+    def __init__(self, tests: Sequence[str], tell: Callable[[], object]) -> None:
         self._places = {test: place for place, test in enumerate(tests)}
+        self._tell = tell
 
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
         items[:] = sorted(
             (item for item in items if item.nodeid in self._places),
             key=lambda item: self._places[item.nodeid],
         )
+
+    def pytest_runtest_logfinish(self) -> None:
+        self._tell()
 
 
 class _Faulty(importlib.abc.MetaPathFinder, importlib.abc.Loader):
@@ -123,7 +145,7 @@ def find_reach(path: str, files: Sequence[str]) -> Reach:
     """Run the tests of these files without a fault, and note what they reach; they must pass."""
     with tempfile.TemporaryDirectory() as folder:
         answer = Path(folder) / "reach.json"
-        code = _wait_for(_fork(lambda: _measure(path, files, answer)), None)
+        code = _wait_for(*fork(lambda _: _measure(path, files, answer)))
         if code != PASSED:
             raise SystemExit(f"mutate: the tests of {path} fail without a fault: {' '.join(files)}")
         data = json.loads(answer.read_text(encoding="utf-8"))
@@ -147,19 +169,43 @@ def _measure(path: str, files: Sequence[str], answer: Path) -> int:
 
 @record
 class Trial:
-    """A mutant that is being tried: its process, what tells that it ended, and when it must have."""
+    """A mutant that is being tried: its process, what is heard of it, and how long each test may take."""
 
     mutant: Mutant
     process: int
     end: int
+    seconds: Sequence[float]
     deadline: float
     folder: str
+    ended: int = 0
+
+
+Start = Callable[[Mutant, Sequence[str], Sequence[float]], Trial]
 
 
 def try_mutants(
-    mutants: Sequence[Mutant], reaches: dict[str, Reach], jobs: int, until: float
-) -> Iterator[tuple[Mutant, bool]]:
-    """Try mutants side by side; give each with whether it was noticed, until the time is over."""
+    mutants: Sequence[Mutant],
+    reaches: Mapping[str, Reach],
+    jobs: int,
+    until: float,
+    start: Start | None = None,
+) -> Iterator[tuple[Mutant, int]]:
+    """Try mutants side by side; give each with how its tests ended, until the time is over.
+
+    Tests that took too long or were killed say nothing yet: they are run once more, alone and for longer.
+    """
+    doubtful: list[Mutant] = []
+    for mutant, code in _run(mutants, reaches, jobs, until, start or _start):
+        if code < 0:
+            doubtful.append(mutant)
+        else:
+            yield mutant, code
+    yield from _run(doubtful, reaches, 1, until, partial(_start_patiently, start or _start))
+
+
+def _run(
+    mutants: Sequence[Mutant], reaches: Mapping[str, Reach], jobs: int, until: float, start: Start
+) -> Iterator[tuple[Mutant, int]]:
     waiting = list(reversed(mutants))
     running: dict[int, Trial] = {}
     while running or (waiting and time.monotonic() < until):
@@ -167,47 +213,80 @@ def try_mutants(
             mutant = waiting.pop()
             tests = reaches[mutant.path].tests_of(mutant)
             if not tests:
-                yield mutant, False
+                yield mutant, NONE_RAN
                 continue
-            trial = _start(mutant, tests, reaches[mutant.path])
+            trial = start(mutant, tests, _patience(reaches[mutant.path], tests))
             running[trial.end] = trial
-        if not running:
-            continue
-        first = min(trial.deadline for trial in running.values())
-        ended, _, _ = select.select(list(running), [], [], max(0.0, first - time.monotonic()))
-        late = [end for end, trial in running.items() if trial.deadline <= time.monotonic()]
-        for end in {*ended, *late}:
-            trial = running.pop(end)
-            yield trial.mutant, _finish(trial) != PASSED
+        for trial, is_ended in _hear(running):
+            yield trial.mutant, _finish(trial, is_ended=is_ended)
 
 
-def _start(mutant: Mutant, tests: Sequence[str], reach: Reach) -> Trial:
+def _hear(running: dict[int, Trial]) -> list[tuple[Trial, bool]]:
+    """Wait for news; take out and give the trials that have ended, or that said nothing for too long."""
+    if not running:
+        return []
+    first = min(trial.deadline for trial in running.values())
+    heard, _, _ = select.select(list(running), [], [], max(0.0, first - time.monotonic()))
+    over: list[tuple[Trial, bool]] = []
+    for end in heard:
+        if news := os.read(end, _MOST_HEARD):
+            trial = running[end]
+            ended = min(trial.ended + len(news), len(trial.seconds) - 1)
+            deadline = time.monotonic() + trial.seconds[ended]
+            running[end] = replace(trial, ended=ended, deadline=deadline)
+        else:
+            over.append((running.pop(end), True))
+    late = [end for end, trial in running.items() if trial.deadline <= time.monotonic()]
+    return [*over, *((running.pop(end), False) for end in late)]
+
+
+def is_noticed(code: int) -> bool:
+    """Say whether tests that ended so noticed the fault."""
+    return code not in {PASSED, NONE_RAN}
+
+
+def _patience(reach: Reach, tests: Sequence[str]) -> list[float]:
+    """Say how long each test may take: longer while more processes want to run than there are processors."""
+    crowd = min(_MOST_CROWD, max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1)))
+    return [crowd * max(_LEAST_SECONDS, _TIMES * reach.seconds[test]) for test in tests]
+
+
+def _start(mutant: Mutant, tests: Sequence[str], seconds: Sequence[float]) -> Trial:
     folder = tempfile.mkdtemp(prefix="mutate-")
-    usual = sum(reach.seconds[test] for test in tests)
-    process, end = _fork(lambda: _try(mutant, tests, folder))
-    deadline = time.monotonic() + max(_LEAST_SECONDS, _TIMES * usual)
-    return Trial(mutant=mutant, process=process, end=end, deadline=deadline, folder=folder)
+    process, end = fork(lambda tell: _try(mutant, tests, folder, tell))
+    deadline = time.monotonic() + seconds[0]
+    return Trial(mutant=mutant, process=process, end=end, seconds=seconds, deadline=deadline, folder=folder)
 
 
-def _try(mutant: Mutant, tests: Sequence[str], folder: str) -> int:
+def _start_patiently(start: Start, mutant: Mutant, tests: Sequence[str], seconds: Sequence[float]) -> Trial:
+    return start(mutant, tests, [_TIMES_ALONE * one for one in seconds])
+
+
+def _try(mutant: Mutant, tests: Sequence[str], folder: str, tell: Callable[[], object]) -> int:
     sys.meta_path.insert(0, _Faulty(mutant))
     files = sorted({test.partition("::")[0] for test in tests})
-    return int(pytest.main([*_OPTIONS, f"--basetemp={folder}/tests", *files], plugins=[_Only(tests)]))
+    only = _Only(tests, tell)
+    return int(pytest.main([*_OPTIONS, f"--basetemp={folder}/tests", *files], plugins=[only]))
 
 
-def _finish(trial: Trial) -> int:
-    try:
-        return _wait_for((trial.process, trial.end), trial.deadline)
-    finally:
-        shutil.rmtree(trial.folder, ignore_errors=True)
+def _finish(trial: Trial, *, is_ended: bool) -> int:
+    """End a trial, with all that it started if it has not ended, and say how its tests ended."""
+    if not is_ended:
+        try:
+            os.killpg(trial.process, signal.SIGKILL)
+        except ProcessLookupError:  # it ended just now, or has not become a group yet
+            os.kill(trial.process, signal.SIGKILL)
+    code = _wait_for(trial.process, trial.end)
+    shutil.rmtree(trial.folder, ignore_errors=True)
+    return code if is_ended else TOO_LONG
 
 
-def _fork(work: Callable[[], int]) -> tuple[int, int]:
-    """Do something in a process of its own; give the process, and what can be read once it has ended."""
+def fork(work: Callable[[Callable[[], object]], int]) -> tuple[int, int]:
+    """Do something in a process of its own; give the process, and what is heard of it until it ends."""
     end, told = os.pipe()
     process = os.fork()
     if not process:
-        _become(work)
+        _become(lambda: work(lambda: os.write(told, b".")))
     os.close(told)
     return process, end
 
@@ -225,17 +304,10 @@ def _become(work: Callable[[], int]) -> NoReturn:
         os._exit(code)
 
 
-def _wait_for(trial: tuple[int, int], deadline: float | None) -> int:
-    """Wait for a process; one that is too long is ended, with all that it started."""
-    process, end = trial
-    patience = None if deadline is None else max(0.0, deadline - time.monotonic())
-    ended = bool(select.select([end], [], [], patience)[0])
-    if not ended:
-        with contextlib.suppress(ProcessLookupError):  # it ended just now
-            os.killpg(process, signal.SIGKILL)
+def _wait_for(process: int, end: int) -> int:
     os.close(end)
     _, status = os.waitpid(process, 0)
-    return os.waitstatus_to_exitcode(status) if ended else TOO_LONG
+    return os.waitstatus_to_exitcode(status)
 
 
 def group_by_path(mutants: Sequence[Mutant]) -> dict[str, list[Mutant]]:

@@ -2,7 +2,8 @@
 
 import pytest
 
-from passdown.core.briefs.briefs import BriefFrame, pack_brief
+from passdown.core.briefs.brief_frame import BriefFrame
+from passdown.core.briefs.briefs import pack_brief
 from passdown.core.briefs.budgets import PREVIEW, Budget
 from passdown.core.evidence.recall import (
     SESSIONS,

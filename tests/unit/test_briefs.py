@@ -9,13 +9,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from passdown.core.briefs.banners import CombinedEvent, render_banner
+from passdown.core.briefs.brief_frame import UNKNOWN, BriefFrame, receipt_of
 from passdown.core.briefs.brief_input import BriefInput, CurrentWork, OtherSession
-from passdown.core.briefs.briefs import UNKNOWN, Brief, BriefFrame, brief_hash, pack_brief, receipt_of
+from passdown.core.briefs.briefs import Brief, brief_hash, pack_brief
 from passdown.core.briefs.budgets import Budget
 from passdown.core.facts import Fact, Provenance, identify
 from passdown.core.fold import Table
 from passdown.core.kinds import FactKind
 from passdown.errors import UsageError
+from passdown.records import replace
 
 NOW = datetime(2026, 1, 11, 12, tzinfo=UTC)
 FRAME = BriefFrame(nonce="0123456789ab")
@@ -145,6 +147,42 @@ def test_a_test_that_failed_blocks_and_is_not_done_already() -> None:
     assert know(FactKind.RECEIPT, commit).id not in brief.facts
 
 
+@pytest.mark.requirement("C68")
+def test_every_part_has_its_class_and_its_name() -> None:
+    tables = {
+        **FULL.tables,
+        FactKind.RECEIPT: table(
+            know(FactKind.RECEIPT, "mypy: exit 0"),
+            know(FactKind.RECEIPT, "make test: exit 2", hours=48),
+            know(FactKind.RECEIPT, "a" * 40),
+        ),
+        FactKind.ANSWER: table(know(FactKind.ANSWER, "8080", key="Which port?")),
+        FactKind.MALFORMED: table(know(FactKind.MALFORMED, "now: [")),
+    }
+    ahead = (
+        know(FactKind.NOW, "Later", OTHER, key="", event_id="e1"),
+        know(FactKind.DECISION, "yes", OTHER, key="k", event_id="e2"),
+    )
+
+    brief = pack(replace(FULL, tables=tables, ahead=ahead))
+
+    assert list(dict.fromkeys((level, kind) for level, kind, _ in brief.lines)) == [
+        *((1, kind) for kind in ("goal", "now", "feedback", "blocker", "holding", "constraint", "receipt")),
+        *((2, kind) for kind in ("next", "question", "decision", "ahead", "malformed")),
+        *((3, kind) for kind in ("peer", "pointer", "answer", "done", "test", "commit")),
+    ]
+    assert [line.text for _, kind, line in brief.lines if kind == "ahead"] == [
+        "(codex-77ab01cd, e1, 2026-01-11) > Later",
+        "(codex-77ab01cd, e2, 2026-01-11) > k: yes",
+    ]
+
+
+def test_an_answer_follows_its_question() -> None:
+    known = table(know(FactKind.ANSWER, "8080", key="Which port?"))
+
+    assert "\n> Which port? → 8080\n" in pack(BriefInput(agent=ME, tables={FactKind.ANSWER: known})).text
+
+
 @pytest.mark.requirement("G11")
 def test_who_knows_nothing_is_told_so() -> None:
     brief = pack(BriefInput())
@@ -165,10 +203,10 @@ def test_same_input_same_bytes_and_the_body_does_not_depend_on_the_nonce() -> No
 
 
 def test_facts_of_the_brief_are_those_that_are_in_it_whole() -> None:
-    long = know(FactKind.CONSTRAINT, "x" * 301)
-    brief = pack(BriefInput(tables={FactKind.CONSTRAINT: table(long, know(FactKind.CONSTRAINT, "short"))}))
+    long, whole = know(FactKind.CONSTRAINT, "x" * 301), know(FactKind.CONSTRAINT, "x" * 300)
+    brief = pack(BriefInput(tables={FactKind.CONSTRAINT: table(long, whole)}))
 
-    assert brief.facts == {know(FactKind.CONSTRAINT, "short").id}
+    assert brief.facts == {whole.id}
 
 
 # --- budgets --------------------------------------------------------------------------------------
@@ -205,6 +243,45 @@ def test_receipts_go_first_then_the_oldest_constraints() -> None:
     ]
 
 
+@pytest.mark.requirement("C68")
+def test_blockers_then_holdings_go_before_goal_and_feedback_are_cut() -> None:
+    aim = CurrentWork(know(FactKind.GOAL, "g" * 200), know(FactKind.NOW, "n" * 200))
+    blockers = table(*(know(FactKind.QUESTION, f"Blocked: {number}".ljust(60, "x")) for number in range(20)))
+    tables: dict[str, Table] = {
+        FactKind.FEEDBACK: several(FactKind.FEEDBACK, 1),
+        FactKind.QUESTION: blockers,
+        FactKind.CONSTRAINT: several(FactKind.CONSTRAINT, 1),
+    }
+    brief_input = BriefInput(agent=ME, aim=aim, tables=tables, task="t" * 290, track="r" * 290)
+    budget = Budget(tokens=450)
+
+    some, few = pack(brief_input, budget), pack(brief_input, Budget(tokens=300))
+
+    for brief, most in ((some, budget), (few, Budget(tokens=300))):
+        assert most.holds(brief.size)
+        assert all(text in brief.body for text in ("> " + "g" * 200, "> " + "n" * 200, "feedback 0"))
+        assert "constraint 0" not in brief.body
+    assert ("task > t" in some.body, "Blocked: " in some.body) == (True, False)
+    assert "task > t" not in few.body
+    assert [one.kind for one in few.omitted] == ["blocker", "holding", "constraint"]
+
+
+@pytest.mark.requirement("C68")
+def test_class_3_gets_the_room_that_class_2_leaves() -> None:
+    tables: dict[str, Table] = {
+        FactKind.QUESTION: several(FactKind.QUESTION, 20, 40),
+        FactKind.DONE: several(FactKind.DONE, 9, 80),
+    }
+    brief_input = BriefInput(agent=ME, aim=FULL.aim, tables=tables)
+
+    briefs = [pack(brief_input, Budget(tokens=tokens)).body for tokens in range(250, 1000, 25)]
+
+    shown = [(brief.count("> question "), brief.count("> done ")) for brief in briefs]
+    assert {0 < questions < 20 for questions, _ in shown} == {True, False}
+    assert all(questions == 20 for questions, done in shown if done)
+    assert shown[-1] == (20, 9)
+
+
 def test_what_was_not_looked_at_is_counted_too() -> None:
     tables: dict[str, Table] = {FactKind.DECISION: several(FactKind.DECISION, 3)}
     brief = pack(BriefInput(tables=tables, beyond={FactKind.DECISION: 97}))
@@ -232,6 +309,31 @@ def test_goal_now_and_feedback_are_cut_before_any_feedback_goes() -> None:
     assert "(cut: `passdown brief --json`) > goal word" in brief.body
 
 
+@pytest.mark.requirement("C68")
+def test_texts_are_cut_step_by_step_as_the_budget_shrinks_and_at_the_end_without_marks() -> None:
+    aim = CurrentWork(know(FactKind.GOAL, "g" * 500))
+    feedback = table(*(know(FactKind.FEEDBACK, f"{number}".ljust(500, "f")) for number in range(20)))
+    brief_input = BriefInput(agent=ME, aim=aim, tables={FactKind.FEEDBACK: feedback})
+    budgets = [Budget(tokens=tokens) for tokens in range(2650, 249, -50)]
+
+    briefs = [pack(brief_input, budget) for budget in budgets]
+
+    goals = [brief.body.splitlines()[2] for brief in briefs]
+    mark = "(cut: `passdown brief --json`) "
+    assert list(dict.fromkeys(goals)) == [
+        *(f"{mark}> {'g' * size}…" for size in (300, 120, 60)),
+        f"> {'g' * 20}…",
+    ]
+    assert all(budget.holds(brief.size) for budget, brief in zip(budgets, briefs, strict=True))
+
+
+@pytest.mark.parametrize(("hours", "mark"), [(23.9, ""), (24.1, "(1 d) ")])
+def test_what_the_reader_said_itself_within_a_day_needs_no_mark(hours: float, mark: str) -> None:
+    aim = CurrentWork(know(FactKind.GOAL, "Ship it", hours=hours))
+
+    assert pack(BriefInput(agent=ME, aim=aim)).body.splitlines()[2] == f"{mark}> Ship it"
+
+
 def test_feedback_without_end_leaves_goal_and_now() -> None:
     aim = CurrentWork(know(FactKind.GOAL, "Ship it"), know(FactKind.NOW, "Test it"))
     brief_input = BriefInput(aim=aim, tables={FactKind.FEEDBACK: several(FactKind.FEEDBACK, 500)})
@@ -242,6 +344,9 @@ def test_feedback_without_end_leaves_goal_and_now() -> None:
     assert "> Test it" in brief.body
     assert "> feedback 0" in brief.body
     assert "more: `passdown view list feedback`" in brief.body
+    assert Budget(tokens=250).holds(brief.size)
+    shown = brief.body.count("> feedback")
+    assert brief.omitted == ((FactKind.FEEDBACK, 500 - shown, "passdown view list feedback"),)
 
 
 def test_a_part_of_which_nothing_fits_is_named() -> None:
@@ -349,6 +454,12 @@ def test_a_long_text_is_cut_and_names_the_command_that_shows_it() -> None:
     assert f"({'z' * 40}…, 2 h, cut: `passdown event show {'f' * 16}`) > {'y' * 300}…\n" in brief.body
 
 
+def test_a_name_of_40_characters_is_shown_whole() -> None:
+    brief = pack(BriefInput(aim=CurrentWork(know(FactKind.GOAL, "Ship it", "z" * 40))))
+
+    assert f"({'z' * 40}, 2 h) > Ship it\n" in brief.body
+
+
 # --- receipts -------------------------------------------------------------------------------------
 
 
@@ -357,14 +468,17 @@ def test_a_receipt_is_the_hash_of_what_arrived() -> None:
     whole = brief.text.replace("\n", "\r\n")
 
     assert receipt_of(f"said\r\n{whole}\r\n", FRAME) == brief_hash(brief)
-    assert receipt_of(brief.text.replace("Ship it", ""), FRAME) not in {brief_hash(brief), UNKNOWN}
+    assert receipt_of(brief.text, FRAME) == brief_hash(brief)
+    for other in ("", "\ud800"):
+        found = receipt_of(brief.text.replace("Ship it", other), FRAME)
+        assert found not in {brief_hash(brief), UNKNOWN}
     assert receipt_of(f"{brief.text[:200]}\n{brief.text}", FRAME) == brief_hash(brief)
 
 
 @pytest.mark.requirement("C67")
 @pytest.mark.parametrize("text", ["", FRAME.head, FRAME.tail, f"{FRAME.tail}\n{FRAME.head}"])
 def test_what_is_not_found_is_unknown(text: str) -> None:
-    assert receipt_of(text, FRAME) == UNKNOWN
+    assert receipt_of(text, FRAME) == UNKNOWN == "unknown"
 
 
 @pytest.mark.parametrize(

@@ -92,6 +92,22 @@ def test_nothing_is_owed_of_a_journal_that_no_event_covers() -> None:
     ]
 
 
+def test_a_goal_is_published_by_an_event_that_says_it_and_not_by_one_with_another_goal() -> None:
+    stated = trace_journal("s", in_order(("goal", "one")))
+    same, other = (trace_journal("t", in_order(("goal", goal))) for goal in ("one", "two"))
+
+    assert list(find_unpublished(stated, {"s": 1}, same)) == []
+    assert [one.text for one in find_unpublished(stated, {"s": 1}, other)] == [
+        "one (covered by an event, in none)"
+    ]
+
+
+def test_next_steps_and_notes_are_not_owed_to_an_event() -> None:
+    stated = trace_journal("s", in_order(("next", "later"), ("note", "aside"), ("branch", "main")))
+
+    assert list(find_unpublished(stated, {"s": 3}, [])) == []
+
+
 def test_what_is_expected_and_stands_nowhere_is_named_so() -> None:
     assert list(find_missing([], ["  a  fact ", "a fact", ""])) == [
         CertifiedFact("", "expected", "a fact", FactStatus.UNACCOUNTED, "nowhere")

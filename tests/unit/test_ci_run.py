@@ -146,6 +146,37 @@ def test_a_change_that_cannot_be_compared_fails(copy: Path) -> None:
     assert run_step(copy, "changelog").code != 0
 
 
+# --- what is installed in the background ----------------------------------------------------------
+
+PARTS: Final = """
+good() { echo "good is here"; }
+bad() { echo "bad is not"; return 3; }
+"""
+
+
+def test_what_is_installed_in_the_background_is_there_when_it_was_waited_for(copy: Path) -> None:
+    ended = run_part(copy, f'{PARTS}begin_installing good\nstep "hosts" finish_installing')
+
+    assert ended.code == 0
+    assert "good is here\n-- hosts: " in ended.out
+
+
+def test_what_cannot_be_installed_in_the_background_fails_the_run_and_says_why(copy: Path) -> None:
+    ended = run_part(copy, f'{PARTS}begin_installing bad good\nstep "hosts" finish_installing')
+
+    assert ended.code == 1
+    assert "bad is not\nci: what is installed in the background ended with 3\n" in ended.out
+    assert "good is here" not in ended.out
+    assert 'ci: FAILED in step "hosts"' in ended.out
+
+
+def test_packages_and_hosts_are_waited_for_before_anything_needs_them() -> None:
+    names = list(STEPS)
+
+    assert "\nbegin_installing install_packages install_hosts\n" in RUN.read_text(encoding="utf-8")
+    assert names.index("system packages and hosts") < names.index("screens")
+
+
 # --- other Pythons --------------------------------------------------------------------------------
 
 MAKES_ENVIRONMENT: Final = """
@@ -174,7 +205,7 @@ def test_every_other_python_runs_the_unit_tests_and_what_is_missing_is_named(
 
     assert ended.code == 0
     assert re.findall(r"^3\.\d+\.\d+ -m pytest .* tests/unit$", ended.out, re.MULTILINE) == [
-        f"{version} -m pytest -p no:cacheprovider -m not process and not timed tests/unit"
+        f"{version} -m pytest -p no:cacheprovider -m not process and not timed and not slow tests/unit"
         for version in ("3.12.10", "3.13.0")
     ]
     assert "tested: 3.12 3.13; not on this machine, so not run: 3.14 3.15\n" in ended.out

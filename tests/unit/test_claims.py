@@ -1,11 +1,15 @@
 """Tasks by command: added, claimed by one session, closed with notes, given to those who wait."""
 
 import json
+import os
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
 
+from passdown.core.coordination.operations import RANDOM_BYTES
 from passdown.core.kinds import FactKind
+from passdown.engines.system import SystemEntropy
 from tests.teams import Team
 
 
@@ -290,3 +294,34 @@ def test_a_task_that_is_given_back_can_be_claimed_by_others(team: Team) -> None:
     refused = team.run("amber", "task", "give-back", one)
     assert (refused.code, refused.out) == (3, "")
     assert f"does not hold {one}" in refused.err
+
+
+def test_a_wall_clock_that_was_wrong_when_the_file_was_made_stops_nobody(team: Team) -> None:
+    team.pass_time(days=30)
+    team.add("one")
+    team.at -= timedelta(days=30)
+
+    assert team.run("amber", "claim").out.startswith("Claimed: ")
+
+
+def test_an_imported_task_does_not_wait_for_one_that_is_not_there(team: Team, tmp_path: Path) -> None:
+    wait = {"issue_id": "t-1", "depends_on_id": "t-gone", "type": "blocks"}
+    lines = tmp_path / "tasks.jsonl"
+    lines.write_text(json.dumps({"id": "t-1", "title": "one", "status": "blocked", "dependencies": [wait]}))
+
+    assert team.command("task", "import", str(lines)).code == 0
+
+    assert team.command("task", "list").out == "t-1  P2  blocked  one\n"
+
+
+def test_an_id_that_is_taken_is_not_drawn_again(team: Team, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(
+        SystemEntropy, "token", lambda _, size: b"\x07" * size if size < RANDOM_BYTES else os.urandom(size)
+    )
+
+    assert [team.add("one"), team.add("two")] == ["t-0707", "t-070707"]
+    assert json.loads(team.command("task", "show", "t-0707", "--json").out)["task"]["task"]["title"] == "one"
+    listed = json.loads(team.command("task", "list", "--json").out)["tasks"]
+    assert [one["task"]["task"] for one in listed] == ["t-0707", "t-070707"]
+    shown = team.command("task", "ready").out
+    assert shown == "t-0707  P2  ready  one\nt-070707  P2  ready  two\n"

@@ -7,7 +7,7 @@ from pathlib import Path
 import jsonschema
 import pytest
 
-from passdown.core.briefs.briefs import BriefFrame, receipt_of
+from passdown.core.briefs.brief_frame import BriefFrame, receipt_of
 from passdown.core.briefs.budgets import Budget
 from passdown.core.evidence import recall
 from passdown.engines.memory.index import MemoryIndex

@@ -60,6 +60,18 @@ Commands:
               if enabled.
   handoff     Hand off work: write a handoff, list handoffs, or resume one.
   track       Bind a session to a track, unbind it, or finish the track.
+  claim       Claim a task: the named ones, or the first that is ready.
+  close       Close a task that the session has; its files are released.
+  reserve     Reserve files before you edit them.
+  renew       Keep reserved files for longer.
+  release     Release reserved files.
+  takeover    Take over a task, or all that an agent holds, from a dead
+              session.
+  guard       Stop commits of files that another session holds.
+  msg         Send a message to other sessions.
+  inbox       Read the messages and handoffs of other sessions.
+  team        Set this project up for a team.
+  task        Add tasks, list them, and change them.
   synthesize  Merge all events into the view; optionally archive and commit.
   brief       Print what a starting session must know, within a budget.
   certify     Prove that no fact was lost.

@@ -10,6 +10,7 @@ import pytest
 
 from passdown.engines.files import displaced, write
 from passdown.engines.files.displaced import read_settled
+from passdown.engines.files.displaced_names import Displaced, judge_displaced
 from passdown.engines.files.documents import FileDocuments
 from passdown.engines.files.read import OpenFolder
 from passdown.engines.files.system_calls import exchange_names, is_unused
@@ -125,6 +126,19 @@ def test_a_replacement_that_is_not_finished_is_left_alone(
     monkeypatch.setattr(displaced, "KEPT", 0.0)
     assert find_displaced(str(path)) == []
     assert names(tmp_path) == ["LEDGER.md"]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems may not exchange names")
+def test_the_name_of_a_displaced_file_says_that_the_exchange_is_done(tmp_path: Path) -> None:
+    path = tmp_path / "LEDGER.md"
+    path.write_bytes(b"new")
+
+    write.replace(path, b"new", expected=b"old")
+
+    (kept,) = hidden(tmp_path)
+    assert (path.read_bytes(), kept.read_bytes()) == (b"new", b"new")
+    assert judge_displaced(kept.name, b"new") is Displaced.CHANGED
+    assert judge_displaced(kept.name, b"old") is Displaced.EXPECTED
 
 
 def test_a_file_that_appears_at_the_last_moment_is_displaced_too(tmp_path: Path) -> None:

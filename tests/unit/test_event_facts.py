@@ -6,8 +6,15 @@ from datetime import UTC, datetime
 import pytest
 
 from passdown.core.facts import Fact, identify, make_key
+from passdown.core.ids import fact_id
 from passdown.core.kinds import FactKind
-from passdown.core.merge.event_facts import all_retracted, is_retracted, parse_event_facts, read_covered
+from passdown.core.merge.event_facts import (
+    EventFacts,
+    all_retracted,
+    is_retracted,
+    parse_event_facts,
+    read_covered,
+)
 from passdown.core.merge.merge import merge_events
 from tests.events import CHECKPOINTS, DECISIONS, DONE, NOW, SEED_EXAMPLE, make_text, read, value_of
 
@@ -177,7 +184,16 @@ def test_a_task_has_its_phases_whoever_works_on_it() -> None:
 
 @pytest.mark.parametrize(
     ("covers", "last"),
-    [("1-9", 9), ("9", 9), ("", 0), ("1-x", 0), ("1-", 0), ("1-²", 0), (f"1-{'9' * 16}", 0)],
+    [
+        ("1-9", 9),
+        ("9", 9),
+        ("", 0),
+        ("1-x", 0),
+        ("1-", 0),
+        ("1-²", 0),
+        (f"1-{'9' * 15}", 10**15 - 1),
+        (f"1-{'9' * 16}", 0),
+    ],
 )
 def test_the_last_line_covered_is_read_or_is_none(covers: str, last: int) -> None:
     assert read_covered(covers) == last
@@ -207,6 +223,132 @@ def test_event_of_a_newer_version_is_skipped_however_well_formed() -> None:
 
     assert parse_event_facts(text.format(2).encode(), "a.md") is None
     assert parse_event_facts(text.format(1).encode(), "a.md") is not None
+
+
+EVERY_KEY = """---
+ts: 2026-01-10T13:03:52Z
+agent: toast
+branch: feat/x
+type: checkpoint
+id: e1
+session: s-1
+covers: 3-7
+---
+goal: g
+now: n
+this_session:
+- one
+- two
+next:
+- step
+decisions:
+  key: text
+answers:
+  why: because
+checkpoints:
+- phase: 5
+  name: build
+  status: validated
+  updated: 2026-01-10T13:00:00Z
+  agent: waffle
+  task: t-1
+constraints:
+- never
+open_questions:
+- why
+receipts:
+- make test
+feedback:
+- good
+resolved_questions:
+- why
+retracted_events:
+- e0
+provenance:
+  be38525649c2: observed
+origins:
+  this_session: 12 2026-01-10T13:01:00.000Z, 14 2026-01-10T13:02:00.000Z by amber observed at 1a2b3c
+after:
+- 0123456789abcdef
+ahead:
+- fedcba9876543210
+"""
+
+
+def test_an_event_says_the_same_with_the_version_of_its_format_and_beside_what_does_not_fit() -> None:
+    plain = read(EVERY_KEY)
+    versioned = read(EVERY_KEY.replace("agent: toast", "agent: toast\nformat: 1", 1))
+    damaged = read(f'{EVERY_KEY}files_modified: "never closed\n')
+
+    expected = _without_hash(plain)
+    assert (plain.after, plain.ahead, plain.retracted) == (
+        ("0123456789abcdef",),
+        ("fedcba9876543210",),
+        ("e0",),
+    )
+    assert _without_hash(versioned) == expected
+    assert _without_hash(damaged) == expected
+
+
+def _without_hash(source: EventFacts) -> EventFacts:
+    """Leave out what depends on the exact text of an event."""
+    facts = sorted((fact._replace(event="") for fact in source.facts), key=str)
+    return source._replace(rank=source.rank._replace(hash=""), facts=tuple(facts))
+
+
+def test_an_event_that_tells_neither_has_an_unknown_branch_and_type() -> None:
+    source = read(make_text(now="x"))
+
+    assert (source.branch, source.type) == ("unknown", "unknown")
+
+
+def test_only_facts_whose_origin_is_told_have_its_time_author_and_number() -> None:
+    source = read(
+        make_text(
+            this_session=["a", "b"],
+            decisions={"k": "v"},
+            constraints=["c"],
+            resolved_questions=["q"],
+            origins={"this_session": "12 2026-01-10T12:01:00.000Z, 14 2026-01-10T12:02:00.000Z by amber"},
+        )
+    )
+
+    event_at = AT.replace(minute=0, second=0)
+    assert [(fact.kind, fact.seq, fact.agent, fact.at) for fact in source.facts] == [
+        ("done", 12, "toast", event_at.replace(hour=12, minute=1)),
+        ("done", 14, "amber", event_at.replace(hour=12, minute=2)),
+        ("decision", 0, "toast", event_at),
+        ("constraint", 0, "toast", event_at),
+        ("retraction", 0, "toast", event_at),
+        ("retraction", 0, "toast", event_at),
+    ]
+
+
+def test_a_next_step_of_several_lines_is_one_step() -> None:
+    (fact,) = read(make_text(next=["first\nand more", "second"])).facts
+
+    assert fact.steps == ("first and more", "second")
+
+
+@pytest.mark.parametrize(
+    ("known", "provenances"),
+    [
+        ({fact_id("test", "make test"): "verified"}, ["stated", "verified", "stated"]),
+        ({fact_id("receipt", "make test: exit 0"): "observed"}, ["stated", "observed", "stated"]),
+        (
+            {fact_id("done", "a"): "observed", fact_id("commit", "ab12"): "verified"},
+            ["observed", "stated", "verified"],
+        ),
+        ({fact_id("done", "a"): "guessed", fact_id("now", "ab12"): "observed"}, ["stated"] * 3),
+    ],
+)
+def test_older_events_tell_by_the_ids_of_facts_how_each_is_known(
+    known: dict[str, str], provenances: list[str]
+) -> None:
+    source = read(make_text(this_session=["a"], receipts=["make test: exit 0", "ab12"], provenance=known))
+
+    assert [fact.text for fact in source.facts] == ["a", "make test: exit 0", "ab12"]
+    assert [fact.provenance for fact in source.facts] == provenances
 
 
 @pytest.mark.parametrize("first", ["now: a\nthis_session:\n- a\n- b\n", "this_session:\n- a\n- b\nnow: a\n"])

@@ -9,10 +9,11 @@ from types import SimpleNamespace
 import pytest
 
 from passdown.core.formats.journal import MAX_LINE, JournalLine, render_line
-from passdown.engines.files import write
+from passdown.engines.files import read, write
 from passdown.engines.files.journals import FileJournals
 from passdown.errors import StorageError, UnsureError
 from passdown.records import replace
+from tests.handles import free_handle
 from tests.sessions import make_line
 
 ONE = "s-000000000001"
@@ -61,6 +62,14 @@ def test_windows_line_ends_do_no_harm(tmp_path: Path) -> None:
     path_in(tmp_path).write_bytes(render_line(make_done(1)).replace("\n", "\r\n").encode())
 
     assert list(open_in(tmp_path).read(ONE)) == [make_done(1)]
+    assert open_in(tmp_path).last(ONE) == make_done(1)
+
+
+def test_a_line_that_is_there_twice_is_one(tmp_path: Path) -> None:
+    numbers = [1, 1, 2]
+    path_in(tmp_path).write_text("".join(render_line(make_done(seq)) for seq in numbers), encoding="utf-8")
+
+    assert list(open_in(tmp_path).read(ONE)) == [make_done(1), make_done(2)]
 
 
 def test_numbers_go_on_where_the_end_of_the_file_holds_no_whole_line(tmp_path: Path) -> None:
@@ -246,12 +255,44 @@ def test_where_a_file_system_has_no_locks_facts_are_taken_and_nobody_is_alone(tm
 def test_what_is_unchanged_is_given_again_and_what_grew_is_read_on(tmp_path: Path) -> None:
     ours, theirs = open_in(tmp_path), open_in(tmp_path)
     ours.append(ONE, make_done)
-    first = ours.read(ONE)
+    first, last = ours.read(ONE), ours.last(ONE)
 
     assert ours.read(ONE) is first
+    assert ours.last(ONE) is last
     theirs.append(ONE, make_done)
+    assert ours.last(ONE) == theirs.last(ONE) == make_done(2)
     assert [line.seq for line in ours.read(ONE)] == [1, 2]
     assert ours.read(ONE) == theirs.read(ONE)
+    assert ours.read(ONE)[0] is first[0]
+
+
+@pytest.mark.parametrize("too_much", [0, 1])
+def test_a_journal_takes_lines_up_to_its_limit_and_none_beyond(tmp_path: Path, too_much: int) -> None:
+    last, new = (len(render_line(make_done(seq)).encode()) for seq in (7, 8))
+    with path_in(tmp_path).open("wb") as file:
+        file.seek(read.JOURNAL + too_much - new - last - 1)
+        file.write(b"\n" + render_line(make_done(7)).encode())
+    journals = open_in(tmp_path)
+
+    if too_much:
+        with pytest.raises(StorageError, match="is full"):
+            journals.append(ONE, make_done)
+    else:
+        assert journals.append(ONE, make_done).seq == 8
+    assert path_in(tmp_path).stat().st_size == read.JOURNAL + too_much * (1 - new)
+
+
+def test_reading_and_writing_leave_no_file_open(tmp_path: Path) -> None:
+    journals = open_in(tmp_path)
+    journals.append(ONE, make_done)
+    journals.read(ONE), journals.last(ONE)  # the folder stays open
+    before = free_handle()
+
+    for _ in range(3):
+        journals.append(ONE, make_done)
+        journals.read(ONE), journals.last(ONE)
+
+    assert free_handle() == before
 
 
 def test_a_line_that_was_half_written_when_it_was_read_is_read_when_it_is_whole(tmp_path: Path) -> None:
@@ -282,6 +323,18 @@ def test_a_journal_that_was_exchanged_is_read_anew(tmp_path: Path, numbers: list
     os.utime(path_in(tmp_path), (1_000, 1_000))
 
     assert [line.seq for line in journals.read(ONE)] == numbers
+
+
+def test_a_journal_that_grew_beyond_its_limit_is_not_read_however_much_was_read_before(
+    tmp_path: Path,
+) -> None:
+    journals = open_in(tmp_path)
+    journals.append(ONE, make_done)
+    assert len(journals.read(ONE)) == 1
+
+    os.truncate(path_in(tmp_path), read.JOURNAL + 1)
+
+    assert list(journals.read(ONE)) == list(open_in(tmp_path).read(ONE)) == []
 
 
 def test_a_journal_that_is_gone_has_no_lines(tmp_path: Path) -> None:

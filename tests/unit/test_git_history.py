@@ -60,7 +60,7 @@ def test_a_worktree_has_a_record_of_its_own(project: Project, tmp_path: Path) ->
 def test_files_are_those_of_the_commits_and_those_that_differ_and_are_newer(project: Project) -> None:
     old = project.write("old.txt")
     os.utime(project.folder / old, (0, 0))
-    since = datetime.now(UTC) - timedelta(minutes=1)
+    since = datetime.now(UTC) - timedelta(hours=1)
     project.write(".gitignore", "ignored.txt\n")
     commit(project, "sub/ä b.txt")
     project.write("kept.txt", "changed\n")

@@ -246,6 +246,15 @@ def test_the_same_events_give_the_same_whatever_order_grouping_and_repetition() 
         assert merge_events([*order, *order[:2]]) == expected
 
 
+@pytest.mark.parametrize(("until", "text"), [(ONE, "first"), (TWO, "second"), (THREE, "second")])
+def test_what_held_at_an_instant_includes_the_event_of_that_instant(until: str, text: str) -> None:
+    sources = [read(make_text(ONE, now="first")), read(make_text(TWO, now="second"))]
+    merged = merge_events(sources, datetime.fromisoformat(until))
+
+    assert values(merged, NOW) == [text]
+    assert len(merged.ranks) == len(sources)
+
+
 def test_nothing_merges_to_nothing() -> None:
     merged = merge_events([])
 

@@ -1,13 +1,20 @@
 """Mutants: which faults are put into a module, what notices them, and what is told."""
 
+import math
+import os
+import signal
+import time
+from collections import Counter
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Final
 
 import pytest
 
-from tests.mutants.changes import find_mutants
-from tests.mutants.command import find_tests, read_equivalents
-from tests.mutants.runs import Reach
+from tests.gits import Project, make_project
+from tests.mutants.changes import Mutant, find_mutants
+from tests.mutants.command import find_changed, find_tests, leave_out_equivalents, read_equivalents
+from tests.mutants.runs import NONE_RAN, TOO_LONG, Reach, Trial, fork, is_noticed, try_mutants
 
 ROOT: Final = Path(__file__).resolve().parents[2]
 
@@ -76,9 +83,110 @@ def test_the_tests_of_a_module_are_those_that_import_it_its_own_first() -> None:
 
 
 def test_every_listed_equivalent_is_a_mutant_of_today_and_has_a_reason() -> None:
-    for entry in read_equivalents():
-        path = ROOT / entry["module"]
-        known = {(one.source, one.change) for one in find_mutants(entry["module"], path.read_bytes())}
+    entries = read_equivalents()
+    known = {
+        module: Counter(
+            (one.source, one.change) for one in find_mutants(module, (ROOT / module).read_bytes())
+        )
+        for module in {entry["module"] for entry in entries}
+    }
+    for entry in entries:
+        count = known[entry["module"]][entry["line"], entry["change"]]
 
-        assert (entry["line"], entry["change"]) in known, entry
+        assert count >= max(entry.get("places", [1])), entry
         assert len(entry["reason"]) > 20, entry
+
+
+@pytest.mark.parametrize(("places", "left"), [({}, []), ({"places": [1, 3]}, [2]), ({"places": [2]}, [1, 3])])
+def test_of_equal_changes_in_a_line_those_at_the_listed_places_are_equivalent(
+    places: dict[str, list[int]], left: list[int]
+) -> None:
+    mutants = find_mutants("a.py", b"x = (0, 0, 0)\n")
+    entry = {"module": "a.py", "line": "x = (0, 0, 0)", "change": "1 for 0", **places}
+
+    kept = leave_out_equivalents(mutants, [entry])
+
+    assert kept == [mutants[place - 1] for place in left]
+    assert leave_out_equivalents(mutants, [entry | {"module": "b.py"}]) == mutants
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Project:
+    """Give a repository in which each of twelve commits adds a module, and be in it."""
+    made = make_project(tmp_path)
+    for number in range(12):
+        made.git("add", made.write(f"src/m{number:02}.py"))
+        made.git("commit", "-q", "-m", str(number))
+    monkeypatch.chdir(tmp_path)
+    return made
+
+
+def test_without_a_main_branch_elsewhere_the_modules_of_the_last_ten_commits_changed(
+    project: Project,
+) -> None:
+    found = find_changed()
+
+    assert found == [f"src/m{number:02}.py" for number in range(2, 12)]
+    project.git("update-ref", "refs/remotes/origin/main", "HEAD")
+    assert find_changed() == found
+
+
+def test_what_changed_on_a_branch_is_what_differs_from_where_it_left_main(project: Project) -> None:
+    project.git("checkout", "-q", "-b", "elsewhere", "HEAD~2")
+    project.git("add", project.write("src/main.py"))
+    project.git("commit", "-q", "-m", "on main")
+    project.git("update-ref", "refs/remotes/origin/main", "HEAD")
+    project.git("checkout", "-q", "main")
+
+    assert find_changed() == ["src/m10.py", "src/m11.py"]
+
+
+def test_in_a_young_repository_everything_since_its_first_commit_changed(project: Project) -> None:
+    project.git("checkout", "-q", "HEAD~9")
+
+    assert find_changed() == ["src/m01.py", "src/m02.py"]
+
+
+@pytest.mark.parametrize(
+    ("codes", "expected", "noticed"),
+    [
+        ([0], 0, False),
+        ([1], 1, True),
+        ([2], 2, True),
+        ([NONE_RAN], NONE_RAN, False),
+        ([TOO_LONG, 0], 0, False),
+        ([TOO_LONG, 1], 1, True),
+        ([TOO_LONG, TOO_LONG], TOO_LONG, True),
+        ([-9, 0], 0, False),
+    ],
+)
+def test_tests_that_did_not_end_are_run_once_more_before_they_count(
+    codes: list[int], expected: int, *, noticed: bool, tmp_path: Path
+) -> None:
+    (mutant,) = find_mutants("a.py", b"x = a < b\n")
+    reach = Reach(seconds={"test": 0.0}, by_line={1: frozenset({"test"})}, at_import=frozenset())
+    left = list(codes)
+
+    def start(mutant: Mutant, _tests: Sequence[str], _seconds: Sequence[float]) -> Trial:
+        code = left.pop(0)
+        process, end = fork(lambda tell: _end_with(code, tell))
+        seconds = 0.0 if code == TOO_LONG else 60.0
+        deadline = time.monotonic() + seconds
+        folder = str(tmp_path / "trial")
+        return Trial(
+            mutant=mutant, process=process, end=end, seconds=[seconds], deadline=deadline, folder=folder
+        )
+
+    tried = list(try_mutants([mutant], {"a.py": reach}, 1, math.inf, start))
+
+    assert (tried, left) == ([(mutant, expected)], [])
+    assert is_noticed(expected) == noticed
+
+
+def _end_with(code: int, tell: Callable[[], object]) -> int:
+    tell()
+    if code == TOO_LONG:
+        signal.pause()
+    if code < 0:
+        os.kill(os.getpid(), -code)
+    return code

@@ -1,5 +1,6 @@
 """Handing a task over by command: offer, verify, accept; the giver owns it until then."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -113,6 +114,7 @@ def test_only_what_a_session_holds_can_be_offered(team: Team) -> None:
     team.add("Sign up", "--id", "t-2")
     team.run("birch", "claim", "t-2")
     team.run("birch", "handoff", "offer")
+    assert len(json.loads(team.command("handoff", "offers", "--json").out)["offers"]) == 2
     several = team.run("birch", "handoff", "accept")
     assert several.code == 2
     assert "several offers stand" in several.err

@@ -17,7 +17,7 @@ from passdown.faces.cli import tree
 from passdown.hosts.hooks import EVENTS
 
 PLUGIN = files("passdown") / "plugin"
-SKILLS = ("handoff", "ledger", "resume", "synthesize-ledgers")
+SKILLS = ("coordinate", "handoff", "ledger", "resume", "synthesize-ledgers")
 SKILL = PLUGIN / "skills" / "synthesize-ledgers" / "SKILL.md"
 TEXTS = (
     *(f"skills/{name}/SKILL.md" for name in SKILLS),
@@ -129,9 +129,10 @@ def test_after_a_clear_one_to_three_questions_are_asked(name: str) -> None:
     assert re.search("one to three short questions about what is open or unconfirmed", text, re.IGNORECASE)
 
 
-@pytest.mark.parametrize("name", ["handoff", "ledger", "resume"])
+@pytest.mark.parametrize("name", ["coordinate", "handoff", "ledger", "resume"])
 def test_the_skills_teach_the_verbs(name: str) -> None:
     wanted = {
+        "coordinate": "inbox msg claim task reserve status close release takeover",
         "ledger": "goal now done next decide rule-out ask answer retract status brief search",
         "handoff": "goal now done next decide rule-out ask brief handoff",
         "resume": "handoff brief search goal answer now",

@@ -1,5 +1,7 @@
 """Histories are made from a seed, hold what is planted, and are measured honestly."""
 
+import pytest
+
 from passdown.core.briefs.budgets import Budget, Size
 from passdown.core.evidence.recall import (
     RecallRow,
@@ -13,6 +15,7 @@ from passdown.core.kinds import FactKind
 from passdown.core.sessions.session_facts import fold_journal
 
 
+@pytest.mark.slow
 def test_the_same_seed_makes_the_same_history() -> None:
     assert make_history(7, 5) == make_history(7, 5)
     assert make_history(7, 5) != make_history(8, 5)

@@ -62,6 +62,9 @@ def test_an_unused_reservation_ends_after_two_hours_though_the_session_lives(tea
         team.pass_time(minutes=5)
         team.run("amber", "inbox")
 
+    assert team.run("amber", "reserve", "b.py").code == 0
+    account = next(one for one in team.host.accounts() if "amber" in one.host_sessions)
+    assert list(account.reservations) == ["b.py"]
     assert team.run("birch", "reserve", "a.py").code == 0
 
 

@@ -100,6 +100,7 @@ def test_a_token_in_base64_is_found(key: str) -> None:
             assert clean.text == f"auth [redacted: {clean.found[0]}] end"
 
 
+@pytest.mark.slow
 @pytest.mark.requirement("G18")
 @pytest.mark.parametrize("name", SETS)
 def test_hardly_any_secret_of_a_public_rule_set_is_missed(name: str) -> None:
@@ -116,6 +117,7 @@ def test_innocent_texts_stay_as_they_are() -> None:
     assert find_false() == []
 
 
+@pytest.mark.slow
 def test_the_table_names_every_rule_and_what_it_misses() -> None:
     lines = list(render_report())
 

@@ -276,6 +276,7 @@ HOSTILE = (
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("unit", HOSTILE, ids=lambda unit: unit[:24].strip())
 def test_hostile_texts_take_time_in_proportion_to_their_size(unit: str) -> None:
     """What takes the square of the size takes many seconds here; a slow machine is no failure."""

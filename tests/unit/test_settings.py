@@ -17,6 +17,7 @@ from passdown.settings import (
     EventSettings,
     Paths,
     PlainName,
+    ProjectKey,
     ProjectPath,
     ServerUrl,
     Settings,
@@ -140,7 +141,7 @@ def test_every_number_has_bounds_and_every_path_is_checked_as_one() -> None:
             checks = [type(one) for one in marks if not isinstance(one, UserOnly)]
             allowed: dict[object, list[list[type]]] = {
                 int: [[Bounds]],
-                str: [[], [ProjectPath], [ServerUrl], [PlainName]],
+                str: [[], [ProjectPath], [ServerUrl], [PlainName], [ProjectKey]],
                 tuple[tuple[str, str], ...]: [[AnyKey]],
             }
             assert checks in allowed.get(kind, [[]]), name

@@ -34,6 +34,7 @@ def test_decisions_are_about_requirements_and_amend_earlier_decisions() -> None:
         assert all(name in earlier and name[0] == "C" for name in entry.amends), entry.name
 
 
+@pytest.mark.slow
 def test_every_code_that_is_written_somewhere_exists() -> None:
     known = {*load_specification().entries, *(one.name for one in load_specification().documents)}
     cited = list(specification.find_citations())
@@ -42,6 +43,7 @@ def test_every_code_that_is_written_somewhere_exists() -> None:
     assert [one for one in cited if one.code not in known] == []
 
 
+@pytest.mark.slow
 def test_pages_are_up_to_date(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "path", [*sys.path])  # the script adds to it
     main: Callable[[list[str]], int] = runpy.run_path(str(_SCRIPT))["main"]

@@ -60,11 +60,18 @@ def expected(log: MemoryEventLog) -> Digest:
     return index.digest(20)
 
 
-@pytest.fixture
-def path(tmp_path: Path, log: MemoryEventLog) -> Path:
-    path = tmp_path / "index.db"
+@pytest.fixture(scope="module")
+def filled(tmp_path_factory: pytest.TempPathFactory, log: MemoryEventLog) -> bytes:
+    path = tmp_path_factory.mktemp("filled") / "index.db"
     with opened(path, shared_memory=False) as index:
         update_index(log, index)
+    return path.read_bytes()
+
+
+@pytest.fixture
+def path(tmp_path: Path, filled: bytes) -> Path:
+    path = tmp_path / "index.db"
+    path.write_bytes(filled)
     return path
 
 

@@ -3,6 +3,7 @@
 What is over its budget pays for itself or goes: a module that few calls need is loaded by those alone.
 """
 
+import sqlite3
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -12,7 +13,7 @@ from typing import Final, NamedTuple
 import pytest
 
 import passdown
-from tests.house.loading import CALLS, Stage, open_stage, seconds_of_python
+from tests.house.loading import CALLS, SESSION, Stage, open_stage, seconds_of_python
 
 ROUNDS: Final = 12
 
@@ -38,8 +39,8 @@ BUDGETS: Final = MappingProxyType(
         # The boot to which the process of a session belongs takes 2.
         "decide": Budget(ours=81, others=68, most_p=11.5),
         # The view takes 4 modules, the banner 2, whether there is a document from before Passdown 1, and what
-        # other tools wrote down here 1.
-        "session start": Budget(ours=134, others=78, most_p=17.5),
+        # other tools wrote down here 1; the frame of a brief 1, so that a turn's end need not load the brief.
+        "session start": Budget(ours=135, others=78, most_p=17.5),
         # A turn that publishes commits, too: 12 modules for whether, and 3 for how; and makes the view: 6.
         # Other turns load 2 of these, to look whether an earlier one left something.
         # One judges what the turn did: whether the session gets worse (G9).
@@ -94,6 +95,50 @@ def test_a_call_takes_no_more_time_than_it_may(stage: Stage, name: str) -> None:
             return
 
     pytest.fail(f"{name} took {least / floor:.1f} P, at most {BUDGETS[name].most_p}")
+
+
+EDIT: Final = Budget(ours=8, others=13, most_p=2.0)
+"""Of an edit beside reservations: the C module of SQLite loads `functools` with all that it needs (C88)."""
+
+
+@pytest.fixture(scope="module")
+def shared(stage: Stage) -> Stage:
+    """Give the project after another session has reserved a thousand files, and the stage's own one."""
+    stage.loaded("start", "--new", "--session", "other")
+    stage.loaded("reserve", "--session", "other", "part0/0.py")
+    stage.loaded("reserve", "--session", SESSION, "src/own.py")
+    copied = "project, kind, ?, session, fence, ttl, used, held_until, offer, ended, is_taken"
+    copy = f"INSERT INTO leases SELECT {copied} FROM leases WHERE name = 'part0/0.py'"  # noqa: S608 - our own words
+    database = sqlite3.connect(stage.root / ".git" / "passdown" / "coordination.sqlite")
+    with database:
+        database.executemany(copy, [(f"part{at // 50}/{at}.py",) for at in range(1, 1_000)])
+    database.close()
+    return stage
+
+
+@pytest.mark.requirement("C77", "C88")
+@pytest.mark.parametrize("name", ["src/own.py", "src/free.py"])
+def test_an_edit_beside_a_thousand_reservations_loads_little(shared: Stage, name: str) -> None:
+    told = {"tool_name": "Edit", "tool_input": {"file_path": str(shared.root / name)}}
+
+    assert excess(EDIT, shared.loaded(*CALLS["tool"][0], event="PreToolUse", **told)) == []
+
+
+@pytest.mark.timed
+@pytest.mark.timeout(180)
+@pytest.mark.skipif(sys.platform == "win32", reason="the processor's time of another process is not told")
+@pytest.mark.requirement("C77", "C88")
+@pytest.mark.parametrize("name", ["src/own.py", "src/free.py"])
+def test_an_edit_beside_a_thousand_reservations_takes_little_time(shared: Stage, name: str) -> None:
+    told = {"tool_name": "Edit", "tool_input": {"file_path": str(shared.root / name)}}
+    floor = least = float("inf")
+    for _ in range(ROUNDS):
+        floor = min(floor, seconds_of_python())
+        least = min(least, shared.seconds(*CALLS["tool"][0], event="PreToolUse", **told))
+        if least <= EDIT.most_p * floor:
+            return
+
+    pytest.fail(f"an edit took {least / floor:.1f} P, at most {EDIT.most_p}")
 
 
 def test_a_prompt_loads_nothing_but_what_reads_json(stage: Stage) -> None:

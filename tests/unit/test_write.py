@@ -21,9 +21,10 @@ from passdown.engines.files.write import (
     operations_for,
 )
 from passdown.engines.system import SystemClock, SystemEntropy, pause
-from passdown.errors import StorageError
+from passdown.errors import StorageError, UnsureError
 from passdown.ports.clock import Clock, Entropy
 from passdown.records import replace
+from tests.handles import free_handle
 
 posix = pytest.mark.skipif(sys.platform == "win32", reason="Windows has no modes, FIFOs or folder handles")
 MIB = 1024 * 1024
@@ -403,6 +404,25 @@ def test_a_line_is_never_glued_to_a_torn_one(tmp_path: Path, operations: FileOpe
     assert path.read_bytes() == b'{"n":1}\n{"n":\n{"n":3}\n'
 
 
+@pytest.mark.parametrize("size", [0, 1, 524_288, 524_289, 3 * MIB])
+def test_a_line_is_made_from_at_most_the_last_512_kib(
+    tmp_path: Path, operations: FileOperations, size: int
+) -> None:
+    path = tmp_path / "journal"
+    before = (b"0123456\n" * (size // 8 + 1))[-size:] if size else b""
+    path.write_bytes(before)
+    seen: list[bytes] = []
+
+    def make(end: bytes) -> bytes:
+        seen.append(end)
+        return b"new\n"
+
+    write.append(path, make, operations=operations)
+
+    assert seen == [before[-524_288:]]
+    assert path.read_bytes() == before + b"new\n"
+
+
 def test_half_a_line_is_not_acknowledged(tmp_path: Path) -> None:
     def take_half(handle: int, data: memoryview) -> int:
         return os.write(handle, data[: len(data) // 2])
@@ -431,10 +451,135 @@ def test_a_line_is_not_added_to_what_took_the_name_after_the_check(
     assert odd != "link" or (tmp_path / "victim").read_bytes() == b"victim"
 
 
+@posix
+@pytest.mark.parametrize("way", ["win32", "here"])
+@pytest.mark.parametrize("there", [True, False])
+def test_where_folders_have_no_handles_a_file_swapped_after_the_check_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, way: str, *, there: bool
+) -> None:
+    path = tmp_path / "journal"
+    if there:
+        path.write_bytes(b"ours\n")
+    (tmp_path / "other").write_bytes(b"other\n")
+    real = os.open
+
+    def swap(name: str, flags: int, mode: int = 0o777, *, dir_fd: int | None = None) -> int:
+        if flags & os.O_APPEND:
+            (tmp_path / "other").replace(path)
+        return real(name, flags, mode, dir_fd=dir_fd)
+
+    operations = WAYS[way]
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "open", swap)
+        if way == "win32" and there:
+            with pytest.raises(StorageError):
+                write.append(path, b"x\n", operations=operations)
+        else:
+            write.append(path, b"x\n", operations=operations)
+
+    assert path.read_bytes() == (b"other\n" if way == "win32" and there else b"other\nx\n")
+
+
+def test_where_there_are_no_locks_a_line_that_may_not_be_durable_stays(tmp_path: Path) -> None:
+    """Another process may have added to it: cutting the file would lose what that acknowledged."""
+
+    def no_locks(_handle: int, _wait: float | None) -> bool:
+        raise OSError(errno.ENOLCK, os.strerror(errno.ENOLCK))
+
+    def fail(_handle: int) -> None:
+        raise OSError(errno.EIO, os.strerror(errno.EIO))
+
+    path = tmp_path / "journal"
+    path.write_bytes(b"one\n")
+    operations = replace(HERE, lock=no_locks, sync=fail)
+
+    with pytest.raises(UnsureError):
+        write.append(path, lambda _: b"two\n", operations=operations)
+
+    assert path.read_bytes() == b"one\ntwo\n"
+
+
+@posix
+def test_a_file_that_appears_while_others_are_locked_is_locked_too(tmp_path: Path) -> None:
+    first, second = tmp_path / "1", tmp_path / "2"
+    second.touch()
+
+    def lock(handle: int, wait: float | None) -> bool:
+        first.touch()
+        return HERE.lock(handle, wait)
+
+    roots = {str(path): str(tmp_path) for path in (first, second)}
+    with write.locked(roots, 0, operations=replace(HERE, lock=lock)) as held:
+        assert held == {str(first): True, str(second): True}
+        with write.locked(roots, 0) as again:
+            assert again == {str(first): False, str(second): False}
+
+
+@posix
+def test_what_cannot_be_opened_is_not_locked(tmp_path: Path) -> None:
+    path = tmp_path / "link"
+    path.symlink_to("nowhere")
+
+    with write.locked({str(path): str(tmp_path), str(tmp_path / "none"): str(tmp_path)}, 0) as held:
+        assert held == {str(path): False}
+
+
+@posix
+@pytest.mark.usefixtures("umask")
+def test_a_file_that_another_library_writes_is_made_for_its_owner_alone(tmp_path: Path) -> None:
+    modes = {"shared": 0o644, "own": 0o600, "only read": 0o400}
+    for name, mode_before in modes.items():
+        (tmp_path / name).write_bytes(b"x")
+        (tmp_path / name).chmod(mode_before)
+    (tmp_path / "folder").mkdir(mode=0o755)
+    (tmp_path / "target").write_bytes(b"x")
+    (tmp_path / "link").symlink_to("target")
+
+    for name in (*modes, "folder", "link", "new"):
+        write.make_private(tmp_path / name)
+
+    assert {name: mode(tmp_path / name) for name in (*modes, "folder", "target", "new")} == {
+        "shared": 0o600,
+        "own": 0o600,
+        "only read": 0o400,
+        "folder": 0o755,
+        "target": 0o644,
+        "new": 0o600,
+    }
+    assert (tmp_path / "new").read_bytes() == b""
+    assert (tmp_path / "shared").read_bytes() == b"x"
+
+
+@posix
+@pytest.mark.parametrize("act", ["create", "append", "replace", "make_private", "make_folder", "locked"])
+def test_no_write_leaves_a_file_open(tmp_path: Path, act: str) -> None:
+    path = tmp_path / "file"
+    acts: dict[str, Callable[[], object]] = {
+        "create": lambda: write.create(path, b"x\n"),
+        "append": lambda: write.append(path, b"x\n"),
+        "replace": lambda: write.replace(path, b"x\n", expected=b"x\n"),
+        "make_private": lambda: write.make_private(path),
+        "make_folder": lambda: write.make_folder(tmp_path / "a" / "b"),
+        "locked": lambda: _lock_once(path),
+    }
+    before = free_handle()
+
+    for _ in range(2):
+        acts[act]()
+
+    assert free_handle() == before
+
+
+def _lock_once(path: Path) -> None:
+    path.touch()
+    with write.locked({str(path): str(path.parent)}, 0) as held:
+        assert held == {str(path): True}
+
+
 CUT_SHORT = """
 import os, resource, signal, sys
 from passdown.engines.files import write
-from passdown.errors import StorageError
+from passdown.errors import StorageError, UnsureError
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 resource.setrlimit(resource.RLIMIT_FSIZE, (10, resource.RLIM_INFINITY))
 for act in (write.append, write.create, write.replace):

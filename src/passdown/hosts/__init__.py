@@ -39,6 +39,14 @@ class Table:
         names = [name for row in self.rows for name in row.session_variables]
         return [text for name in (_OWN_VARIABLE, *names, *_OLDER_VARIABLES) if (text := variables.get(name))]
 
+    def names_agent(self, variables: Mapping[str, str]) -> bool:
+        """Return whether the environment is that of an agent: Passdown or a host set its session.
+
+        What older tools set does not count, because other programs use the same names.
+        """
+        names = [name for row in self.rows for name in row.session_variables]
+        return any(variables.get(name) for name in (_OWN_VARIABLE, *names))
+
     def load(self) -> "Iterator[Host]":
         """Return all hosts."""
         return (_load(row) for row in self.rows)

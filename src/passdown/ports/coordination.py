@@ -52,7 +52,10 @@ class Members(Protocol):
     """The sessions that take part."""
 
     def join(self, op: str, member: Member) -> Joined:
-        """Take part, or change name, team, role or process; joining twice is joining once."""
+        """Take part, or change name, team, role or process; joining twice is joining once.
+
+        Who names no role (`any`) keeps the one it had.
+        """
         ...
 
     def beat(self, sessions: Sequence[str]) -> None:
@@ -64,7 +67,10 @@ class Members(Protocol):
         ...
 
     def inherit(self, op: str, session: str, dead: str) -> Inherited | StillAlive:
-        """Move what a session without signs of life holds, and its unread mail, under new fences."""
+        """Move what a session without signs of life holds, and its unread mail, under new fences.
+
+        A process that is known to be gone gives none, however short the silence.
+        """
         ...
 
     def members(self) -> Sequence[MemberState]:
@@ -106,7 +112,10 @@ class Leases(Protocol):
         ...
 
     def take_over(self, op: str, session: str, wanted: Sequence[Resource], *, force: bool) -> Granted | Held:
-        """Take resources from sessions without signs of life, or from any session by force."""
+        """Take resources from sessions without signs of life, or from any session by force.
+
+        What a check let through or an open offer holds is taken by nobody, not even by force.
+        """
         ...
 
     def leases(self, session: str = "") -> Sequence[HeldResource]:

@@ -57,7 +57,10 @@ class Documents(Protocol):
         ...
 
     def create(self, path: str, data: bytes) -> bool:
-        """Create a file; return False if anything already has that path. Otherwise like `replace`."""
+        """Create a file; return False if anything already has that path. Otherwise like `replace`.
+
+        A file that starts with ``#!`` is a program, which can be run.
+        """
         ...
 
     def remove(self, path: str, data: bytes, *, kept: bool = False) -> bool:

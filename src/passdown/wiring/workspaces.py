@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 from passdown import layout
 from passdown.errors import StorageError, UsageError
 from passdown.services.workspace.workspaces import NO_LIMITS, ReadLimits, list_other_roots
-from passdown.settings import Paths, Settings
+from passdown.settings import EngineChoice, Paths, Settings
 from passdown.wiring.projects import read_settings
 
 if TYPE_CHECKING:  # everything built here is loaded on demand
@@ -18,6 +18,7 @@ if TYPE_CHECKING:  # everything built here is loaded on demand
 
     from passdown.engines.git.repository import GitRepository
     from passdown.ports.clock import Clock, Entropy
+    from passdown.ports.commit_contents import CommitContents
     from passdown.ports.coordination import Coordination
     from passdown.ports.documents import Documents
     from passdown.ports.event_log import EventLog
@@ -30,6 +31,7 @@ if TYPE_CHECKING:  # everything built here is loaded on demand
     from passdown.services.handover.briefs import OtherCheckoutLog
     from passdown.services.workspace.account_cache import AccountCache
     from passdown.services.workspace.workspaces import Workspace
+    from passdown.wiring.coordination import EngineFile
     from passdown.wiring.machine_state import RuntimeFolders
 
     Warn = Callable[[str], None]
@@ -95,6 +97,11 @@ class LocalWorkspace:
     @cached_property
     def history(self) -> "GitHistory":
         """The history of that repository."""
+        return self._git
+
+    @cached_property
+    def commit_contents(self) -> "CommitContents":
+        """What its commits change."""
         return self._git
 
     @cached_property
@@ -177,12 +184,33 @@ class LocalWorkspace:
         """What sessions of the project share; created on first use."""
         from passdown.wiring.coordination import open_coordination  # few calls need it
 
-        return open_coordination(self._coordination_place, self.settings, self.processes)
+        return open_coordination(self._engine_file, self.settings, self.processes)
 
     def find_coordination(self) -> "Coordination | None":
-        """Return what sessions of the project share, if somebody has used it here."""
-        is_used = os.path.lexists(self._coordination_place)
-        return self.coordination if is_used else None
+        """Return what sessions of the project share, if somebody has used it here.
+
+        Hooks do without a server: its driver alone takes longer to load than a hook may take (C77).
+        """
+        given = self.settings.coordination
+        if given.engine is EngineChoice.OFF:
+            return None
+        if given.url or given.team:
+            return self.coordination if self._haste.lock_wait is None else None
+        return self.coordination if os.path.lexists(self._coordination_place) else None
+
+    def read_coordination(self) -> "Coordination | None":
+        """Return what sessions of the project share, to be looked at."""
+        if not os.path.lexists(self._coordination_place):
+            return None
+        from passdown.wiring.coordination import open_for_reading  # few calls need it
+
+        return open_for_reading(self._engine_file, self.settings, self.processes)
+
+    @property
+    def _engine_file(self) -> "EngineFile":
+        from passdown.wiring.coordination import EngineFile  # few calls need it
+
+        return EngineFile(self._coordination_place, self._git.prefix(), self._haste.lock_wait)
 
     @cached_property
     def _coordination_place(self) -> str:

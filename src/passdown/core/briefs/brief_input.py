@@ -8,18 +8,21 @@
    others of its track or branch; what it does now stays its own.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from datetime import datetime
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from datetime import datetime, timedelta
 from typing import Annotated, Final, NamedTuple
 
-from passdown.core.facts import Fact, identify, make_key, tell
+from passdown.core.facts import Fact, has_failed, identify, make_key, tell
 from passdown.core.fold import ANSWERED, Tables, fold
 from passdown.core.formats.journal import JournalLine, facts_of
 from passdown.core.kinds import MERGED, FactKind, Merging
+from passdown.core.lazy_regex import pattern
 from passdown.core.merge.event_facts import EventFacts
 from passdown.core.merge.merge import Digest
 from passdown.core.sessions.session_facts import Account
 from passdown.records import field, record
+
+_COMMIT: Final = pattern(r"[0-9a-f]{40}|[0-9a-f]{64}")
 
 
 class CurrentWork(NamedTuple):
@@ -52,6 +55,43 @@ class OtherSession(NamedTuple):
     at: datetime
 
 
+class HeldName(NamedTuple):
+    """A task or a path pattern that the session holds, and for how long; None if the engine was not asked."""
+
+    kind: str
+    name: str
+    left: timedelta | None = None
+
+
+class UnreadMessage(NamedTuple):
+    """A message that the session has not read."""
+
+    position: int
+    agent: str
+    text: str
+    at: datetime
+    is_urgent: bool = False
+
+
+class OrphanedTask(NamedTuple):
+    """A task whose session gives no sign of life."""
+
+    task: str
+    title: str
+    agent: str
+
+
+@record
+class TeamInput:
+    """What sessions share, as far as it concerns one of them."""
+
+    holdings: tuple[HeldName, ...] = ()
+    messages: Annotated[tuple[UnreadMessage, ...], "The newest first."] = ()
+    orphans: tuple[OrphanedTask, ...] = ()
+
+
+NO_TEAM: Final = TeamInput()
+
 LISTED: Final = tuple(
     kind for kind in MERGED if kind.row.merging in {Merging.SET, Merging.MAP, Merging.PHASES}
 )
@@ -74,6 +114,7 @@ class BriefInput:
     )
     task: Annotated[str, "The task the session has claimed."] = ""
     track: Annotated[str, "The track it is bound to."] = ""
+    team: Annotated[TeamInput, "What it holds, its mail, and tasks that others left."] = NO_TEAM
     ledger: Annotated[str, "The ledger's path from the root."] = ""
     peers: Annotated[tuple[OtherSession, ...], "Other sessions that run."] = ()
     ahead: Annotated[tuple[Fact, ...], "What events say that are dated too far ahead to count here."] = ()
@@ -143,6 +184,38 @@ def settled_by(session: str, lines: Iterable[JournalLine]) -> Iterator[Fact]:
 
 
 _TAKEN: Final = frozenset(kind for kind in FactKind if kind.told in _LASTING)
+
+
+def holdings_of(account: Account) -> tuple[HeldName, ...]:
+    """Give what a session held when it last asked the engine."""
+    return (
+        *(HeldName("task", name) for name in account.claims),
+        *(HeldName("file", name) for name in account.reservations),
+    )
+
+
+# --- receipts -------------------------------------------------------------------------------------
+
+
+class SortedReceipts(NamedTuple):
+    """Receipts by what they mean for the next session: a failed test is not done."""
+
+    done: tuple[Fact, ...]
+    failed: tuple[Fact, ...]
+    failed_before: tuple[Fact, ...]
+    commits: tuple[Fact, ...]
+
+
+def sort_receipts(receipts: Sequence[Fact], is_fresh: Callable[[Fact], bool]) -> SortedReceipts:
+    """Tell apart what was done, what failed lately or before, and commits."""
+    failed = [fact for fact in receipts if has_failed(fact.text)]
+    commits = [fact for fact in receipts if _COMMIT.fullmatch(fact.text)]
+    return SortedReceipts(
+        tuple(fact for fact in receipts if fact not in failed and fact not in commits),
+        tuple(fact for fact in failed if is_fresh(fact)),
+        tuple(fact for fact in failed if not is_fresh(fact)),
+        tuple(commits),
+    )
 
 
 # --- aims -----------------------------------------------------------------------------------------

@@ -12,8 +12,9 @@ from datetime import UTC, datetime, timedelta
 from typing import Annotated, Final, NamedTuple, cast
 
 from passdown import layout
+from passdown.core.briefs.brief_frame import BriefFrame
 from passdown.core.briefs.brief_input import BriefInput, gather, settled_by, work_of
-from passdown.core.briefs.briefs import Brief, BriefFrame, pack_brief
+from passdown.core.briefs.briefs import Brief, pack_brief
 from passdown.core.briefs.budgets import PREVIEW, Budget, Size, measure
 from passdown.core.briefs.budgets import TOKENS as USUAL
 from passdown.core.facts import ADD, Fact, Provenance

@@ -191,6 +191,19 @@ _MORE: Final = """
 """
 
 
+PROJECT_BLOCK: Final = "project"
+"""The label of the block that holds the project's key, in its `passdown.toml`."""
+
+
+def key_lines(key: str) -> tuple[str, ...]:
+    """Return the lines that give a project its key (C74)."""
+    return (
+        "# All clones of this project have this key; a fork that is a project of its own draws another.",
+        "[project]",
+        f'key = "{key}"',
+    )
+
+
 def render_project_file(*, commits: bool) -> str:
     """Write a `passdown.toml` for a project that has none."""
     return _HEAD + _COMMIT.format(value="true" if commits else "false") + _MORE

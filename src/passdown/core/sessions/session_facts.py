@@ -43,6 +43,10 @@ class Delivery(NamedTuple):
     nonce: str
     hash: str
     state: str
+    messages: tuple[int, ...] = ()
+    """The positions of the messages that it showed in full."""
+    is_mail: bool = False
+    """Whether it had nothing but messages."""
 
 
 @record
@@ -256,13 +260,27 @@ def _take_reservation(account: Account, fact: Fact) -> Account:
     return replace(account, reservations=_take_grant(account.reservations, fact))
 
 
+MESSAGES: Final = "messages"
+"""The further member of a delivery that lists the messages that a brief showed in full."""
+MAIL: Final = "mail"
+"""The same, of a delivery that had nothing but messages."""
+
+
 def _take_delivery(account: Account, fact: Fact) -> Account:
     """Add a brief that was sent, or record whether it arrived."""
     known = {one.nonce: one for one in account.deliveries}
     nonce, (state, _, digest) = fact.key, fact.text.partition(" ")
-    before = known.get(nonce, Delivery(nonce, digest, state))
+    others = dict(fact.others)
+    before = known.get(nonce) or Delivery(nonce, digest, state, _read_positions(others), MAIL in others)
     known[nonce] = before._replace(state=state)
     return replace(account, deliveries=tuple(known.values()))
+
+
+def _read_positions(others: Mapping[str, str]) -> tuple[int, ...]:
+    """Return the messages that a brief or a mail told; a value that does not fit tells of none."""
+    told: object = json.loads(others.get(MAIL) or others.get(MESSAGES) or "[]")
+    found = cast("list[object]", told) if isinstance(told, list) else []
+    return tuple(one for one in found if isinstance(one, int))
 
 
 def _take_heartbeat(account: Account, fact: Fact) -> Account:

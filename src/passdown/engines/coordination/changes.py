@@ -1,13 +1,14 @@
 """How every change is made: once for each operation id, in one transaction, judged by the engine's clock."""
 
 from collections.abc import Callable, Iterable
-from functools import cached_property
+from functools import cache, cached_property
 from typing import NamedTuple, TypeVar, cast
 
 from passdown.core.coordination.leases import GRACE, TASK, Grant, Held, Lease, Lifetimes, Resource, time_left
 from passdown.core.coordination.members import Member
 from passdown.core.coordination.operations import REMEMBERED, operation_time
 from passdown.core.coordination.outcomes import dump_outcome, load_outcome
+from passdown.core.coordination.patterns import PathPattern, matches, overlap, parse_pattern
 from passdown.engines.coordination.transactions import LogRow, Reading, Store, Transaction
 from passdown.errors import UsageError
 from passdown.records import replace
@@ -43,7 +44,7 @@ def run_change(store: Store, op: str, about: ChangeSubject, act: Callable[[Trans
     made_at = operation_time(op)
     try:
         with store.changing() as change:
-            _refuse_repeat(change, op, made_at, about.verb)
+            _refuse_repeat(change, op, store.wall_time(change) - made_at, about.verb)
             outcome = act(change)
             change.add_log(
                 LogRow(change.fence, op, change.time.seconds, *_words(about), dump_outcome(outcome))
@@ -53,7 +54,7 @@ def run_change(store: Store, op: str, about: ChangeSubject, act: Callable[[Trans
         return cast("T", refused.outcome)  # 4
 
 
-def _refuse_repeat(change: Transaction, op: str, made_at: float, verb: str) -> None:
+def _refuse_repeat(change: Transaction, op: str, age: float, verb: str) -> None:
     known = change.find_log(op)
     if known is not None and known.verb == verb:
         raise RefusedError(load_outcome(known.data))  # 1
@@ -61,7 +62,7 @@ def _refuse_repeat(change: Transaction, op: str, made_at: float, verb: str) -> N
         raise UsageError(
             f"operation {op} was another one: {known.verb}", hint="Run the command again without its id."
         )
-    if made_at < change.time.seconds - REMEMBERED:  # 3
+    if age > REMEMBERED:  # 3
         raise UsageError(
             f"operation {op} is too old to be repeated", hint="Run the command again without its id."
         )
@@ -86,10 +87,13 @@ def require_member(change: Transaction, session: str) -> Member:
 
 
 class Judge:
-    """Decides which leases live, at one instant."""
+    """Decides which leases live, at one instant, and which stand in the way of others."""
 
-    def __init__(self, reading: Reading, store: Store, lifetimes: Lifetimes) -> None:
+    def __init__(
+        self, reading: Reading, store: Store, lifetimes: Lifetimes, *, ignores_case: bool = False
+    ) -> None:
         """Judge by what a transaction reads."""
+        self._ignores_case = ignores_case
         self._reading = reading
         self._store = store
         self._lifetimes = lifetimes
@@ -131,6 +135,10 @@ class Judge:
         """Return whether a session gives signs of life."""
         return self.silence_left(member) > 0 or self._is_running(member)
 
+    def has_died(self, member: Member) -> bool:
+        """Return whether a session's process is known to be gone, however lately it gave a sign of life."""
+        return member.process != "" and self._store.is_running(member.process) is False
+
     def silence_left(self, member: Member) -> float:
         """Return for how many seconds a session counts as alive without a further sign of life."""
         time = self._reading.time
@@ -141,6 +149,18 @@ class Judge:
     def _is_running(self, member: Member) -> bool:
         is_here = member.ended is None and member.boot == self._reading.time.boot and member.process != ""
         return is_here and self._store.is_running(member.process) is True
+
+    def find_overlapping(self, pattern: str, leases: Iterable[Lease]) -> list[Lease]:
+        """Return the leases with which a pattern has a path in common."""
+        wanted = self._parse(pattern)
+        return [lease for lease in leases if overlap(wanted, self._parse(lease.name))]
+
+    def covers(self, lease: Lease, path: str) -> bool:
+        """Return whether the pattern of a lease matches a path."""
+        return matches(self._parse(lease.name), path)
+
+    def _parse(self, name: str) -> PathPattern:
+        return _parse(name, self._ignores_case)
 
     def make_grant(self, lease: Lease) -> Grant:
         """Describe a lease to its holder."""
@@ -156,6 +176,11 @@ class Judge:
             agent=self.member(lease.session).agent,
             left=max(self.left(lease), 0.0),
         )
+
+
+@cache
+def _parse(name: str, ignores_case: bool) -> PathPattern:  # noqa: FBT001 - a key of the cache
+    return parse_pattern(name, ignores_case=ignores_case)
 
 
 def end_leases(change: Transaction, leases: Iterable[Lease], *, taken: bool = False) -> None:

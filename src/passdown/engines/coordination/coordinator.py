@@ -51,12 +51,17 @@ class StoredHistory:
 class Coordinator:
     """The six parts of one project."""
 
-    def __init__(self, store: Store, engine: str, lifetimes: Lifetimes | None = None) -> None:
-        """Coordinate over a store; `engine` says in words what it is and how far it reaches."""
+    def __init__(
+        self, store: Store, engine: str, lifetimes: Lifetimes | None = None, *, ignores_case: bool = False
+    ) -> None:
+        """Coordinate over a store; `engine` says in words what it is and how far it reaches.
+
+        In a checkout that ignores case, patterns are compared without it (C85).
+        """
         limits = lifetimes or Lifetimes()
         self.engine = engine
         self.members = StoredMembers(store, limits)
-        self.leases = StoredLeases(store, limits)
+        self.leases = StoredLeases(store, limits, ignores_case=ignores_case)
         self.tasks = StoredTasks(store, limits)
         self.messages = StoredMessages(store, limits)
         self.offers = StoredOffers(store, limits)

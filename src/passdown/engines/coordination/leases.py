@@ -1,7 +1,6 @@
 """The `Leases` of a project: grant, renew, release, check and take over."""
 
 from collections.abc import Iterable, Sequence
-from functools import cache
 
 from passdown.core.coordination.leases import (
     FREE,
@@ -22,7 +21,6 @@ from passdown.core.coordination.leases import (
     Released,
     Resource,
 )
-from passdown.core.coordination.patterns import PathPattern, matches, overlap, parse_pattern
 from passdown.core.coordination.tasks import OPEN
 from passdown.engines.coordination.changes import (
     ChangeSubject,
@@ -33,7 +31,7 @@ from passdown.engines.coordination.changes import (
     require_member,
     run_change,
 )
-from passdown.engines.coordination.offers import settle_offers, withdraw_offers
+from passdown.engines.coordination.offers import withdraw_offers
 from passdown.engines.coordination.transactions import Reading, Store, Transaction
 from passdown.errors import UsageError
 from passdown.ports.coordination import HeldResource
@@ -43,18 +41,21 @@ from passdown.records import replace
 class StoredLeases:
     """Keeps the promises of `Leases` over a store of rows."""
 
-    def __init__(self, store: Store, lifetimes: Lifetimes) -> None:
+    def __init__(self, store: Store, lifetimes: Lifetimes, *, ignores_case: bool = False) -> None:
         """Keep the leases of a store."""
         self._store = store
         self._lifetimes = lifetimes
+        self._ignores_case = ignores_case
+
+    def _judge(self, reading: Reading) -> Judge:
+        return Judge(reading, self._store, self._lifetimes, ignores_case=self._ignores_case)
 
     def acquire(self, op: str, session: str, wanted: Sequence[Resource], ttl: float) -> Granted | Held:
         """Grant all that is wanted, or nothing."""
 
         def act(change: Transaction) -> Granted:
             require_member(change, session)
-            judge = Judge(change, self._store, self._lifetimes)
-            settle_offers(change)
+            judge = self._judge(change)
             made = [grant(change, judge, one, session, ttl=ttl) for one in dict.fromkeys(wanted)]
             for lease in made:
                 _hold_task(change, lease)
@@ -67,8 +68,10 @@ class StoredLeases:
 
         def act(change: Transaction) -> Granted:
             require_member(change, session)
-            judge = Judge(change, self._store, self._lifetimes)
-            used = [replace(one, used=change.time.seconds) for one in require_fences(change, session, held)]
+            judge = self._judge(change)
+            used = [
+                replace(one, used=change.time.seconds) for one in require_fences(change, judge, session, held)
+            ]
             for lease in used:
                 change.put_lease(lease)
             return Granted(grants=tuple(judge.make_grant(lease) for lease in used))
@@ -80,7 +83,8 @@ class StoredLeases:
 
         def act(change: Transaction) -> Released:
             require_member(change, session)
-            leases = require_fences(change, session, held)
+            judge = self._judge(change)
+            leases = require_fences(change, judge, session, held)
             for lease in leases:
                 if lease.kind == TASK:
                     withdraw_offers(change, lease.name)
@@ -94,7 +98,7 @@ class StoredLeases:
         """Judge paths, and hold for a while what passed."""
 
         def act(change: Transaction) -> Checked:
-            judge = Judge(change, self._store, self._lifetimes)
+            judge = self._judge(change)
             leases = change.leases(PATH, ended=True)
             verdicts = tuple(_judge_path(path, session, leases, judge) for path in paths)
             checked = Checked(verdicts=verdicts)
@@ -103,7 +107,7 @@ class StoredLeases:
             now = change.time.seconds
             for lease in leases:
                 is_used = lease.session == session and lease.ended is None
-                if is_used and any(_covers(lease, path) for path in paths):
+                if is_used and any(judge.covers(lease, path) for path in paths):
                     change.put_lease(replace(lease, used=now, until=max(lease.until, now + seconds)))
             return checked
 
@@ -114,8 +118,7 @@ class StoredLeases:
 
         def act(change: Transaction) -> Granted:
             require_member(change, session)
-            judge = Judge(change, self._store, self._lifetimes)
-            settle_offers(change)
+            judge = self._judge(change)
             ttl = self._lifetimes.silent
             made = [grant(change, judge, one, session, ttl=ttl, force=force) for one in dict.fromkeys(wanted)]
             for lease in made:
@@ -127,7 +130,7 @@ class StoredLeases:
     def leases(self, session: str = "") -> Sequence[HeldResource]:
         """Return what has not ended, also of sessions that give no sign of life."""
         with self._store.looking() as reading:
-            judge = Judge(reading, self._store, self._lifetimes)
+            judge = self._judge(reading)
             found = reading.leases_of(session) if session else _all_leases(reading)
             return [
                 HeldResource(
@@ -151,7 +154,7 @@ def grant(
     2. Conflicting leases that are over end here: whoever comes back to one of them is told that it is lost.
     3. What the session holds already keeps its fence.
     """
-    others = [lease for lease in _conflicting(change, wanted) if lease.session != session]
+    others = [lease for lease in _conflicting(change, judge, wanted) if lease.session != session]
     for lease in others:
         if judge.is_promised(lease) if force else judge.is_live(lease):  # 1
             raise RefusedError(judge.make_held(wanted, lease))
@@ -168,13 +171,13 @@ def grant(
     return made
 
 
-def require_fences(change: Transaction, session: str, held: Sequence[Fenced]) -> list[Lease]:
+def require_fences(change: Transaction, judge: Judge, session: str, held: Sequence[Fenced]) -> list[Lease]:
     """Return the leases of a session under these fences; refuse if one is not held under its fence."""
     found: list[Lease] = []
     for resource, fence in held:
         own = _find_own(change, session, resource)
         if own is None or own.fence != fence:
-            newest = max((one.fence for one in _conflicting(change, resource)), default=0)
+            newest = max((one.fence for one in _conflicting(change, judge, resource)), default=0)
             raise RefusedError(Lost(kind=resource.kind, name=resource.name, fence=fence, now=newest))
         found.append(own)
     return found
@@ -185,12 +188,11 @@ def _find_own(change: Reading, session: str, resource: Resource) -> Lease | None
     return next((one for one in leases if one.session == session and one.ended is None), None)
 
 
-def _conflicting(change: Reading, wanted: Resource) -> list[Lease]:
+def _conflicting(change: Reading, judge: Judge, wanted: Resource) -> list[Lease]:
     """Return the leases that have not ended and cannot be held beside the wanted one."""
     if wanted.kind != PATH:
         return [lease for lease in change.leases_on(*wanted) if lease.ended is None]
-    pattern = _parse(wanted.name)
-    return [lease for lease in change.leases(PATH) if overlap(pattern, _parse(lease.name))]
+    return judge.find_overlapping(wanted.name, change.leases(PATH))
 
 
 def _judge_path(path: str, session: str, leases: Sequence[Lease], judge: Judge) -> PathVerdict:
@@ -201,7 +203,7 @@ def _judge_path(path: str, session: str, leases: Sequence[Lease], judge: Judge) 
     3. It was taken from the session, and another session was given it after the session last was: what was
        edited before is outdated.
     """
-    found = [lease for lease in leases if _covers(lease, path)]
+    found = [lease for lease in leases if judge.covers(lease, path)]
     others = [lease for lease in found if lease.session != session]
     for lease in others:
         if judge.is_live(lease):  # 1
@@ -239,15 +241,6 @@ def _hold_task(change: Transaction, lease: Lease) -> None:
 
 def _all_leases(reading: Reading) -> list[Lease]:
     return [lease for kind in (TASK, TRACK, PATH) for lease in reading.leases(kind)]
-
-
-def _covers(lease: Lease, path: str) -> bool:
-    return matches(_parse(lease.name), path)
-
-
-@cache
-def _parse(name: str) -> PathPattern:
-    return parse_pattern(name)
 
 
 def _resources(held: Iterable[Fenced]) -> list[Resource]:

@@ -2,8 +2,16 @@
 
 from collections.abc import Sequence
 
-from passdown.core.coordination.leases import KEPT, Lifetimes
-from passdown.core.coordination.members import Inherited, Joined, Left, Member, MemberState, StillAlive
+from passdown.core.coordination.leases import GRACE, KEPT, Lifetimes
+from passdown.core.coordination.members import (
+    ANY_ROLE,
+    Inherited,
+    Joined,
+    Left,
+    Member,
+    MemberState,
+    StillAlive,
+)
 from passdown.core.coordination.messages import TO_NAME
 from passdown.core.coordination.operations import REMEMBERED
 from passdown.engines.coordination.changes import (
@@ -33,10 +41,11 @@ class StoredMembers:
         """Take part; a session that does already gives a sign of life, and nothing is logged."""
 
         def act(change: Transaction) -> Joined:
+            settle_offers(change)
             known = change.find_member(member.session)
             time = change.time
             joined = replace(
-                member,
+                _keep_role(member, known),
                 seen=time.seconds,
                 boot=time.boot,
                 ended=None,
@@ -49,20 +58,27 @@ class StoredMembers:
             return Joined(session=member.session, is_new=known is None)
 
         if self._is_same(op, member):
-            self._store.beat([member.session])
             return Joined(session=member.session, is_new=False)
         return run_change(self._store, op, ChangeSubject("join", member.session, member.agent), act)
 
     def _is_same(self, op: str, member: Member) -> bool:
         """Return whether a session takes part already, under the same name, role and process.
 
-        A repeat is not that: it is given the outcome of the first.
+        That is a sign of life, written at most once in a minute. A repeat is not that: it is given the
+        outcome of the first.
         """
         with self._store.looking() as reading:
             known = None if reading.find_log(op) else reading.find_member(member.session)
             if known is None or known.ended is not None or known.boot != reading.time.boot:
                 return False
-            return replace(member, seen=known.seen, boot=known.boot, continues=known.continues) == known
+            same = replace(
+                _keep_role(member, known), seen=known.seen, boot=known.boot, continues=known.continues
+            )
+            is_same = same == known
+            is_fresh = reading.time.seconds - known.seen <= GRACE
+        if is_same and not is_fresh:
+            self._store.beat([member.session])
+        return is_same
 
     def beat(self, sessions: Sequence[str]) -> None:
         """Record a sign of life of each session."""
@@ -91,7 +107,7 @@ class StoredMembers:
             heir = require_member(change, session)
             judge = Judge(change, self._store, self._lifetimes)
             giver = judge.member(dead)
-            if session == dead or judge.is_alive(giver):
+            if session == dead or (judge.is_alive(giver) and not judge.has_died(giver)):
                 left = max(judge.silence_left(giver), 0.0)
                 raise RefusedError(StillAlive(session=dead, agent=giver.agent, left=left))
             settle_offers(change)
@@ -114,6 +130,11 @@ class StoredMembers:
         with self._store.looking() as reading:
             judge = Judge(reading, self._store, self._lifetimes)
             return [_describe(one, reading.time.seconds, judge) for one in reading.members()]
+
+
+def _keep_role(member: Member, known: Member | None) -> Member:
+    """Return a member with the role that it had, if it names none."""
+    return replace(member, role=known.role) if known is not None and member.role == ANY_ROLE else member
 
 
 def _describe(member: Member, now: float, judge: Judge) -> MemberState:

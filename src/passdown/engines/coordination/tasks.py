@@ -43,6 +43,9 @@ class StoredTasks:
         self._store = store
         self._lifetimes = lifetimes
 
+    def _judge(self, reading: Reading) -> Judge:
+        return Judge(reading, self._store, self._lifetimes)
+
     def add(self, op: str, session: str, task: Task) -> TaskStored:
         """Add a task that nobody holds and that waits for none."""
 
@@ -63,7 +66,7 @@ class StoredTasks:
         def act(change: Transaction) -> Claimed:
             require_member(change, session)
             settle_offers(change)
-            judge = Judge(change, self._store, self._lifetimes)
+            judge = self._judge(change)
             chosen = tasks or ([] if another else _own_tasks(change, session))
             found = [_find_claimable(change, judge, session, one) for one in dict.fromkeys(chosen)]
             if not found:
@@ -120,7 +123,7 @@ class StoredTasks:
 
         def act(change: Transaction) -> TaskClosed:
             require_member(change, session)
-            require_fences(change, session, [held])
+            require_fences(change, self._judge(change), session, [held])
             task = require_task(change, held.resource.name)
             withdraw_offers(change, task.task)
             leases = change.leases_of(session)
@@ -142,7 +145,7 @@ class StoredTasks:
 
         def act(change: Transaction) -> TaskStored:
             require_member(change, session)
-            leases = require_fences(change, session, [held])
+            leases = require_fences(change, self._judge(change), session, [held])
             task = require_task(change, held.resource.name)
             withdraw_offers(change, task.task)
             end_leases(change, leases)
@@ -195,13 +198,13 @@ class StoredTasks:
         """Return a task with its holder."""
         with self._store.looking() as reading:
             found = reading.find_task(task)
-            judge = Judge(reading, self._store, self._lifetimes)
+            judge = self._judge(reading)
             return None if found is None else _describe(reading, judge, found)
 
     def tasks(self, *, closed: bool = False) -> Sequence[TaskState]:
         """Return tasks with their holders."""
         with self._store.looking() as reading:
-            judge = Judge(reading, self._store, self._lifetimes)
+            judge = self._judge(reading)
             return [_describe(reading, judge, task) for task in reading.tasks(closed=closed)]
 
 

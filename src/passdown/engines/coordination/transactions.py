@@ -194,6 +194,13 @@ class Store(Protocol):
         """Set the last sign of life of these sessions, if they have not ended, to now; no position."""
         ...
 
+    def wall_time(self, reading: Reading) -> float:
+        """Return the seconds since 1970 by the clock that ages ids of operations (C79).
+
+        On one machine that is the wall clock, which made the ids; the engine's own clock may differ from it.
+        """
+        ...
+
     def is_running(self, process: str) -> bool | None:
         """Return whether a host's process runs on this machine; None if that cannot be known here."""
         ...

@@ -149,7 +149,7 @@ def create(
     or not at all. After a StorageError, the complete file may or may not be there.
     """
     with reporting(path), _parent(path, root, local=local, operations=operations) as (folder, name):
-        mode = _LOCAL_MODE if local else _SHARED_MODE
+        mode = _LOCAL_MODE if local else _SHARED_MODE | (0o111 if data.startswith(b"#!") else 0)
         with _temporary(folder, data, mode=mode, operations=operations) as temporary:
             try:
                 operations.publish(folder, temporary, name, operations)
@@ -449,11 +449,10 @@ def _move(move: MoveFile, folder: OpenFolder, temporary: str, name: str, operati
     return act()
 
 
-def _require_line(line: bytes) -> bytes:
+def _require_line(line: bytes) -> None:
     if line.count(b"\n") != 1 or not line.endswith(b"\n"):
         message = "a line must end in its only line feed"
         raise ValueError(message)
-    return line
 
 
 def _require_lines(lines: bytes) -> bytes:

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from passdown.core.project.tracked_paths import TrackedPaths
     from passdown.engines.git.index_file import Mark
     from passdown.engines.git.process import Git
+    from passdown.ports.commit_contents import CommitContent
 
 _HEADS: Final = "refs/heads/"
 _REMOTE: Final = "refs/remotes/origin/"
@@ -263,6 +264,33 @@ class GitRepository:
         from passdown.engines.git.commit_checks import list_committable  # most only read
 
         return list_committable(self._git(place), self._root, paths)
+
+    def staged(self) -> "CommitContent | None":
+        """Return what a commit would change now."""
+        place = self._place()
+        if place is None:
+            return None
+        from passdown.engines.git.commit_contents import read_staged  # only the guard asks
+
+        return read_staged(self._git(place), place, self._variables)
+
+    def commits_in(self, span: str) -> "Sequence[CommitContent] | None":
+        """Return what the commits of a range changed."""
+        place = self._place()
+        if place is None or span.startswith("-") or ".." not in span or "\0" in span:
+            return None
+        from passdown.engines.git.commit_contents import read_commits  # only the guard asks
+
+        return read_commits(self._git(place), span)
+
+    def hooks_path(self) -> str:
+        """Return the folder that git's settings name for hooks."""
+        place = self._place()
+        if place is None:
+            return ""
+        from passdown.engines.git.commit_contents import read_hooks_path  # only the guard asks
+
+        return read_hooks_path(self._git(place), place)
 
     def _written_at(self, path: str) -> float:
         try:

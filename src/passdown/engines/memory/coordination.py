@@ -10,7 +10,7 @@ from passdown.core.coordination.members import EngineTime, Member
 from passdown.core.coordination.messages import Message
 from passdown.core.coordination.offers import OFFERED, Offer
 from passdown.core.coordination.tasks import CLOSED, OPEN, Task
-from passdown.engines.coordination.transactions import InboxRow, LogRow
+from passdown.engines.coordination.transactions import InboxRow, LogRow, Reading
 from passdown.records import replace
 
 LeaseKey = tuple[str, str, str]
@@ -247,6 +247,10 @@ class MemoryStore:
         """Read the rows of this instant; a change never touches them."""
         rows = self._rows
         yield MemoryTransaction(rows, self._clock(), rows.position)
+
+    def wall_time(self, reading: Reading) -> float:
+        """Return the time by the only clock there is."""
+        return reading.time.seconds
 
     def beat(self, sessions: Sequence[str]) -> None:
         """Record signs of life."""

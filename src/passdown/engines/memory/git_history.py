@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 
 from passdown.core.git_hash import git_blob_id
+from passdown.ports.commit_contents import CommitContent
 from passdown.ports.repository import Skipped
 
 
@@ -18,6 +19,9 @@ class MemoryHistory:
         self.works: list[tuple[datetime, str, tuple[str, ...]]] = []
         self.obstacle: Skipped | None = None
         self.ignored: tuple[str, ...] = ()
+        self.index: CommitContent | None = None
+        self.spans: dict[str, tuple[CommitContent, ...]] = {}
+        self.hooks = ""
 
     def head(self) -> str:
         """Return the id of the last commit."""
@@ -55,3 +59,15 @@ class MemoryHistory:
     def committable(self, paths: Sequence[str]) -> Sequence[str]:
         """Return the paths that are not below an ignored folder."""
         return [path for path in paths if not path.startswith(self.ignored)]
+
+    def staged(self) -> CommitContent | None:
+        """Return the index that was set."""
+        return self.index
+
+    def commits_in(self, span: str) -> Sequence[CommitContent] | None:
+        """Return the commits that were set for a range."""
+        return self.spans.get(span)
+
+    def hooks_path(self) -> str:
+        """Return the folder that was set."""
+        return self.hooks

@@ -105,6 +105,10 @@ class PostgresStore:
         with self._open(_BEAT) as (_, named):
             named.change("beat_all", self._project, list(sessions), self._project)
 
+    def wall_time(self, reading: Reading) -> float:
+        """Return the time by the server's clock: clients have clocks of their own."""
+        return reading.time.seconds
+
     def is_running(self, process: str) -> bool | None:
         """Return None: a server does not know what runs on the machines of its clients."""
         del process

@@ -165,6 +165,11 @@ class _LocalStore:
         self._project = project
         self._machine = machine
 
+    def wall_time(self, reading: Reading) -> float:
+        """Return the time by the wall clock of this machine, which makes the ids of operations."""
+        del reading
+        return self._machine.clock.now().timestamp()
+
     def is_running(self, process: str) -> bool | None:
         """Return whether a host's process runs on this machine; None if that cannot be known here."""
         return self._machine.is_running(process)

@@ -2,16 +2,16 @@
 
 from collections.abc import Sequence
 from contextlib import suppress
-from datetime import timedelta
 from typing import Final, cast
 
 import click
 
+from passdown.core.coordination.choices import list_choices, tell_holder
 from passdown.core.coordination.leases import Held, Lost
 from passdown.core.coordination.messages import WaitingMessage
 from passdown.core.coordination.tasks import BLOCKED, TaskState
 from passdown.core.sessions.session_facts import Account
-from passdown.core.times import age_words, parse_duration
+from passdown.core.times import parse_duration
 from passdown.errors import SeveralSessionsError, UsageError
 from passdown.faces.cli import output
 from passdown.faces.cli.sessions import find_running
@@ -43,17 +43,11 @@ def find_author(workspace: Workspace, session: str) -> Account | None:
 
 def say_held(held: Held) -> None:
     """Say who holds it, for how long, and what can be done instead (R214)."""
-    what = held.name if held.held == held.name else f"{held.name} (as {held.held})"
-    output.note(f"{what} is held by {held.agent}{_for_how_long(held.left)}")
-    output.note_hint(f'ask for it: `passdown msg "May I have {held.name}?" --to {held.agent}`')
-    output.note_hint("or wait: `passdown inbox` shows the answer")
-    output.note_hint("or take another task: `passdown task ready`")
+    output.note(tell_holder(held.name, held.held, held.agent, held.left))
+    for choice in list_choices(held.name, held.agent):
+        output.note_hint(choice)
     if held.left <= 0:
         output.note_hint(f"it gives no sign of life: `passdown takeover {held.name}`")
-
-
-def _for_how_long(left: float) -> str:
-    return f", for {age_words(timedelta(seconds=left))} more" if left > 0 else ""
 
 
 def say_lost(lost: Lost) -> None:

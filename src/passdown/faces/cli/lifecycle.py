@@ -1,5 +1,6 @@
 """The commands of a session's lifecycle: start, heartbeat, end, publish, status."""
 
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from passdown.core.formats.ledgers import PLATFORMS
@@ -55,6 +56,7 @@ def start_session(*, multi: bool, as_json: bool, **request: str | bool) -> int:
     handoffs = _take_handoffs(workspace, started.account)
     if started.is_recorded:
         _record(workspace, started)
+    told = _join(workspace, started)
     update_view(workspace)
     committed = _commit(workspace, AT_START)
     if asked.mode and started.account.start.mode != asked.mode:
@@ -77,6 +79,8 @@ def start_session(*, multi: bool, as_json: bool, **request: str | bool) -> int:
         for line in handoffs.lines if handoffs else ():
             output.say(line)
         _say_started(workspace, started)
+        for line in told:
+            output.note(line)
         if commit := _commit_id(committed):
             output.note(f"committed what an ended session left as {commit[:12]}")
     return 0
@@ -86,19 +90,48 @@ def _take_handoffs(workspace: Workspace, account: Account) -> "HandoffReport | N
     """Take what others handed to a session; usually there is nothing. Say what went wrong."""
     from passdown.wiring.workspaces import open_with_handoffs
 
-    try:
+    # The join says that the engine does not answer; what could not be told is told by the next start.
+    with suppress(StorageError):
         checkouts = open_with_handoffs(workspace)
-        if not checkouts and workspace.find_coordination() is None:
-            return None
-        from passdown.faces.hooks.handoff_news import read_news  # few starts have something to say
+        if checkouts or workspace.find_coordination() is not None:
+            from passdown.faces.hooks.handoff_news import read_news  # few starts have something to say
 
-        report = read_news(workspace, account, checkouts)
+            report = read_news(workspace, account, checkouts)
+            for trouble in report.troubles:
+                output.note(trouble)
+            return report
+    return None
+
+
+def _join(workspace: Workspace, started: "StartedSession") -> "Sequence[str]":
+    """Let the session take part, if sessions coordinate here; return what its user should know."""
+    try:
+        coordination = workspace.find_coordination()
+        if coordination is None:
+            return ()
+        from passdown.services.coordination.arrivals import arrive, name_orphans  # few sessions coordinate
+
+        arrival = arrive(workspace, started, coordination)
     except StorageError as found:  # the session has started
-        output.note(found.message)
-        return None
-    for trouble in report.troubles:
-        output.note(trouble)
-    return report
+        return (f"the session does not take part in coordination: {found.message}",)
+    count = len(arrival.team.messages)
+    mail = f"{count} unread message{'' if count == 1 else 's'}: run `passdown inbox`"
+    inherited = arrival.inherited.resources if arrival.inherited else ()
+    held = [f"the session goes on with {name}, which a dead session held" for _, name in inherited]
+    return (*held, *([mail] if count else []), *name_orphans(arrival.team))
+
+
+def _leave(workspace: Workspace, account: Account) -> None:
+    """Release what a session holds that ended."""
+    try:
+        coordination = workspace.find_coordination()
+        if coordination is not None:
+            from passdown.services.coordination.membership import leave_project  # few sessions coordinate
+
+            leave_project(workspace, account.session, coordination)
+    except StorageError as found:  # the session has ended; what it holds expires
+        output.note(f"what {account.agent} holds is not released yet: {found.message}")
+        output.note_hint(found.hint)
 
 
 def _record(workspace: Workspace, started: "StartedSession") -> None:
@@ -194,6 +227,7 @@ def end_session(*, session: str, reason: str, keep: bool, as_json: bool) -> int:
     if account is None:
         raise UsageError("no session is running here", hint="`passdown status` lists the sessions")
     closed = close_session(workspace, account, reason, keep=keep)
+    _leave(workspace, account)
     for trouble in closed.troubles:
         output.note(trouble.message)
         output.note_hint(trouble.hint)

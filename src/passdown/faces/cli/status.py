@@ -1,4 +1,4 @@
-"""`passdown status`: who works here, how old ledgers are, handoffs, index, and what waits for a commit."""
+"""`passdown status`: who works here, who holds what, handoffs, index, and what waits for a commit."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -9,7 +9,7 @@ from passdown.core.hosts.signals import NO_SIGNS, Degradation
 from passdown.core.project.takeovers import TakeoverChoice, list_choices
 from passdown.core.sessions.session_facts import Account
 from passdown.core.times import age_words, render_seconds
-from passdown.errors import StorageError
+from passdown.errors import PassdownError, StorageError
 from passdown.faces.cli import output
 from passdown.faces.cli.lines import minute
 from passdown.faces.cli.sessions import describe, find_pause, open_sessions, say_age
@@ -29,6 +29,7 @@ from passdown.services.workspace.workspaces import Workspace
 from passdown.wiring.searches import open_search_scope
 
 if TYPE_CHECKING:
+    from passdown.services.coordination.overview import TeamOverview
     from passdown.services.sessions.owed_commits import UncommittedFiles
 
 Row = tuple[Account, str]
@@ -43,6 +44,7 @@ def show_status(*, show_all: bool, as_json: bool) -> int:
     paused = find_pause(workspace)
     handoffs, index = count_handoffs(workspace), find_index_state(open_search_scope(workspace))
     uncommitted = _find_uncommitted(workspace)
+    team = _find_team(workspace)
     if as_json:
         output.say_json(
             {
@@ -54,6 +56,7 @@ def show_status(*, show_all: bool, as_json: bool) -> int:
                 "index": {"state": index.health.value, "changes": index.changes},
                 "paused_by": paused or None,
                 "uncommitted": _describe_uncommitted(uncommitted) if uncommitted else None,
+                **_describe_team(team),
             }
         )
         return 0
@@ -63,6 +66,10 @@ def show_status(*, show_all: bool, as_json: bool) -> int:
         output.say("no session is running in this project")
     for account, state in rows:
         _say_session(workspace, account, state)
+    if team:
+        from passdown.faces.cli.team_status import say_team  # few sessions coordinate
+
+        say_team(team)
     output.say(_say_handoffs(handoffs))
     output.say(say_index(index))
     if uncommitted:
@@ -144,6 +151,29 @@ def say_index(index: IndexState) -> str:
     files = "1 file" if index.changes == 1 else f"{index.changes} files"
     word = "not made yet" if index.health is IndexHealth.MISSING else "behind"
     return f"search index: {word}; the next search reads {files}"
+
+
+def _find_team(workspace: Workspace) -> "TeamOverview | None":
+    """Return what sessions share; None if nobody coordinates here, or the engine does not answer."""
+    try:
+        coordination = workspace.find_coordination()
+        if coordination is None:
+            return None
+        from passdown.services.coordination.overview import read_overview  # few sessions coordinate
+
+        return read_overview(coordination)
+    except PassdownError as found:  # the sessions are listed all the same
+        output.note(found.message)
+        output.note_hint(found.hint)
+        return None
+
+
+def _describe_team(team: "TeamOverview | None") -> dict[str, object]:
+    if team is None:
+        return {"engine": None, "members": [], "tasks": [], "reservations": {}, "offers": []}
+    from passdown.faces.cli.team_status import describe_team  # few sessions coordinate
+
+    return describe_team(team)
 
 
 def _find_uncommitted(workspace: Workspace) -> "UncommittedFiles | None":

@@ -245,8 +245,17 @@ _ROWS: Final = (
         "Take over a task, or all that an agent holds, from a dead session.",
         module="coordination.reservations",
     ),
+    Verb(
+        "guard",
+        Group.TEAM,
+        "Stop commits of files that another session holds.",
+        module="coordination.guard",
+    ),
     Verb("msg", Group.TEAM, "Send a message to other sessions.", module="coordination.mail"),
-    Verb("inbox", Group.TEAM, "Read the messages of other sessions.", module="coordination.mail"),
+    Verb(
+        "inbox", Group.TEAM, "Read the messages and handoffs of other sessions.", module="coordination.mail"
+    ),
+    Verb("team", Group.TEAM, "Set this project up for a team.", module="coordination.team"),
     Verb("task", Group.TEAM, "Add tasks, list them, and change them.", module="coordination.tasks"),
     Verb("synthesize", Group.LOG, "Merge all events into the view; optionally archive and commit."),
     Verb("brief", Group.LOG, "Print what a starting session must know, within a budget."),

@@ -1,17 +1,22 @@
 """A hook call, with what every hook needs to answer it."""
 
+from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from passdown import layout
 from passdown.core.hosts.hook_calls import HookCall
 from passdown.core.sessions.session_facts import Account
-from passdown.errors import UsageError
+from passdown.errors import CacheError, PassdownError, UsageError
 from passdown.faces.hooks import hook_log
 from passdown.ports.host import Host
 from passdown.records import record
 from passdown.services.sessions.liveness import find_session
 from passdown.services.workspace.workspaces import ReadLimits, Workspace
 from passdown.wiring.workspaces import open_workspace
+
+if TYPE_CHECKING:  # few sessions coordinate
+    from passdown.ports.coordination import Coordination
 
 
 @record
@@ -39,6 +44,18 @@ class HookContext:
     def note(self, trouble: str) -> None:
         """Write to the log what went wrong in this call."""
         hook_log.log_trouble(str(self.root), f"{self.call.event}: {trouble}")
+
+    def ask_engine(self, act: "Callable[[Coordination], None]") -> str:
+        """Do something with what sessions share, if they coordinate here; return what went wrong (C86)."""
+        try:
+            if (found := self.workspace.find_coordination()) is not None:
+                act(found)
+        except CacheError:
+            raise  # the caller goes on without the cache
+        except PassdownError as trouble:
+            self.note(trouble.message)
+            return trouble.message
+        return ""
 
     def without_cache(self) -> Workspace:
         """Open the workspace again, so that nothing is written to read it."""

@@ -85,8 +85,14 @@ def answer(
 
 
 def _is_idle(call: HookCall, root: str) -> bool:
-    """Return whether a prompt needs no answer; the quick path knows this only for most hosts."""
-    return call.point is HookPoint.PROMPT and not quick.is_waiting(root, call.session)
+    """Return whether a call needs no answer; the quick path knows this only for most hosts.
+
+    1. A prompt for which nothing waits.
+    2. A tool that edits no file, and is not a subagent's command.
+    """
+    if call.point is HookPoint.PROMPT:  # 1
+        return not quick.is_waiting(root, call.session)
+    return call.point is HookPoint.BEFORE_TOOL and not (call.paths or (call.subagent and call.command))  # 2
 
 
 def _note(root: str, payload: Mapping[str, object], text: str) -> None:

@@ -47,7 +47,7 @@ _PROMPT = "UserPromptSubmit"
 _START = "SessionStart"
 _TOOL = "PreToolUse"
 _JUDGED = ("bd", "passdown")
-"""A subagent's command is judged if it contains one of these; no other tool is."""
+"""A subagent's command is judged if it contains one of these."""
 
 
 class OutOfTimeError(Exception):
@@ -154,26 +154,41 @@ def _answer(arguments: list[str], work: "_Work", guard: Guard, began: float) -> 
     if wrong:
         _note(work, root, f"hook: {wrong}")
         return 0
-    if _is_idle(event, payload, places):
+    if _is_idle(event, payload, root, places):
         return 0
     seconds = limit_of(event)
     guard.watch(seconds, root, f"{event}: not finished after {seconds:g} seconds")
     return work.answer(arguments, payload, root, lambda: (time.perf_counter() - began) * 1000)
 
 
-def _is_idle(event: str, payload: dict[str, object], places: list[tuple[str, str]]) -> bool:
+def _is_idle(event: str, payload: dict[str, object], root: str, places: list[tuple[str, str]]) -> bool:
     """Return whether a call needs no answer: nothing waits for the prompt, or the tool is not judged."""
     if event == _PROMPT:
         session = layout.session_file(str(payload.get("session_id")))
         return not _has(places, layout.WAITING, session)
-    return event == _TOOL and not _is_judged(payload)
+    return event == _TOOL and not (_is_coordination(payload) or _is_held(payload, root, places))
 
 
-def _is_judged(payload: dict[str, object]) -> bool:
-    """Return whether a tool may have to be refused, which most never are."""
+def _is_coordination(payload: dict[str, object]) -> bool:
+    """Return whether a subagent may be about to do what its session does (C84)."""
     command = _members(payload.get("tool_input")).get("command")
     is_named = isinstance(command, str) and any(name in command for name in _JUDGED)
     return is_named and bool(payload.get("agent_id"))
+
+
+def _is_held(payload: dict[str, object], root: str, places: list[tuple[str, str]]) -> bool:
+    """Return whether a tool may be about to edit a file that another session holds (C88)."""
+    top, folder = places[-1]
+    if not _is_file(top, *folder.split("/"), layout.COORDINATION):
+        return False
+    from passdown.faces.hooks import quick_edits  # only where sessions have reserved files
+
+    told = payload.get("tool_input")
+    edited = quick_edits.find_edited(payload.get("tool_name"), told, _members(told))
+    cwd = _folder_of(payload)
+    paths = [name for path in edited for name in quick_edits.find_relative(path, cwd, root)]
+    ids = [payload.get("session_id"), payload.get("parent_agent_id")]
+    return bool(paths) and quick_edits.may_be_held(paths, ids, os.path.join(top, folder), _read)
 
 
 def _note(work: "_Work", root: str, text: str) -> None:

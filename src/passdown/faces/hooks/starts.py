@@ -1,8 +1,9 @@
 """Hooks that send a brief: at the start of a session or subagent, and again if a brief was cut."""
 
 import os
+from collections.abc import Sequence
 from contextlib import suppress
-from typing import Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from passdown.core.briefs.budgets import TOKENS, Budget
 from passdown.core.hosts.hook_calls import FORK, HookReply
@@ -14,20 +15,36 @@ from passdown.faces.hooks.hook_context import HookContext
 from passdown.faces.hooks.views import update_view
 from passdown.records import replace
 from passdown.services.handover.banners import make_banner
-from passdown.services.handover.deliveries import NONCE, send_brief, take_notice
+from passdown.services.handover.deliveries import (
+    NONCE,
+    drop_mail_notice,
+    leave_mail_notice,
+    send_brief,
+    send_mail,
+    take_notice,
+)
 from passdown.services.log.commit_marks import is_known_committed
 from passdown.services.log.legacy_view import find_legacy
 from passdown.services.sessions.sessions import StartedSession, StartRequest, start_session
 from passdown.services.workspace.workspaces import Workspace
 from passdown.wiring.workspaces import append_line, open_elsewhere, open_with_handoffs
 
+if TYPE_CHECKING:
+    from passdown.core.briefs.brief_input import TeamInput
+    from passdown.ports.coordination import Coordination
+
 CUT: Final = "Passdown: the host cut the brief; sending a shorter one"
+
+MAIL: Final = "Passdown: there are messages of other sessions; `passdown inbox` prints them"
 
 UNRECORDED: Final = "Passdown cannot record this session, or not all of it"
 """What user and agent are told if the start of a session cannot be written."""
 
 LEGACY: Final = "{path} was not made by Passdown; `passdown migrate` imports it"
 """What user and agent are told of a `current.md` from before Passdown (R139)."""
+
+AWAY: Final = "Passdown cannot coordinate with other sessions now: {trouble}"
+"""What the user is told if the engine of coordination cannot be used (C86)."""
 
 _RESUME: Final = "resume"
 _BRIEF: Final = 3 * TOKENS
@@ -53,15 +70,19 @@ def _start(context: HookContext) -> HookReply:
     handoffs = _tell_handoffs(context, started.account)
     _export(context, started.account)
     _record(context, started)
+    joined = _join(context, started)
     sent = send_brief(
         context.workspace,
-        started.account,
+        joined.account,
         _usual(context.host.budget),
         open_elsewhere(context.workspace, context.limits),
+        team=joined.team,
         is_known=call.cause == _RESUME,
     )
     update_view(context)
-    notice = "\n".join([make_banner(context.workspace, sent.aim), *_name_dead(context, started)])
+    notice = "\n".join(
+        [make_banner(context.workspace, sent.aim), *_name_dead(context, started), *joined.notices]
+    )
     if path := find_legacy(context.workspace):
         said = LEGACY.format(path=path)
         told = f"{sent.text}\n\n{said}. The brief shows what its known sections say.\n"
@@ -72,20 +93,18 @@ def _start(context: HookContext) -> HookReply:
 def _tell_handoffs(context: HookContext, account: Account) -> HookReply:
     """Tell the session what others handed to it; usually there is nothing, and nothing more is loaded."""
     workspace = context.workspace
-    try:
+    # The join says that the engine does not answer; what could not be told is told by the next start.
+    with suppress(StorageError):
         checkouts = open_with_handoffs(workspace, context.limits)
-        if not checkouts and workspace.find_coordination() is None:
-            return HookReply()
-        from passdown.faces.hooks.handoff_news import read_news
+        if checkouts or workspace.find_coordination() is not None:
+            from passdown.faces.hooks.handoff_news import read_news
 
-        room = max(_LEAST_ROOM, context.host.budget.characters - _BRIEF)
-        report = read_news(workspace, account, checkouts, room)
-    except StorageError as trouble:  # the next start tells it
-        context.note(trouble.message)
-        return HookReply()
-    for text in report.troubles:
-        context.note(text)
-    return HookReply(context="\n".join(report.lines), notice="\n".join(report.notices))
+            room = max(_LEAST_ROOM, context.host.budget.characters - _BRIEF)
+            report = read_news(workspace, account, checkouts, room)
+            for text in report.troubles:
+                context.note(text)
+            return HookReply(context="\n".join(report.lines), notice="\n".join(report.notices))
+    return HookReply()
 
 
 def _joined(reply: HookReply, more: HookReply) -> HookReply:
@@ -94,6 +113,30 @@ def _joined(reply: HookReply, more: HookReply) -> HookReply:
         return reply
     context = "\n\n".join(filter(None, (reply.context.rstrip(), f"{more.context}\n")))
     return HookReply(context=context, notice="\n".join(filter(None, (reply.notice, more.notice))))
+
+
+class _JoinedSession(NamedTuple):
+    """A session after its start, with what the engine of coordination says."""
+
+    account: Account
+    team: "TeamInput | None" = None
+    notices: Sequence[str] = ()
+
+
+def _join(context: HookContext, started: StartedSession) -> _JoinedSession:
+    """Let the session take part, if sessions coordinate here; nothing is opened otherwise."""
+    joined = _JoinedSession(started.account)
+
+    def act(coordination: "Coordination") -> None:
+        from passdown.services.coordination.arrivals import arrive, name_orphans  # few sessions coordinate
+
+        nonlocal joined
+        arrival = arrive(context.workspace, started, coordination)
+        drop_mail_notice(context.workspace, context.name)  # the brief has it
+        joined = _JoinedSession(arrival.account, arrival.team, name_orphans(arrival.team))
+
+    trouble = context.ask_engine(act)
+    return joined._replace(notices=[AWAY.format(trouble=trouble)]) if trouble else joined
 
 
 def _brief_unrecorded(context: HookContext, trouble: StorageError) -> HookReply:
@@ -161,16 +204,45 @@ def commit_ended(context: HookContext) -> str:
 
 
 def prompt(context: HookContext) -> HookReply:
-    """Brief the session again: the host cut the last brief, which the user is told.
+    """Tell the session of its mail, or brief it again: the host cut the last brief, which the user is told.
 
     Or the model lost it in a compaction, in a host that does not call us after one and shows no notices.
     """
     account = context.find()
-    take_notice(context.workspace, context.name)
+    is_mail = take_notice(context.workspace, context.name)
     if account is None:  # the host reported its end, but it continues
         return start(context)
-    sent = send_brief(context.workspace, account, _usual(context.host.budget))
+    if is_mail:
+        return _tell_mail(context, account)
+    team = _read_team(context, account)
+    sent = send_brief(context.workspace, account, _usual(context.host.budget), team=team)
     return HookReply(context=sent.text, notice=CUT)
+
+
+def _read_team(context: HookContext, account: Account) -> "TeamInput | None":
+    """Return what the engine of coordination says about a session; None if it does not answer."""
+    found: TeamInput | None = None
+
+    def act(coordination: "Coordination") -> None:
+        from passdown.services.coordination.membership import give_sign  # few sessions coordinate
+        from passdown.services.coordination.team_input import read_team
+
+        nonlocal found
+        give_sign(context.workspace, account, coordination)
+        found = read_team(context.workspace, account.session, coordination)
+
+    context.ask_engine(act)
+    return found
+
+
+def _tell_mail(context: HookContext, account: Account) -> HookReply:
+    """Tell what came since the last prompt (C90); if the engine does not answer, the next prompt asks it."""
+    team = _read_team(context, account)
+    if team is None:
+        leave_mail_notice(context.workspace, context.name)
+        return HookReply()
+    text = send_mail(context.workspace, account, _usual(context.host.budget), team)
+    return HookReply(context=text, notice=MAIL if text else "")
 
 
 def start_subagent(context: HookContext) -> HookReply:

@@ -20,7 +20,7 @@ from passdown.services.handover.context_usage import (
     read_level,
     thresholds_of,
 )
-from passdown.services.handover.deliveries import CUT, await_turn_end, confirm, leave_notice
+from passdown.services.handover.deliveries import CUT, WHOLE, await_turn_end, confirm, leave_notice
 from passdown.services.log.commit_marks import is_marked, mark_to_commit
 from passdown.services.sessions.liveness import is_heartbeat_due
 from passdown.services.sessions.observations import TranscriptSource, observe
@@ -29,6 +29,7 @@ from passdown.wiring.transcripts import open_source
 
 if TYPE_CHECKING:
     from passdown.core.hosts.signals import Signal
+    from passdown.ports.coordination import Coordination
 
 _NEARLY_FULL: Final = frozenset({ContextLevel.SAVE, ContextLevel.FORCE})
 _TRACKER: Final = "bd "
@@ -49,6 +50,7 @@ def end_turn(context: HookContext) -> HookReply:
     """
     source = _open_source(context)
     account, signs = _look(context, context.find() or _start(context), source)
+    _give_sign(context, account)
     reading, is_news = _read_level(context, source)
     if reading is not None and reading.level in _NEARLY_FULL:
         _publish(context, account, "token-budget")
@@ -170,11 +172,41 @@ def _observe(context: HookContext, account: Account, source: TranscriptSource | 
         await_turn_end(account, source)
     if not source.transcripts.size(source.path):  # it does not exist yet
         return account, ""
-    if any(one.state == CUT for one in confirm(context.workspace, account, source)):
+    judged = confirm(context.workspace, account, source)
+    if any(one.state == CUT and not one.is_mail for one in judged):
         leave_notice(context.workspace, context.name)
+    _acknowledge(context, account, [at for one in judged if one.state == WHOLE for at in one.messages])
     found = observe(context.workspace, account, source, with_files=False)
     _record_manual(context, found.commands)
     return found.kept.account, _judge(context, found.signals)
+
+
+def _acknowledge(context: HookContext, account: Account, positions: Sequence[int]) -> None:
+    """Mark messages as read that a brief told and the transcript shows; others are told again (C90)."""
+
+    def act(_: "Coordination") -> None:
+        from passdown.services.coordination.addressed_handoffs import settle_told  # few sessions coordinate
+        from passdown.services.coordination.mail import acknowledge
+        from passdown.wiring.workspaces import open_with_handoffs
+
+        checkouts = open_with_handoffs(context.workspace, context.limits)
+        for trouble in settle_told(context.workspace, account, checkouts, positions):
+            context.note(trouble)
+        acknowledge(context.workspace, account, positions)
+
+    if positions:
+        context.ask_engine(act)
+
+
+def _give_sign(context: HookContext, account: Account) -> None:
+    """Show the other sessions that this one is alive, if they coordinate here (C80)."""
+
+    def act(coordination: "Coordination") -> None:
+        from passdown.services.coordination.membership import give_sign  # few sessions coordinate
+
+        give_sign(context.workspace, account, coordination)
+
+    context.ask_engine(act)
 
 
 def _record_manual(context: HookContext, commands: Sequence[str]) -> None:

@@ -18,6 +18,7 @@ from passdown.core.sessions.ledger_sync import NewFact
 from passdown.core.sessions.session_facts import Account
 from passdown.errors import UsageError
 from passdown.records import record
+from passdown.services.coordination.mail import deliver
 from passdown.services.coordination.membership import join_project, new_operation, record_holdings
 from passdown.services.sessions.ledgers import update_ledger
 from passdown.services.workspace.workspaces import Workspace
@@ -91,8 +92,7 @@ def close_task(workspace: Workspace, account: Account, request: CloseRequest) ->
         account = update_ledger(workspace, account, [done]).account
     account = record_holdings(workspace, account, coordination)
     if isinstance(outcome, TaskClosed) and request.message:  # 3
-        text = NewMessage(account.session, ALL, request.message, kind="closed")
-        coordination.messages.send(new_operation(workspace), text)
+        deliver(workspace, coordination, NewMessage(account.session, ALL, request.message, kind="closed"))
     return CloseResult(account=account, outcome=outcome, note=note)
 
 

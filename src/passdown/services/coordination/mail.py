@@ -1,7 +1,9 @@
 """Send messages to other sessions, and read those that came."""
 
 from collections.abc import Sequence
+from contextlib import suppress
 
+from passdown import layout
 from passdown.core.coordination.messages import (
     ALL,
     EXPIRY,
@@ -13,8 +15,11 @@ from passdown.core.coordination.messages import (
 )
 from passdown.core.sessions.secrets import redact
 from passdown.core.sessions.session_facts import Account
-from passdown.errors import UsageError
+from passdown.errors import StorageError, UsageError
+from passdown.ports.coordination import Coordination
 from passdown.services.coordination.membership import join_project, new_operation
+from passdown.services.handover.deliveries import drop_mail_notice, leave_mail_notice
+from passdown.services.sessions.journals import read_open
 from passdown.services.workspace.workspaces import Workspace
 
 
@@ -25,8 +30,29 @@ def send_message(
     if not text.strip():
         raise UsageError("there is nothing to send", hint='say it like `passdown msg "TEXT" --to AGENT`')
     coordination = join_project(workspace, account)
-    message = NewMessage(account.session, to, redact(text.strip()).text, priority=priority, seconds=EXPIRY)
-    return coordination.messages.send(new_operation(workspace), message)
+    message = NewMessage(account.session, to, text.strip(), priority=priority, seconds=EXPIRY)
+    return deliver(workspace, coordination, message)
+
+
+def deliver(
+    workspace: Workspace, coordination: Coordination, message: NewMessage, op: str = ""
+) -> Sent | NobodyThere:
+    """Put a message into inboxes, and let sessions of this machine know at their next prompt (C90).
+
+    `op` is the id that it gets, if it must be known before.
+    """
+    message = message._replace(content=redact(message.content).text)
+    sent = coordination.messages.send(op or new_operation(workspace), message)
+    told = [one for one in read_open(workspace) if isinstance(sent, Sent) and one.agent in sent.recipients]
+    for name in [name for account in told for name in _notices_of(account)]:
+        with suppress(StorageError):  # it is told at the next start
+            leave_mail_notice(workspace, name)
+    return sent
+
+
+def _notices_of(account: Account) -> Sequence[str]:
+    """Name the files that the prompts of a session look for: one for each id that its host gave it."""
+    return [layout.session_file(name) for name in account.host_sessions]
 
 
 def read_mail(workspace: Workspace, account: Account) -> Sequence[WaitingMessage]:
@@ -37,8 +63,16 @@ def read_mail(workspace: Workspace, account: Account) -> Sequence[WaitingMessage
 def acknowledge_mail(workspace: Workspace, account: Account, mail: Sequence[WaitingMessage]) -> None:
     """Mark messages as read; call this only after they were shown."""
     if mail:
-        positions = [one.position for one in mail]
-        workspace.coordination.messages.acknowledge(new_operation(workspace), account.session, positions)
+        acknowledge(workspace, account, [one.position for one in mail])
+
+
+def acknowledge(workspace: Workspace, account: Account, positions: Sequence[int]) -> None:
+    """Mark the messages at these positions as read."""
+    messages = workspace.coordination.messages
+    messages.acknowledge(new_operation(workspace), account.session, positions)
+    if not messages.waiting(account.session):
+        for name in _notices_of(account):
+            drop_mail_notice(workspace, name)
 
 
 def wait_for_mail(workspace: Workspace, account: Account, seconds: float) -> Sequence[WaitingMessage]:

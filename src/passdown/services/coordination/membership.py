@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator, Mapping
+from typing import Final
 
 from passdown.core.coordination.leases import PATH, TASK
 from passdown.core.coordination.members import ANY_ROLE, DEFAULT_TEAM, Member
@@ -14,6 +15,8 @@ from passdown.ports.coordination import Coordination
 from passdown.services.sessions.ledgers import update_ledger
 from passdown.services.workspace.workspaces import Workspace
 
+_SIGN_EVERY: Final = 60.0
+
 
 def new_operation(workspace: Workspace) -> str:
     """Make the id of an operation, before its first try (C79)."""
@@ -25,6 +28,21 @@ def join_project(workspace: Workspace, account: Account, *, role: str = "") -> C
     coordination = workspace.coordination
     coordination.members.join(new_operation(workspace), make_member(workspace, account, role))
     return coordination
+
+
+def give_sign(workspace: Workspace, account: Account, coordination: Coordination) -> None:
+    """Give a sign of life, at most once in a minute; take part if the session does not yet (C80)."""
+    members = coordination.members.members()
+    known = next((one for one in members if one.session == account.session), None)
+    if known is None:
+        join_project(workspace, account)
+    elif known.silent >= _SIGN_EVERY:
+        coordination.members.beat([account.session])
+
+
+def leave_project(workspace: Workspace, session: str, coordination: Coordination) -> None:
+    """Let a session that ended release what it holds, except what it offered."""
+    coordination.members.leave(new_operation(workspace), session)
 
 
 def make_member(workspace: Workspace, account: Account, role: str = "") -> Member:

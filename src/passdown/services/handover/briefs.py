@@ -6,14 +6,17 @@ from contextlib import suppress
 from functools import cached_property
 from typing import Annotated, Final
 
+from passdown.core.briefs.brief_frame import BriefFrame
 from passdown.core.briefs.brief_input import (
     NO_AIM,
     BriefInput,
     CurrentWork,
     OtherSession,
+    TeamInput,
     beyond_of,
     facts_in,
     gather,
+    holdings_of,
     lend_goal,
     newest_told,
     newest_work,
@@ -22,7 +25,7 @@ from passdown.core.briefs.brief_input import (
     work_of,
     work_of_events,
 )
-from passdown.core.briefs.briefs import Brief, BriefFrame, pack_brief
+from passdown.core.briefs.briefs import Brief, pack_brief
 from passdown.core.briefs.budgets import Budget
 from passdown.core.facts import Fact, Provenance
 from passdown.core.formats.events import Event
@@ -156,6 +159,7 @@ class _BriefReader:
             beyond=beyond_of(digest),
             task=own.task,
             track=own.track,
+            team=TeamInput(holdings=holdings_of(own)),
             ledger=own.start.ledger,
             peers=(*self._peers(), *self._others_work(aim)),
             ahead=tuple(self._ahead()),

@@ -14,15 +14,15 @@ from passdown.core.briefs.budgets import Budget
 from passdown.core.facts import Provenance
 from passdown.core.kinds import FactKind
 from passdown.core.sessions.ledger_sync import NewFact
-from passdown.core.sessions.session_facts import Account, Delivery
+from passdown.core.sessions.session_facts import MAIL, MESSAGES, Account, Delivery
 from passdown.errors import StorageError
-from passdown.records import record
-from passdown.services.sessions.journals import append_fact, read_account
+from passdown.records import record, replace
+from passdown.services.sessions.journals import make_fact, read_account, write_fact
 from passdown.services.workspace.local_files import list_places, write_local
 from passdown.services.workspace.workspaces import Workspace
 
 if TYPE_CHECKING:  # sending needs no transcript, and reading one needs no brief
-    from passdown.core.briefs.brief_input import CurrentWork
+    from passdown.core.briefs.brief_input import CurrentWork, TeamInput
     from passdown.services.handover.briefs import OtherCheckoutLog
     from passdown.services.sessions.observations import TranscriptSource
 
@@ -32,6 +32,10 @@ CUT: Final = "cut"
 
 NONCE: Final = 6
 """How many random bytes mark a brief."""
+
+_BRIEF_WAITS: Final = b""
+_MAIL_WAITS: Final = b"mail\n"
+"""What the file says that tells a session's next prompt to look."""
 
 _ECHOES: Final = frozenset({"stdout", "output"})
 """The members in which hosts store what our hook printed, which is not what the model received."""
@@ -52,29 +56,52 @@ def send_brief(
     budget: Budget,
     others: "Sequence[OtherCheckoutLog]" = (),
     *,
+    team: "TeamInput | None" = None,
     is_known: bool = False,
 ) -> SentBrief:
     """Make a brief and record that it was sent.
 
-    With `is_known` the session still has its history: what it was told last is not repeated. A session whose
-    host truncated briefs gets smaller ones from then on.
+    `team` is what the engine of coordination says, if it was asked. With `is_known` the session still has its
+    history: what it was told last is not repeated. A session whose host truncated briefs gets smaller ones
+    from then on.
     """
-    from passdown.core.briefs.briefs import BriefFrame, brief_hash, pack_brief
+    from passdown.core.briefs.brief_frame import BriefFrame
+    from passdown.core.briefs.briefs import brief_hash, pack_brief
     from passdown.services.handover.briefs import follow_events, read_brief_input
 
-    if cuts := sum(one.state == CUT for one in account.deliveries):
+    briefs = [one for one in account.deliveries if not one.is_mail]
+    if cuts := sum(one.state == CUT for one in briefs):
         budget = budget.smaller(cuts)
     nonce = workspace.entropy.token(NONCE).hex()
     brief_input = read_brief_input(workspace, account, others)
+    if team is not None:
+        brief_input = replace(brief_input, team=team)
     brief = pack_brief(brief_input, budget, workspace.now(), BriefFrame(nonce=nonce))
     follow_events(workspace, account, brief)
     digest = brief_hash(brief)
-    last = account.deliveries[-1] if account.deliveries else None
+    last = briefs[-1] if briefs else None
     if is_known and last is not None and (last.hash, last.state) == (digest, WHOLE):
         return SentBrief(account=account, text="", aim=brief_input.aim)
-    _note(workspace, read_account(workspace, account.session), nonce, f"{SENT} {digest}")
-    told = read_account(workspace, account.session)
-    return SentBrief(account=told, text=brief.text, aim=brief_input.aim)
+    told = ((MESSAGES, json.dumps(brief.messages)),) if brief.messages else ()
+    _note(workspace, read_account(workspace, account.session), nonce, f"{SENT} {digest}", told)
+    account = read_account(workspace, account.session)
+    return SentBrief(account=account, text=brief.text, aim=brief_input.aim)
+
+
+def send_mail(workspace: Workspace, account: Account, budget: Budget, team: "TeamInput") -> str:
+    """Return the messages that a session has not read, and record that they were sent; empty if none."""
+    from passdown.core.briefs.brief_frame import BriefFrame
+    from passdown.core.briefs.brief_input import BriefInput
+    from passdown.core.briefs.briefs import brief_hash, pack_messages
+
+    if not team.messages:
+        return ""
+    nonce = workspace.entropy.token(NONCE).hex()
+    brief_input = BriefInput(agent=account.agent, team=team)
+    brief = pack_messages(brief_input, budget, workspace.now(), BriefFrame(nonce=nonce))
+    told = ((MAIL, json.dumps(brief.messages)),)
+    _note(workspace, account, nonce, f"{SENT} {brief_hash(brief)}", told)
+    return brief.text
 
 
 def confirm(workspace: Workspace, account: Account, source: "TranscriptSource") -> Sequence[Delivery]:
@@ -116,13 +143,16 @@ def _new_lines(account: Account, source: "TranscriptSource") -> Iterator[bytes]:
         yield from data.split(b"\n")
 
 
-def _note(workspace: Workspace, account: Account, nonce: str, text: str) -> None:
-    append_fact(workspace, account, NewFact(FactKind.DELIVERY, text, nonce), Provenance.OBSERVED)
+def _note(
+    workspace: Workspace, account: Account, nonce: str, text: str, others: tuple[tuple[str, str], ...] = ()
+) -> None:
+    fact = make_fact(workspace, account, NewFact(FactKind.DELIVERY, text, nonce), Provenance.OBSERVED)
+    write_fact(workspace, account.session, fact._replace(others=others))
 
 
 def _judge(delivery: Delivery, texts: Sequence[bytes]) -> str:
     """Return how a brief arrived; empty if nothing of it is found."""
-    from passdown.core.briefs.briefs import BriefFrame, receipt_of
+    from passdown.core.briefs.brief_frame import BriefFrame, receipt_of
 
     frame, mark = BriefFrame(nonce=delivery.nonce), delivery.nonce.encode()
     found = [text for line in texts if mark in line for text in _strings(line) if delivery.nonce in text]
@@ -134,14 +164,33 @@ def _judge(delivery: Delivery, texts: Sequence[bytes]) -> str:
 
 def leave_notice(workspace: Workspace, name: str) -> None:
     """Leave a file that tells the session's next prompt that a brief is waiting."""
-    write_local(workspace, f"{layout.WAITING}/{name}", b"")
+    write_local(workspace, f"{layout.WAITING}/{name}", _BRIEF_WAITS)
 
 
-def take_notice(workspace: Workspace, name: str) -> None:
-    """Remove that file; if that fails, the brief is sent once more."""
+def leave_mail_notice(workspace: Workspace, name: str) -> None:
+    """Leave a file that tells the session's next prompt that mail is waiting; a waiting brief has it too."""
+    path = f"{layout.WAITING}/{name}"
+    if not any(place.documents.exists(place.path) for place in list_places(workspace, path)):
+        write_local(workspace, path, _MAIL_WAITS)
+
+
+def take_notice(workspace: Workspace, name: str) -> bool:
+    """Remove that file, and return whether only mail is waiting; if that fails, a brief is sent once more."""
+    found = [one for one in (_MAIL_WAITS, _BRIEF_WAITS) if _remove_notice(workspace, name, one)]
+    return found == [_MAIL_WAITS]
+
+
+def drop_mail_notice(workspace: Workspace, name: str) -> None:
+    """Remove that file if only mail is waiting, which was read in another way."""
+    _remove_notice(workspace, name, _MAIL_WAITS)
+
+
+def _remove_notice(workspace: Workspace, name: str, content: bytes) -> bool:
+    removed = False
     with suppress(StorageError):
         for place in list_places(workspace, f"{layout.WAITING}/{name}"):
-            place.documents.remove(place.path, b"")
+            removed |= place.documents.remove(place.path, content)
+    return removed
 
 
 def _strings(line: bytes) -> Iterator[str]:

@@ -4,11 +4,13 @@ from typing import Annotated, Final, NamedTuple
 
 from passdown import layout
 from passdown.core.project.git_rules import (
+    PROJECT_BLOCK,
     PathClasses,
     attribute_lines,
     exclude_lines,
     has_block,
     ignore_lines,
+    key_lines,
     put_block,
     remove_block,
     render_project_file,
@@ -22,6 +24,7 @@ from passdown.settings import FILE_NAME, Paths
 IGNORE: Final = layout.IGNORE
 ATTRIBUTES: Final = layout.ATTRIBUTES
 EXCLUDE: Final = layout.EXCLUDE
+_KEY_BYTES: Final = 16
 
 
 class SetupChange(NamedTuple):
@@ -128,6 +131,31 @@ def plan_rules(workspace: Workspace, *, is_private: bool) -> tuple[SetupChange, 
             _block(workspace.documents, ATTRIBUTES, attribute_lines(areas)),
         ]
     return tuple(change for change in found if change.after != (change.before or b""))
+
+
+def plan_key(workspace: Workspace, *, is_new: bool) -> SetupChange | None:
+    """Draw the key of a project, in a marked block at the end of its file (C74); None if it has one.
+
+    With `is_new` another one is drawn. Raises a UsageError if the project is not set up, or if its file has
+    the section, or a key, that we did not write: the file is the user's.
+    """
+    text = _read(workspace.documents, FILE_NAME)
+    if text is None:
+        raise UsageError("the project is not set up", hint="run `passdown init` first")
+    is_ours = has_block(text, PROJECT_BLOCK)
+    if workspace.settings.project.key and not is_new:
+        return None
+    key = f"p-{workspace.entropy.token(_KEY_BYTES).hex()}"
+    if not is_ours and _has_project_section(text):
+        hint = f'write key = "{key}" below [project]'
+        raise UsageError(f"{FILE_NAME} has a section [project] of your own; it was not changed", hint=hint)
+    return SetupChange(FILE_NAME, text, put_block(text, key_lines(key), PROJECT_BLOCK))
+
+
+def _has_project_section(text: bytes) -> bool:
+    import tomllib  # only `passdown team init` looks
+
+    return "project" in tomllib.loads(text.decode().replace("\r\n", "\n"))
 
 
 def _block(documents: Documents, path: str, lines: tuple[str, ...]) -> SetupChange:

@@ -69,10 +69,9 @@ def find_session(workspace: Workspace, wanted: str, ids: Iterable[str] = ()) -> 
     accounts = read_open(workspace)
     if wanted:  # 1
         return _find_named(workspace, accounts, wanted)
-    for named in ids:  # 2
-        for account in reversed(accounts):
-            if account.ended_at is None and is_called(account, named):
-                return account
+    told = _find_told(accounts, ids)
+    if told is not None:  # 2
+        return told
     here = [one for one in accounts if one.start.checkout == workspace.root and is_live(workspace, one)]
     if len(here) > 1:  # 3
         names = ", ".join(f"{one.session} ({one.agent})" for one in here)
@@ -80,6 +79,22 @@ def find_session(workspace: Workspace, wanted: str, ids: Iterable[str] = ()) -> 
             f"several sessions are running here: {names}", hint="name one with --session"
         )
     return here[0] if here else None
+
+
+def find_named_session(workspace: Workspace, ids: Sequence[str]) -> Account | None:
+    """Return the session that the environment names, by our id or the host's; never one that only runs here.
+
+    The first match counts; None if there is none.
+    """
+    return _find_told(read_open(workspace), ids) if ids else None
+
+
+def _find_told(accounts: Sequence[Account], ids: Iterable[str]) -> Account | None:
+    for named in ids:
+        for account in reversed(accounts):
+            if account.ended_at is None and is_called(account, named):
+                return account
+    return None
 
 
 def _find_named(workspace: Workspace, accounts: Sequence[Account], wanted: str) -> Account:

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
 if TYPE_CHECKING:  # a workspace refers to all of them; a service loads those that it uses
     from passdown.ports.clock import Clock, Entropy
+    from passdown.ports.commit_contents import CommitContents
     from passdown.ports.coordination import Coordination
     from passdown.ports.documents import Documents
     from passdown.ports.event_log import EventLog
@@ -65,6 +66,11 @@ class Workspace(Protocol):
         ...
 
     @property
+    def commit_contents(self) -> "CommitContents":
+        """What its commits change."""
+        ...
+
+    @property
     def tracking(self) -> "Tracking":
         """What git tracks in this checkout."""
         ...
@@ -103,6 +109,10 @@ class Workspace(Protocol):
         """Return what sessions of the project share, or None if nobody has used it here yet."""
         ...
 
+    def read_coordination(self) -> "Coordination | None":
+        """Return it to be looked at; None where it is not a file here. It is not written, nor waited for."""
+        ...
+
     def now(self) -> datetime:
         """Return the current instant, in the precision of facts."""
         ...
@@ -135,7 +145,8 @@ class ReadLimits(NamedTuple):
     wait: float | None = None
     """Seconds to wait for other writers of the cache; None is the default."""
     lock_wait: float | None = None
-    """Seconds to wait for the lock of a journal before something is published; None is the default."""
+    """Seconds to wait for the lock of a journal before something is published, and for other writers of what
+    sessions share; None is the default."""
     most: int = 0
     """How many events that were never read before may be read; 0 means all."""
     is_cached: bool = True

@@ -7,8 +7,9 @@ from typing import Final, TypeVar
 import click
 
 from passdown.core.briefs import budgets
-from passdown.core.briefs.brief_input import BriefInput, facts_held
-from passdown.core.briefs.briefs import Brief, BriefFrame, brief_hash, pack_brief
+from passdown.core.briefs.brief_frame import BriefFrame
+from passdown.core.briefs.brief_input import BriefInput, TeamInput, facts_held
+from passdown.core.briefs.briefs import Brief, brief_hash, pack_brief
 from passdown.core.briefs.budgets import Budget
 from passdown.core.facts import Fact, show_phase
 from passdown.core.kinds import FactKind
@@ -20,7 +21,7 @@ from passdown.faces.cli.progress import ReadingProgress
 from passdown.faces.cli.project import open_here, open_others
 from passdown.faces.cli.sessions import find_running
 from passdown.ports.index import EVERY
-from passdown.records import record
+from passdown.records import record, replace
 from passdown.services.handover.banners import make_banner
 from passdown.services.handover.briefs import (
     LIMIT,
@@ -140,6 +141,8 @@ def _show(
             output.say(text)
         return
     brief_input = read_brief_input(workspace, account, others, EVERY if options.as_json else LIMIT)
+    if account is not None and (team := _read_team(workspace, account)) is not None:
+        brief_input = replace(brief_input, team=team)
     frame = BriefFrame(nonce=workspace.entropy.token(_NONCE).hex())
     brief = pack_brief(brief_input, budget, workspace.now(), frame)
     if account is not None:
@@ -148,6 +151,20 @@ def _show(
         output.say_json(_as_data(brief, brief_input, account, budget))
     else:
         output.say(brief.text)
+
+
+def _read_team(workspace: Workspace, account: Account) -> TeamInput | None:
+    """Return what the engine of coordination says about a session; None if it does not answer."""
+    try:
+        coordination = workspace.find_coordination()
+        if coordination is None:
+            return None
+        from passdown.services.coordination.team_input import read_team  # few sessions coordinate
+
+        return read_team(workspace, account.session, coordination)
+    except StorageError as found:  # the rest of the brief does not depend on it
+        output.note(found.message)
+        return None
 
 
 def _as_data(

@@ -154,6 +154,10 @@ class MemberPromises(CoordinationCase):
             lambda: project.take("ghost", "src/", force=True),
             lambda: project.claim("ghost", "t"),
             lambda: project.close("ghost", held),
+            lambda: project.use("renew", "ghost", [held]),
+            lambda: project.use("release", "ghost", [held]),
+            lambda: project.of("ghost").tasks.give_back(project.op(), "ghost", held),
+            lambda: project.offer("ghost", "t"),
             lambda: project.send("ghost", "all"),
             lambda: project.accept("ghost", "none"),
         )
@@ -180,6 +184,8 @@ class MemberPromises(CoordinationCase):
         assert project.live() == ["b", "c"]
         assert isinstance(project.acquire("c", "docs/"), Held)
         assert project.verdicts("a", "src/a.py") == ["held"]
+        project.acquired("a", "a.md")
+        assert project.live() == ["a", "b", "c"]
 
     def test_a_task_of_another_boot_is_kept_for_its_session_for_a_while(self, project: SharedProject) -> None:
         """Whoever names none is given it when it would have been orphaned for long."""
@@ -226,7 +232,26 @@ class MemberPromises(CoordinationCase):
         """The end is an end."""
         project.bench.run("1:1")
         project.join("a", process="1:1")
+        project.join("b")
         project.leave("a")
+
+        assert project.live() == ["b"]
+        assert isinstance(project.of("b").members.inherit(project.op(), "b", "a"), Inherited)
+
+    def test_a_process_of_another_boot_is_no_sign_of_life(self, project: SharedProject) -> None:
+        """Another one has its number now."""
+        project.bench.run("1:1")
+        project.join("a", process="1:1")
+        if not project.bench.reboot():
+            return
+
+        assert project.live() == []
+
+    def test_a_session_without_a_process_is_not_asked_for_one(self, project: SharedProject) -> None:
+        """Nobody said which it is."""
+        project.bench.run("")
+        project.join("a")
+        project.die("a")
 
         assert project.live() == []
 
@@ -256,7 +281,7 @@ class InheritancePromises(CoordinationCase):
         held = {one.resource.name: (one.session, one.fence) for one in project.here.leases.leases()}
         assert held == {"src/": ("b", inherited.fence), "t": ("b", inherited.fence)}
         assert inherited.fence > max(task.fence, path.fence)
-        assert project.live() == ["b"]
+        assert [one.session for one in project.here.members.members()] == ["b"]
 
     def test_nobody_inherits_from_the_living(self, project: SharedProject) -> None:
         """The refusal says for how long; nor does anybody inherit from itself."""
@@ -297,6 +322,8 @@ class InheritancePromises(CoordinationCase):
         assert isinstance(project.of("a").leases.renew(project.op(), "a", [path]), Lost)
         assert project.verdicts("a", "src/a.py") == ["held"]
         assert project.verdicts("b", "src/a.py") == ["mine"]
+        project.leave("b")
+        assert project.verdicts("a", "src/a.py") == ["lost"]
 
     def test_what_was_taken_from_the_dead_stays_known_as_taken(self, project: SharedProject) -> None:
         """The heir has the files that the dead one edited before they were taken."""
@@ -309,6 +336,31 @@ class InheritancePromises(CoordinationCase):
         project.of("b").members.inherit(project.op(), "b", "a")
 
         assert project.verdicts("b", "src/a.py", "src/b.py") == [LOST, "mine"]
+
+    def test_what_the_heir_had_after_it_was_taken_from_the_dead_is_not_lost(
+        self, project: SharedProject
+    ) -> None:
+        """It knows the newest state of the file."""
+        project.join("a", "b", "thief")
+        project.acquired("a", "src/a.py")
+        project.take("thief", "src/a.py", force=True)
+        project.leave("thief")
+        held = project.acquired("b", "src/a.py")
+        project.use("release", "b", held)
+        project.die("a")
+
+        project.of("b").members.inherit(project.op(), "b", "a")
+
+        assert project.verdicts("b", "src/a.py") == ["free"]
+
+    def test_nothing_is_inherited_from_a_session_that_nobody_knows(self, project: SharedProject) -> None:
+        """It takes part no more than before."""
+        project.join("a")
+
+        inherited = expect(Inherited, project.of("a").members.inherit(project.op(), "a", "never"))
+
+        assert (inherited.resources, inherited.messages) == ((), 0)
+        assert project.live() == ["a"]
 
     def test_an_offer_moves_to_the_heir_of_its_giver(self, project: SharedProject) -> None:
         """It stands; the heir can withdraw it, and others can accept it."""

@@ -127,6 +127,19 @@ class MessagePromises(CoordinationCase):
 
         assert (project.mail("b"), project.mail("c")) == (["to b"], ["to c"])
 
+    def test_nobody_holds_a_task_that_went_back_to_the_board(self, project: SharedProject) -> None:
+        """Its giver ended, and the offer is over."""
+        project.join("a", "b")
+        project.add("t")
+        project.claimed("a", "t")
+        project.offer("a", "t", seconds=100.0)
+        project.leave("a")
+        assert isinstance(project.send("b", "task:t"), Sent)
+
+        project.bench.advance(100.0 + MARGIN)
+
+        assert project.send("b", "task:t") == NobodyThere(to="task:t")
+
     def test_nobody_there_is_a_refusal(self, project: SharedProject) -> None:
         """Nothing is stored."""
         project.join("a")

@@ -22,9 +22,9 @@ _ANSWERS = ("decline", "withdraw", "over")
 def _end_offer(project: SharedProject, offer: str, answer: str) -> None:
     """End an offer of `a` to `b` without accepting it."""
     if answer == "decline":
-        expect(OfferEnded, project.decline("b", offer))
+        assert expect(OfferEnded, project.decline("b", offer)).offer.state == "declined"
     elif answer == "withdraw":
-        expect(OfferEnded, project.withdraw("a", offer))
+        assert expect(OfferEnded, project.withdraw("a", offer)).offer.state == "withdrawn"
     else:
         project.bench.advance(_DAY + MARGIN)
         project.beat(*(one.session for one in project.here.members.members()))
@@ -52,8 +52,10 @@ class OfferPromises(CoordinationCase):
     def test_only_the_holder_of_a_task_can_offer_it(self, project: SharedProject) -> None:
         """The refusal has the fence under which it is held."""
         project.join("a", "b")
-        project.add("t", "u")
+        project.add("t", "u", "own")
         held = project.claimed("b", "t")
+        project.claimed("a", "own")
+        project.acquired("a", "t")
 
         def offer(task: str) -> object:
             return project.of("a").offers.offer(project.op(), NewOffer("a", "", task))
@@ -101,6 +103,8 @@ class OfferPromises(CoordinationCase):
         assert isinstance(project.use("renew", "a", [path]), Lost)
         assert project.verdicts("a", "src/a.py") == ["held"]
         assert project.here.offers.offers() == []
+        project.leave("b")
+        assert project.verdicts("a", "src/a.py") == ["lost"]
 
     def test_what_was_accepted_is_the_takers_like_everything_else(self, project: SharedProject) -> None:
         """It can be closed, and ends when its taker dies: the time of the offer no longer holds it."""
@@ -202,7 +206,7 @@ class OfferPromises(CoordinationCase):
 
         _end_offer(project, offer, answer)
 
-        assert project.find("t").holder == ""
+        assert (project.find("t").holder, project.find("t").task.is_held) == ("", False)
         assert project.held() == []
         assert project.next_task("c") == "t"
         project.acquired("b", "src/a.py")
@@ -221,6 +225,22 @@ class OfferPromises(CoordinationCase):
 
         assert left.released == (("task", "t"),)
         assert project.next_task("b") == "t"
+
+    def test_a_giver_that_joins_again_has_nothing_of_what_went_to_the_board(
+        self, project: SharedProject
+    ) -> None:
+        """It ended, and its offer was over."""
+        project.join("a", "b")
+        project.add("t")
+        task = project.claimed("a", "t")
+        project.offer("a", "t", seconds=100.0)
+        project.leave("a")
+        project.bench.advance(100.0 + MARGIN)
+
+        project.join("a")
+
+        assert project.find("t").holder == ""
+        assert isinstance(project.close("a", task), Lost)
 
     def test_what_is_over_and_on_the_board_is_not_inherited(self, project: SharedProject) -> None:
         """The board owned it first."""
@@ -328,6 +348,20 @@ class OfferPromises(CoordinationCase):
         project.accept("c", first)
 
         assert (project.held("b"), project.held("c")) == (["u"], ["src/", "t"])
+
+    def test_files_of_an_offer_that_is_over_go_with_the_next_one(self, project: SharedProject) -> None:
+        """They are the giver's again."""
+        project.join("a", "b")
+        project.add("t", "u")
+        project.claimed("a", "t")
+        project.claimed("a", "u")
+        project.acquired("a", "src/")
+        project.offer("a", "t", seconds=100.0)
+        project.bench.advance(100.0 + MARGIN)
+
+        project.accept("b", project.offer("a", "u"))
+
+        assert (project.held("a"), project.held("b")) == (["t"], ["src/", "u"])
 
     def test_closing_one_task_does_not_free_files_that_are_offered_with_another(
         self, project: SharedProject

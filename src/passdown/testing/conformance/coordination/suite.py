@@ -1,7 +1,8 @@
 """The whole suite of coordination."""
 
+from passdown.testing.conformance.coordination.guards import GuardPromises
 from passdown.testing.conformance.coordination.history import HistoryPromises, RepeatPromises
-from passdown.testing.conformance.coordination.leases import GuardPromises, LeasePromises
+from passdown.testing.conformance.coordination.leases import LeasePromises
 from passdown.testing.conformance.coordination.members import InheritancePromises, MemberPromises
 from passdown.testing.conformance.coordination.messages import MessagePromises
 from passdown.testing.conformance.coordination.offers import OfferPromises

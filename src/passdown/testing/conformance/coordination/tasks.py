@@ -102,8 +102,9 @@ class ClaimPromises(CoordinationCase):
         project.add("t", "u")
         task = project.claimed("a", "t")
 
-        again = expect(Claimed, project.claim("a"))
+        again = expect(Claimed, project.of("a").tasks.claim(project.op(), "a", []))
 
+        assert again.orphaned_by == ("",)
         assert [(one.name, one.fence) for one in again.grants] == [("t", task.fence)]
         assert project.find("u").holder == ""
         assert [one.name for one in expect(Claimed, project.claim("a", another=True)).grants] == ["u"]
@@ -246,8 +247,26 @@ class ClaimPromises(CoordinationCase):
         project.bench.advance(DEATH + LIFETIMES.orphaned + MARGIN)
         project.beat("b", "c")
 
-        assert project.next_task("c", role="be") == "urgent"
-        assert [project.next_task("b") for _ in range(3)] == ["late", "orphan", ""]
+        assert [project.next_task("c", role="be") for _ in range(3)] == ["urgent", "late", ""]
+        assert [project.next_task("b") for _ in range(2)] == ["orphan", ""]
+
+    def test_orphans_come_before_what_is_younger(self, project: SharedProject) -> None:
+        """And after what is older."""
+        project.join("a", "b")
+        project.add("old", "orphan", "new")
+        project.claimed("a", "orphan")
+        project.bench.advance(DEATH + LIFETIMES.orphaned + MARGIN)
+
+        assert [project.next_task("b") for _ in range(4)] == ["old", "orphan", "new", ""]
+
+    def test_who_holds_a_task_that_waits_by_now_still_has_it(self, project: SharedProject) -> None:
+        """It may be named again."""
+        project.join("a")
+        project.add("t", "u")
+        task = project.claimed("a", "t")
+        project.wait_for("t", "u")
+
+        assert project.claimed("a", "t") == task
 
     def test_an_orphan_that_waits_is_not_handed_out(self, project: SharedProject) -> None:
         """It is not ready."""
@@ -269,9 +288,10 @@ class BoardPromises(CoordinationCase):
         """It is open, free, and waits for none, whatever the caller says."""
         task = Task(task="t", title="Tïtle", body="a\nb", priority=0, role="be", waits=3, is_held=True)
 
-        project.here.tasks.add(project.op(), "", task)
+        stored = project.here.tasks.add(project.op(), "", task)
 
         wanted = replace(task, waits=0, is_held=False, added=project.here.history.position())
+        assert stored == TaskStored(task=wanted)
         assert project.find("t").task == wanted
         assert project.here.tasks.find("none") is None
 

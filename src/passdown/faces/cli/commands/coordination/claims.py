@@ -32,10 +32,11 @@ from passdown.services.coordination.claims import (
 @session_option
 @json_option
 def claim(tasks: tuple[str, ...], role: str, session: str, *, another: bool, as_json: bool) -> int:
-    """Claim the named tasks, all or none, or the first that is ready.
+    """Claim a task: the named ones, or the first that is ready.
 
-    No other session can have a task that yours has. A session that has a task and names none is given that
-    one again. Exits with 3 if another session has a named task, and with 0 if there is nothing to claim.
+    Of the named tasks you get all or none. No other session can have a task that yours has. A session that
+    has a task and names none is given that one again. Exits with 3 if another session has a named task, and
+    with 0 if there is nothing to claim.
     """
     workspace = open_sessions()
     found = claim_tasks(workspace, need_session(workspace, session), tasks, role=role, another=another)
@@ -86,7 +87,7 @@ def _claim_data(found: ClaimResult) -> dict[str, object]:
 @session_option
 @json_option
 def close(task: str, reason: str, text: str, message: str, session: str, *, as_json: bool) -> int:
-    """Close a task that the session has, and release all its files.
+    """Close a task that the session has; its files are released.
 
     Tasks that waited for it become ready. What was completed is published as done. Exits with 3 if the
     session does not have the task any more.

@@ -57,7 +57,10 @@ def msg(text: str, to: str, session: str, *, urgent: bool, as_json: bool) -> Non
 @session_option
 @json_option
 def inbox(session: str, wait: str, *, keep: bool, as_json: bool) -> None:
-    """Print the messages and handoffs that the session has not read, and mark them as read."""
+    """Read the messages and handoffs of other sessions.
+
+    Prints those that the session has not read, and marks them as read.
+    """
     workspace = open_sessions()
     account = need_session(workspace, session)
     own = find_own_handoffs(workspace, account, open_with_handoffs(workspace))

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from datetime import timedelta
+from functools import partial
 
 import click
 
@@ -82,7 +83,7 @@ def accept(name: str, session: str, *, anyway: bool, run_test: bool, as_json: bo
     """
     workspace = open_sessions()
     account = need_session(workspace, session)
-    run = (lambda text: run_test_command(workspace, text)) if run_test else None
+    run = partial(run_test_command, workspace) if run_test else None
     review = review_offer(workspace, name, run)
     drift = review.review.drift
     if not as_json:

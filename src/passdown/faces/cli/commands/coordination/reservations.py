@@ -34,11 +34,11 @@ from passdown.services.coordination.reservations import (
 @session_option
 @json_option
 def reserve(patterns: tuple[str, ...], ttl: str, session: str, *, everything: bool, as_json: bool) -> int:
-    """Reserve files, all or none: no other session can reserve or commit them meanwhile.
+    """Reserve files before you edit them.
 
-    PATH is a file, a folder with a slash at its end, or a pattern with `*`, `?`, `[...]` or `**`. A
-    reservation lives while your session does, and ends two hours after it was last used. Exits with 3 if
-    another session holds one of them.
+    You get all or none; no other session can reserve or commit them meanwhile. PATH is a file, a folder with
+    a slash at its end, or a pattern with `*`, `?`, `[...]` or `**`. A reservation lives while your session
+    does, and ends two hours after it was last used. Exits with 3 if another session holds one of them.
     """
     workspace = open_sessions()
     request = ReservationRequest(patterns, read_seconds(ttl, "--ttl"), everything)
@@ -51,7 +51,10 @@ def reserve(patterns: tuple[str, ...], ttl: str, session: str, *, everything: bo
 @session_option
 @json_option
 def renew(patterns: tuple[str, ...], session: str, *, as_json: bool) -> int:
-    """Keep the named reservations, or all, for two more hours."""
+    """Keep reserved files for longer.
+
+    The named reservations, or all, end two hours after this.
+    """
     workspace = open_sessions()
     outcome = renew_reservations(workspace, need_session(workspace, session), patterns)
     return _report(outcome, "renewed", as_json=as_json)
@@ -62,7 +65,10 @@ def renew(patterns: tuple[str, ...], session: str, *, as_json: bool) -> int:
 @session_option
 @json_option
 def release(patterns: tuple[str, ...], session: str, *, as_json: bool) -> int:
-    """Release the named reservations, or all."""
+    """Release reserved files.
+
+    Without PATH, all that the session holds.
+    """
     workspace = open_sessions()
     outcome = release_files(workspace, need_session(workspace, session), patterns)
     return _report(outcome, "released", as_json=as_json)
@@ -74,7 +80,10 @@ def release(patterns: tuple[str, ...], session: str, *, as_json: bool) -> int:
 @session_option
 @json_option
 def takeover(name: str, session: str, *, force: bool, as_json: bool) -> int:
-    """Take over a task, or all that an agent holds, from a session that gives no sign of life."""
+    """Take over a task, or all that an agent holds, from a dead session.
+
+    A session is dead if it gave no sign of life for ten minutes, and its process is not running.
+    """
     if force and not output.has_person():
         raise UsageError(
             "only a person at a terminal may take over from a session that is alive",

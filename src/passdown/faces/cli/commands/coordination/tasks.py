@@ -69,7 +69,7 @@ class TaskOptions:
 
 @click.group("task", short_help="Add tasks, list them, and change them.")
 def task() -> None:
-    """Add tasks to the board of this project, list them, and change them.
+    """Add tasks, list them, and change them.
 
     `passdown claim` takes one, `passdown close` finishes it.
     """

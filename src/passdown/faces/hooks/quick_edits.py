@@ -1,0 +1,112 @@
+"""A quick look at who reserved what, before an edit; it loads almost nothing (C77, C88).
+
+It finds too much rather than too little: what it finds is judged exactly, by code that takes longer to load.
+Whatever cannot be read holds nothing.
+"""
+
+import os
+
+from passdown import layout
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+EDITS = frozenset({"Edit", "Write", "MultiEdit", "NotebookEdit", "apply_patch"})
+"""The tools that edit files, by their names in all hosts."""
+
+_PATCH = "apply_patch"
+_PATHS = ("file_path", "notebook_path", "path")
+_PATCHED = "*** "
+_WILDCARDS = "*?["
+_LEASES = "SELECT name, session FROM leases WHERE kind = 'path' AND ended IS NULL"
+_WAIT = 0.05
+_LOGS = ("-wal", "-journal")
+
+
+def find_edited(tool: object, told: object, members: "dict[str, object]") -> "list[str]":
+    """Return what may be the paths that a tool would change, from its input, which may have members."""
+    patch = told if isinstance(told, str) else members.get("command")
+    found = [members.get(name) for name in _PATHS] if tool in EDITS else []
+    if isinstance(patch, str) and (tool in EDITS or patch.lstrip().startswith(_PATCH)):
+        lines = [line.strip() for line in patch.split("\n")]
+        found += [line.partition(": ")[2].strip() for line in lines if line.startswith(_PATCHED)]
+    return [path for path in found if isinstance(path, str) and path]
+
+
+def find_relative(path: str, cwd: str, root: str) -> "Iterator[str]":
+    """Yield the names that a path has below the root: as written, and without links; none outside of it."""
+    if "\0" in path:
+        return
+    full = os.path.normpath(os.path.join(cwd or root, path))
+    names: list[str] = []
+    for one, base in ((full, root), (os.path.realpath(full), os.path.realpath(root))):
+        if one.startswith(base + os.sep):
+            names.append(one[len(base) + 1 :].replace(os.sep, "/"))
+    yield from dict.fromkeys(names)
+
+
+def may_be_held(paths: "list[str]", ids: "list[object]", folder: str, read: "Callable[[str], str]") -> bool:
+    """Return whether another session than the one with these ids may hold one of the paths.
+
+    `folder` has the file in which reservations are stored, and the journals, which tell whose session it is.
+    """
+    starts = [_literal(path) for path in paths]
+    holders = {
+        session
+        for name, session in _read_leases(os.path.join(folder, layout.COORDINATION))
+        if any(_can_meet(_literal(name), start) for start in starts)
+    }
+    return any(not _is_called(os.path.join(folder, layout.JOURNALS), one, ids, read) for one in holders)
+
+
+def _literal(text: str) -> str:
+    """Return the start of a path or pattern that stands for itself, without case.
+
+    It ends before the first wildcard, and before a character that may be written in several ways.
+    """
+    for at, letter in enumerate(text):
+        if letter in _WILDCARDS or not letter.isascii():
+            return text[:at].lower()
+    return text.lower()
+
+
+def _can_meet(one: str, other: str) -> bool:
+    return one.startswith(other) or other.startswith(one)
+
+
+def _read_leases(path: str) -> "list[tuple[str, str]]":
+    """Return the paths that sessions have reserved and not released; some of them may be dead."""
+    import _sqlite3  # `sqlite3` loads `datetime` and more, which takes longer than the query
+
+    is_at_rest = not any(os.path.exists(path + end) for end in _LOGS)
+    for character in "%?#":
+        path = path.replace(character, f"%{ord(character):02x}")
+    slashes = path.replace("\\", "/")
+    address = f"file:{slashes if slashes.startswith('/') else f'/{slashes}'}?mode=ro"
+    try:
+        connection = _sqlite3.connect(
+            f"{address}&immutable=1" if is_at_rest else address, timeout=_WAIT, uri=True
+        )
+        try:
+            found: list[tuple[str, str]] = connection.execute(_LEASES).fetchall()
+        finally:
+            connection.close()
+    except _sqlite3.Error:  # damaged, newer, locked, or not to be read here
+        return []
+    return found
+
+
+def _is_called(folder: str, session: str, ids: "list[object]", read: "Callable[[str], str]") -> bool:
+    """Return whether a session certainly is the one to which a host gave one of these ids.
+
+    No text that somebody wrote can look like these members: its quotes would be escaped.
+    """
+    text = read(os.path.join(folder, f"{session}.jsonl"))
+    return any(
+        isinstance(one, str)
+        and one.isascii()
+        and (f'"host_session":"{one}"' in text or f'{{"kind":"host","text":"{one}"' in text)
+        for one in ids
+        if one and '"' not in str(one)
+    )

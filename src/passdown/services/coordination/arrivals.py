@@ -1,0 +1,77 @@
+"""A session starts, goes on, or ends: it takes part, inherits from one that died, and leaves."""
+
+from typing import Final
+
+from passdown.core.briefs.brief_input import TeamInput
+from passdown.core.coordination.members import Inherited
+from passdown.core.sessions.session_facts import Account
+from passdown.ports.coordination import Coordination
+from passdown.records import record
+from passdown.services.coordination.membership import (
+    join_project,
+    leave_project,
+    new_operation,
+    record_holdings,
+)
+from passdown.services.coordination.team_input import read_team
+from passdown.services.sessions.journals import read_account
+from passdown.services.sessions.sessions import RECOVERED, StartedSession
+from passdown.services.workspace.workspaces import Workspace
+
+_NAMED: Final = 3
+
+
+@record
+class Arrival:
+    """A session that takes part since its start."""
+
+    account: Account
+    team: TeamInput
+    inherited: Inherited | None = None
+
+
+def arrive(workspace: Workspace, started: StartedSession, coordination: Coordination) -> Arrival:
+    """Let a session that starts take part (C82).
+
+    1. Sessions whose end nobody told the engine leave; those that died keep what they hold.
+    2. It goes on with what a dead session of the same host id held, before it is briefed.
+    3. What it holds is written down.
+    """
+    for one in started.recovered:  # 1
+        if one.account.ended_at is not None:
+            leave_project(workspace, one.account.session, coordination)
+    join_project(workspace, started.account)
+    inherited = _inherit(workspace, started.account, coordination)  # 2
+    account = record_holdings(workspace, started.account, coordination)  # 3
+    team = read_team(workspace, account.session, coordination)
+    return Arrival(account=account, team=team, inherited=inherited)
+
+
+def _inherit(workspace: Workspace, account: Account, coordination: Coordination) -> Inherited | None:
+    """Take what the session that this one continues left: all of it, or only its mail.
+
+    1. If both have an id of the host in common, it is the same work: all, unless it is still alive.
+    2. Otherwise the mail of a session that ended, if it holds nothing any more (C83).
+    """
+    before = account.start.continues
+    if not before or account.start.is_fresh:
+        return None
+    earlier = read_account(workspace, before)
+    held = coordination.leases.leases(before)
+    mail = coordination.messages.waiting(before)
+    is_same = any(name in earlier.host_sessions for name in account.host_sessions)  # 1
+    is_mail_only = not held and earlier.end_reason != RECOVERED  # 2
+    if not (held or mail) or not (is_same or is_mail_only):
+        return None
+    outcome = coordination.members.inherit(new_operation(workspace), account.session, before)
+    return outcome if isinstance(outcome, Inherited) else None
+
+
+def name_orphans(team: TeamInput) -> list[str]:
+    """Say which tasks sessions left that died, and how to go on with them."""
+    lines = [
+        f"{one.task} is orphaned by {one.agent}; `passdown takeover {one.task}`"
+        for one in team.orphans[:_NAMED]
+    ]
+    rest = len(team.orphans) - len(lines)
+    return [*lines, f"and {rest} more: `passdown task list`"] if rest else lines

@@ -1,0 +1,108 @@
+"""Judge commits: no session commits what another one holds, or what it lost to another one (C89)."""
+
+from collections.abc import Iterator, Sequence
+from typing import Annotated, Final, NamedTuple
+
+from passdown.core.coordination.leases import FREE, MINE, Checked, PathVerdict
+from passdown.errors import UsageError
+from passdown.ports.commit_contents import CommitContent
+from passdown.ports.coordination import Coordination
+from passdown.records import record
+from passdown.services.coordination.membership import new_operation
+from passdown.services.sessions.liveness import find_named_session
+from passdown.services.workspace.workspaces import Workspace
+from passdown.settings import PeoplePolicy
+
+HOLD_SECONDS: Final = 120.0
+"""What passed is held for this long whatever happens, so that nobody overtakes the commit."""
+
+_CHECK: Final = "check"
+_PAGE: Final = 1_000
+
+
+class Committer(NamedTuple):
+    """Who commits, as the environment says."""
+
+    ids: Sequence[str] = ()
+    """The session's ids; the first that is known counts."""
+    is_agent: bool = False
+    """Whether it is an agent, though its session may not be known."""
+
+
+@record
+class GuardResult:
+    """What the guard found."""
+
+    conflicts: Annotated[tuple[PathVerdict, ...], "The paths that another session holds, or had since."] = ()
+    is_stopped: Annotated[bool, "Whether the commit must not be made."] = False
+
+
+@record
+class JudgedCommit:
+    """A commit that was made, and what is wrong with it."""
+
+    commit: str
+    conflicts: tuple[PathVerdict, ...] = ()
+
+
+def check_commit(workspace: Workspace, committer: Committer) -> GuardResult:
+    """Judge the commit that git is about to make.
+
+    1. Where nobody coordinates, everything passes.
+    2. An agent whose session nobody knows holds nothing.
+    3. A person is warned, unless the settings say otherwise.
+    """
+    coordination = workspace.find_coordination()
+    content = workspace.commit_contents.staged() if coordination else None
+    if coordination is None or content is None or not content.paths:  # 1
+        return GuardResult()
+    account = find_named_session(workspace, committer.ids)
+    session = account.session if account else ""  # 2
+    if session:
+        coordination.members.beat([session])
+    conflicts = _judge(workspace, coordination, content, session, HOLD_SECONDS)
+    stops = committer.is_agent or workspace.settings.guard.people is PeoplePolicy.STOP  # 3
+    return GuardResult(conflicts=conflicts, is_stopped=bool(conflicts) and stops)
+
+
+def check_commits(workspace: Workspace, span: str) -> Sequence[JudgedCommit] | None:
+    """Judge the commits of a range, such as `main..HEAD`; None where nobody coordinates.
+
+    1. A commit whose tree the guard let pass is fine.
+    2. Any other is judged by its files: nobody may hold them.
+    """
+    coordination = workspace.find_coordination()
+    if coordination is None:
+        return None
+    contents = workspace.commit_contents.commits_in(span)
+    if contents is None:
+        hint = "write it like `main..HEAD`; a shallow clone does not have all commits"
+        raise UsageError(f"git does not know the range {span}", hint=hint)
+    passed = set(_list_passed(coordination))
+    return [
+        JudgedCommit(commit=content.commit, conflicts=_judge(workspace, coordination, content, "", 0.0))
+        for content in contents
+        if content.paths and _subject(workspace, content.tree) not in passed
+    ]
+
+
+def _judge(
+    workspace: Workspace, coordination: Coordination, content: CommitContent, session: str, seconds: float
+) -> tuple[PathVerdict, ...]:
+    about = _subject(workspace, content.tree)
+    checked: Checked = coordination.leases.check(
+        new_operation(workspace), session, content.paths, seconds, about
+    )
+    return tuple(one for one in checked.verdicts if one.verdict not in {MINE, FREE})
+
+
+def _subject(workspace: Workspace, tree: str) -> str:
+    """Return what a pass is logged about: the tree, and the project's folder if it is not the whole tree."""
+    return f"{tree} {workspace.repository.prefix()}".rstrip() if tree else ""
+
+
+def _list_passed(coordination: Coordination) -> Iterator[str]:
+    position = 0
+    while entries := coordination.history.since(position, _PAGE):
+        yield from (one.subject for one in entries if one.verb == _CHECK and one.subject)
+        position = entries[-1].position

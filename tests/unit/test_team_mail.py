@@ -1,0 +1,222 @@
+"""Mail of sessions in hosts: told at the start and at the next prompt, and read only when it arrived."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.teams import AMBER, BIRCH, Hosts, context
+
+
+@pytest.fixture
+def hosts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Hosts:
+    """Give a project with two sessions, of which one has coordinated."""
+    made = Hosts(tmp_path / "project", monkeypatch, capsys)
+    made.begin("amber", AMBER)
+    made.run("amber", "reserve", "docs/")
+    made.begin("birch", BIRCH)
+    return made
+
+
+def send(hosts: Hosts, *texts: str) -> None:
+    """Let one session tell the other something."""
+    for text in texts:
+        assert hosts.run("amber", "msg", text, "--to", hosts.agent("birch")).code == 0
+
+
+def prompt(hosts: Hosts) -> str:
+    """Let the person write to the second session; give what the model is told with it."""
+    answer = hosts.host.call("UserPromptSubmit", session_id="birch", prompt="go on")
+    return context(answer) if answer else ""
+
+
+def unread(hosts: Hosts) -> list[str]:
+    """Give what the second session has not read."""
+    return [one["message"]["content"] for one in hosts.ask("birch", "inbox", "--keep")["messages"]]
+
+
+def test_mail_is_told_once_at_the_next_prompt_as_quoted_text(hosts: Hosts) -> None:
+    send(hosts, "the API\nchanged\x1b[31m")
+
+    told = prompt(hosts)
+
+    assert f"Unread messages:\n({hosts.agent('amber')}, 0 s) > the API changed" in told
+    assert "\x1b" not in told
+    assert "Goal:" not in told
+    assert prompt(hosts) == ""
+    assert unread(hosts) != []
+
+
+@pytest.mark.requirement("C90")
+def test_mail_is_read_when_the_transcript_shows_it(hosts: Hosts) -> None:
+    send(hosts, "the API changed")
+    hosts.host.show(prompt(hosts))
+
+    hosts.host.call("Stop", session_id="birch")
+
+    assert unread(hosts) == []
+
+
+def test_mail_that_did_not_arrive_is_told_again_at_the_next_start(hosts: Hosts) -> None:
+    send(hosts, "the API changed")
+    told = prompt(hosts)
+    hosts.host.show(told.replace("changed", "ch"))
+    hosts.host.call("Stop", session_id="birch")
+
+    again = context(hosts.begin("birch", BIRCH, source="compact"))
+
+    assert "> the API changed" in again
+    hosts.host.show(again)
+    hosts.host.call("Stop", session_id="birch")
+    assert unread(hosts) == []
+
+
+def test_a_brief_that_has_the_mail_leaves_no_word_for_the_prompt(hosts: Hosts) -> None:
+    send(hosts, "the API changed")
+
+    told = context(hosts.begin("birch", BIRCH, source="compact"))
+
+    assert "> the API changed" in told
+    assert prompt(hosts) == ""
+
+
+@pytest.mark.requirement("C90")
+def test_a_brief_has_the_newest_five_messages_and_counts_the_rest(hosts: Hosts) -> None:
+    send(hosts, *(f"message {number}" for number in range(7)))
+
+    told = context(hosts.begin("birch", BIRCH, source="compact"))
+
+    assert [number for number in range(7) if f"> message {number}" in told] == [2, 3, 4, 5, 6]
+    assert "and 2 more: `passdown inbox`" in told
+    hosts.host.show(told)
+    hosts.host.call("Stop", session_id="birch")
+    assert unread(hosts) == ["message 0", "message 1"]
+
+
+def test_a_long_message_is_cut_and_stays_unread(hosts: Hosts) -> None:
+    send(hosts, "word " * 100)
+
+    told = prompt(hosts)
+
+    assert "cut: `passdown inbox`" in told
+    hosts.host.show(told)
+    hosts.host.call("Stop", session_id="birch")
+    assert len(unread(hosts)) == 1
+
+
+def test_mail_that_was_printed_is_not_told_at_the_prompt(hosts: Hosts) -> None:
+    send(hosts, "the API changed")
+    hosts.run("birch", "inbox")
+
+    assert prompt(hosts) == ""
+
+
+def test_a_cut_brief_is_sent_again_with_the_mail(hosts: Hosts) -> None:
+    first = context(hosts.begin("birch", BIRCH, source="clear"))
+    hosts.host.show(first.replace("Goal", "Go"))
+    send(hosts, "the API changed")
+    hosts.host.call("Stop", session_id="birch")
+
+    again = prompt(hosts)
+
+    assert "Goal:" in again
+    assert "> the API changed" in again
+
+
+def test_urgent_mail_is_marked_and_secrets_do_not_leave(hosts: Hosts) -> None:
+    secret = "ghp_" + "a1B2c3D4" * 4 + "e5F6"
+    hosts.run("amber", "msg", f"use {secret}", "--to", hosts.agent("birch"), "--urgent")
+
+    told = prompt(hosts)
+
+    assert "> urgent: use " in told
+    assert secret not in told
+
+
+def test_a_message_at_closing_a_task_is_told_at_the_prompt(hosts: Hosts) -> None:
+    hosts.add("one")
+    hosts.run("amber", "claim")
+    hosts.run("amber", "close", "--msg", "one is done")
+
+    assert "> one is done" in prompt(hosts)
+
+
+def test_mail_for_a_session_that_ended_leaves_no_word(hosts: Hosts) -> None:
+    send(hosts, "the API changed")
+
+    hosts.host.call("SessionEnd", session_id="birch", reason="prompt_input_exit")
+
+    assert not list((hosts.project.folder / ".git/passdown/waiting").iterdir())
+
+
+@pytest.mark.requirement("R216")
+def test_a_prompt_without_the_engine_says_nothing_and_the_next_one_tells(hosts: Hosts) -> None:
+    send(hosts, "the API changed")
+    hosts.break_engine()
+
+    assert prompt(hosts) == ""
+
+    assert len(hosts.host.log().splitlines()) == 1
+    hosts.mend_engine()
+    assert "> the API changed" in prompt(hosts)
+
+
+def test_the_brief_by_command_shows_mail_and_leaves_it_unread(hosts: Hosts) -> None:
+    send(hosts, "the API changed")
+
+    done = hosts.run("birch", "brief")
+
+    assert "> the API changed" in done.out
+    assert unread(hosts) == ["the API changed"]
+    hosts.break_engine()
+    without = hosts.run("amber", "brief")
+    assert "file > docs/" in without.out
+    assert "the coordination database" in without.err
+
+
+@pytest.mark.requirement("C80")
+def test_the_end_of_a_turn_is_a_sign_of_life(hosts: Hosts) -> None:
+    hosts.alive.clear()
+    hosts.monkeypatch.setattr(type(hosts), "is_alive", lambda _, __: None)
+    for _ in range(4):
+        hosts.pass_time(minutes=5)
+        hosts.host.call("Stop", session_id="amber")
+
+    assert hosts.run("birch", "takeover", hosts.agent("amber")).code == 3
+
+
+def test_a_session_that_began_before_others_coordinated_takes_part_from_its_next_turn(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    hosts = Hosts(tmp_path / "project", monkeypatch, capsys)
+    hosts.begin("birch", BIRCH)
+    hosts.begin("amber", AMBER)
+    hosts.run("amber", "reserve", "docs/")
+
+    hosts.host.call("Stop", session_id="birch")
+
+    assert hosts.ask("amber", "msg", "hello")["recipients"] == [hosts.agent("birch")]
+
+
+def test_a_word_about_mail_that_was_read_elsewhere_says_nothing(hosts: Hosts) -> None:
+    word = hosts.project.folder / ".git/passdown/waiting/birch"
+    word.parent.mkdir(exist_ok=True)
+    word.write_bytes(b"mail\n")
+
+    assert prompt(hosts) == ""
+    assert not word.exists()
+
+
+def test_mail_for_which_a_brief_has_no_room_stays_unread(
+    hosts: Hosts,
+) -> None:
+    for number in range(60):
+        hosts.run("birch", "rule-out", f"Number {number}: {'no ' * 60}")
+    send(hosts, *(f"message {number}: {'word ' * 40}" for number in range(5)))
+
+    told = context(hosts.begin("birch", BIRCH, source="compact"))
+
+    shown = [number for number in range(5) if f"> message {number}" in told]
+    hosts.host.show(told)
+    hosts.host.call("Stop", session_id="birch")
+    assert len(shown) < 5
+    assert len(unread(hosts)) == 5 - len(shown)
