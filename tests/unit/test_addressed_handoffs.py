@@ -15,7 +15,7 @@ from passdown.faces.hooks import hook_log
 from passdown.records import replace
 from passdown.services.coordination.addressed_handoffs import take_handoffs
 from tests.sessions import MemoryWorkspace
-from tests.teams import Team
+from tests.teams import AMBER, BIRCH, Hosts, Team
 
 RUNTIME = ".conductor"
 
@@ -586,3 +586,41 @@ def test_an_engine_that_cannot_be_opened_does_not_stop_a_start(coordinated: Hand
     assert told(answer).startswith("===== passdown brief ")
     assert "SessionStart: " in coordinated.host.log()
     assert coordinated.command("start", "--session", "birch").code == 0
+
+
+# --- in hosts that tell mail at prompts -----------------------------------------------------------
+
+
+@pytest.fixture
+def hosts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Hosts:
+    """Give a project with two sessions in hosts that coordinate."""
+    made = Hosts(tmp_path / "project", monkeypatch, capsys)
+    made.begin("amber", AMBER)
+    made.run("amber", "reserve", "docs/")
+    made.begin("birch", BIRCH)
+    return made
+
+
+@pytest.mark.requirement("C90", "C91")
+def test_a_handoff_that_a_prompt_told_is_settled_when_the_transcript_shows_it(hosts: Hosts) -> None:
+    hosts.run("amber", "handoff", "create", "Look at it", "--to", hosts.agent("birch"))
+    (path,) = (hosts.project.folder / RUNTIME).glob("handoff_*")
+
+    text = told(hosts.host.call("UserPromptSubmit", session_id="birch", prompt="go on"))
+    assert "> Look at it" in text
+    assert path.exists()
+    hosts.host.show(text)
+    hosts.host.call("Stop", session_id="birch")
+
+    assert not path.exists()
+    assert "Look at it" not in told(hosts.begin("birch", BIRCH, source="compact"))
+
+
+@pytest.mark.requirement("C91")
+def test_a_start_tells_a_handoff_once_although_it_is_a_message_too(hosts: Hosts) -> None:
+    hosts.run("amber", "handoff", "create", "Look at it", "--to", hosts.agent("birch"))
+
+    text = told(hosts.begin("birch", BIRCH, source="compact"))
+
+    assert text.count("Look at it") == 1
+    assert hosts.run("birch", "inbox").out == "No unread messages.\n"

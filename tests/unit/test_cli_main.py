@@ -69,7 +69,7 @@ Commands:
               session.
   guard       Stop commits of files that another session holds.
   msg         Send a message to other sessions.
-  inbox       Read the messages of other sessions.
+  inbox       Read the messages and handoffs of other sessions.
   team        Set this project up for a team.
   task        Add tasks, list them, and change them.
   synthesize  Merge all events into the view; optionally archive and commit.

@@ -1,5 +1,6 @@
 """The commands of a session's lifecycle: start, heartbeat, end, publish, status."""
 
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from passdown.core.formats.ledgers import PLATFORMS
@@ -85,6 +86,23 @@ def start_session(*, multi: bool, as_json: bool, **request: str | bool) -> int:
     return 0
 
 
+def _take_handoffs(workspace: Workspace, account: Account) -> "HandoffReport | None":
+    """Take what others handed to a session; usually there is nothing. Say what went wrong."""
+    from passdown.wiring.workspaces import open_with_handoffs
+
+    # The join says that the engine does not answer; what could not be told is told by the next start.
+    with suppress(StorageError):
+        checkouts = open_with_handoffs(workspace)
+        if checkouts or workspace.find_coordination() is not None:
+            from passdown.faces.hooks.handoff_news import read_news  # few starts have something to say
+
+            report = read_news(workspace, account, checkouts)
+            for trouble in report.troubles:
+                output.note(trouble)
+            return report
+    return None
+
+
 def _join(workspace: Workspace, started: "StartedSession") -> "Sequence[str]":
     """Let the session take part, if sessions coordinate here; return what its user should know."""
     try:
@@ -94,7 +112,7 @@ def _join(workspace: Workspace, started: "StartedSession") -> "Sequence[str]":
         from passdown.services.coordination.arrivals import arrive, name_orphans  # few sessions coordinate
 
         arrival = arrive(workspace, started, coordination)
-    except PassdownError as found:  # the session has started
+    except StorageError as found:  # the session has started
         return (f"the session does not take part in coordination: {found.message}",)
     count = len(arrival.team.messages)
     mail = f"{count} unread message{'' if count == 1 else 's'}: run `passdown inbox`"
@@ -111,28 +129,9 @@ def _leave(workspace: Workspace, account: Account) -> None:
             from passdown.services.coordination.membership import leave_project  # few sessions coordinate
 
             leave_project(workspace, account.session, coordination)
-    except PassdownError as found:  # the session has ended; what it holds expires
+    except StorageError as found:  # the session has ended; what it holds expires
         output.note(f"what {account.agent} holds is not released yet: {found.message}")
         output.note_hint(found.hint)
-
-
-def _take_handoffs(workspace: Workspace, account: Account) -> "HandoffReport | None":
-    """Take what others handed to a session; usually there is nothing. Say what went wrong."""
-    from passdown.wiring.workspaces import open_with_handoffs
-
-    try:
-        checkouts = open_with_handoffs(workspace)
-        if not checkouts and workspace.find_coordination() is None:
-            return None
-        from passdown.faces.hooks.handoff_news import read_news  # few starts have something to say
-
-        report = read_news(workspace, account, checkouts)
-    except StorageError as found:  # the session has started
-        output.note(found.message)
-        return None
-    for trouble in report.troubles:
-        output.note(trouble)
-    return report
 
 
 def _record(workspace: Workspace, started: "StartedSession") -> None:

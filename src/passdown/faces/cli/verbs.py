@@ -252,7 +252,9 @@ _ROWS: Final = (
         module="coordination.guard",
     ),
     Verb("msg", Group.TEAM, "Send a message to other sessions.", module="coordination.mail"),
-    Verb("inbox", Group.TEAM, "Read the messages of other sessions.", module="coordination.mail"),
+    Verb(
+        "inbox", Group.TEAM, "Read the messages and handoffs of other sessions.", module="coordination.mail"
+    ),
     Verb("team", Group.TEAM, "Set this project up for a team.", module="coordination.team"),
     Verb("task", Group.TEAM, "Add tasks, list them, and change them.", module="coordination.tasks"),
     Verb("synthesize", Group.LOG, "Merge all events into the view; optionally archive and commit."),

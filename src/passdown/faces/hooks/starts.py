@@ -93,20 +93,18 @@ def _start(context: HookContext) -> HookReply:
 def _tell_handoffs(context: HookContext, account: Account) -> HookReply:
     """Tell the session what others handed to it; usually there is nothing, and nothing more is loaded."""
     workspace = context.workspace
-    try:
+    # The join says that the engine does not answer; what could not be told is told by the next start.
+    with suppress(StorageError):
         checkouts = open_with_handoffs(workspace, context.limits)
-        if not checkouts and workspace.find_coordination() is None:
-            return HookReply()
-        from passdown.faces.hooks.handoff_news import read_news
+        if checkouts or workspace.find_coordination() is not None:
+            from passdown.faces.hooks.handoff_news import read_news
 
-        room = max(_LEAST_ROOM, context.host.budget.characters - _BRIEF)
-        report = read_news(workspace, account, checkouts, room)
-    except StorageError as trouble:  # the next start tells it
-        context.note(trouble.message)
-        return HookReply()
-    for text in report.troubles:
-        context.note(text)
-    return HookReply(context="\n".join(report.lines), notice="\n".join(report.notices))
+            room = max(_LEAST_ROOM, context.host.budget.characters - _BRIEF)
+            report = read_news(workspace, account, checkouts, room)
+            for text in report.troubles:
+                context.note(text)
+            return HookReply(context="\n".join(report.lines), notice="\n".join(report.notices))
+    return HookReply()
 
 
 def _joined(reply: HookReply, more: HookReply) -> HookReply:

@@ -185,8 +185,13 @@ def _acknowledge(context: HookContext, account: Account, positions: Sequence[int
     """Mark messages as read that a brief told and the transcript shows; others are told again (C90)."""
 
     def act(_: "Coordination") -> None:
-        from passdown.services.coordination.mail import acknowledge  # few sessions coordinate
+        from passdown.services.coordination.addressed_handoffs import settle_told  # few sessions coordinate
+        from passdown.services.coordination.mail import acknowledge
+        from passdown.wiring.workspaces import open_with_handoffs
 
+        checkouts = open_with_handoffs(context.workspace, context.limits)
+        for trouble in settle_told(context.workspace, account, checkouts, positions):
+            context.note(trouble)
         acknowledge(context.workspace, account, positions)
 
     if positions:

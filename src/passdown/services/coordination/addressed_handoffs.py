@@ -34,6 +34,7 @@ from passdown.core.sessions.secrets import redact, redact_all
 from passdown.core.sessions.session_facts import Account
 from passdown.errors import FormatError, StorageError, UsageError
 from passdown.records import record, replace
+from passdown.services.coordination.mail import acknowledge_mail, deliver
 from passdown.services.coordination.membership import join_project, new_operation
 from passdown.services.sessions.journals import read_accounts, read_before
 from passdown.services.sessions.liveness import is_called, is_live
@@ -188,7 +189,7 @@ def _send(workspace: Workspace, account: Account, written: WrittenAddressed) -> 
             HANDOFF_MESSAGE,
             HANDOFF_EXPIRY.total_seconds(),
         )
-        join_project(workspace, account).messages.send(handoff.id or "", message)
+        deliver(workspace, join_project(workspace, account), message, handoff.id or "")
     except StorageError as found:
         return replace(written, trouble=found.message)
     return replace(written, is_sent=True)
@@ -223,15 +224,22 @@ def settle_handoffs(workspace: Workspace, account: Account, told: Sequence[Found
             except StorageError as found:
                 troubles.append(found.message)
     ids = {one.handoff.id for one in told if one.handoff.id}
-    try:
+    # Whoever joins says that the engine does not answer; then the messages are told again.
+    with suppress(StorageError):
         if ids and workspace.find_coordination() is not None:
-            messages = join_project(workspace, account).messages
-            waiting = messages.waiting(account.session)
-            if positions := [one.position for one in waiting if one.message.message in ids]:
-                messages.acknowledge(new_operation(workspace), account.session, positions)
-    except StorageError as found:
-        troubles.append(found.message)
+            waiting = join_project(workspace, account).messages.waiting(account.session)
+            acknowledge_mail(workspace, account, [one for one in waiting if one.message.message in ids])
     return troubles
+
+
+def settle_told(
+    workspace: Workspace, account: Account, checkouts: Sequence[Workspace], positions: Sequence[int]
+) -> Sequence[str]:
+    """Mark handoffs as read whose messages, at these positions, were read; return what could not be done."""
+    waiting = workspace.coordination.messages.waiting(account.session)
+    ids = {one.message.message for one in waiting if one.position in positions}
+    own = find_own_handoffs(workspace, account, checkouts)
+    return settle_handoffs(workspace, account, [one for one in own if one.handoff.id in ids])
 
 
 def take_handoffs(
@@ -258,11 +266,9 @@ def take_handoffs(
     late = [one for one in others if one.state is HandoffState.LATE]  # 2
     over = [one for one in others if one.state is HandoffState.EXPIRED]
     expired = [one for one in over if _expire(workspace, one, record_metrics)]  # 3
-    try:
+    messages: Sequence[Message] = ()
+    with suppress(StorageError):  # the next start does it
         messages = _expire_messages(workspace, expired, record_metrics)
-    except StorageError as trouble:
-        messages = ()
-        troubles.append(trouble.message)
     _forget_old(workspace, checkouts)  # 4
     return HandoffNews(
         own=tuple(shown),

@@ -34,10 +34,15 @@ def send_message(
     return deliver(workspace, coordination, message)
 
 
-def deliver(workspace: Workspace, coordination: Coordination, message: NewMessage) -> Sent | NobodyThere:
-    """Put a message into inboxes, and let sessions of this machine know at their next prompt (C90)."""
+def deliver(
+    workspace: Workspace, coordination: Coordination, message: NewMessage, op: str = ""
+) -> Sent | NobodyThere:
+    """Put a message into inboxes, and let sessions of this machine know at their next prompt (C90).
+
+    `op` is the id that it gets, if it must be known before.
+    """
     message = message._replace(content=redact(message.content).text)
-    sent = coordination.messages.send(new_operation(workspace), message)
+    sent = coordination.messages.send(op or new_operation(workspace), message)
     told = [one for one in read_open(workspace) if isinstance(sent, Sent) and one.agent in sent.recipients]
     for name in [name for account in told for name in _notices_of(account)]:
         with suppress(StorageError):  # it is told at the next start

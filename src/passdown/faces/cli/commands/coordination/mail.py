@@ -57,9 +57,9 @@ def msg(text: str, to: str, session: str, *, urgent: bool, as_json: bool) -> Non
 @session_option
 @json_option
 def inbox(session: str, wait: str, *, keep: bool, as_json: bool) -> None:
-    """Read the messages of other sessions.
+    """Read the messages and handoffs of other sessions.
 
-    Prints messages and handoffs that the session has not read, and marks them as read.
+    Prints those that the session has not read, and marks them as read.
     """
     workspace = open_sessions()
     account = need_session(workspace, session)
