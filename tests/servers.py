@@ -75,7 +75,9 @@ class Postgres:
         primary.reload()
 
     def _listen(self) -> None:
-        self.configure(listen_addresses="''", unix_socket_directories=f"'{self._folder}'", max_connections=100)
+        self.configure(
+            listen_addresses="''", unix_socket_directories=f"'{self._folder}'", max_connections=100
+        )
         self.start()
 
     def configure(self, **values: object) -> None:
@@ -218,6 +220,17 @@ def _temporary() -> Generator[Postgres, None, None]:
         if server.is_running:
             server.stop("immediate")
         shutil.rmtree(folder)
+
+
+@contextmanager
+def started_postgres() -> Generator[Postgres | None, None, None]:
+    """Give a server that waits for the disk, or None where its programs are missing."""
+    if sys.platform == "win32" or not all(map(_program, ("initdb", "pg_ctl"))):
+        yield None
+        return
+    with _temporary() as server:
+        server.create(durable=True)
+        yield server
 
 
 class MigratedDatabase:

@@ -283,6 +283,7 @@ def run_history(pool: Pool, project: str, order: Order, numbers: random.Random) 
     place.add_tasks(project, BOARD)
     pool.begin(project, numbers)
     killed: list[int] = []
+    stopped = 0
     for one in plan(numbers, order):
         while len(pool.lines) < one.after and pool.read():
             continue
@@ -295,6 +296,7 @@ def run_history(pool: Pool, project: str, order: Order, numbers: random.Random) 
             killed.append(one.worker)
             continue
         pool.signal(one.worker, signal.SIGSTOP)
+        stopped += 1
         move_clock(place, project, order.admin)
         until = len(pool.lines) + numbers.randrange(4, 30)
         while len(pool.lines) < until and pool.read(PATIENCE):
@@ -305,7 +307,8 @@ def run_history(pool: Pool, project: str, order: Order, numbers: random.Random) 
     calls = read_calls(pool.lines)
     for number in killed:
         pool.replace(number)
-    return History(calls, len(killed), check_calls(place.read_log(project), calls, BOARD, SHORT))
+    wrong = check_calls(place.read_log(project), calls, BOARD, SHORT)
+    return History(calls, len(killed), stopped, wrong)
 
 
 class History(NamedTuple):
@@ -313,6 +316,7 @@ class History(NamedTuple):
 
     calls: list[Call]
     kills: int
+    stops: int
     wrong: list[str]
 
 
@@ -352,7 +356,7 @@ def run_histories(order: Order) -> dict[str, object]:
         "histories": len(made),
         "calls": len(calls),
         "kills": sum(history.kills for history in made),
-        "stops": 2 * len(made),
+        "stops": sum(history.stops for history in made),
         "unanswered": sum(not call.answer for call in calls),
         "granted": sum(bool(call.granted) for call in calls),
         "held": sum(call.answer == "Held" for call in calls),
