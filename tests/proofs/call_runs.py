@@ -31,14 +31,8 @@ SHORT: Final = Lifetimes(silent=10.0, unused=60.0, orphaned=5.0)
 LEAP: Final = SHORT.silent + GRACE + SHORT.orphaned + 1.0
 """Seconds after which whatever gave no sign of life is over."""
 OVERLAPPING: Final = (
-    "src/",
-    "src/a/",
-    "src/a/b.py",
-    "src/*/b.py",
-    "**/c.py",
-    "src/b/c.py",
-    "docs/*.md",
-    "docs/",
+    *(f"{folder}{path}" for folder in "abcdef" for path in ("/", "/*.py", "/x.py", "/b/x.py", "/**/x.py")),
+    *("**/x.py", "a/b/", "*/b/"),
 )
 BOARD: Final = ("t-1", "t-2", "t-3", "t-4")
 PATHS: Final = ("src/", "src/a.py", "*/a.py", "docs/")
