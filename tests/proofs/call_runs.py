@@ -70,9 +70,10 @@ class Order(NamedTuple):
 class Pool:
     """Processes that act on a project when they are told to, each on connections of its own."""
 
-    def __init__(self, place: SharedPlace, act: Act, workers: int) -> None:
-        """Start them; they wait."""
+    def __init__(self, place: SharedPlace, act: Act, workers: int, *, repeats: bool = False) -> None:
+        """Start them; they wait. `repeats` makes calls again that the engine did not answer."""
         self.place = place
+        self._repeats = repeats
         self._act = act
         self._report, self._theirs = os.pipe()
         self._orders: list[int] = []
@@ -104,14 +105,13 @@ class Pool:
         code = 70
         try:
             signal.alarm(LONGEST)
-            repeats = self.place.address.startswith(SERVER)
             with self.place.open("kept open"), open(orders, encoding="utf-8") as lines:
                 for line in lines:
                     project, seed = json.loads(line)
                     if not project:
                         break
                     with self.place.open(project) as (on, _):
-                        caller = Caller(on, f"s-{number}", self._theirs, repeats=repeats)
+                        caller = Caller(on, f"s-{number}", self._theirs, repeats=self._repeats)
                         caller.join()
                         self._act(caller, random.Random(seed))
                     os.write(self._theirs, f"[{number}]\n".encode())
@@ -340,7 +340,7 @@ def run_histories(order: Order) -> dict[str, object]:
     place = SharedPlace(order.address, SharedClock(), SHORT)
     numbers = random.Random(order.seed)
     began = time.monotonic()
-    pool = Pool(place, act_at_random, order.workers)
+    pool = Pool(place, act_at_random, order.workers, repeats=bool(order.server))
     made = [run_history(pool, f"{order.project}-{number}", order, numbers) for number in range(order.size)]
     codes = pool.end()
     calls = [call for history in made for call in history.calls]
