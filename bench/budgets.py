@@ -33,8 +33,8 @@ _LOADING: Final = "loading its modules, 5 to 7 P"
 _VERB: Final = Budget(aim=8, allowed=16)
 _COORDINATION: Final = Budget(
     aim=0.7,
-    allowed=0.15,
-    limited_by="records made of rows, where syncing the disk takes little",
+    allowed=0.2,
+    limited_by="Python around the statements, where syncing the disk takes little",
     at_least=True,
 )
 

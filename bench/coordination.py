@@ -6,43 +6,37 @@ bare speed that is left.
 """
 
 import os
-import shutil
-import sqlite3
 import statistics
 import tempfile
 import time
 import uuid
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from bench.budgets import BUDGETS
+from bench.coordination_engines import Engine, PostgresDatabases, SqliteFiles, Statement, Store
 from bench.rows import Row
-from passdown import layout
 from passdown.core.coordination.leases import PATH, Fenced, Granted, Resource
 from passdown.core.coordination.members import Member
 from passdown.core.coordination.messages import NewMessage
 from passdown.core.coordination.operations import RANDOM_BYTES, make_operation
 from passdown.core.coordination.tasks import Claimed, Task
-from passdown.engines.boot import SystemBootClock
 from passdown.engines.coordination.coordinator import Coordinator
-from passdown.engines.files.gate import Gate
-from passdown.engines.sqlite.coordination import LocalMachine, SqliteStore, open_store
-from passdown.engines.sqlite.mounts import MountKind
 from passdown.engines.system import SystemClock
+from tests.servers import started_postgres
 
 WORKERS: Final = (1, 8)
-OPERATIONS: Final = 120
+OPERATIONS: Final = 80
 """How often each thing is done in a round, by all workers together."""
 ROUNDS: Final = 3
 BOARD: Final = (1_000, 100_000)
 LONG_BOARD: Final = 1_000_000
 CLAIMS: Final = 40
 _TTL: Final = 600.0
-_WAIT: Final = 30.0
 
-Statement = tuple[str, Sequence[Any]]
 Act = Callable[[Coordinator, str], None]
 
 
@@ -91,15 +85,23 @@ ACTS: Final[dict[str, Act]] = {
 
 def measure_coordination(operations: int = OPERATIONS, rounds: int = ROUNDS) -> list[Row]:
     """Measure each thing with one process and with several, and a claim on boards of several sizes."""
+    rows = _measure_engine(SqliteFiles(), operations, rounds)
+    with started_postgres() as server:
+        if server is not None:
+            rows += _measure_engine(PostgresDatabases(server), operations // 2, 1)
+    return rows + _measure_boards()
+
+
+def _measure_engine(engine: Engine, operations: int, rounds: int) -> list[Row]:
     rows: list[Row] = []
     for workers in WORKERS if hasattr(os, "fork") else WORKERS[:1]:
         for name, act in ACTS.items():
-            runs = [_measure(act, workers, operations // workers) for _ in range(rounds)]
+            runs = [_measure(engine, act, workers, operations // workers) for _ in range(rounds)]
             ours, bare = zip(*runs, strict=True)
             rows.append(
                 Row(
                     part="coordination",
-                    name=f"{name}, {workers}",
+                    name=f"{engine.mark}{name}, {workers}",
                     value=operations / min(ours),
                     unit="/s",
                     ratio=min(bare) / min(ours),
@@ -107,42 +109,36 @@ def measure_coordination(operations: int = OPERATIONS, rounds: int = ROUNDS) -> 
                     median_ratio=statistics.median(bare) / statistics.median(ours),
                 )
             )
-    return rows + _measure_boards()
+    return rows
 
 
-def _measure(act: Act, workers: int, times: int) -> tuple[float, float]:
+def _measure(engine: Engine, act: Act, workers: int, times: int) -> tuple[float, float]:
     """Give the seconds of the coordinator and of the bare driver, each in as many processes."""
     with tempfile.TemporaryDirectory() as folder:
-        ours, bare = Path(folder) / "ours.sqlite", Path(folder) / "bare.sqlite"
         sessions = [f"s-{number}" for number in range(workers)]
-        _fill(ours, sessions, workers * times)
-        shutil.copy(ours, bare)
+        ours = engine.make(Path(folder))
+        fill = partial(_fill, sessions=sessions, tasks=workers * times)
+        with engine.opened(ours) as store:
+            fill(store)
+        bare = engine.copy(ours, fill)
         tapes = [Path(folder) / f"{session}.tape" for session in sessions]
         acts = [
-            _Coordinating(str(ours), session, act, times, tape)
+            _Coordinating(engine, ours, session, act, times, tape)
             for session, tape in zip(sessions, tapes, strict=True)
         ]
         first = _run_at_once([one.run for one in acts])
-        replays = [_Replaying(str(bare), tape) for tape in tapes]
+        replays = [_Replaying(engine, bare, tape) for tape in tapes]
         return first, _run_at_once([one.run for one in replays])
 
 
-def _fill(path: Path, sessions: Sequence[str], tasks: int) -> None:
+def _fill(store: Store, sessions: Sequence[str], tasks: int) -> None:
     """Make a project with sessions, and tasks on its board."""
-    with _opened(str(path)) as (on, store):
-        for session in (*sessions, *(f"to-{one}" for one in sessions)):
-            on.members.join(_make_op(), Member(session=session, agent=f"agent-{session}"))
-        with store.changing() as change:
-            for number in range(tasks):
-                change.put_task(Task(task=f"t-{number}", title="Do it.", added=number))
-
-
-@contextmanager
-def _opened(path: str) -> Iterator[tuple[Coordinator, SqliteStore]]:
-    machine = LocalMachine(boot_clock=SystemBootClock(), clock=SystemClock(), is_running=lambda _: None)
-    store = open_store(path, "local", machine, mount=MountKind.LOCAL, wait=_WAIT)
-    yield Coordinator(store, "SQLite"), store
-    store.close()
+    on = Coordinator(store, "")
+    for session in (*sessions, *(f"to-{one}" for one in sessions)):
+        on.members.join(_make_op(), Member(session=session, agent=f"agent-{session}"))
+    with store.changing() as change:
+        for number in range(tasks):
+            change.put_task(Task(task=f"t-{number}", title="Do it.", added=number))
 
 
 def _make_op() -> str:
@@ -195,58 +191,33 @@ def _fork(run: Callable[[Callable[[], None]], None], tell: int, go: int, hold: i
 class _Coordinating(NamedTuple):
     """A process that coordinates, and keeps what it asked of the database."""
 
-    path: str
+    engine: Engine
+    address: str
     session: str
     act: Act
     times: int
     tape: Path
 
     def run(self, start: Callable[[], None]) -> None:
-        with _opened(self.path) as (on, store):
-            database: Any = store._database  # noqa: SLF001 - recorded below what is measured
-            recorder = database._connection = _Recorder(database._connection)  # noqa: SLF001 - as above
+        with self.engine.opened(self.address) as store:
+            made = self.engine.record(store)
+            on = Coordinator(store, "")
             start()
             for _ in range(self.times):
                 self.act(on, self.session)
-        self.tape.write_text(repr(recorder.made), encoding="utf-8")
-
-
-class _Recorder:
-    """A connection that keeps what it was asked."""
-
-    def __init__(self, connection: sqlite3.Connection) -> None:
-        self._connection = connection
-        self.made: list[Statement] = []
-        self.close = connection.close
-
-    @property
-    def in_transaction(self) -> bool:
-        return self._connection.in_transaction
-
-    def execute(self, statement: str, values: Sequence[Any] = ()) -> sqlite3.Cursor:
-        self.made.append((statement, values))
-        return self._connection.execute(statement, values)
+        self.tape.write_text(repr(made), encoding="utf-8")
 
 
 class _Replaying(NamedTuple):
-    """A process that asks the same of the bare driver, one transaction after the other behind the gate."""
+    """A process that asks the same of the bare driver."""
 
-    path: str
+    engine: Engine
+    address: str
     tape: Path
 
     def run(self, start: Callable[[], None]) -> None:
         made: list[Statement] = eval(self.tape.read_text(encoding="utf-8"))  # noqa: S307 - written by this run
-        gate = Gate(layout.database_gate(self.path))
-        behind = ExitStack()
-        with _opened(self.path) as (_, store):  # with all pragmas
-            connection = store._database._connection  # noqa: SLF001 - the driver's own
-            start()
-            for statement, values in made:
-                if statement == "BEGIN IMMEDIATE":
-                    behind.enter_context(gate.passed(_WAIT))
-                connection.execute(statement, values).fetchall()
-                if statement == "COMMIT":
-                    behind.close()
+        self.engine.replay(self.address, made, start)
 
 
 # --- boards -----------------------------------------------------------------------------------------
@@ -259,9 +230,9 @@ def _measure_boards() -> list[Row]:
     with tempfile.TemporaryDirectory() as folder, ExitStack() as stack:
         boards = []
         for size in sizes:
-            path = Path(folder) / f"{size}.sqlite"
-            _fill(path, ["s-0"], size)
-            boards.append(stack.enter_context(_opened(str(path)))[0])
+            store = stack.enter_context(SqliteFiles().opened(str(Path(folder) / f"{size}.sqlite")))
+            _fill(store, ["s-0"], size)
+            boards.append(Coordinator(store, ""))
         times: list[list[float]] = [[] for _ in sizes]
         for _ in range(CLAIMS):  # in turn, so that all have the same machine
             for on, seconds in zip(boards, times, strict=True):

@@ -222,6 +222,17 @@ def _temporary() -> Generator[Postgres, None, None]:
         shutil.rmtree(folder)
 
 
+@contextmanager
+def started_postgres() -> Generator[Postgres | None, None, None]:
+    """Give a server that waits for the disk, or None where its programs are missing."""
+    if sys.platform == "win32" or not all(map(_program, ("initdb", "pg_ctl"))):
+        yield None
+        return
+    with _temporary() as server:
+        server.create(durable=True)
+        yield server
+
+
 class MigratedDatabase:
     """A database with the tables of coordination, whose texts are sorted as people in some country do."""
 

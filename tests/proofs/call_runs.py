@@ -31,14 +31,8 @@ SHORT: Final = Lifetimes(silent=10.0, unused=60.0, orphaned=5.0)
 LEAP: Final = SHORT.silent + GRACE + SHORT.orphaned + 1.0
 """Seconds after which whatever gave no sign of life is over."""
 OVERLAPPING: Final = (
-    "src/",
-    "src/a/",
-    "src/a/b.py",
-    "src/*/b.py",
-    "**/c.py",
-    "src/b/c.py",
-    "docs/*.md",
-    "docs/",
+    *(f"{folder}{path}" for folder in "abcdef" for path in ("/", "/*.py", "/x.py", "/b/x.py", "/**/x.py")),
+    *("**/x.py", "a/b/", "*/b/"),
 )
 BOARD: Final = ("t-1", "t-2", "t-3", "t-4")
 PATHS: Final = ("src/", "src/a.py", "*/a.py", "docs/")
@@ -76,9 +70,10 @@ class Order(NamedTuple):
 class Pool:
     """Processes that act on a project when they are told to, each on connections of its own."""
 
-    def __init__(self, place: SharedPlace, act: Act, workers: int) -> None:
-        """Start them; they wait."""
+    def __init__(self, place: SharedPlace, act: Act, workers: int, *, repeats: bool = False) -> None:
+        """Start them; they wait. `repeats` makes calls again that the engine did not answer."""
         self.place = place
+        self._repeats = repeats
         self._act = act
         self._report, self._theirs = os.pipe()
         self._orders: list[int] = []
@@ -110,14 +105,13 @@ class Pool:
         code = 70
         try:
             signal.alarm(LONGEST)
-            repeats = self.place.address.startswith(SERVER)
             with self.place.open("kept open"), open(orders, encoding="utf-8") as lines:
                 for line in lines:
                     project, seed = json.loads(line)
                     if not project:
                         break
                     with self.place.open(project) as (on, _):
-                        caller = Caller(on, f"s-{number}", self._theirs, repeats=repeats)
+                        caller = Caller(on, f"s-{number}", self._theirs, repeats=self._repeats)
                         caller.join()
                         self._act(caller, random.Random(seed))
                     os.write(self._theirs, f"[{number}]\n".encode())
@@ -283,6 +277,7 @@ def run_history(pool: Pool, project: str, order: Order, numbers: random.Random) 
     place.add_tasks(project, BOARD)
     pool.begin(project, numbers)
     killed: list[int] = []
+    stopped = 0
     for one in plan(numbers, order):
         while len(pool.lines) < one.after and pool.read():
             continue
@@ -295,6 +290,7 @@ def run_history(pool: Pool, project: str, order: Order, numbers: random.Random) 
             killed.append(one.worker)
             continue
         pool.signal(one.worker, signal.SIGSTOP)
+        stopped += 1
         move_clock(place, project, order.admin)
         until = len(pool.lines) + numbers.randrange(4, 30)
         while len(pool.lines) < until and pool.read(PATIENCE):
@@ -305,7 +301,8 @@ def run_history(pool: Pool, project: str, order: Order, numbers: random.Random) 
     calls = read_calls(pool.lines)
     for number in killed:
         pool.replace(number)
-    return History(calls, len(killed), check_calls(place.read_log(project), calls, BOARD, SHORT))
+    wrong = check_calls(place.read_log(project), calls, BOARD, SHORT)
+    return History(calls, len(killed), stopped, wrong)
 
 
 class History(NamedTuple):
@@ -313,6 +310,7 @@ class History(NamedTuple):
 
     calls: list[Call]
     kills: int
+    stops: int
     wrong: list[str]
 
 
@@ -342,7 +340,7 @@ def run_histories(order: Order) -> dict[str, object]:
     place = SharedPlace(order.address, SharedClock(), SHORT)
     numbers = random.Random(order.seed)
     began = time.monotonic()
-    pool = Pool(place, act_at_random, order.workers)
+    pool = Pool(place, act_at_random, order.workers, repeats=bool(order.server))
     made = [run_history(pool, f"{order.project}-{number}", order, numbers) for number in range(order.size)]
     codes = pool.end()
     calls = [call for history in made for call in history.calls]
@@ -352,7 +350,7 @@ def run_histories(order: Order) -> dict[str, object]:
         "histories": len(made),
         "calls": len(calls),
         "kills": sum(history.kills for history in made),
-        "stops": 2 * len(made),
+        "stops": sum(history.stops for history in made),
         "unanswered": sum(not call.answer for call in calls),
         "granted": sum(bool(call.granted) for call in calls),
         "held": sum(call.answer == "Held" for call in calls),

@@ -42,6 +42,8 @@ SERVER: Final = "postgresql:"
 UNKNOWN: Final = ""
 """The answer of a call that nobody was told the outcome of."""
 _TRIES: Final = 6_000
+_PATIENCE: Final = 60.0
+"""Seconds to wait for others: more than by default, because a busy machine is no fault of the engine."""
 _NUMBER: Final = struct.Struct("d")
 
 Asked = tuple[str, str, int]
@@ -82,11 +84,12 @@ class SharedPlace(NamedTuple):
 
     def _open(self, project: str) -> "Store":
         if self.address.startswith(SERVER):
-            from passdown.engines.postgres.coordination import open_store as open_server  # with its driver
+            from passdown.engines.postgres.connections import Limits  # with its driver
+            from passdown.engines.postgres.coordination import open_store as open_server
 
-            return open_server(self.address, project)
+            return open_server(self.address, project, limits=Limits(statement=_PATIENCE))
         machine = LocalMachine(boot_clock=self.clock, clock=SystemClock(), is_running=lambda _: None)
-        return open_file(self.address, project, machine, mount=MountKind.LOCAL, wait=30.0)
+        return open_file(self.address, project, machine, mount=MountKind.LOCAL, wait=_PATIENCE)
 
     def add_tasks(self, project: str, names: Sequence[str]) -> None:
         """Put tasks on the board, all in one change."""

@@ -37,8 +37,8 @@ DISK_COUNTS: Final = {
     "reservations": proof_count(fast=32, ci=1_000, long=5_000),
 }
 SERVER_COUNTS: Final = {
-    "claims": proof_count(fast=16, ci=2_000, long=100_000),
-    "reservations": proof_count(fast=16, ci=2_000, long=50_000),
+    "claims": proof_count(fast=16, ci=1_000, long=100_000),
+    "reservations": proof_count(fast=16, ci=1_000, long=50_000),
 }
 
 pytestmark = [
