@@ -68,7 +68,10 @@ def test_no_stale_commit_is_made_by_git(tmp_path: Path, tell: Tell) -> None:
     while len(made) < COMMITS:
         for _ in range(2):
             history.step()
+        held = [one for one in history.coordination.leases.leases() if one.resource.name in PATHS]
         session, path = random.choice(SESSIONS[:6]), random.choice(PATHS)
+        if held and random.random() < 0.7:  # else most would be refused
+            session, (_, path) = (one := random.choice(held)).session, one.resource
         project.write(path, f"{session} {len(made)} {time.seconds}\n")
         project.git("add", path)
         content = repository.staged()
