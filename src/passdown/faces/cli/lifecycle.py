@@ -91,7 +91,7 @@ def _take_handoffs(workspace: Workspace, account: Account) -> "HandoffReport | N
     from passdown.wiring.workspaces import open_with_handoffs
 
     # The join says that the engine does not answer; what could not be told is told by the next start.
-    with suppress(StorageError):
+    with suppress(PassdownError):
         checkouts = open_with_handoffs(workspace)
         if checkouts or workspace.find_coordination() is not None:
             from passdown.faces.hooks.handoff_news import read_news  # few starts have something to say

@@ -9,7 +9,7 @@ from passdown.core.briefs.budgets import TOKENS, Budget
 from passdown.core.hosts.hook_calls import FORK, HookReply
 from passdown.core.sessions.session_facts import Account
 from passdown.core.times import age_words
-from passdown.errors import CacheError, StorageError
+from passdown.errors import CacheError, PassdownError, StorageError
 from passdown.faces.hooks import hook_log
 from passdown.faces.hooks.hook_context import HookContext
 from passdown.faces.hooks.views import update_view
@@ -94,7 +94,7 @@ def _tell_handoffs(context: HookContext, account: Account) -> HookReply:
     """Tell the session what others handed to it; usually there is nothing, and nothing more is loaded."""
     workspace = context.workspace
     # The join says that the engine does not answer; what could not be told is told by the next start.
-    with suppress(StorageError):
+    with suppress(PassdownError):
         checkouts = open_with_handoffs(workspace, context.limits)
         if checkouts or workspace.find_coordination() is not None:
             from passdown.faces.hooks.handoff_news import read_news
