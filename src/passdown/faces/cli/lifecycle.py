@@ -8,7 +8,7 @@ from passdown.core.kinds import FactKind
 from passdown.core.problems import Malformed
 from passdown.core.sessions.ledger_sync import NewFact
 from passdown.core.sessions.session_facts import Account
-from passdown.errors import PassdownError, StorageError, UsageError
+from passdown.errors import PassdownError, UsageError
 from passdown.faces.cli import output
 from passdown.faces.cli.sessions import (
     describe,
@@ -112,7 +112,7 @@ def _join(workspace: Workspace, started: "StartedSession") -> "Sequence[str]":
         from passdown.services.coordination.arrivals import arrive, name_orphans  # few sessions coordinate
 
         arrival = arrive(workspace, started, coordination)
-    except StorageError as found:  # the session has started
+    except PassdownError as found:  # the session has started
         return (f"the session does not take part in coordination: {found.message}",)
     count = len(arrival.team.messages)
     mail = f"{count} unread message{'' if count == 1 else 's'}: run `passdown inbox`"
@@ -129,7 +129,7 @@ def _leave(workspace: Workspace, account: Account) -> None:
             from passdown.services.coordination.membership import leave_project  # few sessions coordinate
 
             leave_project(workspace, account.session, coordination)
-    except StorageError as found:  # the session has ended; what it holds expires
+    except PassdownError as found:  # the session has ended; what it holds expires
         output.note(f"what {account.agent} holds is not released yet: {found.message}")
         output.note_hint(found.hint)
 
