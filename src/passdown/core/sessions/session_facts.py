@@ -7,10 +7,9 @@ process, checkout, ledger) is in its first line, so the journal alone is enough 
 """
 
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from datetime import datetime
 from itertools import pairwise
-from types import MappingProxyType
 from typing import Annotated, Final, NamedTuple, cast
 
 from passdown import layout
@@ -18,7 +17,7 @@ from passdown.core.facts import Fact, make_key, may_leave, share
 from passdown.core.fold import fold
 from passdown.core.formats.journal import JournalLine, facts_of
 from passdown.core.ids import fold_id
-from passdown.core.kinds import FactKind
+from passdown.core.kinds import FactKind, Merging
 from passdown.core.paths import is_below
 from passdown.records import field, record, replace
 
@@ -214,8 +213,8 @@ class _Life:
             self.said_at = line.written_at
             if self.account.is_published:
                 self.account = replace(self.account, is_published=False)
-        if take := _TAKE_LIFE.get(fact.kind):
-            self.account = take(self.account, fact)
+        if fact.kind in _LIFE:
+            self.account = _take_life(self.account, fact)
 
 
 def _take_start(account: Account, fact: Fact) -> Account:
@@ -250,14 +249,6 @@ def _take_grant(held: Mapping[str, int], fact: Fact) -> Mapping[str, int]:
     fence = fact.text.removeprefix(GRANTED)
     others = {name: one for name, one in held.items() if name != fact.key}
     return {**others, fact.key: int(fence)} if fence != fact.text and fence.isdecimal() else others
-
-
-def _take_claim(account: Account, fact: Fact) -> Account:
-    return replace(account, claims=_take_grant(account.claims, fact))
-
-
-def _take_reservation(account: Account, fact: Fact) -> Account:
-    return replace(account, reservations=_take_grant(account.reservations, fact))
 
 
 MESSAGES: Final = "messages"
@@ -306,22 +297,45 @@ def _take_end(account: Account, fact: Fact) -> Account:
 
 
 _SIGNS: Final = frozenset(kind.value for kind in FactKind if kind.row.is_sign)
-_TAKE_LIFE: Final[Mapping[str, Callable[[Account, Fact], Account]]] = MappingProxyType(
-    {
-        FactKind.START: _take_start,
-        FactKind.HOST: _take_host,
-        FactKind.BRANCH: lambda account, fact: replace(account, branch=fact.text),
-        FactKind.BOOKMARK: _take_bookmark,
-        FactKind.BINDING: _take_binding,
-        FactKind.TDD: lambda account, fact: replace(account, tdd=fact.text),
-        FactKind.CLAIM: _take_claim,
-        FactKind.RESERVATION: _take_reservation,
-        FactKind.DELIVERY: _take_delivery,
-        FactKind.HEARTBEAT: _take_heartbeat,
-        FactKind.END: _take_end,
-    }
-)
-"""How a fact of each kind changes what is known about the session itself."""
+_LIFE: Final = frozenset(kind.value for kind in FactKind if kind.row.merging is Merging.NONE)
+
+
+def _take_life(account: Account, fact: Fact) -> Account:
+    """Apply what a fact says about the session itself."""
+    match fact.kind:
+        case FactKind.START:
+            account = _take_start(account, fact)
+        case FactKind.HOST:
+            account = _take_host(account, fact)
+        case FactKind.BRANCH:
+            account = replace(account, branch=fact.text)
+        case FactKind.BOOKMARK:
+            account = _take_bookmark(account, fact)
+        case FactKind.DELIVERY:
+            account = _take_delivery(account, fact)
+        case FactKind.HEARTBEAT:
+            account = _take_heartbeat(account, fact)
+        case FactKind.END:
+            account = _take_end(account, fact)
+        case _:
+            account = _take_work(account, fact)
+    return account
+
+
+def _take_work(account: Account, fact: Fact) -> Account:
+    """Apply what a fact says about the work that a session has taken."""
+    match fact.kind:
+        case FactKind.BINDING:
+            account = _take_binding(account, fact)
+        case FactKind.TDD:
+            account = replace(account, tdd=fact.text)
+        case FactKind.CLAIM:
+            account = replace(account, claims=_take_grant(account.claims, fact))
+        case FactKind.RESERVATION:
+            account = replace(account, reservations=_take_grant(account.reservations, fact))
+        case _:
+            pass
+    return account
 
 
 def make_start(start: SessionStart, at: datetime, agent: str) -> Fact:
