@@ -18,6 +18,17 @@ AMBER = HostProcess(101, "1", "boot-1")
 BIRCH = HostProcess(202, "1", "boot-1")
 
 
+AWAY = "away-"
+
+
+def break_database(path: Path) -> None:
+    """Put something else in the place of a database; its parts are kept under other names."""
+    gc.collect()  # commands of this process have it open
+    for part in path.parent.glob(f"{path.name}*"):  # newer Pythons leave the write-ahead log there
+        part.rename(part.with_name(f"{AWAY}{part.name}"))
+    path.write_bytes(b"this is no database" * 100)
+
+
 class Team(Day):
     """A `Day` with sessions that coordinate; moving the clock moves that of the boot too."""
 
@@ -82,13 +93,12 @@ class Hosts(Team):
 
     def break_engine(self) -> None:
         """Put something else in the place of the database."""
-        gc.collect()  # commands of this process have it open
-        self.database.rename(self.database.with_suffix(".away"))
-        self.database.write_bytes(b"this is no database" * 100)
+        break_database(self.database)
 
     def mend_engine(self) -> None:
         """Put the database back."""
-        self.database.with_suffix(".away").replace(self.database)
+        for path in self.database.parent.glob(f"{AWAY}*"):
+            path.replace(path.with_name(path.name.removeprefix(AWAY)))
 
     def account(self, name: str) -> Account:
         """Give the running session that has an id of a host."""

@@ -98,7 +98,7 @@ def test_no_row_of_another_project_is_seen_or_changed(
     try:
         for one in make_tries(chance, victims, count):
             if (refused + answered) % ROUND == 0:
-                fill(database, OWN, f"own-{refused + answered}")
+                fill(database, OWN, f"{project}-{refused + answered}")
             rows = run(chance.choice(clients), one)
             refused += rows is None
             answered += rows is not None

@@ -1,6 +1,5 @@
 """Handoffs to one agent, by commands and hooks: written, shown once, and never lost without a word."""
 
-import gc
 import json
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,7 +14,7 @@ from passdown.faces.hooks import hook_log
 from passdown.records import replace
 from passdown.services.coordination.addressed_handoffs import take_handoffs
 from tests.sessions import MemoryWorkspace
-from tests.teams import AMBER, BIRCH, Hosts, Team
+from tests.teams import AMBER, BIRCH, Hosts, Team, break_database
 
 RUNTIME = ".conductor"
 
@@ -514,8 +513,7 @@ def test_messages_that_nobody_read_are_shown_and_written_down_before_they_go(coo
 
 def test_without_its_engine_a_handoff_is_a_file_and_is_shown(coordinated: Handing) -> None:
     team = coordinated
-    gc.collect()  # commands of this process have it open
-    (team.folder / ".git/passdown/coordination.sqlite").write_bytes(b"this is no database" * 100)
+    break_database(team.folder / ".git/passdown/coordination.sqlite")
 
     done = team.run("amber", "handoff", "create", "Look at it", "--to", "birch")
 
@@ -578,8 +576,7 @@ class _Unlisted(MemoryDocuments):
 
 
 def test_an_engine_that_cannot_be_opened_does_not_stop_a_start(coordinated: Handing) -> None:
-    gc.collect()  # commands of this process have it open
-    (coordinated.folder / ".git/passdown/coordination.sqlite").write_bytes(b"this is no database" * 100)
+    break_database(coordinated.folder / ".git/passdown/coordination.sqlite")
 
     answer = coordinated.begin("host-1")
 

@@ -12,7 +12,7 @@ from passdown.core.coordination.guard_hooks import HookOwner, find_owner
 from tests.commands import Done
 from tests.gits import Project
 from tests.projects import put
-from tests.teams import Team
+from tests.teams import Team, break_database
 
 PROGRAM = """#!{python}
 import json, sys
@@ -67,10 +67,7 @@ class Committers(Team):
 
     def damage(self) -> None:
         """Let the engine be away: its file is none."""
-        folder = self.project.folder / ".git" / "passdown"
-        for path in folder.glob("coordination.sqlite-*"):
-            path.unlink()
-        (folder / "coordination.sqlite").write_bytes(b"no database" * 1000)
+        break_database(self.project.folder / ".git" / "passdown" / "coordination.sqlite")
 
 
 @pytest.fixture
