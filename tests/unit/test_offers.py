@@ -72,6 +72,9 @@ def test_a_declined_or_withdrawn_offer_leaves_the_task_with_the_giver(team: Team
         assert team.run("birch", "handoff", "accept").code == 2
         assert team.command("handoff", "offers").out == "No offers stand.\n"
         assert team.run("birch", "claim", "t-1").code == 3
+    team.run("amber", "handoff", "offer")
+    answer = team.ask("birch", "handoff", "decline")
+    assert (answer["task"], answer["state"]) == ("t-1", "declined")
     assert team.run("amber", "close").code == 0
 
 

@@ -107,25 +107,36 @@ def accept(name: str, session: str, *, anyway: bool, run_test: bool, as_json: bo
 @click.command(short_help="Decline an offer.")
 @click.argument("name", metavar="[OFFER]", default="")
 @session_option
-def decline(name: str, session: str) -> int:
+@json_option
+def decline(name: str, session: str, *, as_json: bool) -> int:
     """Decline an offer; its task and files stay with the giver, or go back to the board."""
-    return _end(name, session, decline_offer)
+    return _end(name, session, decline_offer, as_json=as_json)
 
 
 @click.command(short_help="Take an offer of your own back.")
 @click.argument("name", metavar="[OFFER]", default="")
 @session_option
-def withdraw(name: str, session: str) -> int:
+@json_option
+def withdraw(name: str, session: str, *, as_json: bool) -> int:
     """Take an offer of your own back."""
-    return _end(name, session, withdraw_offer)
+    return _end(name, session, withdraw_offer, as_json=as_json)
 
 
-def _end(name: str, session: str, end: Callable[[Workspace, Account, str], OfferEnded | OfferGone]) -> int:
+def _end(
+    name: str,
+    session: str,
+    end: Callable[[Workspace, Account, str], OfferEnded | OfferGone],
+    *,
+    as_json: bool,
+) -> int:
     workspace = open_sessions()
     found = end(workspace, need_session(workspace, session), name)
     if isinstance(found, OfferGone):
         return _say_gone(found)
-    output.say(f"{found.offer.state}: {found.offer.task}")
+    if as_json:
+        output.say_json({"offer": found.offer.offer, "task": found.offer.task, "state": found.offer.state})
+    else:
+        output.say(f"{found.offer.state}: {found.offer.task}")
     return 0
 
 
