@@ -10,6 +10,7 @@ import stat
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -75,6 +76,7 @@ class Ground:
     def __init__(self, folder: Path, hook: Hook) -> None:
         """Make it, and keep a copy."""
         self.hook = hook
+        self._others = list_children()
         self.project = make_started(folder / "project")
         self.root = self.project.folder
         self._kept = folder / "kept"
@@ -125,7 +127,7 @@ class Ground:
             check=False,
             start_new_session=True,
         )
-        wait_for_orphans()
+        wait_for_orphans(self._others)
         return done.returncode
 
     def commits(self) -> list[str]:
@@ -168,13 +170,22 @@ class Ground:
         return path.read_text(encoding="utf-8") if path.exists() else ""
 
 
-def wait_for_orphans() -> None:
-    """Wait until nothing runs that a killed process started: orphans become our children."""
-    while True:
-        try:
-            os.waitpid(-1, 0)
-        except ChildProcessError:
-            return
+def list_children() -> set[int]:
+    """Give the numbers of our children."""
+    found: set[int] = set()
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        with suppress(OSError):  # it has just ended
+            parent = path.read_text().rpartition(") ")[2].split()[1]
+            found |= {int(path.parent.name)} if int(parent) == os.getpid() else set()
+    return found
+
+
+def wait_for_orphans(others: set[int]) -> None:
+    """Wait until nothing runs that a killed process started: orphans become our children, beside others."""
+    while orphans := list_children() - others:
+        for orphan in orphans:
+            with suppress(ChildProcessError):  # somebody else waited for it
+                os.waitpid(orphan, 0)
 
 
 @pytest.fixture(autouse=True)
