@@ -13,8 +13,6 @@ from tests.coordination_benches import MemoryBench, SqliteBench
 from tests.postgres_benches import PostgresBench
 from tests.servers import Bouncer, MigratedDatabase
 
-pytestmark = pytest.mark.requirement("C78", "C79", "C80", "C82", "C83", "C85", "C90", "C92")
-
 
 class TestMemoryCoordination(CoordinationConformance):
     """The plainest form of what a store promises."""

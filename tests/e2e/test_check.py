@@ -63,6 +63,7 @@ def usual_path(known: Format) -> str:
     """Give a path at which documents of a format lie."""
     path = known.paths[1] if known is JOURNAL else known.paths[0]
     names = {"<agent>": "amber", "<stream>": "login", "<session>": "s-1", "<trigger>": "manual"}
+    names |= {"<from>": "amber", "<to>": "birch"}
     times = {"<stamp>": "2026-03-02T09-30-00.000Z", "<minute>": "2026-03-02-09-30"}
     for mark, text in (names | times).items():
         path = path.replace(mark, text)

@@ -249,7 +249,8 @@ def _show(name: str, score: Score, least: int) -> bool:
     noticed = score.tried - len(score.survivors)
     is_good = score.percent >= least
     word = "" if is_good else "  MISSED"
-    print(f"{name}: {noticed} of {score.tried} noticed, {score.percent:.1f} %, at least {least} %{word}")
+    wanted = f"at least {least} %" if least else "too few to be judged"
+    print(f"{name}: {noticed} of {score.tried} noticed, {score.percent:.1f} %, {wanted}{word}")
     return is_good
 
 
