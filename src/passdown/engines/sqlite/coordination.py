@@ -34,6 +34,8 @@ _FORBIDDEN: Final = frozenset({errno.EACCES, errno.EPERM, errno.EROFS})
 _BUSY: Final = ("SQLITE_BUSY", "SQLITE_LOCKED")
 _UNSURE: Final = tuple(f"SQLITE_IOERR_{call}" for call in ("FSYNC", "DIR_FSYNC", "TRUNCATE", "DELETE"))
 """What fails at the end of a commit: the change may be found by whoever opens the file next."""
+_MOST_OPENINGS: Final = 20
+_OPENING_PAUSE: Final = 0.02
 _LOGS: Final = ("-wal", "-journal")
 """The suffixes of files without which a database may be only half of the truth."""
 
@@ -152,10 +154,24 @@ def open_store(
         raise
     gate = gate or Gate(layout.database_gate(path))
     with gate.passed(wait):
-        database = open_database(
-            CoordinationDatabase, path, shared_memory=mount is MountKind.LOCAL, wait=wait
-        )
+        database = _open_patiently(path, machine, shared_memory=mount is MountKind.LOCAL, wait=wait)
     return SqliteStore(database, project, machine, gate, wait)
+
+
+def _open_patiently(
+    path: str, machine: LocalMachine, *, shared_memory: bool, wait: float
+) -> CoordinationDatabase:
+    """Open the file; without a gate, SQLite does not wait for others that create it at the same moment."""
+    began = machine.boot_clock.read().seconds
+    for _ in range(_MOST_OPENINGS):
+        try:
+            return open_database(CoordinationDatabase, path, shared_memory=shared_memory, wait=wait)
+        except StorageError as error:
+            is_busy = str(getattr(error.__cause__, "sqlite_errorname", "")).startswith(_BUSY)
+            if not is_busy or machine.boot_clock.read().seconds - began >= wait:
+                raise
+        machine.pause(_OPENING_PAUSE)
+    return open_database(CoordinationDatabase, path, shared_memory=shared_memory, wait=wait)
 
 
 class _LocalStore:
