@@ -1,53 +1,86 @@
 """Engines of coordination whose statements can be recorded, and replayed by their bare driver."""
 
-import shutil
 import sqlite3
-import uuid
+import time
 from collections.abc import Callable, Generator, Sequence
-from contextlib import AbstractContextManager, ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from pathlib import Path
-from typing import Any, Final, Protocol
+from typing import Any, Final, NamedTuple, Protocol
 
 from passdown import layout
 from passdown.engines.boot import SystemBootClock
 from passdown.engines.coordination.transactions import Store
 from passdown.engines.files.gate import Gate
 from passdown.engines.sqlite.coordination import LocalMachine, SqliteStore, open_store
+from passdown.engines.sqlite.database import PARTS
 from passdown.engines.sqlite.mounts import MountKind
 from passdown.engines.system import SystemClock
-from tests.servers import MigratedDatabase, Postgres
+from tests.servers import ADMIN, MigratedDatabase, Postgres
 
-__all__ = ["Engine", "PostgresDatabases", "SqliteFiles", "Statement", "Store"]
+__all__ = ["Content", "Engine", "PostgresDatabases", "SqliteFiles", "Statement", "Store"]
 
-PROJECT: Final = "local"
 _WAIT: Final = 30.0
+_DAY: Final = 86_400.0
+_NUMBERS: Final = (
+    "WITH RECURSIVE p (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM p WHERE i + 1 < ?), "
+    "n (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i + 1 < ?)"
+)
+_TABLES: Final = "projects, sessions, tasks, waits, leases, messages, inbox, offers, log"
 
 Statement = tuple[str | bytes, Sequence[Any]]
 
 
+class Content(NamedTuple):
+    """What a database holds before something is measured there: projects called p-0, p-1 and so on."""
+
+    projects: int
+    sessions: int
+    """How many sessions each project has that act, and as many to which they write."""
+    tasks: int
+    """How many tasks each project has."""
+    mail: int = 0
+    """How many messages wait in each project for the first of those to which others write."""
+
+    def statements(self) -> list[Statement]:
+        """Return what makes it, the same for every database: a million rows take seconds."""
+        now = time.time()
+        tasks = "'t-' || n.i, 'Do it.', '', 2, '', 'open', '', '', 0, 0, n.i"
+        message = "'m-' || n.i, 's-0', 'agent-s-0', 'agent-to-s-0', 'hello', '', 'normal', 'note', ?, ?"
+        made: list[tuple[str, int, Sequence[float]]] = [
+            ("projects SELECT 'p-' || p.i, 0, 0, '', 0, 0", 1, ()),
+            (f"tasks SELECT 'p-' || p.i, {tasks}", self.tasks, ()),
+            (f"messages SELECT 'p-' || p.i, {message}", self.mail, (now, now + _DAY)),
+            ("inbox SELECT 'p-' || p.i, 'to-s-0', n.i, 'm-' || n.i, NULL", self.mail, ()),
+        ]
+        for who in ("s-", "to-s-"):
+            row = f"'{who}' || n.i, 'agent-{who}' || n.i, '', 'default', 'any', '', 0, ?, NULL, ''"
+            made.append((f"sessions SELECT 'p-' || p.i, {row}", self.sessions, (now,)))
+        return [
+            (f"{_NUMBERS} INSERT INTO {text} FROM p, n", (self.projects, each, *values))
+            for text, each, values in made
+            if each
+        ]
+
+
 class Engine(Protocol):
-    """What is measured."""
+    """What is measured; it has several databases, each with a name."""
 
     mark: str
     """What its rows begin with."""
 
-    def make(self, folder: Path) -> str:
-        """Make an empty project; return its address."""
+    def fill(self, name: str, content: Content) -> None:
+        """Make a database that holds this and nothing else."""
         ...
 
-    def copy(self, address: str, fill: Callable[[Store], None]) -> str:
-        """Make another database with the same content: by a copy, or by filling it the same way."""
+    def opened(self, name: str, projects: Sequence[str]) -> AbstractContextManager[list[Store]]:
+        """Open projects over one connection."""
         ...
 
-    def opened(self, address: str) -> AbstractContextManager[Store]:
-        """Open a project."""
+    def record(self, stores: Sequence[Any]) -> list[Statement]:
+        """Keep all statements of these stores from now on, in the list that is returned."""
         ...
 
-    def record(self, store: Any) -> list[Statement]:  # noqa: ANN401 - an engine's own
-        """Keep all statements of a store from now on, in the list that is returned."""
-        ...
-
-    def replay(self, address: str, made: Sequence[Statement], start: Callable[[], None]) -> None:
+    def replay(self, name: str, made: Sequence[Statement], start: Callable[[], None]) -> None:
         """Run statements with the bare driver; call `start` when that can begin."""
         ...
 
@@ -57,33 +90,46 @@ class SqliteFiles:
 
     mark = ""
 
-    def make(self, folder: Path) -> str:
-        """Name a file."""
-        return str(folder / "ours.sqlite")
+    def __init__(self, folder: Path) -> None:
+        """Keep files in a folder."""
+        self._folder = folder
 
-    def copy(self, address: str, fill: Callable[[Store], None]) -> str:
-        """Copy the file."""
-        del fill
-        return str(shutil.copy(address, f"{address}.bare"))
+    def _path(self, name: str) -> str:
+        return str(self._folder / f"{name}.sqlite")
+
+    def fill(self, name: str, content: Content) -> None:
+        """Make a file."""
+        for end in PARTS:
+            with suppress(FileNotFoundError):
+                Path(f"{self._path(name)}{end}").unlink()
+        with self.opened(name, [""]) as (store,):
+            connection: Any = store._database._connection
+            connection.execute("BEGIN")
+            for statement, values in content.statements():
+                connection.execute(statement, values)
+            connection.execute("COMMIT")
+            connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
     @contextmanager
-    def opened(self, address: str) -> Generator[SqliteStore, None, None]:
+    def opened(self, name: str, projects: Sequence[str]) -> Generator[list[Any], None, None]:
         """Open the file, with all pragmas."""
         machine = LocalMachine(boot_clock=SystemBootClock(), clock=SystemClock(), is_running=lambda _: None)
-        store = open_store(address, PROJECT, machine, mount=MountKind.LOCAL, wait=_WAIT)
-        yield store
-        store.close()
+        first = open_store(self._path(name), projects[0], machine, mount=MountKind.LOCAL, wait=_WAIT)
+        rest = [SqliteStore(first._database, one, machine, first._turn) for one in projects[1:]]
+        yield [first, *rest]
+        first.close()
 
-    def record(self, store: Any) -> list[Statement]:  # noqa: ANN401 - as above
+    def record(self, stores: Sequence[Any]) -> list[Statement]:
         """Put a recorder before the connection."""
-        recorder = store._database._connection = _Recorder(store._database._connection)
+        database = stores[0]._database
+        recorder = database._connection = _Recorder(database._connection)
         return recorder.made
 
-    def replay(self, address: str, made: Sequence[Statement], start: Callable[[], None]) -> None:
+    def replay(self, name: str, made: Sequence[Statement], start: Callable[[], None]) -> None:
         """Run statements on the driver's own connection."""
-        gate = Gate(layout.database_gate(address))
+        gate = Gate(layout.database_gate(self._path(name)))
         behind = ExitStack()
-        with self.opened(address) as store:
+        with self.opened(name, [""]) as (store,):
             connection: Any = store._database._connection
             start()
             for statement, values in made:
@@ -112,59 +158,64 @@ class _Recorder:
 
 
 class PostgresDatabases:
-    """PostgreSQL on a server of our own: two databases, and a project in both for each measurement."""
+    """PostgreSQL on a server of our own that waits for the disk."""
 
     mark = "server: "
 
     def __init__(self, server: Postgres) -> None:
-        """Make the databases."""
-        self._databases = {name: MigratedDatabase(server.address, name) for name in ("ours", "bare")}
-        for database in self._databases.values():
-            database.create()
+        """Make databases on a server when they are first filled."""
+        self._server = server
+        self._databases: dict[str, MigratedDatabase] = {}
 
-    def make(self, folder: Path) -> str:
-        """Name a project."""
-        del folder
-        return f"ours {uuid.uuid4().hex}"
+    def fill(self, name: str, content: Content) -> None:
+        """Empty a database, and fill it."""
+        import psycopg
 
-    def copy(self, address: str, fill: Callable[[Store], None]) -> str:
-        """Fill the same project in the other database."""
-        bare = f"bare {address.split()[1]}"
-        with self.opened(bare) as store:
-            fill(store)
-        return bare
+        from passdown.engines.postgres.statements import mark_values
+
+        if name not in self._databases:
+            self._databases[name] = MigratedDatabase(self._server.address, name)
+            self._databases[name].create()
+        with psycopg.connect(self._databases[name].url(ADMIN), autocommit=True) as connection:
+            connection.execute("SET search_path TO passdown")
+            connection.execute(f"TRUNCATE {_TABLES}".encode())
+            with connection.transaction():
+                for statement, values in content.statements():
+                    connection.execute(mark_values(str(statement)).encode(), values)
+            connection.execute("VACUUM ANALYZE passdown.tasks")  # as the server does by itself after a while
 
     @contextmanager
-    def opened(self, address: str) -> Generator[Any, None, None]:
-        """Open a project as a verb does."""
-        from passdown.engines.postgres.coordination import open_store as open_server  # with its driver
+    def opened(self, name: str, projects: Sequence[str]) -> Generator[list[Any], None, None]:
+        """Open projects as a verb does, but over the same connections."""
+        from passdown.engines.postgres.connections import Connections  # with its driver
+        from passdown.engines.postgres.coordination import PostgresStore
 
-        name, project = address.split()
-        store = open_server(self._databases[name].url(), project)
-        yield store
-        store.close()
+        connections = Connections(self._databases[name].url())
+        stores = [PostgresStore(connections, project) for project in projects]
+        for store in stores:
+            with store.looking():  # each asks once which version the tables have
+                pass
+        yield stores
+        connections.close()
 
-    def record(self, store: Any) -> list[Statement]:  # noqa: ANN401 - as above
-        """Connect, and keep what that connection is asked."""
-        with store.looking():
-            pass
-        (one,) = store._connections._idle
+    def record(self, stores: Sequence[Any]) -> list[Statement]:
+        """Keep what the connection is asked."""
+        (one,) = stores[0]._connections._idle
         made: list[Statement] = []
         execute = one.execute
 
-        def keep(statement: Any, values: Sequence[Any] = ()) -> Any:  # noqa: ANN401 - the driver's
-            text = statement if isinstance(statement, bytes) else statement.as_bytes(one)
-            made.append((text, values))
+        def keep(statement: bytes, values: Sequence[Any] = ()) -> Any:  # noqa: ANN401 - the driver's
+            made.append((statement, values))
             return execute(statement, values) if values else execute(statement)
 
         one.execute = keep
         return made
 
-    def replay(self, address: str, made: Sequence[Statement], start: Callable[[], None]) -> None:
+    def replay(self, name: str, made: Sequence[Statement], start: Callable[[], None]) -> None:
         """Run statements on a connection of the driver."""
         import psycopg
 
-        url = self._databases[address.partition(" ")[0]].url()
+        url = self._databases[name].url()
         with psycopg.connect(url, autocommit=True, prepare_threshold=None) as connection:
             start()
             for statement, values in made:

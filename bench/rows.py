@@ -41,11 +41,11 @@ class Row:
 
 def render_table(rows: Iterable[Row]) -> str:
     """The table for people."""
-    lines = [f"{'what':<30} {'measured':>12} {'ratio':>8} {'median':>8} {'aim':>6} {'allowed':>8}"]
+    lines = [f"{'what':<38} {'measured':>12} {'ratio':>8} {'median':>8} {'aim':>6} {'allowed':>8}"]
     for row in rows:
         measured = f"{row.value:.2f} {row.unit}"
         median = f"{row.median_ratio:.2f}" if row.median_ratio is not None else ""
-        line = f"{row.name:<30} {measured:>12} {row.ratio:>8.2f} {median:>8} {_budget(row)}"
+        line = f"{row.name:<38} {measured:>12} {row.ratio:>8.2f} {median:>8} {_budget(row)}"
         lines.append(line.rstrip())
     return "\n".join(lines) + "\n"
 

@@ -10,26 +10,11 @@ from passdown.engines.memory.index import MemoryIndex
 from passdown.engines.memory.repository import MemoryRepository
 from passdown.records import record, replace
 from passdown.settings import Settings
+from tests.events import MovedClock
 from tests.projects import ARCHIVE, EVENTS
 from tests.sessions import MemoryWorkspace
 
 NOON = datetime(2026, 1, 11, 12, tzinfo=UTC)
-
-
-class MovedClock:
-    """A clock that stands where a test puts it."""
-
-    def __init__(self) -> None:
-        """Stand at noon."""
-        self.at = NOON
-
-    def now(self) -> datetime:
-        """Give where it stands."""
-        return self.at
-
-    def monotonic(self) -> float:
-        """Give the same as seconds."""
-        return self.at.timestamp()
 
 
 @record
@@ -52,7 +37,7 @@ class Bench:
 
 def make_bench(folder: Path, *, with_git: bool = True) -> Bench:
     """Make a checkout of an empty project."""
-    clock = MovedClock()
+    clock = MovedClock(NOON)
     documents = FileDocuments(folder)
     repository = MemoryRepository(documents)
     repository.there = with_git

@@ -57,6 +57,20 @@ class Caller:
         return Done(code, *self._capsys.readouterr())
 
 
+def say_all(command: Caller) -> None:
+    """Start a session and let it say one thing of each kind."""
+    for words in (
+        ("start", "--nickname", "toast"),
+        ("goal", "Let people sign in"),
+        ("now", "Make logout work"),
+        ("done", "Session model"),
+        ("next", "Remove tokens", "Write docs"),
+        ("decide", "store", "Redis"),
+        ("ask", "Who rotates?"),
+    ):
+        assert command(*words).code == 0
+
+
 def environment(**more: str) -> dict[str, str]:
     """Make the environment of a process: this test's, with nothing that says how wide a terminal is."""
     kept = {name: value for name, value in os.environ.items() if name not in {"COLUMNS", "LINES", "TERM"}}

@@ -17,7 +17,8 @@ from tests import outcomes, proof, requirements, servers, skips, starters
 pytest_addoption = outcomes.pytest_addoption
 pytest_configure = outcomes.pytest_configure
 postgres, bouncer, database = servers.postgres, servers.bouncer, servers.database
-own_postgres, postgres_pair, project = servers.own_postgres, servers.postgres_pair, servers.project
+own_postgres, own_bouncer = servers.own_postgres, servers.own_bouncer
+postgres_pair, project = servers.postgres_pair, servers.project
 proof.load_hypothesis_profile()
 # A run in the background is started with interrupts ignored, and so would be every process a test starts.
 signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -28,10 +29,15 @@ _TESTS = Path(__file__).parent
 _SLOW_ROOMS = frozenset({"attacks", "e2e", "faults", "proofs"})
 _SLOW_FILES = frozenset(
     {
+        "test_beads_commands.py",
+        "test_beads_successors.py",
         "test_cli_named_sessions.py",
+        "test_cli_outbox.py",
+        "test_engine_away.py",
         "test_further_kind.py",
         "test_git_commits.py",
         "test_git_process.py",
+        "test_guard.py",
         "test_harness.py",
         "test_ci_run.py",
         "test_hook_commits.py",
@@ -133,7 +139,7 @@ def _is_slow(path: Path) -> bool:
 
 def _leave_out_slow(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Leave single tests to CI, too: what has a limit of time has the machine to itself there."""
-    names = ("server", "slow", "timed")
+    names = ("beads", "server", "slow", "timed")
     slow = {item for item in items if any(item.get_closest_marker(name) for name in names)}
     config.hook.pytest_deselected(items=[*slow])
     items[:] = [item for item in items if item not in slow]

@@ -38,8 +38,10 @@ Plant = Callable[[Patch], Callable[[], CoordinationBench]]
 # --- fences and holders -----------------------------------------------------------------------------
 
 
-def _any_fence(change: Transaction, judge: Judge, session: str, held: Sequence[Fenced]) -> list[Lease]:
-    del judge, session
+def _any_fence(
+    change: Transaction, judge: Judge, own: Sequence[Lease], held: Sequence[Fenced]
+) -> list[Lease]:
+    del judge, own
     found = [one for resource, _ in held for one in change.leases_on(*resource) if one.ended is None]
     if not found:
         raise UsageError("nobody holds that", hint="Claim it.")
@@ -303,7 +305,7 @@ BUGS: Final[dict[Plant, str]] = {
     forget_what_was_taken: "test_an_edit_from_before_a_theft_is_lost",
     let_force_take_what_is_promised: "test_nobody_takes_what_a_living_giver_offers",
     look_before_the_lock_is_taken: "test_of_all_that_claim_a_task_one_has_it",
-    keep_half_of_a_refused_change: "test_all_that_is_wanted_is_granted_or_nothing",
+    keep_half_of_a_refused_change: "test_nothing_stays_of_what_was_granted_before_an_error",
     use_the_callers_clock: "test_nothing_is_taken_over_from_the_living",
     act_again_when_repeated: "test_a_repeated_change_acts_once_and_has_the_same_outcome",
     read_mail_before_it_is_shown: "test_waiting_changes_nothing",

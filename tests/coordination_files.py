@@ -1,12 +1,15 @@
 """A file of coordination on a machine whose clocks a test moves."""
 
 import sqlite3
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
 from passdown.engines.files.gate import Gate
 from passdown.engines.sqlite.coordination import (
+    CoordinationDatabase,
     LocalMachine,
     ReadOnlyStore,
     SqliteStore,
@@ -18,6 +21,23 @@ from passdown.ports.clock import BootTime
 from tests.events import MovedClock
 
 START: Final = datetime(2026, 3, 1, 12, tzinfo=UTC)
+
+
+NEWER: Final = len(CoordinationDatabase.scripts()) + 1
+"""A version of the file that this code does not know."""
+
+
+@contextmanager
+def too_new(path: Path) -> Iterator[None]:
+    """Let a later version have changed the tables meanwhile."""
+    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        (known,) = connection.execute("PRAGMA user_version").fetchone()
+        before = connection.execute("SELECT value, name FROM meta").fetchall()
+        connection.execute("UPDATE meta SET value = ?", (NEWER,))
+        connection.execute(f"PRAGMA user_version = {NEWER}")
+        yield
+        connection.executemany("UPDATE meta SET value = ? WHERE name = ?", before)
+        connection.execute(f"PRAGMA user_version = {known}")
 
 
 class MovedBoot:

@@ -11,10 +11,10 @@ import functools
 import json
 import os
 import re
-import sys
+import subprocess
 from collections.abc import Callable, Generator, Iterable, Sequence
 from pathlib import Path
-from typing import Final, NamedTuple, ParamSpec, TypeVar
+from typing import Any, Final, NamedTuple, ParamSpec, TypeVar
 
 import pytest
 
@@ -109,7 +109,8 @@ class Recorder:
         main.main = self._noting("command", main.main)
         main.synthesize = self._noting("command", main.synthesize)
         quick.main = self._noting("hook", quick.main)
-        sys.addaudithook(self._note_process)
+        # An audit hook would see processes too, but Python 3.11 starts no two traced threads beside one.
+        subprocess.Popen.__init__ = self._noting_words(subprocess.Popen.__init__)  # type: ignore[method-assign]
 
     def _noting(self, kind: str, function: Callable[P, R]) -> Callable[P, R]:
         @functools.wraps(function)
@@ -119,9 +120,19 @@ class Recorder:
 
         return noted
 
-    def _note_process(self, event: str, told: tuple[object, ...]) -> None:
-        if event == "subprocess.Popen" and isinstance(told[1], (list, tuple)):
-            self._seen.add(find_kind([os.fsdecode(word) for word in told[1]], self._folders))
+    def _noting_words(self, start: Callable[..., None]) -> Callable[..., None]:
+        @functools.wraps(start)
+        def noted(process: object, args: Any, *more: Any, **named: Any) -> None:
+            words = [args] if isinstance(args, (str, bytes, os.PathLike)) else args
+            self._seen.add(find_kind([os.fsdecode(word) for word in words], self._folders))
+            start(process, args, *more, **named)
+
+        return noted
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_setup(self) -> None:
+        """Forget what the test before called; one whose fixtures fail is never called."""
+        self._seen.clear()
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_call(self) -> Generator[None, object, object]:

@@ -12,6 +12,7 @@ from passdown.core.times import parse_instant
 from passdown.engines.system import SystemClock
 from passdown.records import replace
 from passdown.services.log.events import name_event
+from tests.gits import Project, make_started
 
 EVENTS: Final = "thoughts/shared/handoffs/events"
 VIEW: Final = "thoughts/shared/handoffs/current.md"
@@ -50,6 +51,14 @@ def listing(folder: Path) -> Mapping[str, bytes]:
         for path in sorted(folder.rglob("*"))
         if path.is_file() and ".git" not in path.relative_to(folder).parts
     }
+
+
+def make_january(monkeypatch: pytest.MonkeyPatch, folder: Path) -> Project:
+    """Make a repository with a commit that is set up, on a day in January."""
+    stop_clock(monkeypatch, "2026-01-11T12:00:00Z")
+    project = make_started(folder)
+    project.write("passdown.toml", "")
+    return project
 
 
 def stop_clock(monkeypatch: pytest.MonkeyPatch, at: str) -> None:

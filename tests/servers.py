@@ -65,14 +65,19 @@ class Postgres:
         self._listen()
 
     def follow(self, primary: "Postgres") -> None:
-        """Make a copy of a server that follows it, and start it; the other waits for it from now on."""
+        """Make a copy of a server that follows it, and start it; the other waits for it from now on.
+
+        Whatever this server held before is thrown away.
+        """
+        shutil.rmtree(self._data, ignore_errors=True)
+        primary.configure(synchronous_standby_names="'*'")
+        primary.reload()
         _run(
             *(_program("pg_basebackup"), "--no-sync", "--checkpoint=fast", "--write-recovery-conf"),
             *(f"--dbname={primary.address.url()}", f"--pgdata={self._data}"),
         )
+        self.configure(synchronous_standby_names="''")  # nobody follows this one yet
         self._listen()
-        primary.configure(synchronous_standby_names="'*'")
-        primary.reload()
 
     def _listen(self) -> None:
         self.configure(
@@ -136,6 +141,7 @@ class Bouncer:
             "pool_mode": "transaction",
             "default_pool_size": 2,
             "max_client_conn": 200,
+            "server_login_retry": 1,  # seconds; 15 by default, also when the server is back at once
             "logfile": self._folder / _LOG,
             "pidfile": self._pid_file,
         }
@@ -202,9 +208,26 @@ def own_postgres() -> Iterator[Postgres]:
 
 
 @pytest.fixture
+def own_bouncer(own_postgres: Postgres) -> Iterator[Bouncer]:
+    """A PgBouncer before a server that the test may stop."""
+    _need("pgbouncer", "pg_isready")
+    folder = _make_folder()
+    bouncer = Bouncer(folder)
+    bouncer.create(own_postgres.address)
+    yield bouncer
+    bouncer.stop()
+    shutil.rmtree(folder, ignore_errors=True)  # a server that ends removes files, too
+
+
+@pytest.fixture
 def postgres_pair(own_postgres: Postgres) -> Iterator[tuple[Postgres, Postgres]]:
-    """A server of one's own, and one that follows it: no change is done before both have it."""
+    """A server of one's own, and one that follows it: no change is done before both have it.
+
+    They wait for each other and not for the disk: what one loses, the other must have.
+    """
     _need("pg_basebackup")
+    own_postgres.configure(fsync="off")
+    own_postgres.reload()
     with _temporary() as follower:
         follower.follow(own_postgres)
         yield own_postgres, follower

@@ -1,6 +1,7 @@
 """A project in memory in which sessions work, with a clock and processes that a test moves."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Generator, Iterable
+from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
@@ -8,10 +9,12 @@ from passdown.core.coordination.members import EngineTime
 from passdown.core.facts import Fact, Provenance
 from passdown.core.formats.journal import JournalLine
 from passdown.core.kinds import FactKind
+from passdown.core.project.metrics import Metric
 from passdown.core.sessions.ledger_sync import NewFact
 from passdown.core.sessions.session_facts import NO_PROCESS, Account, HostProcess
 from passdown.core.times import to_millis
 from passdown.engines.coordination.coordinator import Coordinator
+from passdown.engines.memory.change_files import MemoryChanges
 from passdown.engines.memory.coordination import MemoryStore
 from passdown.engines.memory.documents import MemoryDocuments
 from passdown.engines.memory.event_log import MemoryEventLog
@@ -19,6 +22,7 @@ from passdown.engines.memory.git_history import MemoryHistory
 from passdown.engines.memory.index import MemoryIndex
 from passdown.engines.memory.journals import MemoryJournals
 from passdown.engines.memory.repository import MemoryRepository
+from passdown.ports.change_files import ChangeFiles
 from passdown.ports.clock import Clock, Entropy
 from passdown.ports.commit_contents import CommitContents
 from passdown.ports.coordination import Coordination
@@ -27,8 +31,10 @@ from passdown.ports.event_log import EventLog
 from passdown.ports.git_history import GitHistory
 from passdown.ports.index import Index
 from passdown.ports.journals import Journals
+from passdown.ports.locks import Locks
 from passdown.ports.process import Processes
 from passdown.ports.repository import Repository
+from passdown.ports.tracker import Tracker
 from passdown.ports.tracking import Tracking
 from passdown.records import field, record, replace
 from passdown.services.log.events import WrittenEvent
@@ -38,6 +44,7 @@ from passdown.services.sessions.sessions import StartedSession, StartRequest, st
 from passdown.services.workspace.account_cache import AccountCache
 from passdown.services.workspace.workspaces import Workspace
 from passdown.settings import Settings
+from passdown.trackers.board import Board
 from tests.events import MovedClock
 
 NOON: Final = datetime(2026, 1, 11, 12, tzinfo=UTC)
@@ -86,6 +93,30 @@ def make_coordination() -> Coordination:
     return Coordinator(MemoryStore(lambda: EngineTime(NOON.timestamp())), "memory")
 
 
+class MemoryLocks:
+    """Locks of one process; whoever waits for one that is held does not get it."""
+
+    def __init__(self) -> None:
+        """Begin with none."""
+        self.names: set[str] = set()
+
+    @contextmanager
+    def held(self, name: str, wait: float) -> Generator[bool, None, None]:
+        """Hold a lock."""
+        del wait
+        is_free = name not in self.names
+        self.names.add(name)
+        try:
+            yield is_free
+        finally:
+            if is_free:
+                self.names.discard(name)
+
+    def handles(self) -> tuple[int, ...]:
+        """Give none."""
+        return ()
+
+
 @record
 class MemoryWorkspace:
     """A workspace whose parts are there from the start; `replace` gives one with other parts."""
@@ -100,6 +131,7 @@ class MemoryWorkspace:
     history: GitHistory = field(default_factory=MemoryHistory)
     commit_contents: CommitContents = field(default_factory=MemoryHistory)
     tracking: Tracking = field(default_factory=lambda: MemoryRepository(MemoryDocuments()))
+    change_files: ChangeFiles = field(default_factory=MemoryChanges)
     log: EventLog = field(default_factory=MemoryEventLog)
     index: Index = field(default_factory=MemoryIndex)
     journals: Journals = field(default_factory=MemoryJournals)
@@ -108,7 +140,12 @@ class MemoryWorkspace:
     coordination: Coordination = field(default_factory=make_coordination)
     show_time: Callable[[datetime], str] = show_time
     warn: Callable[[str], None] = lambda _: None
+    record_metrics: Callable[[Iterable[Metric]], None] = lambda _: None
+    wait: Callable[[float], None] = lambda _: None
+    locks: Locks = field(default_factory=MemoryLocks)
+    make_tracker: Callable[[Coordination], Tracker] = Board
     sweep: Callable[[], int] = lambda: 0
+    has_server: bool = False
 
     def find_coordination(self) -> Coordination | None:
         """Give what sessions share; somebody has always used it."""
@@ -117,6 +154,15 @@ class MemoryWorkspace:
     def read_coordination(self) -> Coordination | None:
         """Give it to be looked at."""
         return self.coordination
+
+    @property
+    def tracker(self) -> Tracker:
+        """Give the board, or what a test put in its place."""
+        return self.make_tracker(self.coordination)
+
+    def find_tracker(self) -> Tracker | None:
+        """Give the board; somebody has always used it."""
+        return self.tracker
 
     def now(self) -> datetime:
         """Give the present instant, in the precision of facts."""

@@ -12,6 +12,7 @@ from typing import Final
 
 HOME: Final = "/home/ann"
 MOMENT: Final = "2026-03-02T09:30:00.000"
+SECOND: Final = "1772443800"
 AGE: Final = "2 min"
 LEFT: Final = "10 min"
 
@@ -21,7 +22,8 @@ _VALUE: Final = re.compile(
     r"""
       (?<=\bev-)(?P<event>[0-9a-f]{16}|[0-9a-f]{8})\b
     | (?<=\bs-)(?P<session>[0-9a-f]{12})\b
-    | (?<=[a-z]-)(?P<agent>[0-9a-f]{8})\b
+    | (?<=[a-z]-)(?P<agent>[0-9a-f]{8})(?=\b|_)
+    | (?<=_)(?P<second>\d{10})(?=_)
     | \b(?P<sum>[0-9a-f]{64})\b
     | \b(?P<nonce>[0-9a-f]{12})\b
     | ^(?P<commit>[0-9a-f]{7})(?=\ )
@@ -46,6 +48,8 @@ def steady(texts: Sequence[str], home: str = "") -> list[str]:
                 return AGE
             case "left":
                 return LEFT
+            case "second":
+                return SECOND
             case "hour":
                 return MOMENT[_HOUR]
             case "moment":

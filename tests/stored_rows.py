@@ -173,7 +173,20 @@ class StoredRows(ABC):
             bob = replace(bob, role="tests", seen=14.0)
             assert list(reading.members()) == [bob, ADA]
             assert reading.find_member("s-zoe") == zoe
-            assert set(reading.find_members(["s-zoe", "s-nobody", "s-ada"])) == {zoe, ADA}
+            assert [reading.find_member(one) for one in ("s-zoe", "s-nobody", "s-ada")] == [zoe, None, ADA]
+
+    def test_sessions_are_found_by_agent_and_by_nickname_until_they_end(self, store: Store) -> None:
+        """By id; nobody has no name."""
+        agent = Member(session="s-2", agent="bob", name="b")
+        nickname = Member(session="s-1", agent="bob-1", name="bob")
+        ended, other = replace(agent, session="s-3", ended=1.0), Member(session="s-4", agent="bobby")
+        with store.changing() as change:
+            for member in (agent, nickname, ended, other):
+                change.put_member(member)
+
+        with store.looking() as reading:
+            assert list(reading.members_named("bob")) == [nickname, agent]
+            assert list(reading.members_named("Bob")) == []
 
     def test_a_beat_is_a_sign_of_life_of_sessions_that_run_and_takes_no_position(self, store: Store) -> None:
         """Unknown ones are no error."""
@@ -213,14 +226,45 @@ class StoredRows(ABC):
             )
 
     def test_a_session_has_one_lease_on_a_resource(self, store: Store) -> None:
-        """A later one takes the place of the earlier one, and can be removed."""
+        """A later one takes the place of the earlier one."""
         with store.changing() as change:
             change.put_lease(LEASE)
             change.put_lease(replace(LEASE, fence=9, ended=5.0))
-            assert list(change.leases(PATH, ended=True)) == [replace(LEASE, fence=9, ended=5.0)]
-            change.drop_lease(LEASE)
 
-            assert list(change.leases(PATH, ended=True)) == []
+            assert list(change.leases(PATH, ended=True)) == [replace(LEASE, fence=9, ended=5.0)]
+
+    def test_many_leases_are_stored_as_one_is(self, store: Store) -> None:
+        """New ones, changed ones and none at all."""
+        other = replace(LEASE, name="docs/", is_taken=True)
+        with store.changing() as change:
+            change.put_leases([])
+            change.put_leases([LEASE])
+            change.put_leases([replace(LEASE, used=99.0), other])
+
+        with store.looking() as reading:
+            assert list(reading.leases(PATH)) == [other, replace(LEASE, used=99.0)]
+
+    def test_leases_of_sessions_without_signs_of_life_are_found(self, store: Store) -> None:
+        """Also those of sessions that ended, that are of another boot, and that nobody knows."""
+        with store.changing() as change:
+            time = change.time
+            alive = Member(session="s-0", agent="a", seen=time.seconds, boot=time.boot)
+            for member in (
+                alive,
+                replace(alive, session="s-1", seen=time.seconds - 10.0),
+                replace(alive, session="s-2", ended=time.seconds),
+                replace(alive, session="s-3", boot=time.boot + 1),
+            ):
+                change.put_member(member)
+            made = [
+                Lease(kind=TASK, name=f"t-{number}", session=f"s-{number}", fence=number, ttl=1.0, used=1.0)
+                for number in range(5)
+            ]
+            change.put_leases([*made, replace(made[1], name="t-9", ended=1.0), replace(made[2], kind=PATH)])
+
+            found = change.silent_leases(TASK, time.seconds - 10.0)
+
+        assert list(found) == made[1:]
 
     def test_old_leases_and_changes_are_removed(self, store: Store) -> None:
         """Those that ended, or were made, at the instant itself stay."""

@@ -64,6 +64,11 @@ class Team(Day):
         """Add a task; give its id."""
         return str(json.loads(self.command("task", "add", title, *options, "--json").out)["task"]["task"])
 
+    def account(self, name: str) -> Account:
+        """Give the session that has an id of a host; one that runs comes first."""
+        found = [one for one in self.host.accounts() if name in one.host_sessions]
+        return min(found, key=lambda one: one.ended_at is not None)
+
     def agent(self, session: str) -> str:
         """Give the agent of a session."""
         return next(one.agent for one in self.host.accounts() if session in one.host_sessions)
@@ -99,11 +104,6 @@ class Hosts(Team):
         """Put the database back."""
         for path in self.database.parent.glob(f"{AWAY}*"):
             path.replace(path.with_name(path.name.removeprefix(AWAY)))
-
-    def account(self, name: str) -> Account:
-        """Give the running session that has an id of a host."""
-        (found,) = [one for one in self.host.accounts() if name in one.host_sessions and one.ended_at is None]
-        return found
 
 
 def context(answer: dict[str, Any]) -> str:

@@ -23,12 +23,20 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final, NamedTuple, Self
 
+from tests.dying_bd import make_small
 from tests.steady import steady
 
 ROOT: Final = Path(__file__).resolve().parent.parent
 FIRST_CHECK: Final = ROOT / "docs" / "tutorial" / "first-check.md"
 FIRST_SESSION: Final = ROOT / "docs" / "tutorial" / "first-session.md"
 TWO_AGENTS: Final = ROOT / "docs" / "tutorial" / "two-agents.md"
+WITH_BEADS: Final = ROOT / "docs" / "how-to" / "use-beads.md"
+WITHOUT_TRACKER: Final = ROOT / "docs" / "how-to" / "work-without-a-tracker.md"
+IN_LOOPS: Final = ROOT / "docs" / "how-to" / "work-in-loops.md"
+SUBAGENTS: Final = ROOT / "docs" / "how-to" / "subagents.md"
+TEST_FIRST: Final = ROOT / "docs" / "how-to" / "test-first.md"
+GATES: Final = ROOT / "docs" / "how-to" / "gates.md"
+PREFLIGHT: Final = ROOT / "docs" / "how-to" / "preflight.md"
 README: Final = ROOT / "README.md"
 
 COLUMNS: Final = 80
@@ -220,18 +228,45 @@ def corrected_readme(readme: str, pages: Sequence[str]) -> str:
 
 
 def correct_page(path: Path, folder: Path) -> str:
-    """Return what one of our tutorials should say."""
+    """Return what one of our pages should say."""
     page = path.read_text(encoding="utf-8")
     return corrected(page, folder, has_made_up_values=path != FIRST_CHECK)
+
+
+def correct_beads_page(folder: Path) -> str:
+    """Return what the page about Beads should say, with a small `bd` that does not answer three times."""
+    bd = make_small(folder / "bd", "1.3.0")
+    for number, title in enumerate(("Sign in form", "Docs"), 1):
+        bd.add(f"tp-{number}", title=title)
+    bd.plan("", "", "before", "before", "before")
+    (folder / "home").mkdir()
+    before = dict(os.environ)
+    os.environ.update(bd.environment())
+    try:
+        return correct_page(WITH_BEADS, folder / "home")
+    finally:
+        os.environ.clear()
+        os.environ.update(before)
 
 
 def main() -> None:
     """Write the pages anew."""
     pages: list[str] = []
-    for path in (FIRST_CHECK, FIRST_SESSION, TWO_AGENTS):
+    for path in (
+        FIRST_CHECK,
+        FIRST_SESSION,
+        TWO_AGENTS,
+        WITHOUT_TRACKER,
+        IN_LOOPS,
+        TEST_FIRST,
+        GATES,
+        PREFLIGHT,
+    ):
         with tempfile.TemporaryDirectory() as folder:
             pages.append(correct_page(path, Path(folder)))
         path.write_text(pages[-1], encoding="utf-8")
+    with tempfile.TemporaryDirectory() as folder:
+        WITH_BEADS.write_text(correct_beads_page(Path(folder)), encoding="utf-8")
     README.write_text(corrected_readme(README.read_text(encoding="utf-8"), pages), encoding="utf-8")
 
 

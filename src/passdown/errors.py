@@ -7,10 +7,19 @@
     ├── UsageError           2  the command was called wrongly
     ├── HeldError            3  another session holds it
     ├── OutdatedError        4  a view is older than its events
-    └── StorageError         5  the disk or the engine failed; try later
-        ├── UnsureError      5  it may have been written, but it may not survive a power cut
-        └── CacheError       5  a cache cannot be used; the work can be done without it
-            └── UnreadError  5  the cache is not built yet, and there is no time to build it
+    ├── StorageError         5  the disk or the engine failed; try later
+    │   ├── UnsureError      5  it may have been written, but it may not survive a power cut
+    │   ├── UnwritableError  5  this process may not write it; it may be read
+    │   ├── AwayError        5  what sessions share does not answer; nothing was granted
+    │   └── CacheError       5  a cache cannot be used; the work can be done without it
+    │       └── UnreadError  5  the cache is not built yet, and there is no time to build it
+    └── TrackerError         1  the tracker did not do it; each says whether it can be tried again (G6)
+        ├── TrackerMissingError   1  its program or its database is not there
+        ├── TrackerAnswerError    1  its answer cannot be read
+        ├── TrackerRefusedError   1  it refused: nothing was changed, and trying again does not help
+        ├── TrackerBusyError      5  others use it: nothing was changed; try again
+        ├── TrackerUnsureError    5  it took too long or died: look at the task before you try again
+        └── TrackerSyncError      5  the exchange with a remote failed; try again
 
 Losing a race is a value, not an error. Any other exception is a bug in Passdown and exits with 70.
 """
@@ -79,9 +88,72 @@ class UnsureError(StorageError):
     """Something may have been written, but it may not survive a power cut; nothing was acknowledged."""
 
 
+class UnwritableError(StorageError):
+    """This process may not write something, as in a sandbox; it may be read."""
+
+
+class AwayError(StorageError):
+    """What sessions share cannot be asked now; nothing was granted."""
+
+
+def is_away(error: BaseException | None) -> bool:
+    """Return whether the engine did not answer; one that may be read and not written did (C86, C87)."""
+    return isinstance(error, StorageError) and not isinstance(error, UnwritableError)
+
+
 class CacheError(StorageError):
     """A cache cannot be used; the work can be done without it."""
 
 
 class UnreadError(CacheError):
     """Too many events are not in the cache yet for a hook to read them in time."""
+
+
+class TrackerError(PassdownError):
+    """The tracker did not do what was asked for."""
+
+    code = "tracker"
+    is_recoverable = False
+    """Whether the same may succeed later (G6)."""
+
+
+class TrackerMissingError(TrackerError):
+    """The program of the tracker is not installed, or there is no database."""
+
+    code = "tracker-missing"
+
+
+class TrackerAnswerError(TrackerError):
+    """The tracker answered something that cannot be read."""
+
+    code = "tracker-answer"
+
+
+class TrackerRefusedError(TrackerError):
+    """The tracker refused; nothing was changed."""
+
+    code = "tracker-refused"
+
+
+class TrackerBusyError(TrackerError):
+    """Others use the tracker; nothing was changed."""
+
+    exit_code = 5
+    code = "tracker-busy"
+    is_recoverable = True
+
+
+class TrackerUnsureError(TrackerError):
+    """The tracker took too long or died; nobody knows whether it did what was asked for."""
+
+    exit_code = 5
+    code = "tracker-unsure"
+    is_recoverable = True
+
+
+class TrackerSyncError(TrackerError):
+    """The tracker could not exchange its tasks with a remote."""
+
+    exit_code = 5
+    code = "tracker-sync"
+    is_recoverable = True

@@ -11,6 +11,8 @@ if TYPE_CHECKING:
 SETTINGS = "passdown.toml"
 """The settings file of a project; hooks do nothing in a project without one."""
 GIT = ".git"
+GIT_PARTS = ("HEAD", "objects")
+"""What a git folder has, unless it is damaged; one that has none of it is not git's."""
 OURS = "passdown"
 """Our folder, below git's own folder and below the user's folders."""
 USER_SETTINGS = "settings.toml"
@@ -30,6 +32,25 @@ EVENT_ARCHIVE = f"{HANDOFFS}/archive"
 VIEW = f"{HANDOFFS}/{CURRENT}"
 RUNTIME = ".conductor"
 LOOPS = "changes"
+TRACKS = "conductor/tracks"
+DESIGN = "design.md"
+SPEC = "spec.md"
+PLAN = "plan.md"
+"""The papers of a track or a change."""
+PRODUCT = "conductor/product.md"
+TECH_STACK = "conductor/tech-stack.md"
+CODEMAPS = "conductor/CODEMAPS"
+"""What other tools write about the whole project."""
+LOOP_FOLDER = "loops"
+"""The folder of a change's loop ledgers."""
+CHANGE_STATE = "state.md"
+CHANGE_SEED = "seed.md"
+CHANGE_PROPOSAL = "proposal.md"
+CHANGE_TASKS = "tasks.md"
+CHANGE_THOUGHTS = "thoughts"
+CHANGE_SPECS = "specs"
+CHANGE_PLANS = "plans"
+_DOCUMENT = ".md"
 OLD_LEDGERS = "thoughts/ledgers"
 """Where older tools kept ledgers."""
 
@@ -46,9 +67,21 @@ SIGNALS = "signals"
 """Holds one file for each session that was compacted or shows signs that it gets worse."""
 COORDINATION = "coordination.sqlite"
 """What sessions share: one file for all checkouts of a clone."""
+COORDINATION_COPY = "reservations.sqlite"
+"""What a server last said about reserved files: a copy for those who cannot ask it."""
+ENGINE_AWAY = "engine-away.json"
+"""Says when the engine through which sessions coordinate last did not answer."""
+OUTBOX = "outbox"
+"""Holds a file for each session that writes to the tracker, which is locked meanwhile."""
+SETTLED = "outbox.json"
+"""Says which journals had nothing left for the tracker when they were last read."""
 HOOK_LOG = "hooks.log"
 COSTS = "metrics.jsonl"
 PREFERENCES = "preferences.json"
+LOOP_READINGS = "loops.json"
+"""What was last read of the loop ledgers of this checkout."""
+ENDED_CHANGES = "ended-changes.json"
+"""The changes that are finished: their loop ledgers are not read again."""
 LAST_CHECKPOINT = "last-checkpoint-commit.txt"
 TO_COMMIT = "to-commit.txt"
 """Exists while a running session has published something that may not be committed yet."""
@@ -60,9 +93,15 @@ ADDRESSED = "handoff_"
 """How the names of handoffs to one agent begin."""
 PROCESSED = "processed_handoffs"
 """Holds the handoffs that were shown to their agent."""
+PENDING_UPDATES = "pending_updates.jsonl"
+PENDING_CLOSES = "pending_closes.jsonl"
+UNSYNCED = "unsynced.json"
+UNSYNCED_TASKS = "unsynced_beads.txt"
+"""What waits for the tracker, in the form of older tools."""
 EDITED_VIEW = "edited-view-"
 LEGACY_VIEW = "legacy-current-"
-_DOCUMENTS = (ADDRESSED, "session-context.md", "pending_", "unsynced", EDITED_VIEW, LEGACY_VIEW)
+SESSION_CONTEXT = "session-context"
+_DOCUMENTS = (ADDRESSED, SESSION_CONTEXT, "pending_", "unsynced", EDITED_VIEW, LEGACY_VIEW)
 """How the names of documents begin that stand in the runtime folder and are no state: they are only text."""
 
 # --- the user's own folders -----------------------------------------------------------------------
@@ -71,6 +110,18 @@ PLUGINS = "plugins"
 INSTALLS = "installs"
 NOTICES = "rests.log"
 """Lists the repositories in which the user was told that Passdown is not set up there."""
+
+BEADS_MEMORY = "beads.json"
+"""What is known about the builds of `bd` on this machine, and about the databases that they used."""
+BEADS = ".beads"
+BEADS_DATABASES = ("beads.db", "embeddeddolt", "dolt", "metadata.json")
+"""The folder of Beads below a project, and what is in it if there is a database."""
+
+
+def beads_lock(digest: str) -> str:
+    """Return the name of the lock for a database of Beads, by the hash of its folder."""
+    return f"beads-{digest}.lock"
+
 
 # --- files of git and of a host's plugin ----------------------------------------------------------
 
@@ -112,6 +163,16 @@ def session_state(runtime: str, agent: str) -> str:
     return f"{runtime}/{SESSION_STATE}{agent}.json"
 
 
+def session_context(runtime: str, agent: str = "") -> str:
+    """Return the path of an anchored context; without an agent, that of the first session of a checkout."""
+    return f"{runtime}/{SESSION_CONTEXT}{f'_{agent}' if agent else ''}.md"
+
+
+def paper(folder: str, track: str, name: str) -> str:
+    """Return the path of a paper of a track or a change."""
+    return f"{folder}/{track}/{name}"
+
+
 def handoff_name(sender: str, to: str, number: int = 1) -> str:
     """Return the file name of a handoff to one agent; of several for the same pair each has a number."""
     again = f".{number}" if number > 1 else ""
@@ -123,6 +184,42 @@ def handoff_addressee(name: str) -> str:
     if not (name.startswith(ADDRESSED) and name.endswith(JSON)):
         return ""
     return name.removesuffix(JSON).rpartition("_to_")[2] if "_to_" in name else ""
+
+
+def change_state(changes: str, change: str) -> str:
+    """Return the path of the state of a change."""
+    return f"{changes}/{change}/{CHANGE_STATE}"
+
+
+def loop_ledger(changes: str, change: str, loop: str) -> str:
+    """Return the path of the ledger of a loop."""
+    return f"{changes}/{change}/{LOOP_FOLDER}/{loop}{_DOCUMENT}"
+
+
+def loop_of(path: str) -> str:
+    """Return the loop whose ledger a file of a change is, named from there; empty if it is not a ledger."""
+    folder, _, name = path.rpartition("/")
+    return name.removesuffix(_DOCUMENT) if folder == LOOP_FOLDER and name.endswith(_DOCUMENT) else ""
+
+
+def is_change_file(path: str) -> bool:
+    """Return whether a file of a change, named from there, is its state or the ledger of a loop."""
+    return path == CHANGE_STATE or bool(loop_of(path))
+
+
+def change_plan(changes: str, change: str, task: str) -> str:
+    """Return the path of the plan of a task."""
+    return f"{changes}/{change}/{CHANGE_PLANS}/{task}{_DOCUMENT}"
+
+
+def change_paper(changes: str, change: str, name: str) -> str:
+    """Return the path of another paper of a change."""
+    return f"{changes}/{change}/{name}"
+
+
+def lock_name(name: str) -> str:
+    """Return the name of a file that is only locked."""
+    return f"{name}.lock"
 
 
 def database_gate(path: str) -> str:

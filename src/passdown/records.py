@@ -77,10 +77,11 @@ def field(
 class _Shape:
     """What is known about a record class before its first value is created."""
 
-    __slots__ = ("cls", "compared", "fields", "is_frozen", "is_named", "values_of")
+    __slots__ = ("cls", "compared", "fields", "is_frozen", "is_named", "names", "values_of")
 
     def __init__(self, fields: dict[str, Field], *, is_frozen: bool, is_named: bool) -> None:
         self.fields = fields
+        self.names = tuple(fields)
         self.is_frozen = is_frozen
         self.is_named = is_named
         self.compared = tuple(name for name, one in fields.items() if one.is_compared)
@@ -288,7 +289,7 @@ def is_record(value: object) -> bool:
 
 def names_of(value: object) -> tuple[str, ...]:
     """Return the field names of a record or a record class."""
-    return tuple(_shape_of(value).fields)
+    return _shape_of(value).names
 
 
 def compared_names_of(value: object) -> tuple[str, ...]:
@@ -309,4 +310,6 @@ def as_dict(value: object) -> dict[str, Any]:
 
 def replace(value: T, /, **changes: object) -> T:
     """Return a copy of a record with some fields changed."""
-    return type(value)(**(as_dict(value) | changes))
+    fields = as_dict(value)
+    fields.update(changes)
+    return type(value)(**fields)

@@ -74,11 +74,27 @@ class EngineChoice(StrEnum):
     OFF = "off"
 
 
+class TrackerChoice(StrEnum):
+    """Where the tasks of a project are kept."""
+
+    AUTO = "auto"
+    BOARD = "board"
+    BEADS = "beads"
+    NONE = "none"
+
+
 class PeoplePolicy(StrEnum):
     """What happens to the commit of a person that has files which a session holds."""
 
     WARN = "warn"
     STOP = "stop"
+
+
+class GateMode(StrEnum):
+    """Whether a failed gate is a warning, or stops the work."""
+
+    SPEED = "speed"
+    FULL = "full"
 
 
 class EventLayout(StrEnum):
@@ -106,6 +122,9 @@ class Paths:
     view: Annotated[str, "The view merged from the events.", ProjectPath()] = layout.VIEW
     runtime: Annotated[str, "State of running sessions; ignored by git.", ProjectPath()] = layout.RUNTIME
     loops: Annotated[str, "Changes with their loop ledgers.", ProjectPath()] = layout.LOOPS
+    tracks: Annotated[
+        str, "Papers of tracks: `<track>/design.md`, `spec.md` and `plan.md`.", ProjectPath()
+    ] = layout.TRACKS
 
 
 @record
@@ -197,12 +216,42 @@ class CoordinationSettings:
 
 
 @record
+class TrackerSettings:
+    """Where tasks are kept: on the board, which sessions share, or in Beads."""
+
+    kind: Annotated[
+        TrackerChoice,
+        "Beads if `bd` is installed and has a database here, or else the board; or one of them.",
+    ] = TrackerChoice.AUTO
+    push: Annotated[bool, "Let `passdown sync` push to a remote where syncing alone does not."] = False
+
+
+@record
 class GuardSettings:
     """What `passdown guard` does before a commit. It always stops an agent that commits another's files."""
 
     people: Annotated[PeoplePolicy, "Warn a person who commits files that a session holds, or stop."] = (
         PeoplePolicy.WARN
     )
+
+
+@record
+class GateSettings:
+    """How validation gates are judged, and how long a command found in a document may run."""
+
+    mode: Annotated[
+        GateMode, "With `speed` a failed gate is a warning; with `full` three of the five stop the work."
+    ] = GateMode.SPEED
+    command_minutes: Annotated[
+        int, "Stop a command of a plan, checkpoint or offer after this long.", Bounds(least=1, most=1440)
+    ] = 5
+
+
+@record
+class TddSettings:
+    """Whether Passdown follows the test-first cycle of a task."""
+
+    default: Annotated[bool, "Follow it where neither `--tdd` nor `--no-tdd` says so."] = True
 
 
 @record
@@ -222,7 +271,10 @@ Section = (
     | ContextSettings
     | ProjectSettings
     | CoordinationSettings
+    | TrackerSettings
     | GuardSettings
+    | GateSettings
+    | TddSettings
     | TeamSettings
 )
 
@@ -246,7 +298,12 @@ class Settings:
     coordination: Annotated[CoordinationSettings, "Where sessions coordinate."] = field(
         default_factory=CoordinationSettings
     )
+    tracker: Annotated[TrackerSettings, "Where tasks are kept."] = field(default_factory=TrackerSettings)
     guard: Annotated[GuardSettings, "What is judged before a commit."] = field(default_factory=GuardSettings)
+    gates: Annotated[GateSettings, "How gates are judged."] = field(default_factory=GateSettings)
+    tdd: Annotated[TddSettings, "Whether the test-first cycle is followed."] = field(
+        default_factory=TddSettings
+    )
     teams: Annotated[TeamSettings, "The servers of teams."] = field(default_factory=TeamSettings)
 
 

@@ -81,7 +81,7 @@ def test_no_command_in_another_clone_shows_more_of_it(project: Project, tmp_path
         ("search", "hunter2"),
         ("certify", "--json"),
         ("handoff", "show", "work"),
-        ("handoff", "resume", "work", "--run-test"),
+        ("handoff", "resume", "work", "--run-test", "--yes"),
     ):
         done = run(*words, cwd=tmp_path / "clone")
         assert done.code in {0, 1}, (words, done)

@@ -6,11 +6,11 @@ from pathlib import Path
 import pytest
 
 from tests.commands import Caller
-from tests.gits import Project, make_started
+from tests.gits import Project
 from tests.hosts.drivers import Ground
 from tests.hosts.model import Model
 from tests.hosts.stages import make_ground
-from tests.projects import stop_clock
+from tests.projects import make_january
 
 
 @pytest.fixture
@@ -23,10 +23,7 @@ def ground(tmp_path: Path) -> Iterator[tuple[Ground, Model]]:
 @pytest.fixture
 def project(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Project:
     """Give a repository that is set up, on a day in January."""
-    stop_clock(monkeypatch, "2026-01-11T12:00:00Z")
-    project = make_started(tmp_path / "project")
-    project.write("passdown.toml", "")
-    return project
+    return make_january(monkeypatch, tmp_path / "project")
 
 
 @pytest.fixture

@@ -63,7 +63,7 @@ def usual_path(known: Format) -> str:
     """Give a path at which documents of a format lie."""
     path = known.paths[1] if known is JOURNAL else known.paths[0]
     names = {"<agent>": "amber", "<stream>": "login", "<session>": "s-1", "<trigger>": "manual"}
-    names |= {"<from>": "amber", "<to>": "birch"}
+    names |= {"<from>": "amber", "<to>": "birch", "<change>": "habits", "<loop>": "ideation"}
     times = {"<stamp>": "2026-03-02T09-30-00.000Z", "<minute>": "2026-03-02-09-30"}
     for mark, text in (names | times).items():
         path = path.replace(mark, text)
@@ -102,7 +102,10 @@ def test_each_format_is_recognised_by_its_path_alone_when_it_is_broken(
     answer = json.loads(done.out)
     jsonschema.validate(answer, CHECK)
     assert [(one["path"], one["format"]) for one in answer["files"]] == [(usual_path(known), known.name)]
-    if text:
+    if text and known.name not in {
+        "loop",
+        "change-state",
+    }:  # whatever people write there is a warning at most
         assert done.code == 1
     if answer["files"][0]["data"] is not None:
         jsonschema.Draft202012Validator(known.schema()).validate(answer["files"][0]["data"])
@@ -112,7 +115,7 @@ def test_each_format_is_recognised_by_its_path_alone_when_it_is_broken(
 
 
 def test_a_project_is_checked_and_every_finding_names_file_line_field_and_problem(tmp_path: Path) -> None:
-    (tmp_path / ".git").mkdir()
+    write(tmp_path / ".git" / "HEAD", "ref: refs/heads/main\n")
     bad = VALID.replace("updated: 2026-03-02T09:30:00Z", "updated: yesterday").replace(
         "mode: SA", "mode: solo"
     )

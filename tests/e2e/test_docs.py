@@ -5,7 +5,11 @@ from pathlib import Path
 
 import pytest
 
+from passdown.services.sessions.sessions import StartRequest, start_session
+from passdown.settings import FILE_NAME, Settings
+from passdown.wiring.workspaces import open_workspace
 from tests import transcripts
+from tests.gits import make_started
 
 PAGE = """
 ```markdown title="notes.md"
@@ -60,6 +64,46 @@ def test_the_tutorial_of_two_agents_shows_what_its_commands_print(tmp_path: Path
     assert sorted(one.name for one in tmp_path.iterdir()) == [".gitconfig", "shop", "shop-two"]
 
 
+@pytest.mark.timeout(180)
+@pytest.mark.skipif(
+    sys.platform == "win32", reason="the small `bd` is a script, which Windows does not start"
+)
+def test_the_page_about_beads_shows_what_its_commands_print(tmp_path: Path) -> None:
+    page = transcripts.WITH_BEADS.read_text(encoding="utf-8")
+
+    assert page.count("$ passdown ") > 8
+    assert transcripts.correct_beads_page(tmp_path) == page
+
+
+@pytest.mark.timeout(180)
+def test_the_page_about_work_without_a_tracker_shows_what_its_commands_print(tmp_path: Path) -> None:
+    page = transcripts.WITHOUT_TRACKER.read_text(encoding="utf-8")
+
+    assert page.count("$ passdown ") > 10
+    assert transcripts.correct_page(transcripts.WITHOUT_TRACKER, tmp_path) == page
+
+
+@pytest.mark.timeout(180)
+@pytest.mark.skipif(sys.platform == "win32", reason="the page is shown as a terminal shows it")
+def test_the_page_about_loops_shows_what_its_commands_print(tmp_path: Path) -> None:
+    page = transcripts.IN_LOOPS.read_text(encoding="utf-8")
+
+    assert page.count("$ passdown ") > 8
+    assert transcripts.correct_page(transcripts.IN_LOOPS, tmp_path) == page
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="the page is shown as a terminal shows it")
+def test_the_how_to_about_subagents_shows_what_its_commands_print(tmp_path: Path) -> None:
+    page = transcripts.SUBAGENTS.read_text(encoding="utf-8")
+    folder = make_started(tmp_path / "shop").folder
+    (folder / FILE_NAME).touch()
+    (folder / "test_login.py").touch()
+    start_session(open_workspace(folder, Settings()), StartRequest(nickname="amber"))
+
+    assert page.count("$ passdown ") > 8
+    assert transcripts.corrected(page, folder, has_made_up_values=True) == page
+
+
 def test_a_page_is_done_in_order_and_only_what_is_harmless_is_run(tmp_path: Path) -> None:
     assert transcripts.corrected(PAGE, tmp_path) == PAGE
     assert (tmp_path / "notes.md").read_text(encoding="utf-8") == "one\nthree\n"
@@ -109,3 +153,10 @@ def test_a_readme_that_shows_something_else_is_corrected() -> None:
     last = "```console\n$ passdown a 'b c'\nlast\n$ passdown d\n```\n"
 
     assert transcripts.corrected_readme(readme, [first + last]) == readme.replace("old", "last")
+
+
+@pytest.mark.parametrize(
+    "path", [transcripts.TEST_FIRST, transcripts.GATES, transcripts.PREFLIGHT], ids=lambda path: path.stem
+)
+def test_the_pages_about_the_work_show_what_commands_print(path: Path, tmp_path: Path) -> None:
+    assert transcripts.correct_page(path, tmp_path) == path.read_text(encoding="utf-8")

@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import sqlite3
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -174,3 +175,81 @@ def test_a_verb_works_where_only_the_checkout_can_be_written(sandbox: Sandbox) -
         assert sandbox.run(*verb).code == 0, verb
 
     assert list((sandbox.root / ".conductor/journal").iterdir())
+
+
+READING: Final[tuple[tuple[tuple[str, ...], str], ...]] = (
+    (("status",), "file src/, "),
+    (("task", "list"), "t-form  P2  held by "),
+    (("task", "ready"), "t-free  P2  ready  Sign out"),
+    (("task", "show", "t-form"), "t-form Sign in form"),
+    (("handoff", "offers"), "t-form from "),
+    (("inbox",), "> soon?"),
+    (("inbox", "--keep"), "> soon?"),
+)
+WRITING: Final[tuple[tuple[str, ...], ...]] = (
+    ("claim",),
+    ("close", "t-form"),
+    ("reserve", "docs/"),
+    ("renew",),
+    ("release",),
+    ("takeover", "t-form"),
+    ("msg", "hello"),
+    ("task", "add", "another"),
+    ("task", "change", "t-free", "--title", "x"),
+    ("task", "block", "t-free", "t-form"),
+    ("task", "give-back", "t-form"),
+    ("handoff", "offer"),
+    ("handoff", "withdraw"),
+)
+
+
+@pytest.mark.requirement("C87", "R213")
+@pytest.mark.parametrize("is_at_rest", [False, True], ids=["in use", "at rest"])
+def test_what_sessions_share_is_read_where_nothing_can_be_written(
+    sandbox: Sandbox, *, is_at_rest: bool
+) -> None:
+    for verb in (
+        ("start", "--new", "--session", "other"),
+        ("task", "add", "Sign in form", "--id", "t-form"),
+        ("task", "add", "Sign out", "--id", "t-free"),
+        ("claim", "t-form"),
+        ("reserve", "src/"),
+        ("inbox", "--session", "other"),
+        ("msg", "soon?", "--session", "other"),
+        ("handoff", "offer"),
+    ):
+        assert sandbox.run(*verb).code == 0, verb
+    file = sandbox.root / ".git/passdown/coordination.sqlite"
+    if is_at_rest:
+        with sqlite3.connect(file) as connection:
+            connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        connection.close()
+        for path in file.parent.glob(f"{file.name}-*"):
+            path.unlink()
+    sandbox.close()
+    before = listing(sandbox.root)
+
+    for words, wanted in READING:
+        done = sandbox.run(*words)
+        assert done.code == 0, (words, done)
+        assert wanted in done.out, (words, done)
+        told = "passdown: they stay unread: the coordination database cannot be written: "
+        assert done.err.startswith(told if words == ("inbox",) else "")
+        assert done.err == "" or words == ("inbox",), (words, done)
+    for words in WRITING:
+        done = sandbox.run(*words)
+        assert (done.code, done.out) == (5, ""), (words, done)
+        line, *hint = done.err.splitlines()
+        assert line.startswith("passdown: the coordination database cannot be written: "), done.err
+        assert f"Let the sandbox of this session write to {file.parent}" in " ".join(map(str.strip, hint))
+    assert listing(sandbox.root) == before
+
+
+@pytest.mark.requirement("C87")
+def test_nobody_shares_anything_where_the_file_cannot_be_made(sandbox: Sandbox) -> None:
+    sandbox.close()
+
+    assert sandbox.run("task", "list").out.startswith("There are no tasks")
+    assert sandbox.run("handoff", "offers").out == "No offers stand.\n"
+    assert sandbox.run("inbox").out == "No unread messages.\n"
+    assert sandbox.run("reserve", "src/").code == 5

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.commands import Caller
+from tests.commands import Caller, say_all
 from tests.formats.test_golden import GOLDEN
 from tests.gits import Project
 from tests.projects import put, stop_clock
@@ -17,20 +17,6 @@ HEADINGS = (
     *("### Open Questions", "### Workflow State", "#### Resolved", "#### Unknowns", "#### Last Failure"),
     *("### Checkpoints", "#### Phase Status", "#### Validation State", "#### Resume Context", "## Context"),
 )
-
-
-def say_all(command: Caller) -> None:
-    """Start a session and let it say one thing of each kind."""
-    for words in (
-        ("start", "--nickname", "toast"),
-        ("goal", "Let people sign in"),
-        ("now", "Make logout work"),
-        ("done", "Session model"),
-        ("next", "Remove tokens", "Write docs"),
-        ("decide", "store", "Redis"),
-        ("ask", "Who rotates?"),
-    ):
-        assert command(*words).code == 0
 
 
 def read(project: Project) -> str:

@@ -1,11 +1,15 @@
 """Two clones of one project that coordinate through a PostgreSQL server, by commands."""
 
+import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
-from tests.commands import Done, run
+from tests.commands import Done, environment, run
 from tests.gits import Project, make_started
+from tests.projects import put
 from tests.servers import MigratedDatabase, Postgres
 
 pytestmark = pytest.mark.server
@@ -81,9 +85,78 @@ def test_the_tables_are_made_by_a_command(
     folder = make_started(tmp_path / "project").folder
 
     assert run("team", "migrate", cwd=folder).code == 2
-    assert run("team", "migrate", "--url", url, cwd=folder).out == "the tables have version 1\n"
+    assert run("team", "migrate", "--url", url, cwd=folder).out == "the tables have version 2\n"
     assert run("team", "migrate", "--url", url, cwd=folder).code == 0
     monkeypatch.setenv("PASSDOWN_COORDINATION_URL", url)
     refused = run("claim", cwd=folder)
     assert refused.code == 2
     assert "`passdown team init`" in refused.err
+
+
+def edit(clone: Clone, path: str) -> str:
+    """Let Claude Code ask whether the session may edit a file; give why not."""
+    payload = {
+        "hook_event_name": "PreToolUse",
+        "session_id": clone.name,
+        "cwd": str(clone.folder),
+        "tool_name": "Edit",
+        "tool_input": {"file_path": str(clone.folder / path)},
+    }
+    done = subprocess.run(
+        [sys.executable, "-m", "passdown", "hook", "--host", "claude"],
+        cwd=clone.folder,
+        env=environment(),
+        input=json.dumps(payload).encode(),
+        capture_output=True,
+        check=True,
+    )
+    told = json.loads(done.stdout or "{}")
+    return str(told["hookSpecificOutput"]["permissionDecisionReason"]) if told else ""
+
+
+def commit(clone: Clone, path: str) -> Done:
+    """Let the session judge a commit of a file."""
+    project = Project(folder=clone.folder)
+    put(clone.folder, path, "edited\n")
+    project.git("add", path)
+    done = subprocess.run(
+        [sys.executable, "-m", "passdown", "guard"],
+        cwd=clone.folder,
+        env=environment(PASSDOWN_SESSION=clone.name),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    project.git("reset", "--quiet", path)
+    return Done(done.returncode, done.stdout, done.stderr)
+
+
+@pytest.mark.requirement("C77", "C88", "C89")
+def test_edits_and_commits_are_judged_by_the_copy_of_what_the_server_said(
+    tmp_path: Path, database: MigratedDatabase, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PASSDOWN_COORDINATION_URL", database.url())
+    amber, birch = make_clones(tmp_path)
+    assert amber("reserve", "src/").code == 0
+    assert edit(birch, "src/a.py") == ""  # it has not asked since
+    assert birch("reserve", "docs/").code == 0
+
+    refused = edit(birch, "src/a.py")
+
+    assert "src/a.py (as src/) is held by amber-" in refused
+    assert "(the server said so " in refused
+    assert edit(birch, "docs/a.md") == ""
+    assert edit(amber, "src/a.py") == ""
+    monkeypatch.setenv("PASSDOWN_COORDINATION_URL", "postgresql://127.0.0.1:9/passdown")
+    stopped = commit(birch, "src/a.py")
+    assert stopped.code == 3
+    assert "src/a.py is held by" in " ".join(stopped.err.split()).replace("(as src/) ", "")
+    assert "does not answer; judged by what can be read here, as of" in " ".join(stopped.err.split())
+    assert commit(birch, "docs/a.md").code == 0
+    assert birch("reserve", "lib/").code == 5
+    (birch.folder / ".git/passdown/engine-away.json").unlink()
+    monkeypatch.setenv("PASSDOWN_COORDINATION_URL", database.url())
+    assert amber("release").code == 0
+    assert edit(birch, "src/a.py") != ""
+    assert run("status", cwd=birch.folder).code == 0
+    assert edit(birch, "src/a.py") == ""

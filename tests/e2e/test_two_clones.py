@@ -23,6 +23,7 @@ def rounds(ada: Clone, bob: Clone, chance: random.Random, count: int, *, has_bra
             clone.call()
 
 
+@pytest.mark.proof
 @pytest.mark.requirement("C116", "C43", "C64", "R130", "R137", "R138")
 @pytest.mark.parametrize("policy", POLICIES)
 def test_two_clones_on_main_never_conflict_and_lose_nothing(tmp_path: Path, policy: str) -> None:

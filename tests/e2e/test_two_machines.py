@@ -76,6 +76,7 @@ def settle_view(machine: Machine) -> None:
     git(machine.root, "commit", "-qm", "Merge")
 
 
+@pytest.mark.proof
 @pytest.mark.requirement("R97", "R99", "R130", "R137", "R141")
 @pytest.mark.parametrize("layout", LAYOUTS)
 @pytest.mark.parametrize("policy", POLICIES)

@@ -92,7 +92,7 @@ def find_torn(root: Path) -> Iterator[str]:
         event = parse_event(path.read_text(encoding="utf-8"))
         if _is_bad(event.problems) or not event.id:
             yield str(path)
-    for path in (root / ".conductor").glob("*.json"):
+    for path in (root / ".conductor").glob("session-state_*.json"):
         if _is_bad(parse_session_state(path.read_text(encoding="utf-8")).problems):
             yield str(path)
 

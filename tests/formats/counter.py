@@ -14,10 +14,18 @@ STRUCTURE = re.compile(
       \#{1,3} \s* (?: active\ task | goal | state | done | now | next | key\ decisions | working\ set
         | open\ questions | validation\ history | ledger | this\ session | decisions | workflow\ state
         | checkpoints | summary | completed | in\ progress | blocked | next\ steps | artifacts
-        | modified | created | context\ for\ next\ session | constraints | answers ) \s*
+        | modified | created | context\ for\ next\ session | constraints | answers
+        | phase | lane | run\ mode | current\ task | proposal | reconcile | pointers | notes
+        | taxonomy\ decisions | architecture\ decisions | finish\ status
+        | user\ feedback | turn\ [0-9]+ | track\ id | files\ modified | current\ state | decisions\ made
+        | intent (?:\ \[PRESERVE\])? | constraints\ &\ ruled-out (?:\ \[PRESERVE\])?
+        | open\ questions\ /\ todos ) \s*
+      | \(leave\ blank\ (?: to\ continue | if\ approved ) [^\n]*
+      | <!--\ session-context\ v1\ --> | <!--\ turn\ [^\n]* --> | <!--\ feedback\ -->
+      | <!--\ nobody [^\n]* -->
       | \#{4} \s* (?: resolved | unknowns | last\ failure | phase\ status | validation\ state
         | resume\ context ) \s*
-      | \| (?: \s* (?: decision | reasoning | when | gate | status | time | notes | file | change
+      | \| (?: \s* (?: decision | reasoning | why | date | when | gate | status | time | notes | file | change
         | purpose ) \s* \| )+
       | \|? [\s:|-]*
       | (?: `{3,} | ~{3,} ) \w*
@@ -34,7 +42,7 @@ KEYS = re.compile(
       | total_phases | max_retries | ts | agent | type | reason | goal | now | next | this_session
       | resolved_questions | answered_feedback | answers | origins | after | id | session | covers
       | decisions | checkpoints | open_questions | files_modified | trigger | event_count | latest_ts
-      | generated_at
+      | generated_at | gates | gate | at | notes
       | "(?: test_count | tests_passing | files_modified | last_test_command | last_test_exit_code
         | agentId | mode | modeLockedAt | trackId | currentTask | currentTasks | tddPhase | lastUpdated
         | from | to | createdAt | expiresAt | content | context | taskId | files | priority )"

@@ -11,23 +11,26 @@ from hypothesis.strategies import SearchStrategy
 from passdown.core.documents.key_value import Pair
 from passdown.core.documents.keys import PLACE
 from passdown.core.documents.lists import split_tick
-from passdown.core.facts import Fact, Provenance
+from passdown.core.documents.places import is_comment
+from passdown.core.facts import GATES, Fact, GateStatus, Provenance
 from passdown.core.formats import archives, ledgers, registry, views
 from passdown.core.formats.addressed_handoffs import AddressedHandoff, HandoffContext
 from passdown.core.formats.archives import Archive, ArchiveDecision, ArchiveStatus, Artifact
+from passdown.core.formats.change_states import ChangePhase, ChangeState, Lane, RunMode
 from passdown.core.formats.checkpoints import Phase, ValidationState
 from passdown.core.formats.events import Event, EventCheckpoint
 from passdown.core.formats.journal import Journal, JournalLine
 from passdown.core.formats.ledgers import (
     GateResult,
-    GateStatus,
     Ledger,
     LedgerDecision,
     Mode,
     ReadFile,
     TddPhase,
 )
+from passdown.core.formats.loops import Loop, Turn
 from passdown.core.formats.registry import Format
+from passdown.core.formats.session_contexts import ContextDecision, SessionContext, says_something
 from passdown.core.formats.state_file import SessionState
 from passdown.core.formats.streams import Checkpoint, Question, QuestionKind, Stream, Workflow, read_question
 from passdown.core.formats.validations import Validation
@@ -191,8 +194,8 @@ _TAIL = tuple((_named(section), (section,)) for section in _SECTIONS)
 
 validations = st.builds(
     Validation,
-    gates_passed=st.lists(st.sampled_from(ledgers.GATES) | lines, max_size=3).map(tuple),
-    current_gate=maybe(st.sampled_from(ledgers.GATES) | texts),
+    gates_passed=st.lists(st.sampled_from(GATES) | lines, max_size=3).map(tuple),
+    current_gate=maybe(st.sampled_from(GATES) | texts),
     retries=counts,
     last_failure=maybe(texts),
 )
@@ -566,6 +569,79 @@ def make_journal(parts: Sequence[JournalLine | str]) -> Journal:
 
 journal_values = st.lists(journal_lines | st.sampled_from(_TORN), max_size=5).map(make_journal)
 
+_LOOP_BLOCKS = st.sampled_from(
+    (
+        "---",
+        "\\---",
+        "## User Feedback",
+        "a\n## User Feedback\n\nnot the slot\n\n---",
+        "<!-- turn 7 -->",
+        "\\<!-- turn 7 -->\n```\n<!-- feedback -->\n```",
+        "```\n## User Feedback\n---\n```",
+        "- ```\nnever closed",
+        "(Leave blank to continue. Write notes here to guide the next iteration.)",
+    )
+)
+loop_values: SearchStrategy[Loop] = st.builds(
+    Loop,
+    title=st.just("Ideation Loop") | titles,
+    turns=some(
+        st.builds(
+            Turn,
+            number=counts,
+            at=maybe(millis),
+            agent=st.just("") | st.sampled_from(("T-abc123", "claude-1f3a9c02", "bd-42")),
+            text=maybe_text | _LOOP_BLOCKS,
+            feedback=(maybe_text | _LOOP_BLOCKS).filter(lambda text: not is_comment(text) or not text),
+        )
+    ),
+)
+
+change_values: SearchStrategy[ChangeState] = st.builds(
+    ChangeState,
+    title=st.just("SDD State: dark-mode") | titles,
+    phase=maybe(st.sampled_from(ChangePhase)),
+    lane=maybe(st.sampled_from(Lane)),
+    run_mode=maybe(st.sampled_from(RunMode)),
+    current_task=st.sampled_from(("", "01", "12")),
+    proposal=some(pairs),
+    reconcile=some(pairs),
+    pointers=some(pairs),
+    taxonomy_decisions=maybe_text,
+    architecture_decisions=maybe_text,
+    finish_status=st.sampled_from(("", "not-ready", "complete")),
+    notes=maybe_text,
+    unknown=kept(
+        ("front matter", _FRONT),
+        ("", PROSE),
+        ("title", PROSE),
+        ("Proposal", PROSE),
+        ("Pointers", PROSE),
+        ("Risks", _SECTIONS[2:]),
+    ),
+)
+
+context_values: SearchStrategy[SessionContext] = st.builds(
+    SessionContext,
+    title=st.just("Session Context"),
+    track=st.sampled_from(("", "dark-mode")),
+    intent=some(texts.filter(says_something)),
+    constraints=some(texts.filter(says_something)),
+    decisions=some(
+        st.builds(ContextDecision, decision=lines, why=maybe_line, date=st.sampled_from(("", "2025-12-27")))
+    ),
+    files=some(texts),
+    questions=some(texts),
+    state=maybe_text,
+    next_steps=some(texts),
+    unknown=kept(
+        ("", PROSE),
+        ("title", PROSE),
+        ("Files Modified", PROSE),
+        ("Risks", _SECTIONS[2:]),
+    ),
+)
+
 
 @dataclass(frozen=True)
 class Kind:
@@ -585,7 +661,8 @@ class Kind:
 
     def completed(self, value: Any) -> Any:  # any document
         """The value with what is missing filled in."""
-        missing = {name: filled for name, filled in self.complete.items() if getattr(value, name) is None}
+        asked = {name: getattr(value, name) for name in self.complete}
+        missing = {name: self.complete[name] for name, has in asked.items() if has in (None, ())}
         return replace(value, **missing)
 
 
@@ -619,5 +696,12 @@ KINDS = (
         {"date": _START, "session_id": _ID, "trigger": "manual", "status": ArchiveStatus.COMPLETE},
     ),
     Kind(registry.JOURNAL, journal_values, {}),
+    Kind(registry.LOOP, loop_values, {}),
+    Kind(registry.CHANGE_STATE, change_values, {}),
+    Kind(
+        registry.SESSION_CONTEXT,
+        context_values,
+        {"intent": ("Goal: Ship it",), "constraints": ("RULED_OUT: a daemon",)},
+    ),
 )
 BY_NAME = {kind.format.name: kind for kind in KINDS}

@@ -6,14 +6,14 @@ from pathlib import Path
 import pytest
 
 from passdown.core.documents.key_value import Pair
+from passdown.core.facts import GATES, GateStatus
 from passdown.core.formats import registry
 from passdown.core.formats.archives import ArchiveStatus, parse_archive
 from passdown.core.formats.checkpoints import Phase, ValidationState
 from passdown.core.formats.events import EventCheckpoint, parse_event, render_event
+from passdown.core.formats.journal import parse_journal
 from passdown.core.formats.ledgers import (
-    GATES,
     GateResult,
-    GateStatus,
     Ledger,
     LedgerDecision,
     Mode,
@@ -26,18 +26,23 @@ from passdown.core.formats.state_file import SessionState, parse_session_state
 from passdown.core.formats.streams import Question, QuestionKind, Stream, Workflow, parse_stream
 from passdown.core.formats.validations import Validation
 from passdown.core.formats.views import Footer, parse_view
-from passdown.core.merge.event_facts import parse_event_facts
+from passdown.core.merge.event_facts import parse_event_facts, source_of
 from passdown.core.phases import PhaseState
 from passdown.core.problems import Severity
 from passdown.core.schemas import to_data
+from passdown.core.sessions.session_facts import fold_journal
 from passdown.core.times import parse_instant
+from passdown.core.work.outbox import read_operations
 from passdown.records import replace
 from tests.formats.counter import lost_lines
 from tests.formats.strategies import BY_NAME, Kind
 
 GOLDEN = Path(__file__).parent / "golden"
 FILES = sorted(path.name for path in GOLDEN.iterdir())
-CANONICAL = ("ledger-template.md", "stream-example.md", "session-state-seed.json")
+CANONICAL = (
+    *("ledger-template.md", "stream-example.md", "session-state-seed.json", "session-state-tasks.json"),
+    "journal-operations.jsonl",
+)
 each_file = pytest.mark.parametrize("name", FILES)
 
 Expected = list[tuple[int, str, str]]
@@ -63,12 +68,15 @@ def _ledger_part(line: int, *present: str) -> Expected:
 PROBLEMS: dict[str, Expected] = {
     "archive-machine-made.md": [(5, "status", W), *((7, section, W) for section in ARCHIVED)],
     "archive-v1.md": [],
+    "change-state-quick.md": [],
     "event-answers.md": [],
     "event-bare.md": [(11, "body", W)],
+    "event-gates.md": [],
     "event-migrated.md": [(1, "ts", E), (1, "agent", E), (1, "branch", W), (1, "type", W), (1, "reason", W)],
     "event-origins.md": [],
     "event-seed.md": [],
     "handoff-seed.json": [],
+    "journal-operations.jsonl": [],
     "ledger-active-task.md": _ledger_part(1, "Active Task"),
     "ledger-binding-flow.yaml": _ledger_part(1),
     "ledger-conductor-fields.md": _ledger_part(11),
@@ -84,7 +92,13 @@ PROBLEMS: dict[str, Expected] = {
     ],
     "ledger-validation-history.md": _ledger_part(1, "Validation History"),
     "ledger-working-set.md": _ledger_part(1, "Working Set"),
+    "loop-answered.md": [],
+    "loop-critique.md": [],
+    "loop-ideation.md": [],
+    "loop-implementation.md": [(24, "Result", W)],
+    "session-context-seed.md": [],
     "session-state-seed.json": [],
+    "session-state-tasks.json": [],
     "stream-example-damaged.md": [
         (13, "Ledger/Now", W),
         (29, "Ledger/Workflow State", W),
@@ -158,7 +172,7 @@ def test_complete_examples_are_written_to_the_byte_from_their_values_alone(name:
     assert kind.render(replace(kind.parse(text), source=None)) == text
 
 
-@each_file
+@pytest.mark.parametrize("name", [name for name in FILES if not name.startswith("journal-")])
 def test_no_line_of_a_golden_file_is_lost(name: str) -> None:
     text = _text(name)
 
@@ -198,6 +212,11 @@ def test_damaged_examples_are_read_with_warnings_that_say_so(name: str) -> None:
         ("archive-machine-made.md", "conductor/sessions/archive/2025-12-28T13-49-stale.md", registry.ARCHIVE),
         ("session-state-seed.json", "state.json", registry.SESSION_STATE),
         ("handoff-seed.json", "letter.json", registry.ADDRESSED_HANDOFF),
+        ("loop-answered.md", "notes.md", registry.LOOP),
+        ("loop-ideation.md", "changes/habits/loops/ideation.md", registry.LOOP),
+        ("loop-ideation.md", "notes.md", None),
+        ("change-state-quick.md", "notes.md", registry.CHANGE_STATE),
+        ("session-context-seed.md", "notes.md", registry.SESSION_CONTEXT),
     ],
 )
 @pytest.mark.requirement("R2", "R53", "R217")
@@ -457,6 +476,23 @@ def test_an_event_with_answers_is_read() -> None:
     ]
 
 
+@pytest.mark.requirement("C100", "R46")
+def test_an_event_tells_the_results_of_gates_of_a_track() -> None:
+    text = _text("event-gates.md")
+    source = parse_event_facts(text.encode(), "event.md")
+
+    assert source is not None
+    assert render_event(replace(parse_event(text), source=None)) == text
+    assert [
+        (fact.kind, fact.key, fact.text, fact.track, fact.because, fact.seq) for fact in source.facts
+    ] == [
+        ("gate", "design", "PASS", "auth_20260110", "All checks passed", 3),
+        ("gate", "plan-execution", "FAIL", "auth_20260110", "Test coverage 60%, required 80%", 4),
+        ("gate", "plan-execution", "WARN", "", "", 5),
+    ]
+    assert source.facts == source_of(parse_event(text), source.rank).facts
+
+
 @pytest.mark.requirement("R115")
 def test_events_of_the_field_are_read_with_what_they_have() -> None:
     bare, migrated = parse_event(_text("event-bare.md")), parse_event(_text("event-migrated.md"))
@@ -518,3 +554,26 @@ def test_the_ledger_inside_a_machine_made_archive_stays_whole() -> None:
     changed = registry.ARCHIVE.parse(_text("archive-machine-made.md"))
     assert isinstance(changed, type(archive))
     assert BY_NAME["archive"].render(replace(changed, summary="It went stale.")).endswith(f"\n\n{template}")
+
+
+def test_operations_of_a_journal_are_read_as_they_always_were() -> None:
+    journal = parse_journal(_text("journal-operations.jsonl"))
+
+    found = read_operations("s-0123456789ab", journal.lines)
+    account = fold_journal("s-0123456789ab", journal.lines)
+
+    assert [(one.action, one.task, one.outcome, one.tries, one.is_waiting) for one in found] == [
+        ("claim", "bd-42 bd-43", "done", 1, False),
+        ("update", "bd-42", "done", 2, False),
+        ("close", "bd-42", "failed", 1, True),
+        ("update", "bd-43", "refused", 1, False),
+        ("sync", "", "", 0, True),
+    ]
+    assert (found[1].before, found[2].fence, found[3].key) == (
+        "12:0f1e2d3c4b5a6978",
+        7,
+        "T-1_1766646000_update_bd-43",
+    )
+    assert (account.task, account.claims) == ("bd-42", {"bd-42": 7, "bd-43": 8})
+    state = parse_session_state(_text("session-state-tasks.json"))
+    assert (state.current_task, state.current_tasks) == ("bd-42", ("bd-42", "bd-43"))

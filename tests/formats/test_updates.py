@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from passdown.core.documents.key_value import Pair
+from passdown.core.facts import GateStatus
 from passdown.core.formats.checkpoints import Phase, ValidationState
 from passdown.core.formats.ledgers import (
     GateResult,
-    GateStatus,
     LedgerDecision,
     Mode,
     ReadFile,

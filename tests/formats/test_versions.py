@@ -6,6 +6,7 @@ from passdown.core.documents.documents import MAX_CHARS
 from passdown.core.formats.addressed_handoffs import MAX_CHARS as MAX_HANDOFF
 from passdown.core.formats.journal import MAX_CHARS as MAX_JOURNAL
 from passdown.core.formats.journal import JournalLine, checksum, parse_journal, render_line
+from passdown.core.formats.loops import MAX_CHARS as MAX_LOOP
 from passdown.core.formats.registry import FORMATS, Format
 from passdown.core.formats.state_file import MAX_CHARS as MAX_STATE
 from passdown.errors import FormatError
@@ -93,7 +94,7 @@ def test_unknown_members_of_journal_lines_are_kept() -> None:
 
 @pytest.mark.parametrize("one", FORMATS, ids=lambda one: one.name)
 def test_texts_over_the_limit_are_refused(one: Format) -> None:
-    limits = {"journal": MAX_JOURNAL, "session-state": MAX_STATE, "handoff": MAX_HANDOFF}
+    limits = {"journal": MAX_JOURNAL, "session-state": MAX_STATE, "handoff": MAX_HANDOFF, "loop": MAX_LOOP}
     limit = limits.get(one.name, MAX_CHARS)
 
     with pytest.raises(FormatError, match=f"is over {limit} characters"):

@@ -3,13 +3,13 @@
 import pytest
 
 from passdown.core.documents.key_value import Pair
+from passdown.core.facts import GateStatus
 from passdown.core.formats import examples, registry
 from passdown.core.formats.archives import ArchiveStatus, archive_status, parse_archive, render_archive
 from passdown.core.formats.events import parse_event
 from passdown.core.formats.ledgers import (
     PLATFORMS,
     GateResult,
-    GateStatus,
     Ledger,
     LedgerDecision,
     parse_ledger,

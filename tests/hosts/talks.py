@@ -1,8 +1,11 @@
 """A person who talks to one process of a host for as long as it lives."""
 
 import json
+import os
+import signal
 import subprocess
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from types import TracebackType
 from typing import Any, Final, Self
 
@@ -22,11 +25,12 @@ class Pipe:
         self._process = subprocess.Popen(
             command,
             cwd=place.root,
-            env={"HOME": str(place.home), "PATH": _PATH, "LANG": "C.UTF-8", **variables},
+            env={"HOME": str(place.home), "PATH": _PATH, "LANG": "C.UTF-8", **place.variables, **variables},
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
             text=True,
+            start_new_session=True,
         )
 
     def tell(self, **message: object) -> None:
@@ -46,8 +50,9 @@ class Pipe:
         raise AssertionError(f"the host is gone; it said: {heard}")
 
     def kill(self) -> None:
-        """Kill it."""
-        self._process.kill()
+        """Kill it, and what it started: some of these programs run another one that does the work."""
+        with suppress(ProcessLookupError):
+            os.killpg(self._process.pid, signal.SIGKILL)
         self._process.communicate()
 
     def __enter__(self) -> Self:
@@ -98,9 +103,9 @@ class ClaudeTalk(Pipe):
 class CodexTalk(Pipe):
     """One process of Codex, as an editor runs it; the person trusts all hooks first."""
 
-    def __init__(self, program: str, place: Ground, model: Model) -> None:
-        """Trust what there is, and begin a conversation."""
-        trusted = list_hooks(program, place)
+    def __init__(self, program: str, place: Ground, model: Model, thread: str = "") -> None:
+        """Trust what there is, and begin a conversation, or go on with one."""
+        trusted = {} if thread else list_hooks(program, place)
         with (place.home / ".codex" / "config.toml").open("a", encoding="utf-8") as file:
             file.writelines(
                 f'[hooks.state."{key}"]\ntrusted_hash = "{one}"\n' for key, one in trusted.items()
@@ -109,8 +114,11 @@ class CodexTalk(Pipe):
         self._heard: list[Message] = []
         super().__init__([program, "app-server"], place, {})
         _greet(self)
-        self.tell(id=2, method="thread/start", params={"cwd": str(place.root)})
+        go_on = {"threadId": thread} if thread else {}
+        method = "thread/resume" if thread else "thread/start"
+        self.tell(id=2, method=method, params={"cwd": str(place.root), **go_on})
         begun = self.hear(lambda one: one.get("id") == 2)
+        assert "result" in begun[-1], begun[-1]
         self.session: str = begun[-1]["result"]["thread"]["id"]
 
     def say(self, text: str, *steps: Step) -> list[Message]:

@@ -10,7 +10,16 @@ ROOM_ORDER = MappingProxyType(
     {
         "core": (
             *("lazy_regex", "paths", "problems", "safe_text", "times", "ids", "git_hash", "json_text"),
-            *("kinds", "shell_commands", "documents", "phases", "facts", "schemas", "fold", "formats"),
+            *(
+                "kinds",
+                "shell_commands",
+                "documents",
+                "phases",
+                "facts",
+                "schemas",
+                "fold",
+                "formats",
+            ),
             *("merge", "sessions", "briefs"),
             *("evidence", "hosts", "project", "coordination", "work"),
         ),

@@ -6,7 +6,8 @@
                                           if it did not, in the last ten commits
     scripts/mutate --named                the faults in tests/mutants/named.toml, which must all be noticed
 
-    --sample N     try N of them, chosen by the last commit; with --changed, of at most four modules
+    --sample N     try N of them, chosen by the last commit; with --changed, of at most four modules that have
+                   tests of their own
     --again FILE   try only those that survived, by what an earlier run printed into this file
     --seconds N    try no more after so long, and say how many were left
     --jobs N       side by side (2)
@@ -167,9 +168,9 @@ def leave_out_equivalents(mutants: Sequence[Mutant], entries: Iterable[Mapping[s
 
 def choose_modules(paths: Sequence[str], most: int = MOST_MODULES) -> list[str]:
     """Give the modules of a sample: few, since the tests of each run once before its mutants do."""
-    tested = [path for path in paths if find_tests(path)]
+    tested = [path for path in paths if has_own_tests(path)]
     if left := [path for path in paths if path not in tested]:
-        print(f"mutate: not tried, no test imports them: {', '.join(left)}")
+        print(f"mutate: not tried, they have no tests of their own: {', '.join(left)}")
     chosen = sorted(random.Random(_git("rev-parse", "HEAD")).sample(tested, min(most, len(tested))))
     print(f"mutate: {len(chosen)} of {len(tested)} modules that changed: {', '.join(chosen)}")
     return chosen
@@ -207,10 +208,20 @@ def read_equivalents() -> list[dict[str, Any]]:
     return entries
 
 
+def has_own_tests(path: str) -> bool:
+    """Tell whether a file of tests is named after a module; others are tested through what uses them."""
+    files = find_tests(path)
+    return bool(files) and Path(files[0]).stem.startswith(_own_tests(path))
+
+
+def _own_tests(path: str) -> str:
+    return f"test_{name_of(path).rpartition('.')[2]}"
+
+
 def find_tests(path: str, further: Iterable[str] = ()) -> list[str]:
     """Give the files of tests that import a module, the one of its own name first."""
     name = name_of(path)
-    own = f"test_{name.rpartition('.')[2]}"
+    own = _own_tests(path)
     files = [str(file) for folder in QUICK_FOLDERS for file in Path(folder).glob("test_*.py")]
     found = {file for file in files if name in _imports(Path(file))} | set(further)
     return sorted(found, key=lambda file: (not Path(file).stem.startswith(own), file))

@@ -42,6 +42,9 @@ CALLS: Final = 4
 PATIENCE: Final = 0.02
 """Seconds without a report after which a stopped process goes on: it may hold what all others wait for."""
 LONGEST: Final = 600
+"""Seconds after which a process is ended, beside a fifth of a second for each thing it may have to do."""
+MARGIN: Final = 4
+"""How many times the longest wait of a change a lease lives."""
 
 Act = Callable[[Caller, random.Random], None]
 
@@ -60,6 +63,8 @@ class Order(NamedTuple):
     """What is broken on purpose, to see that it is noticed."""
     server: str = ""
     """The folder of the server, which is restarted in every history; empty for none."""
+    standby: str = ""
+    """The folder of the server that takes over instead, each time from the other; empty for none."""
     admin: str = ""
     """The URL of whoever may change all rows of the server."""
 
@@ -70,9 +75,12 @@ class Order(NamedTuple):
 class Pool:
     """Processes that act on a project when they are told to, each on connections of its own."""
 
-    def __init__(self, place: SharedPlace, act: Act, workers: int, *, repeats: bool = False) -> None:
+    def __init__(
+        self, place: SharedPlace, act: Act, workers: int, *, size: int = 0, repeats: bool = False
+    ) -> None:
         """Start them; they wait. `repeats` makes calls again that the engine did not answer."""
         self.place = place
+        self._longest = LONGEST + size // 5
         self._repeats = repeats
         self._act = act
         self._report, self._theirs = os.pipe()
@@ -104,7 +112,7 @@ class Pool:
         """Act whenever that is asked for, and end without running any handler of the parent."""
         code = 70
         try:
-            signal.alarm(LONGEST)
+            signal.alarm(self._longest)
             with self.place.open("kept open"), open(orders, encoding="utf-8") as lines:
                 for line in lines:
                     project, seed = json.loads(line)
@@ -123,8 +131,13 @@ class Pool:
         """Let all act on a project."""
         self.lines.clear()
         self.resting.clear()
-        for orders in self._orders:
-            os.write(orders, f"{json.dumps([project, numbers.getrandbits(32)])}\n".encode())
+        for number in range(len(self._orders)):
+            self.begin_one(number, project, numbers)
+
+    def begin_one(self, number: int, project: str, numbers: random.Random) -> None:
+        """Let one act on a project."""
+        self.resting.discard(number)
+        os.write(self._orders[number], f"{json.dumps([project, numbers.getrandbits(32)])}\n".encode())
 
     def read(self, wait: float | None = None) -> bool:
         """Read what was reported; return False when all have acted, or after so many seconds."""
@@ -187,7 +200,7 @@ def run_race(order: Order) -> dict[str, object]:
     names = [f"t-{number}" for number in range(order.size if is_claims else 1)]
     place.add_tasks(order.project, names)
     act: Act = claim_all if is_claims else partial(reserve_often, count=order.size // order.workers)
-    pool = Pool(place, act, order.workers)
+    pool = Pool(place, act, order.workers, size=order.size)
     began = time.monotonic()
     pool.begin(order.project, random.Random(order.seed))
     while pool.read():
@@ -205,6 +218,7 @@ def run_race(order: Order) -> dict[str, object]:
             sorted(given) != sorted(names)
         )
     waits = sorted(call.ended - call.began for call in calls if call.verb != "join")
+    wrong += check_waits(waits)
     return {
         "calls": len(waits),
         "granted": len(won),
@@ -217,6 +231,12 @@ def run_race(order: Order) -> dict[str, object]:
         "worst wait ms": round(waits[-1] * 1000),
         "wrong": wrong[:20],
     }
+
+
+def check_waits(waits: Sequence[float]) -> list[str]:
+    """Refuse waits beside which a lease is short: whoever waits must not lose what it holds (C80)."""
+    longest = max(waits)
+    return [f"a lease is short beside {longest} s"] * (MARGIN * longest > Lifetimes().silent)
 
 
 # --- histories --------------------------------------------------------------------------------------
@@ -255,7 +275,8 @@ class Disturbance(NamedTuple):
 def plan(numbers: random.Random, order: Order) -> list[Disturbance]:
     """Choose what happens, in the order in which it does: one process is killed, two are stopped."""
     reports = 2 * order.workers * CALLS
-    kinds = ("kill", "stop", "stop", "restart")[: 4 if order.server else 3]
+    last = "fail over" if order.standby else "restart"
+    kinds = ("kill", "stop", "stop", last)[: 4 if order.server else 3]
     chosen = numbers.sample(range(order.workers), len(kinds))
     begin = 2 * order.workers
     return sorted(
@@ -271,7 +292,28 @@ def restart(folder: str, how: str) -> None:
     server.start()
 
 
-def run_history(pool: Pool, project: str, order: Order, numbers: random.Random) -> "History":
+class ServerPair:
+    """Two servers, one of which follows the other: no change is acknowledged before both have it."""
+
+    def __init__(self, primary: str, follower: str) -> None:
+        """Take the folders of two servers that run."""
+        self._primary, self._follower = Postgres(Path(primary)), Postgres(Path(follower))
+        self.seconds: list[float] = []
+        """How long each failover took, until the pair was whole again."""
+
+    def fail_over(self) -> None:
+        """Let the first server crash, the second take over, and the first follow it from the beginning."""
+        began = time.monotonic()
+        self._primary.stop("immediate")
+        self._follower.promote()
+        self._primary.follow(self._follower)
+        self._primary, self._follower = self._follower, self._primary
+        self.seconds.append(time.monotonic() - began)
+
+
+def run_history(
+    pool: Pool, project: str, order: Order, numbers: random.Random, pair: ServerPair
+) -> "History":
     """Make one history, and check it."""
     place = pool.place
     place.add_tasks(project, BOARD)
@@ -283,7 +325,9 @@ def run_history(pool: Pool, project: str, order: Order, numbers: random.Random) 
             continue
         if one.what == "restart":
             restart(order.server, numbers.choice(("fast", "immediate")))
-        if one.worker in pool.resting or one.what == "restart":
+        elif one.what == "fail over":
+            pair.fail_over()
+        if one.worker in pool.resting or one.what in {"restart", "fail over"}:
             continue
         if one.what == "kill":
             pool.kill(one.worker)
@@ -340,8 +384,12 @@ def run_histories(order: Order) -> dict[str, object]:
     place = SharedPlace(order.address, SharedClock(), SHORT)
     numbers = random.Random(order.seed)
     began = time.monotonic()
-    pool = Pool(place, act_at_random, order.workers, repeats=bool(order.server))
-    made = [run_history(pool, f"{order.project}-{number}", order, numbers) for number in range(order.size)]
+    # A history with a server takes seconds.
+    size = order.size * (100 if order.server else 1)
+    pool = Pool(place, act_at_random, order.workers, size=size, repeats=bool(order.server))
+    pair = ServerPair(order.server, order.standby)
+    projects = [f"{order.project}-{number}" for number in range(order.size)]
+    made = [run_history(pool, project, order, numbers, pair) for project in projects]
     codes = pool.end()
     calls = [call for history in made for call in history.calls]
     wrong = [f"{number}: {one}" for number, history in enumerate(made) for one in history.wrong]
@@ -355,6 +403,8 @@ def run_histories(order: Order) -> dict[str, object]:
         "granted": sum(bool(call.granted) for call in calls),
         "held": sum(call.answer == "Held" for call in calls),
         "stale refused": sum(call.answer == "Lost" for call in calls),
+        "failovers": len(pair.seconds),
+        "seconds a failover": round(sum(pair.seconds) / max(1, len(pair.seconds)), 2),
         "seconds": round(time.monotonic() - began, 1),
         "wrong": wrong[:20],
     }
@@ -364,10 +414,11 @@ def plant(fault: str) -> None:
     """Break the coordinator, to see that the checker notices."""
     if fault == "no fences":
 
-        def find(change: Transaction, judge: Judge, session: str, held: Sequence[Fenced]) -> list[Lease]:
-            del judge
-            found = [change.leases_on(*one.resource) for one in held]
-            return [mine for stored in found for mine in stored if mine.session == session]
+        def find(
+            change: Transaction, judge: Judge, own: Sequence[Lease], held: Sequence[Fenced]
+        ) -> list[Lease]:
+            del judge, own
+            return [lease for one in held for lease in change.leases_on(*one.resource)[-1:]]
 
         leases.require_fences = tasks.require_fences = find  # type: ignore[attr-defined]
     if fault == "no lifetimes":

@@ -1,6 +1,6 @@
 """Random histories of reservations and commits, and an account of them that knows nothing of the engine."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from datetime import UTC, datetime
 from random import Random
 from typing import Final, NamedTuple
@@ -166,9 +166,19 @@ class LeaseHistory:
         held = [Fenced(one.resource, one.fence) for one in self.coordination.leases.leases(session)]
         done = self.coordination.leases.release(self.operation(), session, held) if held else None
         if isinstance(done, Released):
-            for one in done.resources:
-                for path in PATTERNS[one.name]:
-                    self.own.pop((session, path), None)
+            paths = {path for one in done.resources for path in PATTERNS[one.name]}
+            for path in paths:
+                self.own.pop((session, path), None)
+            self._give_up(session, paths)
+
+    def _give_up(self, session: str, paths: Collection[str]) -> None:
+        """Expect nothing more for commits of a session that itself released what it commits."""
+        self.open = [
+            one._replace(mine=tuple(path for path in one.mine if path not in paths))
+            if one.session == session
+            else one
+            for one in self.open
+        ]
 
     def _beat(self, session: str) -> None:
         self.coordination.members.beat([session])

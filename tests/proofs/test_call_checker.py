@@ -5,6 +5,7 @@ from typing import Final
 import pytest
 
 from passdown.core.coordination.leases import PATH, Grant, Granted, Lifetimes, Released, Resource
+from passdown.core.coordination.members import Joined
 from passdown.core.coordination.outcomes import dump_outcome
 from passdown.engines.coordination.transactions import LogRow
 from tests.proofs.call_checker import check_calls
@@ -83,3 +84,16 @@ def test_a_gap_and_a_change_that_nobody_asked_for_are_found() -> None:
 
     assert "positions" in "".join(check_calls(log, [FIRST], (), LIMITS))
     assert "nobody asked" in "".join(check_calls([make_row(FIRST, 1, 1.0)], [], (), LIMITS))
+
+
+def test_who_takes_part_already_joins_again_without_a_change() -> None:
+    first, again = (
+        Call(f"op-{name}", "a", "join", (), began, began + 1, "Joined")
+        for name, began in (("first", 0.0), ("again", 2.0))
+    )
+    outcome = dump_outcome(Joined(session="a", is_new=True))
+    log = [LogRow(1, first.op, 1.0, "a", "join", "", outcome)]
+
+    assert check_calls(log, [first, again], (), LIMITS) == []
+    assert "lost" in "".join(check_calls([], [first], (), LIMITS))
+    assert "lost" in "".join(check_calls(log, [first, again._replace(session="b")], (), LIMITS))

@@ -1,9 +1,9 @@
 """Processes that share a project: nobody is given what another holds, and nothing that was said is lost.
 
 Races: 64 processes claim tasks, or reserve patterns that overlap. Histories: 8 processes do whatever comes to
-their minds, while one is killed and others are stopped until their leases are over; `call_checker.py` says
-what must hold. Files are in memory where the system has such a folder: these proofs are about order, and one
-race of each kind is run on the disk.
+their minds, while one is killed, others are stopped until their leases are over, and a server is restarted or
+replaced by the one that follows it; `call_checker.py` says what must hold. Files are in memory where the
+system has such a folder: these proofs are about order, and one race of each kind is run on the disk.
 """
 
 import json
@@ -22,7 +22,7 @@ from passdown.engines.postgres.migrate import migrate
 from tests.commands import environment
 from tests.proof import proof_count
 from tests.proofs.conftest import Figures
-from tests.servers import MigratedDatabase, Postgres
+from tests.servers import ADMIN, APP, PORT, MigratedDatabase, Postgres
 
 ROOT: Final = Path(__file__).resolve().parents[2]
 MEMORY: Final = Path("/dev/shm")  # noqa: S108 - a folder of our own is made there
@@ -34,11 +34,11 @@ COUNTS: Final = {
 }
 DISK_COUNTS: Final = {
     "claims": proof_count(fast=32, ci=1_000, long=10_000),
-    "reservations": proof_count(fast=32, ci=1_000, long=5_000),
+    "reservations": proof_count(fast=32, ci=2_000, long=50_000),
 }
 SERVER_COUNTS: Final = {
     "claims": proof_count(fast=16, ci=1_000, long=100_000),
-    "reservations": proof_count(fast=16, ci=1_000, long=50_000),
+    "reservations": proof_count(fast=16, ci=2_000, long=50_000),
 }
 
 pytestmark = [
@@ -62,9 +62,21 @@ def memory(tmp_path: Path) -> Iterator[Path]:
 
 def run(what: str, address: object, count: int, workers: int, **more: str) -> dict[str, object]:
     """Run processes in a process of its own, which may fork, and read what it found."""
-    order = {"what": what, "address": str(address), "size": count, "workers": workers, "seed": SEED, **more}
+    order: dict[str, object] = {
+        "what": what,
+        "address": str(address),
+        "size": count,
+        "workers": workers,
+        "seed": SEED,
+        **more,
+    }
+    return run_apart("call_runs", order)
+
+
+def run_apart(module: str, order: dict[str, object]) -> dict[str, object]:
+    """Run a module in a process of its own, and read what it found."""
     done = subprocess.run(
-        [sys.executable, "-m", "tests.proofs.call_runs", json.dumps(order)],
+        [sys.executable, "-m", f"tests.proofs.{module}", json.dumps(order)],
         cwd=ROOT,
         env=environment(),
         capture_output=True,
@@ -141,6 +153,31 @@ def test_histories_of_a_server_that_is_restarted_have_an_order(
     )
 
     check(found, "histories, PostgreSQL restarted in each", figures)
+
+
+@pytest.mark.server
+@pytest.mark.requirement("C78", "C79")
+def test_histories_in_which_another_server_takes_over_have_an_order(
+    postgres_pair: tuple[Postgres, Postgres], figures: Figures
+) -> None:
+    """What one server acknowledged is on the other; whoever was not told repeats the call there."""
+    primary, follower = postgres_pair
+    migrate(primary.address.url())
+    count = proof_count(fast=1, ci=20, long=500)
+    hosts = ",".join(str(server.address.folder) for server in postgres_pair)
+
+    found = run(
+        "histories",
+        f"postgresql://{APP}@/postgres?host={hosts}&port={PORT}",
+        count,
+        8,
+        server=str(primary.address.folder),
+        standby=str(follower.address.folder),
+        admin=f"postgresql://{ADMIN}@/postgres?host={hosts}&port={PORT}&target_session_attrs=read-write",
+    )
+
+    assert found["failovers"] == count
+    check(found, "histories, PostgreSQL, another server takes over in each", figures)
 
 
 @pytest.mark.parametrize(

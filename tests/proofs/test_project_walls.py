@@ -29,7 +29,9 @@ COUNT: Final = proof_count(fast=300, ci=10_000, long=100_000)
 CLIENTS: Final = 6
 ROUND: Final = 30
 """After so many tries whoever tries is given rows of their own again: without any, they could move none."""
-TABLES: Final = ("projects", "sessions", "tasks", "waits", "leases", "messages", "inbox", "offers", "log")
+TABLES: Final = (
+    *("projects", "queues", "sessions", "tasks", "waits", "leases", "messages", "inbox", "offers", "log"),
+)
 MOVE: Final = (
     "INSERT INTO {table} "
     "SELECT (jsonb_populate_record(t, jsonb_build_object('project', {victim}::text))).* FROM {table} AS t"

@@ -93,7 +93,8 @@ def test_a_handoff_to_an_agent_is_a_file_of_the_seed(team: Handing) -> None:
     done = team.run("amber", "handoff", "create", "Review auth changes", "--to", birch)
 
     path = f"{RUNTIME}/handoff_{amber}_to_{birch}.json"
-    assert (done.code, done.out) == (0, f"Handoff created: {path}\n")
+    told = f"Handoff created: {path}\nsent to {birch} as a message, too\n"  # the track is locked
+    assert (done.code, done.out) == (0, told)
     written = json.loads((team.folder / path).read_text())
     number = written.pop("id")
     assert written == {

@@ -177,6 +177,46 @@ def test_packages_and_hosts_are_waited_for_before_anything_needs_them() -> None:
     assert names.index("system packages and hosts") < names.index("screens")
 
 
+# --- builds of Beads ------------------------------------------------------------------------------
+
+DOWNLOADS: Final = """
+case $1 in
+  mod) mkdir -p module && echo '{"Dir": "module"}' ;;
+  build) shift 3; printf '#!/bin/sh\\necho bd is here\\n' >"$1" && chmod +x "$1" ;;
+esac
+"""
+
+
+def test_builds_of_beads_are_kept_and_not_made_again(copy: Path) -> None:
+    make_program(copy / "bin" / "go", DOWNLOADS)
+
+    first = run_part(copy, 'begin_building build_bd\nstep "beads" finish_building')
+    make_program(copy / "bin" / "go", "exit 9")
+    again = run_part(copy, 'begin_building build_bd\nstep "beads" finish_building')
+
+    assert (first.code, again.code) == (0, 0), first.out
+    assert again.out.count("bd is here") == 1
+    builds = sorted(path.name for path in (copy / ".ci-cache" / "bd").iterdir())
+    assert builds == ["bd-0.44.0"]
+
+
+def test_a_build_of_beads_that_fails_fails_the_run(copy: Path) -> None:
+    make_program(copy / "bin" / "go", f'[ "$1" = build ] && exit 3{DOWNLOADS}')
+
+    ended = run_part(copy, 'begin_building build_bd\nstep "beads" finish_building')
+
+    assert ended.code == 1
+    assert "ci: what is built in the background ended with 3" in ended.out
+    assert not list((copy / ".ci-cache" / "bd").iterdir())
+
+
+def test_beads_is_built_from_the_first_step_on_and_there_when_the_wheel_is_tested() -> None:
+    text, names = RUN.read_text(encoding="utf-8"), list(STEPS)
+
+    assert text.index("\nbegin_building wait_for_packages build_bd\n") < text.index(f'\nstep "{names[0]}"')
+    assert names.index("builds of Beads") < names.index("tests of the wheel")
+
+
 # --- other Pythons --------------------------------------------------------------------------------
 
 MAKES_ENVIRONMENT: Final = """

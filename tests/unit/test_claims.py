@@ -71,7 +71,7 @@ def test_claimed_tasks_are_in_journal_ledger_and_state_file(team: Team) -> None:
 
     team.run("amber", "claim", *names)
 
-    account = next(one for one in team.host.accounts() if "amber" in one.host_sessions)
+    account = team.account("amber")
     assert list(account.claims) == names
     assert account.task == names[0]
     state = json.loads(
@@ -109,7 +109,7 @@ def test_nothing_to_claim_names_who_blocks(team: Team) -> None:
     assert team.run("birch", "claim", "--role", "be").out == f"Claimed: {three} three\n"
 
 
-@pytest.mark.requirement("R182")
+@pytest.mark.requirement("R180", "R181", "R182")
 @pytest.mark.requirement("R187")
 @pytest.mark.requirement("R215")
 def test_closing_a_task_notes_it_releases_files_and_frees_who_waited(team: Team) -> None:
@@ -129,14 +129,14 @@ def test_closing_a_task_notes_it_releases_files_and_frees_who_waited(team: Team)
     assert (
         "  > COMPLETED: it works\n  > KEY DECISION: store: Keep it in files\n  > NEXT: write docs\n" in shown
     )
-    account = next(one for one in team.host.accounts() if "amber" in one.host_sessions)
+    account = team.account("amber")
     assert [fact.text for fact in account.of(FactKind.DONE)] == [f"one ({one})"]
     assert (account.task, account.claims, account.reservations) == ("", {}, {})
     assert "> one is there" in team.run("birch", "inbox").out
     assert team.run("birch", "claim").out.startswith(f"Claimed: {two}")
 
 
-@pytest.mark.requirement("R183")
+@pytest.mark.requirement("R180", "R181", "R183")
 def test_a_skipped_task_says_why(team: Team) -> None:
     one = team.add("one")
     team.run("amber", "claim")
@@ -148,11 +148,11 @@ def test_a_skipped_task_says_why(team: Team) -> None:
         "skipped",
         "SKIPPED: one\nREASON: superseded",
     )
-    account = next(one for one in team.host.accounts() if "amber" in one.host_sessions)
+    account = team.account("amber")
     assert account.of(FactKind.DONE) == ()
 
 
-@pytest.mark.requirement("R184")
+@pytest.mark.requirement("R180", "R181", "R184")
 def test_a_blocked_task_stays_and_can_be_opened_again(team: Team) -> None:
     one = team.add("one")
     two = team.add("two", "--after", one)
@@ -184,6 +184,18 @@ def test_a_task_that_another_session_took_over_cannot_be_closed(team: Team) -> N
     assert team.run("birch", "close").code == 0
 
 
+@pytest.mark.requirement("R180")
+def test_there_are_three_reasons_to_close_a_task(team: Team) -> None:
+    team.add("one")
+    team.run("amber", "claim")
+
+    refused = team.run("amber", "close", "--reason", "finished")
+
+    assert refused.code == 2
+    for reason in ("completed", "skipped", "blocked"):
+        assert reason in refused.err
+
+
 def test_closing_without_a_task_says_so(team: Team) -> None:
     done = team.run("amber", "close")
 
@@ -210,14 +222,14 @@ def test_an_orphaned_task_waits_for_its_session_and_then_goes_to_another(team: T
 def test_a_grant_that_a_killed_process_did_not_write_down_is_adopted(team: Team) -> None:
     one = team.add("one")
     team.run("amber", "claim")
-    account = next(one for one in team.host.accounts() if "amber" in one.host_sessions)
+    account = team.account("amber")
     (journal,) = (team.project.folder / ".git/passdown/journal").glob(f"{account.session}*")
     lines = journal.read_text().splitlines(keepends=True)
     journal.write_text("".join(line for line in lines if '"claim"' not in line and '"binding"' not in line))
 
     team.run("amber", "reserve", "src/")
 
-    account = next(one for one in team.host.accounts() if "amber" in one.host_sessions)
+    account = team.account("amber")
     assert (list(account.claims), account.task) == ([one], one)
 
 
@@ -288,7 +300,7 @@ def test_a_task_that_is_given_back_can_be_claimed_by_others(team: Team) -> None:
 
     assert team.run("amber", "task", "give-back", one).out == f"gave back {one} one\n"
 
-    account = next(one for one in team.host.accounts() if "amber" in one.host_sessions)
+    account = team.account("amber")
     assert (account.task, account.claims) == ("", {})
     assert team.run("birch", "claim").out == f"Claimed: {one} one\n"
     refused = team.run("amber", "task", "give-back", one)
@@ -325,3 +337,41 @@ def test_an_id_that_is_taken_is_not_drawn_again(team: Team, monkeypatch: pytest.
     assert [one["task"]["task"] for one in listed] == ["t-0707", "t-070707"]
     shown = team.command("task", "ready").out
     assert shown == "t-0707  P2  ready  one\nt-070707  P2  ready  two\n"
+
+
+def test_a_note_of_spaces_alone_says_the_title(team: Team) -> None:
+    task = team.add("Sign in form")
+    team.run("amber", "claim")
+
+    team.run("amber", "close", "--note", " \n ")
+
+    assert "> COMPLETED: Sign in form\n" in team.command("task", "show", task).out
+
+
+@pytest.mark.requirement("R34")
+@pytest.mark.requirement("R35")
+def test_a_binding_goes_to_ledger_state_and_brief_and_leaves_no_trace_elsewhere(team: Team) -> None:
+    names = sorted([team.add("one"), team.add("two")])
+    team.run("amber", "claim", *names)
+    team.run("amber", "decide", "store", "Keep it in files")
+    amber = next(one for one in team.host.accounts() if "amber" in one.host_sessions)
+    state_file = team.project.folder / ".conductor" / f"session-state_{amber.agent}.json"
+    brief = team.run("amber", "brief").out
+    assert all(name in brief for name in names)
+
+    team.run("amber", "close", names[0])
+
+    state = json.loads(state_file.read_text())
+    ledger = (team.project.folder / amber.start.ledger).read_text()
+    assert (state["currentTask"], state["currentTasks"]) == (names[1], None)
+    assert f"bound_bead: {names[1]}" in ledger
+    team.run("amber", "close", names[1])
+    state = json.loads(state_file.read_text())
+    assert (state["currentTask"], state["currentTasks"], state["tddPhase"]) == (None, None, None)
+    team.run("amber", "publish")
+    (event,) = team.events()
+    assert "fence" not in event
+    assert "operation" not in event
+    assert "0 unaccounted" in team.run("amber", "certify").out
+    for word in ("fence", "operation"):
+        assert json.loads(team.command("search", word, "--json").out)["matches"] == []

@@ -28,7 +28,7 @@ posix = pytest.mark.skipif(sys.platform == "win32", reason="needs links or modes
 @pytest.fixture
 def command(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Caller:
     """Give a way to call the command, in the folder of a project."""
-    (tmp_path / "project" / ".git").mkdir(parents=True)
+    write(str(tmp_path / "project/.git/HEAD"), "ref: refs/heads/main\n")
     return Caller(monkeypatch, capsys, tmp_path / "project")
 
 
@@ -120,8 +120,8 @@ def test_a_project_without_documents_says_where_it_looked(command: Caller) -> No
         "passdown: no documents found in this project\n"
         "  hint: looked in conductor/sessions/active, conductor/sessions/archive,\n"
         "        thoughts/shared/handoffs, thoughts/shared/handoffs/events,\n"
-        "        thoughts/shared/handoffs/archive, .conductor; name a FILE to look\n"
-        "        elsewhere\n",
+        "        thoughts/shared/handoffs/archive, .conductor, changes; name a FILE to\n"
+        "        look elsewhere\n",
     )
 
 

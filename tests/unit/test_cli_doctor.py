@@ -10,6 +10,7 @@ import pytest
 
 from passdown.core.facts import Provenance
 from passdown.core.formats.journal import JournalLine, render_line
+from passdown.core.formats.registry import SESSION_CONTEXT
 from passdown.core.kinds import FactKind
 from passdown.core.project import findings
 from passdown.core.project.findings import CacheHealth
@@ -188,8 +189,9 @@ def test_local_files_that_git_tracks(command: Caller, project: Project) -> None:
 def test_state_that_git_tracks_is_named_and_documents_of_other_tools_are_not(
     command: Caller, project: Project
 ) -> None:
-    for name in ("paused", "journal/s-1.jsonl", ".gitignore", "handoff_1.json", "session-context.md"):
+    for name in ("paused", "journal/s-1.jsonl", ".gitignore", "handoff_1.json"):
         put(project.folder, f".conductor/{name}", "theirs\n")
+    put(project.folder, ".conductor/session-context.md", SESSION_CONTEXT.example())
     project.git("add", "--force", ".conductor")
 
     assert find(command) == [

@@ -11,9 +11,9 @@ from tests.answers import FORMAT_EXAMPLE, FORMAT_LIST, FORMAT_SCHEMA
 from tests.commands import Caller, Done
 
 LIST = """\
-ledger         The running account one session keeps of itself: goal, done, now,
-               next. Local, ignored by git.
-               conductor/sessions/active/LEDGER.md
+ledger           The running account one session keeps of itself: goal, done,
+                 now, next. Local, ignored by git.
+                 conductor/sessions/active/LEDGER.md
 """
 
 
@@ -83,5 +83,5 @@ def test_an_unknown_format_is_answered_with_those_there_are(command: Caller, ver
         "",
         "passdown: there is no format lodger\n"
         "  hint: known are ledger, stream, event, view, session-state, archive, journal,\n"
-        "        handoff\n",
+        "        handoff, loop, change-state, session-context\n",
     )

@@ -11,9 +11,9 @@ from passdown.ports.repository import Skipped, SkipReason
 from passdown.records import replace
 from passdown.services.handover import handoffs
 from passdown.services.sessions import session_end
-from tests.commands import Caller
-from tests.gits import Project, make_started
-from tests.projects import put, stop_clock
+from tests.commands import Caller, say_all
+from tests.gits import Project
+from tests.projects import make_january, put, stop_clock
 
 STREAM = "thoughts/shared/handoffs/auth/current.md"
 RECORD = "conductor/sessions/archive/2026-01-11-12-00-manual.md"
@@ -22,26 +22,14 @@ RECORD = "conductor/sessions/archive/2026-01-11-12-00-manual.md"
 @pytest.fixture
 def project(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Project:
     """Give a repository with a commit, on a day in January."""
-    stop_clock(monkeypatch, "2026-01-11T12:00:00Z")
-    project = make_started(tmp_path / "project")
-    (project.folder / "passdown.toml").write_text("", encoding="utf-8")
-    return project
+    return make_january(monkeypatch, tmp_path / "project")
 
 
 @pytest.fixture
 def command(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], project: Project) -> Caller:
     """Give a way to call the command, in a project with a session that knows something."""
     call = Caller(monkeypatch, capsys, project.folder)
-    for arguments in (
-        ("start", "--nickname", "toast"),
-        ("goal", "Let people sign in"),
-        ("now", "Make logout work"),
-        ("done", "Session model"),
-        ("next", "Remove tokens", "Write docs"),
-        ("decide", "store", "Redis"),
-        ("ask", "Who rotates?"),
-    ):
-        assert call(*arguments).code == 0
+    say_all(call)
     return call
 
 
@@ -260,37 +248,43 @@ def test_resume_compares_files_and_runs_the_test_when_asked(command: Caller) -> 
     test = f"{sys.executable} -c 'raise SystemExit(3)'"
     write_record(command.folder, test)
 
-    asked = command("handoff", "resume", RECORD, "--run-test")
+    asked = command("handoff", "resume", RECORD, "--run-test", "--yes")
     left = command("handoff", "resume", RECORD)
 
     assert "changed since: kept.txt\ndeleted since: x\n" in asked.out
     assert f"test: {test} (exit code 0 then, 3 now)\n" in asked.out
-    assert f"passdown: running {test}\n" in asked.err
+    assert f"passdown: exit 3: {test}\n" in asked.err
     assert f"test: {test} (exit code 0 then; --run-test runs it)\n" in left.out
 
 
-@pytest.mark.parametrize("test", ["no-such-program", "echo 'open"])
-def test_a_test_that_cannot_be_run_is_said(command: Caller, test: str) -> None:
+@pytest.mark.parametrize(
+    ("test", "why"),
+    [
+        ("no-such-program", "it could not be started: No such file or directory: no-such-program"),
+        ("echo 'open", "only a shell can run it: a quote that is not closed; run it by hand"),
+    ],
+)
+def test_a_test_that_cannot_be_run_is_said(command: Caller, test: str, why: str) -> None:
     write_record(command.folder, test, code="")
 
-    done = command("handoff", "resume", RECORD, "--run-test")
+    done = command("handoff", "resume", RECORD, "--run-test", "--yes")
 
     assert done.code == 0
     assert f"test: {test} (not run then; could not be run now)" in done.out
-    assert "could not run it" in done.err
+    assert why in done.out + done.err
 
 
 def test_a_test_of_which_parts_were_left_out_is_not_run(command: Caller) -> None:
     write_record(command.folder, "… pytest tests")
 
-    done = command("handoff", "resume", RECORD, "--run-test")
+    done = command("handoff", "resume", RECORD, "--run-test", "--yes")
 
     assert done.code == 0
     assert (
         "test: … pytest tests (exit code 0 then; parts of it stayed on the machine where it ran)" in done.out
     )
     assert "… pytest tests is not run" in done.err
-    assert "running" not in done.err
+    assert "to run" not in done.out
 
 
 def test_a_handoff_without_a_date_has_no_age(command: Caller) -> None:

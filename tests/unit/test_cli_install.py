@@ -51,7 +51,7 @@ def test_without_a_terminal_it_shows_and_changes_nothing(command: Caller, hosts:
     lines = done.out.splitlines()
     assert f"+++ {hosts.home}/.claude/settings.json"[:70] in done.out
     assert lines[-4:] == [
-        f"{folder}: 13 plugin files added",
+        f"{folder}: 16 plugin files added",
         f"hooks call: {LINE} hook --host claude",
         f'run: claude plugin marketplace add "{folder}/plugins/claude"',
         "run: claude plugin install passdown@passdown",
@@ -85,7 +85,7 @@ def test_uninstall_shows_asks_and_undoes(command: Caller, hosts: FakeHosts) -> N
     done = command("uninstall", "copilot", "--yes")
 
     assert (shown.code, shown.err) == (1, NOT_DONE)
-    assert "14 plugin files removed" in shown.out
+    assert "17 plugin files removed" in shown.out
     assert (done.code, done.out.endswith("\nuninstalled from Copilot\n")) == (0, True)
     assert hosts.files() == {}
     again = command("uninstall", "copilot", "--yes")

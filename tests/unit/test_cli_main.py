@@ -58,8 +58,12 @@ Commands:
   heartbeat   Send a heartbeat, and update the ledger.
   end         End a session: publish its facts, archive its ledger, and commit
               if enabled.
+  checkpoint  Save phases of work, and go on from them.
+  context     Save and recall the context of a session.
   handoff     Hand off work: write a handoff, list handoffs, or resume one.
   track       Bind a session to a track, unbind it, or finish the track.
+  loop        Work in turns, with a person's feedback between them.
+  feedback    List feedback that nobody has answered.
   claim       Claim a task: the named ones, or the first that is ready.
   close       Close a task that the session has; its files are released.
   reserve     Reserve files before you edit them.
@@ -72,11 +76,18 @@ Commands:
   inbox       Read the messages and handoffs of other sessions.
   team        Set this project up for a team.
   task        Add tasks, list them, and change them.
+  preflight   Look at everything that can be in the way before you work.
+  tdd         Show the phases of the test-first cycle, or say that one begins.
+  gate        Judge the gates of the session's track.
+  ready       List the tasks that can be claimed now.
+  blocked     List the tasks that wait, and what they wait for.
+  sync        Let the tracker exchange tasks with others.
+  result      Apply what subagents returned, once.
   synthesize  Merge all events into the view; optionally archive and commit.
   brief       Print what a starting session must know, within a budget.
   certify     Prove that no fact was lost.
   log         List published events, newest first.
-  search      Search ledgers, archives, events and streams.
+  search      Search ledgers, archives, events, streams and loops.
   check       Check ledgers, events and other documents for problems.
   archive     Verify what is archived, and remove old copies.
   event       Show an event, or retract one.

@@ -194,6 +194,7 @@ def test_publishing_says_what_was_published(command: Caller, project: Project) -
         "version": 1,
         "event": None,
         "file": None,
+        "stream": None,
         "commit": None,
     }
 

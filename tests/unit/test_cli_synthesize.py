@@ -272,7 +272,7 @@ def test_a_check_fails_when_the_view_is_not_what_the_events_make(command: Caller
 def test_a_check_says_when_another_version_made_the_view(command: Caller, project: Project) -> None:
     put_event(project.folder, "2026-01-10T13:03:52Z", now="Create the PR")
     command("synthesize")
-    put(project.folder, VIEW, view_of(project).replace("renderer: 3", "renderer: 9"))
+    put(project.folder, VIEW, view_of(project).replace("renderer: 4", "renderer: 9"))
 
     done = command("synthesize", "--check")
 

@@ -15,6 +15,7 @@ from passdown.records import record, replace
 from passdown.services.log.commits import LAST_CHECKPOINT, CommitTrigger, NotDue, commit, message_for
 from passdown.services.log.views import view_place
 from passdown.settings import FILE_NAME, CommitSettings, Paths, Settings, ViewSettings
+from tests.events import MovedClock
 from tests.gits import make_project, make_started
 
 NOON = datetime(2026, 1, 10, 12, tzinfo=UTC)
@@ -23,22 +24,6 @@ VIEW = "thoughts/shared/handoffs/current.md"
 STAMP = f".conductor/{LAST_CHECKPOINT}"
 EVERY = Settings(commit=CommitSettings(start=True, event=True))
 NEVER = Settings(commit=CommitSettings(session_end=False, handoff=False, checkpoint=False))
-
-
-class MovedClock:
-    """A clock that stands where a test puts it."""
-
-    def __init__(self) -> None:
-        """Stand at noon."""
-        self.at = NOON
-
-    def now(self) -> datetime:
-        """Give where it stands."""
-        return self.at
-
-    def monotonic(self) -> float:
-        """Give the same as seconds."""
-        return self.at.timestamp()
 
 
 @record
@@ -66,7 +51,7 @@ class Bench:
 def bench() -> Bench:
     """Give a project without a commit."""
     documents = MemoryDocuments({FILE_NAME: b""})
-    return Bench(documents=documents, repository=MemoryRepository(documents), clock=MovedClock())
+    return Bench(documents=documents, repository=MemoryRepository(documents), clock=MovedClock(NOON))
 
 
 # --- triggers -----------------------------------------------------------------------------------
@@ -207,7 +192,7 @@ def test_a_stamp_that_cannot_be_written_does_not_undo_the_commit(bench: Bench) -
 def test_the_time_to_wait_holds_across_processes_in_a_real_repository(tmp_path: Path) -> None:
     project = make_project(tmp_path)
     project.write(FILE_NAME)
-    clock = MovedClock()
+    clock = MovedClock(NOON)
 
     def checkpoint(name: str) -> object:
         project.write(f"thoughts/shared/handoffs/events/{name}.md")
@@ -232,7 +217,9 @@ def test_the_view_is_tracked_and_committed_with_its_events(tmp_path: Path, trigg
     project.write(FILE_NAME)
     paths = [project.write(EVENT), project.write(view_place(project.repository(), Settings()).path)]
 
-    outcome = commit(project.repository(), FileDocuments(tmp_path), MovedClock(), Settings(), trigger, paths)
+    outcome = commit(
+        project.repository(), FileDocuments(tmp_path), MovedClock(NOON), Settings(), trigger, paths
+    )
 
     assert isinstance(outcome, Committed)
     assert project.changed() == [f"A\t{VIEW}", f"A\t{EVENT}"]
@@ -245,7 +232,12 @@ def test_on_another_branch_the_view_is_local_and_the_tracked_one_is_not_committe
     paths = [project.write(EVENT), project.write(VIEW, "edited by somebody\n")]
 
     outcome = commit(
-        project.repository(), FileDocuments(tmp_path), MovedClock(), Settings(), CommitTrigger.ASKED, paths
+        project.repository(),
+        FileDocuments(tmp_path),
+        MovedClock(NOON),
+        Settings(),
+        CommitTrigger.ASKED,
+        paths,
     )
 
     assert isinstance(outcome, Committed)

@@ -9,9 +9,9 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from passdown.core.documents.documents import MAX_CHARS, front_problems
+from passdown.core.facts import GateStatus
 from passdown.core.formats.ledgers import (
     GateResult,
-    GateStatus,
     Ledger,
     LedgerDecision,
     Mode,

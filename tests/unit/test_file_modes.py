@@ -1,5 +1,6 @@
 """What belongs to one machine is its owner's alone, whatever the umask; what is shared follows it."""
 
+import gc
 import json
 import os
 import stat
@@ -34,6 +35,7 @@ def mode(path: Path) -> int:
 
 def wrong(folder: Path) -> dict[str, str]:
     """Name what is below a folder, and the folder, that others than its owner can read."""
+    gc.collect()  # databases that commands of this process opened are closed now, and their parts go
     found = [folder, *folder.rglob("*")]
     return {str(path): oct(mode(path)) for path in found if mode(path) != (0o700 if path.is_dir() else 0o600)}
 

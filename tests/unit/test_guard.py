@@ -2,8 +2,10 @@
 
 import json
 import os
+import sqlite3
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -203,6 +205,25 @@ def test_what_goes_wrong_with_the_guard_itself_stops_nobody(team: Committers) ->
     assert team.commit(PATH=f"{git}:/usr/bin:/bin", PASSDOWN_SESSION="birch") == (0, "", "")
 
 
+@pytest.mark.requirement("C87", "C89")
+def test_a_file_that_another_process_keeps_locked_is_read_to_judge_a_commit(team: Committers) -> None:
+    team.run("amber", "reserve", "kept.txt")
+    team.edit("kept.txt")
+    team.edit("other.txt")
+    team.project.git("add", "--all")
+    file = team.project.folder / ".git/passdown/coordination.sqlite"
+    with closing(sqlite3.connect(file, isolation_level=None)) as connection:
+        connection.execute("BEGIN IMMEDIATE")
+        for session, code in (("birch", 3), ("amber", 0)):
+            team.monkeypatch.setenv("PASSDOWN_SESSION", session)
+            judged = team.command("guard")
+            assert judged.code == code
+            assert "judged by what can be read here" in " ".join(judged.err.split())
+            assert ("kept.txt is held by" in judged.err) is bool(code)
+        team.monkeypatch.delenv("PASSDOWN_SESSION")
+        assert team.command("guard").code == 0  # a person is warned
+
+
 def test_where_nobody_coordinates_a_commit_passes_in_silence(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -280,6 +301,19 @@ def test_ci_knows_a_commit_that_passed_by_its_tree(team: Committers) -> None:
     assert [one["commit"][:12] for one in answer["refused"]] == [commit]
     team.run("amber", "release")
     assert team.command("guard", "--ci", "HEAD~2..HEAD").code == 0
+
+
+def test_ci_lets_nothing_pass_for_later(team: Committers) -> None:
+    team.run("amber", "inbox")
+    team.edit("kept.txt")
+    team.commit("--all", "--no-verify", "--message=unseen", PASSDOWN_SESSION="birch")
+    before = team.host.project().coordination.history.position()
+    assert team.command("guard", "--ci", "HEAD~1..HEAD").code == 0
+    assert team.host.project().coordination.history.position() == before
+
+    team.run("amber", "reserve", "kept.txt")
+
+    assert team.command("guard", "--ci", "HEAD~1..HEAD").code == 3
 
 
 def test_ci_says_when_it_cannot_know(team: Committers) -> None:

@@ -11,6 +11,7 @@ from passdown.engines.process import SystemProcesses
 from passdown.faces.hooks import main as hook_main
 from passdown.faces.hooks import quick_edits
 from passdown.settings import FILE_NAME
+from tests.coordination_files import too_new
 from tests.projects import put
 from tests.teams import Team
 from tests.unit.test_hook_tools import HOST_NAMES, Caller
@@ -158,15 +159,10 @@ def test_every_doubt_passes(team: Editors) -> None:
 @pytest.mark.requirement("C87", "C88")
 def test_a_file_that_is_at_rest_locked_newer_damaged_or_gone_stops_no_edit(team: Editors) -> None:
     team.run("amber", "reserve", "src/")
-    with sqlite3.connect(team.file) as connection:
-        connection.execute("UPDATE meta SET value = 99 WHERE name = 'least_reader'")
-        connection.execute("PRAGMA user_version = 99")
-    connection.close()
-    assert team.edit("birch", "src/a.py") == ""
+    with too_new(team.file):
+        assert team.edit("birch", "src/a.py") == ""
     assert "too new" in team.ask_host.log()
-    with sqlite3.connect(team.file) as connection:
-        connection.execute("UPDATE meta SET value = 1 WHERE name = 'least_reader'")
-        connection.execute("PRAGMA user_version = 1")
+    connection = sqlite3.connect(team.file)
     connection.execute("VACUUM INTO ?", [str(team.file.with_name("copy"))])  # with a rollback journal
     connection.close()
     for path in team.file.parent.glob("coordination.sqlite-*"):

@@ -199,6 +199,13 @@ def test_a_prompt_is_answered_only_when_something_waits(
     assert asked == ["UserPromptSubmit project"]
 
 
+def test_an_empty_git_folder_is_no_repository(root: Path) -> None:
+    inner = root / "inner"
+    (inner / ".git").mkdir(parents=True)
+
+    assert quick.find_root(str(inner)) == quick.find_top(str(inner)) == str(root)
+
+
 def test_worktrees_share_the_folder_of_git(root: Path, tmp_path: Path) -> None:
     other = tmp_path / "other"
     subprocess.run(["git", "worktree", "add", "-q", str(other)], cwd=root, check=True)

@@ -51,6 +51,9 @@ EXAMPLES: Final[Mapping[str, AnyDocument]] = MappingProxyType(
         "handoff": examples.ADDRESSED_HANDOFF,
         "archive": examples.ARCHIVE,
         "journal": examples.JOURNAL,
+        "loop": examples.LOOP,
+        "change-state": examples.CHANGE_STATE,
+        "session-context": examples.SESSION_CONTEXT,
     }
 )
 Where = tuple[str | int, ...]
@@ -224,6 +227,7 @@ def test_value_that_looks_like_structure_stays_a_value(found: Format) -> None:
     wrong = [
         fault
         for where in leaves(EXAMPLES[found.name])
+        if (found.name, where[-1]) != ("loop", "agent")  # an id, which is written in the letters of ids
         for text in chosen((*STRUCTURE, *(f"a{one}b" for one in CONTROL)), where)
         if (where[0], text) not in MARKS
         for fault in injections(found, where, text)

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from passdown.engines.sqlite import coordination
 from tests.teams import Team
 
 
@@ -93,3 +94,23 @@ def test_waiting_for_a_message_ends(team: Team, monkeypatch: pytest.MonkeyPatch)
     assert team.run("birch", "inbox", "--wait", "1s").out == "No unread messages.\n"
     team.run("amber", "msg", "hello")
     assert "> hello" in team.run("birch", "inbox", "--wait", "5s").out
+
+
+@pytest.mark.requirement("C87")
+def test_mail_is_printed_and_stays_unread_where_nothing_can_be_written(team: Team) -> None:
+    team.run("birch", "inbox")
+    team.run("amber", "msg", "soon?", "--to", "birch")
+    team.pass_time(minutes=2)
+
+    def refuse(path: str, *_: object, **__: object) -> None:
+        raise coordination.cannot_write(path, "Read-only file system")
+
+    with team.monkeypatch.context() as patch:
+        patch.setattr(coordination, "open_store", refuse)
+        for options in ((), ("--keep",), ("--wait", "1s")):
+            done = team.run("birch", "inbox", *options)
+            assert (done.code, "> soon?" in done.out) == (0, True)
+            assert ("they stay unread: " in done.err) is (options != ("--keep",))
+
+    assert "> soon?" in team.run("birch", "inbox").out
+    assert team.run("birch", "inbox").out == "No unread messages.\n"

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from passdown.core.formats.ledgers import Ledger, render_ledger
-from passdown.core.project.metrics import Metric, MetricKind, find_manual_commands, render_metric
+from passdown.core.hosts.tracker_commands import find_verbs
+from passdown.core.project.metrics import Metric, MetricKind, render_metric
 from tests.projects import put
 from tests.sessions import LEDGER, NOON
 from tests.unit.test_ordinary_sessions import Day
@@ -212,4 +213,4 @@ def test_where_nothing_happened_the_summary_says_so(day: Day) -> None:
     ],
 )
 def test_the_tracker_is_found_where_a_command_begins(command: str, found: list[str]) -> None:
-    assert find_manual_commands(command) == found
+    assert list(find_verbs(command)) == found

@@ -1,12 +1,12 @@
 """Handing a task over by command: offer, verify, accept; the giver owns it until then."""
 
 import json
+import sys
 from pathlib import Path
 
 import pytest
 
 from passdown.core.kinds import FactKind
-from passdown.core.sessions.session_facts import Account
 from tests.projects import put
 from tests.teams import Team
 
@@ -23,10 +23,6 @@ def team(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Capture
     made.run("amber", "goal", "Let people sign in")
     made.run("amber", "decide", "store", "Keep it in files")
     return made
-
-
-def account_of(team: Team, session: str) -> Account:
-    return next(one for one in team.host.accounts() if session in one.host_sessions)
 
 
 def test_an_offer_moves_task_files_mail_and_knowledge_when_it_is_accepted(team: Team) -> None:
@@ -46,7 +42,7 @@ def test_an_offer_moves_task_files_mail_and_knowledge_when_it_is_accepted(team: 
     assert accepted.code == 0, accepted
     assert "yours: t-1 (fence " in accepted.out
     assert "yours: src/ (fence " in accepted.out
-    taker = account_of(team, "birch")
+    taker = team.account("birch")
     assert (list(taker.claims), list(taker.reservations), taker.task) == (["t-1"], ["src/"], "t-1")
     assert taker.goal is not None
     assert taker.goal.text == "Let people sign in"
@@ -103,9 +99,64 @@ def test_an_offer_after_which_files_changed_wants_a_word(team: Team) -> None:
     assert done.code == 3
     assert "commits: 1 since" in done.out
     assert "--anyway" in done.err
-    assert list(account_of(team, "amber").claims) == ["t-1"]
+    assert list(team.account("amber").claims) == ["t-1"]
     answer = team.ask("birch", "handoff", "accept", "--anyway")
     assert {one["name"] for one in answer["accepted"]} == {"t-1", "src/"}
+
+
+def offer_with_test(team: Team, code: str) -> str:
+    """Let the first session offer its task, with a test that was run."""
+    test = f"{sys.executable} -c '{code}'"
+    team.run("amber", "checkpoint", "validate", "1", "--test", test, "--yes")
+    assert team.run("amber", "handoff", "offer").code == 0
+    return test
+
+
+@pytest.mark.requirement("C102")
+def test_the_test_of_an_offer_runs_only_if_somebody_agreed(team: Team) -> None:
+    code = 'open("ran", "a").write("x"); print("fine")'
+    test = offer_with_test(team, code)
+    ran = team.project.folder / "ran"
+
+    done = team.run("birch", "handoff", "accept", "--run-test")
+
+    assert done.code == 1
+    assert f"to run: {test}" in " ".join(done.out.split())
+    assert "agree at a terminal, or with --yes" in done.err
+    assert team.run("birch", "handoff", "accept", "--run-test", "--json").code == 1
+    assert ran.read_text("utf-8") == "x"
+    assert list(team.account("amber").claims) == ["t-1"]
+
+    agreed = team.run("birch", "handoff", "accept", "--run-test", "--yes")
+
+    assert agreed.code == 0
+    assert "(exit code 0 then, 0 now)" in agreed.out
+    assert "fine\n" in agreed.err
+    assert ran.read_text("utf-8") == "xx"
+
+
+@pytest.mark.requirement("C102")
+def test_of_a_long_output_of_the_test_of_an_offer_the_middle_is_left_out(team: Team) -> None:
+    offer_with_test(team, 'print("a" * 50_000)')
+
+    done = team.run("birch", "handoff", "accept", "--run-test", "--yes")
+
+    assert done.code == 0
+    assert len(done.err) < 21_000
+    assert "characters are left out" in done.err
+
+
+@pytest.mark.requirement("C102")
+def test_a_test_of_an_offer_that_only_a_shell_can_run_is_not_run(team: Team) -> None:
+    team.run("amber", "checkpoint", "validate", "1", "--test", "echo a > ran", "--yes")
+    team.run("amber", "handoff", "offer")
+
+    done = team.run("birch", "handoff", "accept", "--run-test", "--yes", "--anyway")
+
+    assert done.code == 0
+    assert "not run: echo a > ran\n  hint: only a shell can run it: a redirection; run it by hand" in done.out
+    assert "could not be run now" in done.out
+    assert not (team.project.folder / "ran").exists()
 
 
 def test_only_what_a_session_holds_can_be_offered(team: Team) -> None:

@@ -7,17 +7,14 @@ from pathlib import Path
 import pytest
 
 from tests.commands import Caller
-from tests.gits import Project, make_started
-from tests.projects import stop_clock
+from tests.gits import Project
+from tests.projects import make_january, stop_clock
 
 
 @pytest.fixture
 def project(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Project:
     """Give a repository with a commit and settings."""
-    stop_clock(monkeypatch, "2026-01-11T12:00:00Z")
-    project = make_started(tmp_path / "project")
-    (project.folder / "passdown.toml").write_text("", encoding="utf-8")
-    return project
+    return make_january(monkeypatch, tmp_path / "project")
 
 
 def start(command: Caller, nickname: str) -> tuple[str, str]:

@@ -17,7 +17,7 @@ from passdown.faces.cli import tree
 from passdown.hosts.hooks import EVENTS
 
 PLUGIN = files("passdown") / "plugin"
-SKILLS = ("coordinate", "handoff", "ledger", "resume", "synthesize-ledgers")
+SKILLS = ("coordinate", "finish", "handoff", "implement", "ledger", "loop", "resume", "synthesize-ledgers")
 SKILL = PLUGIN / "skills" / "synthesize-ledgers" / "SKILL.md"
 TEXTS = (
     *(f"skills/{name}/SKILL.md" for name in SKILLS),
@@ -129,11 +129,12 @@ def test_after_a_clear_one_to_three_questions_are_asked(name: str) -> None:
     assert re.search("one to three short questions about what is open or unconfirmed", text, re.IGNORECASE)
 
 
-@pytest.mark.parametrize("name", ["coordinate", "handoff", "ledger", "resume"])
+@pytest.mark.parametrize("name", ["coordinate", "handoff", "ledger", "loop", "resume"])
 def test_the_skills_teach_the_verbs(name: str) -> None:
     wanted = {
         "coordinate": "inbox msg claim task reserve status close release takeover",
         "ledger": "goal now done next decide rule-out ask answer retract status brief search",
+        "loop": "loop answer feedback",
         "handoff": "goal now done next decide rule-out ask brief handoff",
         "resume": "handoff brief search goal answer now",
     }
@@ -141,6 +142,20 @@ def test_the_skills_teach_the_verbs(name: str) -> None:
     assert set(wanted[name].split()) <= set(
         re.findall(r"`passdown ([a-z-]+)", read(f"skills/{name}/SKILL.md"))
     )
+
+
+@pytest.mark.requirement("R142", "R151", "R152", "R155")
+def test_the_skill_about_loops_teaches_turns_caps_and_whose_the_ledger_is() -> None:
+    text = " ".join(read("skills/loop/SKILL.md").split())
+
+    for said in (
+        "append-only log of turns",
+        "two or three times in manual mode, at most three times in auto mode",
+        "Only a person approves a proposal",
+        "earlier turns are the person's",
+        "stop before `reconcile`",
+    ):
+        assert said in text
 
 
 @pytest.mark.parametrize(("name", "skill"), [("create_handoff", "handoff"), ("resume_handoff", "resume")])

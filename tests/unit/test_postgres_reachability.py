@@ -5,11 +5,16 @@ import subprocess
 import sys
 from pathlib import Path
 from threading import Event
+from typing import Final
 
 import pytest
 
 from passdown.engines.postgres.reachability import find_places, is_reachable
 from passdown.engines.system import SystemClock
+from tests.listeners import Listener
+
+LONG: Final = 30.0
+"""Who is there has time to answer, however busy the machine is."""
 
 
 @pytest.mark.parametrize(
@@ -44,12 +49,23 @@ def test_places_of_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.requirement("C86")
 def test_who_listens_is_reachable_and_who_does_not_is_not() -> None:
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        port = server.getsockname()[1]
-        assert is_reachable(f"postgresql://127.0.0.1:{port}/x")
-        assert is_reachable(f"postgresql://127.0.0.1:1,127.0.0.1:{port}/x")
+    with Listener.on_port() as server:
+        assert is_reachable(server.url, LONG)
+        assert is_reachable(server.url.replace("//", "//127.0.0.1:1,"), LONG)
+        url = server.url
 
-    assert not is_reachable(f"postgresql://127.0.0.1:{port}/x")
+    assert not is_reachable(url)
+
+
+@pytest.mark.requirement("C86")
+def test_who_takes_a_call_and_says_nothing_is_not_reachable() -> None:
+    clock = SystemClock()
+    start = clock.monotonic()
+
+    with Listener.on_port(is_stopped=True) as server:
+        assert not is_reachable(server.url, 0.1)
+
+    assert clock.monotonic() - start < 5
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="no such sockets on Windows")
@@ -57,7 +73,8 @@ def test_a_socket_in_the_file_system_is_reachable(home: Path) -> None:
     with socket.socket(socket.AF_UNIX) as server:
         server.bind(str(home / ".s.PGSQL.7"))
         server.listen()
-        assert is_reachable(f"postgresql:///x?host={home}&port=7")
+        with Listener(server):
+            assert is_reachable(f"postgresql:///x?host={home}&port=7", LONG)
 
     assert not is_reachable(f"postgresql:///x?host={home}&port=7")
     assert not is_reachable(f"postgresql:///x?host={home}/{'long' * 50}&port=7")

@@ -4,6 +4,8 @@ from pathlib import Path
 
 import pytest
 
+from passdown.engines.files.journals import FileJournals
+from passdown.engines.sqlite.coordination import CoordinationDatabase
 from tests.projects import put
 from tests.teams import Team
 
@@ -63,7 +65,7 @@ def test_an_unused_reservation_ends_after_two_hours_though_the_session_lives(tea
         team.run("amber", "inbox")
 
     assert team.run("amber", "reserve", "b.py").code == 0
-    account = next(one for one in team.host.accounts() if "amber" in one.host_sessions)
+    account = team.account("amber")
     assert list(account.reservations) == ["b.py"]
     assert team.run("birch", "reserve", "a.py").code == 0
 
@@ -111,6 +113,37 @@ def test_what_a_living_session_holds_cannot_be_taken_over(team: Team) -> None:
     assert taken.code == 0
     assert f"taken over: {task} " in taken.out
     assert "taken over: src/ " in taken.out
-    account = next(one for one in team.host.accounts() if "birch" in one.host_sessions)
+    account = team.account("birch")
     assert (list(account.claims), list(account.reservations)) == ([task], ["src/"])
     assert team.run("amber", "reserve", "src/x").code == 3
+
+
+def test_a_thousand_files_take_no_more_statements_and_writes_than_one(
+    team: Team, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    team.run("amber", "reserve", "README.md")  # it takes part from now on
+    made: list[str] = []
+
+    def watch(owner: type, name: str) -> None:
+        run = getattr(owner, name)
+
+        def count(self: object, what: str, *values: object, **options: object) -> object:
+            made.append(what)
+            return run(self, what, *values, **options)
+
+        monkeypatch.setattr(owner, name, count)
+
+    for name in ("ask", "change", "change_all"):
+        watch(CoordinationDatabase, name)
+    watch(FileJournals, "extend")
+
+    def count_calls(*arguments: str) -> int:
+        made.clear()
+        assert team.run("amber", *arguments).code == 0
+        return len(made)
+
+    alone = [count_calls(verb, "docs/") for verb in ("reserve", "renew", "release")]
+    paths = [f"src/{number}.py" for number in range(1_000)]
+
+    assert [count_calls(verb, *paths) for verb in ("reserve", "renew", "release")] == alone
+    assert max(alone) < 20

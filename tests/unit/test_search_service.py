@@ -72,6 +72,7 @@ class Desk:
     place: Place
     archive: Shelf = field(default_factory=Shelf)
     streams: Shelf = field(default_factory=Shelf)
+    loops: Shelf = field(default_factory=Shelf)
     index: SearchIndex = field(default_factory=MemorySearch)
 
     @property
@@ -81,6 +82,7 @@ class Desk:
             DocumentKind.ARCHIVE: self.archive,
             DocumentKind.EVENT: self.place.log,
             DocumentKind.STREAM: self.streams,
+            DocumentKind.LOOP: self.loops,
         }
         return SearchScope(index=self.index, sources=sources)
 
@@ -480,3 +482,13 @@ def test_both_indexes_answer_alike(desk: Desk, tmp_path: Path) -> None:
         assert here.total
     assert isinstance(index, SqliteSearch)
     index.close()
+
+
+@pytest.mark.parametrize("text", ["alpha\n", "", "<!-- turn 1 v9 -->\nalpha\n"])
+def test_a_loop_is_found_even_if_it_has_no_turn_that_can_be_read(desk: Desk, text: str) -> None:
+    desk.loops.put("habits/loops/specs.md", f"# Alpha\n{text}")
+
+    (match,) = desk.ask("alpha").matches
+
+    assert (match.kind, match.name) == (DocumentKind.LOOP, "habits/specs")
+    assert match.command.endswith("habits/loops/specs.md")

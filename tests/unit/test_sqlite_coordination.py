@@ -24,7 +24,7 @@ from passdown.engines.sqlite.mounts import MountKind
 from passdown.errors import StorageError
 from passdown.ports.clock import BootTime
 from passdown.records import replace
-from tests.coordination_files import START, SharedFile
+from tests.coordination_files import NEWER, START, SharedFile
 from tests.faults.hooked import give_up_rights
 from tests.stored_rows import ADA, LEASE, log, send, unread
 
@@ -593,8 +593,8 @@ def make_newer(machine: SharedFile, *, least_reader: int, least_writer: int) -> 
     now(machine.open())
     machine.close()
     machine.ask("ALTER TABLE sessions ADD COLUMN mood TEXT NOT NULL DEFAULT ''")
-    machine.ask("PRAGMA user_version = 3")
-    for name, value in (("version", 3), ("least_reader", least_reader), ("least_writer", least_writer)):
+    machine.ask(f"PRAGMA user_version = {NEWER}")
+    for name, value in (("version", NEWER), ("least_reader", least_reader), ("least_writer", least_writer)):
         machine.ask("UPDATE meta SET value = ? WHERE name = ?", value, name)
 
 
@@ -607,14 +607,14 @@ def test_a_newer_file_that_only_added_something_is_used(machine: SharedFile) -> 
         assert list(reading.members()) == [ADA]
     machine.close()
 
-    assert machine.ask("PRAGMA user_version") == 3
-    assert not Path(f"{machine.path}.v1").exists()
+    assert machine.ask("PRAGMA user_version") == NEWER
+    assert not Path(f"{machine.path}.v{NEWER - 1}").exists()
 
 
 def test_a_newer_file_that_may_not_be_written_can_be_read(machine: SharedFile) -> None:
-    make_newer(machine, least_reader=1, least_writer=2)
+    make_newer(machine, least_reader=1, least_writer=NEWER)
 
-    with pytest.raises(StorageError, match="too new: it has version 3") as refused:
+    with pytest.raises(StorageError, match=f"too new: it has version {NEWER}") as refused:
         machine.open()
     with machine.read().looking() as reading:
         assert reading.position() == 1
@@ -623,7 +623,7 @@ def test_a_newer_file_that_may_not_be_written_can_be_read(machine: SharedFile) -
 
 
 def test_a_newer_file_that_may_not_be_read_is_refused(machine: SharedFile) -> None:
-    make_newer(machine, least_reader=2, least_writer=3)
+    make_newer(machine, least_reader=NEWER, least_writer=NEWER)
 
     with pytest.raises(StorageError, match="too new") as refused, machine.read().looking():
         pass
@@ -638,9 +638,9 @@ def test_an_older_file_is_copied_before_it_is_migrated(
     send(store, "m-1", "s-ada")
     migrations = tmp_path / "migrations"
     shutil.copytree(rows.MIGRATIONS, migrations)
-    (migrations / "0002.sql").write_text(
+    (migrations / "0003.sql").write_text(
         "ALTER TABLE sessions ADD COLUMN mood TEXT NOT NULL DEFAULT '';\n"
-        "UPDATE meta SET value = 2 WHERE name = 'version';\n"
+        "UPDATE meta SET value = 3 WHERE name = 'version';\n"
     )
     monkeypatch.setattr(CoordinationDatabase, "migrations", migrations)
 
@@ -649,7 +649,26 @@ def test_an_older_file_is_copied_before_it_is_migrated(
     send(store, "m-2", "s-ada")
     assert unread(newer, "s-ada") == ["m-1", "m-2"]
     machine.close()
-    assert machine.ask("PRAGMA user_version") == 2
-    machine.path = Path(f"{machine.path}.v1")
-    assert (machine.ask("PRAGMA user_version"), machine.ask("SELECT count(*) FROM messages")) == (1, 1)
+    assert machine.ask("PRAGMA user_version") == 3
+    machine.path = Path(f"{machine.path}.v2")
+    assert (machine.ask("PRAGMA user_version"), machine.ask("SELECT count(*) FROM messages")) == (2, 1)
     assert os.name != "posix" or stat.S_IMODE(machine.path.stat().st_mode) == 0o600
+
+
+def test_a_file_of_the_first_version_is_migrated_and_keeps_what_it_holds(
+    machine: SharedFile, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = tmp_path / "migrations"
+    first.mkdir()
+    shutil.copy(rows.MIGRATIONS / "0001.sql", first)
+    with monkeypatch.context() as older:
+        older.setattr(CoordinationDatabase, "migrations", first)
+        send(machine.open(), "m-1", "s-ada")
+        machine.close()
+    assert machine.ask("PRAGMA user_version") == 1
+
+    assert unread(machine.open(), "s-ada") == ["m-1"]
+
+    machine.close()
+    assert machine.ask("PRAGMA user_version") == len(CoordinationDatabase.scripts())
+    assert machine.ask("SELECT value FROM meta WHERE name = 'version'") == len(CoordinationDatabase.scripts())

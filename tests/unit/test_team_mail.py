@@ -1,10 +1,12 @@
 """Mail of sessions in hosts: told at the start and at the next prompt, and read only when it arrived."""
 
+import json
 from pathlib import Path
 
 import pytest
 
 from tests.teams import AMBER, BIRCH, Hosts, context
+from tests.unit.test_transcripts import lines, result, use
 
 
 @pytest.fixture
@@ -207,6 +209,24 @@ def test_the_end_of_a_turn_is_a_sign_of_life(hosts: Hosts) -> None:
         hosts.host.call("Stop", session_id="amber")
 
     assert hosts.run("birch", "takeover", hosts.agent("amber")).code == 3
+
+
+@pytest.mark.requirement("C80", through="hook")
+def test_an_edit_that_the_end_of_a_turn_sees_uses_the_reservation_of_that_file(hosts: Hosts) -> None:
+    hosts.run("amber", "reserve", "src/", "lib/*.py")
+    position = hosts.host.project().coordination.history.position
+    for number, path in enumerate(("src/app.py", "README.md", "src/app.py", "elsewhere.py")):
+        hosts.pass_time(minutes=50)
+        before = position()
+        edited = str(hosts.project.folder / path)
+        with hosts.host.transcript.open("ab") as file:
+            file.write(lines(use(f"e{number}", "Edit", file_path=edited), result(f"e{number}", "ok")))
+
+        hosts.host.call("Stop", session_id="amber")
+
+        assert position() - before == (1 if path == "src/app.py" else 0)
+    assert list(json.loads(hosts.command("status", "--json").out)["reservations"]) == ["src/"]
+    assert hosts.host.log() == ""
 
 
 def test_a_session_that_began_before_others_coordinated_takes_part_from_its_next_turn(

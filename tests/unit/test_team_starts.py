@@ -1,11 +1,14 @@
 """Sessions that coordinate, in the life of a host: they start, inherit from the dead, and end."""
 
 import json
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from passdown.core.sessions.session_facts import HostProcess
+from passdown.engines.coordination.leases import StoredLeases
 from tests.teams import AMBER, BIRCH, Hosts, context
 
 
@@ -185,3 +188,70 @@ def test_more_orphaned_tasks_than_are_named_are_counted(hosts: Hosts) -> None:
     answer = hosts.begin("birch", BIRCH)
 
     assert answer["systemMessage"].endswith("and 2 more: `passdown task list`")
+
+
+@pytest.mark.requirement("C45")
+def test_a_start_looks_for_expired_messages_and_changes_something_only_if_there_are_some(
+    hosts: Hosts,
+) -> None:
+    def count_removals() -> int:
+        with closing(sqlite3.connect(hosts.database)) as connection:
+            found = connection.execute("SELECT count(*) FROM log WHERE verb = 'expire'").fetchone()
+        return int(found[0])
+
+    hosts.begin("amber", AMBER)
+    hosts.run("amber", "msg", "hello", "--to", "somebody")
+    hosts.begin("birch", BIRCH)
+    hosts.command("start", "--new", "--session", "cedar")
+    assert count_removals() == 0
+    hosts.pass_time(days=8)
+
+    answer = hosts.begin("dogwood", HostProcess(303, "1", "boot-1"))
+
+    assert "A message expired unread" in answer["systemMessage"]
+    assert count_removals() == 1
+    hosts.command("start", "--new", "--session", "elder")
+    assert count_removals() == 1
+
+
+def test_a_start_asks_once_what_the_session_holds(hosts: Hosts, monkeypatch: pytest.MonkeyPatch) -> None:
+    hosts.begin("amber", AMBER)
+    hosts.run("amber", "reserve", "src/")
+    asked: list[str] = []
+    leases = StoredLeases.leases
+
+    def ask(self: StoredLeases, session: str = "") -> object:
+        asked.append(session)
+        return leases(self, session)
+
+    monkeypatch.setattr(StoredLeases, "leases", ask)
+    answer = hosts.begin("amber", AMBER, source="clear")
+
+    assert "file, 11 min left > src/" in context(answer)
+    assert len(asked) == 1
+
+
+@pytest.mark.requirement("C82", through="hook")
+def test_a_start_that_found_the_engine_away_keeps_the_track_and_the_next_one_inherits_the_rest(
+    hosts: Hosts,
+) -> None:
+    task = hosts.add("Sign in form")
+    hosts.begin("amber", AMBER)
+    hosts.run("amber", "track", "bind", "login")
+    hosts.run("amber", "claim", task)
+    hosts.run("amber", "reserve", "src/app.py")
+    before = hosts.account("amber")
+    hosts.alive.remove(AMBER)
+    again = HostProcess(303, "1", "boot-1")
+    hosts.alive.add(again)
+    hosts.break_engine()
+
+    hosts.begin("amber", again, source="resume")
+
+    assert hosts.account("amber").session != before.session
+    assert (hosts.account("amber").track, hosts.account("amber").claims) == ("login", {})
+    hosts.mend_engine()
+    hosts.begin("amber", again, source="compact")
+    account = hosts.account("amber")
+    assert (account.track, account.task, list(account.reservations)) == ("login", task, ["src/app.py"])
+    assert account.claims[task] > before.claims[task]

@@ -21,7 +21,7 @@ def team(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Capture
 def offer(team: Team, task: str) -> None:
     """Let a session offer its task to anybody."""
     workspace = team.host.project()
-    session = next(one.session for one in team.host.accounts() if "amber" in one.host_sessions)
+    session = team.account("amber").session
     workspace.coordination.offers.offer(new_operation(workspace), NewOffer(session, "", task))
 
 
@@ -34,7 +34,7 @@ def test_status_is_a_map_from_path_to_holder(team: Team) -> None:
 
     assert answer["engine"] == "SQLite, this clone and its worktrees"
     assert list(answer["reservations"]) == ["docs/", "src/app.py"]
-    session = next(one.session for one in team.host.accounts() if "amber" in one.host_sessions)
+    session = team.account("amber").session
     assert answer["reservations"]["docs/"] == {
         "agent": team.agent("amber"),
         "session": session,
@@ -111,3 +111,17 @@ def test_status_without_the_engine_lists_the_sessions_and_says_why(team: Team) -
     assert "the coordination database" in done.err
     team.monkeypatch.setenv("PASSDOWN_COORDINATION_ENGINE", "off")
     assert team.command("status").err == ""
+
+
+def test_status_lists_the_live_first_and_of_these_the_one_seen_last(team: Team) -> None:
+    team.join("cedar", "drake")
+    for name in ("drake", "amber", "cedar", "birch"):
+        team.run(name, "reserve", f"{name}.py")
+        team.pass_time(minutes=3)
+
+    members = json.loads(team.command("status", "--json").out)["members"]
+
+    wanted = [team.agent(name) for name in ("birch", "cedar", "amber", "drake")]
+    assert [one["agent"] for one in members] == wanted
+    shown = team.command("status").out
+    assert sorted(wanted[:3], key=lambda one: shown.index(f"  {one}  ")) == wanted[:3]

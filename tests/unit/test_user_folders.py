@@ -6,12 +6,12 @@ from pathlib import Path
 import pytest
 
 from passdown.engines.files.archive import remove_empty_folders
-from passdown.engines.programs import NOT_STARTED, TIMED_OUT, SystemPrograms
+from passdown.engines.programs import SystemPrograms
 from passdown.engines.user_folders import find_data_folder, find_host_folder, find_own_program, read_plugin
 from passdown.errors import UsageError
 from passdown.hosts.claude.install import INSTALL as CLAUDE
 from passdown.hosts.codex.install import INSTALL as CODEX
-from passdown.ports.programs import Programs
+from passdown.ports.programs import NOT_STARTED, TIMED_OUT, Programs
 
 MODULE = (sys.executable, "-m", "passdown")
 
@@ -90,13 +90,13 @@ def test_what_a_program_says_is_taken_as_it_comes(tmp_path: Path) -> None:
 def test_a_program_that_cannot_be_started_is_an_answer(tmp_path: Path) -> None:
     done = SystemPrograms(str(tmp_path)).run([str(tmp_path / "missing")])
 
-    assert done == (NOT_STARTED, "it could not be started: No such file or directory")
+    assert done[:2] == (NOT_STARTED, "it could not be started: No such file or directory")
 
 
 def test_a_program_that_takes_too_long_is_stopped(tmp_path: Path) -> None:
     done = SystemPrograms(str(tmp_path), seconds=0.1).run([sys.executable, "-c", "while True: pass"])
 
-    assert done == (TIMED_OUT, "it took longer than 0.1 seconds")
+    assert done[:2] == (TIMED_OUT, "it took longer than 0.1 seconds")
 
 
 def test_programs_are_found_as_a_shell_finds_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -30,7 +30,7 @@ def file(path: Path, text: str = "") -> Path:
 
 @pytest.mark.requirement("C49")
 def test_the_root_is_the_top_of_the_repository(tmp_path: Path) -> None:
-    folder(tmp_path / "repo" / ".git")
+    file(tmp_path / "repo" / ".git" / "HEAD")
     deep = folder(tmp_path / "repo" / "a" / "b")
 
     assert find_root(deep) == find_root(tmp_path / "repo") == tmp_path / "repo"
@@ -38,7 +38,7 @@ def test_the_root_is_the_top_of_the_repository(tmp_path: Path) -> None:
 
 @pytest.mark.requirement("C49")
 def test_the_nearest_project_file_within_the_repository_is_the_root(tmp_path: Path) -> None:
-    folder(tmp_path / ".git")
+    file(tmp_path / ".git" / "HEAD")
     file(tmp_path / "passdown.toml")
     file(tmp_path / "a" / "passdown.toml")
     deep = folder(tmp_path / "a" / "b" / "c")
@@ -49,7 +49,7 @@ def test_the_nearest_project_file_within_the_repository_is_the_root(tmp_path: Pa
 
 def test_a_project_file_above_the_repository_is_not_looked_at(tmp_path: Path) -> None:
     file(tmp_path / "passdown.toml")
-    folder(tmp_path / "repo" / ".git")
+    file(tmp_path / "repo" / ".git" / "HEAD")
     deep = folder(tmp_path / "repo" / "a")
 
     assert find_root(deep) == tmp_path / "repo"
@@ -64,8 +64,17 @@ def test_without_a_repository_the_folder_itself_is_the_root(tmp_path: Path) -> N
     assert find_root(tmp_path) == tmp_path
 
 
-def test_a_folder_called_like_the_project_file_is_none(tmp_path: Path) -> None:
+def test_an_empty_git_folder_above_is_no_repository(tmp_path: Path) -> None:
+    """Codex makes one in `/tmp` while a command runs in its sandbox."""
     folder(tmp_path / ".git")
+    below = folder(tmp_path / "a")
+
+    assert find_root(below) == below
+    assert find_root(tmp_path) == tmp_path
+
+
+def test_a_folder_called_like_the_project_file_is_none(tmp_path: Path) -> None:
+    file(tmp_path / ".git" / "HEAD")
     below = folder(tmp_path / "a" / "passdown.toml")
 
     assert find_root(below) == tmp_path
@@ -242,7 +251,7 @@ def test_without_a_home_the_warning_still_tells_where_to_set_it(
 
 
 def test_a_folder_that_we_may_not_look_into_holds_no_project(tmp_path: Path) -> None:
-    folder(tmp_path / ".git")
+    file(tmp_path / ".git" / "HEAD")
     closed = folder(tmp_path / "closed" / "deep")
     file(closed / "passdown.toml")
     closed.parent.chmod(0)

@@ -10,6 +10,7 @@ import unicodedata
 from collections.abc import Mapping
 from datetime import datetime
 from enum import StrEnum
+from types import MappingProxyType
 from typing import Annotated, Final, NamedTuple
 
 from passdown.core.documents.fields import read_choice, read_instant
@@ -28,7 +29,39 @@ PROMPTED: Final = "prompt"
 TASK: Final = "task"
 """The further member of a checkpoint that names the task it belongs to."""
 
+NAMED: Final = "named"
+"""The further member of a test whose command somebody named for others to run."""
+
+FAILURE: Final = "error"
+"""The further member of a checkpoint that says why it failed."""
+
+TRACK: Final = "track"
+"""The further member of a gate's result that names the track it belongs to."""
+
 _EXIT: Final = ": exit "
+
+GATES: Final = ("design", "spec", "plan-structure", "plan-execution", "completion")
+"""The gates, in the order in which a track passes them."""
+
+DUE: Final = "DUE"
+"""What a fact says of a gate that waits for a result; it stays on the machine."""
+
+
+class GateStatus(StrEnum):
+    """How a validation gate ended."""
+
+    PASS = "PASS"  # noqa: S105 - a verdict, not a password
+    WARN = "WARN"
+    FAIL = "FAIL"
+
+
+ICONS: Final = MappingProxyType({GateStatus.PASS: "✅", GateStatus.WARN: "⚠️", GateStatus.FAIL: "❌"})
+_STATUSES: Final = frozenset(GateStatus)
+
+
+def is_result(status: str) -> bool:
+    """Return whether a word is the result of a gate."""
+    return status in _STATUSES
 
 
 class Provenance(StrEnum):
@@ -60,7 +93,7 @@ class Fact(NamedTuple):
     @property
     def id(self) -> FactId:
         """The fact's id: a function of its kind and text."""
-        return fact_id(self.kind, show_phase(self) if self.kind == FactKind.CHECKPOINT else self.text)
+        return fact_id(self.kind, show_fact(self))
 
     @property
     def steps(self) -> tuple[str, ...]:
@@ -70,7 +103,25 @@ class Fact(NamedTuple):
     @property
     def task(self) -> str:
         """The task that a checkpoint belongs to."""
-        return str(json.loads(dict(self.others).get(TASK, '""'))) if self.others else ""
+        return self._other(TASK)
+
+    @property
+    def track(self) -> str:
+        """The track that a gate's result belongs to."""
+        return self._other(TRACK)
+
+    @property
+    def failure(self) -> str:
+        """Why a checkpoint failed; empty if it does not say."""
+        return self._other(FAILURE)
+
+    @property
+    def is_named(self) -> bool:
+        """Whether somebody named a test's command for others to run."""
+        return any(name == NAMED for name, _ in self.others)
+
+    def _other(self, name: str) -> str:
+        return str(json.loads(dict(self.others).get(name, '""'))) if self.others else ""
 
 
 # --- what facts that are one share ----------------------------------------------------------------
@@ -90,16 +141,19 @@ def identify(fact: Fact) -> str:
     2. A decision is its key; one without has the key that its words make. An answer is its question.
     3. A checkpoint is the phase of a task, or of an agent without one.
     4. Of one test that was run, the last exit code counts.
-    5. Anything else is its text.
+    5. The result of a gate is that of a track. There is one phase of the test-first cycle.
+    6. Anything else is its text.
     """
     kind = fact.kind
-    if kind not in _SPECIAL:  # 5
+    if kind not in _SPECIAL:  # 6
         return make_key(fact.text)
     if kind in _REGISTERS:  # 1
         return ""
     if kind in _MAPS:  # 2
         return make_key(fact.key or (slug(fact.text) if kind == FactKind.DECISION else fact.text))
-    return _phase_of(fact) if kind == FactKind.CHECKPOINT else make_key(command_of(fact.text))  # 3, 4
+    if kind in _PHASES:  # 3, 5
+        return _phase_of(fact)
+    return make_key(command_of(fact.text))  # 4
 
 
 def identify_retracted(fact: Fact) -> str:
@@ -110,6 +164,10 @@ def identify_retracted(fact: Fact) -> str:
 
 
 def _phase_of(fact: Fact) -> str:
+    if fact.kind == FactKind.GATE:
+        return f"{make_key(fact.track)}\n{fact.key}"
+    if fact.kind != FactKind.CHECKPOINT:
+        return ""
     phase = read_phase(fact)
     owner = f"task {fact.task}" if fact.task else f"agent {fact.agent}"
     return f"{owner}\n{phase.phase or phase.name}"
@@ -121,7 +179,8 @@ def _kinds_of(*merging: Merging) -> frozenset[str]:
 
 _REGISTERS: Final = _kinds_of(Merging.REGISTER)
 _MAPS: Final = _kinds_of(Merging.MAP)
-_SPECIAL: Final = _kinds_of(Merging.REGISTER, Merging.MAP, Merging.PHASES) | {FactKind.RECEIPT.value}
+_PHASES: Final = _kinds_of(Merging.PHASES)
+_SPECIAL: Final = _REGISTERS | _MAPS | _PHASES | {FactKind.RECEIPT.value}
 
 
 class ReadPhase(NamedTuple):
@@ -152,6 +211,20 @@ def show_phase(fact: Fact) -> str:
     return f"Phase {phase or '?'}{shown}{of}: {status or 'pending'}"
 
 
+def show_gate(fact: Fact) -> str:
+    """Say in one line how a gate ended."""
+    of = f" of {fact.track}" if fact.track else ""
+    notes = f" - {fact.because}" if fact.because else ""
+    return f"{fact.key}{of}: {fact.text}{notes}"
+
+
+def show_fact(fact: Fact) -> str:
+    """Say in one line what a fact says; most are their text."""
+    if fact.kind == FactKind.CHECKPOINT:
+        return show_phase(fact)
+    return show_gate(fact) if fact.kind == FactKind.GATE else fact.text
+
+
 # --- what others are told -------------------------------------------------------------------------
 
 
@@ -167,8 +240,11 @@ def tell(fact: Fact) -> Fact:
 
 
 def share(fact: Fact) -> Fact:
-    """Give a fact as it may leave the machine: of a test's command, only the words that are known (C61)."""
-    if fact.kind != FactKind.TEST:
+    """Give a fact as it may leave the machine: of a test that was seen, only the words that are known (C61).
+
+    A command that somebody named as the test of the work is meant for others, whole (C102).
+    """
+    if fact.kind != FactKind.TEST or fact.is_named:
         return fact
     from passdown.core.shell_commands import share_test  # few calls have a test
 
@@ -203,12 +279,15 @@ def may_leave(fact: Fact) -> bool:
     1. Kinds without a key in events stay: prompts, notes to oneself, files that were read, commands, plans.
     2. A goal or now that is a prompt stays, also when a later session carries it on.
     3. Of files that were only seen, those outside the project stay.
+    4. That a gate is due stays; its results do not.
     """
     kind = kind_of(fact.kind)
     if kind is None or not kind.row.event_key:  # 1
         return False
     if kind.row.merging is Merging.REGISTER:  # 2
         return fact.key != PROMPTED
+    if kind is FactKind.GATE:  # 4
+        return is_result(fact.text)
     is_seen_file = kind is FactKind.FILE and fact.provenance is Provenance.OBSERVED
     return not is_seen_file or is_inside(fact.text)  # 3
 

@@ -6,7 +6,7 @@ Facts are taken in their order, the oldest first; `core.facts.identify` says whi
    session, does not replace what was stated, and a prompt replaces nothing but a prompt.
 2. Steps (next): a list replaces the one before; steps that are added follow it.
 3. Set and map (done, questions, decisions, …): the last of each identity holds, and comes last.
-4. Phases (checkpoints): the last of each phase holds; all of them are kept beside.
+4. Phases (checkpoints, gates, the test-first cycle): the last of each phase holds; all are kept beside.
 5. A retraction takes out the fact it names, until that is stated again. One in an event names a goal or now
    by its text: by then another may hold.
 6. An answer takes out the question or the feedback it names, by text or id, and holds itself. One that an
@@ -31,13 +31,13 @@ Ended = Callable[[Fact, Fact], None]
 
 
 class Folded:
-    """What holds so far, and every checkpoint on the way there."""
+    """What holds so far, and every phase on the way there."""
 
     def __init__(self, ended: Ended | None = None, own: str = "") -> None:
         """Begin with nothing."""
         self.own = own
         self.tables: Tables = {}
-        self.checkpoints: list[Fact] = []
+        self.phases: dict[str, list[Fact]] = {}
         self.ended = ended
 
     def of(self, kind: str) -> tuple[Fact, ...]:
@@ -112,7 +112,7 @@ def _take_one(folded: Folded, fact: Fact) -> None:  # 3
 
 
 def _take_phase(folded: Folded, fact: Fact) -> None:  # 4
-    folded.checkpoints.append(fact)
+    folded.phases.setdefault(fact.kind, []).append(fact)
     folded.hold(fact, identify(fact))
 
 

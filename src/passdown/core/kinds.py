@@ -181,6 +181,22 @@ class FactKind(StrEnum):
         "answer",
         KindRow(Merging.MAP, event_key="answers", plural="answers", brief_class=3, title="Answers"),
     )
+    GATE = (
+        "gate",
+        KindRow(Merging.PHASES, event_key="gates", plural="gates", brief_class=2, title="Gates"),
+    )
+    TURN = (
+        "turn",
+        KindRow(
+            Merging.SET,
+            event_key="turns",
+            retraction_key="retracted_turns",
+            plural="turns",
+            brief_class=3,
+            title="Turns of loops",
+            heading="Turns",
+        ),
+    )
     RETRACTION = ("retraction", KindRow())
     MALFORMED = (  # a value of an event that could not be read; nobody states it
         "malformed",
@@ -214,14 +230,16 @@ class FactKind(StrEnum):
     READ = ("read", KindRow(Merging.SET, observed_as=("", "reads"), repeated_as=("read", 10)))
     COMMAND = ("command", KindRow(Merging.SET, observed_as=("", "commands"), repeated_as=("ran", 3)))
     PLAN = ("plan", KindRow(Merging.SET, observed_as=("", "plan_items")))
+    TDD = ("tdd", KindRow(Merging.PHASES))
 
     # --- the session itself -----------------------------------------------------------------------
 
     START = ("start", KindRow())
     BINDING = ("binding", KindRow())
-    TDD = ("tdd", KindRow())
     CLAIM = ("claim", KindRow())
     RESERVATION = ("reservation", KindRow())
+    RESULT = ("result", KindRow(is_sign=True))  # what a subagent returned; see `core.hosts.kept_results`
+    OPERATION = ("operation", KindRow(is_sign=True))  # what is wanted of the tracker; see `core.work.outbox`
     HOST = ("host", KindRow(is_sign=True))
     BRANCH = ("branch", KindRow(is_sign=True))
     HEARTBEAT = ("heartbeat", KindRow(is_sign=True))

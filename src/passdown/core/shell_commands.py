@@ -217,18 +217,42 @@ def find_programs(command: str) -> Iterator[list[str]]:
     What a shell is given with `-c` counts, and a module that Python runs. What a substitution runs does not.
     """
     for one in split_command(command):
-        words = words_of(one.text)
-        while words and words[0] in _KEYWORDS:
-            words = words[1:]
-        path, *rest = _unwrap(words) or [""]
-        name = _name_of(path)
-        given = next((at for at, word in enumerate(rest, 1) if _GIVEN.fullmatch(word)), len(rest))
-        if name in _SHELLS and rest[given:]:
-            yield from find_programs(rest[given])
-        elif _PYTHON.fullmatch(name) and rest[:1] == ["-m"]:
-            yield rest[1:]
+        name, *rest = _program_of(one.text)
+        if script := _script_of(name, rest):
+            yield from find_programs(script)
         else:
             yield [name, *rest]
+
+
+def find_succeeded(command: str, code: int | None) -> Iterator[list[str]]:
+    """Yield each program of which the exit code of the whole command tells that it succeeded."""
+    parts = split_command(command) if code == 0 else ()
+    pipefail = "pipefail" in command
+    for at, one in enumerate(parts):
+        after = [part.operator for part in parts[at + 1 :]]
+        if not _tells(parts[:at], one, after, code=code, pipefail=pipefail):
+            continue
+        name, *rest = _program_of(one.text)
+        if script := _script_of(name, rest):
+            yield from find_succeeded(script, code)
+        else:
+            yield [name, *rest]
+
+
+def _program_of(text: str) -> list[str]:
+    """Return the program of a simple command, by its name without the folder, with its words."""
+    words = words_of(text)
+    while words and words[0] in _KEYWORDS:
+        words = words[1:]
+    path, *rest = _unwrap(words) or [""]
+    name = _name_of(path)
+    return (rest[1:] or [""]) if _PYTHON.fullmatch(name) and rest[:1] == ["-m"] else [name, *rest]
+
+
+def _script_of(name: str, rest: Sequence[str]) -> str:
+    """Return the script that a shell is given with `-c`, if there is one."""
+    given = next((at for at, word in enumerate(rest, 1) if _GIVEN.fullmatch(word)), len(rest))
+    return rest[given] if name in _SHELLS and rest[given:] else ""
 
 
 def _after_documents(command: str, at: int, ends: Sequence[str]) -> int:

@@ -147,7 +147,12 @@ def parse_duration(text: str) -> float | None:
 
 def age_words(age: timedelta) -> str:
     """Return an age in words, cut to its largest unit: ``40 s``, ``3 min``, ``2 h``, ``5 d``; at least 0."""
-    seconds = max(0, age // timedelta(seconds=1))
+    return seconds_words(age // timedelta(seconds=1))
+
+
+def seconds_words(count: float) -> str:
+    """Return a span of seconds in words, as `age_words` does."""
+    seconds = max(0, int(count))
     for size, unit in ((86_400, "d"), (3_600, "h"), (60, "min")):
         if seconds >= size:
             return f"{seconds // size} {unit}"

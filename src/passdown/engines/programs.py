@@ -1,26 +1,50 @@
 """The `Programs` of this machine."""
 
+import os
 import shutil
+import signal
 import subprocess
-from collections.abc import Mapping, Sequence
-from typing import Final
+import sys
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from typing import IO, Final
 
-from passdown.ports.programs import ProgramResult
+from passdown.ports.programs import NOT_STARTED, TIMED_OUT, ProgramResult
 
 TIME_LIMIT: Final = 120.0
 """Time limit of a program in seconds; the first start of a host can be slow."""
 
-NOT_STARTED: Final = -1001
-TIMED_OUT: Final = -1002
+MOST_BYTES: Final = 1_048_576
+"""How much of a program's output is kept: the first half of it, and the last."""
+
+MOST_BYTES_READ: Final = 64 * MOST_BYTES
+"""How much is kept of the output of a program that answers to us: half of an answer is none."""
+
+_PIECE: Final = 65_536
+_AFTER_END: Final = 2.0
+"""How long to wait for the rest of the output: a program that another one left behind may hold it open."""
 
 
 class SystemPrograms:
     """Starts programs, found as a shell finds them."""
 
     def __init__(
-        self, folder: str, *, seconds: float = TIME_LIMIT, variables: Mapping[str, str] | None = None
+        self,
+        folder: str,
+        *,
+        seconds: float = TIME_LIMIT,
+        variables: Mapping[str, str] | None = None,
+        separate: bool = False,
+        handles: Callable[[], tuple[int, ...]] = tuple,
     ) -> None:
-        """Keep the folder, the time limit, and the environment if it is not ours."""
+        """Keep the folder, the time limit, the environment if it is not ours, and whether to separate stderr.
+
+        `handles` are open files that a program keeps open as long as it runs, where the system can do that.
+        """
+        self._handles = handles if sys.platform != "win32" else tuple
+        self._errors = subprocess.PIPE if separate else subprocess.STDOUT
+        self._most = MOST_BYTES_READ if separate else MOST_BYTES
         self._folder = folder
         self._seconds = seconds
         self._variables = variables
@@ -32,18 +56,71 @@ class SystemPrograms:
     def run(self, command: Sequence[str]) -> ProgramResult:
         """Run a program to its end."""
         try:
-            done = subprocess.run(  # a list of arguments, never a shell
+            process = subprocess.Popen(  # a list of arguments, never a shell
                 list(command),
                 cwd=self._folder,
                 env=self._variables,
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
-                stderr=subprocess.STDOUT,
-                timeout=self._seconds,
-                check=False,
+                stderr=self._errors,
+                bufsize=0,  # to close a buffered pipe waits for whoever reads it
+                start_new_session=True,  # its children can be stopped with it; without effect on Windows
+                pass_fds=self._handles(),
             )
+        except (OSError, ValueError) as found:
+            reason = getattr(found, "strerror", None) or found
+            return ProgramResult(NOT_STARTED, f"it could not be started: {reason}")
+        with process:
+            return self._wait(process)
+
+    def _wait(self, process: "subprocess.Popen[bytes]") -> ProgramResult:
+        kept, errors = _Output(process.stdout, self._most), _Output(process.stderr, self._most)
+        kept.start()
+        errors.start()
+        try:
+            code = process.wait(self._seconds)
         except subprocess.TimeoutExpired:
             return ProgramResult(TIMED_OUT, f"it took longer than {self._seconds:g} seconds")
-        except OSError as found:
-            return ProgramResult(NOT_STARTED, f"it could not be started: {found.strerror or found}")
-        return ProgramResult(done.returncode, done.stdout.decode("utf-8", "replace"))
+        finally:
+            if process.poll() is None:  # also when the user interrupts us: nothing of it runs on
+                _stop(process)
+                process.wait()
+        kept.join(_AFTER_END)
+        errors.join(_AFTER_END)
+        return ProgramResult(code, kept.text(), errors.text())
+
+
+def _stop(process: "subprocess.Popen[bytes]", platform: str = sys.platform) -> None:
+    """Stop a program and, where the system knows them, those that it started."""
+    if platform != "win32":
+        with suppress(OSError):  # it may have ended by itself
+            os.killpg(process.pid, signal.SIGKILL)
+    process.kill()
+
+
+class _Output(threading.Thread):
+    """Reads an output to its end, and keeps its first and its last part."""
+
+    def __init__(self, pipe: IO[bytes] | None, most: int) -> None:
+        super().__init__(daemon=True)
+        self._half = most // 2
+        self._pipe = pipe
+        self._head = b""
+        self._tail = b""
+        self._dropped = 0
+
+    def run(self) -> None:
+        """Read until nobody writes any more."""
+        half = self._half
+        with suppress(OSError, ValueError):  # closed by whoever does not wait for the rest
+            while self._pipe is not None and (piece := self._pipe.read(_PIECE)):
+                room = half - len(self._head)
+                self._head += piece[:room]
+                tail = self._tail + piece[room:]
+                self._dropped += max(0, len(tail) - half)
+                self._tail = tail[-half:]
+
+    def text(self) -> str:
+        """Return what was kept."""
+        between = f"\n… {self._dropped} bytes are left out …\n".encode() if self._dropped else b""
+        return (self._head + between + self._tail).decode("utf-8", "replace")

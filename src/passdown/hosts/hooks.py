@@ -52,6 +52,8 @@ def read_call(
         subagent=text_at(payload, "agent_id"),
         subagent_type=text_at(payload, "agent_type"),
     )
+    if point is HookPoint.SUBAGENT_END:
+        return call._replace(message=text_at(payload, "last_assistant_message"))
     if point is not HookPoint.BEFORE_TOOL:
         return call
     tool, told = text_at(payload, "tool_name"), payload.get("tool_input")

@@ -17,6 +17,7 @@ from passdown.core.coordination.leases import (
     Granted,
     Held,
     Lost,
+    PathVerdict,
     Released,
     Resource,
 )
@@ -111,6 +112,10 @@ class Leases(Protocol):
         """
         ...
 
+    def judge(self, session: str, paths: Sequence[str]) -> Sequence[PathVerdict]:
+        """Judge paths for a session as `check` does; this changes nothing."""
+        ...
+
     def take_over(self, op: str, session: str, wanted: Sequence[Resource], *, force: bool) -> Granted | Held:
         """Take resources from sessions without signs of life, or from any session by force.
 
@@ -141,6 +146,10 @@ class Tasks(Protocol):
 
     def close(self, op: str, session: str, held: Fenced, reason: str, note: str) -> TaskClosed | Lost:
         """Close a task under its fence; free the tasks that waited for it, and the session's paths."""
+        ...
+
+    def note(self, op: str, session: str, task: str, text: str) -> TaskStored:
+        """Add a text to the note of a task, in a line of its own; anybody may."""
         ...
 
     def give_back(self, op: str, session: str, held: Fenced) -> TaskStored | Lost:
@@ -180,7 +189,10 @@ class Messages(Protocol):
         ...
 
     def expire(self, op: str) -> Expired:
-        """Remove what expired unread, and what was read long ago; return the former to be logged."""
+        """Remove what expired unread, and what was read long ago; return the former to be logged.
+
+        If there is nothing to remove, nothing changes, and nobody waits.
+        """
         ...
 
 
@@ -229,6 +241,10 @@ class History(Protocol):
 
     def since(self, position: int, most: int) -> Sequence[LogEntry]:
         """Return the changes after a position, without gaps."""
+        ...
+
+    def has(self, op: str) -> bool:
+        """Return whether an operation was made; it is remembered for 48 hours."""
         ...
 
     def wait(self, position: int, seconds: float) -> int:

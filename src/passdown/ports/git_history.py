@@ -2,9 +2,18 @@
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from passdown.ports.repository import Skipped
+
+
+class UnfinishedWork(NamedTuple):
+    """What is only in this checkout."""
+
+    changed: Sequence[str] = ()
+    """Files with uncommitted changes, and new ones, relative to the root; ignored files are left out."""
+    unpushed: int | None = None
+    """How many commits of the branch no remote has; None without a remote."""
 
 
 class GitHistory(Protocol):
@@ -45,6 +54,10 @@ class GitHistory(Protocol):
 
         Paths are relative to the root, with ``/``; files that git ignores are left out. Starts git.
         """
+        ...
+
+    def find_unfinished(self) -> UnfinishedWork:
+        """Return what is not committed, and how many commits no remote has. Starts git."""
         ...
 
     def find_obstacle(

@@ -1,6 +1,6 @@
 """What was already merged from an event log, so that adding an event costs only that event."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import AbstractContextManager
 from datetime import datetime
 from typing import Final, NamedTuple, Protocol
@@ -74,7 +74,15 @@ class NewestEvents(NamedTuple):
     """Those that are dated further ahead, and that this session has not named so far."""
 
 
-class Index(Protocol):
+class RetractedFacts(Protocol):
+    """What events take back."""
+
+    def retracted(self, kind: str, texts: Collection[str]) -> frozenset[str]:
+        """Return those of some texts that an event takes back as facts of this kind, and that do not hold."""
+        ...
+
+
+class Index(RetractedFacts, Protocol):
     """All events found in one log, ready to be queried; it may be lost at any time and rebuilt."""
 
     def changing(self) -> AbstractContextManager[None]:

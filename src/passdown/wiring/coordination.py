@@ -2,23 +2,30 @@
 
 import importlib.util
 import json
+import os
 import sys
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from passdown import layout
 from passdown.core.coordination.leases import Lifetimes
 from passdown.core.sessions.session_facts import HostProcess
+from passdown.engines.coordination.away import EngineAway, WatchedStore
 from passdown.engines.coordination.coordinator import Coordinator
-from passdown.errors import StorageError, UsageError
+from passdown.errors import AwayError, StorageError, UnwritableError, UsageError
 from passdown.wiring.projects import find_coordination_url
 
 if TYPE_CHECKING:
     from passdown.engines.coordination.transactions import Store
     from passdown.engines.sqlite.coordination import LocalMachine
+    from passdown.engines.sqlite.reservation_copy import ReservationCopy
     from passdown.ports.coordination import Coordination
     from passdown.ports.process import Processes
     from passdown.settings import Settings
 
 _POSTGRES: Final = ("postgresql", "postgres")
+_LOCAL_ENGINE: Final = "SQLite, this clone and its worktrees"
+_PATIENCE: Final = 0.225
+"""For how many seconds another writer is waited for that makes no progress; all else has 25 ms (C86)."""
 LOCAL: Final = "local"
 """The name of the project in the file of a clone; behind a `/` the root's path in the repository (C74).
 
@@ -31,6 +38,10 @@ class EngineFile(NamedTuple):
     """The database of a clone, and where the project is in its repository."""
 
     path: str
+    copy: str
+    """What a server said about reserved files."""
+    away: str
+    """Says when the engine did not answer."""
     below: str = ""
     wait: float | None = None
     """Seconds to wait for other writers; None is the default."""
@@ -50,7 +61,19 @@ def open_coordination(file: EngineFile, settings: "Settings", processes: "Proces
     if url and not settings.project.key:
         hint = "`passdown team init` draws one; commit it, so that every clone has it"
         raise UsageError("a project needs a key to coordinate through a server", hint=hint)
-    return _open_postgres(url, settings) if url else _open_sqlite(file, settings, processes)
+    away = _find_away(file)
+    try:
+        machine = _find_machine(processes)
+        if url:
+            from passdown.engines.sqlite.reservation_copy import ReservationCopy
+
+            copy = ReservationCopy(file.copy, settings.project.key, machine)
+            return _open_postgres(url, settings, copy, away)
+        return _open_sqlite(file, settings, machine, away)
+    except AwayError as found:
+        if away.recall() is None:
+            away.note_away(found.message)
+        raise
 
 
 def migrate_server(settings: "Settings", url: str) -> int:
@@ -65,12 +88,18 @@ def migrate_server(settings: "Settings", url: str) -> int:
     return migrate(url).after
 
 
-def _open_postgres(url: str, settings: "Settings") -> "Coordination":
+def _open_postgres(
+    url: str, settings: "Settings", copy: "ReservationCopy", away: EngineAway
+) -> "Coordination":
+    """Open the server, whose answers renew the copy; one that was away a moment ago is not asked (C86)."""
+    if (known := away.recall()) is not None:
+        raise known
     _require_server(url)
     from passdown.engines.postgres.coordination import open_store
+    from passdown.engines.sqlite.reservation_copy import CopyingStore
 
     store = open_store(url, settings.project.key)
-    return _coordinate(store, settings, f"PostgreSQL, {store.place}")
+    return _coordinate(CopyingStore(store, copy), settings, f"PostgreSQL, {store.place}", away)
 
 
 def _require_server(url: str) -> None:
@@ -87,35 +116,68 @@ def _require_server(url: str) -> None:
     )
 
     if not is_reachable(url):
-        raise StorageError(
+        raise AwayError(
             "the server that sessions coordinate through does not answer",
-            hint="Nothing was granted; try again when it is back.",
+            hint="Try again when it is back.",
         )
 
 
 def open_for_reading(file: EngineFile, settings: "Settings", processes: "Processes") -> "Coordination | None":
-    """Open the file of the clone to be looked at; None if sessions coordinate elsewhere, or not at all."""
-    if find_coordination_url(settings) != "":
+    """Open a file of the clone to be looked at: the engine's own, or the copy of what a server said (C77).
+
+    None if there is none, or sessions do not coordinate.
+    """
+    url = find_coordination_url(settings)
+    path, project = (file.copy, settings.project.key) if url else (file.path, file.project)
+    if url is None or not os.path.lexists(path):
         return None
     from passdown.engines.sqlite.coordination import open_reader
 
-    return _coordinate(open_reader(file.path, file.project, _find_machine(processes)), settings)
+    return _coordinate(open_reader(path, project, _find_machine(processes)), settings)
 
 
-def _open_sqlite(file: EngineFile, settings: "Settings", processes: "Processes") -> "Coordination":
-    from passdown.engines.sqlite.coordination import open_store
+def _open_sqlite(
+    file: EngineFile, settings: "Settings", machine: "LocalMachine", away: EngineAway
+) -> "Coordination":
+    """Open the file of the clone.
+
+    1. Others that write to it are waited for, but not if they kept it for long a moment ago (C86).
+    2. Where it may not be written, it is looked at, and grants nothing (C87).
+    """
+    from passdown.engines.files.gate import Gate
+    from passdown.engines.sqlite.coordination import open_reader, open_store
     from passdown.engines.sqlite.database import WAIT_SECONDS
 
     wait = WAIT_SECONDS if file.wait is None else file.wait
-    return _coordinate(open_store(file.path, file.project, _find_machine(processes), wait=wait), settings)
+    if away.recall() is not None:
+        wait = 0.0  # 1
+    try:
+        gate = Gate(layout.database_gate(file.path), patience=_PATIENCE)
+        store = open_store(file.path, file.project, machine, gate=gate, wait=wait)
+        return _coordinate(store, settings, away=away)
+    except UnwritableError as refusal:  # 2
+        return _coordinate(open_reader(file.path, file.project, machine, refusal), settings)
 
 
 def _coordinate(
-    store: "Store", settings: "Settings", engine: str = "SQLite, this clone and its worktrees"
+    store: "Store", settings: "Settings", engine: str = _LOCAL_ENGINE, away: EngineAway | None = None
 ) -> "Coordination":
-    """Coordinate over a store; where checkouts usually ignore case, `A.py` and `a.py` are one file (C85)."""
+    """Coordinate over a store; where checkouts usually ignore case, `A.py` and `a.py` are one file (C85).
+
+    If the engine was away, nothing is taken over for a while (C81).
+    """
     ignores_case = sys.platform in {"darwin", "win32"}
-    return Coordinator(store, engine, make_lifetimes(settings), ignores_case=ignores_case)
+    lifetimes = make_lifetimes(settings)
+    if away is not None:
+        lifetimes = lifetimes._replace(spared=away.spared())
+        store = WatchedStore(store, away)
+    return Coordinator(store, engine, lifetimes, ignores_case=ignores_case)
+
+
+def _find_away(file: EngineFile) -> EngineAway:
+    from passdown.engines.boot import SystemBootClock
+
+    return EngineAway(file.away, SystemBootClock())
 
 
 def _find_machine(processes: "Processes") -> "LocalMachine":

@@ -23,12 +23,21 @@ def find_root(start: Path) -> Path:
     Without a repository it is the folder itself (C49). Folders that cannot be read count as missing.
     """
     upward = (start, *start.parents)
-    # `.git` is a file in a worktree and in a submodule.
-    top = next((folder for folder in upward if os.path.exists(folder / layout.GIT)), start)
+    top = next((folder for folder in upward if is_top(str(folder))), start)
     for folder in upward[: upward.index(top) + 1]:
         if os.path.isfile(folder / FILE_NAME):  # is_file() raises without permission
             return folder
     return top
+
+
+def is_top(folder: str) -> bool:
+    """Return whether a folder is the top of a checkout; `.git` is a file in a worktree and in a submodule.
+
+    An empty `.git` does not count. Codex puts one into each folder that commands may write to, such as
+    `/tmp`, while a command runs.
+    """
+    entry = os.path.join(folder, layout.GIT)
+    return os.path.isfile(entry) or any(os.path.lexists(f"{entry}/{name}") for name in layout.GIT_PARTS)
 
 
 def read_settings(root: Path) -> tuple[Settings, tuple[str, ...]]:

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from passdown.core.project.search_query import DocumentKind
-from passdown.engines.files.document_folders import StreamDocuments, open_folder
+from passdown.engines.files.document_folders import LoopLedgers, StreamDocuments, open_folder
 from passdown.engines.memory.search import MemorySearch
 from passdown.engines.sqlite.search_index import open_search
 from passdown.ports.search import SearchSource
@@ -19,6 +19,7 @@ def open_search_scope(workspace: Workspace, *, cached: bool = True) -> SearchSco
         DocumentKind.ARCHIVE: open_folder(str(root / settings.paths.archive), clock, root=str(root)),
         DocumentKind.EVENT: workspace.log,
         DocumentKind.STREAM: StreamDocuments(str(root / settings.paths.handoffs), root=str(root)),
+        DocumentKind.LOOP: LoopLedgers(workspace.change_files),
     }
     index = None
     if cached:

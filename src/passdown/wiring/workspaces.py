@@ -9,14 +9,16 @@ from typing import TYPE_CHECKING, Final
 from passdown import layout
 from passdown.errors import StorageError, UsageError
 from passdown.services.workspace.workspaces import NO_LIMITS, ReadLimits, list_other_roots
-from passdown.settings import Paths, Settings
+from passdown.settings import Paths, Settings, TrackerChoice
 from passdown.wiring.projects import find_coordination_url, read_settings
 
 if TYPE_CHECKING:  # everything built here is loaded on demand
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable, Sequence
     from datetime import datetime
 
+    from passdown.core.project.metrics import Metric
     from passdown.engines.git.repository import GitRepository
+    from passdown.ports.change_files import ChangeFiles
     from passdown.ports.clock import Clock, Entropy
     from passdown.ports.commit_contents import CommitContents
     from passdown.ports.coordination import Coordination
@@ -25,16 +27,20 @@ if TYPE_CHECKING:  # everything built here is loaded on demand
     from passdown.ports.git_history import GitHistory
     from passdown.ports.index import Index
     from passdown.ports.journals import Journals
+    from passdown.ports.locks import Locks
     from passdown.ports.process import Processes
     from passdown.ports.repository import Repository
+    from passdown.ports.tracker import Tracker
     from passdown.ports.tracking import Tracking
     from passdown.services.handover.briefs import OtherCheckoutLog
     from passdown.services.workspace.account_cache import AccountCache
     from passdown.services.workspace.workspaces import Workspace
     from passdown.wiring.coordination import EngineFile
     from passdown.wiring.machine_state import RuntimeFolders
+    from passdown.wiring.trackers import TrackerPlace
 
     Warn = Callable[[str], None]
+    RecordMetrics = Callable[[Iterable[Metric]], object]
 
 _SWEPT: Final = 7 * 86_400
 """In seconds: day folders that have not changed for this long are left to the doctor."""
@@ -44,14 +50,20 @@ class LocalWorkspace:
     """A `Workspace` that uses the files, git and clock of this machine."""
 
     def __init__(
-        self, root: Path, settings: Settings, limits: ReadLimits, warn: "Warn | None" = None
+        self,
+        root: Path,
+        settings: Settings,
+        limits: ReadLimits,
+        warn: "Warn | None" = None,
+        record_metrics: "RecordMetrics | None" = None,
     ) -> None:
-        """Keep the root and settings, how much work the caller may wait for, and whom to tell warnings."""
+        """Keep the root and settings, how much work the caller may wait for, and whom to tell of it."""
         self.root = str(root)
         self.settings = settings
         self._folder = root
         self._haste = limits
         self._warn = warn
+        self._record_metrics = record_metrics
 
     @cached_property
     def clock(self) -> "Clock":
@@ -110,6 +122,13 @@ class LocalWorkspace:
         return self._git
 
     @cached_property
+    def change_files(self) -> "ChangeFiles":
+        """The states and loop ledgers of the changes in the checkout."""
+        from passdown.engines.files.change_files import FileChanges  # few projects have any
+
+        return FileChanges(self.root, str(self._folder / self.settings.paths.loops), self.clock)
+
+    @cached_property
     def log(self) -> "EventLog":
         """The events of the checkout."""
         from passdown.engines.files.event_log import FileEventLog  # loaded on demand
@@ -160,6 +179,13 @@ class LocalWorkspace:
         return FileJournals(folders, roots=bases, is_ignored=is_ignored, wait=wait)
 
     @cached_property
+    def locks(self) -> "Locks":
+        """The locks of the clone: in git's folder, or in the runtime folder without git."""
+        from passdown.engines.files.locks import FileLocks  # only who writes to a tracker locks
+
+        return FileLocks(os.path.join(self._shared_folder, layout.OUTBOX))
+
+    @cached_property
     def _runtimes(self) -> "RuntimeFolders":
         from passdown.wiring.machine_state import RuntimeFolders  # usually nothing is in these folders
 
@@ -200,33 +226,70 @@ class LocalWorkspace:
 
     def read_coordination(self) -> "Coordination | None":
         """Return what sessions of the project share, to be looked at."""
-        if not os.path.lexists(self._coordination_place):
-            return None
         from passdown.wiring.coordination import open_for_reading  # few calls need it
 
         return open_for_reading(self._engine_file, self.settings, self.processes)
 
     @property
+    def has_server(self) -> bool:
+        """Whether the settings name a server; a team that the user has not mapped has none."""
+        with suppress(UsageError):
+            return bool(find_coordination_url(self.settings))
+        return False
+
+    @cached_property
+    def tracker(self) -> "Tracker":
+        """Where the tasks are kept; it is chosen on first use."""
+        from passdown.wiring.trackers import open_tracker  # few calls need it
+
+        return open_tracker(self.settings, self._tracker_place, lambda: self.coordination)
+
+    def find_tracker(self) -> "Tracker | None":
+        """Return the tracker, if there is one that has tasks."""
+        if self.settings.tracker.kind is TrackerChoice.NONE:
+            return None
+        from passdown.wiring.trackers import uses_beads  # few calls need it
+
+        is_used = uses_beads(self.settings, self._tracker_place) or self.find_coordination() is not None
+        return self.tracker if is_used else None
+
+    @property
+    def _tracker_place(self) -> "TrackerPlace":
+        from passdown.wiring.trackers import TrackerPlace  # few calls need it
+
+        return TrackerPlace(self.root, self._git.common_folder() or "", self.locks.handles)
+
+    @property
     def _engine_file(self) -> "EngineFile":
         from passdown.wiring.coordination import EngineFile  # few calls need it
 
-        return EngineFile(self._coordination_place, self._git.prefix(), self._haste.lock_wait)
+        place = self._coordination_place
+        folder = os.path.dirname(place)
+        copy, away = (os.path.join(folder, name) for name in (layout.COORDINATION_COPY, layout.ENGINE_AWAY))
+        return EngineFile(place, copy, away, self._git.prefix(), self._haste.lock_wait)
+
+    @property
+    def _coordination_place(self) -> str:
+        return os.path.join(self._shared_folder, layout.COORDINATION)
 
     @cached_property
-    def _coordination_place(self) -> str:
+    def _shared_folder(self) -> str:
         common = self._git.common_folder()
-        folder = (
-            os.path.join(common, layout.OURS)
-            if common
-            else os.path.join(self.root, self.settings.paths.runtime)
-        )
-        return os.path.join(folder, layout.COORDINATION)
+        if common:
+            return os.path.join(common, layout.OURS)
+        return os.path.join(self.root, self.settings.paths.runtime)
 
     def now(self) -> "datetime":
         """Return the current instant, in the precision of facts."""
         from passdown.core.times import to_millis  # loaded by everything that has a time
 
         return to_millis(self.clock.now())
+
+    def wait(self, seconds: float, /) -> None:
+        """Sleep."""
+        from passdown.engines import system  # only who tries again waits
+
+        system.pause(seconds)
 
     def show_time(self, at: "datetime", /) -> str:
         """Return an instant as local time of day."""
@@ -238,6 +301,11 @@ class LocalWorkspace:
         """Pass a warning on, if anybody wants to hear it."""
         if self._warn is not None:
             self._warn(text)
+
+    def record_metrics(self, metrics: "Iterable[Metric]", /) -> None:
+        """Pass on what happened, if anybody records it."""
+        if self._record_metrics is not None:
+            self._record_metrics(metrics)
 
     def sweep(self) -> int:
         """Remove what killed processes recently left behind."""
@@ -252,11 +320,17 @@ class LocalWorkspace:
 
 
 def open_workspace(
-    root: Path, settings: Settings, limits: ReadLimits = NO_LIMITS, warn: "Warn | None" = None
+    root: Path,
+    settings: Settings,
+    limits: ReadLimits = NO_LIMITS,
+    warn: "Warn | None" = None,
+    record_metrics: "RecordMetrics | None" = None,
 ) -> "Workspace":
     """Return the workspace of a checkout; nothing is read or created before a service needs it."""
     # Pyright does not accept a cached property as a property; mypy does, and checks it.
-    return LocalWorkspace(root, settings, limits, warn)  # pyright: ignore[reportReturnType]
+    return LocalWorkspace(  # pyright: ignore[reportReturnType]
+        root, settings, limits, warn, record_metrics
+    )
 
 
 def open_documents(root: Path, *, is_checkout: bool = False) -> "Documents":
@@ -285,15 +359,18 @@ def find_named(pattern: str) -> list[str]:
 
 def open_elsewhere(workspace: "Workspace", limits: ReadLimits = NO_LIMITS) -> "list[OtherCheckoutLog]":
     """Open the logs of the project's other checkouts, except those whose settings cannot be read."""
+    return list_logs(open_others(workspace, limits))
+
+
+def list_logs(others: "Sequence[tuple[Workspace, str]]") -> "list[OtherCheckoutLog]":
+    """Return the logs of other checkouts, each given with its branch."""
     from passdown.services.handover.briefs import OtherCheckoutLog  # loaded on demand
 
-    return [
-        OtherCheckoutLog(log=there.log, index=there.index, branch=branch)
-        for there, branch in _open_others(workspace, limits)
-    ]
+    return [OtherCheckoutLog(log=there.log, index=there.index, branch=branch) for there, branch in others]
 
 
-def _open_others(workspace: "Workspace", limits: ReadLimits) -> "list[tuple[Workspace, str]]":
+def open_others(workspace: "Workspace", limits: ReadLimits = NO_LIMITS) -> "list[tuple[Workspace, str]]":
+    """Open the project's other checkouts, each with its branch; not those whose settings cannot be read."""
     found: list[tuple[Workspace, str]] = []
     for root, branch in list_other_roots(workspace.repository):
         # The user of that checkout sees the error there.
@@ -305,15 +382,16 @@ def _open_others(workspace: "Workspace", limits: ReadLimits) -> "list[tuple[Work
 
 def open_checkouts(workspace: "Workspace", limits: ReadLimits = NO_LIMITS) -> "list[Workspace]":
     """Open all checkouts of the project, this one first."""
-    return [workspace, *(there for there, _ in _open_others(workspace, limits))]
+    return [workspace, *(there for there, _ in open_others(workspace, limits))]
 
 
 def open_with_handoffs(workspace: "Workspace", limits: ReadLimits = NO_LIMITS) -> "list[Workspace]":
     """Open the checkouts in which handoffs to one agent lie, read or not; usually there are none."""
-    return [one for one in open_checkouts(workspace, limits) if _has_handoffs(one)]
+    return [one for one in open_checkouts(workspace, limits) if has_handoffs(one)]
 
 
-def _has_handoffs(workspace: "Workspace") -> bool:
+def has_handoffs(workspace: "Workspace") -> bool:
+    """Return whether handoffs to one agent lie in a checkout, read or not."""
     folder = workspace.settings.paths.runtime
     # A folder that cannot be listed holds nothing for us.
     with suppress(StorageError):

@@ -116,6 +116,9 @@ class BriefInput:
     task: Annotated[str, "The task the session has claimed."] = ""
     track: Annotated[str, "The track it is bound to."] = ""
     team: Annotated[TeamInput, "What it holds, its mail, and tasks that others left."] = NO_TEAM
+    due_gates: Annotated[Mapping[str, str], "The gates of the track that wait for a result, and why."] = (
+        field(default_factory=dict[str, str])
+    )
     ledger: Annotated[str, "The ledger's path from the root."] = ""
     peers: Annotated[tuple[OtherSession, ...], "Other sessions that run."] = ()
     ahead: Annotated[tuple[Fact, ...], "What events say that are dated too far ahead to count here."] = ()

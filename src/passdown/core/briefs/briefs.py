@@ -29,7 +29,7 @@ from passdown.core.briefs.brief_input import (
     sort_receipts,
 )
 from passdown.core.briefs.budgets import Budget, Size, measure
-from passdown.core.facts import Fact, Provenance, read_phase, show_phase
+from passdown.core.facts import Fact, Provenance, is_result, read_phase, show_fact
 from passdown.core.ids import FactId
 from passdown.core.kinds import FURTHER, FactKind, kind_of
 from passdown.core.lazy_regex import pattern
@@ -115,6 +115,11 @@ class Brief:
     def facts(self) -> frozenset[str]:
         """The ids of the facts that it shows in full."""
         return frozenset(line.id for _, _, line in self.lines if line.id)
+
+    @property
+    def feedback(self) -> tuple[str, ...]:
+        """The ids of the feedback that it shows in full."""
+        return tuple(line.id for _, kind, line in self.lines if kind == FactKind.FEEDBACK and line.id)
 
     @property
     def messages(self) -> tuple[int, ...]:
@@ -227,7 +232,7 @@ def _text_of(fact: Fact) -> str:
     """Return what a line shows of a fact; the heading of constraints already says what they are."""
     if fact.kind == FactKind.CONSTRAINT:
         return fact.text.removeprefix(RULED_OUT)
-    return show_phase(fact) if fact.kind == FactKind.CHECKPOINT else fact.text
+    return show_fact(fact)
 
 
 def _make_parts(brief_input: BriefInput, show: _Showing) -> Iterator[BriefPart]:
@@ -251,6 +256,7 @@ def _make_parts(brief_input: BriefInput, show: _Showing) -> Iterator[BriefPart]:
     yield _questions(brief_input, [fact for fact in questions if fact not in blocking], show)
     orphans = [_show_orphan(one, show) for one in brief_input.team.orphans]
     yield _plain_part(2, "orphan", "Tasks of sessions that died", orphans, "passdown task list")
+    yield _gates(brief_input, show)
     yield _part(brief_input, show, FactKind.DECISION)
     yield from _further(brief_input, show, 2)
     ahead = [_show_ahead(fact, show) for fact in brief_input.ahead]
@@ -310,6 +316,18 @@ def _questions(brief_input: BriefInput, facts: Sequence[Fact], show: _Showing) -
     )
     note = f" (first ask the user 1 to 3 of those marked {_UNCONFIRMED})" if unsure else ""
     return part._replace(title=part.title + note)
+
+
+def _gates(brief_input: BriefInput, show: _Showing) -> BriefPart:
+    """List the gates that are due, then the results of the session's track; without one, of all tracks."""
+    track = brief_input.track
+    of_track = [fact for fact in brief_input.of(FactKind.GATE) if not track or fact.track == track]
+    part = _part(brief_input, show, FactKind.GATE, [fact for fact in of_track if is_result(fact.text)])
+    due = [
+        BriefLine(f"due: `passdown gate run {show.name(gate)}` > {show.data(why)[:MAX_TEXT]}")
+        for gate, why in brief_input.due_gates.items()
+    ]
+    return part._replace(lines=(*due, *part.lines), total=len(due) + part.total)
 
 
 def _has_failed(fact: Fact) -> bool:

@@ -1,15 +1,13 @@
 """What to say to whoever wants what another session holds: who, for how long, and the choices (R214)."""
 
-from datetime import timedelta
-
 from passdown.core.coordination.leases import HELD, PathVerdict
-from passdown.core.times import age_words
+from passdown.core.times import seconds_words
 
 
 def tell_holder(name: str, held: str, agent: str, left: float) -> str:
     """Say who holds something, as part of what, and for how long without a further sign of life."""
     what = name if held in {"", name} else f"{name} (as {held})"
-    more = f", for {age_words(timedelta(seconds=left))} more" if left > 0 else ""
+    more = f", for {seconds_words(left)} more" if left > 0 else ""
     return f"{what} is held by {agent}{more}"
 
 
@@ -44,10 +42,15 @@ def list_verdict_choices(verdicts: tuple[PathVerdict, ...]) -> tuple[str, ...]:
     return tuple(found)
 
 
-def refuse_edit(verdicts: tuple[PathVerdict, ...]) -> str:
-    """Tell a model why its edit was not made, and what it can do; empty if nothing stands in the way."""
-    if not verdicts:
-        return ""
+def refuse_edit(verdicts: tuple[PathVerdict, ...], age: float | None = None) -> str:
+    """Tell a model why its edit was not made, and what it can do.
+
+    `age` is that of the copy by which it was judged.
+    """
     reasons = "; ".join(tell_verdict(one) for one in verdicts)
-    choices = "\n".join(f"- {choice}" for choice in list_verdict_choices(verdicts))
+    found = list_verdict_choices(verdicts)
+    if age is not None:
+        asked = f"the server said so {seconds_words(age)} ago"
+        found = (f"or ask again whether it is still held ({asked}): `passdown status`", *found)
+    choices = "\n".join(f"- {choice}" for choice in found)
     return f"Passdown: the edit was not made: {reasons}. Do not change it in another way either.\n{choices}"

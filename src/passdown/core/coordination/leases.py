@@ -10,6 +10,9 @@ TRACK: Final = "track"
 PATH: Final = "path"
 """The kinds of resources; a path is a pattern (C85)."""
 
+COPIED: Final = "copy"
+"""The verb in the log of a copy, by which its age is known."""
+
 GRACE: Final = 60.0
 """Seconds that a session may be late with its sign of life."""
 KEPT: Final = 86_400.0
@@ -32,6 +35,8 @@ class Lifetimes(NamedTuple):
     """How long a path is held after it was last used, whatever else its session does."""
     orphaned: float = 1_800.0
     """How long a task waits for the session that lost it, before anybody else is given it."""
+    spared: float = 0.0
+    """For how long nothing is taken over, because the engine was away and no sign of life could reach it."""
 
 
 class Fenced(NamedTuple):
@@ -68,7 +73,7 @@ class Grant:
 
     kind: str
     name: str
-    fence: int
+    fence: Annotated[int, "0 if no engine could be asked for the lease (C86)."]
     left: float
 
 
@@ -146,7 +151,8 @@ def time_left(lease: Lease, member: Member, time: EngineTime, lifetimes: Lifetim
     3. A session that ended holds nothing else.
     4. It lives as long after the last sign of life as was asked for.
     5. A path that nobody used is not held for ever.
-    6. A session of an earlier boot is dead, whenever it gave its last sign of life.
+    6. When the engine was away, nobody takes it over before the sessions could give a sign of life again.
+    7. A session of an earlier boot is dead, whenever it gave its last sign of life.
     """
     if lease.ended is not None:  # 1
         return 0.0
@@ -156,6 +162,8 @@ def time_left(lease: Lease, member: Member, time: EngineTime, lifetimes: Lifetim
     left = member.seen + lease.ttl + GRACE - time.seconds  # 4
     if lease.kind == PATH:
         left = min(left, lease.used + lifetimes.unused - time.seconds)  # 5
+    if lifetimes.spared:
+        left = max(left, lifetimes.spared)  # 6
     if member.boot != time.boot:
-        left = min(left, 0.0)  # 6
+        left = min(left, 0.0)  # 7
     return max(left, promised)

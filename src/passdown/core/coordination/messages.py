@@ -83,3 +83,8 @@ class Expired:
     """Messages that nobody read in time, and that are gone now."""
 
     messages: tuple[Message, ...] = ()
+
+
+def count_unread(count: int) -> str:
+    """Say how many unread messages there are."""
+    return f"{count} unread message{'' if count == 1 else 's'}"

@@ -9,6 +9,7 @@ _NONE = "none"
 
 def make_note(reason: str, title: str, text: str, account: Account) -> str:
     """Return the lines for the reason: what the closer said, and what its session knows."""
+    text = text.strip()
     if reason == COMPLETED:
         decision = next(reversed(account.of(FactKind.DECISION)), None)
         following = next(iter(account.of(FactKind.NEXT)), None)

@@ -1,7 +1,8 @@
 """Ids of operations: made before the first try, so that a repeated operation acts once (C79)."""
 
 from datetime import datetime
-from typing import Final
+from hashlib import sha256
+from typing import Final, NamedTuple
 
 from passdown.core.lazy_regex import pattern
 from passdown.errors import UsageError
@@ -10,7 +11,47 @@ REMEMBERED: Final = 172_800.0
 """Seconds that the outcome of an operation is remembered; an older id is refused."""
 
 RANDOM_BYTES: Final = 10
+_MARK: Final = 12
+_HASH: Final = 16
 _UUID: Final = pattern(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+
+
+class Operation(NamedTuple):
+    """A change of a task that acts once, however often it is tried."""
+
+    id: str
+    """Made before the first try."""
+    before: str = ""
+    """The `fingerprint` of the task's note before the first try: a tracker that stores no ids tells by it
+    whether a note was added."""
+    is_repeat: bool = False
+    """Whether it may have been tried before: its effect is looked for first."""
+
+    @property
+    def mark(self) -> str:
+        """The part of the id that a tracker stores with what was changed."""
+        return self.id[-_MARK:]
+
+    def part(self, number: int) -> str:
+        """Return the id of a step of the operation, which can be repeated with the whole."""
+        return f"{self.id[:-4]}{(int(self.id[-4:], 16) + number) % 0x10000:04x}"
+
+
+def fingerprint(note: str) -> str:
+    """Return what tells later how a note began: its length and its hash."""
+    return f"{len(note)}:{sha256(note.encode('utf-8', 'surrogatepass')).hexdigest()[:_HASH]}"
+
+
+def is_added(note: str, text: str, before: str) -> bool:
+    """Return whether a text was added to a note that had a fingerprint before.
+
+    1. The note begins as it did: the text was added if it stands in what follows.
+    2. Somebody has replaced the note since: the text was added if it stands in it anywhere.
+    """
+    length = int(before.partition(":")[0] or 0)
+    if before and fingerprint(note[:length]) == before:
+        return text in note[length:]  # 1
+    return text in note  # 2
 
 
 def make_operation(at: datetime, random: bytes) -> str:
@@ -22,8 +63,13 @@ def make_operation(at: datetime, random: bytes) -> str:
     return f"{text[:8]}-{text[8:12]}-{text[12:16]}-{text[16:20]}-{text[20:]}"
 
 
+def is_operation(op: str) -> bool:
+    """Return whether a text is the id of an operation."""
+    return _UUID.fullmatch(op) is not None
+
+
 def operation_time(op: str) -> float:
     """Return when an operation's id was made, in seconds; raise a UsageError if it is not one."""
-    if _UUID.fullmatch(op) is None:
+    if not is_operation(op):
         raise UsageError(f"{op[:64]!r} is not the id of an operation", hint="Repeat the command without it.")
     return int(op[:8] + op[9:13], 16) / 1000

@@ -111,6 +111,12 @@ def overlap(one: PathPattern, other: PathPattern) -> bool:
     """
     if one.ignores_case != other.ignores_case:
         one, other = (parse_pattern(each.text, ignores_case=True) for each in (one, other))
+    # Most patterns differ in a name that they begin with: that is seen in a fifth of the time.
+    for name, other_name in zip(one.segments, other.segments, strict=False):
+        if not (isinstance(name, str) and isinstance(other_name, str)):
+            break
+        if name != other_name:
+            return False
     return _can_meet(one.segments, other.segments, _can_names_meet)
 
 

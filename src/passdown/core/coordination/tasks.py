@@ -1,5 +1,6 @@
 """Tasks of the board: open until closed, held by one session, ready if they wait for no other."""
 
+from enum import StrEnum
 from typing import Annotated, Final
 
 from passdown.core.coordination.leases import Grant
@@ -30,7 +31,7 @@ class Task:
     role: Annotated[str, "Who it is for: a role, or empty for anybody."] = ""
     state: Annotated[str, "open, blocked or closed."] = OPEN
     reason: Annotated[str, "Why it was closed: completed, skipped or blocked."] = ""
-    note: Annotated[str, "What was said when it was closed."] = ""
+    note: Annotated[str, "What was said about it, above all when it was closed."] = ""
     waits: Annotated[int, "How many open tasks it waits for."] = 0
     is_held: Annotated[bool, "Whether a session claimed it."] = False
     added: Annotated[int, "The position at which it was added."] = 0
@@ -47,6 +48,35 @@ class TaskState:
     left: float = 0.0
     is_orphaned: Annotated[bool, "Whether its holder gives no sign of life."] = False
     waits_for: tuple[str, ...] = ()
+
+
+class Listing(StrEnum):
+    """Which tasks are listed."""
+
+    READY = "ready"
+    BLOCKED = "blocked"
+    OPEN = "open"
+    ALL = "all"
+
+
+def is_ready(state: TaskState) -> bool:
+    """Return whether a task can be claimed now."""
+    task = state.task
+    return task.state == OPEN and not task.waits and not task.is_held
+
+
+def is_listed(state: TaskState, listing: Listing) -> bool:
+    """Return whether a listing has a task; what waits for a task or for something outside is blocked."""
+    if listing is Listing.READY:
+        return is_ready(state)
+    if listing is Listing.BLOCKED:
+        return bool(state.task.waits) or state.task.state == BLOCKED
+    return listing is Listing.ALL or state.task.state != CLOSED
+
+
+def join_notes(before: str, text: str) -> str:
+    """Return a note with a text added to it."""
+    return f"{before}\n{text}" if before and text else before or text
 
 
 @record
@@ -86,3 +116,4 @@ class TaskClosed:
     task: Task
     freed: Annotated[tuple[str, ...], "Tasks that waited for it and are ready now."] = ()
     released: Annotated[tuple[str, ...], "The paths that were released."] = ()
+    is_unfenced: Annotated[bool, "Whether no engine could be asked, so nothing was released (C86)."] = False

@@ -72,7 +72,7 @@ D = TypeVar("D", bound=SourcedDocument)
 
 @record(kw_only=False)
 class DocumentShape:
-    """The parts of a format's documents; `title` is the heading of level 1.
+    """The parts of a format's documents; `title` is the heading of level 1, if all of them have the same.
 
     `section` is the only section that is read; the text before and after it is never touched.
     """
@@ -82,6 +82,7 @@ class DocumentShape:
     outline: Outline
     title: str
     section: str = ""
+    needs_front: bool = True
 
 
 @record(kw_only=False)
@@ -145,6 +146,7 @@ def read_document(text: str, shape: DocumentShape) -> ParsedDocument:
     refuse_unreadable(text, None, 0, shape.name)
     has_front = bool(shape.keys) or not shape.section
     split = split_front_matter(text) if has_front else FrontMatterSplit("", "", "", text)
+    is_expected = has_front and (shape.needs_front or bool(split.opening))
     keys = read_keys(split.matter, shape.keys, 2)
     line = line_at(text, len(text) - len(split.body))
     region = cut_region(split.body, shape.section) if shape.section else Region("", split.body, "", "")
@@ -152,12 +154,12 @@ def read_document(text: str, shape: DocumentShape) -> ParsedDocument:
     body = read_body(region.section, shape.outline, line + region.before.count("\n"))
     title = before.title if shape.section else body.title
     problems = [
-        *(front_problems(text, split.opening, split.closing) if has_front else ()),
+        *(front_problems(text, split.opening, split.closing) if is_expected else ()),
         *keys.problems,
         *before.problems,
         *(_region_problems(region, body, shape, line) if shape.section else body.problems),
     ]
-    if not shape.section and fold_title(title) != fold_title(shape.title):
+    if shape.title and not shape.section and fold_title(title) != fold_title(shape.title):
         shown = f"is {title[:60]!r}" if title else "is missing"
         problems.append(warning(line, TITLE, shown, f"add `# {shape.title}`", fixable=not title))
     problems.sort(key=lambda problem: (problem.line, problem.field))
@@ -197,7 +199,8 @@ def write_document(shape: DocumentShape, content: DocumentContent) -> str:
     parts += [one.text for one in outside if one.place not in {"", TITLE, PLACE}]
     before = "".join(f"{part}\n\n" for part in parts)
     body = write_body(shape.outline, content.values, inside)
-    matter = f"---\n{write_keys(shape.keys, content.values, unknown)}---\n\n"
+    written = write_keys(shape.keys, content.values, unknown)
+    matter = f"---\n{written}---\n\n" if written or shape.needs_front else ""
     if not shape.section:
         return f"{matter}{before}{body}".rstrip("\n") + "\n"
     body = body.rstrip("\n")
@@ -254,6 +257,8 @@ class DocumentFormat(Generic[D]):
     The layout of the fields is derived from the record when the first document is read or written.
     """
 
+    _needs_front = True
+
     def __init__(
         self,
         cls: type[D],
@@ -278,7 +283,9 @@ class DocumentFormat(Generic[D]):
         """The parts of the documents; text after their first section is a field of its own, if declared."""
         section = self.layout.places[0].name if self.layout.rest else ""
         outline = Outline(tuple(self.layout.places))
-        return DocumentShape(self._name, tuple(self.layout.keys), outline, self._title, section)
+        return DocumentShape(
+            self._name, tuple(self.layout.keys), outline, self._title, section, self._needs_front
+        )
 
     def parse(self, text: str) -> D:
         """Read a document without losing anything; `problems` lists what is wrong.
@@ -349,6 +356,12 @@ class DocumentFormat(Generic[D]):
 
 def _read_after(region: Region) -> str:
     return region.after.replace("\r\n", "\n").strip("\r\n")
+
+
+class BareDocumentFormat(DocumentFormat[D]):
+    """A format whose documents need no front matter."""
+
+    _needs_front = False
 
 
 class JsonFormat(Generic[J]):

@@ -122,8 +122,9 @@ class Layout:
         self._writers[one.field] = lambda value: inner.values(value or make())
 
     def _place(self, name: str, codec: Codec[object], spec: FieldSpec) -> None:
-        """Add a place, after any parent sections that are still missing."""
+        r"""Add a place, after any parent sections that are still missing; a `\` in a name stands for `/`."""
         above, _, title = name.rpartition("/")
+        title = title.replace("\\", "/")
         if above and all(place.name != above for place in self.places):
             self._headings.append(above)
             head = f"{'#' * (above.count('/') + _TOP_LEVEL)} {above.rpartition('/')[2]}"

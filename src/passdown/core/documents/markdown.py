@@ -7,7 +7,7 @@ it. Splitting loses nothing: the joined parts are the text.
 
 import re
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from enum import Enum, auto
 from itertools import accumulate
 from typing import Final, NamedTuple
@@ -15,13 +15,13 @@ from typing import Final, NamedTuple
 from passdown.core.lazy_regex import pattern
 
 _MAY_OPEN: Final = pattern(r"```|~~~|<!--")
-_FENCES: Final = pattern(r"```|~~~")
 _MARKERS: Final = r"[ \t]*(?:(?:[-*+•→]|[0-9]{1,9}[.)]|\[(?:[ xX~-]|->|→)\])[ \t]+)*"
 _FENCE: Final = pattern(_MARKERS + r"(`{3,}(?=[^`\r\n]*\r?$)|~{3,})")
 _CLOSING: Final = pattern(r"[ \t]*(`{3,}|~{3,})[ \t]*\r?$")
 _COMMENT: Final = pattern(_MARKERS + r"<!--")
 _HEADING: Final = pattern(r"#{1,6}[ \t]+(?=[^\s])")
 _RULE: Final = pattern(r"---[ \t]*\r?$")
+_MARK: Final = pattern(r"[ \t]+\[[A-Z]+\]$")
 _LOOKS_STRUCTURAL: Final = pattern(
     r"[ \t]*(?:\\|#{1,6}(?:[ \t\r]|$)|---[ \t]*\r?$|\*\*[^*\n]{1,41}\*\*|(?:<{7}|>{7}|\|{7})(?:[ \t\r]|$))"
 )
@@ -52,8 +52,9 @@ class Section(NamedTuple):
 
 
 def fold_title(title: str) -> str:
-    """Return a form of the title that is equal for different spellings of it."""
-    return " ".join(title.strip().rstrip(":").casefold().split())
+    """Return a form of the title that is equal for different spellings of it, with or without a `[MARK]`."""
+    bare = _MARK.sub("", title) if title.endswith("]") else title
+    return " ".join(bare.strip().rstrip(":").casefold().split())
 
 
 def is_placeholder(text: str) -> bool:
@@ -98,9 +99,13 @@ class _Closers:
     def __init__(self, lines: Sequence[str]) -> None:
         self._lines = lines
         self._comment_ends = [number for number, line in enumerate(lines) if "-->" in line]
-        marked = [(number, _CLOSING.match(line)) for number, line in enumerate(lines) if _FENCES.search(line)]
-        self._at = [number for number, match in marked if match]
-        self._marks = [match[1] for _, match in marked if match]
+        self._at: list[int] = []
+        self._marks: list[str] = []
+        for number, line in enumerate(lines):
+            closing = _CLOSING.match(line)
+            if closing:
+                self._at.append(number)
+                self._marks.append(closing[1])
         self._longest = {mark: _longest_from(self._marks, mark) for mark in "`~"}
 
     def after(self, opening: int, mark: str) -> int:
@@ -163,6 +168,11 @@ def write_heading(level: int, title: str) -> str:
 def is_heading(text: str) -> bool:
     """Return whether a text begins with a heading at the left edge."""
     return _HEADING.match(text) is not None
+
+
+def opens_block(line: str) -> bool:
+    """Return whether a line begins code or a comment, if that is closed further down."""
+    return bool(_FENCE.match(line) or _COMMENT.match(line))
 
 
 def line_end(text: str) -> str:
@@ -237,18 +247,22 @@ def escape_text(text: str) -> str:
 
 def unescape_text(text: str) -> str:
     """Undo `escape_text`; a backslash that does not escape structure, or is inside code, is kept."""
+    return unescape_lines(text, _unescaped)
+
+
+def unescape_lines(text: str, unescaped: Callable[[str, LineState], str]) -> str:
+    """Return a text without the backslash of a placeholder, else with its lines as a function gives them."""
     if "\\" not in text:
         return text
     if text[0] == "\\" and is_placeholder(text[1:]):
         return text[1:]
     lines = text.split("\n")
     states, _ = mark_lines(lines)
-    pairs = zip(lines, states, strict=True)
-    return "\n".join(_unescaped(line) if state is LineState.TEXT else line for line, state in pairs)
+    return "\n".join(map(unescaped, lines, states))
 
 
-def _unescaped(line: str) -> str:
-    match = _BACKSLASH.match(line)
-    if match and (_LOOKS_STRUCTURAL.match(match[2]) or _FENCE.match(match[2]) or _COMMENT.match(match[2])):
+def _unescaped(line: str, state: LineState) -> str:
+    match = _BACKSLASH.match(line) if state is LineState.TEXT else None
+    if match and (_LOOKS_STRUCTURAL.match(match[2]) or opens_block(match[2])):
         return match[1] + match[2]
     return line

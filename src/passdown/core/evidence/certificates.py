@@ -13,7 +13,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Annotated, Final, NamedTuple
 
-from passdown.core.facts import ADD, Fact, identify, make_key, may_leave, show_phase, tell
+from passdown.core.facts import ADD, Fact, identify, make_key, may_leave, show_fact, tell
 from passdown.core.fold import fold
 from passdown.core.formats.journal import JournalLine, facts_of
 from passdown.core.ids import FactId
@@ -184,7 +184,7 @@ def _judge(one: StatedFact, reach: VisibleFacts) -> CertifiedFact:
 
 
 def _text(fact: Fact) -> str:
-    return show_phase(fact) if fact.kind == FactKind.CHECKPOINT else fact.text
+    return show_fact(fact)
 
 
 def find_gaps(session: str, lines: Iterable[JournalLine]) -> Iterator[CertifiedFact]:

@@ -13,6 +13,8 @@ from passdown.core.phases import PhaseState, read_state
 from passdown.core.problems import Malformed, error, warning
 from passdown.records import record
 
+LAST_PHASE: Final = 999_999_999
+"""The greatest number that a phase can have."""
 _SYMBOLS: Final = (
     (PhaseState.PENDING, "○"),
     (PhaseState.IN_PROGRESS, "→"),

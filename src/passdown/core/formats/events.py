@@ -12,7 +12,7 @@ from typing import Annotated, Final, cast
 
 from passdown.core.documents.conflicts import conflict_problems
 from passdown.core.documents.documents import front_problems, refuse_unreadable
-from passdown.core.documents.fields import read_count, read_instant
+from passdown.core.documents.fields import read_choice, read_count, read_instant
 from passdown.core.documents.frontmatter import (
     FrontMatterEntry,
     FrontMatterStray,
@@ -35,6 +35,7 @@ from passdown.core.documents.frontmatter import (
 )
 from passdown.core.documents.key_value import Pair
 from passdown.core.documents.scalars import NULLS, OPENING, read_scalar, refuse_unclosed, write_scalar
+from passdown.core.facts import GateStatus
 from passdown.core.kinds import FactKind
 from passdown.core.lazy_regex import pattern
 from passdown.core.phases import PhaseState, read_state
@@ -63,6 +64,18 @@ class EventCheckpoint:
 
 
 @record
+class EventGate:
+    """The result of a validation gate."""
+
+    gate: Annotated[str | None, "The gate's name."] = None
+    status: Annotated[GateStatus | None, "How it ended."] = None
+    track: Annotated[str | None, "The track that it belongs to."] = None
+    at: Annotated[datetime | None, "When it ended."] = None
+    notes: Annotated[str | None, "What was found."] = None
+    others: Annotated[tuple[Pair, ...], "Further keys, and values that do not fit theirs."] = ()
+
+
+@record
 class Event:
     """One immutable record that a session wrote."""
 
@@ -82,6 +95,7 @@ class Event:
     this_session: Annotated[tuple[str, ...], "Finished work; the union over all events."] = ()
     decisions: Annotated[tuple[Pair, ...], "Decisions by key; the newest of each key wins."] = ()
     checkpoints: Annotated[tuple[EventCheckpoint, ...], "Points of progress, by time."] = ()
+    gates: Annotated[tuple[EventGate, ...], "Results of gates; the last of each gate and track shows."] = ()
     open_questions: Annotated[tuple[str, ...], "Open questions; the union over all events."] = ()
     answers: Annotated[tuple[Pair, ...], "Answers by question or feedback; the newest of each wins."] = ()
     constraints: Annotated[tuple[str, ...], "What is ruled out or must hold."] = ()
@@ -152,10 +166,40 @@ _CHECKPOINT_READERS: Final[Mapping[str, Callable[[str], object]]] = MappingProxy
 
 
 def _read_checkpoint(record: tuple[tuple[str, str], ...]) -> EventCheckpoint:
+    values, others = _read_record(record, _CHECKPOINT_READERS)
+    return _make_checkpoint(**values, others=others) if others else _make_checkpoint(**values)
+
+
+def _read_gates(entry: FrontMatterEntry) -> tuple[EventGate, ...]:
+    return tuple([_read_gate(record) for record in read_records(entry)])
+
+
+_make_gate: Final = cast("Callable[..., EventGate]", EventGate)
+
+
+def read_gate_status(text: str) -> GateStatus:
+    """Read how a gate ended, in any case, with or without its icon."""
+    return read_choice(text.rsplit(maxsplit=1)[-1] if text.split() else "", GateStatus)
+
+
+_GATE_READERS: Final[Mapping[str, Callable[[str], object]]] = MappingProxyType(
+    {"gate": str, "status": read_gate_status, "track": str, "at": read_instant, "notes": str}
+)
+
+
+def _read_gate(record: tuple[tuple[str, str], ...]) -> EventGate:
+    values, others = _read_record(record, _GATE_READERS)
+    return _make_gate(**values, others=others)
+
+
+def _read_record(
+    record: tuple[tuple[str, str], ...], readers: Mapping[str, Callable[[str], object]]
+) -> tuple[dict[str, object], tuple[Pair, ...]]:
+    """Read the keys of a record; also return those that are not known, or whose values do not fit."""
     values: dict[str, object] = {}
     others: list[Pair] = []
     for key, text in record:
-        reader = _CHECKPOINT_READERS.get(key)
+        reader = readers.get(key)
         if reader is None or key in values:
             others.append(Pair(key=key, value=text))
             continue
@@ -163,7 +207,7 @@ def _read_checkpoint(record: tuple[tuple[str, str], ...]) -> EventCheckpoint:
             values[key] = reader(text)
         except Malformed:
             others.append(Pair(key=key, value=text))
-    return _make_checkpoint(**values, others=tuple(others)) if others else _make_checkpoint(**values)
+    return values, tuple(others)
 
 
 _BY_TYPE: Final[Mapping[object, EntryReader]] = MappingProxyType(
@@ -174,6 +218,7 @@ _BY_TYPE: Final[Mapping[object, EntryReader]] = MappingProxyType(
         tuple[str, ...] | None: read_texts,
         tuple[Pair, ...]: _read_pairs,
         tuple[EventCheckpoint, ...]: _read_checkpoints,
+        tuple[EventGate, ...]: _read_gates,
     }
 )
 _BY_NAME: Final[Mapping[str, EntryReader]] = MappingProxyType(
@@ -208,6 +253,7 @@ _SHAPES: Final[Mapping[str, EntryReader]] = MappingProxyType(
         "provenance": read_pairs,
         "origins": read_pairs,
         "checkpoints": read_records,
+        "gates": read_records,
     }
 )
 
@@ -280,7 +326,8 @@ def _parse_plain(text: str) -> Event | None:
     if not whole or not values.keys() >= _COMPLETE or None in (values["ts"], values["agent"]):
         return None
     event = _make_event(**_gather(values), source=text)
-    return None if event.checkpoints and any(one.others for one in event.checkpoints) else event
+    is_odd = any(one.others for one in event.checkpoints) or any(one.others for one in event.gates)
+    return None if is_odd else event
 
 
 def _gather(values: dict[str, object]) -> dict[str, object]:
@@ -363,13 +410,21 @@ def _judge(text: str, values: Mapping[str, object], malformed: set[str]) -> Iter
     for name in ("branch", "type", "reason"):
         if name not in values:
             yield warning(1, name, "is missing")
-    for checkpoint in cast("tuple[EventCheckpoint, ...]", values.get("checkpoints", ())):
-        for pair in checkpoint.others:
-            if pair.key in _CHECKPOINT_READERS:
-                line = line_at(text, text.find("\ncheckpoints:") + 1)
-                yield warning(line, f"checkpoints/{pair.key}", f"is {pair.value[:40]}")
+    yield from _judge_records(text, "checkpoints", values, _CHECKPOINT_READERS)
+    yield from _judge_records(text, "gates", values, _GATE_READERS)
     if len(text) > MAX_CHARS and values.get("type") != "rollup":
         yield error(1, "event", f"is over {MAX_CHARS} characters", "events are small; publish in parts")
+
+
+def _judge_records(
+    text: str, name: str, values: Mapping[str, object], readers: Mapping[str, Callable[[str], object]]
+) -> Iterator[Problem]:
+    """Find values of records that do not fit."""
+    for one in cast("tuple[EventCheckpoint | EventGate, ...]", values.get(name, ())):
+        for pair in one.others:
+            if pair.key in readers:
+                line = line_at(text, text.find(f"\n{name}:") + 1)
+                yield warning(line, f"{name}/{pair.key}", f"is {pair.value[:40]}")
 
 
 def render_event(event: Event) -> str:
@@ -401,10 +456,14 @@ def _write_body(event: Event) -> Iterator[str]:
         yield write_texts("next", event.next)
     for name, texts in event.more:
         yield write_texts(name, texts)
+    records = {
+        "checkpoints": [_checkpoint_pairs(one) for one in event.checkpoints],
+        "gates": [_gate_pairs(one) for one in event.gates],
+    }
     for name, reader in _KEYS.items():
         value = cast("tuple[object, ...] | str | None", getattr(event, name))
-        if name == "checkpoints" and event.checkpoints:
-            yield write_records(name, (_checkpoint_pairs(one) for one in event.checkpoints))
+        if records.get(name):
+            yield write_records(name, records[name])
         elif reader is _read_pairs and value:
             yield write_map(name, ((one.key, one.value) for one in cast("tuple[Pair, ...]", value)))
         elif reader is read_texts and name != "next" and value:
@@ -419,6 +478,21 @@ def _checkpoint_pairs(one: EventCheckpoint) -> list[tuple[str, str]]:
         *((name, write_scalar(text) if text is not None else None) for name, text in _texts_of(one)),
     ]
     written = [(name, text) for name, text in known if text is not None]
+    return [*written, *((write_scalar(pair.key), write_scalar(pair.value)) for pair in one.others)]
+
+
+def _gate_pairs(one: EventGate) -> list[tuple[str, str]]:
+    known = [
+        ("gate", one.gate),
+        ("status", one.status.value if one.status else None),
+        ("track", one.track),
+        ("at", render_seconds(one.at) if one.at else None),
+        ("notes", one.notes),
+    ]
+    plain = {"status", "at"}
+    written = [
+        (name, text if name in plain else write_scalar(text)) for name, text in known if text is not None
+    ]
     return [*written, *((write_scalar(pair.key), write_scalar(pair.value)) for pair in one.others)]
 
 

@@ -4,21 +4,23 @@ from datetime import UTC, datetime, timedelta
 from typing import Final
 
 from passdown.core.documents.key_value import Pair
-from passdown.core.facts import Fact, Provenance
+from passdown.core.facts import Fact, GateStatus, Provenance
 from passdown.core.formats.addressed_handoffs import NORMAL_PRIORITY, AddressedHandoff, HandoffContext
 from passdown.core.formats.archives import Archive, ArchiveDecision, ArchiveStatus, Artifact
+from passdown.core.formats.change_states import Lane, RunMode, make_change_state
 from passdown.core.formats.checkpoints import Phase, ValidationState
 from passdown.core.formats.events import Event, EventCheckpoint
 from passdown.core.formats.journal import Journal, JournalLine
 from passdown.core.formats.ledgers import (
     GateResult,
-    GateStatus,
     Ledger,
     LedgerDecision,
     Mode,
     ReadFile,
     TddPhase,
 )
+from passdown.core.formats.loops import Loop, Turn
+from passdown.core.formats.session_contexts import ContextDecision, SessionContext
 from passdown.core.formats.state_file import SessionState
 from passdown.core.formats.streams import Checkpoint, Question, QuestionKind, Stream, Workflow
 from passdown.core.formats.validations import Validation
@@ -197,4 +199,36 @@ JOURNAL: Final = Journal(
             ),
         ),
     )
+)
+
+LOOP: Final = Loop(
+    title="Ideation Loop",
+    turns=(
+        Turn(
+            number=1,
+            at=_AT,
+            agent=_AGENT,
+            text="People want to log in without a password.\n\nQuestions:\n- Do we support roaming keys?",
+            feedback="Yes, but not on day one.",
+        ),
+        Turn(
+            number=2,
+            at=_AT + timedelta(hours=1),
+            agent=_AGENT,
+            text="Feedback of turn 1 (9c1f0a2b7d3e): roaming keys are out of scope for now.",
+        ),
+    ),
+)
+
+CHANGE_STATE: Final = make_change_state("passkey-login", Lane.FULL, RunMode.MANUAL)
+
+SESSION_CONTEXT: Final = SessionContext(
+    track="passkey-login",
+    intent=("Goal: People log in without a password", "Success criteria: no password is stored"),
+    constraints=("RULED_OUT: a second factor by SMS -- it can be intercepted", "CONSTRAINT: no new service"),
+    decisions=(ContextDecision(decision="Keep keys in PostgreSQL", why="It is there", date="2025-12-27"),),
+    files=("src/login.py", "tests/test_login.py"),
+    questions=("Do we support roaming keys?",),
+    state="The form works; the server does not check the signature yet.",
+    next_steps=("Check the signature", "Remove the old form"),
 )

@@ -8,6 +8,7 @@ from typing import Annotated, Final
 from passdown.core.documents.documents import DocumentFormat, heading_line, key_line
 from passdown.core.documents.fields import in_entry, in_key, in_label, in_section, in_sections, read_choice
 from passdown.core.documents.places import ListOf, TableOf, rows_of
+from passdown.core.facts import GATES, ICONS, GateStatus
 from passdown.core.formats.validations import Validation
 from passdown.core.kinds import HEADINGS
 from passdown.core.lazy_regex import pattern
@@ -17,7 +18,6 @@ from passdown.records import field, record
 
 VERSION: Final = 1
 PLATFORMS: Final = frozenset({"claude", "codex", "copilot", "gemini", "opencode", "cursor", "amp", "generic"})
-GATES: Final = ("design", "spec", "plan-structure", "plan-execution", "completion")
 
 
 class Mode(StrEnum):
@@ -35,21 +35,12 @@ class TddPhase(StrEnum):
     REFACTOR = "REFACTOR"
 
 
-class GateStatus(StrEnum):
-    """How a validation gate ended."""
-
-    PASS = "PASS"  # noqa: S105 - a verdict, not a password
-    WARN = "WARN"
-    FAIL = "FAIL"
-
-
 _MAX_TICKS: Final = 8
 _PATH: Final = pattern(
     rf"(?P<ticks>`{{1,{_MAX_TICKS}}}+)(?P<pad> ?)(?P<path>(?:(?!(?P=ticks))[^\n])+?)(?P=pad)(?P=ticks)(?!`)"
 )
 _TICKS: Final = pattern(r"`+")
 _ALTERNATIVES: Final = pattern(r"[|,/]| or ")
-_ICONS: Final = ((GateStatus.PASS, "✅"), (GateStatus.WARN, "⚠️"), (GateStatus.FAIL, "❌"))
 
 
 @record
@@ -86,7 +77,7 @@ def _read_gate(cells: list[str]) -> GateResult:
 
 
 def _write_gate(row: GateResult) -> tuple[str, ...]:
-    return row.gate, f"{dict(_ICONS)[row.status]} {row.status.value}", row.time, row.notes
+    return row.gate, f"{ICONS[row.status]} {row.status.value}", row.time, row.notes
 
 
 def _read_path(text: str) -> str:
@@ -129,6 +120,7 @@ class Ledger:
     mode: Annotated[Mode | None, "Single or multi agent; does not change during a session.", in_key()] = None
     mode_locked_at: Annotated[datetime | None, "When the mode was locked.", in_key()] = None
     current_tasks: Annotated[tuple[str, ...], "Tasks claimed together.", in_key()] = ()
+    unfenced: Annotated[tuple[str, ...], "Tasks claimed or closed in the tracker alone.", in_key()] = ()
     tdd_phase: Annotated[TddPhase | None, "Phase of the test-first cycle.", in_key(keep_empty=True)] = None
     heartbeat: Annotated[datetime | None, "Last sign of life.", in_key()] = None
     validation: Annotated[Validation | None, "State of the validation gates.", in_key()] = None

@@ -10,10 +10,13 @@ from passdown.core.documents.frontmatter import split_entries, split_front_matte
 from passdown.core.formats import (
     addressed_handoffs,
     archives,
+    change_states,
     events,
     examples,
     journal,
     ledgers,
+    loops,
+    session_contexts,
     state_file,
     streams,
     views,
@@ -175,8 +178,58 @@ ADDRESSED_HANDOFF: Final = Format(
     render=_renders(addressed_handoffs.AddressedHandoff, addressed_handoffs.render_addressed_handoff),
     sample=examples.ADDRESSED_HANDOFF,
 )
+LOOP: Final = Format(
+    name="loop",
+    title="Loop ledger",
+    doc="The turns of one loop of a change, each followed by a slot for a person's feedback. Shared.",
+    version=loops.VERSION,
+    type=loops.Loop,
+    paths=(layout.loop_ledger(layout.LOOPS, "<change>", "<loop>"),),
+    parse=loops.parse_loop,
+    render=_renders(loops.Loop, loops.render_loop),
+    sample=examples.LOOP,
+)
+CHANGE_STATE: Final = Format(
+    name="change-state",
+    title="Change state",
+    doc="How far a change is, and what a person has approved. Shared; people edit it.",
+    version=change_states.VERSION,
+    type=change_states.ChangeState,
+    paths=(layout.change_state(layout.LOOPS, "<change>"),),
+    parse=change_states.parse_change_state,
+    render=_renders(change_states.ChangeState, change_states.render_change_state),
+    sample=examples.CHANGE_STATE,
+    fix=lambda text: change_states.fix_change_state(change_states.parse_change_state(text)),
+)
+SESSION_CONTEXT: Final = Format(
+    name="session-context",
+    title="Session context",
+    doc="What a session leaves for the next session of the same agent, in one file. Local, ignored by git.",
+    version=session_contexts.VERSION,
+    type=session_contexts.SessionContext,
+    paths=(
+        layout.session_context(layout.RUNTIME),
+        layout.session_context(layout.RUNTIME, "<agent>"),
+    ),
+    parse=session_contexts.parse_session_context,
+    render=_renders(session_contexts.SessionContext, session_contexts.render_session_context),
+    sample=examples.SESSION_CONTEXT,
+    fix=lambda text: session_contexts.fix_session_context(session_contexts.parse_session_context(text)),
+)
 
-FORMATS: Final = (LEDGER, STREAM, EVENT, VIEW, SESSION_STATE, ARCHIVE, JOURNAL, ADDRESSED_HANDOFF)
+FORMATS: Final = (
+    LEDGER,
+    STREAM,
+    EVENT,
+    VIEW,
+    SESSION_STATE,
+    ARCHIVE,
+    JOURNAL,
+    ADDRESSED_HANDOFF,
+    LOOP,
+    CHANGE_STATE,
+    SESSION_CONTEXT,
+)
 
 _RUNTIME: Final = re.escape(layout.RUNTIME)
 _JSON_START: Final = pattern(r"\ufeff?\s*\{")
@@ -184,16 +237,22 @@ _PATHS: Final = (
     (pattern(r"(^|/)session-state_[^/]*\.json$"), SESSION_STATE),
     (pattern(rf"(^|/){layout.ADDRESSED}[^/]*_to_[^/]*\.json$"), ADDRESSED_HANDOFF),
     (pattern(rf"(^|/)(?:{layout.OURS}|{_RUNTIME})/{layout.JOURNALS}/[^/]*\.jsonl$"), JOURNAL),
+    (pattern(rf"(^|/){layout.SESSION_CONTEXT}(?:_[^/]*)?\.md$"), SESSION_CONTEXT),
     (pattern(r"(^|/)LEDGER\.md$"), LEDGER),
     (pattern(r"(^|/)sessions/archive/[^/]*\.md$"), ARCHIVE),
     (pattern(r"(^|/)events/(?:[0-9-]+/)?[0-9]{4}-[0-9]{2}-[0-9]{2}T[^/]*_[^/]*\.md$"), EVENT),
     (pattern(r"(^|/)handoffs/[^/]+/current\.md$"), STREAM),
     (pattern(rf"(^|/)(?:handoffs|{_RUNTIME})/current\.md$"), VIEW),
+    (pattern(rf"(^|/){layout.LOOPS}/[^/]+/{layout.LOOP_FOLDER}/[^/]+\.md$"), LOOP),
+    (pattern(rf"(^|/){layout.LOOPS}/[^/]+/state\.md$"), CHANGE_STATE),
 )
 _TITLES: Final = (
+    (pattern(r"\ufeff?<!--[ \t]*session-context v[0-9]+"), SESSION_CONTEXT),
     (pattern(r"^# Session Ledger\b", re.MULTILINE), LEDGER),
     (pattern(r"^# Work Stream:", re.MULTILINE), STREAM),
     (pattern(r"^# Session Handoff\b", re.MULTILINE), ARCHIVE),
+    (pattern(r"\ufeff?# SDD State:"), CHANGE_STATE),
+    (pattern(r"^<!-- turn [0-9]+ [^\n]*-->\r?$", re.MULTILINE), LOOP),
 )
 _KEYS: Final = (
     (frozenset({"ts", "agent"}), EVENT),

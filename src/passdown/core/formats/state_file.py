@@ -41,14 +41,25 @@ class SessionState:
 
 
 def read_preferred_mode(data: bytes) -> str:
-    """Read the user's preferred mode from `preferences.json`, or the usual mode if it is not valid."""
+    """Read the user's preferred mode from `preferences.json`; empty if it names none that is valid."""
     try:
         found: object = json.loads(data)
     except (ValueError, RecursionError):
-        return USUAL_MODE
+        return ""
     members = cast("dict[str, object]", found) if isinstance(found, dict) else {}
     mode = members.get("preferredMode")
-    return mode if isinstance(mode, str) and mode in set(Mode) else USUAL_MODE
+    return mode if isinstance(mode, str) and mode in set(Mode) else ""
+
+
+def choose_mode(asked: str, preferred: str, *, is_shared: bool) -> str:
+    """Choose the mode that a new session keeps until its end (C107).
+
+    1. What was asked for.
+    2. What the user prefers in this checkout.
+    3. Several agents, if the session shares the project with others: through a server, or in this clone.
+    4. One agent.
+    """
+    return asked or preferred or (Mode.MULTI.value if is_shared else USUAL_MODE)
 
 
 FORMAT: Final = JsonFormat(SessionState, "session state", VERSION, MAX_CHARS)

@@ -91,6 +91,8 @@ class View:
     answers_earlier: Annotated[Earlier | None, "The entries that the section leaves out."] = None
     checkpoints: Annotated[tuple[Phase, ...], "Points of progress, the latest of each phase."] = ()
     checkpoints_earlier: Annotated[Earlier | None, "The entries that the section leaves out."] = None
+    gates: Annotated[tuple[str, ...], "Results of gates, the last of each gate and track."] = ()
+    gates_earlier: Annotated[Earlier | None, "The entries that the section leaves out."] = None
     more: Annotated[tuple[FurtherSection, ...], "Facts of further kinds."] = ()
     footer: Annotated[
         Footer | None, "The events and renderer it was made with; absent in a document that we did not write."
@@ -178,6 +180,7 @@ _ANSWERS: Final = Place(
 _CHECKPOINTS: Final = Place(
     "Ledger/Checkpoints", BoundedList(ListOf(read_phase, write_phase)), "### Checkpoints", required=False
 )
+_GATES: Final = Place("Ledger/Gates", BoundedList(ListOf(str, str)), "### Gates", required=False)
 _INSTANT: Final[SingleLine[datetime | None]] = SingleLine(
     read_instant, lambda at: render_seconds(at) if at else "", None
 )
@@ -211,6 +214,7 @@ SHAPE: Final = DocumentShape(
             _QUESTIONS,
             _ANSWERS,
             _CHECKPOINTS,
+            _GATES,
             *_MORE,
         )
     ),
@@ -255,6 +259,8 @@ def parse_view(text: str) -> View:
         answers_earlier=found.place(_ANSWERS).earlier,
         checkpoints=found.place(_CHECKPOINTS).items,
         checkpoints_earlier=found.place(_CHECKPOINTS).earlier,
+        gates=found.place(_GATES).items,
+        gates_earlier=found.place(_GATES).earlier,
         more=tuple(
             FurtherSection(heading=kind.row.heading, items=section.items, earlier=section.earlier)
             for kind, place in zip(FURTHER, _MORE, strict=True)
@@ -324,6 +330,7 @@ def _content(view: View) -> DocumentContent:
                 _QUESTIONS.holds(BoundedEntries(view.questions, view.questions_earlier)),
                 _ANSWERS.holds(BoundedEntries(view.answers, view.answers_earlier)),
                 _CHECKPOINTS.holds(BoundedEntries(view.checkpoints, view.checkpoints_earlier)),
+                _GATES.holds(BoundedEntries(view.gates, view.gates_earlier)),
                 *_hold_more(view),
             )
         ),

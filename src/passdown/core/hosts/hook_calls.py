@@ -32,6 +32,8 @@ class HookCall(NamedTuple):
     subagent: str = ""
     """The host's id for the subagent that calls; empty for the session's own agent."""
     subagent_type: str = ""
+    message: str = ""
+    """What a subagent that ends said last."""
     tool: str = ""
     """The host's name for the tool that is about to run."""
     paths: tuple[str, ...] = ()

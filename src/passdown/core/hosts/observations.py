@@ -7,7 +7,8 @@
    project, git's own files, and the session's own documents are not recorded.
 4. If no goal is stated, it is the first prompt; if the present step is not stated, it is the last prompt.
 5. A commit that git also has is verified.
-6. Characters that move the cursor or are invisible are escaped: the text may come from anywhere.
+6. A task that the session claimed with the tracker's own command is the one it works on, until it closes it.
+7. Characters that move the cursor or are invisible are escaped: the text may come from anywhere.
 """
 
 import json
@@ -19,7 +20,7 @@ from passdown.core.formats.journal import JournalLine
 from passdown.core.hosts.transcripts import Observation
 from passdown.core.kinds import FactKind
 from passdown.core.safe_text import one_line, printable
-from passdown.core.sessions.ledger_sync import NewFact
+from passdown.core.sessions.ledger_sync import TASK, NewFact
 from passdown.core.sessions.session_facts import Account
 from passdown.records import record
 
@@ -31,6 +32,7 @@ AIM_CHARS: Final = 200
 
 COMMAND_CHARS: Final = 500
 _SHORTEST_ID: Final = 7
+_CLAIMED: Final = "claimed"
 
 
 class NewObservation(NamedTuple):
@@ -112,6 +114,7 @@ class _NewFacts:
         }
         self.commits = {entry.text for entry in account.of(FactKind.COMMIT)}
         self.plan = {make_key(entry.text): entry.because for entry in account.of(FactKind.PLAN)}
+        self.task = account.task
         asked = account.of(FactKind.PROMPT)
         self.last = asked[-1].text if asked else ""
 
@@ -131,6 +134,8 @@ class _NewFacts:
                 self.told.append(NewObservation(NewFact(FactKind.TEST, text, code), one.ref))
             case FactKind.COMMIT:
                 self._take_commit(one)
+            case FactKind.BINDING:
+                self._take_task(one)
             case _:
                 self._take_plan(one)
 
@@ -150,6 +155,17 @@ class _NewFacts:
         if self.plan.get(make_key(one.text)) != one.status:
             self.plan[make_key(one.text)] = one.status
             self.told.append(NewObservation(NewFact(FactKind.PLAN, one.text, because=one.status), one.ref))
+
+    def _take_task(self, one: Observation) -> None:
+        """Bind the session to a task that it claimed, and unbind it from one that it closed (6).
+
+        What changes nothing is told as well: a transcript may be read again, and then it would.
+        """
+        if one.status == _CLAIMED:
+            self.task = one.text
+        elif self.task == one.text:
+            self.task = ""
+        self.told.append(NewObservation(NewFact(FactKind.BINDING, self.task, TASK), one.ref))
 
     def _take_commit(self, one: Observation) -> None:
         """Record a commit, by its full id if git knows it (5)."""

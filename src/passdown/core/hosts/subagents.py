@@ -1,19 +1,15 @@
-"""What a subagent must leave to its session: commands that change tasks, claims and handoffs (C84)."""
+"""What a subagent must leave to its session: commands that change tasks, claims and handoffs (C84, R211)."""
 
-from collections.abc import Sequence
 from types import MappingProxyType
 from typing import Final
 
+from passdown.core.hosts.tracker_commands import PROGRAM, VALUED, find_verb
 from passdown.core.shell_commands import find_programs
 
 _OURS: Final = "passdown"
-_OUR_VERBS: Final = frozenset({"claim", "close", "task", "takeover", "handoff"})
-_TRACKER: Final = "bd"
+_OUR_VERBS: Final = frozenset({"claim", "close", "task", "takeover", "handoff", "result apply"})
 _READ_ONLY: Final = frozenset({"show", "ready", "list", "blocked", "version", "help"})
-_HELP: Final = frozenset({"-h", "--help"})
-_VALUED: Final = MappingProxyType(
-    {_OURS: frozenset[str](), _TRACKER: frozenset({"--db", "--actor", "--lock-timeout", "-C", "--directory"})}
-)
+_VALUED: Final = MappingProxyType({_OURS: frozenset[str](), PROGRAM: VALUED})
 """The options before a verb whose value is the next word."""
 
 _RETURN_FORMAT: Final = (
@@ -31,21 +27,12 @@ def find_coordination(command: str) -> str:
     """
     for program in find_programs(command):
         name, *words = program or [""]
-        verb = _find_verb(words, _VALUED[name]) if name in _VALUED else ""
-        is_refused = verb not in _READ_ONLY if name == _TRACKER else verb in _OUR_VERBS  # 1, 2
+        verb = find_verb(words, _VALUED[name]) if name in _VALUED else ""
+        if verb == "result":  # showing one is reading
+            verb = " ".join(words[words.index(verb) :][:2])
+        is_refused = verb not in _READ_ONLY if name == PROGRAM else verb in _OUR_VERBS  # 1, 2
         if verb and is_refused:
             return f"{name} {verb}"
-    return ""
-
-
-def _find_verb(words: Sequence[str], valued: frozenset[str]) -> str:
-    if not _HELP.isdisjoint(words):  # 3
-        return ""
-    is_value = False
-    for word in words:
-        if not is_value and not word.startswith("-"):
-            return word if word.replace("-", "").isalpha() else ""  # such as a redirection
-        is_value = word in valued
     return ""
 
 
@@ -58,3 +45,42 @@ def refuse_coordination(program: str, subagent_type: str) -> str:
         '(`status` is "success" or "failed", `action` is "close" or "update"; '
         f"leave out what does not apply):\n{_RETURN_FORMAT}"
     )
+
+
+_BLOCKED: Final = ("update", "close", "create", "sync")
+_OWN_BLOCKED: Final = f"`{_OURS} {'`, `'.join(sorted(_OUR_VERBS))}`"
+_ALLOWED: Final = MappingProxyType(
+    {
+        "show <id>": "View task details",
+        "ready": "See ready tasks",
+        "list": "List tasks",
+        "blocked": "Check blockers",
+    }
+)
+_RULES_FORMAT: Final = """\
+### Return Format
+When done, return structured result:
+```json
+{
+  "status": "success|failed",
+  "summary": "Brief description of work done",
+  "beadUpdates": [
+    {"id": "...", "action": "close|update", "reason": "...", "notes": "..."}
+  ],
+  "filesModified": ["..."]
+}
+```
+"""
+
+
+def render_rules(*, is_beads: bool) -> str:
+    """Return the rules that a subagent is told at its start (R211); without Beads, those for other tasks."""
+    name = "Beads" if is_beads else "Task"
+    parts = [f"## {name} Rules (Subagent)\n\nYou are a subagent. {name} access is READ-ONLY.\n"]
+    blocked = [f"- {_OWN_BLOCKED} - Return request to main agent"]
+    if is_beads:
+        allowed = [f"- `{PROGRAM} {verb} --json` - {what}" for verb, what in _ALLOWED.items()]
+        parts.append("\n".join(["### Allowed Commands", *allowed, ""]))
+        blocked = [f"- `{PROGRAM} {verb}` - Return request to main agent" for verb in _BLOCKED] + blocked
+    parts.append("\n".join(["### Blocked Commands", *blocked, ""]))
+    return "\n".join([*parts, _RULES_FORMAT])

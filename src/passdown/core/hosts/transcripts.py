@@ -32,6 +32,10 @@ MAX_MARK: Final = 65_536
 MAX_TEXT: Final = 2_000
 """How many characters of a prompt or command are kept."""
 
+_TIME: Final = 40
+_TRACKER: Final = "bd "
+"""Every command of the tracker contains this."""
+
 Object = Mapping[str, object]
 
 
@@ -44,7 +48,9 @@ class Observation(NamedTuple):
     """A unique reference: the id of the line or call, and which part of it."""
     exit: int | None = None
     status: str = ""
-    """The progress of a plan item."""
+    """The progress of a plan item, or what became of a task."""
+    time: str = ""
+    """When the host wrote the line, as it says so."""
 
 
 class ToolCall(NamedTuple):
@@ -89,12 +95,14 @@ class TranscriptCollector:
     agents: dict[str, None] = field(default_factory=dict[str, None])
     folder: str = ""
     is_agents: bool = False
+    time: str = ""
 
     def see(self, kind: FactKind, text: str, ref: str, **more: object) -> None:
         """Record an observation; an empty text is ignored."""
         clean = storable(text).strip()
         if clean:
-            self.seen.append(Observation(kind, clean[:MAX_TEXT], ref, **more))  # type: ignore[arg-type]  # exit, status
+            one = Observation(kind, clean[:MAX_TEXT], ref, time=self.time, **more)  # type: ignore[arg-type]  # exit, status
+            self.seen.append(one)
 
     def wait(self, call: ToolCall) -> None:
         """Keep a call until its result arrives."""
@@ -115,6 +123,15 @@ class TranscriptCollector:
         for number, one in enumerate(find_tests(command, code)):
             self.see(FactKind.TEST, one.command, f"{ref} test {number}", exit=one.exit)
         self.see_commits(list(find_commits(command, output)), ref)
+        if _TRACKER in command:
+            self._see_tasks(command, code, output, ref)
+
+    def _see_tasks(self, command: str, code: int | None, output: str, ref: str) -> None:
+        """Record the tasks that a command of the tracker claimed or closed."""
+        from passdown.core.hosts.tracker_commands import find_task_changes  # few commands are of the tracker
+
+        for number, one in enumerate(find_task_changes(command, code, output)):
+            self.see(FactKind.BINDING, one.task, f"{ref} task {number}", status=one.state)
 
     def see_commits(self, names: Sequence[str], ref: str) -> None:
         """Record commits."""
@@ -214,7 +231,9 @@ def _take(reader: TranscriptReader, collector: TranscriptCollector, line: bytes)
         return False
     if not isinstance(value, dict):
         return False
-    reader.take(collector, cast("Object", value))
+    found = cast("Object", value)
+    collector.time = text_at(found, "timestamp")[:_TIME]
+    reader.take(collector, found)
     return True
 
 

@@ -10,8 +10,15 @@ from datetime import datetime
 from types import MappingProxyType
 from typing import Final, NamedTuple, cast
 
-from passdown.core.facts import TASK, Fact, Provenance, command_of
-from passdown.core.formats.events import Event, EventCheckpoint, parse_event, read_event
+from passdown.core.facts import TASK, TRACK, Fact, Provenance, command_of
+from passdown.core.formats.events import (
+    Event,
+    EventCheckpoint,
+    EventGate,
+    parse_event,
+    read_event,
+    read_gate_status,
+)
 from passdown.core.formats.origins import Origin, parse_origins
 from passdown.core.ids import fact_id, parse_event_file_name
 from passdown.core.json_text import dump
@@ -118,6 +125,7 @@ def _values_of(event: Event) -> Mapping[str, object]:
     for name in ("decisions", "answers", "provenance", "origins"):
         values[name] = tuple((pair.key, pair.value) for pair in getattr(event, name))
     values["checkpoints"] = tuple(_record_of(one) for one in event.checkpoints)
+    values["gates"] = tuple(_gate_record_of(one) for one in event.gates)
     values[FactKind.MALFORMED.value] = tuple(_malformed(event))
     return values
 
@@ -137,6 +145,17 @@ def _record_of(one: EventCheckpoint) -> tuple[tuple[str, str], ...]:
         "name": one.name,
         "agent": one.agent,
         "task": one.task,
+    }
+    return (*((pair.key, pair.value) for pair in one.others), *_present(stated))
+
+
+def _gate_record_of(one: EventGate) -> tuple[tuple[str, str], ...]:
+    stated = {
+        "gate": one.gate,
+        "status": one.status.value if one.status else None,
+        "track": one.track,
+        "at": one.at.isoformat() if one.at else None,
+        "notes": one.notes,
     }
     return (*((pair.key, pair.value) for pair in one.others), *_present(stated))
 
@@ -306,6 +325,36 @@ def _read_checkpoint(record: Mapping[str, str], frame: _Frame) -> Fact:
     )
 
 
+def _read_gates(facts: list[Fact], _name: str, value: object, frame: _Frame) -> None:
+    records = cast("tuple[tuple[tuple[str, str], ...], ...]", value)
+    facts.extend([_read_gate(dict(record), frame) for record in records])
+
+
+def _read_gate(record: Mapping[str, str], frame: _Frame) -> Fact:
+    """Read the result of a gate; without a time, or with a later one, it is as old as its event."""
+    stated, track = record.get("at"), record.get("track", "")
+    at = parse_instant(stated) if stated else None
+    return Fact(
+        FactKind.GATE.value,
+        _status_of(record.get("status", "")),
+        frame.at if at is None else min(at, frame.at),
+        frame.agent,
+        record.get("gate", ""),
+        record.get("notes", ""),
+        others=((TRACK, dump(track)),) if track else (),
+        session=frame.session,
+        event=frame.hash,
+        event_id=frame.id,
+    )
+
+
+def _status_of(text: str) -> str:
+    try:
+        return read_gate_status(text).value
+    except Malformed:
+        return text
+
+
 def _state_of(text: str) -> str:
     try:
         return read_state(text).value
@@ -341,6 +390,7 @@ _BY_MERGING: Final[Mapping[Merging, Callable[[list[Fact], str, object, _Frame], 
 _READERS: Final = MappingProxyType(
     {
         **{name: _BY_MERGING[FactKind(kind).row.merging] for name, kind in _STATED.items()},
+        FactKind.GATE.row.event_key: _read_gates,
         **dict.fromkeys(_RETRACTED, _read_retractions),
     }
 )

@@ -77,7 +77,7 @@ def merge_events(sources: Iterable[EventFacts], until: datetime | None = None) -
     folded = fold(in_said_order(heard))
     return Merged(
         tables={kind.value: folded.tables.get(kind, {}) for kind in MERGED},
-        checkpoints=_distinct(folded.checkpoints),
+        checkpoints=_distinct(folded.phases.get(FactKind.CHECKPOINT, ())),
         ranks=tuple(sorted([source.rank for source in unique.values()])),
         latest=ordered.at(heard[-1]) if heard else None,
     )

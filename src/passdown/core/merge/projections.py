@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Final, NamedTuple, TypeVar
 
 from passdown.core.documents.key_value import Pair
-from passdown.core.facts import Fact, read_phase
+from passdown.core.facts import Fact, read_phase, show_gate
 from passdown.core.formats.checkpoints import Phase
 from passdown.core.formats.streams import Question, read_question
 from passdown.core.formats.views import VERSION, Earlier, Footer, FurtherSection, View
@@ -44,6 +44,7 @@ _RULES: Final = SectionLimit(LIMIT, 2_300, "passdown view list constraints")
 _OPEN: Final = SectionLimit(10, 1_500, "passdown view list questions")
 _ANSWERS: Final = SectionLimit(10, 1_000, "passdown view list answers")
 _PHASES: Final = SectionLimit(10, 1_200, "passdown view list checkpoints")
+_GATES: Final = SectionLimit(10, 500, "passdown view list gates")
 _ONE_TEXT: Final = 900
 
 
@@ -56,6 +57,7 @@ def make_view(digest: Digest) -> View:
     questions, questions_earlier = _take(digest.kinds[FactKind.QUESTION], _OPEN, _question)
     answers, answers_earlier = _take(digest.kinds[FactKind.ANSWER], _ANSWERS, _pair)
     phases, phases_earlier = _take(digest.kinds[FactKind.CHECKPOINT], _PHASES, _phase)
+    gates, gates_earlier = _take(digest.kinds[FactKind.GATE], _GATES, _gate)
     return View(
         updated=digest.latest,
         goal=_register(digest, FactKind.GOAL),
@@ -74,6 +76,8 @@ def make_view(digest: Digest) -> View:
         answers_earlier=answers_earlier,
         checkpoints=phases,
         checkpoints_earlier=phases_earlier,
+        gates=gates,
+        gates_earlier=gates_earlier,
         more=tuple(_further(digest)),
         footer=Footer(
             event_count=digest.event_count,
@@ -137,6 +141,11 @@ def _shorten(text: str, fact: Fact, size: int = _ONE_TEXT) -> str:
 
 def _text(fact: Fact) -> tuple[str, str]:
     shown = _shorten(fact.text, fact)
+    return shown, shown
+
+
+def _gate(fact: Fact) -> tuple[str, str]:
+    shown = _shorten(show_gate(fact), fact)
     return shown, shown
 
 

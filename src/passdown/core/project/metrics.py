@@ -12,7 +12,6 @@ from enum import StrEnum
 from typing import Annotated, Final, NamedTuple, cast
 
 from passdown.core.json_text import dump
-from passdown.core.lazy_regex import pattern
 from passdown.core.project.costs import is_amount, load_line
 from passdown.core.safe_text import one_line
 from passdown.core.times import parse_instant, render_seconds
@@ -20,8 +19,6 @@ from passdown.records import record
 
 TOP: Final = 5
 _LONGEST: Final = 200
-_TRACKER: Final = "bd"
-_MANUAL: Final = pattern(rf"(?:^|[;&|(\n])\s*{_TRACKER}\s+([a-z][a-z-]*)")
 
 
 class MetricKind(StrEnum):
@@ -56,11 +53,6 @@ class MetricsSummary:
     manual_commands: Annotated[tuple[tuple[str, int], ...], "The most frequent commands by hand."]
     expired_handoffs: Annotated[tuple[str, ...], "The handoffs that nobody resumed in time."]
     skipped: Annotated[int, "How many lines could not be read."]
-
-
-def find_manual_commands(command: str) -> Sequence[str]:
-    """Return the tracker's commands in a shell command, without their arguments."""
-    return [f"{_TRACKER} {found[1]}" for found in _MANUAL.finditer(command)]
 
 
 def render_metric(metric: Metric) -> str:

@@ -49,6 +49,7 @@ class DocumentKind(StrEnum):
     ARCHIVE = "archive"
     EVENT = "event"
     STREAM = "stream"
+    LOOP = "loop"
 
 
 class SearchTerm(NamedTuple):

@@ -58,6 +58,7 @@ _HASHES: Final = "file_hashes"
 _FOCUS: Final = "Current focus"
 _ACTION: Final = "Next action"
 _BLOCKERS: Final = "Blockers"
+_PHASE: Final = "Phase "
 
 
 class HandoffDecision(NamedTuple):
@@ -323,8 +324,16 @@ def _resume_notes(handoff: Handoff, known: Iterable[Pair]) -> Iterator[Pair]:
     focus = table.get(_FOCUS, "")
     table[_FOCUS] = handoff.now or ("" if make_key(focus) in handoff.left else focus) or "(not started)"
     table[_ACTION] = next(iter(handoff.next), "") or table.get(_ACTION, "") or "Begin Phase 1"
+    failed = [one for one in handoff.phases if one.state is PhaseState.FAILED]
+    if failed or table.get(_BLOCKERS, "").startswith(_PHASE):
+        table[_BLOCKERS] = "; ".join(map(_show_failure, failed)) or "(none)"
     table.setdefault(_BLOCKERS, "(none)")
     return (Pair(key=key, value=_line(value)) for key, value in table.items())
+
+
+def _show_failure(phase: Phase) -> str:
+    why = f": {phase.detail}" if phase.detail else ""
+    return f"{_PHASE}{phase.phase} failed{why}"
 
 
 def from_stream(stream: Stream) -> Handoff:

@@ -9,11 +9,12 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import datetime
 from itertools import groupby
-from typing import Final, NamedTuple
+from typing import Final
 
 from passdown.core.documents.documents import key_line
 from passdown.core.facts import ADD, Fact, Provenance, make_key
 from passdown.core.formats.ledgers import (
+    GateResult,
     Ledger,
     LedgerDecision,
     Mode,
@@ -27,6 +28,7 @@ from passdown.core.ids import slug
 from passdown.core.kinds import FURTHER, FactKind
 from passdown.core.problems import Problem, warning
 from passdown.core.sessions.session_facts import Account
+from passdown.core.sessions.session_facts import NewFact as NewFact  # noqa: PLC0414 - many import it from here
 from passdown.records import replace
 
 RULED_OUT: Final = "Ruled out: "
@@ -49,17 +51,6 @@ _SETTLED: Final = frozenset({"completed", "deleted", "cancelled"})
 
 ShowTime = Callable[[datetime], str]
 """Returns the local time of day, HH:MM, of an instant."""
-
-
-class NewFact(NamedTuple):
-    """A fact that has not been written yet."""
-
-    kind: FactKind
-    text: str
-    key: str = ""
-    because: str = ""
-    origin: Fact | None = None
-    """The original fact of another session, if it is only carried on."""
 
 
 def fits_a_line(new_fact: NewFact) -> bool:
@@ -89,9 +80,10 @@ def fill_ledger(ledger: Ledger, account: Account, show_time: ShowTime) -> Ledger
         mode=read_mode(account),
         mode_locked_at=account.started_at,
         current_tasks=tasks_together(account, ledger.current_tasks),
+        unfenced=account.unfenced,
         tdd_phase=read_tdd(account),
         heartbeat=account.touched_at,
-        validation=ledger.validation or Validation(),
+        validation=_validation(account),
         journal_seq=account.last_seq,
         task_bead=account.task or None,
         task_track=account.track or None,
@@ -104,8 +96,25 @@ def fill_ledger(ledger: Ledger, account: Account, show_time: ShowTime) -> Ledger
         modified=_texts(account, FactKind.FILE),
         read=tuple(ReadFile(path=entry.text, reason=entry.because) for entry in reads),
         questions=_texts(account, FactKind.QUESTION),
+        gate_history=_gate_rows(account, show_time),
         more=tuple((kind.row.heading, texts) for kind in FURTHER if (texts := _texts(account, kind))),
     )
+
+
+def _validation(account: Account) -> Validation:
+    if not account.of(FactKind.GATE):
+        return Validation()
+    from passdown.core.sessions.track_gates import read_validation  # few sessions have gates
+
+    return read_validation(account)
+
+
+def _gate_rows(account: Account, show_time: ShowTime) -> tuple[GateResult, ...]:
+    if not account.of(FactKind.GATE):
+        return ()
+    from passdown.core.sessions.track_gates import history_rows  # few sessions have gates
+
+    return history_rows(account, show_time)
 
 
 def tasks_together(account: Account, shown: tuple[str, ...]) -> tuple[str, ...]:
@@ -136,17 +145,24 @@ def read_tdd(account: Account) -> TddPhase | None:
 
 
 def carry_bindings(account: Account) -> Sequence[NewFact]:
-    """Return what binds another session to the track, the task and the phase of this one."""
+    """Return what binds another session to the track, its gates, the task and the phase of this one."""
     bound = {TRACK: account.track, TASK: account.task}
     new_facts = [NewFact(FactKind.BINDING, text, key) for key, text in bound.items() if text]
-    return [*new_facts, *([NewFact(FactKind.TDD, account.tdd)] if account.tdd else [])]
+    if account.track:
+        from passdown.core.sessions.track_gates import carry_result, last_results, list_results
+
+        new_facts += map(carry_result, last_results(list_results(account, account.track)).values())
+    last = next((fact for fact in reversed(account.of(FactKind.TDD)) if fact.text == account.tdd), None)
+    if last is not None and account.tdd:  # it began when it began
+        new_facts.append(NewFact(FactKind.TDD, last.text, account.task, last.because, others=last.others))
+    return new_facts
 
 
 def let_go(account: Account) -> Sequence[NewFact]:
     """Return what unbinds a session from its track, its task and the phase it is in (R36, R38)."""
     bound = {TRACK: account.track, TASK: account.task}
     new_facts = [NewFact(FactKind.BINDING, "", key) for key, text in bound.items() if text]
-    return [*new_facts, *([NewFact(FactKind.TDD, "")] if account.tdd else [])]
+    return [*new_facts, *([NewFact(FactKind.TDD, "", account.task)] if account.tdd else [])]
 
 
 def _texts(account: Account, kind: FactKind) -> tuple[str, ...]:
@@ -210,7 +226,7 @@ def find_edits(ledger: Ledger, base: Account, show_time: ShowTime) -> Sequence[N
         TASK, (shown.bound_bead, shown.task_bead), (ledger.bound_bead, ledger.task_bead)
     )
     if shown.tdd_phase != ledger.tdd_phase:
-        new_facts.append(NewFact(FactKind.TDD, ledger.tdd_phase or ""))
+        new_facts.append(NewFact(FactKind.TDD, ledger.tdd_phase or "", base.task))
     new_facts += _one_edit(FactKind.GOAL, base.goal, shown.goal, ledger.goal)
     new_facts += _one_edit(FactKind.NOW, base.now, shown.now, ledger.now)
     if shown.next != ledger.next:
@@ -226,6 +242,10 @@ def find_edits(ledger: Ledger, base: Account, show_time: ShowTime) -> Sequence[N
         new_facts += _list_edits(kind, _shown(base, kind), before, after)
     new_facts += _decision_edits(_choices(base), shown.decisions, ledger.decisions)
     new_facts += _read_edits(_reads(base), shown.read, ledger.read)
+    if (shown.gate_history, shown.validation) != (ledger.gate_history, ledger.validation):
+        from passdown.core.sessions.track_gates import gate_edits  # few ledgers have gates
+
+        new_facts += gate_edits(base, shown, ledger)
     return new_facts
 
 

@@ -38,7 +38,7 @@ def _read_phase(entry: Fact) -> Phase | None:
     except Malformed:
         return None
     begun = f"started {render_seconds(entry.at)}" if state is PhaseState.IN_PROGRESS else ""
-    return Phase(phase=number, name=entry.because, state=state, detail=begun)
+    return Phase(phase=number, name=entry.because, state=state, detail=begun or entry.failure)
 
 
 def _update_phase(known: Phase | None, new: Phase) -> Phase:

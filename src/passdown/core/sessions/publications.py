@@ -13,8 +13,17 @@ from typing import Final
 
 from passdown.core.documents.fields import read_count
 from passdown.core.documents.key_value import Pair
-from passdown.core.facts import Fact, identify, identify_retracted, make_key, read_phase, tell
-from passdown.core.formats.events import Event, EventCheckpoint
+from passdown.core.facts import (
+    FAILURE,
+    Fact,
+    GateStatus,
+    identify,
+    identify_retracted,
+    make_key,
+    read_phase,
+    tell,
+)
+from passdown.core.formats.events import Event, EventCheckpoint, EventGate
 from passdown.core.formats.journal import JournalLine, facts_of
 from passdown.core.formats.origins import render_origins
 from passdown.core.kinds import FactKind, Merging
@@ -79,14 +88,23 @@ def _tell(whole: Account, wanted: Sequence[JournalLine], covered: int) -> Told:
     for kind in FactKind:
         if not kind.row.event_key:
             continue
-        found = whole.of(kind)
         if kind.row.merging is Merging.STEPS:
             found = _steps(kind, whole, wanted)
         else:
-            found = tuple(fact for fact in found if fact.seq > covered)
+            found = tuple(fact for fact in _told_of(kind, whole) if fact.seq > covered)
         told.setdefault(kind.row.event_key, []).extend(map(tell, found))
     told |= _take_back(whole, wanted)
     return {key: sorted(facts, key=_seq_of) for key, facts in told.items() if facts}
+
+
+def _told_of(kind: FactKind, whole: Account) -> tuple[Fact, ...]:
+    """Return the facts of a kind that others are told of."""
+    found = whole.of(kind)
+    if kind is not FactKind.GATE or not found:
+        return found
+    from passdown.core.sessions.track_gates import without_corrected  # few sessions have gates
+
+    return without_corrected(whole)
 
 
 def _steps(kind: FactKind, whole: Account, wanted: Iterable[JournalLine]) -> tuple[Fact, ...]:
@@ -168,6 +186,8 @@ def _write(key: str, facts: Sequence[Fact], task: str) -> object:
         return tuple(Pair(key=fact.key, value=fact.text) for fact in facts)
     if key == FactKind.CHECKPOINT.row.event_key:
         return tuple(_checkpoint(fact, task) for fact in facts)
+    if key == FactKind.GATE.row.event_key:
+        return tuple(_gate(fact) for fact in facts)
     return _texts(facts)
 
 
@@ -183,6 +203,16 @@ _REGISTERS: Final = _keys_of(Merging.REGISTER)
 _MAPS: Final = _keys_of(Merging.MAP)
 
 
+def _gate(fact: Fact) -> EventGate:
+    return EventGate(
+        gate=fact.key,
+        status=GateStatus(fact.text),
+        track=fact.track or None,
+        at=fact.at,
+        notes=fact.because or None,
+    )
+
+
 def _checkpoint(fact: Fact, task: str) -> EventCheckpoint:
     """Write a checkpoint; what is no number of a phase is left out."""
     phase, status, name = read_phase(fact)
@@ -196,4 +226,5 @@ def _checkpoint(fact: Fact, task: str) -> EventCheckpoint:
         updated=fact.at,
         name=name or None,
         task=task or None,
+        others=(Pair(key=FAILURE, value=fact.failure),) if fact.failure else (),
     )

@@ -46,6 +46,21 @@ class Delivery(NamedTuple):
     """The positions of the messages that it showed in full."""
     is_mail: bool = False
     """Whether it had nothing but messages."""
+    feedback: tuple[str, ...] = ()
+    """The ids of the feedback that it showed in full."""
+
+
+class NewFact(NamedTuple):
+    """A fact that has not been written yet."""
+
+    kind: FactKind
+    text: str
+    key: str = ""
+    because: str = ""
+    origin: Fact | None = None
+    """The original fact of another session, if it is only carried on."""
+    others: tuple[tuple[str, str], ...] = ()
+    """Further members: name and JSON value."""
 
 
 @record
@@ -82,12 +97,16 @@ class Account:
     track: Annotated[str, "The track it works on."] = ""
     task: Annotated[str, "The task it has claimed."] = ""
     tdd: Annotated[str, "Where it is in the test-first cycle: RED, GREEN or REFACTOR."] = ""
-    claims: Annotated[Mapping[str, int], "The tasks it holds, and their fences."] = field(
+    tdd_choice: Annotated[str, "Whether somebody wants the cycle to be followed: ON, OFF, or empty."] = ""
+    tdd_skip: Annotated[str, "Why the cycle of the present task is not followed."] = ""
+    claims: Annotated[Mapping[str, int], "The tasks it holds, and their fences; 0 is unfenced."] = field(
         default_factory=dict[str, int]
     )
+    unreleased: Annotated[tuple[str, ...], "Tasks it closed while no engine could release them."] = ()
     reservations: Annotated[Mapping[str, int], "The path patterns it holds, and their fences."] = field(
         default_factory=dict[str, int]
     )
+    results: Annotated[tuple[str, ...], "What its subagents returned and nobody has applied, by id."] = ()
     goal: Annotated[Fact | None, "What it should achieve."] = None
     now: Annotated[Fact | None, "The present step."] = None
     left: Annotated[tuple[str, ...], "Past present steps, done or not."] = ()
@@ -96,9 +115,15 @@ class Account:
     )
     deliveries: Annotated[tuple[Delivery, ...], "The briefs that it was sent, oldest first."] = ()
     ahead: Annotated[tuple[str, ...], "Events it was told of that are dated ahead."] = ()
+    is_prepared: Annotated[bool, "Whether its preflight was done."] = False
     lists: Annotated[Mapping[str, tuple[Fact, ...]], "The other facts by kind, oldest first."] = field(
         default_factory=dict[str, tuple[Fact, ...]]
     )
+
+    @property
+    def unfenced(self) -> tuple[str, ...]:
+        """The tasks that it claimed or closed while the engine was away, and did not settle since (C86)."""
+        return (*(name for name, fence in self.claims.items() if not fence), *self.unreleased)
 
     def of(self, kind: FactKind) -> tuple[Fact, ...]:
         """Return the facts of a kind, oldest first."""
@@ -110,6 +135,8 @@ class Account:
 
 AHEAD: Final = "ahead"
 """The member of a sign of life that names events dated ahead of which the session was told."""
+PREFLIGHT: Final = "preflight"
+"""The key of a sign of life after the preflight was done."""
 MARK: Final = "mark"
 """The member of a bookmark that says how far a transcript was read."""
 
@@ -129,8 +156,8 @@ def fold_journal(session: str, lines: Iterable[JournalLine]) -> Account:
         life.take(line)
     registers = {kind.value: folded.of(kind) for kind in (FactKind.GOAL, FactKind.NOW)}
     lists = {kind: tuple(table.values()) for kind, table in folded.tables.items() if kind not in registers}
-    if folded.checkpoints:  # the same state recurs in every phase, and each is kept
-        lists[FactKind.CHECKPOINT.value] = tuple(folded.checkpoints)
+    for kind, facts in folded.phases.items():  # the same state recurs in every phase, and each is kept
+        lists[kind] = tuple(facts)
     return replace(
         life.account,
         agent=life.agent,
@@ -208,7 +235,9 @@ class _Life:
         """Apply one line; for an unknown kind, only its time is used."""
         fact = line.fact
         self.agent = self.agent or line.written_by
-        self.last_seq, self.touched_at = line.seq, line.written_at
+        self.last_seq = line.seq
+        if line.written_by == self.agent:  # what others write to settle its operations is no sign of life
+            self.touched_at = line.written_at
         if fact.kind not in _SIGNS:
             self.said_at = line.written_at
             if self.account.is_published:
@@ -236,12 +265,35 @@ def _take_bookmark(account: Account, fact: Fact) -> Account:
 def _take_binding(account: Account, fact: Fact) -> Account:
     """Bind track or task; another task begins without a phase of the test-first cycle (R219)."""
     if fact.key != "task":
-        return replace(account, track=fact.text)
-    return replace(account, task=fact.text, tdd=account.tdd if account.task == fact.text else "")
+        choice = account.tdd_choice if account.track == fact.text else ""
+        return replace(account, track=fact.text, tdd_choice=choice)
+    if account.task == fact.text:
+        return account
+    return replace(account, task=fact.text, tdd="", tdd_skip="")
+
+
+TDD_ON: Final = "ON"
+TDD_OFF: Final = "OFF"
+"""What somebody chose with `--tdd` or `--no-tdd`."""
+TDD_SKIPPED: Final = "SKIPPED"
+"""What a fact says that gives the reason why the cycle of a task is not followed."""
+
+
+def _take_tdd(account: Account, fact: Fact) -> Account:
+    """Apply a phase of the test-first cycle, a choice, or the reason why it is not followed."""
+    if fact.text in {TDD_ON, TDD_OFF}:
+        phase = "" if fact.text == TDD_OFF else account.tdd
+        return replace(account, tdd_choice=fact.text, tdd_skip="", tdd=phase)
+    if fact.text == TDD_SKIPPED:
+        return replace(account, tdd_skip=fact.because)
+    return replace(account, tdd=fact.text)
 
 
 GRANTED: Final = "fence "
-"""How the text of a claim or reservation that was granted starts; any other text ends it."""
+"""How the text of a claim or reservation that was granted starts; any other text but `UNFENCED` ends it."""
+UNFENCED: Final = "unfenced"
+CLOSED_UNFENCED: Final = "closed unfenced"
+"""The texts of claims that the tracker gave or closed while no engine could be asked (C86)."""
 
 
 def _take_grant(held: Mapping[str, int], fact: Fact) -> Mapping[str, int]:
@@ -251,8 +303,30 @@ def _take_grant(held: Mapping[str, int], fact: Fact) -> Mapping[str, int]:
     return {**others, fact.key: int(fence)} if fence != fact.text and fence.isdecimal() else others
 
 
+def _take_claim(account: Account, fact: Fact) -> Account:
+    """Apply what became of a claim, with a lease or without one."""
+    grant = fact._replace(text=f"{GRANTED}0") if fact.text == UNFENCED else fact
+    others = tuple(name for name in account.unreleased if name != fact.key)
+    unreleased = (*others, fact.key) if fact.text == CLOSED_UNFENCED else others
+    return replace(account, claims=_take_grant(account.claims, grant), unreleased=unreleased)
+
+
+RESULT_WAITS: Final = frozenset({"taken", "malformed"})
+RESULT_ENDS: Final = frozenset({"applied", "dropped"})
+"""The texts of lines about a subagent's result: it is to be applied, or no longer is."""
+
+
+def _take_result(results: tuple[str, ...], fact: Fact) -> tuple[str, ...]:
+    """Add a result that is to be applied, or remove one that was."""
+    if fact.text in RESULT_WAITS:
+        return tuple(dict.fromkeys((*results, fact.key)))
+    return tuple(one for one in results if one != fact.key) if fact.text in RESULT_ENDS else results
+
+
 MESSAGES: Final = "messages"
 """The further member of a delivery that lists the messages that a brief showed in full."""
+FEEDBACK: Final = "feedback"
+"""The further member of a delivery that lists the ids of the feedback that was shown in full."""
 MAIL: Final = "mail"
 """The same, of a delivery that had nothing but messages."""
 
@@ -262,7 +336,9 @@ def _take_delivery(account: Account, fact: Fact) -> Account:
     known = {one.nonce: one for one in account.deliveries}
     nonce, (state, _, digest) = fact.key, fact.text.partition(" ")
     others = dict(fact.others)
-    before = known.get(nonce) or Delivery(nonce, digest, state, _read_positions(others), MAIL in others)
+    before = known.get(nonce) or Delivery(
+        nonce, digest, state, _read_positions(others), MAIL in others, _read_ids(others)
+    )
     known[nonce] = before._replace(state=state)
     return replace(account, deliveries=tuple(known.values()))
 
@@ -274,8 +350,17 @@ def _read_positions(others: Mapping[str, str]) -> tuple[int, ...]:
     return tuple(one for one in found if isinstance(one, int))
 
 
+def _read_ids(others: Mapping[str, str]) -> tuple[str, ...]:
+    """Return the feedback that a brief told; a value that does not fit tells of none."""
+    told: object = json.loads(others.get(FEEDBACK) or "[]")
+    found = cast("list[object]", told) if isinstance(told, list) else []
+    return tuple(one for one in found if isinstance(one, str))
+
+
 def _take_heartbeat(account: Account, fact: Fact) -> Account:
-    """Note which events dated ahead the session was told of."""
+    """Note which events dated ahead the session was told of, and that its preflight was done."""
+    if fact.key == PREFLIGHT:
+        account = replace(account, is_prepared=True)
     told = read_ahead(fact)
     return replace(account, ahead=tuple(dict.fromkeys((*account.ahead, *told)))) if told else account
 
@@ -292,12 +377,15 @@ def _take_end(account: Account, fact: Fact) -> Account:
     if account.ended_at is None:
         account = replace(account, ended_at=fact.at, end_reason=fact.text)
     if fact.key == PUBLISHED:
-        account = replace(account, is_published=True, track="", task="", tdd="", claims={}, reservations={})
+        account = replace(account, is_published=True, track="", task="", tdd="")
+        account = replace(account, claims={}, unreleased=(), reservations={})
     return account
 
 
 _SIGNS: Final = frozenset(kind.value for kind in FactKind if kind.row.is_sign)
-_LIFE: Final = frozenset(kind.value for kind in FactKind if kind.row.merging is Merging.NONE)
+_LIFE: Final = frozenset(
+    {FactKind.TDD.value, *(kind.value for kind in FactKind if kind.row.merging is Merging.NONE)}
+)
 
 
 def _take_life(account: Account, fact: Fact) -> Account:
@@ -328,11 +416,13 @@ def _take_work(account: Account, fact: Fact) -> Account:
         case FactKind.BINDING:
             account = _take_binding(account, fact)
         case FactKind.TDD:
-            account = replace(account, tdd=fact.text)
+            account = _take_tdd(account, fact)
         case FactKind.CLAIM:
-            account = replace(account, claims=_take_grant(account.claims, fact))
+            account = _take_claim(account, fact)
         case FactKind.RESERVATION:
             account = replace(account, reservations=_take_grant(account.reservations, fact))
+        case FactKind.RESULT:
+            account = replace(account, results=_take_result(account.results, fact))
         case _:
             pass
     return account

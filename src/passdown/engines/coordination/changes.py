@@ -4,7 +4,17 @@ from collections.abc import Callable, Iterable
 from functools import cache, cached_property
 from typing import NamedTuple, TypeVar, cast
 
-from passdown.core.coordination.leases import GRACE, TASK, Grant, Held, Lease, Lifetimes, Resource, time_left
+from passdown.core.coordination.leases import (
+    GRACE,
+    PATH,
+    TASK,
+    Grant,
+    Held,
+    Lease,
+    Lifetimes,
+    Resource,
+    time_left,
+)
 from passdown.core.coordination.members import Member
 from passdown.core.coordination.operations import REMEMBERED, operation_time
 from passdown.core.coordination.outcomes import dump_outcome, load_outcome
@@ -90,14 +100,20 @@ class Judge:
     """Decides which leases live, at one instant, and which stand in the way of others."""
 
     def __init__(
-        self, reading: Reading, store: Store, lifetimes: Lifetimes, *, ignores_case: bool = False
+        self,
+        reading: Reading,
+        store: Store,
+        lifetimes: Lifetimes,
+        *,
+        caller: Member | None = None,
+        ignores_case: bool = False,
     ) -> None:
-        """Judge by what a transaction reads."""
+        """Judge by what a transaction reads; whoever judges its own leases needs no other session."""
         self._ignores_case = ignores_case
         self._reading = reading
         self._store = store
         self._lifetimes = lifetimes
-        self._known: dict[str, Member] = {}
+        self._known: dict[str, Member] = {caller.session: caller} if caller else {}
         self.orphaned = lifetimes.orphaned
 
     @cached_property
@@ -106,7 +122,7 @@ class Judge:
 
     def member(self, session: str) -> Member:
         """Return a session; one that nobody knows counts as ended."""
-        found = self._members.get(session) or self._known.get(session)
+        found = self._known.get(session) or self._members.get(session)
         if found is None:
             found = self._reading.find_member(session) or Member(session=session, agent=session, ended=0.0)
             self._known[session] = found
@@ -144,16 +160,20 @@ class Judge:
         time = self._reading.time
         if member.ended is not None or member.boot != time.boot:
             return 0.0
-        return member.seen + self._lifetimes.silent + GRACE - time.seconds
+        left = member.seen + self._lifetimes.silent + GRACE - time.seconds
+        return max(left, self._lifetimes.spared) if self._lifetimes.spared else left
 
     def _is_running(self, member: Member) -> bool:
         is_here = member.ended is None and member.boot == self._reading.time.boot and member.process != ""
         return is_here and self._store.is_running(member.process) is True
 
-    def find_overlapping(self, pattern: str, leases: Iterable[Lease]) -> list[Lease]:
-        """Return the leases with which a pattern has a path in common."""
-        wanted = self._parse(pattern)
-        return [lease for lease in leases if overlap(wanted, self._parse(lease.name))]
+    def find_conflicting(self, wanted: Resource, leases: Iterable[Lease]) -> list[Lease]:
+        """Return the leases of the same resource, or with which a path pattern has a path in common."""
+        if wanted.kind != PATH:
+            return [lease for lease in leases if lease.resource == wanted]
+        pattern = self._parse(wanted.name)
+        paths = (lease for lease in leases if lease.kind == PATH)
+        return [lease for lease in paths if overlap(pattern, self._parse(lease.name))]
 
     def covers(self, lease: Lease, path: str) -> bool:
         """Return whether the pattern of a lease matches a path."""
@@ -185,10 +205,8 @@ def _parse(name: str, ignores_case: bool) -> PathPattern:  # noqa: FBT001 - a ke
 
 def end_leases(change: Transaction, leases: Iterable[Lease], *, taken: bool = False) -> None:
     """End leases: released, or taken by another session."""
-    for lease in leases:
-        change.put_lease(
-            replace(lease, ended=change.time.seconds, is_taken=taken, offer="", until=0.0),
-        )
+    now = change.time.seconds
+    change.put_leases([replace(lease, ended=now, is_taken=taken, offer="", until=0.0) for lease in leases])
 
 
 def free_tasks(change: Transaction, leases: Iterable[Lease]) -> None:
@@ -204,11 +222,10 @@ def move_leases(change: Transaction, leases: Iterable[Lease], heir: str, *, offe
 
     With `offer`, what is offered stays offered.
     """
-    moved: list[Lease] = []
-    for lease in leases:
-        end_leases(change, [lease], taken=True)
-        kept = {} if offer else {"offer": "", "until": 0.0}
-        new = replace(lease, session=heir, fence=change.fence, used=change.time.seconds, **kept)
-        change.put_lease(new)
-        moved.append(new)
+    moving = list(leases)
+    end_leases(change, moving, taken=True)
+    kept = {} if offer else {"offer": "", "until": 0.0}
+    now = change.time.seconds
+    moved = [replace(lease, session=heir, fence=change.fence, used=now, **kept) for lease in moving]
+    change.put_leases(moved)
     return moved

@@ -37,6 +37,11 @@ class StoredHistory:
                 for row in reading.log_since(position, most)
             ]
 
+    def has(self, op: str) -> bool:
+        """Return whether an operation was made."""
+        with self._store.looking() as reading:
+            return reading.find_log(op) is not None
+
     def wait(self, position: int, seconds: float) -> int:
         """Look again and again, ever more seldom, until there is a change or the time is over."""
         pause, waited = _FIRST_PAUSE, 0.0

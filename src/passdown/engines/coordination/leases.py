@@ -1,6 +1,7 @@
 """The `Leases` of a project: grant, renew, release, check and take over."""
 
 from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
 from passdown.core.coordination.leases import (
     FREE,
@@ -21,6 +22,7 @@ from passdown.core.coordination.leases import (
     Released,
     Resource,
 )
+from passdown.core.coordination.members import Member
 from passdown.core.coordination.tasks import OPEN
 from passdown.engines.coordination.changes import (
     ChangeSubject,
@@ -47,16 +49,16 @@ class StoredLeases:
         self._lifetimes = lifetimes
         self._ignores_case = ignores_case
 
-    def _judge(self, reading: Reading) -> Judge:
-        return Judge(reading, self._store, self._lifetimes, ignores_case=self._ignores_case)
+    def _judge(self, reading: Reading, caller: Member | None = None) -> Judge:
+        ignores_case = self._ignores_case
+        return Judge(reading, self._store, self._lifetimes, caller=caller, ignores_case=ignores_case)
 
     def acquire(self, op: str, session: str, wanted: Sequence[Resource], ttl: float) -> Granted | Held:
         """Grant all that is wanted, or nothing."""
 
         def act(change: Transaction) -> Granted:
-            require_member(change, session)
-            judge = self._judge(change)
-            made = [grant(change, judge, one, session, ttl=ttl) for one in dict.fromkeys(wanted)]
+            judge = self._judge(change, require_member(change, session))
+            made, _ = grant(change, judge, wanted, GrantRequest(session, ttl))
             for lease in made:
                 _hold_task(change, lease)
             return Granted(grants=tuple(judge.make_grant(lease) for lease in made))
@@ -67,13 +69,10 @@ class StoredLeases:
         """Use leases again under their fences."""
 
         def act(change: Transaction) -> Granted:
-            require_member(change, session)
-            judge = self._judge(change)
-            used = [
-                replace(one, used=change.time.seconds) for one in require_fences(change, judge, session, held)
-            ]
-            for lease in used:
-                change.put_lease(lease)
+            judge = self._judge(change, require_member(change, session))
+            found = require_fences(change, judge, change.leases_of(session), held)
+            used = [replace(one, used=change.time.seconds) for one in found]
+            change.put_leases(used)
             return Granted(grants=tuple(judge.make_grant(lease) for lease in used))
 
         return run_change(self._store, op, ChangeSubject("renew", session, _words(_resources(held))), act)
@@ -82,9 +81,8 @@ class StoredLeases:
         """Release leases under their fences; a task goes back to the board."""
 
         def act(change: Transaction) -> Released:
-            require_member(change, session)
-            judge = self._judge(change)
-            leases = require_fences(change, judge, session, held)
+            judge = self._judge(change, require_member(change, session))
+            leases = require_fences(change, judge, change.leases_of(session), held)
             for lease in leases:
                 if lease.kind == TASK:
                     withdraw_offers(change, lease.name)
@@ -100,27 +98,30 @@ class StoredLeases:
         def act(change: Transaction) -> Checked:
             judge = self._judge(change)
             leases = change.leases(PATH, ended=True)
-            verdicts = tuple(_judge_path(path, session, leases, judge) for path in paths)
-            checked = Checked(verdicts=verdicts)
+            checked = Checked(verdicts=_judge_paths(paths, session, leases, judge))
             if not checked.is_passed:
                 raise RefusedError(checked)
             now = change.time.seconds
-            for lease in leases:
-                is_used = lease.session == session and lease.ended is None
-                if is_used and any(judge.covers(lease, path) for path in paths):
-                    change.put_lease(replace(lease, used=now, until=max(lease.until, now + seconds)))
+            own = [one for one in leases if one.session == session and one.ended is None]
+            used = [one for one in own if any(judge.covers(one, path) for path in paths)]
+            until = now + seconds
+            change.put_leases([replace(one, used=now, until=max(one.until, until)) for one in used])
             return checked
 
         return run_change(self._store, op, ChangeSubject("check", session, about), act)
+
+    def judge(self, session: str, paths: Sequence[str]) -> Sequence[PathVerdict]:
+        """Judge paths, and change nothing."""
+        with self._store.looking() as reading:
+            leases = reading.leases(PATH, ended=True)
+            return _judge_paths(paths, session, leases, self._judge(reading))
 
     def take_over(self, op: str, session: str, wanted: Sequence[Resource], *, force: bool) -> Granted | Held:
         """Take resources from sessions without signs of life, or from any."""
 
         def act(change: Transaction) -> Granted:
-            require_member(change, session)
-            judge = self._judge(change)
-            ttl = self._lifetimes.silent
-            made = [grant(change, judge, one, session, ttl=ttl, force=force) for one in dict.fromkeys(wanted)]
+            judge = self._judge(change, require_member(change, session))
+            made, _ = grant(change, judge, wanted, GrantRequest(session, self._lifetimes.silent, force))
             for lease in made:
                 _hold_task(change, lease)
             return Granted(grants=tuple(judge.make_grant(lease) for lease in made))
@@ -144,55 +145,76 @@ class StoredLeases:
             ]
 
 
-def grant(
-    change: Transaction, judge: Judge, wanted: Resource, session: str, *, ttl: float, force: bool = False
-) -> Lease:
-    """Give a resource to a session, or refuse it.
+class GrantRequest(NamedTuple):
+    """Who is given resources, for how many seconds without a sign of life, and whether by force."""
 
-    1. A live lease of another session that conflicts with it is a refusal. Force takes it all the same, but
+    session: str
+    ttl: float
+    force: bool = False
+
+
+class Grants(NamedTuple):
+    """The leases that were given, in the order of what was wanted, and those that others lost by it."""
+
+    made: list[Lease]
+    taken: list[Lease]
+
+
+def grant(change: Transaction, judge: Judge, wanted: Iterable[Resource], request: GrantRequest) -> Grants:
+    """Give resources to a session, or refuse all of them.
+
+    1. A live lease of another session that conflicts with one is a refusal. Force takes it all the same, but
        not what is promised: a commit that was let through, or an open offer.
     2. Conflicting leases that are over end here: whoever comes back to one of them is told that it is lost.
     3. What the session holds already keeps its fence.
     """
-    others = [lease for lease in _conflicting(change, judge, wanted) if lease.session != session]
-    for lease in others:
-        if judge.is_promised(lease) if force else judge.is_live(lease):  # 1
-            raise RefusedError(judge.make_held(wanted, lease))
-    end_leases(change, others, taken=True)  # 2
+    session, ttl, force = request
     now = change.time.seconds
-    own = _find_own(change, session, wanted)
-    if own is None:
-        made = Lease(
-            kind=wanted.kind, name=wanted.name, session=session, fence=change.fence, ttl=ttl, used=now
-        )
-    else:
-        made = replace(own, ttl=ttl, used=now)  # 3
-    change.put_lease(made)
-    return made
+    names = list(dict.fromkeys(wanted))
+    running = _find_running(change, names)
+    own = {lease.resource: lease for lease in running if lease.session == session}
+    others = [lease for lease in running if lease.session != session]
+    taken: dict[Lease, None] = {}
+    for one in names:
+        for lease in judge.find_conflicting(one, others):
+            if judge.is_promised(lease) if force else judge.is_live(lease):  # 1
+                raise RefusedError(judge.make_held(one, lease))
+            taken[lease] = None
+    end_leases(change, taken, taken=True)  # 2
+    made = [
+        replace(own[one], ttl=ttl, used=now)  # 3
+        if one in own
+        else Lease(kind=one.kind, name=one.name, session=session, fence=change.fence, ttl=ttl, used=now)
+        for one in names
+    ]
+    change.put_leases(made)
+    return Grants(made, list(taken))
 
 
-def require_fences(change: Transaction, judge: Judge, session: str, held: Sequence[Fenced]) -> list[Lease]:
-    """Return the leases of a session under these fences; refuse if one is not held under its fence."""
-    found: list[Lease] = []
+def require_fences(
+    change: Transaction, judge: Judge, own: Sequence[Lease], held: Sequence[Fenced]
+) -> list[Lease]:
+    """Return the leases of a session, among its own, that have these fences; refuse if one has another."""
+    known = {lease.resource: lease for lease in own}
     for resource, fence in held:
-        own = _find_own(change, session, resource)
-        if own is None or own.fence != fence:
-            newest = max((one.fence for one in _conflicting(change, judge, resource)), default=0)
+        if resource not in known or known[resource].fence != fence:
+            running = judge.find_conflicting(resource, _find_running(change, [resource]))
+            newest = max((one.fence for one in running), default=0)
             raise RefusedError(Lost(kind=resource.kind, name=resource.name, fence=fence, now=newest))
-        found.append(own)
-    return found
+    return [known[resource] for resource, _ in held]
 
 
-def _find_own(change: Reading, session: str, resource: Resource) -> Lease | None:
-    leases = change.leases_on(*resource)
-    return next((one for one in leases if one.session == session and one.ended is None), None)
+def _find_running(change: Reading, wanted: Iterable[Resource]) -> list[Lease]:
+    """Return the leases that have not ended and that may stand in the way: all paths are read once."""
+    named = [one for one in wanted if one.kind != PATH]
+    found = [lease for one in named for lease in change.leases_on(*one) if lease.ended is None]
+    return [*found, *change.leases(PATH)] if any(one.kind == PATH for one in wanted) else found
 
 
-def _conflicting(change: Reading, judge: Judge, wanted: Resource) -> list[Lease]:
-    """Return the leases that have not ended and cannot be held beside the wanted one."""
-    if wanted.kind != PATH:
-        return [lease for lease in change.leases_on(*wanted) if lease.ended is None]
-    return judge.find_overlapping(wanted.name, change.leases(PATH))
+def _judge_paths(
+    paths: Sequence[str], session: str, leases: Sequence[Lease], judge: Judge
+) -> tuple[PathVerdict, ...]:
+    return tuple(_judge_path(path, session, leases, judge) for path in paths)
 
 
 def _judge_path(path: str, session: str, leases: Sequence[Lease], judge: Judge) -> PathVerdict:

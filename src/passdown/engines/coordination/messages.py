@@ -43,7 +43,7 @@ class StoredMessages:
         def act(change: Transaction) -> Sent:
             sender = require_member(change, message.sender)
             settle_offers(change)
-            judge = Judge(change, self._store, self._lifetimes)
+            judge = Judge(change, self._store, self._lifetimes, caller=sender)
             recipients = _find_recipients(change, judge, sender, message.to)
             if not recipients:
                 raise RefusedError(NobodyThere(to=message.to))
@@ -87,7 +87,7 @@ class StoredMessages:
         return run_change(self._store, op, ChangeSubject("read", session), act)
 
     def expire(self, op: str) -> Expired:
-        """Remove messages whose time is over."""
+        """Remove messages whose time is over, or that were read long ago; without any, change nothing."""
 
         def act(change: Transaction) -> Expired:
             now = change.time.seconds
@@ -95,6 +95,10 @@ class StoredMessages:
             change.drop_messages(now, now - READ_KEPT)
             return gone
 
+        with self._store.looking() as reading:
+            now = reading.time.seconds
+            if reading.find_log(op) is None and not reading.has_old_messages(now, now - READ_KEPT):
+                return Expired()
         return run_change(self._store, op, ChangeSubject("expire", ""), act)
 
 
@@ -106,17 +110,16 @@ def _find_recipients(change: Transaction, judge: Judge, sender: Member, to: str)
     3. A task: the session that holds it.
     4. An agent or a nickname; one that nobody bears waits for the next session of that name.
     """
-    members = change.members()
-    others = [one for one in members if one.session != sender.session and judge.is_alive(one)]
-    if to == ALL:  # 1
-        return {one.session: one.agent for one in others if one.team == sender.team}
-    if to.startswith(TO_ROLE):  # 2
-        return {one.session: one.agent for one in others if one.role == to.removeprefix(TO_ROLE)}
+    if to == ALL or to.startswith(TO_ROLE):
+        others = [one for one in change.members() if one.session != sender.session and judge.is_alive(one)]
+        if to == ALL:  # 1
+            return {one.session: one.agent for one in others if one.team == sender.team}
+        return {one.session: one.agent for one in others if one.role == to.removeprefix(TO_ROLE)}  # 2
     if to.startswith(TO_TASK):  # 3
         leases = change.leases_on(TASK, to.removeprefix(TO_TASK))
         return {one.session: judge.member(one.session).agent for one in leases if one.ended is None}
     name = to.removeprefix(TO_NAME)
     if not name:
         return {}
-    found = {one.session: one.agent for one in members if name in {one.agent, one.name}}  # 4
+    found = {one.session: one.agent for one in change.members_named(name)}  # 4
     return found or {f"{TO_NAME}{name}": f"{TO_NAME}{name}"}

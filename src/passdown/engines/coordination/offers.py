@@ -129,11 +129,12 @@ def settle_offers(change: Transaction) -> None:
             _end(change, offer, OVER)
 
 
-def withdraw_offers(change: Transaction, task: str) -> None:
-    """End the offers of a task that its holder closes, gives back or offers anew."""
-    for offer in change.open_offers():
-        if offer.task == task:
-            _end(change, offer, WITHDRAWN)
+def withdraw_offers(change: Transaction, task: str) -> int:
+    """End the offers of a task that its holder closes, gives back or offers anew; return their number."""
+    found = [offer for offer in change.open_offers() if offer.task == task]
+    for offer in found:
+        _end(change, offer, WITHDRAWN)
+    return len(found)
 
 
 def _require_open(change: Transaction, name: str) -> Offer:

@@ -9,17 +9,14 @@ SELECT name, value FROM meta;
 INSERT INTO projects (project, pos, newest, boot, boot_number, boot_offset) VALUES (?, 0, 0, '', 0, 0)
 ON CONFLICT (project) DO NOTHING;
 
--- name: take_position
-UPDATE projects SET pos = pos + 1 WHERE project = ? RETURNING pos;
-
 -- name: position
 SELECT pos FROM projects WHERE project = ?;
 
 -- name: clock
-SELECT boot, boot_number, boot_offset, newest FROM projects WHERE project = ?;
+SELECT boot, boot_number, boot_offset, newest, pos FROM projects WHERE project = ?;
 
 -- name: set_clock
-UPDATE projects SET boot = ?, boot_number = ?, boot_offset = ?, newest = ? WHERE project = ?;
+UPDATE projects SET boot = ?, boot_number = ?, boot_offset = ?, newest = ?, pos = ? WHERE project = ?;
 
 -- name: find_log
 SELECT pos, op, made_at, session, verb, subject, data FROM log WHERE project = ? AND op = ?;
@@ -42,6 +39,10 @@ WHERE project = ? AND session = ?;
 SELECT session, agent, name, team, role, process, boot, seen, ended, continues FROM sessions
 WHERE project = ? AND ended IS NULL;
 
+-- name: members_named
+SELECT session, agent, name, team, role, process, boot, seen, ended, continues FROM sessions
+WHERE project = ? AND ended IS NULL AND (agent = ? OR name = ?);
+
 -- name: put_member
 INSERT INTO sessions (project, session, agent, name, team, role, process, boot, seen, ended, continues)
 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
@@ -61,6 +62,12 @@ WHERE project = ? AND kind = ? AND ended IS NULL ORDER BY fence;
 SELECT kind, name, session, fence, ttl, used, held_until, offer, ended, is_taken FROM leases
 WHERE project = ? AND kind = ? ORDER BY fence;
 
+-- name: silent_leases
+SELECT l.kind, l.name, l.session, l.fence, l.ttl, l.used, l.held_until, l.offer, l.ended, l.is_taken
+FROM leases AS l LEFT JOIN sessions AS s ON s.project = l.project AND s.session = l.session
+WHERE l.project = ? AND l.kind = ? AND l.ended IS NULL
+AND (s.session IS NULL OR s.ended IS NOT NULL OR s.boot <> ? OR s.seen <= ?) ORDER BY l.fence;
+
 -- name: leases_on
 SELECT kind, name, session, fence, ttl, used, held_until, offer, ended, is_taken FROM leases
 WHERE project = ? AND kind = ? AND name = ? ORDER BY fence;
@@ -79,9 +86,6 @@ VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 ON CONFLICT (project, kind, name, session) DO UPDATE SET
     fence = excluded.fence, ttl = excluded.ttl, used = excluded.used, held_until = excluded.held_until,
     offer = excluded.offer, ended = excluded.ended, is_taken = excluded.is_taken;
-
--- name: drop_lease
-DELETE FROM leases WHERE project = ? AND kind = ? AND name = ? AND session = ?;
 
 -- name: drop_ended_leases
 DELETE FROM leases WHERE project = ? AND ended < ?;
@@ -135,6 +139,14 @@ WHERE i.project = ? AND i.recipient = ? AND i.read_at IS NULL ORDER BY i.pos;
 SELECT message, sender, agent, address, content, context, priority, kind, sent, expires FROM messages AS m
 WHERE project = ? AND expires < ? AND EXISTS (
     SELECT 1 FROM inbox AS i WHERE i.project = m.project AND i.message = m.message AND i.read_at IS NULL
+);
+
+-- name: has_old_messages
+SELECT 1 WHERE EXISTS (SELECT 1 FROM messages WHERE project = ? AND expires < ?) OR EXISTS (
+    SELECT 1 FROM inbox AS i WHERE i.project = ? AND i.read_at < ? AND NOT EXISTS (
+        SELECT 1 FROM inbox AS other WHERE other.project = i.project AND other.message = i.message
+        AND (other.read_at IS NULL OR other.read_at >= ?)
+    )
 );
 
 -- name: add_message

@@ -5,9 +5,10 @@ because databases differ in how they compare texts.
 """
 
 from collections.abc import Callable, Sequence
+from functools import cache
 from operator import attrgetter
 from pathlib import Path
-from typing import Any, Final, Protocol, TypeVar
+from typing import Any, Final, NamedTuple, Protocol, TypeVar
 
 from passdown import layout
 from passdown.core.coordination.leases import Lease
@@ -42,22 +43,41 @@ class Statements(Protocol):
         """Return how many rows a statement changed."""
         ...
 
+    def change_all(self, query: str, rows: Sequence[Sequence[object]]) -> None:
+        """Run a statement for each of some rows of values, all of them sent at once."""
+        ...
+
 
 def to_row(record: object) -> tuple[object, ...]:
     """Return the values of a record in the order of its fields."""
-    return tuple(
-        int(getattr(record, name)) if name in _FLAGS else getattr(record, name) for name in names_of(record)
-    )
+    shape = _shape_of(names_of(record))
+    row = shape.read(record)
+    for at in shape.flags:
+        row = (*row[:at], int(row[at]), *row[at + 1 :])
+    return row
 
 
 def from_row(kind: type[R], row: Row) -> R:
     """Return the record that a row holds."""
-    return kind(
-        **{
-            name: bool(value) if name in _FLAGS else value
-            for name, value in zip(names_of(kind), row, strict=True)
-        }
-    )
+    shape = _shape_of(names_of(kind))
+    for at in shape.flags:
+        row = (*row[:at], bool(row[at]), *row[at + 1 :])
+    return kind(**dict(zip(shape.names, row, strict=True)))
+
+
+class _RowShape(NamedTuple):
+    """How a kind of record is stored; found out once, because every row needs it."""
+
+    names: tuple[str, ...]
+    flags: tuple[int, ...]
+    """Where fields are that are stored as 0 and 1."""
+    read: Callable[[object], tuple[Any, ...]]
+
+
+@cache
+def _shape_of(names: tuple[str, ...]) -> _RowShape:
+    flags = tuple(at for at, name in enumerate(names) if name in _FLAGS)
+    return _RowShape(names, flags, attrgetter(*names))
 
 
 class RowReading:
@@ -107,15 +127,19 @@ class RowReading:
         """Return the sessions that have not ended, by id."""
         return sorted(self._all(Member, "members"), key=attrgetter("session"))
 
-    def find_members(self, sessions: Sequence[str]) -> Sequence[Member]:
-        """Return these sessions, ended or not, as far as they are known."""
-        return [member for session in sessions if (member := self.find_member(session)) is not None]
+    def members_named(self, name: str) -> Sequence[Member]:
+        """Return the sessions that have not ended and whose agent or nickname this is, by id."""
+        return sorted(self._all(Member, "members_named", name, name), key=attrgetter("session"))
 
     # --- leases -------------------------------------------------------------------------------
 
     def leases(self, kind: str, *, ended: bool = False) -> Sequence[Lease]:
         """Return the leases of a kind that have not ended, or all that are stored, by fence and name."""
         return sorted(self._all(Lease, "leases_stored" if ended else "leases", kind), key=_by_fence)
+
+    def silent_leases(self, kind: str, before: float) -> Sequence[Lease]:
+        """Return the leases of a kind that may be over, because their sessions gave no sign of life since."""
+        return sorted(self._all(Lease, "silent_leases", kind, self._time.boot, before), key=_by_fence)
 
     def leases_on(self, kind: str, name: str) -> Sequence[Lease]:
         """Return the leases on exactly this resource, ended or not."""
@@ -160,6 +184,11 @@ class RowReading:
         """Return messages that expired before an instant and that some recipient has not read."""
         return sorted(self._all(Message, "expired", before), key=attrgetter("message"))
 
+    def has_old_messages(self, expired_before: float, read_before: float) -> bool:
+        """Return whether messages expired, or were read by all recipients, before these instants."""
+        values = (expired_before, self._project, read_before, read_before)
+        return bool(self._ask("has_old_messages", *values))
+
     def find_offer(self, offer: str) -> Offer | None:
         """Return an offer."""
         return self._find(Offer, "find_offer", offer)
@@ -200,9 +229,13 @@ class RowTransaction(RowReading):
         """Store a lease, new or changed; a session has one on a resource."""
         self._put("put_lease", lease)
 
-    def drop_lease(self, lease: Lease) -> None:
-        """Remove a lease."""
-        self._drop("drop_lease", lease.kind, lease.name, lease.session)
+    def put_leases(self, leases: Sequence[Lease]) -> None:
+        """Store leases, as if one by one."""
+        if len(leases) == 1:
+            self.put_lease(leases[0])
+        elif leases:
+            rows = [(self._project, *to_row(lease)) for lease in leases]
+            self._statements.change_all("put_lease", rows)
 
     def drop_old(self, ended_before: float, logged_before: float) -> None:
         """Remove leases that ended, and changes that were made, before these instants."""

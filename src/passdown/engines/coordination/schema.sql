@@ -8,7 +8,7 @@ CREATE TABLE meta (
 );
 
 -- The version of these tables, and the least versions that may read and write them.
-INSERT INTO meta (name, value) VALUES ('version', 1), ('least_reader', 1), ('least_writer', 1);
+INSERT INTO meta (name, value) VALUES ('version', 2), ('least_reader', 1), ('least_writer', 1);
 
 -- `pos` is the position of the last change, `newest` the newest instant that was stored. The rest is for an
 -- engine that has no clock of its own: the id and the number of the boot in which somebody last wrote, and
@@ -83,7 +83,7 @@ CREATE TABLE leases (
     PRIMARY KEY (project, kind, name, session)
 );
 
-CREATE INDEX leases_of_session ON leases (project, session);
+CREATE INDEX leases_of_session ON leases (project, session, ended);
 CREATE INDEX leases_running ON leases (project, kind, fence) WHERE ended IS NULL;
 CREATE INDEX leases_ended ON leases (project, ended) WHERE ended IS NOT NULL;
 

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from passdown.core.coordination.leases import PATH, TASK, Fenced, Held, Lease, Lifetimes, Lost, Resource
-from passdown.core.coordination.members import ANY_ROLE
+from passdown.core.coordination.members import ANY_ROLE, Member
 from passdown.core.coordination.tasks import (
     BLOCKED,
     CLOSED,
@@ -16,6 +16,7 @@ from passdown.core.coordination.tasks import (
     TaskClosed,
     TaskState,
     TaskStored,
+    join_notes,
 )
 from passdown.engines.coordination.changes import (
     ChangeSubject,
@@ -25,7 +26,7 @@ from passdown.engines.coordination.changes import (
     require_member,
     run_change,
 )
-from passdown.engines.coordination.leases import grant, require_fences
+from passdown.engines.coordination.leases import GrantRequest, grant, require_fences
 from passdown.engines.coordination.offers import settle_offers, withdraw_offers
 from passdown.engines.coordination.transactions import Reading, Store, Transaction
 from passdown.errors import UsageError
@@ -43,8 +44,8 @@ class StoredTasks:
         self._store = store
         self._lifetimes = lifetimes
 
-    def _judge(self, reading: Reading) -> Judge:
-        return Judge(reading, self._store, self._lifetimes)
+    def _judge(self, reading: Reading, caller: Member | None = None) -> Judge:
+        return Judge(reading, self._store, self._lifetimes, caller=caller)
 
     def add(self, op: str, session: str, task: Task) -> TaskStored:
         """Add a task that nobody holds and that waits for none."""
@@ -64,9 +65,8 @@ class StoredTasks:
         """Claim the named tasks, or the first that is ready."""
 
         def act(change: Transaction) -> Claimed:
-            require_member(change, session)
+            judge = self._judge(change, require_member(change, session))
             settle_offers(change)
-            judge = self._judge(change)
             chosen = tasks or ([] if another else _own_tasks(change, session))
             found = [_find_claimable(change, judge, session, one) for one in dict.fromkeys(chosen)]
             if not found:
@@ -77,21 +77,16 @@ class StoredTasks:
         return run_change(self._store, op, about, act)
 
     def _claim(self, change: Transaction, judge: Judge, session: str, found: Sequence[Task]) -> Claimed:
-        claimed: list[Task] = []
-        leases: list[Lease] = []
-        orphaned: list[str] = []
-        for task in found:
-            before = _holding(change, task.task)
-            is_orphan = before is not None and before.session != session
-            orphaned.append(judge.member(before.session).agent if before and is_orphan else "")
-            resource = Resource(TASK, task.task)
-            leases.append(grant(change, judge, resource, session, ttl=self._lifetimes.silent))
-            claimed.append(replace(task, is_held=True))
-            change.put_task(claimed[-1])
+        claimed = [replace(task, is_held=True) for task in found]
+        wanted = [Resource(TASK, task.task) for task in found]
+        made, taken = grant(change, judge, wanted, GrantRequest(session, self._lifetimes.silent))
+        for task in claimed:
+            change.put_task(task)
+        orphaned_by = {lease.name: judge.member(lease.session).agent for lease in taken}
         return Claimed(
             tasks=tuple(claimed),
-            grants=tuple(judge.make_grant(lease) for lease in leases),
-            orphaned_by=tuple(orphaned),
+            grants=tuple(judge.make_grant(lease) for lease in made),
+            orphaned_by=tuple(orphaned_by.get(task.task, "") for task in claimed),
         )
 
     def _first_ready(self, change: Transaction, judge: Judge, session: str, role: str) -> Task:
@@ -107,11 +102,9 @@ class StoredTasks:
 
     def _find_orphans(self, change: Transaction, judge: Judge, session: str, role: str) -> list[Task]:
         """Return the tasks whose sessions have given no sign of life for so long that others may go on."""
-        dead = [
-            lease.name
-            for lease in change.leases(TASK)
-            if lease.session != session and judge.left(lease) <= -self._lifetimes.orphaned
-        ]
+        orphaned = self._lifetimes.orphaned
+        silent = change.silent_leases(TASK, change.time.seconds - orphaned)
+        dead = [one.name for one in silent if one.session != session and judge.left(one) <= -orphaned]
         found = [task for name in dead if (task := change.find_task(name)) is not None]
         ready = [task for task in found if task.state == OPEN and not task.waits]
         return [task for task in ready if not role or task.role in {"", role}]
@@ -122,17 +115,20 @@ class StoredTasks:
             raise UsageError(f"{reason} is not a reason", hint=f"Use one of: {', '.join(REASONS)}.")
 
         def act(change: Transaction) -> TaskClosed:
-            require_member(change, session)
-            require_fences(change, self._judge(change), session, [held])
-            task = require_task(change, held.resource.name)
-            withdraw_offers(change, task.task)
+            judge = self._judge(change, require_member(change, session))
             leases = change.leases_of(session)
+            require_fences(change, judge, leases, [held])
+            task = require_task(change, held.resource.name)
+            if withdraw_offers(change, task.task):
+                leases = change.leases_of(session)  # what was offered is not any more
             ended = [
                 one for one in leases if one.resource == held.resource or (one.kind == PATH and not one.offer)
             ]
             end_leases(change, ended)
             state = BLOCKED if reason == BLOCKED else CLOSED
-            closed = replace(task, state=state, reason=reason, note=note, is_held=False)
+            closed = replace(
+                task, state=state, reason=reason, note=join_notes(task.note, note), is_held=False
+            )
             change.put_task(closed)
             freed = _free_waiting(change, closed) if state == CLOSED else ()
             paths = tuple(one.name for one in ended if one.kind == PATH)
@@ -140,12 +136,23 @@ class StoredTasks:
 
         return run_change(self._store, op, ChangeSubject("close", session, held.resource.name), act)
 
+    def note(self, op: str, session: str, task: str, text: str) -> TaskStored:
+        """Add a text to the note of a task."""
+
+        def act(change: Transaction) -> TaskStored:
+            known = require_task(change, task)
+            noted = replace(known, note=join_notes(known.note, text))
+            change.put_task(noted)
+            return TaskStored(task=noted)
+
+        return run_change(self._store, op, ChangeSubject("note", session, task), act)
+
     def give_back(self, op: str, session: str, held: Fenced) -> TaskStored | Lost:
         """Put a task back on the board."""
 
         def act(change: Transaction) -> TaskStored:
-            require_member(change, session)
-            leases = require_fences(change, self._judge(change), session, [held])
+            judge = self._judge(change, require_member(change, session))
+            leases = require_fences(change, judge, change.leases_of(session), [held])
             task = require_task(change, held.resource.name)
             withdraw_offers(change, task.task)
             end_leases(change, leases)

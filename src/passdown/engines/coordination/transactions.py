@@ -66,12 +66,19 @@ class Reading(Protocol):
         """Return the sessions that have not ended, by id."""
         ...
 
-    def find_members(self, sessions: Sequence[str]) -> Sequence[Member]:
-        """Return these sessions, ended or not, as far as they are known."""
+    def members_named(self, name: str) -> Sequence[Member]:
+        """Return the sessions that have not ended and whose agent or nickname this is, by id."""
         ...
 
     def leases(self, kind: str, *, ended: bool = False) -> Sequence[Lease]:
         """Return the leases of a kind that have not ended, or all that are stored, by fence and name."""
+        ...
+
+    def silent_leases(self, kind: str, before: float) -> Sequence[Lease]:
+        """Return the leases of a kind that have not ended, but may be over, by fence and name.
+
+        Their sessions ended, are not known, or gave no sign of life since an instant or in this boot.
+        """
         ...
 
     def leases_on(self, kind: str, name: str) -> Sequence[Lease]:
@@ -113,6 +120,10 @@ class Reading(Protocol):
         """Return messages that expired before an instant and that some recipient has not read."""
         ...
 
+    def has_old_messages(self, expired_before: float, read_before: float) -> bool:
+        """Return whether there are messages that `drop_messages` would remove."""
+        ...
+
     def find_offer(self, offer: str) -> Offer | None:
         """Return an offer."""
         ...
@@ -142,8 +153,8 @@ class Transaction(Reading, Protocol):
         """Store a lease, new or changed; a session has one on a resource."""
         ...
 
-    def drop_lease(self, lease: Lease) -> None:
-        """Remove a lease."""
+    def put_leases(self, leases: Sequence[Lease]) -> None:
+        """Store leases, as if one by one."""
         ...
 
     def drop_old(self, ended_before: float, logged_before: float) -> None:
@@ -208,3 +219,27 @@ class Store(Protocol):
     def pause(self, seconds: float) -> None:
         """Wait before looking again."""
         ...
+
+
+class StoreAround:
+    """A store around another one, to which it leaves what it does not do itself."""
+
+    def __init__(self, store: Store) -> None:
+        """Keep the other one."""
+        self._store = store
+
+    def beat(self, sessions: Sequence[str]) -> None:
+        """Set the last sign of life of these sessions, if they have not ended, to now; no position."""
+        self._store.beat(sessions)
+
+    def wall_time(self, reading: Reading) -> float:
+        """Return the seconds since 1970 by the clock that ages ids of operations (C79)."""
+        return self._store.wall_time(reading)
+
+    def is_running(self, process: str) -> bool | None:
+        """Return whether a host's process runs on this machine; None if that cannot be known here."""
+        return self._store.is_running(process)
+
+    def pause(self, seconds: float) -> None:
+        """Wait before looking again."""
+        self._store.pause(seconds)

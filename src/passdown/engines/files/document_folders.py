@@ -1,4 +1,4 @@
-"""Search sources other than events: archived records and stream documents."""
+"""Search sources other than events: archived records, stream documents and loop ledgers."""
 
 import os
 import stat
@@ -9,6 +9,7 @@ from passdown import layout
 from passdown.engines.files import read
 from passdown.engines.files.event_log import FileEventLog
 from passdown.engines.files.read import OpenFolder
+from passdown.ports.change_files import ChangeFiles
 from passdown.ports.clock import Clock
 from passdown.ports.event_log import FileMark
 
@@ -57,6 +58,35 @@ class StreamDocuments:
             return read.read(self._root, os.path.join(self._folder, name), read.DOCUMENT)
         except OSError:
             return None
+
+
+class LoopLedgers:
+    """The ledgers of all loops. They can change, so all are always checked."""
+
+    def __init__(self, files: ChangeFiles) -> None:
+        """Keep where the changes are."""
+        self._files = files
+
+    def folders(self, known: Mapping[str, int]) -> Mapping[str, int]:
+        """Return the only folder, which must always be listed."""
+        del known
+        return {"": 0}
+
+    def files(self, folder: str) -> Mapping[str, FileMark]:
+        """Return the ledgers by path: the change and the ledger in it."""
+        del folder
+        return {
+            f"{change}/{name}": mark
+            for change in self._files.changes()
+            for name, mark in self._files.files(change).items()
+            if layout.loop_of(name)
+        }
+
+    def read(self, folder: str, name: str) -> bytes | None:
+        """Return a ledger, or None if it is gone or cannot be read."""
+        del folder
+        change, _, path = name.partition("/")
+        return self._files.read(change, path)
 
 
 def _mark(streams: OpenFolder, name: str) -> FileMark | None:

@@ -179,9 +179,9 @@ def append(
     crash or a full disk left half a line at the end, the new one starts on a line of its own. Readers must
     skip empty lines: one may appear if another process was in the middle of its write.
 
-    A line may also be made from the end of the file, at most its last 512 KiB; nobody else can add to the
-    file in the meantime. The function may make several lines, which are written in the same single write, or
-    none. Returns what was added. `is_locked` says that the caller holds the lock of the file.
+    A line may also be made from the end of the file, at most its last 512 KiB; nobody else can add to it in
+    the meantime. The function may make several lines (any text for a shared file), written in the same single
+    write, or none. Returns what was added. `is_locked` says that the caller holds the lock of the file.
 
     Raises an UnsureError if lines were written that may not be durable; they are taken back if possible.
     """
@@ -195,7 +195,8 @@ def append(
             _require_same(known, os.fstat(handle), folder, path)
             if not isinstance(line, bytes):
                 is_locked = is_locked or _lock(handle, operations)
-                line = _require_lines(line(read.read_tail(handle, _END)))
+                made = line(read.read_tail(handle, _END))
+                line = _require_lines(made) if local else made
                 if not line:
                     return line
             size = os.lseek(handle, 0, os.SEEK_END)

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from passdown.engines.git.index_file import Mark
     from passdown.engines.git.process import Git
     from passdown.ports.commit_contents import CommitContent
+    from passdown.ports.git_history import UnfinishedWork
 
 _HEADS: Final = "refs/heads/"
 _REMOTE: Final = "refs/remotes/origin/"
@@ -238,6 +239,27 @@ class GitRepository:
             )
             found |= dict.fromkeys(written)
         return list(found)
+
+    def find_unfinished(self) -> "UnfinishedWork":
+        """Return what is not committed, and how many commits no remote has."""
+        from passdown.ports.git_history import UnfinishedWork  # few calls ask for it
+
+        place = self._place()
+        if place is None:
+            return UnfinishedWork()
+        from passdown.engines.git.process import split_names  # most calls only read files
+
+        git = self._git(place)
+        found: dict[str, None] = {}
+        for asked in (
+            ("diff", "--name-only", "-z", "--relative", "--no-ext-diff", "HEAD"),
+            ("ls-files", "-z", "--others", "--exclude-standard"),
+        ):
+            found |= dict.fromkeys(split_names(git.run(*asked).output))
+        if not git.run("remote").output.strip():
+            return UnfinishedWork(tuple(found))
+        count = git.run("rev-list", "--count", "HEAD", "--not", "--remotes").output.strip()
+        return UnfinishedWork(tuple(found), int(count) if count.isdigit() else None)
 
     def find_obstacle(
         self, now: datetime, amendable: timedelta, *, files_only: bool = False

@@ -73,15 +73,20 @@ class MemoryTransaction:
         found = [one for one in self._rows.members.values() if one.ended is None]
         return sorted(found, key=lambda one: one.session)
 
-    def find_members(self, sessions: Sequence[str]) -> Sequence[Member]:
-        """Return these sessions."""
-        return [self._rows.members[one] for one in sessions if one in self._rows.members]
+    def members_named(self, name: str) -> Sequence[Member]:
+        """Return the sessions of a name."""
+        return [one for one in self.members() if name in {one.agent, one.name}]
 
     def leases(self, kind: str, *, ended: bool = False) -> Sequence[Lease]:
         """Return the leases of a kind."""
         return self._leases(
             one for one in self._rows.leases.values() if one.kind == kind and _counts(one, ended)
         )
+
+    def silent_leases(self, kind: str, before: float) -> Sequence[Lease]:
+        """Return the leases of sessions without a sign of life."""
+        running = {one.session for one in self.members() if one.boot == self.time.boot and one.seen > before}
+        return [one for one in self.leases(kind) if one.session not in running]
 
     def leases_on(self, kind: str, name: str) -> Sequence[Lease]:
         """Return the leases on a resource, ended or not."""
@@ -133,6 +138,22 @@ class MemoryTransaction:
         ]
         return sorted(found, key=lambda one: one.message)
 
+    def has_old_messages(self, expired_before: float, read_before: float) -> bool:
+        """Return whether there are messages to remove."""
+        return len(self._kept_messages(expired_before, read_before)) < len(self._rows.messages)
+
+    def _kept_messages(self, expired_before: float, read_before: float) -> dict[str, Message]:
+        """Return the messages that have not expired, and that somebody did not read, or lately."""
+        rows = self._rows
+        open_ones = {
+            row.message for row in rows.inbox.values() if row.read is None or row.read >= read_before
+        }
+        return {
+            key: one
+            for key, one in rows.messages.items()
+            if one.expires >= expired_before and key in open_ones
+        }
+
     def find_offer(self, offer: str) -> Offer | None:
         """Return an offer."""
         return self._rows.offers.get(offer)
@@ -156,9 +177,10 @@ class MemoryTransaction:
         """Store a lease."""
         self._rows.leases[lease.kind, lease.name, lease.session] = lease
 
-    def drop_lease(self, lease: Lease) -> None:
-        """Remove a lease."""
-        del self._rows.leases[lease.kind, lease.name, lease.session]
+    def put_leases(self, leases: Sequence[Lease]) -> None:
+        """Store leases."""
+        for lease in leases:
+            self.put_lease(lease)
 
     def drop_old(self, ended_before: float, logged_before: float) -> None:
         """Remove old leases and changes."""
@@ -201,15 +223,7 @@ class MemoryTransaction:
     def drop_messages(self, expired_before: float, read_before: float) -> None:
         """Remove messages that expired, or were read by all."""
         rows = self._rows
-        open_ones = {
-            row.message for row in rows.inbox.values() if row.read is None or row.read >= read_before
-        }
-        kept = {
-            key: one
-            for key, one in rows.messages.items()
-            if one.expires >= expired_before and key in open_ones
-        }
-        rows.messages = kept
+        rows.messages = kept = self._kept_messages(expired_before, read_before)
         rows.inbox = {key: row for key, row in rows.inbox.items() if row.message in kept}
 
     def put_offer(self, offer: Offer) -> None:

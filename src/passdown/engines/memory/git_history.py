@@ -5,6 +5,7 @@ from datetime import datetime, timedelta
 
 from passdown.core.git_hash import git_blob_id
 from passdown.ports.commit_contents import CommitContent
+from passdown.ports.git_history import UnfinishedWork
 from passdown.ports.repository import Skipped
 
 
@@ -22,6 +23,7 @@ class MemoryHistory:
         self.index: CommitContent | None = None
         self.spans: dict[str, tuple[CommitContent, ...]] = {}
         self.hooks = ""
+        self.unfinished = UnfinishedWork()
 
     def head(self) -> str:
         """Return the id of the last commit."""
@@ -48,6 +50,10 @@ class MemoryHistory:
     def files_since(self, at: datetime) -> Sequence[str]:
         """Return the files changed since then."""
         return [path for made, _, paths in self.works if made >= at for path in paths]
+
+    def find_unfinished(self) -> UnfinishedWork:
+        """Return what was set."""
+        return self.unfinished
 
     def find_obstacle(
         self, now: datetime, amendable: timedelta, *, files_only: bool = False

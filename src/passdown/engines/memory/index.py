@@ -1,9 +1,11 @@
 """An `Index` that lives as long as the process: for a single use, or if nothing can be written."""
 
-from collections.abc import Generator, Iterator, Mapping, Sequence
+from collections.abc import Collection, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 
+from passdown.core.facts import identify_retracted, make_key
+from passdown.core.kinds import FactKind
 from passdown.core.merge.event_facts import EventFacts, all_retracted, is_retracted
 from passdown.core.merge.merge import Digest, Merged, make_digest, merge_events, order_by, order_events
 from passdown.core.merge.ranks import (
@@ -69,6 +71,18 @@ class MemoryIndex:
         """Return what a view needs."""
         merged = self._merge() if until is None else merge_events(self._sources(), until)
         return make_digest(merged, sum(found.skipped for found in self._files()), limit)
+
+    def retracted(self, kind: str, texts: Collection[str]) -> frozenset[str]:
+        """Return those of some texts that an event takes back, and that do not hold."""
+        held = self._merge().tables.get(kind, {})
+        heard = order_events({source.rank.hash: source for source in self._sources()}.values()).heard
+        ended = {
+            identify_retracted(fact)
+            for source in heard
+            for fact in source.facts
+            if fact.kind == FactKind.RETRACTION and fact.key == kind
+        }
+        return frozenset(text for text in texts if make_key(text) in ended and make_key(text) not in held)
 
     def newest(self, now: datetime, session: str = "") -> NewestEvents:
         """Return what a session that writes now, by its clock, has read."""

@@ -5,7 +5,7 @@ schema and the limits of time are set in each transaction, for that transaction.
 """
 
 from collections import deque
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from typing import Any, Final, LiteralString, NamedTuple
 
@@ -13,7 +13,7 @@ import psycopg
 from psycopg import conninfo, errors, sql
 from psycopg.pq import TransactionStatus
 
-from passdown.errors import StorageError, UsageError
+from passdown.errors import AwayError, StorageError, UsageError
 
 SCHEMA: Final = "passdown"
 SET_PROJECT: Final = "passdown.project"
@@ -21,6 +21,8 @@ MIGRATE: Final = "Run `passdown team migrate` with the role that owns the tables
 
 _PREPARE_AFTER: Final = 5
 _CONNECT_SECONDS: Final = 5
+_MOST_OPENINGS: Final = 1_000
+"""How many rendered openings are kept; each project has a few."""
 _UNCHANGED: Final = "Nothing was changed. Try again later."
 _UNKNOWN: Final = "Nobody knows whether it was done. Repeat it with the same operation id: that is safe."
 _SECRET_OPTIONS: Final = ("password", "sslpassword")
@@ -48,7 +50,7 @@ class Opening(NamedTuple):
     """What opens a transaction; all of it is sent at once."""
 
     begin: LiteralString
-    settings: Mapping[str, str] = {}
+    settings: tuple[tuple[str, str], ...] = ()
     then: LiteralString = ""
     """A further statement, in which `{project}` stands for the project."""
 
@@ -59,7 +61,7 @@ class Opening(NamedTuple):
             "search_path": f"{SCHEMA}, pg_temp",  # temporary tables come last, so that they hide none
             "statement_timeout": _milliseconds(limits.statement),
             "idle_in_transaction_session_timeout": _milliseconds(limits.idle),
-            **self.settings,
+            **dict(self.settings),
         }
         calls = [sql.SQL("set_config({}, {}, true)").format(*pair) for pair in values.items()]
         parts = [sql.SQL(self.begin), sql.SQL("SELECT {}").format(sql.SQL(", ").join(calls))]
@@ -98,12 +100,17 @@ class OpenTransaction:
         with self._reporting():
             self._connection.execute(script.encode())
 
+    def change_all(self, statement: bytes, rows: Sequence[Sequence[object]]) -> None:
+        """Run a statement for each of some rows of values, without waiting for each answer."""
+        with self._reporting(), self._connection.cursor() as cursor:
+            cursor.executemany(statement, rows)
+
     def _execute(self, statement: bytes, values: Sequence[object]) -> "psycopg.Cursor[Any]":
-        with self._reporting():
-            try:
-                return self._connection.execute(statement, values)
-            except UnicodeEncodeError as error:  # half a character, which no database takes
-                raise errors.DataError(error.reason) from error
+        try:
+            return self._connection.execute(statement, values)
+        except (psycopg.Error, UnicodeEncodeError):
+            with self._reporting():  # only now: it would take a tenth of the time of a statement
+                raise
 
 
 class Connections:
@@ -112,6 +119,7 @@ class Connections:
     def __init__(self, url: str, *, limits: Limits | None = None, prepared: bool = False) -> None:
         """Take a `postgresql:` URL; nothing is opened yet."""
         self._idle: deque[Connection] = deque()
+        self._openings: dict[tuple[str, Opening], bytes] = {}
         self._options = _read_options(url)
         self._limits = limits or Limits()
         self._prepared = prepared
@@ -131,7 +139,7 @@ class Connections:
         with self._reporting():
             connection = self._take()
             try:
-                opened = connection.execute(opening.render(project, self._limits))
+                opened = connection.execute(self._render(project, opening, connection))
                 yield OpenTransaction(connection, opened, self._reporting)
                 self._commit(connection)
             finally:
@@ -142,6 +150,16 @@ class Connections:
         with suppress(IndexError):  # none is left
             while True:
                 self._idle.pop().close()
+
+    def _render(self, project: str, opening: Opening, connection: Connection) -> bytes:
+        """Render what opens a transaction, once: that takes as long as several of its statements."""
+        known = self._openings.get((project, opening))
+        if known is None:
+            if len(self._openings) >= _MOST_OPENINGS:
+                self._openings.clear()
+            known = opening.render(project, self._limits).as_bytes(connection)
+            self._openings[project, opening] = known
+        return known
 
     def _take(self) -> Connection:
         with suppress(IndexError):  # none is kept
@@ -177,6 +195,8 @@ class Connections:
     def _reporting(self) -> Generator[None, None, None]:
         try:
             yield
+        except UnicodeEncodeError as error:  # half a character, which no database takes
+            raise self._make_error(errors.DataError(error.reason), _UNCHANGED) from error
         except (errors.UndefinedTable, errors.InsufficientPrivilege) as error:
             raise self._make_error(error, MIGRATE) from error
         except psycopg.Error as error:
@@ -188,7 +208,8 @@ class Connections:
         for name in _SECRET_OPTIONS:
             if secret := self._options.get(name):
                 text = text.replace(str(secret), "…")
-        return StorageError(f"PostgreSQL ({self.place}): {text}", hint=hint)
+        kind = AwayError if isinstance(error, psycopg.OperationalError) else StorageError
+        return kind(f"PostgreSQL ({self.place}): {text}", hint=hint)
 
 
 def _read_options(url: str) -> dict[str, Any]:

@@ -1,7 +1,9 @@
 """The store of coordination in PostgreSQL: any machine that reaches the server.
 
 1. A change takes the project's row first, and only later statements look (C78). Each statement sees what was
-   committed before it, so that whoever waited for the row sees all that was changed before it got it.
+   committed before it, so that whoever waited for the row sees all that was changed before it got it. Before
+   that it queues at a row that never changes: whoever waits for a row that others change has to wait for its
+   new version again, behind those who came later.
 2. Whoever looks sees one state, and waits for nobody.
 3. A sign of life takes no position, and skips a session that somebody is changing at this moment: to wait for
    it could be waiting in a circle.
@@ -24,7 +26,8 @@ from passdown.errors import StorageError
 _OWN_QUERIES: Final = Path(__file__).parent / "queries.sql"
 _CHANGE: Final = Opening(  # 1: what RETURNING calls is called when the row is held
     begin="BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE",
-    then="UPDATE projects SET pos = pos + 1 WHERE project = {project} "
+    then="SELECT 1 FROM queues WHERE project = {project} FOR UPDATE; "
+    "UPDATE projects SET pos = pos + 1 WHERE project = {project} "
     "RETURNING pos, extract(epoch FROM clock_timestamp())::float8",
 )
 _LOOK: Final = Opening(  # 2
@@ -32,7 +35,7 @@ _LOOK: Final = Opening(  # 2
     then="SELECT extract(epoch FROM clock_timestamp())::float8",
 )
 _BEAT: Final = Opening(  # 3
-    begin="BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE", settings={"synchronous_commit": "off"}
+    begin="BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE", settings=(("synchronous_commit", "off"),)
 )
 
 
@@ -60,6 +63,10 @@ class _NamedStatements:
     def change(self, query: str, *values: object) -> int:
         """Return how many rows a statement changed."""
         return self._transaction.change(self._statements[query], values)
+
+    def change_all(self, query: str, rows: Sequence[Sequence[object]]) -> None:
+        """Run a statement for each of some rows of values."""
+        self._transaction.change_all(self._statements[query], rows)
 
 
 class PostgresStore:
@@ -89,6 +96,7 @@ class PostgresStore:
             row = transaction.first_row
             if not row:
                 named.change("add_project", self._project)
+                named.change("add_queue", self._project)
                 (row,) = named.ask("take_position_and_time", self._project)
             fence, seconds = row
             yield RowTransaction(named, self._project, EngineTime(seconds), fence)

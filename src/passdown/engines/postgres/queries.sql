@@ -1,5 +1,8 @@
 -- What only PostgreSQL does; `?` stands for a value.
 
+-- name: add_queue
+INSERT INTO queues (project) VALUES (?) ON CONFLICT (project) DO NOTHING;
+
 -- name: take_position_and_time
 UPDATE projects SET pos = pos + 1 WHERE project = ?
 RETURNING pos, extract(epoch FROM clock_timestamp())::float8;

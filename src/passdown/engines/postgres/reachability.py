@@ -1,4 +1,4 @@
-"""Whether anybody listens where a `postgresql:` URL points, asked before the driver is loaded (C86).
+"""Whether anybody answers where a `postgresql:` URL points, asked before the driver is loaded (C86).
 
 The driver takes longer to load than a caller may wait, and a name can take longer to look up than that.
 """
@@ -16,6 +16,9 @@ _SCHEMES: Final = ("postgresql://", "postgres://")
 _ELSEWHERE: Final = ("service", "hostaddr")
 """What sends the driver to a place that the rest of the URL does not name."""
 
+_SSL_REQUEST: Final = b"\0\0\0\x08\x04\xd2\x16\x2f"
+"""What asks for encryption. Every server answers it with one byte, and one that hangs does not."""
+
 Address = tuple[str, int] | tuple[str, int, int, int] | tuple[int, bytes] | str
 
 
@@ -26,8 +29,8 @@ class ServerPlace(NamedTuple):
     port: str
 
 
-def is_reachable(url: str, seconds: float = 0.25) -> bool:
-    """Return whether something listens at one of the places that a URL names.
+def is_reachable(url: str, seconds: float = 0.225) -> bool:
+    """Return whether a server answers at one of the places that a URL names.
 
     It takes at most that many seconds. If the URL leaves the place to the driver, the answer is yes: only the
     driver knows.
@@ -106,13 +109,17 @@ def _socket_name(place: ServerPlace) -> str:
 def _connects(family: socket.AddressFamily, address: Address, seconds: float) -> bool:
     if seconds <= 0:
         return False
+    clock = SystemClock()
+    end = clock.monotonic() + seconds
     with socket.socket(family) as plug:
-        plug.settimeout(seconds)
         try:
+            plug.settimeout(seconds)
             plug.connect(address)
+            plug.settimeout(end - clock.monotonic())
+            plug.sendall(_SSL_REQUEST)
+            return plug.recv(1) != b""
         except (OSError, ValueError):  # a path may be too long, or hold what no path can
             return False
-    return True
 
 
 def _look_up(place: ServerPlace, seconds: float) -> Iterator[tuple[socket.AddressFamily, Address]]:

@@ -14,6 +14,7 @@ from contextlib import AbstractContextManager, contextmanager, suppress
 from typing import Any, Final, NoReturn
 
 from passdown import layout
+from passdown.core.coordination.members import EngineTime
 from passdown.engines.coordination import rows
 from passdown.engines.coordination.rows import RowReading, RowTransaction, Statements
 from passdown.engines.coordination.transactions import Reading, Transaction
@@ -23,7 +24,7 @@ from passdown.engines.sqlite.database import WAIT_SECONDS, KeptDatabase, open_da
 from passdown.engines.sqlite.engine_clock import ClockRow, tell_time
 from passdown.engines.sqlite.mounts import MountKind, find_mount
 from passdown.engines.system import pause
-from passdown.errors import StorageError, UnsureError
+from passdown.errors import AwayError, StorageError, UnsureError, UnwritableError
 from passdown.ports.clock import BootClock, Clock
 from passdown.records import record
 
@@ -66,7 +67,7 @@ class CoordinationDatabase(KeptDatabase):
         if name.startswith(_UNWRITABLE):
             return cannot_write(path, str(error))
         if name.startswith(_BUSY):
-            return StorageError(
+            return AwayError(
                 f"{TITLE} is busy: another process is writing", hint="Nothing was changed; try again."
             )
         if name.startswith(_UNSURE):
@@ -76,18 +77,30 @@ class CoordinationDatabase(KeptDatabase):
             return StorageError(f"{TITLE} refused a change: {error}", hint=f"Nothing was changed in {path}.")
         return super().make_error(error, path)
 
+    # Without `_reporting`, which takes a third of the time of a statement.
+
     def ask(self, query: str, *values: object) -> list[Any]:
         """Return the rows that a statement gives."""
-        return self._all(query, *values)
+        try:
+            return self._connection.execute(self._queries[query], values).fetchall()
+        except sqlite3.Error as error:
+            raise self._report(error) from error
 
     def change(self, query: str, *values: object) -> int:
         """Return how many rows a statement changed."""
-        with self._reporting():
+        try:
             return self._connection.execute(self._queries[query], values).rowcount
+        except sqlite3.Error as error:
+            raise self._report(error) from error
+
+    def change_all(self, query: str, rows: Sequence[Sequence[object]]) -> None:
+        """Run a statement for each of some rows of values."""
+        with self._reporting():
+            self._connection.executemany(self._queries[query], rows)
 
     def looking(self) -> AbstractContextManager[None]:
         """Read one consistent state, whatever others write in the meantime."""
-        return self._looking()
+        return self._transaction("BEGIN")
 
     @contextmanager
     def changing_soon(self) -> Generator[None, None, None]:
@@ -95,15 +108,17 @@ class CoordinationDatabase(KeptDatabase):
         with self._reporting():
             self._connection.execute("PRAGMA synchronous = NORMAL")
             try:
-                with self._transaction("BEGIN IMMEDIATE"):
+                with self.changing():
                     yield
             finally:
                 self._connection.execute(f"PRAGMA synchronous = {self.synchronous}")
 
     def refuse_to_nest(self) -> None:
         """Raise an error if a transaction is under way."""
-        with self._reporting():
+        try:
             is_under_way = self._connection.in_transaction
+        except sqlite3.Error as error:  # it was closed
+            raise self._report(error) from error
         if is_under_way:
             message = "transactions do not nest"
             raise RuntimeError(message)
@@ -152,10 +167,35 @@ def open_store(
         if isinstance(error.__cause__, OSError) and error.__cause__.errno in _FORBIDDEN:
             raise cannot_write(path, error.message) from error
         raise
-    gate = gate or Gate(layout.database_gate(path))
-    with gate.passed(wait):
-        database = _open_patiently(path, machine, shared_memory=mount is MountKind.LOCAL, wait=wait)
-    return SqliteStore(database, project, machine, gate, wait)
+    turn = _Turn(gate or Gate(layout.database_gate(path)), path, wait)
+    with turn.taken() as wait_inside:
+        database = _open_patiently(path, machine, shared_memory=mount is MountKind.LOCAL, wait=wait_inside)
+    return SqliteStore(database, project, machine, turn)
+
+
+class _Turn:
+    """How writers of a file wait for one another."""
+
+    def __init__(self, gate: Gate, path: str, wait: float) -> None:
+        self._gate = gate
+        self._path = path
+        self._wait = wait
+
+    @contextmanager
+    def taken(self) -> Generator[float, None, None]:
+        """Wait for one's turn; give the seconds for which to wait for writers that know no turns."""
+        with self._gate.passed(self._wait, self._measure):
+            patience = self._gate.patience if self._gate.is_locked else None
+            yield self._wait if patience is None else min(self._wait, patience)
+
+    def _measure(self) -> object:
+        """Return what changes with each change of the file."""
+        found: list[tuple[int, int]] = []
+        for path in (self._path, *(self._path + end for end in _LOGS)):
+            with suppress(OSError):  # it need not be there
+                status = os.stat(path)
+                found.append((status.st_mtime_ns, status.st_size))
+        return found
 
 
 def _open_patiently(
@@ -194,34 +234,36 @@ class _LocalStore:
         """Wait before looking again."""
         self._machine.pause(seconds)
 
-    def _tell_time(self, statements: Statements) -> ClockRow:
-        stored = next((ClockRow(*row) for row in statements.ask("clock", self._project)), ClockRow())
+    def _tell_time(self, statements: Statements) -> tuple[ClockRow, int]:
+        """Return the time, and the position of the last change, which is in the same row."""
+        rows = statements.ask("clock", self._project)
+        stored, position = (ClockRow(*rows[0][:-1]), rows[0][-1]) if rows else (ClockRow(), 0)
         wall = self._machine.clock.now().timestamp()
-        return tell_time(stored, self._machine.boot_clock.read(), wall)
+        return tell_time(stored, self._machine.boot_clock.read(), wall), position
 
     def _read(self, statements: Statements) -> RowReading:
-        return RowReading(statements, self._project, self._tell_time(statements).time)
+        now, _ = self._tell_time(statements)
+        return RowReading(statements, self._project, now.time)
 
 
 class SqliteStore(_LocalStore):
     """The rows of one project: a `Store`."""
 
     def __init__(
-        self, database: CoordinationDatabase, project: str, machine: LocalMachine, gate: Gate, wait: float
+        self, database: CoordinationDatabase, project: str, machine: LocalMachine, turn: _Turn
     ) -> None:
         """Use an open database."""
         super().__init__(project, machine)
         self._database = database
-        self._gate = gate
-        self._wait = wait
+        self._turn = turn
 
     @contextmanager
     def changing(self) -> Generator[Transaction, None, None]:
         """Take the project's lock, then give a transaction; keep its changes unless it raises."""
         self._database.refuse_to_nest()
-        with self._gate.passed(self._wait), self._database.changing():
-            fence = self._take_position()
-            yield RowTransaction(self._database, self._project, self._store_time().time, fence)
+        with self._turn.taken(), self._database.changing():
+            time, fence = self._store_time(positions=1)
+            yield RowTransaction(self._database, self._project, time, fence)
 
     @contextmanager
     def looking(self) -> Generator[Reading, None, None]:
@@ -233,43 +275,49 @@ class SqliteStore(_LocalStore):
     def beat(self, sessions: Sequence[str]) -> None:
         """Set the last sign of life of these sessions, if they have not ended, to now; no position."""
         self._database.refuse_to_nest()
-        with self._gate.passed(self._wait), self._database.changing_soon():
-            time = self._store_time().time
+        with self._turn.taken(), self._database.changing_soon():
+            time, _ = self._store_time(positions=0)
             for session in sessions:
                 self._database.change("beat", time.seconds, time.boot, self._project, session)
 
     def close(self) -> None:
         """Close the file; the last one to do so may move what was written into the database."""
-        with suppress(StorageError), self._gate.passed(self._wait):  # whoever is busy has it open, too
+        with suppress(StorageError), self._turn.taken():  # whoever is busy has it open, too
             return self._database.close()
         return self._database.close()
 
-    def _take_position(self) -> int:
-        taken = self._database.ask("take_position", self._project)
-        if not taken:
+    def _store_time(self, positions: int) -> tuple[EngineTime, int]:
+        """Read the clock while nobody else can write, so that instants are stored in their order.
+
+        The next positions are taken with it; return the last of them.
+        """
+        now, position = self._tell_time(self._database)
+        fence = position + positions
+        if not self._database.change("set_clock", *now, fence, self._project) and positions:
             self._database.change("add_project", self._project)
-            taken = self._database.ask("take_position", self._project)
-        return int(taken[0][0])
-
-    def _store_time(self) -> ClockRow:
-        """Read the clock while nobody else can write, so that instants are stored in their order."""
-        now = self._tell_time(self._database)
-        self._database.change("set_clock", *now, self._project)
-        return now
+            self._database.change("set_clock", *now, fence, self._project)
+        return now.time, fence
 
 
-def open_reader(path: str, project: str, machine: LocalMachine) -> "ReadOnlyStore":
-    """Look at a file that may not be written; a missing one holds an empty project, and is not created."""
-    return ReadOnlyStore(path, project, machine)
+def open_reader(
+    path: str, project: str, machine: LocalMachine, refusal: UnwritableError | None = None
+) -> "ReadOnlyStore":
+    """Look at a file that may not be written; a missing one holds an empty project, and is not created.
+
+    `refusal` is raised when somebody wants to change something.
+    """
+    refusal = refusal or cannot_write(path, "it was opened for reading")
+    return ReadOnlyStore(path, project, machine, refusal)
 
 
 class ReadOnlyStore(_LocalStore):
     """The rows of one project, where nobody may write: a `Store` that grants nothing."""
 
-    def __init__(self, path: str, project: str, machine: LocalMachine) -> None:
-        """Name the file."""
+    def __init__(self, path: str, project: str, machine: LocalMachine, refusal: UnwritableError) -> None:
+        """Name the file, and say why nothing is changed in it."""
         super().__init__(project, machine)
         self._path = path
+        self._refusal = refusal
 
     @contextmanager
     def looking(self) -> Generator[Reading, None, None]:
@@ -303,7 +351,7 @@ class ReadOnlyStore(_LocalStore):
         self._refuse()
 
     def _refuse(self) -> NoReturn:
-        raise cannot_write(self._path, "it was opened for reading")
+        raise self._refusal
 
 
 class _ReadDatabase(CoordinationDatabase):
@@ -330,10 +378,13 @@ class _Nothing:
         del query, values
         return 0
 
+    def change_all(self, query: str, rows: Sequence[Sequence[object]]) -> None:
+        """Change nothing."""
 
-def cannot_write(path: str, why: str) -> StorageError:
+
+def cannot_write(path: str, why: str) -> UnwritableError:
     """Return the error for a file that this process may not write, with the two ways out (C87)."""
-    return StorageError(f"{TITLE} cannot be written: {path}: {why}", hint=_ways_out(path))
+    return UnwritableError(f"{TITLE} cannot be written: {path}: {why}", hint=_ways_out(path))
 
 
 def _ways_out(path: str) -> str:

@@ -11,7 +11,7 @@ import sqlite3
 import sys
 from abc import ABC, abstractmethod
 from collections.abc import Generator, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from functools import cache
 from pathlib import Path
 from types import MappingProxyType
@@ -161,11 +161,9 @@ class Database(ABC):
         """Close the file."""
         self._connection.close()
 
-    @contextmanager
-    def changing(self) -> Generator[None, None, None]:
+    def changing(self) -> AbstractContextManager[None]:
         """Keep other writers out; all changes within are kept, or none."""
-        with self._reporting(), self._transaction("BEGIN IMMEDIATE"):
-            yield
+        return self._transaction("BEGIN IMMEDIATE")
 
     @contextmanager
     def _looking(self) -> Generator[None, None, None]:
@@ -173,17 +171,26 @@ class Database(ABC):
         if self._connection.in_transaction:
             yield
             return
-        with self._reporting(), self._transaction("BEGIN"):
+        with self._transaction("BEGIN"):
             yield
 
     @contextmanager
-    def _transaction(self, begin: str) -> Generator[None, None, None]:
-        self._connection.execute(begin)
+    def _transaction(self, begin: str, *, is_opening: bool = False) -> Generator[None, None, None]:
+        """Run a transaction, and turn errors of the driver into ours, in one generator instead of three.
+
+        Whoever opens the file needs the driver's.
+        """
         try:
-            yield
-            self._connection.execute("COMMIT")
-        finally:
-            self._roll_back()
+            self._connection.execute(begin)
+            try:
+                yield
+                self._connection.execute("COMMIT")
+            finally:
+                self._roll_back()
+        except sqlite3.Error as error:
+            if is_opening:
+                raise
+            raise self._report(error) from error
 
     def _roll_back(self) -> None:
         # Nothing is open after a commit, and after some errors SQLite has already rolled back.
@@ -196,9 +203,13 @@ class Database(ABC):
         try:
             yield
         except sqlite3.Error as error:
-            if _is_damage(error):
-                self._note_damage()
-            raise self.make_error(error, self._path) from error
+            raise self._report(error) from error
+
+    def _report(self, error: sqlite3.Error) -> StorageError:
+        """Return our error for one of the driver, and note damage."""
+        if _is_damage(error):
+            self._note_damage()
+        return self.make_error(error, self._path)
 
     def _note_damage(self) -> None:  # noqa: B027 - optional for subclasses
         """React to a file that turns out to be damaged in use."""
@@ -259,7 +270,7 @@ class RebuildableDatabase(Database):
         """Create the tables, unless they exist and are usable."""
         if self._is_usable():
             return
-        with self._transaction("BEGIN IMMEDIATE"):
+        with self._transaction("BEGIN IMMEDIATE", is_opening=True):
             if not self._is_usable():  # another process may have been faster
                 self._drop_tables()
                 self._make_tables()
@@ -310,7 +321,7 @@ class KeptDatabase(Database):
         scripts = self.scripts()
         if self._known_version(len(scripts)) == len(scripts):
             return
-        with self._transaction("BEGIN IMMEDIATE"):
+        with self._transaction("BEGIN IMMEDIATE", is_opening=True):
             version = self._known_version(len(scripts))  # another process may have been faster
             if 0 < version < len(scripts):
                 self._copy(layout.database_copy(self._path, version))

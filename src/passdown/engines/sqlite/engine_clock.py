@@ -38,7 +38,7 @@ def tell_time(stored: ClockRow, read: BootTime, wall: float) -> ClockRow:
     if read.boot == stored.boot:  # 2
         now = stored.offset + read.seconds
         if now >= stored.newest:
-            return stored._replace(newest=now)
+            return ClockRow(stored.boot, stored.number, stored.offset, now)
         return stored._replace(offset=stored.newest - read.seconds)
     newest = max(stored.newest, wall)  # 3
     number = stored.number + (1 if stored.boot else 0)

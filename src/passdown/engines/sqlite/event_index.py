@@ -1,7 +1,7 @@
 """The `Index` in an SQLite file: adding an event costs the same for a thousand events or a million."""
 
 import sqlite3
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
@@ -57,7 +57,7 @@ from passdown.errors import CacheError
 from passdown.ports.event_log import FileMark
 from passdown.ports.index import EVERY, EventFile, EventLocation, LogChange, NewestEvents, PublishedExtent
 
-VERSION: Final = 3 << 24 | TABLE
+VERSION: Final = 4 << 24 | TABLE
 """The version of the schema and of the table of kinds."""
 
 _HERE: Final = Path(__file__).parent
@@ -362,6 +362,17 @@ class SqliteIndex(RankedDatabase):
     def _total(self, kind: FactKind) -> int:
         row = self._one("count_of_section", section_number(kind))
         return int(row[0]) if row else 0
+
+    def retracted(self, kind: str, texts: Collection[str]) -> frozenset[str]:
+        """Return those of some texts that an event takes back, and that do not hold."""
+        with self._looking():
+            if self._is_empty():
+                return frozenset()
+            section = section_number(FactKind(kind))
+            return frozenset(text for text in texts if self._is_taken_back(FactKey(section, make_key(text))))
+
+    def _is_taken_back(self, fact: FactKey) -> bool:
+        return self._newest_of(fact, None, void=True) is not None and self._find_holding(fact) is None
 
     def newest(self, now: datetime, session: str = "") -> NewestEvents:
         """Return what a session that writes now, by its clock, has read."""

@@ -8,12 +8,13 @@ import click
 
 from passdown.core.coordination.choices import list_choices, tell_holder
 from passdown.core.coordination.leases import Held, Lost
-from passdown.core.coordination.messages import WaitingMessage
-from passdown.core.coordination.tasks import BLOCKED, TaskState
+from passdown.core.coordination.messages import WaitingMessage, count_unread
+from passdown.core.coordination.tasks import BLOCKED, CLOSED, OPEN, TaskState, is_ready
 from passdown.core.sessions.session_facts import Account
 from passdown.core.times import parse_duration
 from passdown.errors import SeveralSessionsError, UsageError
 from passdown.faces.cli import output
+from passdown.faces.cli.lines import cut, width
 from passdown.faces.cli.sessions import find_running
 from passdown.records import as_dict, is_record
 from passdown.services.workspace.workspaces import Workspace
@@ -46,7 +47,7 @@ def say_held(held: Held) -> None:
     output.note(tell_holder(held.name, held.held, held.agent, held.left))
     for choice in list_choices(held.name, held.agent):
         output.note_hint(choice)
-    if held.left <= 0:
+    if held.left <= 0 and held.session:
         output.note_hint(f"it gives no sign of life: `passdown takeover {held.name}`")
 
 
@@ -64,7 +65,7 @@ def say_waiting(waiting: Sequence[TaskState]) -> None:
         task = state.task
         if state.waits_for:
             reason = f"waits for {', '.join(state.waits_for)}"
-        elif state.holder:
+        elif state.agent:
             reason = f"{state.agent} has it"
         elif task.state == BLOCKED:
             reason = "is blocked"
@@ -73,11 +74,31 @@ def say_waiting(waiting: Sequence[TaskState]) -> None:
         output.say(f"  {task.task} {task.title}: {reason}")
 
 
+def say_tasks(tasks: Sequence[TaskState]) -> None:
+    """Print tasks, one in each line."""
+    for one in tasks:
+        line = f"{one.task.task}  P{one.task.priority}  {describe_task(one)}  {one.task.title}"
+        output.say(cut(line, width()))
+
+
+def describe_task(state: TaskState) -> str:
+    """Say what state a task is in."""
+    shown = state.task
+    if state.is_orphaned:
+        return f"orphaned by {state.agent}"
+    if state.agent and shown.state != CLOSED:
+        return f"held by {state.agent}"
+    if state.waits_for:
+        return f"waits for {', '.join(state.waits_for)}"
+    if is_ready(state):
+        return "ready"
+    return shown.state if shown.state != OPEN else "waits"
+
+
 def say_mail(mail: Sequence[WaitingMessage]) -> None:
     """Say that there is mail (R169); it counts as read only when `passdown inbox` printed it."""
     if mail:
-        plural = "" if len(mail) == 1 else "s"
-        output.say(f"{len(mail)} unread message{plural}: run `passdown inbox`")
+        output.say(f"{count_unread(len(mail))}: run `passdown inbox`")
 
 
 def read_seconds(text: str, option: str) -> float:

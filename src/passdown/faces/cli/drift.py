@@ -1,16 +1,10 @@
-"""What changed since a session handed something over, and the test that it ran."""
+"""What changed since a session handed something over."""
 
-import shlex
 from collections.abc import Iterator
-from typing import Final
 
 from passdown.core.sessions.handoffs import HandoffDrift
 from passdown.core.shell_commands import is_whole
 from passdown.core.times import age_words
-from passdown.faces.cli import output
-from passdown.services.workspace.workspaces import Workspace
-
-_SECONDS: Final = 900
 
 
 def drift_lines(drift: HandoffDrift, *, is_run: bool) -> Iterator[str]:
@@ -39,20 +33,3 @@ def _test_words(drift: HandoffDrift, *, is_run: bool) -> str:
     if drift.test_now is None:
         return f"{then}; could not be run now"
     return f"{then}, {drift.test_now} now"
-
-
-def run_test_command(workspace: Workspace, text: str) -> int | None:
-    """Run a command without a shell, with its output on stderr; return None if it cannot be run."""
-    import subprocess  # only --run-test needs it
-
-    if not is_whole(text):
-        output.note(f"{text} is not run: parts of it stayed on the machine where it ran")
-        return None
-    output.note(f"running {text}")
-    try:
-        words = shlex.split(text)
-        done = subprocess.run(words, cwd=workspace.root, check=False, stdout=2, timeout=_SECONDS)  # noqa: S603 - asked for
-    except (OSError, ValueError, subprocess.TimeoutExpired) as found:
-        output.note(f"could not run it: {found}")
-        return None
-    return done.returncode

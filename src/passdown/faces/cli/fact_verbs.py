@@ -133,6 +133,10 @@ def _report(workspace: Workspace, account: Account, facts: Sequence[NewFact], *,
     said = _clean(facts[0])
     kept = update_ledger(workspace, account, [said, *facts[1:]])
     note_ledger_update(kept)
+    if said.kind is FactKind.DECISION and account.track:
+        from passdown.services.handover.streams import refresh_stream  # few sessions have a track
+
+        refresh_stream(workspace, kept.account)
     if as_json:
         output.say_json(_describe(kept, said.kind, said.text))
     else:

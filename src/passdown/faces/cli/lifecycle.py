@@ -4,9 +4,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from passdown.core.formats.ledgers import PLATFORMS
-from passdown.core.kinds import FactKind
 from passdown.core.problems import Malformed
-from passdown.core.sessions.ledger_sync import NewFact
 from passdown.core.sessions.session_facts import Account
 from passdown.errors import PassdownError, UsageError
 from passdown.faces.cli import output
@@ -25,19 +23,23 @@ from passdown.services.sessions.ledgers import update_ledger
 from passdown.services.workspace.workspaces import Workspace
 
 if TYPE_CHECKING:  # each command imports what it needs
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
 
+    from passdown.core.formats.checkpoints import Phase
     from passdown.faces.hooks.handoff_news import HandoffReport
     from passdown.services.log.commits import CommitTrigger
     from passdown.services.log.events import WrittenEvent
     from passdown.services.sessions.session_end import ClosedSession
     from passdown.services.sessions.sessions import RecoveredSession, StartedSession
+    from passdown.services.work.checkpoints import SavedCheckpoint
 
 
 def start_session(*, multi: bool, as_json: bool, **request: str | bool) -> int:
     """Start a session, or show the running one."""
+    from passdown.faces.hooks.handoff_search import find_news
     from passdown.services.sessions.owed_commits import AT_START
     from passdown.services.sessions.sessions import StartRequest, start_session
+    from passdown.wiring.workspaces import open_with_handoffs
 
     workspace = open_sessions()
     asked = StartRequest(
@@ -53,10 +55,10 @@ def start_session(*, multi: bool, as_json: bool, **request: str | bool) -> int:
     if asked.host not in PLATFORMS:
         output.note(f"unknown host {asked.host}; it is recorded as given")
     started = start_session(workspace, asked)
-    handoffs = _take_handoffs(workspace, started.account)
+    handoffs = find_news(workspace, started.account, open_with_handoffs(workspace))
     if started.is_recorded:
         _record(workspace, started)
-    told = _join(workspace, started)
+    told = _join(workspace, started, handoffs.ids if handoffs else ())
     update_view(workspace)
     committed = _commit(workspace, AT_START)
     if asked.mode and started.account.start.mode != asked.mode:
@@ -79,43 +81,43 @@ def start_session(*, multi: bool, as_json: bool, **request: str | bool) -> int:
         for line in handoffs.lines if handoffs else ():
             output.say(line)
         _say_started(workspace, started)
-        for line in told:
+        for line in (*told, *_say_commit(committed)):
             output.note(line)
-        if commit := _commit_id(committed):
-            output.note(f"committed what an ended session left as {commit[:12]}")
+    _settle(workspace, started.account, handoffs)
     return 0
 
 
-def _take_handoffs(workspace: Workspace, account: Account) -> "HandoffReport | None":
-    """Take what others handed to a session; usually there is nothing. Say what went wrong."""
-    from passdown.wiring.workspaces import open_with_handoffs
-
-    # The join says that the engine does not answer; what could not be told is told by the next start.
-    with suppress(PassdownError):
-        checkouts = open_with_handoffs(workspace)
-        if checkouts or workspace.find_coordination() is not None:
-            from passdown.faces.hooks.handoff_news import read_news  # few starts have something to say
-
-            report = read_news(workspace, account, checkouts)
-            for trouble in report.troubles:
-                output.note(trouble)
-            return report
-    return None
+def _say_commit(committed: object) -> "Sequence[str]":
+    commit = _commit_id(committed)
+    return [f"committed what an ended session left as {commit[:12]}"] if commit else []
 
 
-def _join(workspace: Workspace, started: "StartedSession") -> "Sequence[str]":
-    """Let the session take part, if sessions coordinate here; return what its user should know."""
+def _settle(workspace: Workspace, account: Account, handoffs: "HandoffReport | None") -> None:
+    """Mark handoffs as read that were printed; say what went wrong with them."""
+    if handoffs is not None:
+        from passdown.faces.hooks.handoff_search import settle_news
+
+        for trouble in (*handoffs.troubles, *settle_news(workspace, account, handoffs)):
+            output.note(trouble)
+
+
+def _join(workspace: Workspace, started: "StartedSession", told: "Collection[str]") -> "Sequence[str]":
+    """Let the session take part, if sessions coordinate here; return what its user should know.
+
+    `told` are the ids of messages that it is told otherwise.
+    """
     try:
         coordination = workspace.find_coordination()
         if coordination is None:
             return ()
-        from passdown.services.coordination.arrivals import arrive, name_orphans  # few sessions coordinate
+        from passdown.core.coordination.messages import count_unread  # few sessions coordinate
+        from passdown.services.coordination.arrivals import arrive, name_orphans
 
-        arrival = arrive(workspace, started, coordination)
+        arrival = arrive(workspace, started, coordination, told)
     except PassdownError as found:  # the session has started
         return (f"the session does not take part in coordination: {found.message}",)
     count = len(arrival.team.messages)
-    mail = f"{count} unread message{'' if count == 1 else 's'}: run `passdown inbox`"
+    mail = f"{count_unread(count)}: run `passdown inbox`"
     inherited = arrival.inherited.resources if arrival.inherited else ()
     held = [f"the session goes on with {name}, which a dead session held" for _, name in inherited]
     return (*held, *([mail] if count else []), *name_orphans(arrival.team))
@@ -221,11 +223,13 @@ def end_session(*, session: str, reason: str, keep: bool, as_json: bool) -> int:
     """End a session: publish, archive and commit as configured."""
     from passdown.faces.cli.kept_views import note_kept_view
     from passdown.services.sessions.session_end import close_session
+    from passdown.services.work.session_contexts import save_if_complete
 
     workspace = open_sessions()
     account = find_running(workspace, session)
     if account is None:
         raise UsageError("no session is running here", hint="`passdown status` lists the sessions")
+    save_if_complete(workspace, account)
     closed = close_session(workspace, account, reason, keep=keep)
     _leave(workspace, account)
     for trouble in closed.troubles:
@@ -257,42 +261,73 @@ def _describe_closed(closed: "ClosedSession") -> dict[str, object]:
 
 
 def publish_open(*, session: str, checkpoint: str, state: str, name: str, as_json: bool) -> int:
-    """Publish new facts, after saving a checkpoint if one is named."""
-    from passdown.services.sessions.owed_commits import AFTER_EVENT, AT_CHECKPOINT
+    """Publish new facts; with a checkpoint, save it as `passdown checkpoint` does (C104)."""
+    from passdown.services.sessions.owed_commits import AFTER_EVENT
     from passdown.services.sessions.publications import publish
 
-    saved = [_make_checkpoint(checkpoint, state, name)] if checkpoint else []
+    phase = _make_phase(checkpoint, state, name) if checkpoint else None
     workspace = open_sessions()
     account = need_session(workspace, session)
-    note_ledger_update(update_ledger(workspace, account, saved))
-    written = publish(workspace, account.session, kind="checkpoint", reason="asked")
-    update_view(workspace)
-    committed = _commit(workspace, AT_CHECKPOINT if checkpoint else AFTER_EVENT)
+    if phase is not None:
+        saved, commit = save_phase(workspace, account, phase)
+        written, stream = saved.written, saved.stream
+    else:
+        note_ledger_update(update_ledger(workspace, account))
+        written, stream = publish(workspace, account.session, kind="checkpoint", reason="asked"), ""
+        update_view(workspace)
+        commit = _commit_id(_commit(workspace, AFTER_EVENT))
     if as_json:
-        output.say_json(
-            {
-                "event": written.event.id if written else None,
-                "file": written.name if written else None,
-                "commit": _commit_id(committed),
-            }
-        )
+        event, file = (written.event.id, written.name) if written else (None, None)
+        output.say_json({"event": event, "file": file, "stream": stream or None, "commit": commit})
         return 0
     output.say(f"published {written.event.id}: {written.name}" if written else "nothing to publish")
-    if commit := _commit_id(committed):
-        output.note(f"committed as {commit[:12]}")
+    if stream:
+        output.say(f"shown in {stream}")
+    note_commit(commit)
     return 0
 
 
-def _make_checkpoint(phase: str, state: str, name: str) -> NewFact:
-    """Make the fact of a checkpoint; raise a UsageError for a state that a phase does not have."""
-    from passdown.core.phases import PhaseState, read_state  # few calls save a checkpoint
+def _make_phase(number: str, state: str, name: str) -> "Phase":
+    """Make a phase; raise a UsageError for a number or a state that a phase does not have."""
+    from passdown.core.documents.fields import read_count  # few calls save a checkpoint
+    from passdown.core.formats.checkpoints import Phase
+    from passdown.core.phases import PhaseState, read_state
 
     try:
         known = read_state(state)
     except Malformed:
         hint = "use one of " + ", ".join(one.value for one in PhaseState)
         raise UsageError(f"a phase has no state {state[:60]!r}", hint=hint) from None
-    return NewFact(FactKind.CHECKPOINT, known.value, phase, name.strip())
+    with suppress(Malformed):  # the error below says so
+        if count := read_count(number):
+            return Phase(phase=count, name=name.strip(), state=known)
+    raise UsageError(
+        f"a phase has no number {number[:60]!r}", hint="number phases from 1, and name them with --name"
+    )
+
+
+def save_phase(
+    workspace: Workspace,
+    account: Account,
+    phase: "Phase",
+    *,
+    test: tuple[str, int] | None = None,
+    stream: str = "",
+) -> "tuple[SavedCheckpoint, str | None]":
+    """Save a checkpoint, update the view, and commit if the settings say so; also return that commit."""
+    from passdown.services.sessions.owed_commits import AT_CHECKPOINT
+    from passdown.services.work.checkpoints import save_checkpoint
+
+    saved = save_checkpoint(workspace, account, phase, test=test, stream=stream)
+    note_ledger_update(saved.update)
+    update_view(workspace)
+    return saved, _commit_id(_commit(workspace, AT_CHECKPOINT))
+
+
+def note_commit(commit: str | None) -> None:
+    """Report a commit, if one was made."""
+    if commit:
+        output.note(f"committed as {commit[:12]}")
 
 
 def show_sessions(*, show_all: bool, as_json: bool) -> int:

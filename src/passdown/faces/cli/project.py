@@ -3,14 +3,25 @@
 import os
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import NamedTuple, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from passdown.errors import CacheError, PassdownError, StorageError
 from passdown.faces.cli import output
-from passdown.services.workspace.workspaces import UNCACHED, Workspace, list_other_roots
+from passdown.services.workspace.workspaces import (
+    NO_LIMITS,
+    UNCACHED,
+    ReadLimits,
+    Workspace,
+    list_other_roots,
+)
 from passdown.settings import Settings
 from passdown.wiring.projects import find_root, read_settings
 from passdown.wiring.workspaces import open_workspace
+
+if TYPE_CHECKING:  # few commands have something to record
+    from collections.abc import Iterable
+
+    from passdown.core.project.metrics import Metric
 
 T = TypeVar("T")
 
@@ -21,7 +32,7 @@ class CliProject:
     def __init__(self, root: Path, settings: Settings) -> None:
         """Open the checkout, without its cache if that cannot be opened."""
         self.root = root
-        self.workspace = open_workspace(root, settings, warn=output.note)
+        self.workspace = self._open(settings)
 
     def call(self, work: Callable[[Workspace], T]) -> T:
         """Call a function with the workspace; if the cache fails, call it again without the cache."""
@@ -29,8 +40,16 @@ class CliProject:
             return work(self.workspace)
         except CacheError as found:
             output.note(f"{found.message}; continuing without it")
-            self.workspace = open_workspace(self.root, self.workspace.settings, UNCACHED, output.note)
+            self.workspace = self._open(self.workspace.settings, UNCACHED)
             return work(self.workspace)
+
+    def _open(self, settings: Settings, limits: ReadLimits = NO_LIMITS) -> Workspace:
+        return open_workspace(self.root, settings, limits, output.note, self._record_metrics)
+
+    def _record_metrics(self, metrics: "Iterable[Metric]") -> None:
+        from passdown.faces.hooks.hook_log import log_metrics  # few commands have something to record
+
+        log_metrics(str(self.root), metrics)
 
 
 def current_folder() -> Path:

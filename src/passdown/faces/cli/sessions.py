@@ -26,18 +26,27 @@ def find_running(workspace: Workspace, wanted: str) -> Account | None:
 
 
 def need_session(workspace: Workspace, wanted: str) -> Account:
-    """Find the chosen session; start it if there is no such session, or if none is running (C51, C123)."""
+    """Find the chosen session; start it if there is no such session, or if none is running (C51, C123).
+
+    What it claimed or closed while the engine was away is settled first (C86).
+    """
     found = None
     with suppress(UnknownSessionError):  # it is started
         found = find_running(workspace, wanted)
     if found is not None:
-        return found
+        return _settle(workspace, found) if found.unfenced else found
     from passdown.services.sessions.sessions import StartRequest, start_session  # most calls find a session
 
     started = start_session(workspace, StartRequest(host_session=wanted, is_named=bool(wanted)))
     missing = f"there was no session {wanted}" if wanted else "no session was running here"
     output.note(f"{missing}; started {started.account.agent}")
     return started.account
+
+
+def _settle(workspace: Workspace, account: Account) -> Account:
+    from passdown.services.coordination.unfenced import settle_unfenced  # few calls need it
+
+    return settle_unfenced(workspace, account)
 
 
 def note_ledger_update(update: LedgerUpdate) -> None:

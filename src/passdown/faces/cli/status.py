@@ -1,6 +1,7 @@
 """`passdown status`: who works here, who holds what, handoffs, index, and what waits for a commit."""
 
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from passdown import layout
@@ -9,7 +10,8 @@ from passdown.core.hosts.signals import NO_SIGNS, Degradation
 from passdown.core.project.takeovers import TakeoverChoice, list_choices
 from passdown.core.sessions.session_facts import Account
 from passdown.core.times import age_words, render_seconds
-from passdown.errors import PassdownError, StorageError
+from passdown.core.work.outbox import TrackerOperation, describe_operation
+from passdown.errors import PassdownError, StorageError, UsageError
 from passdown.faces.cli import output
 from passdown.faces.cli.lines import minute
 from passdown.faces.cli.sessions import describe, find_pause, open_sessions, say_age
@@ -25,11 +27,12 @@ from passdown.services.project.status import (
 )
 from passdown.services.sessions.journals import read_accounts, read_open
 from passdown.services.sessions.liveness import is_live, show_place
+from passdown.services.work.outbox import find_waiting
 from passdown.services.workspace.workspaces import Workspace
 from passdown.wiring.searches import open_search_scope
 
 if TYPE_CHECKING:
-    from passdown.services.coordination.overview import TeamOverview
+    from passdown.services.coordination.overview import TaskOverview, TeamOverview
     from passdown.services.sessions.owed_commits import UncommittedFiles
 
 Row = tuple[Account, str]
@@ -44,7 +47,9 @@ def show_status(*, show_all: bool, as_json: bool) -> int:
     paused = find_pause(workspace)
     handoffs, index = count_handoffs(workspace), find_index_state(open_search_scope(workspace))
     uncommitted = _find_uncommitted(workspace)
-    team = _find_team(workspace)
+    tasks = _find_tasks(workspace)
+    team = _find_team(workspace, tasks)
+    outbox = find_waiting(workspace)
     if as_json:
         output.say_json(
             {
@@ -57,6 +62,8 @@ def show_status(*, show_all: bool, as_json: bool) -> int:
                 "paused_by": paused or None,
                 "uncommitted": _describe_uncommitted(uncommitted) if uncommitted else None,
                 **_describe_team(team),
+                "tracker": _describe_tracker(tasks),
+                "outbox": _describe_outbox(workspace, outbox),
             }
         )
         return 0
@@ -66,15 +73,40 @@ def show_status(*, show_all: bool, as_json: bool) -> int:
         output.say("no session is running in this project")
     for account, state in rows:
         _say_session(workspace, account, state)
-    if team:
-        from passdown.faces.cli.team_status import say_team  # few sessions coordinate
-
-        say_team(team)
+    _say_shared(team, tasks)
+    _say_outbox(workspace, outbox)
     output.say(_say_handoffs(handoffs))
     output.say(say_index(index))
     if uncommitted:
         _say_uncommitted(workspace, uncommitted)
     return 0
+
+
+def _say_shared(team: "TeamOverview | None", tasks: "TaskOverview | None") -> None:
+    """Say who takes part, and what there is to do."""
+    if team:
+        from passdown.faces.cli.team_status import say_team  # few sessions coordinate
+
+        say_team(team)
+    if tasks:
+        from passdown.faces.cli.team_status import say_tracker
+
+        say_tracker(tasks)
+
+
+def _describe_outbox(workspace: Workspace, outbox: Sequence[TrackerOperation]) -> list[object]:
+    return [describe_operation(one, workspace.now()) for one in outbox]
+
+
+def _say_outbox(workspace: Workspace, outbox: Sequence[TrackerOperation]) -> None:
+    """Say what waits for the tracker, with its age."""
+    if outbox:
+        output.say("waiting for the tracker; the next command that reaches it does this:")
+    for one in outbox:
+        said = f"{one.action} {one.task}".rstrip()
+        age = age_words(workspace.now() - one.at)
+        why = f": {one.error}" if one.error else ""
+        output.say(output.wrapped(f"{said}, {age} old, by {one.agent}{why}", "  ", "    "))
 
 
 def _state(workspace: Workspace, account: Account) -> str:
@@ -153,7 +185,25 @@ def say_index(index: IndexState) -> str:
     return f"search index: {word}; the next search reads {files}"
 
 
-def _find_team(workspace: Workspace) -> "TeamOverview | None":
+def _find_tasks(workspace: Workspace) -> "TaskOverview | None":
+    """Return the open tasks; None without a tracker, or if the engine behind it does not answer."""
+    # Whoever looks for the sessions that coordinate says why.
+    with suppress(StorageError, UsageError):
+        from passdown.services.coordination.overview import read_tasks  # few sessions have tasks
+
+        return read_tasks(workspace)
+    return None
+
+
+def _describe_tracker(tasks: "TaskOverview | None") -> dict[str, object] | None:
+    if tasks is None:
+        return None
+    from passdown.faces.cli.team_status import describe_tracker  # few sessions have tasks
+
+    return describe_tracker(tasks)
+
+
+def _find_team(workspace: Workspace, tasks: "TaskOverview | None") -> "TeamOverview | None":
     """Return what sessions share; None if nobody coordinates here, or the engine does not answer."""
     try:
         coordination = workspace.find_coordination()
@@ -161,7 +211,7 @@ def _find_team(workspace: Workspace) -> "TeamOverview | None":
             return None
         from passdown.services.coordination.overview import read_overview  # few sessions coordinate
 
-        return read_overview(coordination)
+        return read_overview(coordination, tasks.tasks if tasks else ())
     except PassdownError as found:  # the sessions are listed all the same
         output.note(found.message)
         output.note_hint(found.hint)

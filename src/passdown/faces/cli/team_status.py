@@ -1,15 +1,15 @@
 """What `passdown status` says about coordination."""
 
 from collections.abc import Iterator
-from datetime import timedelta
 
+from passdown.core.coordination.messages import count_unread
 from passdown.core.coordination.offers import OfferState
 from passdown.core.coordination.tasks import TaskState
-from passdown.core.times import age_words
+from passdown.core.times import seconds_words
 from passdown.faces.cli import output
 from passdown.faces.cli.lines import cut, width
 from passdown.ports.coordination import HeldResource
-from passdown.services.coordination.overview import MemberOverview, TeamOverview
+from passdown.services.coordination.overview import MemberOverview, TaskOverview, TeamOverview
 
 
 def say_team(team: TeamOverview) -> None:
@@ -17,6 +17,29 @@ def say_team(team: TeamOverview) -> None:
     output.say(cut(f"coordination: {team.engine}", width()))
     for line in _lines(team):
         output.say(cut(line, width()))
+
+
+def say_tracker(tasks: TaskOverview) -> None:
+    """Print where the tasks are kept, and how many there are."""
+    name = tasks.tracker.partition(" (")[0]  # how far the board reaches stands above
+    if tasks.trouble:
+        output.say(cut(f"tasks: {name}: {tasks.trouble}", width()))
+        return
+    counts = ((tasks.ready, "ready"), (tasks.held, "held"), (tasks.waiting, "waiting"))
+    said = [f"{count} {word}" for count, word in counts if count]
+    output.say(cut(f"tasks: {name}, {', '.join(said) or 'none open'}", width()))
+
+
+def describe_tracker(tasks: TaskOverview) -> dict[str, object]:
+    """Return the same as data for JSON."""
+    return {
+        "kind": tasks.kind,
+        "name": tasks.tracker,
+        "ready": tasks.ready,
+        "held": tasks.held,
+        "waiting": tasks.waiting,
+        "trouble": tasks.trouble or None,
+    }
 
 
 def describe_team(team: TeamOverview) -> dict[str, object]:
@@ -37,30 +60,24 @@ def _lines(team: TeamOverview) -> Iterator[str]:
     for one in shown:
         yield _say_member(one)
         yield from (f"    {_say_task(task)}" for task in one.tasks)
-        yield from (f"    file {file.resource.name}, {_words(file.left)} left" for file in one.files)
+        yield from (f"    file {file.resource.name}, {seconds_words(file.left)} left" for file in one.files)
     for offer in team.offers:
-        taker = offer.offer.taker or "anybody"
-        yield (
-            f"  offered: task {offer.offer.task} by {offer.offer.agent} to {taker}, {_words(offer.left)} left"
-        )
+        taker, left = offer.offer.taker or "anybody", seconds_words(offer.left)
+        yield f"  offered: task {offer.offer.task} by {offer.offer.agent} to {taker}, {left} left"
 
 
 def _say_member(one: MemberOverview) -> str:
     member = one.member
     state = "live" if member.is_live else "silent"
-    mail = f", {one.unread} unread message{'' if one.unread == 1 else 's'}" if one.unread else ""
-    return f"  {member.agent}  {state}, last sign of life {_words(member.silent)} ago{mail}"
+    mail = f", {count_unread(one.unread)}" if one.unread else ""
+    return f"  {member.agent}  {state}, last sign of life {seconds_words(member.silent)} ago{mail}"
 
 
 def _say_task(task: TaskState) -> str:
     name = task.task.task
     if task.is_orphaned:
         return f"task {name}, orphaned (`passdown takeover {name}`): {task.task.title}"
-    return f"task {name}, {_words(task.left)} left: {task.task.title}"
-
-
-def _words(seconds: float) -> str:
-    return age_words(timedelta(seconds=seconds))
+    return f"task {name}, {seconds_words(task.left)} left: {task.task.title}"
 
 
 def _describe_member(one: MemberOverview) -> dict[str, object]:

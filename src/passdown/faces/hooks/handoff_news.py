@@ -1,6 +1,6 @@
 """What a session that starts is told about handoffs to one agent, by a hook or by a command."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from functools import partial
 from typing import NamedTuple
 
@@ -27,22 +27,30 @@ from passdown.services.workspace.workspaces import Workspace
 class HandoffReport(NamedTuple):
     """What is told: lines for the agent, shorter ones for its user, and what went wrong."""
 
+    told: Sequence[FoundHandoff]
+    """The handoffs for the session; they are to be marked as read once they were shown."""
+
     data: Sequence[object]
     """The handoffs as data for JSON."""
     lines: Sequence[str]
     notices: Sequence[str]
     troubles: Sequence[str]
 
+    @property
+    def ids(self) -> Collection[str]:
+        """The ids of the messages that say the same."""
+        return {one.handoff.id for one in self.told if one.handoff.id}
+
 
 def read_news(
     workspace: Workspace, account: Account, checkouts: Sequence[Workspace], room: int | None = None
 ) -> HandoffReport:
-    """Take what is there for a session, and say it."""
+    """Find what is there for a session, and say it."""
     news = take_handoffs(workspace, account, checkouts, partial(log_metrics, workspace.root), room)
     lines = [line for part in _say(workspace, news) for line in part]
     notices = list(_notices(workspace, news))
     data = [to_data(one) for one in news.own]
-    return HandoffReport(data, [QUOTED, *lines] if lines else [], notices, news.troubles)
+    return HandoffReport(news.told, data, [QUOTED, *lines] if lines else [], notices, news.troubles)
 
 
 def _say(workspace: Workspace, news: HandoffNews) -> Iterator[Sequence[str]]:

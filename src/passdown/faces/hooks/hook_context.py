@@ -28,6 +28,8 @@ class HookContext:
     root: Path
     workspace: Workspace
     limits: ReadLimits
+    defer: Callable[[Callable[[], None]], None]
+    """Takes what is to be done once the host was answered; whoever is killed before that has not done it."""
 
     @property
     def name(self) -> str:
@@ -56,6 +58,15 @@ class HookContext:
             self.note(trouble.message)
             return trouble.message
         return ""
+
+    def refresh_stream(self, account: Account) -> None:
+        """Bring the document of the session's track up to date (R76)."""
+        if not account.track:
+            return
+        from passdown.services.handover.streams import refresh_stream  # few sessions have a track
+
+        if trouble := refresh_stream(self.workspace, account):
+            self.note(trouble)
 
     def without_cache(self) -> Workspace:
         """Open the workspace again, so that nothing is written to read it."""

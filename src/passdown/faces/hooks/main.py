@@ -4,7 +4,7 @@ import importlib
 import json
 import os
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final
@@ -102,7 +102,8 @@ def _note(root: str, payload: Mapping[str, object], text: str) -> None:
 def _answer(host: Host, call: HookCall, root: Path) -> int:
     """Answer a call; return the number of characters that the model will read."""
     warnings: list[str] = []
-    context = _open(host, call, root, LIMITS, warnings)
+    deferred: list[Callable[[], None]] = []
+    context = _open(host, call, root, LIMITS, warnings.append, deferred.append)
     _note_damage(context)
     act: Callable[[HookContext], HookReply] = _load(*ACTS[call.point])
     is_cached = True
@@ -111,15 +112,20 @@ def _answer(host: Host, call: HookCall, root: Path) -> int:
     except CacheError as found:  # another process may hold it for long; continue without it
         is_cached = False
         hook_log.log_trouble(str(root), f"{call.event}: {found.message}")
-        reply = act(_open(host, call, root, LIMITS._replace(is_cached=False), warnings))
+        deferred.clear()
+        limits = LIMITS._replace(is_cached=False)
+        reply = act(_open(host, call, root, limits, warnings.append, deferred.append))
         if isinstance(found, UnreadError) and call.point is HookPoint.START:
             reply = reply._replace(notice=f"Passdown: {found.message}; {found.hint}")
     for text in warnings:
         context.note(text)
         reply = reply._replace(notice=f"{reply.notice}; {text}" if reply.notice else f"Passdown: {text}")
     told = host.write_reply(call, reply)
-    if told and (reason := _say(json.dumps(told, ensure_ascii=True))):
+    reason = _say(json.dumps(told, ensure_ascii=True)) if told else ""
+    if reason:
         hook_log.log_trouble(str(root), f"{call.event}: {reason}")
+    if reason is None:
+        _do_deferred(context, deferred)
     if is_cached and call.point in AFTER:
         _follow_up(context)
     return len(reply.context) + len(reply.refusal)
@@ -127,6 +133,15 @@ def _answer(host: Host, call: HookCall, root: Path) -> int:
 
 def _load(module: str, name: str) -> Any:  # noqa: ANN401 - the two tables say what each is
     return getattr(importlib.import_module(f"passdown.faces.hooks.{module}"), name)
+
+
+def _do_deferred(context: HookContext, deferred: Sequence[Callable[[], None]]) -> None:
+    """Do what waits for the answer; log why it failed."""
+    for act in deferred:
+        try:
+            act()
+        except PassdownError as found:
+            context.note(found.message)
 
 
 def _follow_up(context: HookContext) -> None:
@@ -140,14 +155,22 @@ def _follow_up(context: HookContext) -> None:
         hook_log.log_trouble(str(context.root), f"{context.call.event}: not committed: {trouble}")
 
 
-def _open(host: Host, call: HookCall, root: Path, limits: ReadLimits, warnings: list[str]) -> HookContext:
+def _open(
+    host: Host,
+    call: HookCall,
+    root: Path,
+    limits: ReadLimits,
+    warn: Callable[[str], None],
+    defer: Callable[[Callable[[], None]], None],
+) -> HookContext:
     settings, _ = read_settings(root)
     return HookContext(
         call=call,
         host=host,
         root=root,
-        workspace=open_workspace(root, settings, limits, warnings.append),
+        workspace=open_workspace(root, settings, limits, warn),
         limits=limits,
+        defer=defer,
     )
 
 
@@ -158,8 +181,8 @@ def _note_damage(context: HookContext) -> None:
         hook_log.log_trouble(str(context.root), f"{context.call.event}: {text}")
 
 
-def _say(text: str) -> str:
-    """Write the answer to the host; return why that failed, or "" if it worked or the host is gone."""
+def _say(text: str) -> str | None:
+    """Write the answer to the host; return why that failed, "" if the host is gone, or None if it worked."""
     if sys.stdout is None:  # closed by the caller
         return "stdout is closed"
     try:
@@ -169,7 +192,7 @@ def _say(text: str) -> str:
         # The interpreter must not try to flush the rest at exit.
         sys.stdout = None
         return "" if isinstance(found, BrokenPipeError) else f"could not answer: {found.strerror}"
-    return ""
+    return None
 
 
 def say_not_set_up(arguments: list[str], payload: Mapping[str, object]) -> None:

@@ -46,6 +46,8 @@ _NO = frozenset({"", "0", "false", "no", "off"})
 _PROMPT = "UserPromptSubmit"
 _START = "SessionStart"
 _TOOL = "PreToolUse"
+_UNNAMED = "None"
+"""The event of a payload that does not name it: the start of a subagent, in one host."""
 _JUDGED = ("bd", "passdown")
 """A subagent's command is judged if it contains one of these."""
 
@@ -136,7 +138,7 @@ def limit_of(event: str) -> float:
     """Return the seconds that a hook may take: fewer than hosts allow, who wait only briefly at the end."""
     if event == "SessionEnd":
         return 0.8
-    return 8.0 if event in {_PROMPT, _TOOL, "SubagentStart"} else 25.0
+    return 8.0 if event in {_PROMPT, _TOOL, "SubagentStart", _UNNAMED} else 25.0
 
 
 def _answer(arguments: list[str], work: "_Work", guard: Guard, began: float) -> int:
@@ -179,7 +181,9 @@ def _is_coordination(payload: dict[str, object]) -> bool:
 def _is_held(payload: dict[str, object], root: str, places: list[tuple[str, str]]) -> bool:
     """Return whether a tool may be about to edit a file that another session holds (C88)."""
     top, folder = places[-1]
-    if not _is_file(top, *folder.split("/"), layout.COORDINATION):
+    both = (layout.COORDINATION, layout.COORDINATION_COPY)
+    names = [name for name in both if _is_file(top, *folder.split("/"), name)]
+    if not names:
         return False
     from passdown.faces.hooks import quick_edits  # only where sessions have reserved files
 
@@ -188,7 +192,7 @@ def _is_held(payload: dict[str, object], root: str, places: list[tuple[str, str]
     cwd = _folder_of(payload)
     paths = [name for path in edited for name in quick_edits.find_relative(path, cwd, root)]
     ids = [payload.get("session_id"), payload.get("parent_agent_id")]
-    return bool(paths) and quick_edits.may_be_held(paths, ids, os.path.join(top, folder), _read)
+    return bool(paths) and quick_edits.may_be_held(paths, ids, os.path.join(top, folder), names, _read)
 
 
 def _note(work: "_Work", root: str, text: str) -> None:
@@ -273,7 +277,7 @@ def find_root(folder: str) -> str:
         if os.path.isfile(os.path.join(folder, layout.SETTINGS)):
             return folder
         above = os.path.dirname(folder)
-        if above == folder or os.path.exists(os.path.join(folder, layout.GIT)):
+        if above == folder or _is_top(folder):
             return ""
         folder = above
     return ""
@@ -282,13 +286,19 @@ def find_root(folder: str) -> str:
 def find_top(folder: str) -> str:
     """Return the top of the repository that a folder is in, or "" if there is none."""
     while folder:
-        if os.path.exists(os.path.join(folder, layout.GIT)):
+        if _is_top(folder):
             return folder
         above = os.path.dirname(folder)
         if above == folder:
             return ""
         folder = above
     return ""
+
+
+def _is_top(folder: str) -> bool:
+    """Do what `wiring.projects.is_top` does; loading that takes longer than a prompt may."""
+    entry = os.path.join(folder, layout.GIT)
+    return os.path.isfile(entry) or any(os.path.lexists(f"{entry}/{name}") for name in layout.GIT_PARTS)
 
 
 def is_paused(root: str) -> bool:

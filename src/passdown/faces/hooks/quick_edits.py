@@ -46,15 +46,19 @@ def find_relative(path: str, cwd: str, root: str) -> "Iterator[str]":
     yield from dict.fromkeys(names)
 
 
-def may_be_held(paths: "list[str]", ids: "list[object]", folder: str, read: "Callable[[str], str]") -> bool:
+def may_be_held(
+    paths: "list[str]", ids: "list[object]", folder: str, names: "list[str]", read: "Callable[[str], str]"
+) -> bool:
     """Return whether another session than the one with these ids may hold one of the paths.
 
-    `folder` has the file in which reservations are stored, and the journals, which tell whose session it is.
+    `folder` has the named files in which reservations are stored, and the journals, which tell whose session
+    it is.
     """
     starts = [_literal(path) for path in paths]
     holders = {
         session
-        for name, session in _read_leases(os.path.join(folder, layout.COORDINATION))
+        for file in names
+        for name, session in _read_leases(os.path.join(folder, file))
         if any(_can_meet(_literal(name), start) for start in starts)
     }
     return any(not _is_called(os.path.join(folder, layout.JOURNALS), one, ids, read) for one in holders)

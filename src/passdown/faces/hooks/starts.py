@@ -1,7 +1,7 @@
 """Hooks that send a brief: at the start of a session or subagent, and again if a brief was cut."""
 
 import os
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -9,8 +9,9 @@ from passdown.core.briefs.budgets import TOKENS, Budget
 from passdown.core.hosts.hook_calls import FORK, HookReply
 from passdown.core.sessions.session_facts import Account
 from passdown.core.times import age_words
-from passdown.errors import CacheError, PassdownError, StorageError
+from passdown.errors import CacheError, StorageError
 from passdown.faces.hooks import hook_log
+from passdown.faces.hooks.handoff_search import find_news, settle_news
 from passdown.faces.hooks.hook_context import HookContext
 from passdown.faces.hooks.views import update_view
 from passdown.records import replace
@@ -27,10 +28,11 @@ from passdown.services.log.commit_marks import is_known_committed
 from passdown.services.log.legacy_view import find_legacy
 from passdown.services.sessions.sessions import StartedSession, StartRequest, start_session
 from passdown.services.workspace.workspaces import Workspace
-from passdown.wiring.workspaces import append_line, open_elsewhere, open_with_handoffs
+from passdown.wiring.workspaces import append_line, has_handoffs, list_logs, open_elsewhere, open_others
 
 if TYPE_CHECKING:
     from passdown.core.briefs.brief_input import TeamInput
+    from passdown.faces.hooks.handoff_news import HandoffReport
     from passdown.ports.coordination import Coordination
 
 CUT: Final = "Passdown: the host cut the brief; sending a shorter one"
@@ -67,19 +69,23 @@ def _start(context: HookContext) -> HookReply:
     call = context.call
     request = StartRequest(host=context.host.name, host_session=call.session, is_fork=call.cause == FORK)
     started = start_session(context.workspace, request)
-    handoffs = _tell_handoffs(context, started.account)
+    others = open_others(context.workspace, context.limits)
+    checkouts = [context.workspace, *(there for there, _ in others)]
+    news = _find_handoffs(context, started.account, [one for one in checkouts if has_handoffs(one)])
     _export(context, started.account)
     _record(context, started)
-    joined = _join(context, started)
+    joined = _join(context, started, news.ids if news else ())
+    context.defer(lambda: context.refresh_stream(joined.account))
     sent = send_brief(
         context.workspace,
         joined.account,
         _usual(context.host.budget),
-        open_elsewhere(context.workspace, context.limits),
+        list_logs(others),
         team=joined.team,
         is_known=call.cause == _RESUME,
     )
     update_view(context)
+    handoffs = _tell_handoffs(context, joined.account, news)
     notice = "\n".join(
         [make_banner(context.workspace, sent.aim), *_name_dead(context, started), *joined.notices]
     )
@@ -90,21 +96,26 @@ def _start(context: HookContext) -> HookReply:
     return _joined(HookReply(context=sent.text, notice=notice), handoffs)
 
 
-def _tell_handoffs(context: HookContext, account: Account) -> HookReply:
-    """Tell the session what others handed to it; usually there is nothing, and nothing more is loaded."""
-    workspace = context.workspace
-    # The join says that the engine does not answer; what could not be told is told by the next start.
-    with suppress(PassdownError):
-        checkouts = open_with_handoffs(workspace, context.limits)
-        if checkouts or workspace.find_coordination() is not None:
-            from passdown.faces.hooks.handoff_news import read_news
+def _find_handoffs(
+    context: HookContext, account: Account, checkouts: Sequence[Workspace]
+) -> "HandoffReport | None":
+    room = max(_LEAST_ROOM, context.host.budget.characters - _BRIEF)
+    return find_news(context.workspace, account, checkouts, room)
 
-            room = max(_LEAST_ROOM, context.host.budget.characters - _BRIEF)
-            report = read_news(workspace, account, checkouts, room)
-            for text in report.troubles:
-                context.note(text)
-            return HookReply(context="\n".join(report.lines), notice="\n".join(report.notices))
-    return HookReply()
+
+def _tell_handoffs(context: HookContext, account: Account, news: "HandoffReport | None") -> HookReply:
+    """Tell the session what others handed to it; it counts as read once the host was answered."""
+    if news is None:
+        return HookReply()
+
+    def settle() -> None:
+        for text in settle_news(context.workspace, account, news):
+            context.note(text)
+
+    for text in news.troubles:
+        context.note(text)
+    context.defer(settle)
+    return HookReply(context="\n".join(news.lines), notice="\n".join(news.notices))
 
 
 def _joined(reply: HookReply, more: HookReply) -> HookReply:
@@ -123,15 +134,18 @@ class _JoinedSession(NamedTuple):
     notices: Sequence[str] = ()
 
 
-def _join(context: HookContext, started: StartedSession) -> _JoinedSession:
-    """Let the session take part, if sessions coordinate here; nothing is opened otherwise."""
+def _join(context: HookContext, started: StartedSession, told: Collection[str]) -> _JoinedSession:
+    """Let the session take part, if sessions coordinate here; nothing is opened otherwise.
+
+    `told` are the ids of messages that it is told otherwise.
+    """
     joined = _JoinedSession(started.account)
 
     def act(coordination: "Coordination") -> None:
         from passdown.services.coordination.arrivals import arrive, name_orphans  # few sessions coordinate
 
         nonlocal joined
-        arrival = arrive(context.workspace, started, coordination)
+        arrival = arrive(context.workspace, started, coordination, told)
         drop_mail_notice(context.workspace, context.name)  # the brief has it
         joined = _JoinedSession(arrival.account, arrival.team, name_orphans(arrival.team))
 
@@ -251,15 +265,22 @@ def _tell_mail(context: HookContext, account: Account) -> HookReply:
 
 
 def start_subagent(context: HookContext) -> HookReply:
-    """Send a short brief to a subagent; its work belongs to its session."""
+    """Tell a subagent the rules for tasks, and send it a short brief; its work belongs to its session."""
+    from passdown.wiring.subagents import find_rules  # only subagents are told them
+
+    brief = _brief_subagent(context)
+    return HookReply(context="\n".join(text for text in (find_rules(context.workspace), brief) if text))
+
+
+def _brief_subagent(context: HookContext) -> str:
     account = context.find()
     if account is None:
-        return HookReply()
+        return ""
     budget = context.host.budget.smaller()
     try:
-        return HookReply(context=send_brief(context.workspace, account, budget).text)
+        return send_brief(context.workspace, account, budget).text
     except CacheError:
         raise  # the caller goes on without the cache
     except StorageError as trouble:  # that it was sent cannot be recorded
         context.note(trouble.message)
-        return HookReply(context=_make_brief(context, context.without_cache(), budget))
+        return _make_brief(context, context.without_cache(), budget)

@@ -26,6 +26,7 @@ def _judge_edit(context: HookContext) -> str:
     if account is None or coordination is None:
         return ""
     from passdown.core.coordination.choices import refuse_edit  # few edits come this far
-    from passdown.services.coordination.edits import judge_edit
+    from passdown.services.coordination.edits import find_age, judge_edit
 
-    return refuse_edit(judge_edit(coordination, account.session, paths))
+    held = judge_edit(coordination, account.session, paths)
+    return refuse_edit(held, find_age(coordination)) if held else ""

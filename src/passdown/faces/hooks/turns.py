@@ -1,6 +1,6 @@
 """Hooks after work was done: they record it, and publish it when due."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from datetime import timedelta
 from pathlib import Path
 from types import MappingProxyType
@@ -29,10 +29,14 @@ from passdown.wiring.transcripts import open_source
 
 if TYPE_CHECKING:
     from passdown.core.hosts.signals import Signal
+    from passdown.core.project.metrics import Metric
+    from passdown.core.work.observed_work import WorkNews
     from passdown.ports.coordination import Coordination
 
 _NEARLY_FULL: Final = frozenset({ContextLevel.SAVE, ContextLevel.FORCE})
 _TRACKER: Final = "bd "
+_RESULTS: Final = ('"status"', '"beadUpdates"', '"bead_updates"')
+"""Every result of a subagent contains one of these."""
 _NOTICES: Final = MappingProxyType(
     {
         ContextLevel.SUGGEST: "Plan a handoff soon",
@@ -45,20 +49,27 @@ _NOTICES: Final = MappingProxyType(
 def end_turn(context: HookContext) -> HookReply:
     """Record what the turn did, check that the brief arrived, and publish when due.
 
-    A nearly full context is a reason to publish, and a full one to notify the user (C38). The status line
-    shows how full the context is; for a host without one, this hook says so once per level.
+    From 70 % on, the document of the track follows each turn (R76). A nearly full context is a reason to
+    publish, and a full one to notify the user (C38). The status line shows how full the context is; for a
+    host without one, this hook says so once per level.
     """
     source = _open_source(context)
     account, signs = _look(context, context.find() or _start(context), source)
     _give_sign(context, account)
     reading, is_news = _read_level(context, source)
-    if reading is not None and reading.level in _NEARLY_FULL:
+    level = reading.level if reading else ContextLevel.LOW
+    if level is not ContextLevel.LOW:
+        context.refresh_stream(account)
+    if level in _NEARLY_FULL:
         _publish(context, account, "token-budget")
+        _save_context(context, account)
     elif is_due(context.workspace, account.session, _interval(context)):
         _publish(context, account, "turn-end")
     said = [signs] if signs else []
-    if reading is not None and (is_news or reading.level is ContextLevel.FORCE):
-        said.insert(0, f"the context is {reading.percent} % full. {_NOTICES[reading.level]}")
+    if account.results and not context.call.subagent:
+        said.append("results of subagents wait to be applied: `passdown result apply`")
+    if reading and (is_news or level is ContextLevel.FORCE):
+        said.insert(0, f"the context is {reading.percent} % full. {_NOTICES[level]}")
     return HookReply(notice=f"Passdown: {'. '.join(said)}") if said else HookReply()
 
 
@@ -92,18 +103,53 @@ def save(context: HookContext) -> HookReply:
     if account is not None:
         _look(context, account, _open_source(context))
         _publish(context, account, "pre-compact")
+        context.refresh_stream(account)
+        _save_context(context, account)
         _count_compaction(context)
         if not context.host.calls_after_compaction:
             leave_notice(context.workspace, context.name)
     return HookReply()
 
 
+def _save_context(context: HookContext, account: Account) -> None:
+    """Write the anchored context, if the session said what has to be in it (C106)."""
+    from passdown.services.work.session_contexts import save_if_complete  # a context is rarely nearly full
+
+    if trouble := save_if_complete(context.workspace, account):
+        context.note(trouble)
+
+
 def end_subagent(context: HookContext) -> HookReply:
-    """Record what a subagent did; its session's transcript leads to it."""
+    """Record what a subagent did, and keep the result that it returned; its session's transcript leads to it.
+
+    Nothing is applied here: that is for the agent of the session (R210).
+    """
     account = context.find()
-    if account is not None:
-        _look(context, account, _open_source(context))
-    return HookReply()
+    if account is None:
+        return HookReply()
+    kept = _take_result(context, account)
+    _look(context, account, _open_source(context))
+    return HookReply(notice=kept)
+
+
+def _take_result(context: HookContext, account: Account) -> str:
+    """Keep the result of a subagent; return what the user should know about it."""
+    call = context.call
+    if not any(sign in call.message for sign in _RESULTS):
+        return ""
+    from passdown.core.hosts.kept_results import ResultState  # few subagents return one
+    from passdown.services.work.results import take_result
+
+    try:
+        kept = take_result(context.workspace, account, call.message, call.subagent)
+    except StorageError as found:  # the agent has the result before it, too
+        context.note(found.message)
+        return ""
+    if kept is None or not kept.is_open:
+        return ""
+    if kept.state is ResultState.MALFORMED:
+        return f"Passdown: a subagent returned a result that cannot be read: {'; '.join(kept.problems)}"
+    return "Passdown: kept the result of a subagent; the agent applies it with `passdown result apply`"
 
 
 def _interval(context: HookContext) -> timedelta:
@@ -178,7 +224,31 @@ def _observe(context: HookContext, account: Account, source: TranscriptSource | 
     _acknowledge(context, account, [at for one in judged if one.state == WHOLE for at in one.messages])
     found = observe(context.workspace, account, source, with_files=False)
     _record_manual(context, found.commands)
-    return found.kept.account, _judge(context, found.signals)
+    if found.work is not None:
+        hook_log.log_metrics(str(context.root), _phase_metrics(found.work))
+    if found.edited and account.reservations:
+        _renew(context, account, found.edited)
+    said = [_judge(context, found.signals), *_say_work(found.work)]
+    return found.kept.account, ". ".join(filter(None, said))
+
+
+def _phase_metrics(work: "WorkNews") -> "Sequence[Metric]":
+    if not work.ended:
+        return ()
+    from passdown.services.project.metrics import make_phase_metrics  # few turns end a phase
+
+    return make_phase_metrics(work.ended)
+
+
+def _say_work(work: "WorkNews | None") -> Iterator[str]:
+    """Say which gates became due, and what is wrong with the order of test-first phases."""
+    if work is None:
+        return
+    for gate in work.due:
+        yield f"the gate {gate.key} is due ({gate.because}): run `passdown gate run {gate.key}`"
+    warnings = [change.warning for change in work.changes if change.warning]
+    if warnings:
+        yield f"test-first order: {warnings[-1]}"
 
 
 def _acknowledge(context: HookContext, account: Account, positions: Sequence[int]) -> None:
@@ -205,6 +275,17 @@ def _give_sign(context: HookContext, account: Account) -> None:
         from passdown.services.coordination.membership import join_project  # few sessions coordinate
 
         join_project(context.workspace, account)
+
+    context.ask_engine(act)
+
+
+def _renew(context: HookContext, account: Account, paths: Sequence[str]) -> None:
+    """Use the reservations of files again that the session edited (C80)."""
+
+    def act(coordination: "Coordination") -> None:
+        from passdown.services.coordination.reservations import renew_edited  # few sessions coordinate
+
+        renew_edited(context.workspace, account, coordination, paths)
 
     context.ask_engine(act)
 

@@ -9,18 +9,31 @@ from passdown.hosts import hooks
 
 _EDITS: Final = frozenset({"Edit", "Write"})
 _CAUSES: Final = MappingProxyType({"new": "startup"})
+_NAMES: Final = MappingProxyType(
+    {"sessionId": "session_id", "transcriptPath": "transcript_path", "agentName": "agent_type"}
+)
+_SUBAGENT_START: Final = "SubagentStart"
 
 
 def read_call(payload: Mapping[str, object]) -> HookCall | None:
     """Read the payload of a hook.
 
     Copilot calls a session that begins "new". A subagent has a session of its own, and names its parent's.
+    The payload at the start of a subagent is the only one that does not name its event, and has other names.
     """
-    call = hooks.read_call(payload, _find_paths)
+    call = hooks.read_call(_rename(payload), _find_paths)
     if call is None:
         return None
     session = hooks.text_at(payload, "parent_agent_id") if call.subagent else ""
     return call._replace(cause=_CAUSES.get(call.cause, call.cause), session=session or call.session)
+
+
+def _rename(payload: Mapping[str, object]) -> Mapping[str, object]:
+    """Give the start of a subagent the names that all other payloads have."""
+    if "hook_event_name" in payload or "agentName" not in payload:
+        return payload
+    renamed = {_NAMES.get(name, name): value for name, value in payload.items()}
+    return {**renamed, "hook_event_name": _SUBAGENT_START}
 
 
 def _find_paths(tool: str, told: object) -> tuple[str, ...]:

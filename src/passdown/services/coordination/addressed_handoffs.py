@@ -92,6 +92,7 @@ class HandoffNews:
     """What a session that starts is told about handoffs."""
 
     own: Annotated[tuple[AddressedHandoff, ...], "Those for it."] = ()
+    told: Annotated[tuple[FoundHandoff, ...], "The same; `settle_handoffs` marks them as read."] = ()
     more: Annotated[int, "How many for it had no room, and wait."] = 0
     late: Annotated[tuple[FoundHandoff, ...], "Those of others that wait for long."] = ()
     expired: Annotated[tuple[FoundHandoff, ...], "Those of others that nobody read in time; deleted."] = ()
@@ -139,6 +140,19 @@ def create_addressed(
         redacted=tuple(dict.fromkeys((*content.found, *in_files))),
     )
     return _send(workspace, account, written)
+
+
+def leave_message(
+    workspace: Workspace, account: Account, text: str, to: str, checkouts: Sequence[Workspace]
+) -> WrittenAddressed | None:
+    """Leave a message as a handoff, because the engine does not answer (C86).
+
+    Returns None if it is not for one session that is known on this machine: a file would reach nobody else.
+    """
+    others = [one for one in read_accounts(workspace) if one.session != account.session]
+    if not any(is_called(one, to) or nickname_of(one.agent) == to.casefold() for one in others):
+        return None
+    return create_addressed(workspace, account, AddressedRequest(to=to, text=text), checkouts)
 
 
 def _find_addressee(
@@ -211,6 +225,14 @@ def find_own_handoffs(
     return [one for one in found if one.state is HandoffState.OWN]
 
 
+def find_late_handoffs(
+    workspace: Workspace, account: Account, checkouts: Sequence[Workspace]
+) -> Sequence[FoundHandoff]:
+    """Return the handoffs of others in these checkouts that wait for half a day; nothing changes."""
+    found, _ = _find(workspace, account, checkouts)
+    return [one for one in found if one.state is HandoffState.LATE]
+
+
 def settle_handoffs(workspace: Workspace, account: Account, told: Sequence[FoundHandoff]) -> Sequence[str]:
     """Mark handoffs as read that were shown: the files move, and messages that say the same are read.
 
@@ -251,7 +273,8 @@ def take_handoffs(
 ) -> HandoffNews:
     """Return what a session that starts is told about handoffs, and tidy up.
 
-    1. Those for the session come first, as many as there is room for (in characters); they count as read.
+    1. Those for the session come first, as many as there is room for (in characters). They are to be marked
+       as read once they were shown: whoever is killed before that tells them again.
     2. Those of others that wait for half a day are named.
     3. Those of others whose time is over are returned, written to the metrics, and only then deleted, and
        so are messages that nobody read.
@@ -260,7 +283,6 @@ def take_handoffs(
     found, troubles = _find(workspace, account, checkouts)
     own = [one for one in found if one.state is HandoffState.OWN]
     told = _choose(own, room)  # 1
-    troubles += settle_handoffs(workspace, account, told)
     shown = [one.handoff if room is None else _cut(workspace, one, room) for one in told]
     others = [one for one in found if not one.is_tracked]
     late = [one for one in others if one.state is HandoffState.LATE]  # 2
@@ -272,6 +294,7 @@ def take_handoffs(
     _forget_old(workspace, checkouts)  # 4
     return HandoffNews(
         own=tuple(shown),
+        told=tuple(told),
         more=len(own) - len(told),
         late=tuple(late),
         expired=tuple(expired),

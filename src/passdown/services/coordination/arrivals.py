@@ -1,5 +1,6 @@
 """A session starts, goes on, or ends: it takes part, inherits from one that died, and leaves."""
 
+from collections.abc import Collection
 from typing import Final
 
 from passdown.core.briefs.brief_input import TeamInput
@@ -11,7 +12,7 @@ from passdown.services.coordination.membership import (
     join_project,
     leave_project,
     new_operation,
-    record_holdings,
+    record_held,
 )
 from passdown.services.coordination.team_input import read_team
 from passdown.services.sessions.journals import read_account
@@ -30,23 +31,23 @@ class Arrival:
     inherited: Inherited | None = None
 
 
-def arrive(workspace: Workspace, started: StartedSession, coordination: Coordination) -> Arrival:
-    """Let a session that starts take part (C82).
+def arrive(
+    workspace: Workspace, started: StartedSession, coordination: Coordination, told: Collection[str] = ()
+) -> Arrival:
+    """Let a session that starts take part (C82); `told` are the ids of messages that it is told otherwise.
 
     1. Sessions whose end nobody told the engine leave; those that died keep what they hold.
     2. It goes on with what a dead session of the same host id held, before it is briefed.
-    3. Messages that expired are removed; the engine's log has those that nobody read.
-    4. What it holds is written down.
+    3. What it holds is written down.
     """
     for one in started.recovered:  # 1
         if one.account.ended_at is not None:
             leave_project(workspace, one.account.session, coordination)
     join_project(workspace, started.account)
     inherited = _inherit(workspace, started.account, coordination)  # 2
-    if started.is_new:
-        coordination.messages.expire(new_operation(workspace))  # 3
-    account = record_holdings(workspace, started.account, coordination)  # 4
-    team = read_team(workspace, account.session, coordination)
+    held = coordination.leases.leases(started.account.session)
+    account = record_held(workspace, started.account, held)  # 3
+    team = read_team(workspace, account.session, coordination, told=told, held=held)
     return Arrival(account=account, team=team, inherited=inherited)
 
 

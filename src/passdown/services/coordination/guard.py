@@ -3,11 +3,13 @@
 from collections.abc import Iterator, Sequence
 from typing import Annotated, Final, NamedTuple
 
-from passdown.core.coordination.leases import FREE, MINE, Checked, PathVerdict
-from passdown.errors import UsageError
+from passdown.core.coordination.leases import FREE, MINE, PathVerdict
+from passdown.core.times import seconds_words
+from passdown.errors import StorageError, UsageError
 from passdown.ports.commit_contents import CommitContent
 from passdown.ports.coordination import Coordination
 from passdown.records import record
+from passdown.services.coordination.edits import find_age
 from passdown.services.coordination.membership import new_operation
 from passdown.services.sessions.liveness import find_named_session
 from passdown.services.workspace.workspaces import Workspace
@@ -35,6 +37,7 @@ class GuardResult:
 
     conflicts: Annotated[tuple[PathVerdict, ...], "The paths that another session holds, or had since."] = ()
     is_stopped: Annotated[bool, "Whether the commit must not be made."] = False
+    trouble: Annotated[str, "Why the engine was not asked; what it said before was believed."] = ""
 
 
 @record
@@ -51,25 +54,52 @@ def check_commit(workspace: Workspace, committer: Committer) -> GuardResult:
     1. Where nobody coordinates, everything passes.
     2. An agent whose session nobody knows holds nothing.
     3. A person is warned, unless the settings say otherwise.
+    4. If the engine does not answer, or may not be written, what can be read here decides; nothing is held by
+       that. Raises a StorageError if nothing can be read either.
     """
-    coordination = workspace.find_coordination()
-    content = workspace.commit_contents.staged() if coordination else None
-    if coordination is None or content is None or not content.paths:  # 1
-        return GuardResult()
     account = find_named_session(workspace, committer.ids)
     session = account.session if account else ""  # 2
+    trouble = ""
+    try:
+        coordination = workspace.find_coordination()
+        content = workspace.commit_contents.staged() if coordination else None
+        if coordination is None or content is None or not content.paths:  # 1
+            return GuardResult()
+        conflicts = _refused(_check(workspace, coordination, content, session))
+    except StorageError as found:  # 4
+        conflicts, trouble = _judge_without(workspace, session, found)
+    stops = committer.is_agent or workspace.settings.guard.people is PeoplePolicy.STOP  # 3
+    return GuardResult(conflicts=conflicts, is_stopped=bool(conflicts) and stops, trouble=trouble)
+
+
+def _check(
+    workspace: Workspace, coordination: Coordination, content: CommitContent, session: str
+) -> Sequence[PathVerdict]:
     if session:
         coordination.members.beat([session])
-    conflicts = _judge(workspace, coordination, content, session, HOLD_SECONDS)
-    stops = committer.is_agent or workspace.settings.guard.people is PeoplePolicy.STOP  # 3
-    return GuardResult(conflicts=conflicts, is_stopped=bool(conflicts) and stops)
+    about = _subject(workspace, content.tree)
+    op = new_operation(workspace)
+    return coordination.leases.check(op, session, content.paths, HOLD_SECONDS, about).verdicts
+
+
+def _judge_without(
+    workspace: Workspace, session: str, trouble: StorageError
+) -> tuple[tuple[PathVerdict, ...], str]:
+    coordination = workspace.read_coordination()
+    content = workspace.commit_contents.staged()
+    if coordination is None:
+        raise trouble
+    conflicts = _refused(coordination.leases.judge(session, content.paths if content else ()))
+    age = find_age(coordination)
+    since = "" if age is None else f", as of {seconds_words(age)} ago"
+    return conflicts, f"{trouble.message}; judged by what can be read here{since}"
 
 
 def check_commits(workspace: Workspace, span: str) -> Sequence[JudgedCommit] | None:
     """Judge the commits of a range, such as `main..HEAD`; None where nobody coordinates.
 
     1. A commit whose tree the guard let pass is fine.
-    2. Any other is judged by its files: nobody may hold them.
+    2. Any other is judged by its files: nobody may hold them. Nothing is let pass by that.
     """
     coordination = workspace.find_coordination()
     if coordination is None:
@@ -80,20 +110,14 @@ def check_commits(workspace: Workspace, span: str) -> Sequence[JudgedCommit] | N
         raise UsageError(f"git does not know the range {span}", hint=hint)
     passed = set(_list_passed(coordination))
     return [
-        JudgedCommit(commit=content.commit, conflicts=_judge(workspace, coordination, content, "", 0.0))
+        JudgedCommit(commit=content.commit, conflicts=_refused(coordination.leases.judge("", content.paths)))
         for content in contents
         if content.paths and _subject(workspace, content.tree) not in passed
     ]
 
 
-def _judge(
-    workspace: Workspace, coordination: Coordination, content: CommitContent, session: str, seconds: float
-) -> tuple[PathVerdict, ...]:
-    about = _subject(workspace, content.tree)
-    checked: Checked = coordination.leases.check(
-        new_operation(workspace), session, content.paths, seconds, about
-    )
-    return tuple(one for one in checked.verdicts if one.verdict not in {MINE, FREE})
+def _refused(verdicts: Sequence[PathVerdict]) -> tuple[PathVerdict, ...]:
+    return tuple(one for one in verdicts if one.verdict not in {MINE, FREE})
 
 
 def _subject(workspace: Workspace, tree: str) -> str:

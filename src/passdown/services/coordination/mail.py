@@ -15,7 +15,7 @@ from passdown.core.coordination.messages import (
 )
 from passdown.core.sessions.secrets import redact
 from passdown.core.sessions.session_facts import Account
-from passdown.errors import StorageError, UsageError
+from passdown.errors import StorageError, UnwritableError, UsageError
 from passdown.ports.coordination import Coordination
 from passdown.services.coordination.membership import join_project, new_operation
 from passdown.services.handover.deliveries import drop_mail_notice, leave_mail_notice
@@ -57,7 +57,14 @@ def _notices_of(account: Account) -> Sequence[str]:
 
 def read_mail(workspace: Workspace, account: Account) -> Sequence[WaitingMessage]:
     """Return what the session has not read; it stays unread until somebody acknowledges it."""
-    return join_project(workspace, account).messages.waiting(account.session)
+    return _join_to_read(workspace, account).messages.waiting(account.session)
+
+
+def _join_to_read(workspace: Workspace, account: Account) -> Coordination:
+    """Let a session take part, or only look where nothing can be written (C87)."""
+    with suppress(UnwritableError):
+        return join_project(workspace, account)
+    return workspace.coordination
 
 
 def acknowledge_mail(workspace: Workspace, account: Account, mail: Sequence[WaitingMessage]) -> None:
@@ -77,7 +84,7 @@ def acknowledge(workspace: Workspace, account: Account, positions: Sequence[int]
 
 def wait_for_mail(workspace: Workspace, account: Account, seconds: float) -> Sequence[WaitingMessage]:
     """Return what the session has not read; wait for a message if there is none."""
-    coordination = join_project(workspace, account)
+    coordination = _join_to_read(workspace, account)
     position = coordination.history.position()
     left = seconds
     while not (mail := coordination.messages.waiting(account.session)) and left > 0:

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Annotated, Final
 
-from passdown.core.coordination.leases import Lost
+from passdown.core.coordination.leases import TASK, Fenced, Lost, Resource
 from passdown.core.coordination.messages import NewMessage
 from passdown.core.coordination.offers import (
     Accepted,
@@ -17,18 +17,20 @@ from passdown.core.coordination.offers import (
 from passdown.core.formats.archives import parse_archive, render_archive
 from passdown.core.sessions.handoffs import from_archive, to_archive
 from passdown.core.sessions.session_facts import Account
-from passdown.errors import UsageError
+from passdown.errors import TrackerError, UsageError
 from passdown.ports.coordination import Coordination
 from passdown.records import record
+from passdown.services.coordination.mail import deliver
 from passdown.services.coordination.membership import join_project, new_operation, record_holdings
+from passdown.services.coordination.reservations import move_task
 from passdown.services.handover.handoffs import (
     HandoffReview,
     ListedHandoff,
     Run,
     make_review,
     resume_handoff,
-    take_snapshot,
 )
+from passdown.services.handover.snapshots import take_snapshot
 from passdown.services.sessions.ledgers import update_ledger
 from passdown.services.workspace.workspaces import Workspace
 
@@ -68,8 +70,7 @@ def offer_task(workspace: Workspace, account: Account, task: str, to: str) -> Of
     outcome = coordination.offers.offer(new_operation(workspace), NewOffer(account.session, to, task, facts))
     if isinstance(outcome, Offered) and to:
         text = f"I offer you task {task}: run `passdown handoff accept {short_name(outcome.offer)}`"
-        message = NewMessage(account.session, to, text, kind=_TRIGGER)
-        coordination.messages.send(new_operation(workspace), message)
+        deliver(workspace, coordination, NewMessage(account.session, to, text, kind=_TRIGGER))
     return outcome
 
 
@@ -102,8 +103,19 @@ def accept_offer(workspace: Workspace, account: Account, review: OfferReview) ->
     if isinstance(outcome, OfferGone):
         return AcceptResult(account=account, outcome=outcome)
     account = record_holdings(workspace, account, coordination)
+    _tell_tracker(workspace, account, coordination, review.offer.task)
+    account = record_holdings(workspace, account, coordination)
     resumed = resume_handoff(workspace, review.review, account)
     return AcceptResult(account=resumed.account, outcome=outcome, carried=resumed.carried)
+
+
+def _tell_tracker(workspace: Workspace, account: Account, coordination: Coordination, task: str) -> None:
+    """Tell a tracker outside whose the task is now; if it does not answer, that is a warning."""
+    try:
+        move_task(workspace, account, coordination, Fenced(Resource(TASK, task), account.claims.get(task, 0)))
+    except TrackerError as found:
+        workspace.warn(f"the tracker does not know that {task} is yours: {found.message}")
+        workspace.warn(f"run `passdown takeover {task}` when it is back")
 
 
 def decline_offer(workspace: Workspace, account: Account, name: str) -> OfferEnded | OfferGone:

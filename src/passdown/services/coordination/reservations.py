@@ -4,11 +4,13 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from passdown.core.coordination.leases import PATH, TASK, Fenced, Granted, Held, Lost, Released, Resource
-from passdown.core.coordination.patterns import escape_path, parse_pattern
+from passdown.core.coordination.operations import Operation
+from passdown.core.coordination.patterns import escape_path, matches, parse_pattern
 from passdown.core.sessions.session_facts import Account
 from passdown.errors import UsageError
 from passdown.ports.coordination import Coordination, HeldResource
-from passdown.services.coordination.membership import join_project, new_operation, record_holdings
+from passdown.ports.tracker import ClaimWish, Worker
+from passdown.services.coordination.membership import as_worker, join_project, new_operation, record_holdings
 from passdown.services.workspace.workspaces import Workspace
 
 
@@ -38,6 +40,24 @@ def renew_reservations(workspace: Workspace, account: Account, patterns: Sequenc
     return outcome
 
 
+def renew_edited(
+    workspace: Workspace, account: Account, coordination: Coordination, paths: Sequence[str]
+) -> None:
+    """Use the reservations of a session again whose files it edited (C80)."""
+    found = [
+        Fenced(one.resource, one.fence)
+        for one in coordination.leases.leases(account.session)
+        if one.resource.kind == PATH and one.left > 0 and _covers(one.resource.name, paths)
+    ]
+    if found:
+        coordination.leases.renew(new_operation(workspace), account.session, found)
+
+
+def _covers(name: str, paths: Sequence[str]) -> bool:
+    pattern = parse_pattern(name, ignores_case=True)  # one's own may be used a little more than needed
+    return any(matches(pattern, path) for path in paths)
+
+
 def release_files(workspace: Workspace, account: Account, patterns: Sequence[str]) -> Released | Lost:
     """Release reservations: the named ones, or all."""
     coordination = join_project(workspace, account)
@@ -50,13 +70,30 @@ def release_files(workspace: Workspace, account: Account, patterns: Sequence[str
 def take_over(workspace: Workspace, account: Account, name: str, *, force: bool = False) -> Granted | Held:
     """Take a task, or all that an agent holds, from a session without signs of life (C82).
 
-    Only a person may take it from a session that is alive.
+    Only a person may take it from a session that is alive. A tracker outside is told whose its tasks are now.
     """
     coordination = join_project(workspace, account)
     wanted = _find_held(coordination, name)
     outcome = coordination.leases.take_over(new_operation(workspace), account.session, wanted, force=force)
+    if isinstance(outcome, Granted):
+        for grant in outcome.grants:
+            if grant.kind == TASK:
+                move_task(workspace, account, coordination, Fenced(Resource(TASK, grant.name), grant.fence))
     record_holdings(workspace, account, coordination)
     return outcome
+
+
+def move_task(workspace: Workspace, account: Account, coordination: Coordination, held: Fenced) -> None:
+    """Tell a tracker outside whose a task is now: give it back for the agent that had it, and claim it."""
+    task = held.resource.name
+    if coordination.tasks.find(task) is not None:  # it is on the board
+        return
+    tracker, worker = workspace.tracker, as_worker(account)
+    found = tracker.find(task)
+    if found is not None and found.agent != worker.agent:
+        before = Worker(worker.session, found.agent)
+        tracker.give_back(Operation(new_operation(workspace)), before, held)
+        tracker.claim(Operation(new_operation(workspace)), worker, ClaimWish((task,)))
 
 
 def list_reservations(coordination: Coordination) -> Sequence[HeldResource]:
@@ -88,8 +125,8 @@ def _choose(account: Account, patterns: Iterable[str]) -> Sequence[Fenced]:
 
 def _find_held(coordination: Coordination, name: str) -> Sequence[Resource]:
     """Return what a name stands for: a task, or all that an agent holds."""
-    task = coordination.tasks.find(name)
-    if task is not None:
+    is_leased = any(one.resource == Resource(TASK, name) for one in coordination.leases.leases())
+    if is_leased or coordination.tasks.find(name) is not None:
         return [Resource(TASK, name)]
     sessions = {one.session for one in coordination.members.members() if name in {one.agent, one.session}}
     if not sessions:

@@ -1,7 +1,7 @@
-"""Add tasks to the board, change them, let one wait for another, and move them between boards."""
+"""Add tasks, list them, change them, let one wait for another, and move them between boards."""
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple, cast
 
 from passdown.core.coordination.tasks import (
@@ -10,6 +10,7 @@ from passdown.core.coordination.tasks import (
     OPEN,
     PRIORITIES,
     Circle,
+    Listing,
     Task,
     TaskState,
     TaskStored,
@@ -17,14 +18,18 @@ from passdown.core.coordination.tasks import (
 from passdown.core.ids import clean_foreign
 from passdown.core.safe_text import one_line
 from passdown.core.sessions.session_facts import Account
-from passdown.errors import FormatError, UsageError
-from passdown.ports.coordination import Coordination
+from passdown.errors import FormatError, TrackerError, UsageError
+from passdown.ports.coordination import Tasks
+from passdown.ports.tracker import Tracker
 from passdown.records import replace
-from passdown.services.coordination.membership import new_operation
+from passdown.services.coordination.membership import as_worker, new_operation
 from passdown.services.workspace.workspaces import Workspace
+from passdown.settings import TrackerChoice
 
 _ID_BYTES: Final = 2
 _LONGEST_TITLE: Final = 200
+BOARD: Final = "board"
+"""The kind of tracker that is the board."""
 
 
 class TaskChange(NamedTuple):
@@ -37,20 +42,32 @@ class TaskChange(NamedTuple):
     is_open: bool = False
 
 
-def add_task(workspace: Workspace, account: Account | None, task: Task) -> Task:
-    """Add a task to the board; without an id it is given one."""
+def is_outside(workspace: Workspace) -> bool:
+    """Return whether the tracker is a program of its own, which may be away, and not the board."""
+    if workspace.settings.tracker.kind is TrackerChoice.BOARD:
+        return False
+    try:
+        return workspace.tracker.about.kind != BOARD
+    except TrackerError:  # the board always answers
+        return True
+
+
+def add_task(workspace: Workspace, task: Task, after: Sequence[str], call: Callable[[Task], Task]) -> Task:
+    """Add a task, which may wait for others; without an id it is given one. `call` asks the tracker."""
     title = _clean_title(task.title)
     _require_priority(task.priority)
-    coordination = workspace.coordination
-    name = task.task or _free_id(workspace, coordination)
-    new = replace(task, task=clean_foreign(name, "id"), title=title)
-    return coordination.tasks.add(new_operation(workspace), _session(account), new).task
+    tracker = workspace.tracker
+    for other in after:
+        require_task(tracker, other)
+    name = task.task or ("" if tracker.about.names_tasks else _free_id(workspace, tracker))
+    new = replace(task, task=clean_foreign(name, "id") if name else "", title=title)
+    return call(new)
 
 
 def change_task(workspace: Workspace, account: Account | None, name: str, change: TaskChange) -> Task:
     """Change what a task says, or open it again after it was blocked."""
-    coordination = workspace.coordination
-    task = require_task(coordination, name).task
+    board = require_board(workspace)
+    task = require_task(workspace.tracker, name).task
     if change.priority is not None:
         _require_priority(change.priority)
     changed = replace(
@@ -61,38 +78,39 @@ def change_task(workspace: Workspace, account: Account | None, name: str, change
         role=task.role if change.role is None else change.role,
         state=OPEN if change.is_open else task.state,
     )
-    return coordination.tasks.change(new_operation(workspace), _session(account), changed).task
+    return board.change(new_operation(workspace), _session(account), changed).task
 
 
 def block_task(workspace: Workspace, account: Account | None, name: str, by: str) -> TaskStored | Circle:
     """Let a task wait until another one is closed."""
-    tasks = workspace.coordination.tasks
-    return tasks.wait_for(new_operation(workspace), _session(account), name, by)
+    return require_board(workspace).wait_for(new_operation(workspace), _session(account), name, by)
 
 
-def list_tasks(workspace: Workspace, *, ready: bool, closed: bool = False) -> Sequence[TaskState]:
-    """List tasks by priority, then by age: those that can be claimed, or all."""
-    found = workspace.coordination.tasks.tasks(closed=closed)
-    return [one for one in found if is_ready(one)] if ready else found
+def list_tasks(workspace: Workspace, listing: Listing, account: Account | None = None) -> Sequence[TaskState]:
+    """List tasks, the first to be claimed first."""
+    return workspace.tracker.tasks(listing, as_worker(account))
 
 
-def is_ready(state: TaskState) -> bool:
-    """Return whether a task can be claimed now."""
-    task = state.task
-    return task.state == OPEN and not task.waits and not task.is_held
-
-
-def require_task(coordination: Coordination, name: str) -> TaskState:
+def require_task(tracker: Tracker, name: str) -> TaskState:
     """Return a task; raise a UsageError if there is none of this name."""
-    found = coordination.tasks.find(name)
+    found = tracker.find(name)
     if found is None:
         raise UsageError(f"there is no task {name}", hint="`passdown task list` lists them")
     return found
 
 
+def require_board(workspace: Workspace) -> Tasks:
+    """Return the tasks of the board; raise a UsageError if they are kept elsewhere."""
+    about = workspace.tracker.about
+    if about.kind != BOARD:
+        hint = "change them there; `passdown task list` shows them"
+        raise UsageError(f"the tasks of this project are kept in {about.name}", hint=hint)
+    return workspace.coordination.tasks
+
+
 def export_tasks(workspace: Workspace) -> Iterator[str]:
     """Give every task as a line of JSON, in the form that `bd export` writes."""
-    for state in workspace.coordination.tasks.tasks(closed=True):
+    for state in require_board(workspace).tasks(closed=True):
         task = state.task
         held = "in_progress" if task.is_held else task.state
         values: dict[str, object] = {
@@ -126,14 +144,14 @@ def import_tasks(workspace: Workspace, account: Account | None, lines: Iterable[
     All lines are read before the first task is added: a line that cannot be read adds none.
     """
     read = [_read_line(number, line) for number, line in enumerate(lines, 1) if line.strip()]
-    coordination, session = workspace.coordination, _session(account)
-    new = [one for one in read if coordination.tasks.find(one[0].task) is None]
+    board, session = require_board(workspace), _session(account)
+    new = [one for one in read if board.find(one[0].task) is None]
     for task, _ in new:
-        coordination.tasks.add(new_operation(workspace), session, task)
+        board.add(new_operation(workspace), session, task)
     for task, waits in new:
         for other in waits:
-            if coordination.tasks.find(other) is not None:
-                coordination.tasks.wait_for(new_operation(workspace), session, task.task, other)
+            if board.find(other) is not None:
+                board.wait_for(new_operation(workspace), session, task.task, other)
     return ImportedTasks(len(new), len(read) - len(new))
 
 
@@ -197,12 +215,12 @@ def _require_priority(priority: int) -> None:
         raise UsageError(f"{priority} is not a priority", hint=hint)
 
 
-def _free_id(workspace: Workspace, coordination: Coordination) -> str:
+def _free_id(workspace: Workspace, tracker: Tracker) -> str:
     """Draw ids, each longer than the last, until one is free."""
     size = _ID_BYTES
     while True:
         name = f"t-{workspace.entropy.token(size).hex()}"
-        if coordination.tasks.find(name) is None:
+        if tracker.find(name) is None:
             return name
         size += 1
 

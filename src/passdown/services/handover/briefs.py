@@ -1,7 +1,7 @@
 """Brief a session: find what holds for it, and say it within a budget (C59, C65, C67, C68)."""
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import cached_property
 from typing import Annotated, Final
@@ -27,7 +27,8 @@ from passdown.core.briefs.brief_input import (
 )
 from passdown.core.briefs.briefs import Brief, pack_brief
 from passdown.core.briefs.budgets import Budget
-from passdown.core.facts import Fact, Provenance
+from passdown.core.facts import Fact, Provenance, identify, identify_retracted
+from passdown.core.fold import Table, Tables
 from passdown.core.formats.events import Event
 from passdown.core.formats.journal import JournalLine, facts_of
 from passdown.core.kinds import FactKind
@@ -57,6 +58,7 @@ from passdown.services.sessions.liveness import is_live
 from passdown.services.sessions.other_documents import (
     OtherDocument,
     ledger_path,
+    read_other_context,
     read_other_ledger,
     read_stream_section,
 )
@@ -152,18 +154,31 @@ class _BriefReader:
         digest = self.digest(limit)
         own = self._account or Account()
         aim = self.aim()
+        settled = [*self._settled()]
+        tables = gather(digest, self._elsewhere(), self._waiting(digest), settled)
+        tables[FactKind.FEEDBACK] = self._with_loops(tables[FactKind.FEEDBACK], settled)
         return BriefInput(
             agent=own.agent,
             aim=aim,
-            tables=gather(digest, self._elsewhere(), self._waiting(digest), self._settled()),
+            tables=tables,
             beyond=beyond_of(digest),
             task=own.task,
             track=own.track,
+            due_gates=self._due_gates(tables) if own.track else {},
             team=TeamInput(holdings=holdings_of(own)),
             ledger=own.start.ledger,
             peers=(*self._peers(), *self._others_work(aim)),
             ahead=tuple(self._ahead()),
         )
+
+    def _due_gates(self, tables: Tables) -> Mapping[str, str]:
+        """Give the gates of the session's track that wait for a result."""
+        from passdown.core.sessions.track_gates import find_due  # few sessions have a track
+        from passdown.services.handover.track_papers import list_papers
+
+        own = self._account or Account()
+        results = {fact.key for fact in tables[FactKind.GATE].values() if fact.track == own.track}
+        return find_due(own, results, list_papers(self._workspace, own.track))
 
     def digest(self, limit: int) -> Digest:
         """Give what the events of this checkout hold; what is dated ahead replaces nothing (C115)."""
@@ -206,6 +221,9 @@ class _BriefReader:
         found = [read_stream_section(workspace)]
         if own is None or own.start.ledger != ledger_path(workspace):  # where its own lies is no other
             found.append(read_other_ledger(workspace, self._names))
+        others = {*self._names} - {own.session if own else ""}
+        if not (others or self._index.newest(workspace.now()).at):  # nobody knows more (C106)
+            found.append(read_other_context(workspace))
         return (one for one in found if one is not None)
 
     def _waiting(self, digest: Digest) -> Iterator[Fact]:
@@ -326,6 +344,25 @@ class _BriefReader:
         """Give what any journal takes back of feedback and receipts."""
         for name in self._workspace.journals.mentioning(*_SETTLING):
             yield from settled_by(name, self._lines(name))
+
+    def _with_loops(self, known: Table, settled: Iterable[Fact]) -> Table:
+        """Add what waits in the loop ledgers here, and leave out what they show to be over (C105)."""
+        workspace = self._workspace
+        if not workspace.documents.is_folder(workspace.settings.paths.loops):
+            return known
+        from passdown.services.sessions.loop_feedback import (
+            read_loops,
+            waiting_facts,
+        )  # few projects have any
+
+        readings = read_loops(workspace)
+        over = readings.find_over([fact.text for fact in known.values()])
+        kept = {key: fact for key, fact in known.items() if fact.text not in over}
+        found = {identify(fact): fact for fact in waiting_facts(readings, workspace.now())}
+        answered = {identify_retracted(fact) for fact in settled if fact.key == FactKind.FEEDBACK}
+        new = {key: fact for key, fact in found.items() if key not in kept and key not in answered}
+        ended = self._index.retracted(FactKind.FEEDBACK.value, [fact.text for fact in new.values()])
+        return {**kept, **{key: fact for key, fact in new.items() if fact.text not in ended}}
 
     @cached_property
     def _legacy(self) -> EventFacts | None:

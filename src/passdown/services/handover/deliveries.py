@@ -14,7 +14,7 @@ from passdown.core.briefs.budgets import Budget
 from passdown.core.facts import Provenance
 from passdown.core.kinds import FactKind
 from passdown.core.sessions.ledger_sync import NewFact
-from passdown.core.sessions.session_facts import MAIL, MESSAGES, Account, Delivery
+from passdown.core.sessions.session_facts import FEEDBACK, MAIL, MESSAGES, Account, Delivery
 from passdown.errors import StorageError
 from passdown.records import record, replace
 from passdown.services.sessions.journals import make_fact, read_account, write_fact
@@ -82,8 +82,9 @@ def send_brief(
     last = briefs[-1] if briefs else None
     if is_known and last is not None and (last.hash, last.state) == (digest, WHOLE):
         return SentBrief(account=account, text="", aim=brief_input.aim)
-    told = ((MESSAGES, json.dumps(brief.messages)),) if brief.messages else ()
-    _note(workspace, read_account(workspace, account.session), nonce, f"{SENT} {digest}", told)
+    told = [(MESSAGES, json.dumps(brief.messages))] if brief.messages else []
+    told += [(FEEDBACK, json.dumps(brief.feedback))] if brief.feedback else []
+    _note(workspace, read_account(workspace, account.session), nonce, f"{SENT} {digest}", tuple(told))
     account = read_account(workspace, account.session)
     return SentBrief(account=account, text=brief.text, aim=brief_input.aim)
 
@@ -102,6 +103,13 @@ def send_mail(workspace: Workspace, account: Account, budget: Budget, team: "Tea
     told = ((MAIL, json.dumps(brief.messages)),)
     _note(workspace, account, nonce, f"{SENT} {brief_hash(brief)}", told)
     return brief.text
+
+
+def note_shown_feedback(workspace: Workspace, account: Account, ids: Sequence[str]) -> None:
+    """Record that a command showed feedback to a session."""
+    nonce = workspace.entropy.token(NONCE).hex()
+    told = ((MAIL, "[]"), (FEEDBACK, json.dumps(ids)))
+    _note(workspace, account, nonce, f"{WHOLE} -", told)
 
 
 def confirm(workspace: Workspace, account: Account, source: "TranscriptSource") -> Sequence[Delivery]:

@@ -1,18 +1,13 @@
 """Hand work over: write down what a session passes on, find it again, say what changed since, and go on."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Annotated, Final
 
-from passdown import layout
-from passdown.core.documents.conflicts import MARKED, refuse_conflict
-from passdown.core.facts import Fact, Provenance, identify, make_key
-from passdown.core.formats.archives import parse_archive, parse_archive_file_name
-from passdown.core.formats.streams import Stream, parse_stream, render_stream
-from passdown.core.ids import is_stream_name, kebab
+from passdown.core.documents.conflicts import refuse_conflict
+from passdown.core.facts import Fact, Provenance, make_key
+from passdown.core.formats.archives import Archive, parse_archive, parse_archive_file_name
 from passdown.core.kinds import FactKind
-from passdown.core.problems import Severity
 from passdown.core.sessions.handoffs import (
     CheckoutState,
     Handoff,
@@ -21,16 +16,20 @@ from passdown.core.sessions.handoffs import (
     find_drift,
     from_archive,
     from_stream,
-    make_handoff,
-    to_stream,
 )
 from passdown.core.sessions.ledger_sync import NewFact
-from passdown.core.sessions.secrets import redact
 from passdown.core.sessions.session_facts import Account
-from passdown.errors import FormatError, PassdownError, StorageError, UsageError
+from passdown.errors import FormatError, StorageError, UsageError
 from passdown.ports.repository import Committed, Skipped
 from passdown.records import record, replace
-from passdown.services.handover.briefs import read_brief_input
+from passdown.services.handover.snapshots import MANUAL, take_snapshot
+from passdown.services.handover.streams import (
+    check_stream,
+    find_stream,
+    read_stream,
+    read_text,
+    write_stream,
+)
 from passdown.services.log.commits import CommitTrigger, NotDue
 from passdown.services.log.events import WrittenEvent, update_index
 from passdown.services.log.views import WrittenView
@@ -38,10 +37,9 @@ from passdown.services.sessions.archives import (
     ArchivedLedger,
     archive_ledger,
     hash_files,
-    read_checkout_state,
     write_record,
 )
-from passdown.services.sessions.journals import read_account, read_before
+from passdown.services.sessions.journals import read_account
 from passdown.services.sessions.ledgers import OpenedLedger, open_ledger, update_ledger
 from passdown.services.sessions.other_documents import list_streams
 from passdown.services.sessions.publications import publish
@@ -50,11 +48,8 @@ from passdown.services.sessions.sessions import StartRequest, start_session
 from passdown.services.workspace.workspaces import Workspace
 from passdown.settings import Paths
 
-DOCUMENT: Final = layout.CURRENT
-MANUAL: Final = "manual"
 STREAM: Final = "stream"
 ARCHIVE: Final = "archive"
-_INHERITED: Final = tuple(kind for kind in FactKind if kind.row.is_inherited)
 _MOST_FACTS: Final = 1_000
 _NEVER: Final = datetime.min.replace(tzinfo=UTC)
 
@@ -130,10 +125,9 @@ def create_handoff(workspace: Workspace, account: Account, order: HandoffRequest
 
     Raises a StorageError when something could not be written; what was said is in the journal all the same.
     """
-    name = _stream_name(workspace, account, order.stream)
-    path = stream_path(workspace.settings.paths, name) if name else ""
+    path = find_stream(workspace, account, order.stream, by_goal=True)
     if path:
-        _read_stream(workspace, path)  # 2
+        check_stream(workspace, path)  # 2
     opened: OpenedLedger | None = None
     if account.ended_at is None:  # 1
         if order.archive and account.start.checkout == workspace.root:
@@ -144,7 +138,7 @@ def create_handoff(workspace: Workspace, account: Account, order: HandoffRequest
     handoff = take_snapshot(workspace, account, order.trigger)
     written = publish(workspace, account.session, kind="handoff", reason=order.trigger)  # 3
     if path:
-        _write_stream(workspace, path, name, handoff)
+        write_stream(workspace, path, handoff)
     archived: ArchivedLedger | None = None
     if order.archive:
         archived = archive_ledger(workspace, account, order.trigger, keep=order.keep, opened=opened)
@@ -160,104 +154,6 @@ def create_handoff(workspace: Workspace, account: Account, order: HandoffRequest
         committed=made.committed,
         view=made.written,
     )
-
-
-def take_snapshot(workspace: Workspace, account: Account, trigger: str) -> Handoff:
-    """Return what a session would pass on now, without secrets."""
-    inherited = _with_inherited(workspace, account)
-    return make_handoff(inherited, read_checkout_state(workspace, account), trigger)
-
-
-def _with_inherited(workspace: Workspace, account: Account) -> Account:
-    """Add what the sessions before decided, ruled out and asked, and nobody took back since."""
-    agents = {one.agent for one in _before(workspace, account)}
-    brief_input = read_brief_input(workspace, account)
-    lists = dict(account.lists)
-    for kind in _INHERITED:
-        own = account.of(kind)
-        keys = set(map(identify, own))
-        found = [one for one in brief_input.of(kind) if one.agent in agents and identify(one) not in keys]
-        lists[kind.value] = (*reversed(found), *own)
-    return replace(account, lists=lists)
-
-
-def _before(workspace: Workspace, account: Account) -> Iterator[Account]:
-    """Follow the sessions that one goes on from, unless it began afresh."""
-    if account.start.is_fresh:
-        return
-    for one in read_before(workspace, account.start.continues):
-        yield one
-        if one.start.is_fresh:
-            return
-
-
-def _stream_name(workspace: Workspace, account: Account, wanted: str) -> str:
-    """Choose the stream; empty if nothing names one (R57, R59).
-
-    It is the one that was named, else that of the track, else the only one whose document can be updated,
-    else one that is named after the goal.
-    """
-    name = wanted or (kebab(account.track) if account.track else "") or _find_only(workspace)
-    if not name and account.goal:
-        name = kebab(redact(account.goal.text).text)
-    if name and not is_stream_name(name):
-        raise UsageError(f"{name} is not a valid stream name", hint=f"use kebab case, like {kebab(name)}")
-    paths = workspace.settings.paths
-    if f"{paths.handoffs}/{name}" in {paths.events, paths.event_archive}:
-        raise UsageError(
-            f"{name} is already used as a folder for something else", hint="give the stream another name"
-        )
-    return name
-
-
-def _find_only(workspace: Workspace) -> str:
-    """Name the only stream that has a document, without those that must be mended first; else empty."""
-    names: list[str] = []
-    for one in _list_streams(workspace):
-        with suppress(PassdownError):
-            _read_stream(workspace, one.path)
-            names.append(one.name)
-    return names[0] if len(names) == 1 and is_stream_name(names[0]) else ""
-
-
-def stream_path(paths: Paths, name: str) -> str:
-    """Say where the document of a stream lies (R53)."""
-    return f"{paths.handoffs}/{name}/{DOCUMENT}"
-
-
-def _read_stream(workspace: Workspace, path: str) -> Stream | None:
-    """Read a stream document; None without one. Raises a PassdownError for one that must be mended first."""
-    documents = workspace.documents
-    if not documents.exists(path):
-        return None
-    stream = parse_stream(_decode(path, documents.read(path)))
-    broken = [one for one in stream.problems if one.severity is Severity.ERROR]
-    if broken and broken[0].problem == MARKED:
-        raise PassdownError(
-            f"{path}:{broken[0].line}: {MARKED}", hint=f"{broken[0].hint}; nothing was written"
-        )
-    if broken:
-        hint = f"nothing was written; `passdown check {path} --fix` repairs what is safe to repair"
-        raise PassdownError(f"{path}:{broken[0].line}: {broken[0].field} {broken[0].problem}", hint=hint)
-    return stream
-
-
-def _decode(path: str, data: bytes) -> str:
-    try:
-        return data.decode("utf-8")
-    except UnicodeDecodeError:
-        raise FormatError(f"{path} is not UTF-8 text", hint="save it as UTF-8") from None
-
-
-def _write_stream(workspace: Workspace, path: str, name: str, handoff: Handoff) -> None:
-    """Put a snapshot into the Ledger section of a stream document, or make the document (R57, R58, R74)."""
-    documents = workspace.documents
-    known = _read_stream(workspace, path)
-    data = render_stream(to_stream(handoff, name, known)).encode()
-    if known is not None:
-        documents.replace(path, data)
-    elif not documents.create(path, data):
-        _write_stream(workspace, path, name, handoff)  # somebody made it a moment ago
 
 
 def list_handoffs(workspace: Workspace, limit: int) -> Sequence[ListedHandoff]:
@@ -285,13 +181,11 @@ def _record(paths: Paths, name: str, at: datetime | None = None) -> ListedHandof
 def read_listed(workspace: Workspace, listed: ListedHandoff) -> ListedHandoff:
     """Add what a handoff says of itself."""
     try:
-        text = _decode(listed.path, workspace.documents.read(listed.path))
-        refuse_conflict(listed.path, text)
         if listed.kind == STREAM:
-            stream = parse_stream(text)
+            stream = read_stream(workspace, listed.path)
             at = stream.updated or stream.date
             return replace(listed, at=at, status=stream.status or "", goal=stream.goal)
-        archive = parse_archive(text)
+        archive = _read_archive(workspace, listed.path)
     except (FormatError, StorageError) as found:
         return replace(listed, status="unreadable", goal=found.message)
     status = archive.status.value if archive.status else ""
@@ -322,7 +216,13 @@ def find_handoff(workspace: Workspace, name: str) -> ListedHandoff:
 
 def read_handoff(workspace: Workspace, listed: ListedHandoff) -> str:
     """Give the text of a handoff; raises a StorageError or FormatError when it cannot be read."""
-    return _decode(listed.path, workspace.documents.read(listed.path))
+    return read_text(workspace, listed.path)
+
+
+def _read_archive(workspace: Workspace, path: str) -> Archive:
+    text = read_text(workspace, path)
+    refuse_conflict(path, text)
+    return parse_archive(text)
 
 
 def review_handoff(workspace: Workspace, name: str, run: Run | None = None) -> HandoffReview:
@@ -331,9 +231,10 @@ def review_handoff(workspace: Workspace, name: str, run: Run | None = None) -> H
     The recorded test command runs only if `run` is given: it is text that somebody else wrote.
     """
     listed = find_handoff(workspace, name)
-    text = read_handoff(workspace, listed)
-    refuse_conflict(listed.path, text)
-    handoff = from_stream(parse_stream(text)) if listed.kind == STREAM else from_archive(parse_archive(text))
+    if listed.kind == STREAM:
+        handoff = from_stream(read_stream(workspace, listed.path))
+    else:
+        handoff = from_archive(_read_archive(workspace, listed.path))
     return make_review(workspace, read_listed(workspace, listed), handoff, run)
 
 

@@ -7,6 +7,7 @@ from passdown.core.ids import clean_foreign, kebab
 from passdown.core.kinds import FactKind
 from passdown.core.sessions.ledger_sync import TASK, TRACK, NewFact, let_go
 from passdown.core.sessions.session_facts import Account
+from passdown.core.sessions.track_gates import carry_result, last_results, list_results
 from passdown.errors import UsageError
 from passdown.records import record
 from passdown.services.handover.handoffs import (
@@ -16,14 +17,16 @@ from passdown.services.handover.handoffs import (
     create_handoff,
     find_handoff,
     read_listed,
-    stream_path,
 )
+from passdown.services.log.events import update_index
 from passdown.services.sessions.journals import read_account
 from passdown.services.sessions.ledgers import update_ledger
+from passdown.services.sessions.other_documents import stream_path
 from passdown.services.workspace.workspaces import Workspace
 
 SWITCH: Final = "track-switch"
 COMPLETE: Final = "track-complete"
+_MOST_GATES: Final = 10_000
 
 
 @record
@@ -41,7 +44,7 @@ def bind_track(workspace: Workspace, account: Account, track: str) -> TrackBindi
     1. If it already works on this track, nothing changes.
     2. If it works on another track, a handoff is written and its ledger archived first (R39, R40). Goal, now
        and next belong to the other track and are not carried over.
-    3. Then the track is recorded.
+    3. Then the track is recorded, with what other sessions found at its gates (R46).
 
     Raises a FormatError for a name that could break a line, and a StorageError if the ledger could not be
     archived; then the session keeps its track.
@@ -54,10 +57,23 @@ def bind_track(workspace: Workspace, account: Account, track: str) -> TrackBindi
     if before:  # 2
         handoff = create_handoff(workspace, account, HandoffRequest(trigger=SWITCH, archive=True))
         account = read_account(workspace, account.session)
-    new_facts = [*(_leave(account) if before else ()), NewFact(FactKind.BINDING, track, TRACK)]
+    new_facts = [
+        *(_leave(account) if before else ()),
+        NewFact(FactKind.BINDING, track, TRACK),
+        *find_results(workspace, account, track),
+    ]
     return TrackBinding(
         account=update_ledger(workspace, account, new_facts).account, before=before, handoff=handoff
     )  # 3
+
+
+def find_results(workspace: Workspace, account: Account, track: str) -> Sequence[NewFact]:
+    """Return what events say of the gates of a track and the session does not know yet."""
+    update_index(workspace.log, workspace.index)
+    known = last_results(list_results(account, track))
+    found = workspace.index.digest(_MOST_GATES).kinds[FactKind.GATE].facts
+    new = [fact for fact in reversed(found) if fact.track == track and fact.session != account.session]
+    return [carry_result(fact) for fact in new if fact.key not in known or known[fact.key].at < fact.at]
 
 
 def _leave(account: Account) -> Sequence[NewFact]:

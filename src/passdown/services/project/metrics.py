@@ -1,18 +1,19 @@
 """Read what was recorded about ourselves: what happened, and what it cost."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import timedelta
 from typing import Final
 
 from passdown import layout
+from passdown.core.hosts.tracker_commands import find_verbs
 from passdown.core.project.metrics import (
     Metric,
     MetricKind,
     MetricsSummary,
-    find_manual_commands,
     parse_metrics,
     sum_up_metrics,
 )
+from passdown.core.work.tdd import EndedPhase
 from passdown.errors import StorageError
 from passdown.services.sessions.archives import STALE
 from passdown.services.sessions.liveness import list_live
@@ -69,8 +70,20 @@ def find_start_metrics(workspace: Workspace, started: StartedSession) -> Sequenc
 
 def find_manual_metrics(workspace: Workspace, commands: Sequence[str]) -> Sequence[Metric]:
     """Return the tracker's commands that an agent ran by itself, without their arguments."""
-    named = [name for command in commands for name in find_manual_commands(command)]
+    named = [name for command in commands for name in find_verbs(command)]
     return [Metric(MetricKind.MANUAL_BD, workspace.now(), {"command": name}) for name in named]
+
+
+def make_phase_metrics(ended: Iterable[EndedPhase]) -> Sequence[Metric]:
+    """Return how long phases of the test-first cycle took."""
+    return [
+        Metric(
+            MetricKind.TDD_CYCLE,
+            one.at,
+            {"taskId": one.task, "phase": one.phase, "duration": round(one.seconds, 3)},
+        )
+        for one in ended
+    ]
 
 
 def find_conflicts(workspace: Workspace, session: str, track: str) -> Sequence[Metric]:

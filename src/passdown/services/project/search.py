@@ -1,4 +1,4 @@
-"""Full-text search over ledgers, archived sessions, events and streams.
+"""Full-text search over ledgers, archived sessions, events, streams and loops.
 
 Documents that are written once are read once, into an index that each search brings up to date. The ledgers
 of running sessions keep changing and are read every time.
@@ -9,7 +9,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Annotated, Final
 
+from passdown import layout
 from passdown.core.formats.archives import parse_archive_file_name
+from passdown.core.formats.loops import parse_loop
 from passdown.core.formats.streams import parse_stream
 from passdown.core.ids import is_id
 from passdown.core.merge.event_facts import ID_SIZE, parse_event_facts
@@ -197,9 +199,12 @@ class _IndexedSource:
             yield from _read_events(name, data)
             return
         text = data.decode("utf-8", "replace")
-        at, agent = (
-            self._read_stream(text) if self._kind is DocumentKind.STREAM else self._read_record(name, text)
-        )
+        if self._kind is DocumentKind.LOOP:
+            at, agent = _read_loop(text)
+        elif self._kind is DocumentKind.STREAM:
+            at, agent = self._read_stream(text)
+        else:
+            at, agent = self._read_record(name, text)
         key = hashlib.sha256(f"{folder}/{name}".encode() + b"\0" + data).hexdigest()
         yield SearchDocument(key, "", at or _instant(mark), _writable(agent), text)
 
@@ -215,6 +220,15 @@ class _IndexedSource:
         except FormatError:
             return None, ""
         return stream.updated or stream.date, stream.checkpoint.agent if stream.checkpoint else ""
+
+
+def _read_loop(text: str) -> tuple[datetime | None, str]:
+    """Return when the last turn of a loop was added, and by whom."""
+    try:
+        turns = parse_loop(text).turns
+    except FormatError:
+        return None, ""
+    return (turns[-1].at, turns[-1].agent) if turns else (None, "")
 
 
 def _read_events(name: str, data: bytes) -> Iterator[SearchDocument]:
@@ -268,11 +282,15 @@ def _folder_of(workspace: Workspace, kind: DocumentKind) -> str:
         DocumentKind.EVENT: paths.events,
         DocumentKind.ARCHIVE: paths.archive,
         DocumentKind.STREAM: paths.handoffs,
+        DocumentKind.LOOP: paths.loops,
     }[kind]
 
 
 def _name_of(hit: Hit) -> str:
-    """Return a stream's folder name, or a record's file name."""
+    """Return a stream's folder name, a change and its loop, or a record's file name."""
+    if hit.kind is DocumentKind.LOOP:
+        change, _, path = hit.file.partition("/")
+        return f"{change}/{layout.loop_of(path)}"
     return hit.file.partition("/")[0] if hit.kind is DocumentKind.STREAM else hit.file.removesuffix(_ENDING)
 
 
@@ -280,6 +298,8 @@ def _command(hit: Hit, name: str, path: str) -> str:
     """Return the command that shows a document; names that others chose are always quoted as one word."""
     if hit.kind is DocumentKind.EVENT:
         return f"passdown event show {name if is_shell_safe(name) else hit.key[:ID_SIZE]}"
+    if hit.kind is DocumentKind.LOOP:
+        return f"cat {shell_word(path)}"
     return f"passdown handoff show {name if is_shell_safe(name) else shell_word(path)}"
 
 

@@ -8,9 +8,10 @@ from typing import Annotated
 from passdown.core.formats.archives import parse_archive_file_name
 from passdown.errors import CacheError
 from passdown.records import record
-from passdown.services.handover.handoffs import list_handoffs, stream_path
+from passdown.services.handover.handoffs import list_handoffs
 from passdown.services.log.indexing import count_changes
 from passdown.services.project.search import SearchScope
+from passdown.services.sessions.other_documents import list_streams
 from passdown.services.workspace.workspaces import Workspace
 
 
@@ -44,8 +45,7 @@ def count_handoffs(workspace: Workspace) -> HandoffCount:
     paths = workspace.settings.paths
     names = [path.rpartition("/")[2] for path in workspace.documents.list(paths.archive)]
     records = sum(parse_archive_file_name(name) is not None for name in names)
-    documents = {stream_path(paths, name) for name in workspace.documents.folders(paths.handoffs)}
-    streams = sum(workspace.documents.exists(path) for path in documents - {paths.view})
+    streams = sum(1 for _ in list_streams(workspace))
     newest = list_handoffs(workspace, 1)
     return HandoffCount(count=records + streams, last_at=newest[0].at if newest else None)
 

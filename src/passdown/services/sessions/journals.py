@@ -92,13 +92,23 @@ def append_fact(
     workspace: Workspace, account: Account, new_fact: NewFact, provenance: Provenance = Provenance.STATED
 ) -> JournalLine:
     """Append what a session says, stamped and signed; raise a UsageError when it is too long for a line."""
-    if not fits_a_line(new_fact):
-        hint = f"say it in at most {MAX_CHARS} characters; put longer text into a file"
-        raise UsageError(
-            f"{new_fact.kind.value}: a text of {len(new_fact.text)} characters is too long", hint=hint
-        )
-    return workspace.journals.append(
-        account.session, lambda seq: make_line(workspace, account, new_fact, provenance, seq)
+    return append_facts(workspace, account, [new_fact], provenance)[0]
+
+
+def append_facts(
+    workspace: Workspace, account: Account, new_facts: Sequence[NewFact], provenance: Provenance
+) -> Sequence[JournalLine]:
+    """Append all that a session says in one write; nothing if one of them is too long for a line."""
+    for one in new_facts:
+        if not fits_a_line(one):
+            hint = f"say it in at most {MAX_CHARS} characters; put longer text into a file"
+            raise UsageError(f"{one.kind.value}: a text of {len(one.text)} characters is too long", hint=hint)
+    return workspace.journals.extend(
+        account.session,
+        lambda seq: [
+            make_line(workspace, account, one, provenance, seq + number)
+            for number, one in enumerate(new_facts)
+        ],
     )
 
 
@@ -113,6 +123,7 @@ def make_fact(workspace: Workspace, account: Account, new_fact: NewFact, provena
         because=_writable(new_fact.because),
         provenance=provenance,
         commit=workspace.repository.last_commit() if new_fact.kind.row.event_key else "",
+        others=new_fact.others,
     )
 
 
@@ -121,6 +132,6 @@ def _writable(text: str) -> str:
     return text.encode("utf-8", "backslashreplace").decode()
 
 
-def write_heartbeat(workspace: Workspace, account: Account) -> JournalLine:
-    """Give a sign of life."""
-    return append_fact(workspace, account, NewFact(FactKind.HEARTBEAT, "alive"), Provenance.OBSERVED)
+def write_heartbeat(workspace: Workspace, account: Account, key: str = "") -> JournalLine:
+    """Give a sign of life; a key says after what."""
+    return append_fact(workspace, account, NewFact(FactKind.HEARTBEAT, "alive", key), Provenance.OBSERVED)

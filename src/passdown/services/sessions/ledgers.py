@@ -30,7 +30,7 @@ from passdown.core.sessions.session_facts import Account, SessionStart, fold_jou
 from passdown.errors import FormatError, StorageError
 from passdown.ports.documents import Documents
 from passdown.records import record, replace
-from passdown.services.sessions.journals import append_fact, make_line, read_account
+from passdown.services.sessions.journals import append_fact, append_facts, make_line, read_account
 from passdown.services.sessions.liveness import show_place
 from passdown.services.workspace.local_files import ignore_folder
 from passdown.services.workspace.workspaces import Workspace
@@ -215,8 +215,8 @@ def write_back(workspace: Workspace, opened: OpenedLedger, *, rounds: int = ROUN
 def _say_all(
     workspace: Workspace, account: Account, new_facts: Sequence[NewFact], provenance: Provenance
 ) -> None:
-    for one in new_facts:
-        append_fact(workspace, account, one, provenance)
+    if new_facts:  # each write is synced
+        append_facts(workspace, account, new_facts, provenance)
 
 
 def _text_of(workspace: Workspace, account: Account) -> str | None:

@@ -2,11 +2,18 @@
 
 from collections import Counter
 from collections.abc import Sequence
-from typing import Annotated, Final
+from typing import TYPE_CHECKING, Annotated, Final
 
 from passdown.core.facts import Fact, Provenance
 from passdown.core.formats.journal import JournalLine
-from passdown.core.hosts.observations import REF, NewObservation, ObservationContext, find_new_facts, refs_of
+from passdown.core.hosts.observations import (
+    REF,
+    NewObservation,
+    ObservationContext,
+    find_new_facts,
+    from_root,
+    refs_of,
+)
 from passdown.core.hosts.signals import Signal, find_signals
 from passdown.core.hosts.transcripts import (
     START,
@@ -27,6 +34,10 @@ from passdown.records import record, replace
 from passdown.services.sessions.journals import make_fact, read_account
 from passdown.services.sessions.ledgers import LedgerUpdate, update_ledger
 from passdown.services.workspace.workspaces import Workspace
+from passdown.settings import TrackerChoice
+
+if TYPE_CHECKING:
+    from passdown.core.work.observed_work import WorkNews
 
 MOST_PARTS: Final = 1000
 """How many transcripts of subagents are read for one session."""
@@ -51,7 +62,9 @@ class ObservationResult:
     failed: Annotated[int, "How many tests failed."]
     passed_over: Annotated[int, "How many lines could not be read."]
     signals: Annotated[tuple[Signal, ...], "Signs that the session gets worse."] = ()
-    commands: Annotated[tuple[str, ...], "The commands that were new."] = ()
+    commands: Annotated[tuple[str, ...], "The commands that were run since, in order."] = ()
+    edited: Annotated[tuple[str, ...], "The files that were edited, from the root; known ones too."] = ()
+    work: Annotated["WorkNews | None", "Phases of the test-first cycle, and gates that became due."] = None
 
 
 @record
@@ -78,18 +91,29 @@ def observe(
     """
     passed_over = 0
     signals: tuple[Signal, ...] = ()
+    commands: tuple[str, ...] = ()
+    edited: tuple[str, ...] = ()
+    work: WorkNews | None = None
 
     def make(seq: int) -> Sequence[JournalLine]:  # 1
-        nonlocal passed_over, signals
+        nonlocal passed_over, signals, commands, edited, work
         lines = workspace.journals.read(account.session)
         known = fold_journal(account.session, lines)
         intake = _read(source, known) if source else _Intake(seen=(), marks={}, passed_over=0)
-        passed_over = intake.passed_over
-        told = find_new_facts(
-            known, refs_of(lines), intake.seen, _grounds(workspace, known, source, with_files=with_files)
-        )
+        passed_over, refs = intake.passed_over, refs_of(lines)
+        grounds = _grounds(workspace, known, source, with_files=with_files)
+        told = find_new_facts(known, refs, intake.seen, grounds)
+        ran = [one for one in intake.seen if one.kind is FactKind.COMMAND and one.ref not in refs]
+        commands = tuple(one.text for one in ran)
+        files = (from_root(one.text, grounds.roots) for one in intake.seen if one.kind is FactKind.FILE)
+        edited = tuple(dict.fromkeys(filter(None, files)))
         signals = _find_signals(known, intake.seen, told)
-        facts = [*_facts(workspace, known, told), *_bookmarks(workspace, known, intake.marks)]  # 2
+        facts = [*_facts(workspace, known, told)]
+        if known.track or known.task:
+            new = [one for one in intake.seen if one.ref not in refs]
+            work = _follow(workspace, known, new, grounds)
+            facts += _work_facts(workspace, known, work)
+        facts += _bookmarks(workspace, known, intake.marks)  # 2
         return [JournalLine(seq=seq + number, fact=fact) for number, fact in enumerate(facts)]
 
     facts = [line.fact for line in workspace.journals.extend(account.session, make)]
@@ -99,8 +123,49 @@ def observe(
         failed=sum(fact.kind == FactKind.TEST and (fact.key or "0") != "0" for fact in facts),
         passed_over=passed_over,
         signals=signals,
-        commands=tuple(fact.text for fact in facts if fact.kind == FactKind.COMMAND),
+        commands=commands,
+        edited=edited,
+        work=work,
     )
+
+
+def _follow(
+    workspace: Workspace, known: Account, seen: Sequence[Observation], grounds: ObservationContext
+) -> "WorkNews":
+    """Judge what was read now for a session that has a track or a task."""
+    from passdown.core.work.observed_work import WorkContext, follow_work  # few sessions have either
+
+    settings = workspace.settings
+    commits = {fact.text for fact in known.of(FactKind.COMMIT)}
+    named = [one.text for one in seen if one.kind is FactKind.COMMIT]
+    on = WorkContext(
+        now=workspace.now(),
+        folders=(settings.paths.tracks, settings.paths.loops),
+        follows_tdd=settings.tdd.default,
+        commits=tuple(
+            name
+            for name in grounds.commits
+            if name not in commits and not any(name.startswith(one) for one in named)
+        ),
+    )
+    files = (
+        one._replace(text=from_root(one.text, grounds.roots) or "") if one.kind is FactKind.FILE else one
+        for one in seen
+    )
+    return follow_work(known, list(files), on)
+
+
+def _work_facts(workspace: Workspace, known: Account, work: "WorkNews") -> Sequence[Fact]:
+    """Return phases and due gates as facts, and what is to be noted on the task as wishes (C99)."""
+    facts = [
+        make_fact(workspace, known, one, Provenance.OBSERVED)
+        for one in (*(change.fact for change in work.changes), *work.due)
+    ]
+    if work.changes and workspace.settings.tracker.kind is not TrackerChoice.NONE:
+        from passdown.core.work.phase_notes import make_notes  # few turns have a phase
+
+        facts += make_notes(known, work.changes, workspace.now(), workspace.entropy.token)
+    return facts
 
 
 def _find_signals(

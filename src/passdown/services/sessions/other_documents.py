@@ -26,6 +26,7 @@ from passdown.errors import FormatError, StorageError
 from passdown.ports.repository import UNKNOWN
 from passdown.records import record, replace
 from passdown.services.workspace.workspaces import Workspace
+from passdown.settings import Paths
 
 _UPDATED: Final = pattern(r"^\*\*Updated:\*\*[ \t]*(\S+)", re.MULTILINE)
 _NEVER: Final = datetime.min.replace(tzinfo=UTC)
@@ -74,6 +75,13 @@ def ledger_path(workspace: Workspace) -> str:
     return f"{workspace.settings.paths.ledgers}/{layout.LEDGER}"
 
 
+def context_path(workspace: Workspace, account: Account | None) -> str:
+    """Return where a session has its anchored context; that of the first one here has a plain name."""
+    is_other = account is not None and account.start.ledger != ledger_path(workspace)
+    agent = account.agent if account is not None and is_other else ""
+    return layout.session_context(workspace.settings.paths.runtime, agent)
+
+
 def _read_ledger(workspace: Workspace) -> Ledger:
     """Read the ledger of the first session here; one that cannot be read says nothing."""
     path = ledger_path(workspace)
@@ -113,11 +121,16 @@ def publish_ledger(workspace: Workspace, ledger: Ledger, reason: str) -> None:
 # --- stream documents -----------------------------------------------------------------------------
 
 
+def stream_path(paths: Paths, name: str) -> str:
+    """Say where the document of a stream lies (R53)."""
+    return f"{paths.handoffs}/{name}/{layout.CURRENT}"
+
+
 def list_streams(workspace: Workspace) -> Iterator[tuple[str, str]]:
     """Name the streams, each with the path of its document: every folder that has one (R57)."""
     paths = workspace.settings.paths
     for name in workspace.documents.folders(paths.handoffs):
-        path = f"{paths.handoffs}/{name}/{layout.CURRENT}"
+        path = stream_path(paths, name)
         if path != paths.view and workspace.documents.exists(path):
             yield name, path
 
@@ -162,3 +175,24 @@ def _is_recorded(workspace: Workspace, agent: str, at: datetime) -> bool:
     stamp, author = render_archive_stamp(at), fold_id(agent)
     names = (path.rpartition("/")[2] for path in workspace.documents.list(workspace.settings.paths.archive))
     return any(name.startswith(f"{stamp}-") and f"-{author}" in name for name in names)
+
+
+# --- anchored contexts ----------------------------------------------------------------------------
+
+
+def read_other_context(workspace: Workspace) -> OtherDocument | None:
+    """Read the anchored context that lies here; None if it says nothing or cannot be read (R235)."""
+    path = context_path(workspace, None)
+    if not workspace.documents.exists(path):
+        return None
+    from passdown.core.formats.session_contexts import parse_session_context  # most projects have none
+    from passdown.core.sessions.handoffs import facts_to_carry
+    from passdown.core.work.session_contexts import to_handoff
+
+    try:
+        text = workspace.documents.read(path).decode("utf-8", "replace")
+        refuse_conflict(path, text)
+        said = facts_to_carry(to_handoff(parse_session_context(text)))
+    except (FormatError, StorageError):
+        return None
+    return _make_document(path, workspace.now(), said, "")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 from passdown import layout
 from passdown.core.facts import Provenance
 from passdown.core.formats.journal import JournalLine
-from passdown.core.formats.state_file import USUAL_MODE, read_preferred_mode
+from passdown.core.formats.state_file import choose_mode, read_preferred_mode
 from passdown.core.ids import make_agent
 from passdown.core.kinds import FactKind
 from passdown.core.sessions.ledger_sync import TRACK, NewFact, carry_bindings, carry_steps
@@ -169,10 +169,23 @@ def start_session(workspace: Workspace, request: StartRequest) -> StartedSession
         live = list_live(workspace)
         known = None if request.is_new else _find_running(workspace, request, live, process)
         account = _join(workspace, known, request) if known else _begin(workspace, request, process, live)
+    account = _read_loops(workspace, account)
     others = tuple(one for one in live if one.session != account.session)
     return StartedSession(
         account=account, is_new=known is None, recovered=recovered, archived=tuple(archived), others=others
     )
+
+
+def _read_loops(workspace: Workspace, account: Account) -> Account:
+    """Record what people wrote into loop ledgers; most projects have none."""
+    if not workspace.documents.is_folder(workspace.settings.paths.loops):
+        return account
+    from passdown.services.sessions.loop_feedback import take_in_feedback
+
+    # A start never fails because of it; the brief reads the ledgers, too.
+    with suppress(CacheError):
+        return take_in_feedback(workspace, account)
+    return account
 
 
 def _archive_stale(workspace: Workspace, live: Sequence[Account]) -> "Sequence[ArchivedLedger]":
@@ -251,7 +264,9 @@ def _begin(
         process=process,
         continues=before.session if before else "",
         is_fresh=request.is_fresh,
-        mode=request.mode or _preferred_mode(workspace),
+        mode=choose_mode(
+            request.mode, find_preferred_mode(workspace), is_shared=bool(live) or workspace.has_server
+        ),
     )
     write_fact(workspace, session, make_start(start, workspace.now(), agent))
     account = read_account(workspace, session)
@@ -286,14 +301,14 @@ def _died(before: Account, request: StartRequest) -> bool:
     return is_same and before.end_reason == RECOVERED
 
 
-def _preferred_mode(workspace: Workspace) -> str:
-    """Return the mode that the user prefers in this checkout, or the usual one."""
+def find_preferred_mode(workspace: Workspace) -> str:
+    """Return the mode that the user prefers in this checkout; empty if they prefer none."""
     path = f"{workspace.settings.paths.runtime}/{layout.PREFERENCES}"
     documents = workspace.documents
     try:
-        return read_preferred_mode(documents.read(path)) if documents.exists(path) else USUAL_MODE
+        return read_preferred_mode(documents.read(path)) if documents.exists(path) else ""
     except StorageError:
-        return USUAL_MODE
+        return ""
 
 
 def _choose_ledger(workspace: Workspace, live: Sequence[Account], agent: str) -> str:

@@ -106,6 +106,7 @@ def project_folders(paths: Paths) -> Sequence[str]:
         paths.events,
         paths.event_archive,
         paths.runtime,
+        paths.loops,
     )
 
 

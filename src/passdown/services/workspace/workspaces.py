@@ -4,6 +4,10 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
 if TYPE_CHECKING:  # a workspace refers to all of them; a service loads those that it uses
+    from collections.abc import Iterable
+
+    from passdown.core.project.metrics import Metric
+    from passdown.ports.change_files import ChangeFiles
     from passdown.ports.clock import Clock, Entropy
     from passdown.ports.commit_contents import CommitContents
     from passdown.ports.coordination import Coordination
@@ -12,8 +16,10 @@ if TYPE_CHECKING:  # a workspace refers to all of them; a service loads those th
     from passdown.ports.git_history import GitHistory
     from passdown.ports.index import Index
     from passdown.ports.journals import Journals
+    from passdown.ports.locks import Locks
     from passdown.ports.process import Processes
     from passdown.ports.repository import Repository
+    from passdown.ports.tracker import Tracker
     from passdown.ports.tracking import Tracking
     from passdown.services.workspace.account_cache import AccountCache
     from passdown.settings import Settings
@@ -76,6 +82,11 @@ class Workspace(Protocol):
         ...
 
     @property
+    def change_files(self) -> "ChangeFiles":
+        """The states and loop ledgers of the changes in this checkout."""
+        ...
+
+    @property
     def log(self) -> "EventLog":
         """The events of this checkout."""
         ...
@@ -88,6 +99,11 @@ class Workspace(Protocol):
     @property
     def journals(self) -> "Journals":
         """The journals of all sessions of the project."""
+        ...
+
+    @property
+    def locks(self) -> "Locks":
+        """Locks that the checkouts of the clone share."""
         ...
 
     @property
@@ -110,11 +126,35 @@ class Workspace(Protocol):
         ...
 
     def read_coordination(self) -> "Coordination | None":
-        """Return it to be looked at; None where it is not a file here. It is not written, nor waited for."""
+        """Return it to be looked at, or with a server the copy of its reservations; None without a file here.
+
+        It is not written, nor waited for.
+        """
+        ...
+
+    @property
+    def has_server(self) -> bool:
+        """Whether the settings name a server that sessions coordinate through; it is not asked."""
+        ...
+
+    @property
+    def tracker(self) -> "Tracker":
+        """Where the tasks are kept; raises a UsageError if nowhere, and a TrackerError if it cannot be used.
+
+        Only verbs ask it, never a hook: it may start a program that takes its time.
+        """
+        ...
+
+    def find_tracker(self) -> "Tracker | None":
+        """Return the tracker; None without one, or if it is the board and nobody has used it here yet."""
         ...
 
     def now(self) -> datetime:
         """Return the current instant, in the precision of facts."""
+        ...
+
+    def wait(self, seconds: float, /) -> None:
+        """Do nothing for some seconds."""
         ...
 
     def show_time(self, at: datetime, /) -> str:
@@ -123,6 +163,10 @@ class Workspace(Protocol):
 
     def warn(self, text: str, /) -> None:
         """Tell the user, in one line, what was done differently from what somebody wrote."""
+        ...
+
+    def record_metrics(self, metrics: "Iterable[Metric]", /) -> None:
+        """Record what happened for `passdown metrics`, if that can be written."""
         ...
 
     def sweep(self) -> int:

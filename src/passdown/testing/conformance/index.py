@@ -164,6 +164,17 @@ class IndexConformance(ABC):
         _apply(index, {}, [_found("5.md", _event(6, "now: b\n"))])
         assert [fact.text for fact in index.digest(_LIMIT).kinds[FactKind.NOW].facts] == ["b"]
 
+    def test_what_events_take_back_is_known_as_long_as_it_does_not_hold(self, index: Index) -> None:
+        """An answer counts however many events ago it was; what was never said can be answered, too."""
+        asked = ("old", "again", "early", "open", "never")
+        assert index.retracted(FactKind.FEEDBACK, asked) == frozenset()
+        _apply(index, {}, [_found("a.md", _event(1, "feedback:\n- old\n- again\n- open\n"))])
+        _apply(index, {}, [_found("b.md", _event(2, "answered_feedback:\n- old\n- again\n- early\n"))])
+        _apply(index, {}, [_found("c.md", _event(3, "feedback:\n- again\n"))])
+
+        assert index.retracted(FactKind.FEEDBACK, asked) == {"old", "early"}
+        assert index.retracted(FactKind.QUESTION, asked) == frozenset()
+
     def test_a_change_that_fails_is_not_kept_in_part(self, index: Index) -> None:
         """All or nothing."""
         _apply(index, {"": 1}, [_found("a.md", _event(1, "now: a\n"))])

@@ -11,8 +11,7 @@ from passdown.core.briefs.brief_frame import BriefFrame
 from passdown.core.briefs.brief_input import BriefInput, TeamInput, facts_held
 from passdown.core.briefs.briefs import Brief, brief_hash, pack_brief
 from passdown.core.briefs.budgets import Budget
-from passdown.core.facts import Fact, show_phase
-from passdown.core.kinds import FactKind
+from passdown.core.facts import Fact, show_fact
 from passdown.core.sessions.session_facts import Account
 from passdown.core.times import render_millis
 from passdown.errors import PassdownError, SeveralSessionsError, StorageError, UsageError
@@ -195,7 +194,7 @@ def _fact_data(fact: Fact, brief: Brief) -> dict[str, object]:
         "id": fact.id,
         "kind": str(fact.kind),
         "key": fact.key or None,
-        "text": show_phase(fact) if fact.kind == FactKind.CHECKPOINT else fact.text,
+        "text": show_fact(fact),
         "at": render_millis(fact.at),
         "agent": fact.agent,
         "provenance": fact.provenance.value,

@@ -13,7 +13,8 @@ from passdown.core.sessions.handoffs import Handoff
 from passdown.core.times import age_words, render_seconds
 from passdown.errors import UsageError
 from passdown.faces.cli import output
-from passdown.faces.cli.drift import drift_lines, run_test_command
+from passdown.faces.cli.commands.work.command_runs import make_test_runner, run_test_option, yes_option
+from passdown.faces.cli.drift import drift_lines
 from passdown.faces.cli.kept_views import note_kept_view
 from passdown.faces.cli.lines import cut, width
 from passdown.faces.cli.sessions import describe, find_running, need_session, note_committed, open_sessions
@@ -33,6 +34,7 @@ from passdown.services.handover.handoffs import (
     resume_handoff,
     review_handoff,
 )
+from passdown.services.work.session_contexts import save_if_complete
 from passdown.services.workspace.workspaces import Workspace
 
 _OFFERS: Final = ("accept", "decline", "offer", "offers", "withdraw")
@@ -123,7 +125,9 @@ def create(context: click.Context, /, **_: object) -> None:
     if options.trigger not in TRIGGERS:
         output.note(f"unknown trigger {options.trigger}; it is recorded as given")
     order = HandoffRequest(stream=options.stream, trigger=options.trigger, archive=options.archive)
-    handoff = create_handoff(workspace, need_session(workspace, options.session), order)
+    account = need_session(workspace, options.session)
+    save_if_complete(workspace, account)
+    handoff = create_handoff(workspace, account, order)
     if context.obj or options.as_json:
         output.say_json(as_data(handoff))
     else:
@@ -283,10 +287,11 @@ def show(above: bool, name: str, *, as_json: bool) -> None:
 @command.command(short_help="Resume a handoff.")
 @click.argument("name", required=False, default="")
 @_session_option
-@click.option("--run-test", is_flag=True, help="Run the recorded test command, without a shell.")
+@run_test_option
+@yes_option
 @_json_option
 @click.pass_obj
-def resume(above: bool, name: str, session: str, *, run_test: bool, as_json: bool) -> None:
+def resume(above: bool, name: str, session: str, *, run_test: bool, yes: bool, as_json: bool) -> None:
     """Show what changed since a handoff was written, and resume it; without NAME, the newest.
 
     Compares the branch, commits, file hashes and age, and with --run-test the result of the recorded test.
@@ -294,16 +299,15 @@ def resume(above: bool, name: str, session: str, *, run_test: bool, as_json: boo
     a new one; facts that the session stated itself stay.
     """
     workspace = open_sessions()
-    chosen = name or _newest(workspace)
-    review = review_handoff(
-        workspace, chosen, (lambda text: run_test_command(workspace, text)) if run_test else None
-    )
-    if not (above or as_json):
+    as_json = above or as_json
+    run = make_test_runner(workspace, yes=yes, as_json=as_json) if run_test else None
+    review = review_handoff(workspace, name or _newest(workspace), run)
+    if not as_json:
         for line in drift_lines(review.drift, is_run=run_test):
             output.say(line)
     account = need_session(workspace, session) if session else find_running(workspace, "")
     resumed = resume_handoff(workspace, review, account)
-    if above or as_json:
+    if as_json:
         output.say_json({**_listed_data(review.listed), **_resumed_data(review, resumed)})
         return
     word = "starts" if resumed.is_new else "continues"

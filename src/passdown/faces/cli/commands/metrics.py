@@ -22,9 +22,11 @@ def command(*, days: int, as_json: bool) -> int:
     """Sum up what was recorded here: recoveries, conflicts, old handoffs.
 
     Starts record the sessions that they recovered (`pending_recovery`), ledgers that nobody updated for a day
-    (`handoff_expired`) and other sessions on the same track (`session_conflict`); the end of a turn records
-    `bd` commands that an agent ran by itself (`manual_bd`). Events that other tools record in the same file
-    are counted too. All of it stays on this machine. `passdown doctor --cost` shows what hooks cost.
+    (`handoff_expired`) and other sessions on the same track (`session_conflict`); commands record how much
+    of what waited for the tracker it has now (`pending_recovery`); the end of a turn records `bd` commands
+    that an agent ran by itself (`manual_bd`), and phases of the test-first cycle that are over, with their
+    seconds (`tdd_cycle`). Events that other tools record in the same file are counted too. All of
+    it stays on this machine. `passdown doctor --cost` shows what hooks cost.
     """
     summary = read_metrics(open_sessions(), days)
     if as_json:

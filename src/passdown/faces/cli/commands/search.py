@@ -1,4 +1,4 @@
-"""`passdown search`: search ledgers, archived sessions, events and streams."""
+"""`passdown search`: search ledgers, archived sessions, events, streams and loops."""
 
 from collections.abc import Sequence
 from typing import Final
@@ -65,7 +65,7 @@ class SearchOptions:
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @click.pass_context
 def command(context: click.Context, /, **_: object) -> None:
-    """Search ledgers, archives, events and streams.
+    """Search ledgers, archives, events, streams and loops.
 
     A document matches if it contains all WORDS, in any order; case and accents are ignored. `word*` matches
     every word that starts with `word`. Words in double quotes must follow each other, as in '"no server"'.

@@ -1,11 +1,24 @@
 """`passdown track`: bind a session to a track, unbind it, or finish the track."""
 
+from typing import Final
+
 import click
 
+from passdown.core.coordination.leases import Held
 from passdown.core.kinds import FactKind
 from passdown.errors import UsageError
 from passdown.faces.cli import output
 from passdown.faces.cli.commands.handoff import as_data, say_handoff
+from passdown.faces.cli.commands.work.gate import say_verdict
+from passdown.faces.cli.commands.work.preflight import (
+    lock_options,
+    prepare_track,
+    say_lock_choices,
+    skip_preflight_option,
+    unlock_others,
+)
+from passdown.faces.cli.commands.work.tdd import read_choice, tdd_options
+from passdown.faces.cli.coordination import HELD_CODE, as_value
 from passdown.faces.cli.sessions import find_running, need_session, open_sessions
 from passdown.faces.hooks.hook_log import log_metrics
 from passdown.records import replace
@@ -18,6 +31,14 @@ from passdown.services.handover.tracks import (
     unbind_track,
 )
 from passdown.services.project.metrics import find_conflicts
+from passdown.services.work.gates import (
+    JudgedGate,
+    judge_completion,
+    needs_completion,
+)
+from passdown.services.work.tdd import choose_cycle
+
+_COMPLETION: Final = "completion"
 
 _json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 _session_option = click.option("--session", default="", metavar="ID", help="The session to use.")
@@ -39,26 +60,41 @@ def command(context: click.Context, *, as_json: bool) -> None:
 @command.command(short_help="Work on a track, on a task, or both.")
 @click.argument("track", metavar="[TRACK]", default="")
 @click.option("--task", default="", metavar="ID", help="The task that the session has claimed.")
+@tdd_options
+@lock_options
+@skip_preflight_option
 @_session_option
 @_json_option
 @click.pass_obj
-def bind(above: bool, track: str, task: str, session: str, *, as_json: bool) -> None:
+def bind(above: bool, track: str, task: str, session: str, *, as_json: bool) -> int:
     """Work on a track, on a task, or both; without TRACK, the track stays as it is.
 
-    If the session works on another track, a handoff is written and its ledger archived first.
+    If the session works on another track, a handoff is written and its ledger archived first. The phases of
+    the test-first cycle are followed unless --no-tdd or the settings say otherwise.
+
+    A session locks its track. Exits with 3 if another session has it: repeat with --wait, --continue or
+    --force.
     """
     if not (track or task):
         raise UsageError("name a track, a task, or both", hint="run `passdown track bind TRACK --task ID`")
+    choice = read_choice()
     workspace = open_sessions()
     account = need_session(workspace, session)
+    account, held = prepare_track(workspace, account, track.strip() or account.track)
+    if held:
+        return _say_held(held, as_json=above or as_json)
     bound = (
         bind_track(workspace, account, track)
         if track
         else TrackBinding(account=account, before=account.track)
     )
+    unlock_others(workspace, bound.account)
     if task:
         bound = replace(bound, account=bind_task(workspace, bound.account, task))
-    account = bound.account
+    account, skipped = choose_cycle(workspace, bound.account, choice=choice)
+    bound = replace(bound, account=account)
+    if skipped:
+        output.note(skipped)
     if bound.before != account.track:
         conflicts = find_conflicts(workspace, account.session, account.track)
         log_metrics(workspace.root, conflicts)
@@ -66,7 +102,20 @@ def bind(above: bool, track: str, task: str, session: str, *, as_json: bool) -> 
             output.note(f"{one.values['other_agent']} works on {account.track} too")
     if above or as_json:
         output.say_json(_bound_data(bound))
-        return
+    else:
+        _say_bound(bound, track, task)
+    return 0
+
+
+def _say_held(held: Held, *, as_json: bool) -> int:
+    if as_json:
+        output.say_json({"held": as_value(held)})
+    say_lock_choices(held)
+    return HELD_CODE
+
+
+def _say_bound(bound: TrackBinding, track: str, task: str) -> None:
+    account = bound.account
     if bound.handoff:
         output.say(f"left {bound.before}: {bound.handoff.record}")
     word = "works on" if bound.before != account.track else "continues with"
@@ -102,6 +151,7 @@ def unbind(above: bool, session: str, *, only_task: bool, as_json: bool) -> None
         bound = TrackBinding(account=bind_task(workspace, account, ""), before=account.track)
     else:
         bound = unbind_track(workspace, account)
+    unlock_others(workspace, bound.account)
     if above or as_json:
         output.say_json(_bound_data(bound))
     elif only_task and account.task:
@@ -147,16 +197,44 @@ def _show(session: str, *, as_json: bool) -> None:
 
 @command.command(short_help="Finish the track: write a handoff and archive the ledger.")
 @click.option("--keep", is_flag=True, help="Leave the ledger where it is.")
+@click.option("--no-validate", is_flag=True, help="Do not judge the gate `completion`.")
+@click.option("--validate-warn", is_flag=True, help="Let a failed gate be a warning.")
 @_session_option
 @_json_option
-@click.pass_obj
-def finish(above: bool, session: str, *, keep: bool, as_json: bool) -> None:
-    """Finish the track: write a handoff, unbind track and task, archive and remove the ledger."""
+@click.pass_context
+def finish(
+    context: click.Context, session: str, *, keep: bool, no_validate: bool, validate_warn: bool, as_json: bool
+) -> int:
+    """Finish the track: write a handoff, unbind track and task, archive and remove the ledger.
+
+    A track with papers or gates is finished through the gate `completion`: the plan is done, everything is
+    committed and pushed. With `[gates] mode = "full"` a failure stops it, and this exits with 1.
+    """
     workspace = open_sessions()
-    bound = finish_track(workspace, need_session(workspace, session), keep=keep)
-    if above or as_json:
+    account = need_session(workspace, session)
+    is_json = as_json or context.obj is True
+    if account.track and not no_validate and needs_completion(workspace, account):
+        judged = judge_completion(workspace, account, only_warn=validate_warn)
+        if judged is None or judged.verdict.stops:
+            return _say_stopped(judged, as_json=is_json)
+        output.note(f"completion: {judged.verdict.status.value} {judged.verdict.notes}".rstrip())
+        account = judged.account
+    bound = finish_track(workspace, account, keep=keep)
+    unlock_others(workspace, bound.account)
+    if is_json:
         output.say_json(_bound_data(bound))
-        return
+        return 0
     output.say(f"{bound.account.agent} finished {bound.before}")
     if bound.handoff:
         say_handoff(bound.handoff)
+    return 0
+
+
+def _say_stopped(judged: JudgedGate | None, *, as_json: bool) -> int:
+    if judged is not None:
+        return say_verdict(judged, as_json=as_json)
+    if as_json:
+        output.say_json({"gate": _COMPLETION, "status": None})
+    else:
+        output.note("completion waits for a person: see `passdown gate run completion`")
+    return 1

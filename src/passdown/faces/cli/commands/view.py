@@ -6,7 +6,7 @@ from typing import Final
 
 import click
 
-from passdown.core.facts import Fact, read_phase, show_phase
+from passdown.core.facts import Fact, read_phase, show_fact, show_phase
 from passdown.core.kinds import MERGED, FactKind
 from passdown.core.times import render_millis
 from passdown.errors import OutdatedError, PassdownError
@@ -100,8 +100,8 @@ def _say_text(text: str, path: str, state: str, *, as_json: bool) -> None:
 def list_section(above: bool, section: str, *, as_json: bool) -> None:
     """List everything that holds in a section, newest first, in full.
 
-    SECTION is goal, now, next, done, decisions, constraints, questions, answers, checkpoints, receipts,
-    feedback or malformed: values of events that could not be read.
+    SECTION is goal, now, next, done, decisions, constraints, questions, answers, checkpoints, gates,
+    receipts, feedback or malformed: values of events that could not be read.
     """
     project = open_here()
     with ReadingProgress() as reading:
@@ -129,7 +129,7 @@ def _text(fact: Fact) -> str:
     if fact.kind == FactKind.CHECKPOINT:
         phase, _, status = show_phase(fact).rpartition(": ")
         return f"{phase}, by {fact.agent}: {status}"
-    return fact.text
+    return show_fact(fact)
 
 
 def _as_data(fact: Fact) -> dict[str, object]:
@@ -138,6 +138,8 @@ def _as_data(fact: Fact) -> dict[str, object]:
         more = {"key": fact.key, "text": fact.text}
     elif fact.kind == FactKind.CHECKPOINT:
         more = {**read_phase(fact)._asdict(), "task": fact.task, "checkpoint_agent": fact.agent}
+    elif fact.kind == FactKind.GATE:
+        more = {"gate": fact.key, "status": fact.text, "track": fact.track, "notes": fact.because}
     return {
         **more,
         "at": render_millis(fact.at),

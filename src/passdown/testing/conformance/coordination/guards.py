@@ -30,6 +30,20 @@ class GuardPromises(CoordinationCase):
         assert (mine.verdict, mine.path, mine.held) == (MINE, "src/deep/a.py", "src/")
         assert not checked.is_passed
 
+    def test_judging_says_what_a_check_says_and_changes_nothing(self, project: SharedProject) -> None:
+        """An edit is judged before it is made, as its commit will be; whoever looks holds nothing longer."""
+        project.join("a", "b")
+        project.acquired("a", "src/")
+        project.acquired("b", "docs/")
+        paths = ("docs/x.md", "README", "src/deep/a.py")
+        position = project.here.history.position()
+
+        judged = project.here.leases.judge("a", paths)
+
+        assert [one.verdict for one in judged] == project.verdicts("a", *paths) == [HELD, FREE, MINE]
+        assert (judged[0].session, judged[0].held, judged[0].left) == ("b", "docs/", about(DEATH))
+        assert project.here.history.position() == position
+
     def test_nobody_in_particular_owns_nothing(self, project: SharedProject) -> None:
         """A person without a session is told what is held."""
         project.join("a")

@@ -171,6 +171,18 @@ class RepeatPromises(CoordinationCase):
             project.claim("a", "t", "none")
         assert describe(project) == before
 
+    def test_nothing_stays_of_what_was_granted_before_an_error(self, project: SharedProject) -> None:
+        """A file is granted before the task beside it turns out to be closed."""
+        project.join("a")
+        project.add("t")
+        project.close("a", project.claimed("a", "t"))
+        before = describe(project)
+        wanted = [Resource("path", "src/"), Resource("task", "t")]
+
+        with pytest.raises(UsageError):
+            project.here.leases.acquire(project.op(), "a", wanted, 600.0)
+        assert describe(project) == before
+
     def test_an_id_is_remembered_for_two_days(self, project: SharedProject) -> None:
         """After that nobody knows whether it acted, so it is refused by its own time."""
         old, known = project.op(age=REMEMBERED + MARGIN), project.op(age=REMEMBERED - MARGIN)

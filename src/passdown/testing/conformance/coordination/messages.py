@@ -1,6 +1,13 @@
 """Mail: who gets it, that it waits until somebody says it was read, and what expires."""
 
-from passdown.core.coordination.messages import Acknowledged, NewMessage, NobodyThere, Sent
+from passdown.core.coordination.messages import (
+    READ_KEPT,
+    Acknowledged,
+    Expired,
+    NewMessage,
+    NobodyThere,
+    Sent,
+)
 from passdown.testing.conformance.coordination.bench import (
     MARGIN,
     CoordinationCase,
@@ -213,6 +220,26 @@ class MessagePromises(CoordinationCase):
         assert [one.content for one in expired.messages] == ["short"]
         assert project.here.messages.expire(project.op()).messages == ()
         assert project.mail("b") == ["long"]
+
+    def test_a_look_for_expired_messages_that_finds_none_is_no_change(self, project: SharedProject) -> None:
+        """It takes no position; what was read long ago is removed by one that does."""
+        project.join("a", "b", "c")
+        project.send("a", "all", seconds=9 * READ_KEPT)
+        project.read("b")
+        before = project.here.history.position()
+        for _ in range(2):
+            project.bench.advance(READ_KEPT + MARGIN)
+            assert project.here.messages.expire(project.op()) == Expired()
+        assert project.here.history.position() == before
+        project.read("c")
+        project.bench.advance(READ_KEPT - MARGIN)
+        assert project.here.messages.expire(project.op()) == Expired()
+        assert project.here.history.position() == before + 1
+        project.bench.advance(2 * MARGIN)
+
+        for _ in range(2):
+            assert project.here.messages.expire(project.op()) == Expired()
+            assert project.here.history.position() == before + 2
 
     def test_what_everybody_read_does_not_expire(self, project: SharedProject) -> None:
         """What somebody has not read does."""

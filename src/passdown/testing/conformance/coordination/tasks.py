@@ -284,6 +284,23 @@ class ClaimPromises(CoordinationCase):
 class BoardPromises(CoordinationCase):
     """The promises of `Tasks` about what is on the board."""
 
+    def test_a_note_is_added_once_for_each_operation(self, project: SharedProject) -> None:
+        """Also before the note with which the task is closed."""
+        project.join("a")
+        project.add("t")
+        held, op = project.claimed("a", "t"), project.op()
+        assert not project.here.history.has(op)
+
+        for _ in range(2):
+            project.here.tasks.note(op, "a", "t", "first")
+        project.here.tasks.note(project.op(), "", "t", "second")
+        closed = expect(TaskClosed, project.here.tasks.close(project.op(), "a", held, "completed", "last"))
+
+        assert closed.task.note == "first\nsecond\nlast"
+        assert project.here.history.has(op)
+        with pytest.raises(UsageError):
+            project.here.tasks.note(project.op(), "a", "none", "text")
+
     def test_what_was_added_is_found_as_it_was_said(self, project: SharedProject) -> None:
         """It is open, free, and waits for none, whatever the caller says."""
         task = Task(task="t", title="Tïtle", body="a\nb", priority=0, role="be", waits=3, is_held=True)

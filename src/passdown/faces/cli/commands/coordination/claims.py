@@ -1,10 +1,14 @@
 """`passdown claim`, `passdown close`: take a task that no other session has, and finish it."""
 
+from typing import Final
+
 import click
 
 from passdown.core.coordination.leases import Held, Lost
 from passdown.core.coordination.tasks import COMPLETED, REASONS, Claimed, NothingReady, TaskClosed
 from passdown.faces.cli import output
+from passdown.faces.cli.commands.work.preflight import prepare, skip_preflight_option
+from passdown.faces.cli.commands.work.tdd import read_choice, tdd_options
 from passdown.faces.cli.coordination import (
     HELD_CODE,
     as_value,
@@ -16,19 +20,23 @@ from passdown.faces.cli.coordination import (
     session_option,
 )
 from passdown.faces.cli.sessions import need_session, open_sessions
-from passdown.services.coordination.claims import (
-    ClaimResult,
-    CloseRequest,
-    CloseResult,
-    claim_tasks,
-    close_task,
-)
+from passdown.faces.hooks.hook_log import log_metrics
+from passdown.ports.tracker import ClaimWish
+from passdown.records import replace
+from passdown.services.coordination.claims import ClaimResult, CloseRequest, CloseResult
+from passdown.services.project.metrics import make_phase_metrics
+from passdown.services.work import tracker_changes
+from passdown.services.work.tdd import choose_cycle, end_cycle
+
+_UNFENCED: Final = "  no lease could be asked for; your next command does that when it can"
 
 
 @click.command(short_help="Claim a task: the named ones, or the first that is ready.")
 @click.argument("tasks", nargs=-1, metavar="[ID]...")
 @click.option("--role", default="", metavar="ROLE", help="Only tasks for this role, or for anybody.")
 @click.option("--another", is_flag=True, help="Claim one more, though the session has one.")
+@tdd_options
+@skip_preflight_option
 @session_option
 @json_option
 def claim(tasks: tuple[str, ...], role: str, session: str, *, another: bool, as_json: bool) -> int:
@@ -36,10 +44,21 @@ def claim(tasks: tuple[str, ...], role: str, session: str, *, another: bool, as_
 
     Of the named tasks you get all or none. No other session can have a task that yours has. A session that
     has a task and names none is given that one again. Exits with 3 if another session has a named task, and
-    with 0 if there is nothing to claim.
+    with 0 if there is nothing to claim. The phases of the test-first cycle are followed unless --no-tdd or
+    the settings say otherwise. While sessions cannot be coordinated, Beads alone decides, and the claim is
+    marked unfenced; the session's next command asks for the lease.
     """
     workspace = open_sessions()
-    found = claim_tasks(workspace, need_session(workspace, session), tasks, role=role, another=another)
+    choice = read_choice()
+    wish = ClaimWish(tasks, role, another)
+    account = prepare(workspace, need_session(workspace, session))
+    found = tracker_changes.claim(workspace, account, wish)
+    if isinstance(found.outcome, Claimed):
+        title = found.outcome.tasks[-1].title if found.outcome.tasks else ""
+        account, skipped = choose_cycle(workspace, found.account, choice=choice, title=title)
+        found = replace(found, account=account)
+        if skipped:
+            output.note(skipped)
     if as_json:
         output.say_json(_claim_data(found))
     else:
@@ -56,10 +75,13 @@ def _say_claim(found: ClaimResult) -> None:
         output.say("Nothing is ready to be claimed.")
         say_waiting(outcome.waiting)
     else:
+        is_unfenced = not all(one.fence for one in outcome.grants)
         for task, before in zip(outcome.tasks, outcome.orphaned_by, strict=True):
-            output.say(f"Claimed: {task.task} {task.title}")
+            output.say(f"Claimed: {task.task} {task.title}{' (unfenced)' * is_unfenced}")
             if before:
                 output.say(f"  {before} had it, and gave no sign of life for too long")
+        if is_unfenced:
+            output.say(_UNFENCED)
 
 
 def _claim_data(found: ClaimResult) -> dict[str, object]:
@@ -68,7 +90,13 @@ def _claim_data(found: ClaimResult) -> dict[str, object]:
     return {
         "session": found.account.session,
         "claimed": [
-            {"id": task.task, "title": task.title, "fence": grant.fence, "left": grant.left}
+            {
+                "id": task.task,
+                "title": task.title,
+                "fence": grant.fence,
+                "left": grant.left,
+                "unfenced": not grant.fence,
+            }
             for task, grant in zip(claimed.tasks, claimed.grants, strict=True)
         ]
         if claimed
@@ -90,22 +118,37 @@ def close(task: str, reason: str, text: str, message: str, session: str, *, as_j
     """Close a task that the session has; its files are released.
 
     Tasks that waited for it become ready. What was completed is published as done. Exits with 3 if the
-    session does not have the task any more.
+    session does not have the task any more. If the tracker does not answer, the close waits for it and is
+    done by the next command that reaches it.
     """
     workspace = open_sessions()
     account = need_session(workspace, session)
-    found = close_task(workspace, account, CloseRequest(task, reason, text, message))
+    ended = end_cycle(workspace, account) if account.tdd else ()
+    found = tracker_changes.close(workspace, account, CloseRequest(task, reason, text, message))
+    if ended and not found.account.task:
+        log_metrics(workspace.root, make_phase_metrics(ended))
     if as_json:
         output.say_json(_close_data(found))
-    elif isinstance(found.outcome, Lost):
-        say_lost(found.outcome)
+    elif found.outcome is None:
+        unfenced = ", unfenced" * found.is_unfenced
+        output.say(f"Close waits: {found.task} {found.title} ({reason}{unfenced})")
+        output.say("  the next command that reaches the tracker closes it")
+        if found.is_unfenced:
+            output.say(_UNFENCED)
+    elif isinstance(found.outcome, TaskClosed):
+        _say_closed(found.outcome, is_unfenced=found.is_unfenced)
+    elif isinstance(found.outcome, Held):
+        say_held(found.outcome)
     else:
-        _say_closed(found.outcome)
-    return HELD_CODE if isinstance(found.outcome, Lost) else 0
+        say_lost(found.outcome)
+    return HELD_CODE if isinstance(found.outcome, Lost | Held) else 0
 
 
-def _say_closed(closed: TaskClosed) -> None:
-    output.say(f"Closed: {closed.task.task} {closed.task.title} ({closed.task.reason})")
+def _say_closed(closed: TaskClosed, *, is_unfenced: bool) -> None:
+    unfenced = ", unfenced" * is_unfenced
+    output.say(f"Closed: {closed.task.task} {closed.task.title} ({closed.task.reason}{unfenced})")
+    if is_unfenced:
+        output.say(_UNFENCED)
     if closed.released:
         output.say(f"  released: {', '.join(closed.released)}")
     if closed.freed:
@@ -119,8 +162,11 @@ def _close_data(found: CloseResult) -> dict[str, object]:
         "session": found.account.session,
         "closed": closed.task.task if closed else None,
         "reason": closed.task.reason if closed else None,
-        "note": found.note if closed else None,
+        "waiting": found.task if outcome is None else None,
+        "note": found.note if closed or outcome is None else None,
         "released": list(closed.released) if closed else [],
         "ready": list(closed.freed) if closed else [],
+        "unfenced": found.is_unfenced and (closed is not None or outcome is None),
         "lost": as_value(outcome) if isinstance(outcome, Lost) else None,
+        "held": as_value(outcome) if isinstance(outcome, Held) else None,
     }

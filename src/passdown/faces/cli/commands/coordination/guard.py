@@ -8,7 +8,7 @@ import click
 from passdown.core.coordination.choices import list_verdict_choices, tell_verdict
 from passdown.core.coordination.guard_hooks import HookOwner
 from passdown.core.coordination.leases import PathVerdict
-from passdown.errors import PassdownError
+from passdown.errors import PassdownError, StorageError
 from passdown.faces.cli import output
 from passdown.faces.cli.coordination import HELD_CODE, as_value, json_option
 from passdown.faces.cli.project import CliProject, open_here
@@ -53,6 +53,8 @@ def _judge_staged(*, as_json: bool) -> int:
         result = _check_projects()
     except PassdownError as found:  # a guard that is broken stops nobody
         output.note(f"the commit was not judged: {found.message}")
+    if result.trouble:
+        output.note(result.trouble)
     if as_json:
         output.say_json({"passed": not result.is_stopped, "conflicts": as_value(result.conflicts)})
     elif result.conflicts:
@@ -71,19 +73,26 @@ def _check_projects() -> GuardResult:
         result = check_commit(workspace, committer)
         if result.is_stopped:
             return result
-        warned = result if result.conflicts else warned
+        warned = result if result.conflicts or result.trouble else warned
     return warned
 
 
 def _open_projects(project: CliProject) -> Iterator[Workspace]:
     """Yield the project of the current folder, and those below it that have staged files (C49)."""
     yield project.workspace
-    if project.workspace.find_coordination() is None:
+    if not _coordinates(project.workspace):
         return
     content = project.workspace.commit_contents.staged()
     folders = {os.path.dirname(path) for path in content.paths} if content else set[str]()
     for root in sorted({find_root(project.root / folder) for folder in folders} - {project.root}):
         yield CliProject(root, read_settings(root)[0]).workspace
+
+
+def _coordinates(workspace: Workspace) -> bool:
+    try:
+        return workspace.find_coordination() is not None
+    except StorageError:  # each project is judged by what can be read
+        return True
 
 
 def _judge_branch(span: str, *, as_json: bool) -> int:

@@ -1,7 +1,6 @@
 """`passdown msg`, `passdown inbox`: messages between sessions."""
 
 from collections.abc import Sequence
-from datetime import timedelta
 
 import click
 
@@ -16,14 +15,21 @@ from passdown.core.coordination.messages import (
 )
 from passdown.core.safe_text import printable
 from passdown.core.schemas import to_data
-from passdown.core.times import age_words
-from passdown.errors import UsageError
+from passdown.core.sessions.session_facts import Account
+from passdown.core.times import seconds_words
+from passdown.errors import StorageError, UnwritableError, UsageError
 from passdown.faces.cli import output
 from passdown.faces.cli.coordination import as_value, json_option, read_seconds, session_option
 from passdown.faces.cli.sessions import need_session, open_sessions
-from passdown.services.coordination.addressed_handoffs import find_own_handoffs, settle_handoffs
+from passdown.services.coordination.addressed_handoffs import (
+    WrittenAddressed,
+    find_own_handoffs,
+    leave_message,
+    settle_handoffs,
+)
 from passdown.services.coordination.mail import acknowledge_mail, read_mail, send_message, wait_for_mail
-from passdown.wiring.workspaces import open_with_handoffs
+from passdown.services.workspace.workspaces import Workspace
+from passdown.wiring.workspaces import open_checkouts, open_with_handoffs
 
 
 @click.command(short_help="Send a message to other sessions.")
@@ -36,19 +42,37 @@ def msg(text: str, to: str, session: str, *, urgent: bool, as_json: bool) -> Non
     """Send a message to other sessions.
 
     ADDRESS is an agent, a nickname, `role:NAME`, `task:ID` (whoever has the task) or `all`. A message to a
-    nickname that nobody has waits for the next session of that name.
+    nickname that nobody has waits for the next session of that name. If what sessions share does not answer,
+    a message to a session of this machine is left as a handoff, which its next start shows.
     """
     workspace = open_sessions()
     account = need_session(workspace, session)
-    sent = send_message(workspace, account, text, to, priority=URGENT_MESSAGE if urgent else NORMAL_MESSAGE)
+    priority = URGENT_MESSAGE if urgent else NORMAL_MESSAGE
+    try:
+        sent = send_message(workspace, account, text, to, priority=priority)
+    except StorageError as trouble:
+        left = leave_message(workspace, account, text, to, open_checkouts(workspace))
+        if left is None:
+            raise
+        _say_left(left, to, trouble, as_json=as_json)
+        return
     if isinstance(sent, NobodyThere):
         raise UsageError(f"nobody is there for {to}", hint="`passdown status` lists the sessions")
     if as_json:
-        output.say_json({"message": sent.message, "recipients": list(sent.recipients)})
+        output.say_json({"message": sent.message, "recipients": list(sent.recipients), "handoff": None})
         return
     for one in sent.recipients:
         name = one.removeprefix(TO_NAME)
         output.say(f"sent to {name}" if name == one else f"waits for the next session called {name}")
+
+
+def _say_left(left: WrittenAddressed, to: str, trouble: StorageError, *, as_json: bool) -> None:
+    """Say that a message was left as a file, which the next start of its session shows."""
+    if as_json:
+        output.say_json({"message": left.handoff.id, "recipients": [], "handoff": left.path})
+    else:
+        output.say(f"left for {to}: {left.path}")
+    output.note(f"it is no message: {trouble.message}")
 
 
 @click.command(short_help="Read the messages and handoffs of other sessions.")
@@ -76,9 +100,18 @@ def inbox(session: str, wait: str, *, keep: bool, as_json: bool) -> None:
     else:
         _say_messages(mail, [line for one in handoffs for line in handoff_lines(one, workspace.now())])
     if not keep:
-        acknowledge_mail(workspace, account, mail)
+        _acknowledge(workspace, account, mail)
         for trouble in settle_handoffs(workspace, account, own):
             output.note(trouble)
+
+
+def _acknowledge(workspace: Workspace, account: Account, mail: Sequence[WaitingMessage]) -> None:
+    """Mark messages as read that were printed; where nothing can be written they stay unread (C87)."""
+    try:
+        acknowledge_mail(workspace, account, mail)
+    except UnwritableError as found:
+        output.note(f"they stay unread: {found.message}")
+        output.note_hint(found.hint)
 
 
 def _say_messages(mail: Sequence[WaitingMessage], handoffs: Sequence[str]) -> None:
@@ -89,7 +122,7 @@ def _say_messages(mail: Sequence[WaitingMessage], handoffs: Sequence[str]) -> No
     for line in handoffs:
         output.say(line)
     for one in mail:
-        age = age_words(timedelta(seconds=one.age))
+        age = seconds_words(one.age)
         urgent = ", urgent" if one.message.priority == URGENT_MESSAGE else ""
         output.say(f"{one.message.agent}, {age} ago{urgent}:")
         for line in printable(one.message.content).splitlines():

@@ -1,18 +1,17 @@
 """`passdown handoff offer`, `offers`, `accept`, `decline`, `withdraw`: hand a task to another session."""
 
 from collections.abc import Callable
-from datetime import timedelta
-from functools import partial
 
 import click
 
 from passdown.core.coordination.leases import Lost
 from passdown.core.coordination.offers import OfferEnded, OfferGone
 from passdown.core.sessions.session_facts import Account
-from passdown.core.times import age_words
+from passdown.core.times import seconds_words
 from passdown.faces.cli import output
+from passdown.faces.cli.commands.work.command_runs import make_test_runner, run_test_option, yes_option
 from passdown.faces.cli.coordination import HELD_CODE, as_value, json_option, say_lost, session_option
-from passdown.faces.cli.drift import drift_lines, run_test_command
+from passdown.faces.cli.drift import drift_lines
 from passdown.faces.cli.sessions import need_session, open_sessions
 from passdown.services.coordination.offers import (
     accept_offer,
@@ -61,7 +60,7 @@ def offers(*, as_json: bool) -> None:
         output.say_json({"offers": as_value(found)})
         return
     for one in found:
-        left = age_words(timedelta(seconds=one.left))
+        left = seconds_words(one.left)
         whom = one.offer.taker or "anybody"
         name = short_name(one.offer)
         output.say(f"{name}  {one.offer.task} from {one.offer.agent} to {whom}, {left} left")
@@ -72,10 +71,11 @@ def offers(*, as_json: bool) -> None:
 @click.command(short_help="Accept an offer: its task and files are yours.")
 @click.argument("name", metavar="[OFFER]", default="")
 @click.option("--anyway", is_flag=True, help="Accept it though something changed since.")
-@click.option("--run-test", is_flag=True, help="Run the recorded test command, without a shell.")
+@run_test_option
+@yes_option
 @session_option
 @json_option
-def accept(name: str, session: str, *, anyway: bool, run_test: bool, as_json: bool) -> int:
+def accept(name: str, session: str, *, anyway: bool, run_test: bool, yes: bool, as_json: bool) -> int:
     """Show what changed since an offer was made, and accept it.
 
     If something changed, --anyway is needed. Task, files and unread messages are then yours under new
@@ -83,7 +83,7 @@ def accept(name: str, session: str, *, anyway: bool, run_test: bool, as_json: bo
     """
     workspace = open_sessions()
     account = need_session(workspace, session)
-    run = partial(run_test_command, workspace) if run_test else None
+    run = make_test_runner(workspace, yes=yes, as_json=as_json) if run_test else None
     review = review_offer(workspace, name, run)
     drift = review.review.drift
     if not as_json:
@@ -101,6 +101,7 @@ def accept(name: str, session: str, *, anyway: bool, run_test: bool, as_json: bo
     else:
         for grant in found.outcome.grants:
             output.say(f"yours: {grant.name} (fence {grant.fence})")
+        output.say(f"What {review.offer.agent} knew is in your ledger, too: read it with `passdown brief`.")
     return 0
 
 

@@ -1,11 +1,9 @@
 """`passdown reserve`, `renew`, `release`, `takeover`: who may edit which files."""
 
-from datetime import timedelta
-
 import click
 
 from passdown.core.coordination.leases import Granted, Held, Lost, Released
-from passdown.core.times import age_words
+from passdown.core.times import seconds_words
 from passdown.errors import UsageError
 from passdown.faces.cli import output
 from passdown.faces.cli.coordination import (
@@ -107,7 +105,7 @@ def _report(outcome: Granted | Held | Lost | Released, word: str, *, as_json: bo
             output.say(f"{word}: {resource.name}")
     else:
         for grant in outcome.grants:
-            left = age_words(timedelta(seconds=grant.left))
+            left = seconds_words(grant.left)
             output.say(f"{word}: {grant.name} (fence {grant.fence}, {left} without a sign of life)")
     return HELD_CODE if is_refused else 0
 

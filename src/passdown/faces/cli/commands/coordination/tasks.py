@@ -1,37 +1,35 @@
 """`passdown task`: add tasks, list them, and change them."""
 
-from collections.abc import Sequence
-
 import click
 
 from passdown.core.coordination.leases import Lost
-from passdown.core.coordination.tasks import NORMAL, OPEN, Circle, Task, TaskState
+from passdown.core.coordination.tasks import NORMAL, Circle, Listing, Task
 from passdown.errors import UsageError
 from passdown.faces.cli import output
+from passdown.faces.cli.commands.work.tracker import list_blocked, list_ready
 from passdown.faces.cli.coordination import (
     HELD_CODE,
     as_value,
+    describe_task,
     find_author,
     json_option,
     say_lost,
-    say_waiting,
+    say_tasks,
     session_option,
 )
-from passdown.faces.cli.lines import cut, width
 from passdown.faces.cli.sessions import need_session, open_sessions
 from passdown.records import record
 from passdown.services.coordination.claims import give_back_task
 from passdown.services.coordination.tasks import (
     TaskChange,
-    add_task,
     block_task,
     change_task,
     export_tasks,
     import_tasks,
-    is_ready,
     list_tasks,
     require_task,
 )
+from passdown.services.work import tracker_changes
 from passdown.wiring.workspaces import read_named
 
 _priority = click.option("--priority", type=int, default=None, metavar="0-4", help="0 is the most urgent.")
@@ -86,12 +84,10 @@ def task() -> None:
 @json_option
 @click.pass_context
 def add(context: click.Context, /, **_: object) -> None:
-    """Add a task to the board."""
+    """Add a task."""
     options = NewTaskOptions(**context.params)
     workspace = open_sessions()
     account = find_author(workspace, options.session)
-    for other in options.after:
-        require_task(workspace.coordination, other)
     new = Task(
         task=options.name,
         title=options.title,
@@ -99,9 +95,7 @@ def add(context: click.Context, /, **_: object) -> None:
         priority=NORMAL if options.priority is None else options.priority,
         role=options.role or "",
     )
-    added = add_task(workspace, account, new)
-    for other in options.after:
-        block_task(workspace, account, added.task, other)
+    added = tracker_changes.create(workspace, account, new, options.after)
     _say_task(added, "added", as_json=options.as_json)
 
 
@@ -109,15 +103,14 @@ def add(context: click.Context, /, **_: object) -> None:
 @json_option
 def ready(*, as_json: bool) -> None:
     """List the tasks that can be claimed now, the first to be claimed first."""
-    workspace = open_sessions()
-    found = list_tasks(workspace, ready=True)
-    if as_json:
-        output.say_json({"tasks": as_value(found)})
-    elif found:
-        _say_tasks(found)
-    else:
-        output.say("Nothing is ready to be claimed.")
-        say_waiting(list_tasks(workspace, ready=False))
+    list_ready(as_json=as_json)
+
+
+@task.command(short_help="List the tasks that wait, and what they wait for.")
+@json_option
+def blocked(*, as_json: bool) -> None:
+    """List the tasks that wait for another task, or for something outside."""
+    list_blocked(as_json=as_json)
 
 
 @task.command("list", short_help="List the open tasks, or all.")
@@ -125,11 +118,13 @@ def ready(*, as_json: bool) -> None:
 @json_option
 def list_(*, show_all: bool, as_json: bool) -> None:
     """List the open tasks with their holders, or all tasks."""
-    found = list_tasks(open_sessions(), ready=False, closed=show_all)
+    workspace = open_sessions()
+    with tracker_changes.catch_up(workspace, find_author(workspace, "")):
+        found = list_tasks(workspace, Listing.ALL if show_all else Listing.OPEN)
     if as_json:
         output.say_json({"tasks": as_value(found)})
     elif found:
-        _say_tasks(found)
+        say_tasks(found)
     else:
         output.say('There are no tasks; add one: `passdown task add "TITLE"`')
 
@@ -139,17 +134,37 @@ def list_(*, show_all: bool, as_json: bool) -> None:
 @json_option
 def show(name: str, *, as_json: bool) -> None:
     """Show a task with its holder, what it waits for, and the notes from when it was closed."""
-    found = require_task(open_sessions().coordination, name)
+    workspace = open_sessions()
+    with tracker_changes.catch_up(workspace, find_author(workspace, "")):
+        found = require_task(workspace.tracker, name)
     if as_json:
         output.say_json({"task": as_value(found)})
         return
     shown = found.task
     output.say(f"{shown.task} {shown.title}")
     for_whom = f", for {shown.role}" if shown.role else ""
-    output.say(f"  {_describe(found)}, priority {shown.priority}{for_whom}")
+    output.say(f"  {describe_task(found)}, priority {shown.priority}{for_whom}")
     for text in (shown.body, shown.note):
         for line in text.splitlines():
             output.say(f"  > {line}")
+
+
+@task.command(short_help="Add a text to the notes of a task.")
+@click.argument("name", metavar="ID")
+@click.argument("text")
+@session_option
+@json_option
+def note(name: str, text: str, session: str, *, as_json: bool) -> None:
+    """Add a text to the notes of a task; what is there stays.
+
+    If the tracker does not answer, the note waits for it and is added by the next command that reaches it.
+    """
+    workspace = open_sessions()
+    is_done = tracker_changes.add_note(workspace, need_session(workspace, session), name, text)
+    if as_json:
+        output.say_json({"task": name, "waiting": not is_done})
+    else:
+        output.say(f"Noted: {name}" if is_done else f"Note waits: {name}")
 
 
 @task.command(short_help="Let a task wait for another.")
@@ -228,23 +243,3 @@ def _say_task(shown: Task, word: str, *, as_json: bool) -> None:
         output.say_json({"task": as_value(shown)})
     else:
         output.say(f"{word} {shown.task} {shown.title}")
-
-
-def _say_tasks(tasks: Sequence[TaskState]) -> None:
-    for one in tasks:
-        line = f"{one.task.task}  P{one.task.priority}  {_describe(one)}  {one.task.title}"
-        output.say(cut(line, width()))
-
-
-def _describe(state: TaskState) -> str:
-    """Say what state a task is in."""
-    shown = state.task
-    if state.is_orphaned:
-        return f"orphaned by {state.agent}"
-    if state.holder:
-        return f"held by {state.agent}"
-    if state.waits_for:
-        return f"waits for {', '.join(state.waits_for)}"
-    if is_ready(state):
-        return "ready"
-    return shown.state if shown.state != OPEN else "waits"

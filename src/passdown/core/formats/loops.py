@@ -1,0 +1,379 @@
+"""Loop ledgers: `changes/<name>/loops/*.md`, turns with a slot for a person's feedback after each (S3, C105).
+
+1. A turn of ours begins with a comment that has its number, its time and its author: `<!-- turn 2 … -->`. No
+   text can hide that line, whatever fences or comments were left open before it.
+2. Otherwise a turn ends at a line `---` that follows a `## User Feedback` heading, both outside code and
+   comments (C33). Numbers are not needed (C41).
+3. What a person wrote is between that heading and that line. A further feedback section belongs to the turn
+   before it, and so does text below the line that does not begin with a heading.
+4. A known placeholder, blank lines and comments say nothing (C39).
+5. Nothing that is in a file is ever rewritten: a turn is added by one write at its end.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from datetime import datetime
+from itertools import pairwise
+from typing import Annotated, Final, NamedTuple
+
+from passdown.core.documents.conflicts import conflict_problems
+from passdown.core.documents.documents import heading_line
+from passdown.core.documents.markdown import (
+    LineState,
+    fold_title,
+    is_heading,
+    is_placeholder,
+    line_end,
+    mark_lines,
+    opens_block,
+    read_heading,
+    unescape_lines,
+    write_heading,
+)
+from passdown.core.documents.places import is_comment
+from passdown.core.ids import fold_id
+from passdown.core.lazy_regex import pattern
+from passdown.core.problems import Problem, Unknown, warning
+from passdown.core.times import parse_instant, render_millis
+from passdown.errors import FormatError
+from passdown.records import field, record
+
+VERSION: Final = 1
+MAX_CHARS: Final = 33_554_432
+"""How long a ledger may be; the number of its turns is not limited (R150)."""
+MAX_LINES: Final = 1_000_000
+"""How many lines it may have: ten million empty ones take seconds and a gigabyte."""
+
+FEEDBACK: Final = "User Feedback"
+PLACEHOLDER: Final = "(Leave blank to continue. Write notes here to guide the next iteration.)"
+PLACEHOLDERS: Final = frozenset(
+    {
+        PLACEHOLDER,
+        "(Leave blank if approved. If you want changes, write notes here and rerun the command.)",
+        "(Leave blank if approved. Write notes here and rerun the command to request changes.)",
+    }
+)
+"""What stands in a slot before anybody has written there."""
+
+_SLOT_LEVEL: Final = 2
+_MARK: Final = pattern(
+    r"<!-- (?:feedback|turn ([0-9]{1,9})(?: ([0-9T:.-]{1,40}Z))?(?: by ([A-Za-z0-9._-]{1,120}))?)"
+    r"(?: v([0-9]{1,9}))? -->[ \t]*"
+)
+_MARK_START: Final = "<!-- "
+_HIDDEN_MARK: Final = pattern(r"\\*<!-- (?:turn [0-9]|feedback )")
+_AGENT: Final = pattern(r"[A-Za-z0-9._-]{1,120}")
+_TURN: Final = pattern(r"##[ \t]+Turn[ \t]+([0-9]{1,9})[ \t]*", re.IGNORECASE)
+_RULE: Final = pattern(r"---[ \t]*")
+_STRUCTURE: Final = ("##", "---")
+"""How the lines begin that open a slot or end a turn."""
+_SLOT: Final = fold_title(FEEDBACK)
+_FOLDED: Final = frozenset(" ".join(one.split()).casefold() for one in PLACEHOLDERS)
+
+
+@record
+class Turn:
+    """One turn of a loop."""
+
+    number: Annotated[int, "Its number; its place in the ledger, if nobody numbered it."]
+    at: Annotated[datetime | None, "When it was added; unknown for one that was written by hand."] = None
+    agent: Annotated[str, "Who added it."] = ""
+    text: Annotated[str, "What it says, without the feedback."] = ""
+    feedback: Annotated[str, "What a person wrote; empty if nobody wrote anything."] = ""
+
+
+@record
+class Loop:
+    """The ledger of a loop."""
+
+    title: Annotated[str, "The document's title."] = ""
+    turns: Annotated[tuple[Turn, ...], "The turns, in their order."] = ()
+    unknown: Annotated[tuple[Unknown, ...], "Text that no field holds; there is none."] = ()
+    problems: tuple[Problem, ...] = field(default=(), compare=False)
+    source: str | None = field(default=None, compare=False)
+
+
+class _Piece(NamedTuple):
+    """A part of a ledger that ends where a turn may end."""
+
+    line: int
+    mark: "re.Match[str] | None"
+    body: list[str]
+    slot: list[str] | None
+    is_closed: bool
+
+
+# --- reading --------------------------------------------------------------------------------------
+
+
+def parse_loop(text: str) -> Loop:
+    """Read a ledger; every text is one. Raises `FormatError` if it is too large or newer than this reader."""
+    _refuse_larger(text)
+    lines = [line.rstrip("\r") for line in text.removeprefix("\ufeff").split("\n")]
+    title, first = _read_title(lines)
+    turns: list[Turn] = []
+    problems = conflict_problems(text)
+    for piece in _pieces(lines, first):
+        if turns and _is_feedback(piece):  # 3
+            said = _clean(piece.body if piece.slot is None else piece.slot)
+            turns[-1] = _with_feedback(turns[-1], said)
+        elif piece.mark is not None or piece.slot is not None or any(map(str.strip, piece.body)):
+            problems += _judge_end(piece)
+            turns.append(_make_turn(piece, len(turns) + 1))
+    problems += _judge_results(text, title, turns)
+    problems.sort(key=lambda one: one.line)
+    return Loop(title=title, turns=tuple(turns), problems=tuple(problems), source=text)
+
+
+def _refuse_larger(text: str) -> None:
+    too_long = f"{MAX_CHARS} characters" if len(text) > MAX_CHARS else ""
+    if text.count("\n") >= MAX_LINES:
+        too_long = f"{MAX_LINES} lines"
+    if too_long:
+        raise FormatError(f"loop is over {too_long}, so it is not read", hint="open another loop")
+
+
+def _read_title(lines: Sequence[str]) -> tuple[str, int]:
+    """Return the title and the line after it; a ledger need not have one."""
+    first = next((number for number, line in enumerate(lines) if line.strip()), len(lines))
+    if first < len(lines) and is_heading(lines[first]):
+        level, title = read_heading(lines[first])
+        if level == 1:
+            return title, first + 1
+    return "", 0
+
+
+def _pieces(lines: Sequence[str], first: int) -> Iterator[_Piece]:
+    marks = [number for number in range(first, len(lines)) if _read_mark(lines[number])]
+    yield from _split(lines, first, marks[0] if marks else len(lines), None)
+    for start, end in pairwise([*marks, len(lines)]):
+        yield from _split(lines, start + 1, end, _read_mark(lines[start]))
+
+
+def _read_mark(line: str) -> "re.Match[str] | None":
+    return _MARK.fullmatch(line) if line.startswith(_MARK_START) else None
+
+
+def _split(lines: Sequence[str], start: int, end: int, mark: "re.Match[str] | None") -> Iterator[_Piece]:
+    """Split what follows a mark at the lines that end a turn (2)."""
+    if mark is not None:
+        _refuse_newer(mark, start)
+    states, _ = mark_lines(lines[start:end])
+    begin, slot = start, -1
+    for number in range(start, end):
+        line = lines[number]
+        if not line.startswith(_STRUCTURE) or states[number - start] is not LineState.TEXT:
+            continue
+        if slot < 0 and _is_slot(line):
+            slot = number
+        elif slot >= 0 and _RULE.fullmatch(line):
+            yield _Piece(begin + 1, mark, [*lines[begin:slot]], [*lines[slot + 1 : number]], is_closed=True)
+            begin, slot, mark = number + 1, -1, None
+    body = [*lines[begin : end if slot < 0 else slot]]
+    yield _Piece(begin + 1, mark, body, None if slot < 0 else [*lines[slot + 1 : end]], is_closed=False)
+
+
+def _refuse_newer(mark: "re.Match[str]", line: int) -> None:
+    version = int(mark[4] or VERSION)
+    if version > VERSION:
+        raise FormatError(
+            f"loop has format {version}; this version of passdown reads up to {VERSION}",
+            line=line,
+            field="format",
+            hint="upgrade passdown; the file was not changed",
+        )
+
+
+def _is_slot(line: str) -> bool:
+    if not line.startswith("##") or not is_heading(line):
+        return False
+    level, title = read_heading(line)
+    return level == _SLOT_LEVEL and fold_title(title) == _SLOT
+
+
+def _is_feedback(piece: _Piece) -> bool:
+    """Return whether a piece is only more of the feedback before it (3)."""
+    if piece.mark is not None:
+        return piece.mark[1] is None
+    said = [line for line in piece.body if line.strip()]
+    return not said if piece.slot is not None else bool(said) and not is_heading(said[0])
+
+
+def _make_turn(piece: _Piece, position: int) -> Turn:
+    mark, body = piece.mark, piece.body
+    first = next((number for number, line in enumerate(body) if line.strip()), len(body))
+    heading = _TURN.fullmatch(body[first]) if first < len(body) else None
+    number = int(mark[1]) if mark and mark[1] else int(heading[1]) if heading else position
+    if heading and int(heading[1]) == number:
+        body = body[first + 1 :]
+    return Turn(
+        number=number,
+        at=parse_instant(mark[2]) if mark and mark[2] else None,
+        agent=(mark[3] or "") if mark else "",
+        text=_unescape(_trim(body)),
+        feedback=_clean(piece.slot or ()),
+    )
+
+
+def _with_feedback(turn: Turn, said: str) -> Turn:
+    both = "\n\n".join(filter(None, (turn.feedback, said)))
+    if is_comment(both):
+        both = ""
+    return Turn(number=turn.number, at=turn.at, agent=turn.agent, text=turn.text, feedback=both)
+
+
+def _clean(lines: Sequence[str]) -> str:
+    """Return what a person wrote into a slot (4)."""
+    kept = [line for line in lines if " ".join(line.split()).casefold() not in _FOLDED]
+    text = _trim(kept)
+    if is_placeholder(text) or is_comment(text):
+        return ""
+    return _unescape(text)
+
+
+def _trim(lines: Sequence[str]) -> str:
+    """Join lines without the blank ones around them."""
+    said = [number for number, line in enumerate(lines) if line.strip()]
+    return "\n".join(lines[said[0] : said[-1] + 1]) if said else ""
+
+
+# --- what is wrong --------------------------------------------------------------------------------
+
+IMPLEMENTATION: Final = "Implementation"
+RESULT: Final = "Result"
+SECTIONS: Final = ("Changes Made", "Validation Results", "Deviations from Plan", RESULT)
+"""What the ledger of an implementation has in each turn, in this order (R156)."""
+RESULTS: Final = ("SUCCESS", "PARTIAL", "FAILED")
+"""What the result of an implementation can be (R157)."""
+
+
+def _judge_end(piece: _Piece) -> Iterator[Problem]:
+    """Find turns without a slot or a separator (R145); the next turn that is added brings the separator."""
+    last = piece.line + len(piece.body) + len(piece.slot or ())
+    if piece.slot is None:
+        yield warning(max(last - 1, 1), FEEDBACK, "section is missing", f"end each turn with `## {FEEDBACK}`")
+    elif not piece.is_closed:
+        yield warning(last, FEEDBACK, "section does not end with a line `---`", "add the line")
+
+
+def _judge_results(text: str, title: str, turns: Sequence[Turn]) -> Iterator[Problem]:
+    """Find what the ledger of an implementation lacks (R156, R157)."""
+    if not title.casefold().startswith(IMPLEMENTATION.casefold()):
+        return
+    found = {fold_title(read_heading(line)[1]) for line in text.split("\n") if is_heading(line)}
+    for name in SECTIONS:
+        if fold_title(name) not in found:
+            yield warning(1, name, "section is missing", f"add `## {name}`")
+    if fold_title(RESULT) in found and not all(map(read_result, turns)):
+        hint = "write one of " + ", ".join(RESULTS)
+        yield warning(heading_line(text, RESULT), RESULT, "does not say how a turn ended", hint)
+
+
+def read_result(turn: Turn) -> str:
+    """Return what a turn says under `## Result`, if it is a result; an empty string if not."""
+    lines = turn.text.split("\n")
+    states, _ = mark_lines(lines)
+    for number, line in enumerate(lines):
+        if states[number] is LineState.TEXT and is_heading(line) and _names_result(line):
+            said = next((one.strip() for one in lines[number + 1 :] if one.strip()), "")
+            return said.upper() if said.upper() in RESULTS else ""
+    return ""
+
+
+def _names_result(line: str) -> bool:
+    return fold_title(read_heading(line)[1]) == fold_title(RESULT)
+
+
+# --- writing --------------------------------------------------------------------------------------
+
+
+def render_loop(loop: Loop) -> str:
+    """Write a ledger; one that was read keeps every byte, and further turns follow it.
+
+    1. What was read is returned unchanged.
+    2. Turns that were added to it are added to its text.
+    3. Anything else is written in full.
+    """
+    if loop.source is not None:
+        known = parse_loop(loop.source)
+        if loop == known:  # 1
+            return loop.source
+        count = len(known.turns)
+        if loop.title == known.title and loop.turns[:count] == known.turns:  # 2
+            text = loop.source
+            for turn in loop.turns[count:]:
+                text += render_turn(text, turn)
+            return text
+    text = f"{write_heading(1, loop.title)}\n" if loop.title else ""  # 3
+    for turn in loop.turns:
+        text += ("\n" if text else "") + _write_turn(turn)
+    return text
+
+
+def render_turn(text: str, turn: Turn) -> str:
+    """Return what must be added to the text of a ledger so that a turn follows (5)."""
+    return _added(text, _write_turn(turn))
+
+
+def render_feedback(text: str, feedback: str) -> str:
+    """Return what must be added to the text of a ledger so that its last turn has more feedback."""
+    return _added(text, f"{_MARK_START}feedback -->\n{_write_slot(feedback)}")
+
+
+def _added(text: str, written: str) -> str:
+    """Close the turn before, if nobody did, and use the line ends of the ledger."""
+    if not text:
+        return written
+    *_, last = _pieces([line.rstrip("\r") for line in text.split("\n")], 0)
+    rule = "" if last.slot is None or last.is_closed else "\n---\n"
+    added = f"{'' if text.endswith(chr(10)) else chr(10)}{rule}\n{written}"
+    return added.replace("\n", "\r\n") if line_end(text) == "\r\n" else added
+
+
+def _write_turn(turn: Turn) -> str:
+    at = f" {render_millis(turn.at)}" if turn.at else ""
+    agent = turn.agent if _AGENT.fullmatch(turn.agent) else fold_id(turn.agent)
+    by = f" by {agent}" if turn.agent else ""
+    body = f"{_escape(turn.text)}\n\n" if turn.text else ""
+    mark = f"<!-- turn {turn.number}{at}{by} -->"
+    return f"{mark}\n## Turn {turn.number}\n\n{body}{_write_slot(turn.feedback)}"
+
+
+def _write_slot(feedback: str) -> str:
+    return f"## {FEEDBACK}\n\n{_escape(feedback) or PLACEHOLDER}\n\n---\n"
+
+
+def _escape(text: str) -> str:
+    """Put a backslash before each line that would be read as structure of the ledger.
+
+    Marks come first: one that opened a comment of several lines does so no longer.
+    """
+    lines = text.split("\n")
+    marks = frozenset(number for number, line in enumerate(lines) if _HIDDEN_MARK.match(line))
+    lines = [f"\\{line}" if number in marks else line for number, line in enumerate(lines)]
+    states, unclosed = mark_lines(lines)
+    never_closed = frozenset(unclosed)
+    for number, line in enumerate(lines):
+        is_read = number in never_closed or (states[number] is LineState.TEXT and _is_structure(line))
+        if is_read and number not in marks:
+            lines[number] = f"\\{line}"
+    escaped = "\n".join(lines)
+    return f"\\{escaped}" if is_placeholder(escaped) else escaped
+
+
+def _is_structure(line: str) -> bool:
+    """Return whether a line ends a turn, opens a slot or says nothing, or would without its backslashes."""
+    bare = line.lstrip("\\")
+    is_ours = bool(_RULE.fullmatch(bare)) or _is_slot(bare) or " ".join(bare.split()).casefold() in _FOLDED
+    return is_ours or (bare != line and opens_block(bare))
+
+
+def _unescape(text: str) -> str:
+    """Undo `_escape`."""
+    return unescape_lines(text, _unescaped)
+
+
+def _unescaped(line: str, state: LineState) -> str:
+    if line[:1] == "\\" and (_HIDDEN_MARK.match(line) or (state is LineState.TEXT and _is_structure(line))):
+        return line[1:]
+    return line

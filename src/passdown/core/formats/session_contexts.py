@@ -1,0 +1,140 @@
+"""The anchored context: `.conductor/session-context.md`, what a later session of one agent needs (S4, G10).
+
+Its first line is a comment with its version. What is marked [PRESERVE] is never shortened and never empty;
+`core.work.session_contexts` shortens the rest.
+"""
+
+from collections.abc import Iterator
+from typing import Annotated, Final
+
+from passdown.core.documents.documents import BareDocumentFormat, heading_line, refuse_unreadable
+from passdown.core.documents.fields import in_section
+from passdown.core.documents.lists import split_tick
+from passdown.core.documents.markdown import is_placeholder
+from passdown.core.documents.places import ListOf, SingleLine, rows_of
+from passdown.core.lazy_regex import pattern
+from passdown.core.problems import Problem, Unknown, error, warning
+from passdown.records import field, record, replace
+
+VERSION: Final = 1
+MARK: Final = f"<!-- session-context v{VERSION} -->"
+INTENT: Final = "Intent"
+CONSTRAINTS: Final = "Constraints & Ruled-Out"
+RULED_OUT: Final = "RULED_OUT: "
+CONSTRAINT: Final = "CONSTRAINT: "
+WHY: Final = " -- "
+"""Stands between a constraint and its reason."""
+
+_MARKED: Final = pattern(r"\ufeff?<!--[ \t]*session-context v(?P<version>[0-9]{1,9})[ \t]*-->")
+_PRESERVE: Final = "[PRESERVE]"
+_FEW: Final = 2
+
+
+@record
+class ContextDecision:
+    """A row of Decisions Made."""
+
+    decision: Annotated[str, "What was chosen."]
+    why: Annotated[str, "The reason."] = ""
+    date: Annotated[str, "The day, like 2025-12-27."] = ""
+
+
+@record
+class SessionContext:
+    """What a session leaves for the next session of the same agent."""
+
+    title: Annotated[str, "The document's title."] = "Session Context"
+    track: Annotated[
+        str, "The track it worked on.", in_section("Track ID", SingleLine(str, str, ""), required=False)
+    ] = ""
+    intent: Annotated[
+        tuple[str, ...],
+        "What is built and why: `Goal:`, `Why:`, `Success criteria:`. Never shortened.",
+        in_section(f"{INTENT} {_PRESERVE}", ListOf(str, str, bare=True)),
+    ] = ()
+    constraints: Annotated[
+        tuple[str, ...],
+        "What must hold (`CONSTRAINT:`) and what was ruled out (`RULED_OUT:`). Never shortened.",
+        in_section(f"{CONSTRAINTS} {_PRESERVE}", ListOf(str, str, bare=True)),
+    ] = ()
+    decisions: Annotated[
+        tuple[ContextDecision, ...],
+        "Decisions with their reasons; all are kept.",
+        in_section("Decisions Made", rows_of(ContextDecision, "Decision", "Why", "Date")),
+    ] = ()
+    files: Annotated[
+        tuple[str, ...], "Changed files: the last 20, and how many more.", in_section("Files Modified")
+    ] = ()
+    questions: Annotated[
+        tuple[str, ...], "What is open; what is done is left out.", in_section("Open Questions \\ TODOs")
+    ] = ()
+    state: Annotated[str, "Where the work is, in two or three sentences.", in_section("Current State")] = ""
+    next_steps: Annotated[
+        tuple[str, ...], "The first five.", in_section("Next Steps", ListOf(str, str, mark="1. "))
+    ] = ()
+    unknown: Annotated[tuple[Unknown, ...], "Text that no field holds, verbatim."] = ()
+    problems: tuple[Problem, ...] = field(default=(), compare=False)
+    source: str | None = field(default=None, compare=False)
+
+
+def find_empty(context: SessionContext) -> str:
+    """Return the first section that must not be empty and is; an empty string if there is none."""
+    preserved = ((INTENT, context.intent), (CONSTRAINTS, context.constraints))
+    return next((name for name, lines in preserved if not any(map(says_something, lines))), "")
+
+
+def says_something(line: str) -> bool:
+    """Return whether a line has a text beside its label; a placeholder is none."""
+    _, rest = split_tick(line)
+    text = rest.partition(":")[2] if rest.partition(":")[0].strip() in _LABELS else rest
+    return bool(text.strip()) and not is_placeholder(text)
+
+
+_LABELS: Final = frozenset({"Goal", "Why", "Success criteria", RULED_OUT.strip(": "), CONSTRAINT.strip(": ")})
+
+
+def _judge(text: str, context: SessionContext) -> Iterator[Problem]:
+    """Check the contract: the version comes first, and what is preserved says something."""
+    if _MARKED.match(text) is None:
+        yield warning(1, "version", "is not the first line", f"write `{MARK}`", fixable=True)
+    for name, lines in ((INTENT, context.intent), (CONSTRAINTS, context.constraints)):
+        count = sum(map(says_something, lines))
+        line = heading_line(text, name)
+        if not count:
+            yield error(line, name, "is empty", "say at least one thing: a context without it misleads")
+        elif count < _FEW:
+            yield warning(line, name, "says one thing only")
+
+
+FORMAT: Final = BareDocumentFormat(
+    SessionContext, "session context", VERSION, _judge, title="Session Context"
+)
+
+
+def parse_session_context(text: str) -> SessionContext:
+    """Read a context without losing anything; `problems` lists what is wrong.
+
+    Raises `FormatError` if the text is too large or newer than this reader.
+    """
+    marked = _MARKED.match(text)
+    refuse_unreadable(text, int(marked["version"]) if marked else None, VERSION, "session context")
+    context = FORMAT.parse(text)
+    found = [replace(one, text=_without_mark(one)) for one in context.unknown]
+    return replace(context, unknown=tuple(one for one in found if one.text))
+
+
+def _without_mark(one: Unknown) -> str:
+    marked = None if one.place else _MARKED.match(one.text)
+    return one.text[marked.end() :].strip("\r\n") if marked else one.text
+
+
+def render_session_context(context: SessionContext) -> str:
+    """Write a context; a new one begins with its version."""
+    text = FORMAT.render(context)
+    return text if context.source is not None else f"{MARK}\n\n{text}"
+
+
+def fix_session_context(context: SessionContext) -> str:
+    """Write a context with what can be repaired."""
+    text = FORMAT.fix(context)
+    return text if _MARKED.match(text) else f"{MARK}\n\n{text}"

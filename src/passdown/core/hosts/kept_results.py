@@ -1,0 +1,183 @@
+"""The results of subagents in a session's journal: what was returned, and what became of it.
+
+1. A result is taken once, with all that it says; one that asks for nothing is only noted, and one that cannot
+   be read is kept as malformed.
+2. Before the first try to apply it, a line has an operation's id for each of its updates, so that each acts
+   once, however often it is tried.
+3. After each try of an update a line has the outcome. One that was refused is tried again under another id,
+   one of which nobody knows under the same. When all are done, a line says that it is applied.
+4. A result that was dropped is not applied any more.
+"""
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+from enum import StrEnum
+from types import MappingProxyType
+from typing import Annotated, Final, cast
+
+from passdown.core.facts import Fact
+from passdown.core.hosts.results import SubagentResult, TaskUpdate, as_data, read_result
+from passdown.core.json_text import dump
+from passdown.core.kinds import FactKind
+from passdown.core.problems import Malformed
+from passdown.records import field, record, replace
+
+DONE: Final = "done"
+"""The outcome of an update that was applied; any other says why it was not."""
+
+
+class ResultStep(StrEnum):
+    """What happened to a result."""
+
+    TAKEN = "taken"
+    NOTED = "noted"
+    MALFORMED = "malformed"
+    BEGUN = "begun"
+    TRIED = "tried"
+    APPLIED = "applied"
+    DROPPED = "dropped"
+
+
+class ResultState(StrEnum):
+    """How a result stands."""
+
+    WAITING = "waiting"
+    APPLIED = "applied"
+    NOTED = "noted"
+    MALFORMED = "malformed"
+    DROPPED = "dropped"
+
+
+_STATES: Final = MappingProxyType(
+    {
+        ResultStep.NOTED: ResultState.NOTED,
+        ResultStep.MALFORMED: ResultState.MALFORMED,
+        ResultStep.APPLIED: ResultState.APPLIED,
+        ResultStep.DROPPED: ResultState.DROPPED,
+    }
+)
+_FIRST: Final = frozenset({ResultStep.TAKEN, ResultStep.NOTED, ResultStep.MALFORMED})
+_OPEN: Final = frozenset({ResultState.WAITING, ResultState.MALFORMED})
+
+
+@record
+class KeptResult:
+    """A result of a subagent, as the journal has it."""
+
+    id: Annotated[str, "The hash of what it says."]
+    at: Annotated[datetime, "When it was taken."]
+    state: Annotated[ResultState, "How it stands."] = ResultState.WAITING
+    result: Annotated[SubagentResult | None, "What it says; None if it cannot be read."] = None
+    problems: Annotated[tuple[str, ...], "What could not be understood."] = ()
+    subagent: Annotated[str, "The host's id for the subagent; empty if a file told."] = ""
+    operations: Annotated[Mapping[int, str], "The operations that were begun, by position (2)."] = field(
+        default_factory=dict[int, str]
+    )
+    outcomes: Annotated[Mapping[int, str], "What came of the updates that were tried, by position."] = field(
+        default_factory=dict[int, str]
+    )
+
+    @property
+    def is_open(self) -> bool:
+        """Whether somebody has to do something about it."""
+        return self.state in _OPEN
+
+    @property
+    def updates(self) -> tuple[TaskUpdate, ...]:
+        """What it asks for."""
+        return self.result.updates if self.result else ()
+
+    @property
+    def left(self) -> Sequence[int]:
+        """The positions of the updates that are not done."""
+        return [at for at in range(len(self.updates)) if self.outcomes.get(at) != DONE]
+
+
+def fold_results(facts: Iterable[Fact]) -> dict[str, KeptResult]:
+    """Say how each result stands, from the facts of journals in their order."""
+    found: dict[str, KeptResult] = {}
+    for fact in facts:
+        if fact.kind == FactKind.RESULT.value and fact.text in set(ResultStep):
+            known = found.get(fact.key)
+            step = ResultStep(fact.text)
+            if known is not None:
+                found[fact.key] = _follow(known, fact, step)
+            elif step in _FIRST:
+                found[fact.key] = _begin(fact, step)
+    return found
+
+
+def _begin(fact: Fact, step: ResultStep) -> KeptResult:
+    told = dict(fact.others)
+    try:
+        result = read_result(told.get("result", ""))
+    except Malformed:  # another version wrote it
+        result = None
+    return KeptResult(
+        id=fact.key,
+        at=fact.at,
+        state=_STATES.get(step, ResultState.WAITING if result else ResultState.MALFORMED),
+        result=result,
+        problems=_texts(told.get("problems", "[]")),
+        subagent="".join(_texts(told.get("subagent", "[]"))),
+    )
+
+
+def _follow(known: KeptResult, fact: Fact, step: ResultStep) -> KeptResult:
+    told: dict[str, object] = {name: json.loads(value) for name, value in fact.others}
+    match step:
+        case ResultStep.BEGUN:
+            begun = told.get("operations")
+            operations = cast("dict[str, object]", begun) if isinstance(begun, dict) else {}
+            named = {int(at): str(op) for at, op in operations.items() if at.isdecimal()}
+            return replace(known, operations={**named, **known.operations})  # 2
+        case ResultStep.TRIED:
+            return _follow_try(
+                known, told.get("update"), str(told.get("outcome")), told.get("unsure") is True
+            )
+        case ResultStep.APPLIED | ResultStep.DROPPED if known.is_open:
+            return replace(known, state=_STATES[step])
+        case _:
+            return known
+
+
+def _follow_try(known: KeptResult, at: object, outcome: str, is_unsure: bool) -> KeptResult:  # noqa: FBT001 - a part of what the line says
+    if not isinstance(at, int) or known.outcomes.get(at) == DONE:
+        return known
+    is_over = outcome != DONE and not is_unsure  # 3
+    operations = {name: op for name, op in known.operations.items() if name != at or not is_over}
+    return replace(known, outcomes={**known.outcomes, at: outcome}, operations=operations)
+
+
+def _texts(value: str) -> tuple[str, ...]:
+    found: object = json.loads(value)
+    listed = cast("list[object]", found) if isinstance(found, list) else [found]
+    return tuple(one for one in listed if isinstance(one, str))
+
+
+Members = tuple[tuple[str, str], ...]
+
+
+def members_of_result(result: SubagentResult, subagent: str) -> Members:
+    """Return the further members of the line that takes a result."""
+    return _members(result=as_data(result), problems=list(result.problems), subagent=subagent)
+
+
+def members_of_malformed(problem: str, subagent: str) -> Members:
+    """Return the further members of the line that keeps what cannot be read."""
+    return _members(problems=[problem], subagent=subagent)
+
+
+def members_of_begin(operations: Mapping[int, str]) -> Members:
+    """Return the further members of the line before the first try."""
+    return _members(operations={str(at): op for at, op in operations.items()})
+
+
+def members_of_try(at: int, outcome: str, *, is_unsure: bool = False) -> Members:
+    """Return the further members of the line after a try."""
+    return (("update", dump(at)), *_members(outcome=outcome, unsure=is_unsure))
+
+
+def _members(**values: object) -> Members:
+    return tuple((name, dump(value)) for name, value in values.items() if value)

@@ -1,0 +1,219 @@
+"""The gates of a session's track: what its ledger says of them, and edits of that by hand (C101).
+
+1. Gates are those of the track: what other sessions found is carried into the journal when the session starts
+   to work on it. Attempts and the last failure are the session's own.
+2. Only PASS enters `gates_passed`, and only the last result of a gate counts.
+3. A row of Validation History that was edited by hand is kept, and journalled as stated; it takes the place
+   of the row before, with its time. A row that was removed leaves the ledger, and stays in the journal.
+"""
+
+import json
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from datetime import datetime
+from types import MappingProxyType
+from typing import Final
+
+from passdown import layout
+from passdown.core.facts import DUE, GATES, TRACK, Fact, GateStatus, Provenance, is_result
+from passdown.core.formats.ledgers import GateResult, Ledger
+from passdown.core.formats.validations import Validation
+from passdown.core.json_text import dump
+from passdown.core.kinds import FactKind
+from passdown.core.sessions.session_facts import Account, NewFact
+
+PAPERS: Final = MappingProxyType(
+    {"design": layout.DESIGN, "spec": layout.SPEC, "plan-structure": layout.PLAN}
+)
+"""The gates that judge a paper of the track."""
+
+MOST_ATTEMPTS: Final = 3
+"""How often a gate may fail before a person has to decide: once, and two retries (R48)."""
+
+_CORRECTS: Final = "corrects"
+"""The further member of a result that takes the place of another line of the journal."""
+_TIME: Final = "time"
+"""The further member of a result that has the time of day which somebody wrote."""
+_RETRIES: Final = "retries"
+"""The further member of a fact without a result: the number of attempts that somebody wrote."""
+_BY_HAND: Final = "stated in the ledger"
+
+
+def make_result(gate: str, status: str, notes: str, track: str) -> NewFact:
+    """Return the result of a gate of a track, or that it is due."""
+    return NewFact(FactKind.GATE, status, gate, notes, others=((TRACK, dump(track)),))
+
+
+def carry_result(fact: Fact) -> NewFact:
+    """Return the result that another session found, as its own."""
+    return NewFact(FactKind.GATE, fact.text, fact.key, fact.because, origin=fact, others=fact.others)
+
+
+def list_results(account: Account, track: str) -> list[Fact]:
+    """Return what a session knows of the gates of a track, oldest first, as corrected by hand (3)."""
+    return [fact for fact in _corrected(account, track) if fact.text]
+
+
+def _corrected(account: Account, track: str) -> Iterable[Fact]:
+    found: dict[int, Fact] = {}
+    for fact in account.of(FactKind.GATE):
+        if fact.track == track:
+            corrected = _number(fact, _CORRECTS)
+            found[corrected if corrected in found else fact.seq] = fact
+    return found.values()
+
+
+def without_corrected(account: Account) -> tuple[Fact, ...]:
+    """Return the results that a session found itself, for others: their order alone says which one holds.
+
+    A correction of a result that is not the last one of its gate is left out: it would become the last.
+    """
+    facts = account.of(FactKind.GATE)
+    last = {
+        (track, gate): fact.seq
+        for track in {fact.track for fact in facts}
+        for gate, fact in last_results(list_results(account, track)).items()
+    }
+    return tuple(
+        fact
+        for fact in facts
+        if fact.session == account.session
+        and (_CORRECTS not in dict(fact.others) or last.get((fact.track, fact.key)) == fact.seq)
+    )
+
+
+def _number(fact: Fact, name: str) -> int:
+    value: object = json.loads(dict(fact.others).get(name, "0"))
+    return value if isinstance(value, int) else 0
+
+
+def last_results(facts: Sequence[Fact]) -> dict[str, Fact]:
+    """Return the last result of each gate (2)."""
+    return {fact.key: fact for fact in facts if is_result(fact.text)}
+
+
+def open_gates(facts: Sequence[Fact]) -> dict[str, Fact]:
+    """Return the gates that are due or failed, the last of them at the end."""
+    last: dict[str, Fact] = {}
+    for fact in reversed(facts):
+        last.setdefault(fact.key, fact)
+    return {fact.key: fact for fact in reversed(last.values()) if fact.text in {DUE, GateStatus.FAIL}}
+
+
+def find_due(account: Account, results: Collection[str], papers: Collection[str]) -> dict[str, str]:
+    """Return the gates that wait for a result, and why.
+
+    In this session something happened that they judge, or the paper is there, and nobody has judged it.
+    """
+    found = {gate: paper for gate, paper in PAPERS.items() if paper in papers and gate not in results}
+    facts = open_gates(list_results(account, account.track)).values()
+    return found | {fact.key: fact.because for fact in facts if fact.text == DUE}
+
+
+def count_attempts(account: Account, gate: str, track: str) -> int:
+    """Count how often a gate failed in this session since it last passed (R45)."""
+    failed = 0
+    for fact in _corrected(account, track):
+        if _RETRIES in dict(fact.others):
+            failed = _number(fact, _RETRIES)
+        elif fact.key == gate and fact.session == account.session:
+            failed = {GateStatus.FAIL.value: failed + 1, GateStatus.PASS.value: 0}.get(fact.text, failed)
+    return failed
+
+
+def read_validation(account: Account) -> Validation:
+    """Return the state of the gates of the session's track (1, 2)."""
+    facts = list_results(account, account.track)
+    last = last_results(facts)
+    current = next(reversed(open_gates(facts)), None)
+    failed = [fact for fact in last.values() if fact.text == GateStatus.FAIL]
+    own = [fact.because for fact in failed if fact.session == account.session]
+    return Validation(
+        gates_passed=tuple(sorted((gate for gate in last if last[gate].text == GateStatus.PASS), key=_place)),
+        current_gate=current,
+        retries=count_attempts(account, current or "", account.track),
+        last_failure=own[-1] or None if own else None,
+    )
+
+
+def _place(gate: str) -> tuple[int, str]:
+    return (GATES.index(gate) if gate in GATES else len(GATES), gate)
+
+
+def _own_rows(account: Account) -> list[Fact]:
+    facts = list_results(account, account.track)
+    return [fact for fact in facts if is_result(fact.text) and fact.session == account.session]
+
+
+def history_rows(account: Account, show_time: Callable[[datetime], str]) -> tuple[GateResult, ...]:
+    """Return the rows of Validation History: every result that the session found for its track (R31)."""
+    return tuple(
+        GateResult(
+            gate=fact.key,
+            status=GateStatus(fact.text),
+            time=str(json.loads(dict(fact.others).get(_TIME, '""'))) or show_time(fact.at),
+            notes=fact.because,
+        )
+        for fact in _own_rows(account)
+    )
+
+
+def gate_edits(base: Account, shown: Ledger, ledger: Ledger) -> Iterator[NewFact]:
+    """Find what was edited by hand in a ledger that was rendered from `base`."""
+    yield from _row_edits(base, shown.gate_history, ledger.gate_history)
+    old, new = shown.validation or Validation(), ledger.validation or Validation()
+    rows = {row.gate for row in ledger.gate_history}
+    for gate in new.gates_passed:
+        if gate not in {*old.gates_passed, *rows}:
+            yield make_result(gate, GateStatus.PASS, _BY_HAND, base.track)
+    for gate in old.gates_passed:
+        if gate not in new.gates_passed and gate in GATES:
+            yield make_result(gate, GateStatus.WARN, f"no longer passed: {_BY_HAND}", base.track)
+    yield from _current_edits(base.track, old, new)
+
+
+def _current_edits(track: str, old: Validation, new: Validation) -> Iterator[NewFact]:
+    """Find what was edited of the gate that is being validated."""
+    if new.last_failure and new.current_gate and new.last_failure != old.last_failure:
+        yield make_result(new.current_gate, GateStatus.FAIL, new.last_failure, track)
+    elif new.current_gate and new.current_gate != old.current_gate:
+        yield make_result(new.current_gate, DUE, _BY_HAND, track)
+    if new.retries != old.retries:
+        stated = make_result(new.current_gate or "", "", _BY_HAND, track)
+        yield stated._replace(others=(*stated.others, (_RETRIES, dump(new.retries))))
+
+
+def _row_edits(base: Account, before: Sequence[GateResult], after: Sequence[GateResult]) -> Iterator[NewFact]:
+    """Find rows that were changed, removed or added (3); the n-th row of a gate stays its n-th row."""
+    entries = dict(zip(_numbered(before), zip(before, _own_rows(base), strict=False), strict=False))
+    rows = dict(zip(_numbered(after), after, strict=True))
+    for name, (row, entry) in entries.items():
+        now = rows.get(name)
+        if now != row:
+            yield _correct(entry, now)
+    for name, row in rows.items():
+        if name not in entries:
+            new = make_result(row.gate, row.status, row.notes, base.track)
+            yield new._replace(others=(*new.others, (_TIME, dump(row.time))))
+
+
+def _numbered(rows: Sequence[GateResult]) -> list[tuple[str, int]]:
+    counts: dict[str, int] = {}
+    names: list[tuple[str, int]] = []
+    for row in rows:
+        counts[row.gate] = counts.get(row.gate, 0) + 1
+        names.append((row.gate, counts[row.gate]))
+    return names
+
+
+def _correct(entry: Fact, row: GateResult | None) -> NewFact:
+    """Return what takes the place of a result, at its time; without a row it is only removed."""
+    kept = tuple(pair for pair in entry.others if pair[0] == TRACK)
+    time = ((_TIME, dump(row.time)),) if row else ()
+    return NewFact(
+        FactKind.GATE,
+        row.status if row else "",
+        entry.key,
+        row.notes if row else "",
+        origin=entry._replace(provenance=Provenance.STATED),
+        others=(*kept, (_CORRECTS, dump(_number(entry, _CORRECTS) or entry.seq)), *time),
+    )

@@ -1,0 +1,1 @@
+"""How agents work: commands found in documents, test-first phases, gates, loops."""

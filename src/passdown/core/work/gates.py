@@ -1,0 +1,85 @@
+"""The rules of the validation gates: what each needs, how it ends, and when a person decides (§2.16, C101).
+
+1. With `speed` a gate that fails is a warning. With `full` design, plan-execution and completion stop the
+   work; `--validate-warn` makes them warnings. A paper that is missing stops it in any mode.
+2. A file about the whole project that is missing is a note: the check that needs it is left out.
+3. The third failed attempt escalates: a person must decide, and every brief says so.
+"""
+
+from collections.abc import Iterable, Sequence
+from types import MappingProxyType
+from typing import Annotated, Final, NamedTuple
+
+from passdown import layout
+from passdown.core.facts import Fact, GateStatus
+from passdown.core.kinds import FactKind
+from passdown.core.sessions.session_facts import NewFact
+from passdown.core.sessions.track_gates import MOST_ATTEMPTS
+
+HALTING: Final = frozenset({"design", "plan-execution", "completion"})
+COUNTED: Final = frozenset({"plan-structure", "completion"})
+"""What we count ourselves; nobody's word is needed."""
+NEEDED: Final = MappingProxyType(
+    {
+        "design": (layout.DESIGN,),
+        "spec": (layout.DESIGN, layout.SPEC),
+        "plan-structure": (layout.PLAN,),
+        "plan-execution": (layout.PLAN,),
+        "completion": (layout.PLAN,),
+    }
+)
+"""The papers without which a gate cannot be judged."""
+QUESTIONS: Final = MappingProxyType(
+    {
+        "design": "Does it serve the product's goals, use the approved stack, and follow the code maps?",
+        "spec": "Does it cover every design decision, with nothing beyond, testable and without conflicts?",
+    }
+)
+"""What an agent has to judge, and says with `gate pass` or `gate fail`."""
+_LONGEST: Final = 300
+
+
+class GateChoice(NamedTuple):
+    """How strictly a gate is judged."""
+
+    is_full: bool = False
+    only_warn: bool = False
+
+
+class GateVerdict(NamedTuple):
+    """How a gate ended."""
+
+    gate: str
+    status: GateStatus
+    notes: str
+    left_out: Annotated[tuple[str, ...], "What was not checked, and why."] = ()
+
+    @property
+    def stops(self) -> bool:
+        """Whether the work may not go on."""
+        return self.status is GateStatus.FAIL
+
+
+def decide(
+    gate: str, choice: GateChoice, findings: Sequence[str], missing: Sequence[str] = (), passed: str = ""
+) -> GateVerdict:
+    """Return how a gate ends (1)."""
+    if not (findings or missing):
+        return GateVerdict(gate, GateStatus.PASS, passed[:_LONGEST])
+    halts = bool(missing) or (choice.is_full and gate in HALTING)
+    status = GateStatus.FAIL if halts and not choice.only_warn else GateStatus.WARN
+    absent = [f"{name} is missing" for name in missing]
+    return GateVerdict(gate, status, "; ".join([*absent, *findings])[:_LONGEST])
+
+
+def escalate(gate: str, track: str, failures: Iterable[Fact]) -> NewFact:
+    """Return the question that a person must answer (3)."""
+    reasons = [fact.because for fact in failures if fact.because][-MOST_ATTEMPTS:]
+    listed = "; ".join(f"{number}. {reason}" for number, reason in enumerate(reasons, 1))
+    text = f"{blocked_by(gate, track)} {MOST_ATTEMPTS} times, a person must decide: {listed}"
+    return NewFact(FactKind.QUESTION, text)
+
+
+def blocked_by(gate: str, track: str) -> str:
+    """Return how the question begins that an escalated gate asks."""
+    return f"BLOCKED: the gate {gate} of {track or 'this session'} failed"

@@ -1,0 +1,79 @@
+"""What people wrote into loop ledgers, as facts: `<change>/<loop> turn N: text` (C105).
+
+A feedback waits until a later turn of its loop has its id, somebody answers it, or a person dismisses it. The
+id depends on the text: when a person changes what they wrote, it is another feedback, which waits again.
+"""
+
+import hashlib
+from collections.abc import Iterable, Iterator
+from datetime import datetime
+from typing import Final, NamedTuple
+
+from passdown.core.formats.loops import Loop, Turn
+from passdown.core.ids import fact_id
+from passdown.core.kinds import FactKind
+from passdown.core.lazy_regex import pattern
+
+MOST: Final = 8_000
+"""How much of a feedback is in the fact; the ledger has all of it."""
+_HASH: Final = 12
+_START: Final = pattern(r"([^\s/]+/[^\s/]+ turn [0-9]+): ")
+
+
+class LoopFeedback(NamedTuple):
+    """What a person wrote after a turn."""
+
+    loop: str
+    """The change and the loop, like `habits/ideation`."""
+    turn: int
+    text: str
+    """The text of the fact."""
+    is_named: bool = False
+    """Whether a later turn answers it."""
+    at: datetime | None = None
+    """When the turn was added, if that is known."""
+
+    @property
+    def id(self) -> str:
+        """The id of the fact, by which turns name it."""
+        return fact_id(FactKind.FEEDBACK.value, self.text)
+
+    @property
+    def place(self) -> str:
+        """The turn that it is about."""
+        return f"{self.loop} turn {self.turn}"
+
+
+def find_feedback(loop: str, ledger: Loop) -> Iterator[LoopFeedback]:
+    """Yield what people wrote into a ledger, the oldest turn first."""
+    for position, turn in enumerate(ledger.turns):
+        if turn.feedback:
+            found = LoopFeedback(
+                loop, turn.number, f"{loop} turn {turn.number}: {shorten(turn.feedback)}", at=turn.at
+            )
+            later = ledger.turns[position + 1 :]
+            yield found._replace(is_named=any(found.id in one.text for one in later))
+
+
+def shorten(text: str) -> str:
+    """Return as much of a text as a fact may have; one that is cut is told apart from others by a hash."""
+    if len(text) <= MOST:
+        return text
+    digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:_HASH]
+    return f"{text[:MOST]}… (all of it is in the ledger; {digest})"
+
+
+def name_feedback(answered: Iterable[LoopFeedback]) -> str:
+    """Return the lines by which a turn names the feedback that it answers."""
+    return "\n".join(f"Answers the feedback of turn {one.turn} ({one.id})." for one in answered)
+
+
+def place_of(text: str) -> str:
+    """Return the turn that a feedback is about, by the text of the fact; empty if it is not of a loop."""
+    match = _START.match(text)
+    return match[1] if match else ""
+
+
+def next_number(turns: Iterable[Turn]) -> int:
+    """Return the number of the turn that follows (C41)."""
+    return max((turn.number for turn in turns), default=0) + 1

@@ -1,0 +1,407 @@
+"""Loops: which ledgers a change has, what each needs, where a change goes on, how often an agent may revise.
+
+1. Each phase of a change has its loop; plans and implementations have one for each task (R144).
+2. What a loop needs before it is opened follows the lanes of the seed. Only a person approves a proposal,
+   also in auto mode.
+3. A change goes on in the loop of its phase. What only begins, or implements, is not run by itself.
+4. A change ends when it is reconciled and nobody waits for an answer; its ledgers stay.
+5. Before a turn an agent may revise its work: by judgement in manual mode, three times in auto mode (R151 to
+   R153). An implementation may be validated and fixed 20 times in auto mode, and not again in manual mode.
+"""
+
+import re
+from collections.abc import Sequence
+from enum import StrEnum
+from types import MappingProxyType
+from typing import Annotated, Final, NamedTuple
+
+from passdown.core.formats.change_states import APPROVED, STATUS, ChangePhase, ChangeState, Lane, RunMode
+from passdown.core.formats.loops import IMPLEMENTATION, SECTIONS
+from passdown.core.ids import is_stream_name
+from passdown.core.lazy_regex import pattern
+from passdown.records import record
+
+
+class LoopKind(StrEnum):
+    """The kinds of loop (1)."""
+
+    IDEATION = "ideation"
+    PROPOSAL = "proposal"
+    SPECS = "specs"
+    DISCOVERY = "discovery"
+    TASKS = "tasks"
+    PLAN = "plan"
+    IMPLEMENT = "implement"
+    RECONCILE = "reconcile"
+
+
+class LoopName(NamedTuple):
+    """Which loop of a change: its kind, and the task of a plan or an implementation."""
+
+    kind: LoopKind
+    task: str = ""
+
+    @property
+    def text(self) -> str:
+        """The name of its ledger, without the ending."""
+        return f"{self.kind.value}-{self.task}" if self.task else self.kind.value
+
+    @property
+    def title(self) -> str:
+        """The title of its ledger."""
+        if self.kind is LoopKind.IMPLEMENT:
+            return f"{IMPLEMENTATION}: Task {self.task}"
+        return f"{self.kind.value.capitalize()} Loop" + (f": Task {self.task}" if self.task else "")
+
+
+_PER_TASK: Final = frozenset({LoopKind.PLAN, LoopKind.IMPLEMENT})
+_NAME: Final = pattern(r"([a-z]+)(?:-([0-9]{2,4}))?")
+LOOPS: Final = ", ".join(f"{kind.value}-NN" if kind in _PER_TASK else kind.value for kind in LoopKind)
+"""The names of all loops, for messages."""
+
+
+def parse_loop_name(text: str) -> LoopName | None:
+    """Read the name of a loop; None if there is no such loop."""
+    match = _NAME.fullmatch(text)
+    if match is None or match[1] not in {kind.value for kind in LoopKind}:
+        return None
+    kind = LoopKind(match[1])
+    return LoopName(kind, match[2] or "") if (kind in _PER_TASK) is bool(match[2]) else None
+
+
+def is_change_name(text: str) -> bool:
+    """Return whether a text can be the name of a change: kebab case, without separators."""
+    return is_stream_name(text)
+
+
+# --- tasks ----------------------------------------------------------------------------------------
+
+
+class TaskMark(NamedTuple):
+    """A task of a change, and how far it is: a space, `-` while it is at work, `x` when it is done."""
+
+    number: str
+    mark: str
+    title: str
+
+
+_TASK: Final = pattern(
+    r"^(?:#{1,6}|[-*+])[ \t]+\[(?P<mark>[ xX-])\][ \t]+(?P<number>[0-9]{1,4})\b[:.)]?[ \t]*"
+    r"(?P<title>[^\n]*)$",
+    re.MULTILINE,
+)
+OPEN_MARK: Final = " "
+AT_WORK_MARK: Final = "-"
+DONE_MARK: Final = "x"
+
+
+def parse_tasks(text: str) -> tuple[TaskMark, ...]:
+    """Read the tasks of a `tasks.md`, like `## [ ] 01: Title`."""
+    return tuple(
+        TaskMark(match["number"].zfill(2), match["mark"].lower(), match["title"].strip())
+        for match in _TASK.finditer(text)
+    )
+
+
+def mark_task(text: str, number: str, mark: str) -> str:
+    """Return the text with another mark of a task; everything else stays as it is."""
+    for match in _TASK.finditer(text):
+        if match["number"].zfill(2) == number:
+            at = match.start("mark")
+            return f"{text[:at]}{mark}{text[at + 1 :]}"
+    return text
+
+
+# --- what a loop needs ----------------------------------------------------------------------------
+
+
+@record
+class ChangeFacts:
+    """What is there of a change."""
+
+    name: Annotated[str, "The name of the change."]
+    state: Annotated[ChangeState | None, "Its state; None if there is no such change."] = None
+    has_seed: Annotated[bool, "Whether its ideation ended with a `seed.md`."] = False
+    has_specs: Annotated[bool, "Whether anything is in `specs/`."] = False
+    tasks: Annotated[tuple[TaskMark, ...], "Its tasks."] = ()
+    plans: Annotated[frozenset[str], "The tasks that have a plan."] = frozenset()
+    loops: Annotated[frozenset[str], "The loops that have a ledger."] = frozenset()
+
+    @property
+    def lane(self) -> Lane:
+        """Its lane; full, if it does not say."""
+        return (self.state and self.state.lane) or Lane.FULL
+
+    @property
+    def mode(self) -> RunMode:
+        """Its mode; manual, if it does not say."""
+        return (self.state and self.state.run_mode) or RunMode.MANUAL
+
+    @property
+    def phase(self) -> ChangePhase:
+        """Its phase."""
+        return (self.state and self.state.phase) or ChangePhase.INITIALIZED
+
+    @property
+    def is_approved(self) -> bool:
+        """Whether a person approved its proposal."""
+        return self.state is not None and self.state.is_approved
+
+
+class LoopRefusal(NamedTuple):
+    """Why a loop cannot be opened, and what to do instead."""
+
+    problem: str
+    hint: str
+
+
+_ORDER: Final = tuple(ChangePhase)
+PHASE_OF: Final = MappingProxyType(
+    {
+        LoopKind.IDEATION: ChangePhase.IDEATION,
+        LoopKind.PROPOSAL: ChangePhase.PROPOSAL,
+        LoopKind.SPECS: ChangePhase.SPECS,
+        LoopKind.DISCOVERY: ChangePhase.DISCOVERY,
+        LoopKind.TASKS: ChangePhase.TASKS,
+        LoopKind.PLAN: ChangePhase.PLANNING,
+        LoopKind.IMPLEMENT: ChangePhase.IMPLEMENTING,
+        LoopKind.RECONCILE: ChangePhase.RECONCILING,
+    }
+)
+"""The phase in which each loop runs (C40)."""
+_NOT_IN_SHORT_LANES: Final = frozenset({LoopKind.IDEATION, LoopKind.SPECS, LoopKind.DISCOVERY})
+
+
+def refuse_other_way(facts: ChangeFacts, lane: Lane | None, mode: RunMode | None) -> LoopRefusal | None:
+    """Return why a change cannot go on in a lane or a mode that somebody names; None if it can."""
+    for section, wanted, own in (("Lane", lane, facts.lane), ("Run Mode", mode, facts.mode)):
+        if wanted is not None and wanted is not own:
+            problem = f"{facts.name} exists already, and its {section.lower()} is {own.value}"
+            return LoopRefusal(problem, f"to change it, edit the section {section} of its state.md")
+    return None
+
+
+def find_refusal(loop: LoopName, facts: ChangeFacts, *, is_forced: bool = False) -> LoopRefusal | None:
+    """Return why a loop cannot be opened now (2), be it for the first time or again; None if it can."""
+    kind = loop.kind
+    if facts.state is None:
+        return None
+    refused = _refuse_change(kind, facts)
+    if refused is not None:
+        return refused
+    if kind in {LoopKind.IDEATION, LoopKind.PROPOSAL}:
+        return _refuse_beginning(kind, facts)
+    if kind is LoopKind.TASKS:
+        return _refuse_tasks(facts, is_forced=is_forced)
+    return _refuse_task(loop, facts) if kind in _PER_TASK else _refuse_other(kind, facts)
+
+
+def _refuse_change(kind: LoopKind, facts: ChangeFacts) -> LoopRefusal | None:
+    """Refuse what depends on the change alone: its end, its lane, and a person's approval."""
+    name = facts.name
+    if facts.phase is ChangePhase.FINISHED:
+        hint = "begin another change; a person may write an earlier phase into its state"
+        return LoopRefusal(f"{name} is finished", hint)
+    if facts.lane is not Lane.FULL and kind in _NOT_IN_SHORT_LANES:
+        hint = f"open its next loop; `passdown loop continue {name}` names it"
+        return LoopRefusal(f"{name} is in the {facts.lane.value} lane, which has no {kind.value}", hint)
+    if kind not in {LoopKind.IDEATION, LoopKind.PROPOSAL} and not facts.is_approved:
+        hint = (
+            f"a person writes `- {STATUS}: {APPROVED}` under Proposal in the state of {name}; so in auto mode"
+        )
+        return LoopRefusal(f"the proposal of {name} is not approved", hint)
+    return None
+
+
+def _refuse_beginning(kind: LoopKind, facts: ChangeFacts) -> LoopRefusal | None:
+    if kind is LoopKind.IDEATION:
+        if _ORDER.index(facts.phase) <= _ORDER.index(ChangePhase.PROPOSAL):
+            return None
+        hint = "open another change for another idea"
+        return LoopRefusal(f"{facts.name} is in the phase {facts.phase.value}, past its ideas", hint)
+    if facts.phase is ChangePhase.IDEATION and not facts.has_seed:
+        hint = "end the ideation with a `seed.md` in the folder of the change"
+        return LoopRefusal(f"{facts.name} has no seed.md", hint)
+    return None
+
+
+def _refuse_tasks(facts: ChangeFacts, *, is_forced: bool) -> LoopRefusal | None:
+    at = _ORDER.index(facts.phase)
+    if facts.lane is Lane.FULL and at < _ORDER.index(ChangePhase.DISCOVERY):
+        hint = f"open it first: `passdown loop open {facts.name} discovery`"
+        return LoopRefusal(f"{facts.name} had no discovery yet", hint)
+    begun = [task.number for task in facts.tasks if task.mark != OPEN_MARK]
+    if begun and not is_forced:
+        hint = "ask the user; with their consent, open it with --force"
+        return LoopRefusal(f"tasks of {facts.name} are at work or done: {', '.join(begun)}", hint)
+    return None
+
+
+def _refuse_task(loop: LoopName, facts: ChangeFacts) -> LoopRefusal | None:
+    task = next((one for one in facts.tasks if one.number == loop.task), None)
+    if task is None:
+        hint = "its tasks are " + (", ".join(one.number for one in facts.tasks) or "not written yet")
+        return LoopRefusal(f"{facts.name} has no task {loop.task}", hint)
+    if loop.kind is LoopKind.PLAN:
+        others = [one.number for one in facts.tasks if one.mark == AT_WORK_MARK and one.number != loop.task]
+        if others:
+            return LoopRefusal(
+                f"task {others[0]} of {facts.name} is at work", "finish it first; one at a time"
+            )
+        return None
+    if loop.task not in facts.plans:
+        hint = f"write it first: `passdown loop open {facts.name} plan-{loop.task}`"
+        return LoopRefusal(f"task {loop.task} of {facts.name} has no plan", hint)
+    if task.mark != AT_WORK_MARK:
+        hint = f"open its plan first: `passdown loop open {facts.name} plan-{loop.task}`"
+        return LoopRefusal(f"task {loop.task} of {facts.name} is not at work", hint)
+    return None
+
+
+def _refuse_other(kind: LoopKind, facts: ChangeFacts) -> LoopRefusal | None:
+    name = facts.name
+    if kind is LoopKind.DISCOVERY and not facts.has_specs:
+        return LoopRefusal(f"{name} has no specs", f"write them first: `passdown loop open {name} specs`")
+    left = [task.number for task in facts.tasks if task.mark != DONE_MARK]
+    if kind is LoopKind.RECONCILE and (left or not facts.tasks):
+        hint = "implement them first" if left else "write and implement its tasks first"
+        return LoopRefusal(f"tasks of {facts.name} are open: {', '.join(left) or 'none is written'}", hint)
+    return None
+
+
+_MOST_NAMED: Final = 3
+
+
+def find_finish_refusal(facts: ChangeFacts, waiting: Sequence[str]) -> LoopRefusal | None:
+    """Return why a change cannot be finished now; None if it can (4). `waiting` names turns with feedback.
+
+    All tasks are done, the documentation is reconciled, and nobody waits for an answer.
+    """
+    name = facts.name
+    refused = find_refusal(LoopName(LoopKind.RECONCILE), facts)
+    if refused is not None:
+        return refused
+    if facts.state is None or not facts.state.is_reconciled:
+        hint = f"reconcile it first: `passdown loop append {name} reconcile TEXT --complete`"
+        return LoopRefusal(f"{name} is not reconciled", hint)
+    if waiting:
+        more = len(waiting) - _MOST_NAMED
+        named = ", ".join(waiting[:_MOST_NAMED]) + (f" and {more} more" if more > 0 else "")
+        hint = f"answer it first: `passdown loop continue {name}` shows it"
+        return LoopRefusal(f"feedback waits: {named}", hint)
+    return None
+
+
+# --- where a change goes on -----------------------------------------------------------------------
+
+
+class LoopRoute(NamedTuple):
+    """Where a change goes on (3)."""
+
+    loop: LoopName | None
+    """Its loop; None if there is nothing to run."""
+    is_run: bool
+    """Whether an agent goes on by itself; otherwise it only tells what to do."""
+    advice: str
+
+
+def find_route(facts: ChangeFacts) -> LoopRoute:
+    """Return where a change goes on by its phase; nothing is refused here."""
+    name, phase = facts.name, facts.phase
+    if phase is ChangePhase.FINISHED:
+        return LoopRoute(None, is_run=False, advice=f"{name} is finished")
+    if phase is ChangePhase.INITIALIZED:
+        first = LoopName(LoopKind.IDEATION if facts.lane is Lane.FULL else LoopKind.PROPOSAL)
+        advice = f"ask the user how to begin: `passdown loop open {name} {first.text}`"
+        return LoopRoute(first, is_run=False, advice=advice)
+    kind = next(kind for kind, one in PHASE_OF.items() if one is phase)
+    loop = LoopName(kind, _task_of(facts) if kind in _PER_TASK else "")
+    if phase is ChangePhase.IMPLEMENTING:
+        advice = f"implement the plan of task {loop.task or '?'}, then append its result to {loop.text}"
+        return LoopRoute(loop, is_run=False, advice=advice)
+    if facts.state is not None and facts.state.is_reconciled:
+        advice = f"{name} is reconciled; ask the user whether it is finished: `passdown loop finish {name}`"
+        return LoopRoute(None, is_run=False, advice=advice)
+    return LoopRoute(loop, is_run=True, advice=_advise(loop, facts))
+
+
+def _task_of(facts: ChangeFacts) -> str:
+    stated = facts.state.current_task if facts.state else ""
+    at_work = [task.number for task in facts.tasks if task.mark == AT_WORK_MARK]
+    return stated or next(iter(at_work), "")
+
+
+def _advise(loop: LoopName, facts: ChangeFacts) -> str:
+    if loop.kind is LoopKind.TASKS:
+        who = "the proposal" if facts.lane is not Lane.FULL else "specs and discovery"
+        return f"break {who} down into tasks"
+    if loop.kind is LoopKind.PROPOSAL and not facts.is_approved:
+        return "revise the proposal; a person approves it in the state of the change"
+    return f"go on with the {loop.text} loop"
+
+
+def may_go_on(facts: ChangeFacts) -> bool:
+    """Return whether an agent goes on to the next phase without asking: auto mode, after the approval.
+
+    It stops before the documentation is reconciled, and before the change is finished.
+    """
+    is_before_end = _ORDER.index(facts.phase) <= _ORDER.index(ChangePhase.IMPLEMENTING)
+    return facts.mode is RunMode.AUTO and facts.is_approved and is_before_end
+
+
+# --- how often ------------------------------------------------------------------------------------
+
+MOST_CYCLES: Final = 3
+"""How often an agent may revise its work before a turn: a guideline in manual mode, a cap in auto mode."""
+MOST_FIXES: Final = 20
+"""How often an implementation may be validated and fixed in auto mode."""
+
+
+class CycleVerdict(NamedTuple):
+    """Whether so many cycles before a turn are too many."""
+
+    is_refused: bool = False
+    text: str = ""
+
+
+def judge_cycles(loop: LoopName, mode: RunMode, cycles: int) -> CycleVerdict:
+    """Judge how often an agent revised its work before a turn (5)."""
+    is_implementation = loop.kind is LoopKind.IMPLEMENT
+    most = (MOST_FIXES if mode is RunMode.AUTO else 1) if is_implementation else MOST_CYCLES
+    if cycles <= most:
+        return CycleVerdict()
+    what = "validations" if is_implementation else "internal cycles"
+    text = f"{cycles} {what} are more than {most} in {mode.value} mode"
+    return CycleVerdict(is_refused=mode is RunMode.AUTO, text=text)
+
+
+# --- what an implementation says ------------------------------------------------------------------
+
+
+class ImplementationReport(NamedTuple):
+    """What the turn of an implementation tells (R156)."""
+
+    result: str
+    changes: tuple[tuple[str, str], ...] = ()
+    """Files, each with what changed in it."""
+    validation: str = ""
+    deviations: tuple[str, ...] = ()
+
+
+def render_report(report: ImplementationReport) -> str:
+    """Write the sections of an implementation, in the order of the seed."""
+    rows = "".join(f"| {_cell(file)} | {_cell(change)} |\n" for file, change in report.changes)
+    fence = "```"
+    while fence in report.validation:
+        fence += "`"
+    texts = (
+        f"| File | Change |\n|------|--------|\n{rows}".rstrip("\n"),
+        f"{fence}bash\n{report.validation.strip(chr(10))}\n{fence}",
+        "\n".join(f"- {' '.join(one.split())}" for one in report.deviations) or "- None",
+        report.result,
+    )
+    return "\n\n".join(f"## {name}\n\n{text}" for name, text in zip(SECTIONS, texts, strict=True))
+
+
+def _cell(text: str) -> str:
+    return " ".join(text.split()).replace("\\", "\\\\").replace("|", "\\|")

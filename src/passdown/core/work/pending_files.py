@@ -1,0 +1,262 @@
+"""The seed's files of what waits for the tracker, as renderings of the outbox (R191, R192, R199 to R201).
+
+`pending_updates.jsonl` and `pending_closes.jsonl` have a JSON object on each line; ours name their operation.
+A line without that was left by another tool and is taken in once. The seed's own shell writes its arguments
+without quotes, so such a record is read by the words around them.
+"""
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Annotated, Final, NamedTuple, cast
+
+from passdown.core.coordination.operations import RANDOM_BYTES, fingerprint, is_operation, make_operation
+from passdown.core.coordination.tasks import COMPLETED
+from passdown.core.json_text import dump
+from passdown.core.lazy_regex import pattern
+from passdown.core.times import parse_instant, render_seconds
+from passdown.core.work.outbox import WAITS, TrackerAction, TrackerOperation, make_text_safe
+from passdown.records import record
+
+SYNC_FAILED: Final = "sync_failed_after_retries"
+
+_RECORD: Final = '{"op"'
+_ARGUMENTS: Final = '"args": ['
+_AFTER: Final = '], "ts": "'
+_NO_TIME: Final = datetime(1970, 1, 1, tzinfo=UTC)
+_OPTION: Final = pattern(r"(?:^|(?<=\s))--(?:status|notes|append-notes|reason)(?=\s|$)")
+_KEY: Final = 80
+_NOTES: Final = ("--append-notes", "--notes")
+
+
+class PendingRecord(NamedTuple):
+    """One record of a pending file."""
+
+    source: str
+    """The lines it was read from."""
+    op: str
+    task: str
+    key: str
+    arguments: Sequence[str]
+    at: datetime
+    operation: str = ""
+    """The operation that it renders; empty if another tool wrote it."""
+
+
+@record
+class PendingFile:
+    """What a pending file holds."""
+
+    records: Annotated[tuple[PendingRecord, ...], "The records that could be read."] = ()
+    unreadable: Annotated[tuple[str, ...], "The lines that could not, as they are."] = ()
+
+
+# --- written ----------------------------------------------------------------------------------------
+
+
+def render_pending(operations: Iterable[TrackerOperation], kept: Iterable[str] = ()) -> str:
+    """Write the records of operations, after lines that nobody could read."""
+    return "".join(f"{line}\n" for line in (*kept, *map(_render, operations)))
+
+
+def _render(operation: TrackerOperation) -> str:
+    is_close = operation.action is TrackerAction.CLOSE
+    note = ["--append-notes", operation.note] if operation.note else []
+    arguments = ["--reason", operation.reason] if is_close else note
+    values: dict[str, object] = {
+        "op": operation.action.value,
+        "id": operation.task,
+        "idempotencyKey": operation.key,
+        "args": arguments,
+        "ts": render_seconds(operation.at),
+        "retries": operation.tries,
+        "operation": operation.id,
+    }
+    if is_close and operation.note:
+        values["notes"] = operation.note
+    return dump(values)
+
+
+def is_rendered(operation: TrackerOperation) -> bool:
+    """Return whether an operation is in the seed's files: after the last attempt, until it is settled.
+
+    What was found there stays until then.
+    """
+    return operation.is_waiting and (operation.tries >= len(WAITS) or bool(operation.record))
+
+
+def render_unsynced(operation: TrackerOperation) -> str:
+    """Write the file that says that a sync is owed (R192)."""
+    values = {
+        "timestamp": render_seconds(operation.at),
+        "agentId": operation.agent,
+        "reason": SYNC_FAILED,
+        "operation": operation.id,
+    }
+    return f"{json.dumps(values, indent=2, ensure_ascii=False)}\n"
+
+
+def render_unsynced_tasks(tasks: Iterable[str]) -> str:
+    """Write the list of tasks that may not be synced, one id a line (R191)."""
+    return "".join(f"{task}\n" for task in tasks)
+
+
+# --- read -------------------------------------------------------------------------------------------
+
+
+def parse_pending(text: str) -> PendingFile:
+    """Read a pending file; lines that are no record stay as they are.
+
+    1. A record is a line of JSON.
+    2. The seed's shell does not quote what it inserts: such a record may have several lines.
+    """
+    records: list[PendingRecord] = []
+    unreadable: list[str] = []
+    for source in _split(text):
+        found = _read_json(source) or _read_template(source)  # 1, 2
+        if found is None:
+            unreadable.append(source)
+        else:
+            records.append(found)
+    return PendingFile(records=tuple(records), unreadable=tuple(unreadable))
+
+
+def _split(text: str) -> Iterator[str]:
+    """Yield the records of a file, each with the lines that follow it and begin no other."""
+    lines: list[str] = []
+    for line in text.split("\n"):
+        if lines and (line.startswith(_RECORD) or _read_json("\n".join(lines)) is not None):
+            yield "\n".join(lines)
+            lines = []
+        if lines or line.strip():
+            lines.append(line)
+    if lines:
+        yield "\n".join(lines).rstrip("\n")
+
+
+def _read_json(source: str) -> PendingRecord | None:
+    try:
+        found: object = json.loads(source)
+    except (ValueError, RecursionError):
+        return None
+    members = cast("dict[str, object]", found) if isinstance(found, dict) else {}
+    arguments = members.get("args")
+    if not isinstance(arguments, list) or not _text(members, "op") or not _text(members, "id"):
+        return None
+    operation = _text(members, "operation")
+    extra = ["--notes", notes] if (notes := _text(members, "notes")) else []
+    return PendingRecord(
+        source,
+        _text(members, "op"),
+        _text(members, "id"),
+        _text(members, "idempotencyKey"),
+        [*map(str, cast("list[object]", arguments)), *extra],
+        parse_instant(_text(members, "ts")) or _NO_TIME,
+        operation if is_operation(operation) else "",
+    )
+
+
+def _read_template(source: str) -> PendingRecord | None:
+    """Read a record as the seed's shell writes it, whatever was inserted."""
+    head, is_open, rest = source.partition(_ARGUMENTS)
+    inserted, is_closed, tail = rest.rpartition(_AFTER)
+    op, task, key = (_between(head, f'"{name}": "') for name in ("op", "id", "idempotencyKey"))
+    if not (is_open and is_closed and op and task):
+        return None
+    at = parse_instant(tail.partition('"')[0]) or _NO_TIME
+    return PendingRecord(source, op, task, key, _read_arguments(inserted), at)
+
+
+def _between(text: str, start: str) -> str:
+    return text.partition(start)[2].partition('"')[0]
+
+
+def _read_arguments(inserted: str) -> Sequence[str]:
+    """Split arguments that lost their quotes: the value of an option ends where the next one begins."""
+    reason = '"--reason", "'
+    if inserted.startswith(reason):
+        return ["--reason", inserted.removeprefix(reason).removesuffix('"')]
+    starts = [match.start() for match in _OPTION.finditer(inserted)]
+    ends = [*starts[1:], len(inserted)]
+    words = [inserted[start:end].strip() for start, end in zip(starts, ends, strict=False)]
+    return [part.strip() for word in words for part in word.partition(" ")[::2]]
+
+
+def _text(members: Mapping[str, object], name: str) -> str:
+    value = members.get(name)
+    return value if isinstance(value, str) else ""
+
+
+# --- taken in ---------------------------------------------------------------------------------------
+
+
+def read_record(record: PendingRecord, agent: str) -> TrackerOperation | None:
+    """Return the operation that a record of another tool asks for; None if there is none like it.
+
+    1. A close, or an update that sets the status closed, closes the task.
+    2. An update with notes adds them, whatever else it sets.
+    3. An update that starts the work is a claim, which nobody repeats.
+
+    It is the operation of the agent that its key names; `agent` is who takes it in. Nobody knows whether it
+    was done, so notes that have the text anywhere count as such.
+    """
+    options = dict(zip(record.arguments[::2], record.arguments[1::2], strict=False))
+    status = options.get("--status", "")
+    note = next((options[name] for name in _NOTES if options.get(name)), "")
+    if record.op == TrackerAction.CLOSE or status == "closed":  # 1
+        action = TrackerAction.CLOSE
+    elif record.op == TrackerAction.UPDATE and note:  # 2
+        action = TrackerAction.UPDATE
+    elif record.op == TrackerAction.UPDATE and status == "in_progress":  # 3
+        action = TrackerAction.CLAIM
+    else:
+        return None
+    is_close = action is TrackerAction.CLOSE
+    return TrackerOperation(
+        id=record.operation or _name(record),
+        action=action,
+        at=record.at,
+        agent=_author(record, agent),
+        task=make_text_safe(record.task),
+        reason=make_text_safe(options.get("--reason") or COMPLETED) if is_close else "",
+        note=make_text_safe(note),
+        before=fingerprint(""),
+        record=make_text_safe(record.key or record.source[:_KEY]),
+    )
+
+
+def _author(record: PendingRecord, agent: str) -> str:
+    """Return the agent in a key of the form `<agent>_<unix seconds>_<op>_<task>` (R201)."""
+    named, _, rest = record.key.partition(f"_{int(record.at.timestamp())}_{record.op}_")
+    return make_text_safe(named) if named and rest else agent
+
+
+def _name(record: PendingRecord) -> str:
+    """Return the id of an operation that another tool wants: a function of the record's text."""
+    return make_operation(record.at, _digest(record.source))
+
+
+def _digest(text: str) -> bytes:
+    import hashlib  # most commands need no hash, and it loads a library
+
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()[:RANDOM_BYTES]
+
+
+def read_unsynced(text: str, agent: str) -> TrackerOperation | None:
+    """Return the sync that an `unsynced.json` owes; None if it cannot be read."""
+    try:
+        found: object = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(found, dict):
+        return None
+    members = cast("dict[str, object]", found)
+    at = parse_instant(_text(members, "timestamp")) or _NO_TIME
+    operation = _text(members, "operation")
+    return TrackerOperation(
+        id=operation if is_operation(operation) else make_operation(at, _digest(text)),
+        action=TrackerAction.SYNC,
+        at=at,
+        agent=agent,
+        record=make_text_safe(f"{_text(members, 'agentId')}_{int(at.timestamp())}_sync_"),
+    )

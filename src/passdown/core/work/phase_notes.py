@@ -1,0 +1,28 @@
+"""What is noted on a task when a phase of its test-first cycle begins (R175 to R178)."""
+
+from collections.abc import Callable, Iterator, Sequence
+from datetime import datetime
+
+from passdown.core.coordination.operations import RANDOM_BYTES, make_operation
+from passdown.core.facts import Fact
+from passdown.core.sessions.session_facts import Account
+from passdown.core.work.outbox import TrackerAction, TrackerOperation, make_wish
+from passdown.core.work.tdd import NOTES, PhaseChange
+
+
+def make_notes(
+    account: Account, changes: Sequence[PhaseChange], now: datetime, token: Callable[[int], bytes]
+) -> Iterator[Fact]:
+    """Yield the lines that ask for the notes; the next verb that calls the tracker adds them."""
+    for change in changes:
+        if change.task:
+            operation = TrackerOperation(
+                id=make_operation(now, token(RANDOM_BYTES)),
+                action=TrackerAction.UPDATE,
+                at=now,
+                agent=account.agent,
+                session=account.session,
+                task=change.task,
+                note=NOTES[change.phase],
+            )
+            yield from make_wish(operation)

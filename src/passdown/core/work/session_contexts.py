@@ -1,0 +1,118 @@
+"""What a session writes into its anchored context, and how that is shortened (C106, G10)."""
+
+from collections.abc import Collection, Mapping
+from typing import Final
+
+from passdown.core.facts import make_key
+from passdown.core.formats.session_contexts import (
+    CONSTRAINT,
+    RULED_OUT,
+    WHY,
+    ContextDecision,
+    SessionContext,
+    says_something,
+)
+from passdown.core.ids import slug
+from passdown.core.sessions.handoffs import Handoff, HandoffDecision
+from passdown.records import replace
+
+NOTHING_RULED_OUT: Final = f"{CONSTRAINT}nothing is ruled out so far"
+NAMED_FILES: Final = 20
+_STEPS: Final = 5
+_GOAL: Final = "Goal: "
+_STATE: Final = "Done last: "
+
+
+def make_context(
+    handoff: Handoff,
+    dates: Mapping[str, str],
+    dirty: Collection[str] = (),
+    *,
+    nothing_ruled_out: bool = False,
+) -> SessionContext:
+    """Make the context of a session; `dates` has the day of each decision by its key.
+
+    Of changed files the last 20 are named, and those that are `dirty`: not committed; all decisions and
+    open questions are kept, of the next steps the first five.
+    """
+    said = tuple(
+        f"{RULED_OUT}{one.text}{WHY}{one.because}" if one.because else f"{RULED_OUT}{one.text}"
+        for one in handoff.choices
+        if not one.key
+    )
+    return SessionContext(
+        track=handoff.track,
+        intent=_list_intent(handoff),
+        constraints=said or ((NOTHING_RULED_OUT,) if nothing_ruled_out else ()),
+        decisions=tuple(
+            ContextDecision(decision=one.text, why=one.because, date=dates.get(one.key, ""))
+            for one in handoff.choices
+            if one.key
+        ),
+        files=_shorten_files([one.path for one in handoff.file_hashes], dirty),
+        questions=(*handoff.questions, *(f"UNCONFIRMED: {one}" for one in handoff.unconfirmed)),
+        state="\n".join(line for line in (handoff.now, *_last_done(handoff)) if line),
+        next_steps=handoff.next[:_STEPS],
+    )
+
+
+def _list_intent(handoff: Handoff) -> tuple[str, ...]:
+    task = (f"Task: {handoff.task}",) if handoff.task else ()
+    return (f"{_GOAL}{handoff.goal}", *task) if handoff.goal else ()
+
+
+def _last_done(handoff: Handoff) -> tuple[str, ...]:
+    return (f"{_STATE}{handoff.done[-1]}",) if handoff.done else ()
+
+
+def _shorten_files(paths: list[str], dirty: Collection[str]) -> tuple[str, ...]:
+    kept = [path for at, path in enumerate(paths) if at >= len(paths) - NAMED_FILES or path in dirty]
+    left = len(paths) - len(kept)
+    return (*kept, f"({left} more)") if left else tuple(kept)
+
+
+def update_context(old: SessionContext, new: SessionContext) -> SessionContext:
+    """Write a context over an older one; what no field holds stays, and so does what was ruled out."""
+    constraints = tuple(dict.fromkeys((*old.constraints, *new.constraints)))
+    known = [line for line in constraints if says_something(line)]
+    if len(known) > 1:
+        known = [line for line in known if line != NOTHING_RULED_OUT]
+    return replace(
+        old,
+        track=new.track or old.track,
+        intent=new.intent or old.intent,
+        constraints=tuple(known),
+        decisions=_join_decisions(old, new),
+        files=new.files,
+        questions=new.questions,
+        state=new.state,
+        next_steps=new.next_steps,
+    )
+
+
+def _join_decisions(old: SessionContext, new: SessionContext) -> tuple[ContextDecision, ...]:
+    joined = {make_key(one.decision): one for one in (*old.decisions, *new.decisions)}
+    return tuple(joined.values())
+
+
+def to_handoff(context: SessionContext) -> Handoff:
+    """Return what a context passes on."""
+    goal = next((line.removeprefix(_GOAL) for line in context.intent if says_something(line)), "")
+    ruled_out = [line for line in context.constraints if says_something(line) and line != NOTHING_RULED_OUT]
+    return Handoff(
+        track=context.track,
+        goal=goal,
+        now=context.state.partition("\n")[0],
+        next=context.next_steps,
+        choices=(*map(_read_constraint, ruled_out), *map(_read_decision, context.decisions)),
+        questions=context.questions,
+    )
+
+
+def _read_constraint(line: str) -> HandoffDecision:
+    text, _, because = line.removeprefix(RULED_OUT).removeprefix(CONSTRAINT).partition(WHY)
+    return HandoffDecision("", text, because)
+
+
+def _read_decision(one: ContextDecision) -> HandoffDecision:
+    return HandoffDecision(slug(one.decision), one.decision, one.why)

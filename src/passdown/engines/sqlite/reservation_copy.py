@@ -1,0 +1,115 @@
+"""A copy of what a server said about reserved files, for those who may not or cannot ask it (C77).
+
+It is a database of coordination of its own, whose instants are those of this machine: whoever reads it judges
+by the same code as the server's clients. Nothing is granted by it.
+"""
+
+import os
+from collections.abc import Generator, Sequence
+from contextlib import closing, contextmanager, suppress
+from typing import Final, NamedTuple
+
+from passdown.core.coordination.leases import COPIED, PATH, Lease
+from passdown.core.coordination.members import EngineTime, Member
+from passdown.engines.coordination.transactions import LogRow, Reading, Store, StoreAround, Transaction
+from passdown.engines.sqlite.coordination import LocalMachine, open_store
+from passdown.errors import StorageError
+from passdown.records import replace
+
+_WAIT: Final = 0.25
+"""How long to wait for another process: it writes a copy that is as new."""
+_LONG_AGO: Final = -1.0
+
+
+class ReadReservations(NamedTuple):
+    """What a server says about reserved files, at its time."""
+
+    at: float
+    leases: Sequence[Lease]
+    members: Sequence[Member]
+
+
+class ReservationCopy:
+    """The file in which a clone keeps it."""
+
+    def __init__(self, path: str, project: str, machine: LocalMachine) -> None:
+        """Name the file; it is created when there is something to keep."""
+        self._path = path
+        self._project = project
+        self._machine = machine
+
+    def write(self, read: ReadReservations) -> None:
+        """Put what was read in the place of what the copy says; if that fails, it stays as old as it is."""
+        if not read.leases and not os.path.exists(self._path):
+            return
+        with (
+            suppress(StorageError),
+            closing(open_store(self._path, self._project, self._machine, wait=_WAIT)) as store,
+            store.changing() as change,
+        ):
+            _put(change, read)
+
+
+def _put(change: Transaction, read: ReadReservations) -> None:
+    now = change.time
+    later = now.seconds - read.at
+    change.put_leases([replace(lease, ended=_LONG_AGO) for lease in change.leases(PATH, ended=True)])
+    change.drop_old(0.0, now.seconds)
+    for member in read.members:
+        change.put_member(_move_member(member, later, now))
+    change.put_leases([_move_lease(lease, later) for lease in read.leases])
+    change.add_log(LogRow(change.fence, f"{COPIED}-{change.fence}", now.seconds, "", COPIED, "", "{}"))
+
+
+def _move_member(member: Member, later: float, now: EngineTime) -> Member:
+    """Return a session by the clock of this machine; as at a server, nobody asks whether its process runs."""
+    ended = _move(member.ended, later)
+    return replace(member, process="", boot=now.boot, seen=member.seen + later, ended=ended)
+
+
+def _move_lease(lease: Lease, later: float) -> Lease:
+    until = lease.until + later if lease.until else 0.0
+    return replace(lease, used=lease.used + later, until=until, ended=_move(lease.ended, later))
+
+
+def _move(at: float | None, later: float) -> float | None:
+    return None if at is None else at + later
+
+
+class CopyingStore(StoreAround):
+    """A `Store` of a server whose answers renew the copy: its first one, and after each change."""
+
+    def __init__(self, store: Store, copy: ReservationCopy) -> None:
+        """Copy from a store."""
+        super().__init__(store)
+        self._copy = copy
+        self._is_copied = False
+
+    @contextmanager
+    def changing(self) -> Generator[Transaction, None, None]:
+        """Take the project's lock, then give a transaction; keep its changes unless it raises."""
+        with self._store.changing() as change:
+            yield change
+        self._is_copied = False
+        with suppress(StorageError), self.looking():  # the change is made; the copy may be renewed later
+            pass
+
+    @contextmanager
+    def looking(self) -> Generator[Reading, None, None]:
+        """Give one consistent state; nobody waits for it."""
+        read: ReadReservations | None = None
+        with self._store.looking() as reading:
+            yield reading
+            if not self._is_copied:
+                read = _read(reading)
+        if read is not None:
+            self._is_copied = True
+            self._copy.write(read)
+
+
+def _read(reading: Reading) -> ReadReservations:
+    leases = reading.leases(PATH, ended=True)
+    known = {member.session: member for member in reading.members()} if leases else {}
+    sessions = dict.fromkeys(lease.session for lease in leases)
+    members = (known.get(session) or reading.find_member(session) for session in sessions)
+    return ReadReservations(reading.time.seconds, leases, [one for one in members if one is not None])

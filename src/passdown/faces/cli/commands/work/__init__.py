@@ -1,0 +1,1 @@
+"""Commands for the work itself: tasks, loops, gates and checkpoints."""

@@ -1,0 +1,57 @@
+"""The lock of a track: a lease, which the session that works on the track holds (C107)."""
+
+from enum import StrEnum
+from typing import Final
+
+from passdown.core.coordination.leases import TRACK, Fenced, Granted, Held, Resource
+from passdown.core.sessions.session_facts import Account
+from passdown.services.coordination.membership import join_project, new_operation
+from passdown.services.workspace.workspaces import Workspace
+
+POLL_SECONDS: Final = 5.0
+LONGEST_WAIT: Final = 600.0
+"""For how many seconds another session is waited for."""
+
+
+class LockChoice(StrEnum):
+    """What to do about a track that another session works on."""
+
+    CONTINUE = "continue"
+    WAIT = "wait"
+    FORCE = "force"
+
+
+def lock_track(
+    workspace: Workspace, account: Account, track: str, choice: LockChoice | None = None
+) -> Granted | Held:
+    """Lock a track for a session; who has it already keeps it, and who gives no sign of life loses it.
+
+    If another session has it, it is waited for, or it is taken, if that was chosen. Who continues works
+    beside the other session, without the lock.
+    """
+    leases = join_project(workspace, account).leases
+    wanted = [Resource(TRACK, track)]
+    if choice is LockChoice.FORCE:
+        return leases.take_over(new_operation(workspace), account.session, wanted, force=True)
+    waited = 0.0
+    while True:
+        seconds = workspace.settings.coordination.lease_minutes * 60.0
+        outcome = leases.acquire(new_operation(workspace), account.session, wanted, seconds)
+        if isinstance(outcome, Granted) or choice is not LockChoice.WAIT or waited >= LONGEST_WAIT:
+            return outcome
+        workspace.wait(POLL_SECONDS)
+        waited += POLL_SECONDS
+
+
+def unlock_tracks(workspace: Workspace, account: Account, *, but: str = "") -> None:
+    """Release the tracks that a session has locked, except one; without coordination there are none."""
+    coordination = workspace.find_coordination()
+    if coordination is None:
+        return
+    held = [
+        Fenced(one.resource, one.fence)
+        for one in coordination.leases.leases(account.session)
+        if one.resource.kind == TRACK and one.resource.name != but and one.left > 0
+    ]
+    if held:
+        join_project(workspace, account).leases.release(new_operation(workspace), account.session, held)

@@ -1,0 +1,113 @@
+"""Go on with a tracker outside while the engine that sessions share is away, and settle it later (C86)."""
+
+from collections.abc import Sequence
+from contextlib import suppress
+
+from passdown.core.coordination.choices import tell_holder
+from passdown.core.coordination.leases import PATH, TASK, Fenced, Held, Resource
+from passdown.core.coordination.tasks import CLOSED
+from passdown.core.kinds import FactKind
+from passdown.core.sessions.ledger_sync import NewFact
+from passdown.core.sessions.session_facts import CLOSED_UNFENCED, UNFENCED, Account
+from passdown.errors import StorageError, is_away
+from passdown.ports.coordination import Coordination
+from passdown.ports.tracker import ClaimWish
+from passdown.services.coordination.membership import (
+    find_worker,
+    join_project,
+    new_operation,
+    rebind,
+    record_holdings,
+)
+from passdown.services.coordination.tasks import is_outside
+from passdown.services.sessions.ledgers import update_ledger
+from passdown.services.workspace.workspaces import Workspace
+
+
+class GoingOn:
+    """Lets a question to the engine fail if the tracker can decide alone, and says why it does.
+
+    A process that may not write the engine's file is granted nothing, as on the board (C87).
+    """
+
+    def __init__(self, workspace: Workspace) -> None:
+        """Keep the workspace."""
+        self._workspace = workspace
+
+    def __enter__(self) -> None:
+        """Begin to ask."""
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> bool:
+        """Return whether to go on after an error."""
+        if not is_away(error) or not is_outside(self._workspace):
+            return False
+        self._workspace.warn(f"the tracker alone decides: {error}")
+        return True
+
+
+def name_held(workspace: Workspace, account: Account, wish: ClaimWish) -> ClaimWish:
+    """Name the tasks of a session that names none, as the engine does; not those that it has no more."""
+    if wish.tasks or wish.another:
+        return wish
+    worker = find_worker(workspace, account)
+    found = [state for task in account.claims if (state := workspace.tracker.find(task)) is not None]
+    own = [one.task for one in found if worker.is_called(one.agent) and one.task.state != CLOSED]
+    return wish._replace(tasks=tuple(one.task for one in own))
+
+
+def record_unfenced(workspace: Workspace, account: Account, tasks: Sequence[str]) -> Account:
+    """Write down claims without a lease; a lease that the session had before may live."""
+    claims = {**account.claims, **{task: 0 for task in tasks if task not in account.claims}}
+    new = [NewFact(FactKind.CLAIM, UNFENCED, task) for task in tasks if task not in account.claims]
+    return update_ledger(workspace, account, [*new, *rebind(account, claims)]).account
+
+
+def record_unfenced_close(workspace: Workspace, account: Account, task: str) -> Account:
+    """Write down that a task is closed, and that nobody could release it and the session's files."""
+    claims = {name: fence for name, fence in account.claims.items() if name != task}
+    over = NewFact(FactKind.CLAIM, CLOSED_UNFENCED, task)
+    return update_ledger(workspace, account, [over, *rebind(account, claims)]).account
+
+
+def settle_unfenced(workspace: Workspace, account: Account) -> Account:
+    """Ask for the leases of what a session claimed without them, and release what it closed.
+
+    Who holds what is refused is told, at every verb until the task is closed or given back. While the engine
+    is away, nothing changes.
+    """
+    with suppress(StorageError):  # a verb that needs the engine says so itself
+        coordination = join_project(workspace, account)
+        for task in account.unreleased:
+            released = release_task(workspace, account, coordination, task)
+            workspace.warn(f"released now: {', '.join((task, *released))}")
+            over = NewFact(FactKind.CLAIM, "no longer held", task)
+            account = update_ledger(workspace, account, [over]).account
+        for task in account.unfenced:
+            workspace.warn(_ask(workspace, account, coordination, task))
+        return record_holdings(workspace, account, coordination)
+    return account
+
+
+def _ask(workspace: Workspace, account: Account, coordination: Coordination, task: str) -> str:
+    """Ask for the lease of a task; return what came of it."""
+    seconds = workspace.settings.coordination.lease_minutes * 60.0
+    wanted = [Resource(TASK, task)]
+    found = coordination.leases.acquire(new_operation(workspace), account.session, wanted, seconds)
+    if isinstance(found, Held):
+        holder = tell_holder(found.name, found.held, found.agent, found.left)
+        return f"{holder}; you have it in the tracker alone"
+    return f"{task} is fenced now"
+
+
+def release_task(
+    workspace: Workspace, account: Account, coordination: Coordination, task: str
+) -> tuple[str, ...]:
+    """Release a task and the files of a session, as closing it does; return the paths."""
+    released: list[str] = []
+    for lease in coordination.leases.leases(account.session):
+        kind, name = lease.resource
+        if lease.left > 0 and (kind == PATH or (kind == TASK and name == task)):
+            held = Fenced(lease.resource, lease.fence)
+            coordination.leases.release(new_operation(workspace), account.session, [held])
+            released += [name] if kind == PATH else []
+    return tuple(released)

@@ -1,0 +1,46 @@
+"""What a session would pass on now, with what the sessions before it decided, ruled out and asked."""
+
+from collections.abc import Iterator
+from typing import Final
+
+from passdown.core.facts import identify
+from passdown.core.kinds import FactKind
+from passdown.core.sessions.handoffs import Handoff, make_handoff
+from passdown.core.sessions.session_facts import Account
+from passdown.records import replace
+from passdown.services.handover.briefs import read_brief_input
+from passdown.services.sessions.archives import read_checkout_state
+from passdown.services.sessions.journals import read_before
+from passdown.services.workspace.workspaces import Workspace
+
+MANUAL: Final = "manual"
+_INHERITED: Final = tuple(kind for kind in FactKind if kind.row.is_inherited)
+
+
+def take_snapshot(workspace: Workspace, account: Account, trigger: str) -> Handoff:
+    """Return what a session would pass on now, without secrets."""
+    inherited = _with_inherited(workspace, account)
+    return make_handoff(inherited, read_checkout_state(workspace, account), trigger)
+
+
+def _with_inherited(workspace: Workspace, account: Account) -> Account:
+    """Add what the sessions before decided, ruled out and asked, and nobody took back since."""
+    agents = {one.agent for one in _before(workspace, account)}
+    brief_input = read_brief_input(workspace, account)
+    lists = dict(account.lists)
+    for kind in _INHERITED:
+        own = account.of(kind)
+        keys = set(map(identify, own))
+        found = [one for one in brief_input.of(kind) if one.agent in agents and identify(one) not in keys]
+        lists[kind.value] = (*reversed(found), *own)
+    return replace(account, lists=lists)
+
+
+def _before(workspace: Workspace, account: Account) -> Iterator[Account]:
+    """Follow the sessions that one goes on from, unless it began afresh."""
+    if account.start.is_fresh:
+        return
+    for one in read_before(workspace, account.start.continues):
+        yield one
+        if one.start.is_fresh:
+            return

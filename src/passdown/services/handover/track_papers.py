@@ -1,0 +1,25 @@
+"""The papers of a track: design, specification and plan (C101)."""
+
+from collections.abc import Collection
+from typing import Final
+
+from passdown import layout
+from passdown.core.lazy_regex import pattern
+from passdown.services.workspace.workspaces import Workspace
+
+_NAME: Final = pattern(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,127}")
+_PAPERS: Final = (layout.DESIGN, layout.SPEC, layout.PLAN)
+
+
+def list_papers(workspace: Workspace, track: str) -> Collection[str]:
+    """Return which papers of a track or change there are; a name that is not that of a folder has none."""
+    return [name for name in _PAPERS if find_paper(workspace, track, name)]
+
+
+def find_paper(workspace: Workspace, track: str, name: str) -> str:
+    """Return the path of a paper from the root: that of the track, or of the change; empty without it."""
+    if not _NAME.fullmatch(track):
+        return ""
+    paths = workspace.settings.paths
+    places = (layout.paper(folder, track, name) for folder in (paths.tracks, paths.loops))
+    return next((path for path in places if workspace.documents.exists(path)), "")

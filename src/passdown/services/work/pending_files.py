@@ -1,0 +1,156 @@
+"""Keep the seed's files of what waits for the tracker in step with the outbox (R191 to R202).
+
+They are renderings: nothing is read back from them but what another tool left there, and that once. A file
+that git tracks is others' text and is left alone (C119).
+"""
+
+from collections.abc import Sequence
+from contextlib import suppress
+from typing import Final, NamedTuple
+
+from passdown import layout
+from passdown.core.sessions.session_facts import Account
+from passdown.core.work.outbox import TrackerAction, TrackerOperation, list_unsynced
+from passdown.core.work.pending_files import (
+    is_rendered,
+    parse_pending,
+    read_record,
+    read_unsynced,
+    render_pending,
+    render_unsynced,
+    render_unsynced_tasks,
+)
+from passdown.errors import StorageError
+from passdown.records import replace
+from passdown.services.work.outbox import abandon, find_waiting, read_all, want
+from passdown.services.workspace.local_files import ignore_folder
+from passdown.services.workspace.workspaces import Workspace
+
+_LOCK: Final = "files"
+_WAIT: Final = 5.0
+_PENDING: Final = (
+    (layout.PENDING_UPDATES, TrackerAction.UPDATE),
+    (layout.PENDING_CLOSES, TrackerAction.CLOSE),
+)
+
+
+class _OpenFile(NamedTuple):
+    """A file as it was read, and what was written to it while it was last replaced."""
+
+    path: str
+    data: bytes = b""
+    late: Sequence[bytes] = ()
+
+    @property
+    def texts(self) -> Sequence[str]:
+        return [one.decode("utf-8", "replace") for one in (*self.late, self.data) if one]
+
+
+def take_in_files(workspace: Workspace, account: Account | None) -> None:
+    """Take in what other tools left in the files; without a session, which has a journal, nothing is done."""
+    if account is not None:
+        with workspace.locks.held(_LOCK, _WAIT) as is_held:
+            if is_held:
+                _take_in_all(workspace, account)
+
+
+def update_files(workspace: Workspace, account: Account | None) -> None:
+    """Take in what other tools left in the files, and write what waits after the last attempt.
+
+    Whatever somebody writes to a file at this moment is taken in by the next call. Files that cannot be read
+    or written stay as they are: the journals have everything.
+    """
+    if account is not None:
+        with workspace.locks.held(_LOCK, _WAIT) as is_held:
+            if is_held:
+                _write_all(workspace, _take_in_all(workspace, account))
+
+
+class _OpenFiles(NamedTuple):
+    """The files as they were read, and the lines that stay as they are."""
+
+    pending: Sequence[_OpenFile | None]
+    kept: Sequence[Sequence[str]]
+    unsynced: _OpenFile | None
+    is_ours: bool
+    """Whether the last one says that a sync is owed, or is missing."""
+
+
+def _take_in_all(workspace: Workspace, account: Account) -> _OpenFiles:
+    pending = [_open(workspace, name) for name, _ in _PENDING]
+    kept = [_take_in_pending(workspace, account, file) for file in pending]
+    unsynced = _open(workspace, layout.UNSYNCED)
+    return _OpenFiles(pending, kept, unsynced, _take_in_unsynced(workspace, account, unsynced))
+
+
+def _write_all(workspace: Workspace, files: _OpenFiles) -> None:
+    waiting = [one for one in find_waiting(workspace) if is_rendered(one)]
+    for file, lines, (_, action) in zip(files.pending, files.kept, _PENDING, strict=True):
+        of_action = [one for one in waiting if one.action is action]
+        _write(workspace, file, render_pending(of_action, lines))
+    syncs = [one for one in waiting if one.action is TrackerAction.SYNC]
+    if files.is_ours and (syncs or (files.unsynced and files.unsynced.data)):
+        _write(workspace, files.unsynced, render_unsynced(syncs[0]) if syncs else "")
+        tasks = list_unsynced(read_all(workspace)) if syncs else ()
+        _write(workspace, _open(workspace, layout.UNSYNCED_TASKS), render_unsynced_tasks(tasks))
+
+
+def _take_in_pending(workspace: Workspace, account: Account, file: _OpenFile | None) -> Sequence[str]:
+    """Take in the records of other tools; return the lines that stay as they are."""
+    kept: list[str] = []
+    for text in file.texts if file else ():
+        found = parse_pending(text)
+        kept += found.unreadable
+        for one in found.records:
+            operation = read_record(one, account.agent)
+            if operation is None:
+                kept.append(one.source)
+            else:
+                _take_in(workspace, account, operation)
+    return kept
+
+
+def _take_in_unsynced(workspace: Workspace, account: Account, file: _OpenFile | None) -> bool:
+    """Take in the sync that another tool owes; return False if the file is something else."""
+    for text in file.texts if file else ():
+        operation = read_unsynced(text, account.agent)
+        if operation is None:
+            return False
+        _take_in(workspace, account, operation)
+    return True
+
+
+def _take_in(workspace: Workspace, account: Account, operation: TrackerOperation) -> None:
+    """Write an operation into the session's journal, unless a journal has it."""
+    if workspace.journals.mentioning(operation.id):
+        return
+    wish = replace(operation, session=account.session)
+    want(workspace, wish)
+    if not wish.is_waiting:
+        abandon(workspace, wish, account.agent)
+        workspace.warn(f"{wish.key}: a claim is not repeated later; claim {wish.task} again if you want it")
+
+
+def _open(workspace: Workspace, name: str) -> _OpenFile | None:
+    """Read a file, which may be missing; None if it is not to be touched."""
+    path, documents = f"{workspace.settings.paths.runtime}/{name}", workspace.documents
+    if workspace.tracking.tracked(workspace.settings.paths.runtime).holds(path):
+        return None
+    with suppress(StorageError):  # a file that cannot be read stays as it is
+        data = documents.read(path) if documents.exists(path) else b""
+        return _OpenFile(path, data, documents.displaced(path))
+    return None
+
+
+def _write(workspace: Workspace, file: _OpenFile | None, text: str) -> None:
+    """Write a file that was read before; what came meanwhile is displaced, and found by the next call."""
+    documents, data = workspace.documents, text.encode()
+    with suppress(StorageError):  # the journals have it
+        if file is None or (data == file.data and not file.late):
+            return
+        if data:
+            ignore_folder(documents, workspace.settings.paths.runtime)
+            documents.replace(file.path, data, local=True, expected=file.data)
+        elif file.data:
+            documents.remove(file.path, file.data, kept=True)
+        documents.displaced(file.path, file.late)

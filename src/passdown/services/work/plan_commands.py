@@ -1,0 +1,76 @@
+"""Run commands that were found in documents, after the user agreed, and never with a shell (C102)."""
+
+from collections.abc import Iterable, Iterator
+from typing import Annotated, Final
+
+from passdown.core.safe_text import printable
+from passdown.core.work.plan_commands import CommandLine, PlanCommand, is_safe_for_batch
+from passdown.ports.programs import ProgramResult, Programs
+from passdown.records import record
+
+MOST_OUTPUT: Final = 20_000
+"""How many characters of a line's output are kept."""
+
+_NOT_RUN: Final = -1003
+_BATCH: Final = (".bat", ".cmd")
+
+
+@record
+class CommandRun:
+    """How a line ended."""
+
+    line: Annotated[CommandLine, "The line."]
+    code: Annotated[int, "The exit code of the first command that failed, or 0; negative if none ended."]
+    output: Annotated[str, "What its commands printed, the middle left out if that is long."] = ""
+
+    @property
+    def has_passed(self) -> bool:
+        """Whether every command of the line exited with 0."""
+        return self.code == 0
+
+
+def run_command_lines(programs: Programs, lines: Iterable[CommandLine]) -> Iterator[CommandRun]:
+    """Run lines one after the other; whoever calls has shown them, and the user has agreed.
+
+    1. A refused line is not run, and counts as failed: somebody must run it by hand.
+    2. After `&&` a command runs only if the one before exited with 0; after `;` it runs in any case.
+    3. The time limit is that of `programs`, for each command.
+    """
+    for line in lines:
+        yield _run_line(programs, line)
+
+
+def _run_line(programs: Programs, line: CommandLine) -> CommandRun:
+    if line.refused:  # 1
+        return CommandRun(line=line, code=_NOT_RUN, output=line.refused)
+    failed = code = 0
+    texts: list[str] = []
+    for command in line.commands:
+        if command.needs_previous and code:  # 2
+            continue
+        result = _run(programs, command)
+        code = result.code
+        failed = failed or code
+        texts.append(result.text)
+    return CommandRun(line=line, code=failed, output=cut_output("".join(texts)))
+
+
+def _run(programs: Programs, command: PlanCommand) -> ProgramResult:
+    """Run one command; a batch file of Windows is read by a shell, which may expand its arguments."""
+    program, *rest = command.words
+    found = programs.find(program)
+    if found.casefold().endswith(_BATCH) and not is_safe_for_batch(rest):
+        return ProgramResult(
+            _NOT_RUN, "not run: it is a batch file, and its arguments have special characters"
+        )
+    return programs.run([found or program, *rest])
+
+
+def cut_output(text: str, most: int = MOST_OUTPUT) -> str:
+    """Return an output without control characters and, if it is long, without its middle."""
+    shown = printable(text)
+    if len(shown) <= most:
+        return shown
+    between = f"\n… {len(shown) - most} characters are left out …\n"
+    half = (most - len(between)) // 2
+    return shown[:half] + between + shown[-half:]

@@ -1,0 +1,217 @@
+"""What is looked at before a session works: tracker, mode, lock, context, outbox, silent sessions (C107)."""
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from typing import Annotated, Final, NamedTuple, TypeVar
+
+from passdown import layout
+from passdown.core.coordination.choices import tell_holder
+from passdown.core.coordination.leases import TASK, Held
+from passdown.core.problems import Severity
+from passdown.core.safe_text import one_line
+from passdown.core.sessions.session_facts import PREFLIGHT, Account
+from passdown.core.times import age_words, seconds_words
+from passdown.errors import PassdownError, StorageError, TrackerError, TrackerMissingError
+from passdown.ports.coordination import Coordination
+from passdown.records import record
+from passdown.services.coordination.addressed_handoffs import FoundHandoff
+from passdown.services.coordination.overview import read_tasks
+from passdown.services.coordination.tasks import BOARD
+from passdown.services.coordination.track_locks import LockChoice, lock_track
+from passdown.services.sessions.journals import read_account, read_open, write_heartbeat
+from passdown.services.sessions.liveness import is_live
+from passdown.services.sessions.sessions import find_preferred_mode
+from passdown.services.work.session_contexts import recall_context
+from passdown.services.work.tracker_changes import catch_up
+from passdown.services.workspace.workspaces import Workspace
+from passdown.settings import TrackerChoice
+
+LOCK: Final = "lock"
+"""The name of the step that locks the track."""
+_SHOWN: Final = 60
+_NAMED: Final = 3
+T = TypeVar("T")
+
+
+class PreflightRequest(NamedTuple):
+    """What a preflight is done for."""
+
+    track: str = ""
+    """The track that is to be worked on, if it is not the session's."""
+    choice: LockChoice | None = None
+    """What to do about a track that another session works on."""
+    late: Sequence[FoundHandoff] = ()
+    """Handoffs that wait for others for long."""
+
+
+@record
+class PreflightStep:
+    """What one step came to."""
+
+    step: Annotated[str, "Its name."]
+    text: Annotated[str, "What was found."]
+    is_notable: Annotated[bool, "Whether the user must know it, however little is said."] = False
+    is_failed: Annotated[bool, "Whether the step could not be done."] = False
+
+
+@record
+class PreflightReport:
+    """What a preflight came to."""
+
+    account: Account
+    steps: tuple[PreflightStep, ...]
+    held: Annotated[Held | None, "Who works on the track, if the session did not get it."] = None
+
+
+def run_preflight(workspace: Workspace, account: Account, request: PreflightRequest) -> PreflightReport:
+    """Look at everything before a session works, in the order of the seed; write down that it was done.
+
+    Only a tracker that the settings ask for and that is missing ends it, with a TrackerMissingError; anything
+    else that fails is said, and the rest is done.
+    """
+    tracker = _check_tracker(workspace)
+    lock, held = check_lock(workspace, account, request)
+    steps = (
+        tracker,
+        _check_mode(workspace, account),
+        lock,
+        _recall(workspace, account),
+        _catch_up(workspace, account),
+        *_find_silent(workspace, account, request.late),
+    )
+    write_heartbeat(workspace, account, PREFLIGHT)
+    return PreflightReport(account=read_account(workspace, account.session), steps=steps, held=held)
+
+
+def _check_tracker(workspace: Workspace) -> PreflightStep:
+    """Say where the tasks are; a missing `bd` is never passed over in silence."""
+    step = "tracker"
+    if workspace.settings.tracker.kind is TrackerChoice.NONE:
+        return PreflightStep(step=step, text="none")
+    try:
+        workspace.find_tracker()
+        found = read_tasks(workspace)
+    except TrackerMissingError:
+        raise
+    except (TrackerError, StorageError) as trouble:
+        return PreflightStep(step=step, text=trouble.message, is_notable=True, is_failed=True)
+    if found is not None and found.trouble:
+        return PreflightStep(step=step, text=found.trouble, is_notable=True, is_failed=True)
+    is_board = found is None or found.kind == BOARD
+    is_asked = workspace.settings.tracker.kind is TrackerChoice.BOARD
+    if is_board and not is_asked and workspace.documents.is_folder(layout.BEADS):
+        text = f"the board: bd was not found, or {layout.BEADS} has no database"
+        return PreflightStep(step=step, text=text, is_notable=True)
+    if found is None:
+        return PreflightStep(step=step, text="the board, without tasks yet")
+    counts = f"{found.ready} ready, {found.held} held, {found.waiting} waiting"
+    name = found.tracker.partition(" (")[0]  # how far the board reaches is no part of it
+    return PreflightStep(step=step, text=f"{name}: {counts}")
+
+
+def _check_mode(workspace: Workspace, account: Account) -> PreflightStep:
+    """Say the mode, which was locked when the session started, and what the user prefers."""
+    mode, preferred = account.start.mode, find_preferred_mode(workspace)
+    later = f"; {preferred} is preferred from the next session on" if preferred not in {"", mode} else ""
+    return PreflightStep(step="mode", text=f"{mode}, locked at the start{later}")
+
+
+def check_lock(
+    workspace: Workspace, account: Account, request: PreflightRequest
+) -> tuple[PreflightStep, Held | None]:
+    """Lock the track; return who has it, if that is another session and nobody chose what to do about it."""
+    track = request.track or account.track
+    if not track:
+        return PreflightStep(step=LOCK, text="no track to lock"), None
+    try:
+        outcome = lock_track(workspace, account, track, request.choice)
+    except PassdownError as found:  # work goes on without it (R21)
+        text = f"{track} is not locked: {found.message}"
+        return PreflightStep(step=LOCK, text=text, is_notable=True, is_failed=True), None
+    if not isinstance(outcome, Held):
+        return PreflightStep(step=LOCK, text=f"{track} is locked by this session"), None
+    text = f"track {tell_holder(track, outcome.held, outcome.agent, outcome.left)}"
+    if request.choice is LockChoice.CONTINUE:
+        return PreflightStep(step=LOCK, text=f"{text}; continuing beside it", is_notable=True), None
+    return PreflightStep(step=LOCK, text=text, is_notable=True), outcome
+
+
+def _recall(workspace: Workspace, account: Account) -> PreflightStep:
+    """Say what the saved context is about, and whether it keeps its contract."""
+    try:
+        path, context = recall_context(workspace, account)
+    except PassdownError as found:
+        return PreflightStep(step="context", text=found.message, is_notable=True, is_failed=True)
+    if context is None:
+        return PreflightStep(step="context", text="none saved")
+    wrong = [one for one in context.problems if one.line <= 1 or one.severity is Severity.ERROR]
+    if wrong:
+        text = f"{path}: {wrong[0].field} {wrong[0].problem}"
+        return PreflightStep(step="context", text=text, is_notable=True)
+    told = [one_line(lines[0])[:_SHOWN] for lines in (context.intent, context.state.splitlines()) if lines]
+    return PreflightStep(step="context", text=" | ".join([path, *told]))
+
+
+def _catch_up(workspace: Workspace, account: Account) -> PreflightStep:
+    """Do what waits for the tracker."""
+    nothing = PreflightStep(step="outbox", text="nothing waits for the tracker")
+    try:
+        if workspace.find_tracker() is None:
+            return nothing
+        with catch_up(workspace, account) as found:
+            counts = ((found.done, "done now"), (found.refused, "refused"), (found.waiting, "waiting"))
+    except PassdownError as trouble:
+        return PreflightStep(step="outbox", text=trouble.message, is_notable=True, is_failed=True)
+    words = [f"{len(some)} {word}" for some, word in counts if some]
+    is_notable = bool(found.refused or found.waiting)
+    return PreflightStep(step="outbox", text=", ".join(words), is_notable=is_notable) if words else nothing
+
+
+def _find_silent(
+    workspace: Workspace, account: Account, late: Sequence[FoundHandoff]
+) -> Iterator[PreflightStep]:
+    """Say what sessions left that died, and which of them are silent."""
+    orphans = [
+        *(f"{one.handoff.sender} left a handoff for {one.named}: {one.path}" for one in late),
+        *_ask(workspace, lambda one: _list_orphans(one, account)),
+    ]
+    silent = {
+        **dict(_list_sessions(workspace, account)),
+        **dict(_ask(workspace, lambda one: _list_members(one, account))),
+    }
+    for step, lines in (("orphans", orphans), ("agents", [*silent.values()])):
+        rest = [f"{len(lines) - _NAMED} more"] if len(lines) > _NAMED else []
+        text = "; ".join([*lines[:_NAMED], *rest])
+        yield PreflightStep(step=step, text=text or "none", is_notable=bool(text))
+
+
+def _ask(workspace: Workspace, call: Callable[[Coordination], Iterator[T]]) -> Sequence[T]:
+    with suppress(StorageError):  # an engine that is away tells nothing
+        coordination = workspace.find_coordination()
+        return [*call(coordination)] if coordination else ()
+    return ()
+
+
+def _list_orphans(coordination: Coordination, account: Account) -> Iterator[str]:
+    for one in coordination.tasks.tasks():
+        if one.is_orphaned and one.holder != account.session:
+            yield f"{one.task.task} of {one.agent}: `passdown takeover {one.task.task}`"
+
+
+def _list_members(coordination: Coordination, account: Account) -> Iterator[tuple[str, str]]:
+    """Yield members without signs of life that hold tasks, by session."""
+    held = [one for one in coordination.leases.leases() if one.resource.kind == TASK]
+    for one in coordination.members.members():
+        tasks = [each.resource.name for each in held if each.session == one.session]
+        if tasks and not one.is_live and one.session != account.session:
+            age = seconds_words(one.silent)
+            yield one.session, f"{one.agent} is silent for {age}, has {', '.join(tasks)}"
+
+
+def _list_sessions(workspace: Workspace, account: Account) -> Iterator[tuple[str, str]]:
+    """Yield sessions of the clone that neither ended nor give a sign of life."""
+    for one in read_open(workspace):
+        is_over = one.ended_at is not None or one.session == account.session
+        if one.touched_at and not is_over and not is_live(workspace, one):
+            has = f", has {one.task}" if one.task else ""
+            yield one.session, f"{one.agent} is silent for {age_words(workspace.now() - one.touched_at)}{has}"

@@ -1,0 +1,127 @@
+"""Save what a session knows as an anchored context, and recall it (C106, R231 to R235)."""
+
+from types import MappingProxyType
+from typing import Annotated, Final
+
+from passdown.core.formats.session_contexts import (
+    CONSTRAINTS,
+    INTENT,
+    SessionContext,
+    find_empty,
+    parse_session_context,
+    render_session_context,
+)
+from passdown.core.git_hash import git_blob_id
+from passdown.core.kinds import FactKind
+from passdown.core.sessions.handoffs import Handoff
+from passdown.core.sessions.session_facts import Account
+from passdown.core.times import render_archive_stamp
+from passdown.core.work.session_contexts import NAMED_FILES, make_context, update_context
+from passdown.errors import PassdownError, StorageError
+from passdown.records import record
+from passdown.services.handover.snapshots import MANUAL, take_snapshot
+from passdown.services.sessions.other_documents import context_path
+from passdown.services.workspace.local_files import ignore_folder
+from passdown.services.workspace.workspaces import Workspace
+
+_HINTS: Final = MappingProxyType(
+    {
+        INTENT: 'say what is built: `passdown goal "TEXT"`',
+        CONSTRAINTS: 'say what is ruled out: `passdown rule-out "TEXT"`, or save with --nothing-ruled-out',
+    }
+)
+
+
+@record
+class SavedContext:
+    """A context that was saved."""
+
+    path: Annotated[str, "Its path from the root."]
+    context: Annotated[SessionContext, "What it says."]
+    backup: Annotated[str, "Where the text went that could not be read; empty without one."] = ""
+
+
+def save_context(workspace: Workspace, account: Account, *, nothing_ruled_out: bool = False) -> SavedContext:
+    """Write the context of a session; sections that somebody added stay, and so does what was ruled out.
+
+    A file that says the same is not written again, and a text that cannot be read is kept beside the new one.
+    Raises a PassdownError that names the section if there is no intent or no constraint; then nothing is
+    written (R234).
+    """
+    path = context_path(workspace, account)
+    data = workspace.documents.read(path) if workspace.documents.exists(path) else None
+    old = _read(data)
+    handoff = take_snapshot(workspace, account, MANUAL)
+    dates = {one.key: f"{one.at:%Y-%m-%d}" for one in account.of(FactKind.DECISION)}
+    new = make_context(handoff, dates, _list_dirty(workspace, handoff), nothing_ruled_out=nothing_ruled_out)
+    context = update_context(old, new) if old else new
+    if empty := find_empty(context):
+        raise PassdownError(
+            f"{empty} [PRESERVE] section is empty: {path} was not written", hint=_HINTS[empty]
+        )
+    backup = _keep(workspace, path, data) if data and old is None else ""
+    ignore_folder(workspace.documents, workspace.settings.paths.runtime)
+    text = render_session_context(context).encode()
+    if text != data:
+        workspace.documents.replace(path, text, local=True, expected=data)
+    return SavedContext(path=path, context=context, backup=backup)
+
+
+def _list_dirty(workspace: Workspace, handoff: Handoff) -> frozenset[str]:
+    """Name the changed files that differ from the last commit, if there are more than are named anyway."""
+    paths = [one.path for one in handoff.file_hashes]
+    if len(paths) <= NAMED_FILES:
+        return frozenset()
+    committed = workspace.repository.listing("")
+    return frozenset(path for path in paths if not _is_committed(workspace, path, committed.get(path, "")))
+
+
+def _is_committed(workspace: Workspace, path: str, blob: str) -> bool:
+    try:
+        return bool(blob) and git_blob_id(workspace.documents.read(path), like=blob) == blob
+    except StorageError:  # it is gone, or too large
+        return bool(blob)
+
+
+def _read(data: bytes | None) -> SessionContext | None:
+    """Read a context; None if there is none, or it is damaged. Raises a FormatError if it is newer."""
+    try:
+        text = (data or b"").decode()
+    except UnicodeDecodeError:
+        return None
+    return parse_session_context(text) if text.strip() else None
+
+
+def _keep(workspace: Workspace, path: str, data: bytes) -> str:
+    """Keep a text that cannot be read beside the new one."""
+    name = f"{path}.{render_archive_stamp(workspace.now())}.bak"
+    workspace.documents.replace(name, data, local=True)
+    return name
+
+
+def save_if_complete(workspace: Workspace, account: Account) -> str:
+    """Save a context without being asked to (R232); return why the one that is there was left as it is.
+
+    Without anything that has to be in it there is none to save. A file that git tracks is somebody's document
+    (C119).
+    """
+    path = context_path(workspace, account)
+    is_there = workspace.documents.exists(path)
+    if is_there and workspace.tracking.tracked(workspace.settings.paths.runtime).holds(path):
+        return f"{path} is tracked by git, so it was not changed"
+    try:
+        save_context(workspace, account)
+    except PassdownError as found:
+        return found.message if is_there else ""
+    return ""
+
+
+def recall_context(workspace: Workspace, account: Account | None) -> tuple[str, SessionContext | None]:
+    """Return where the context of a session lies, or that of the first one here, and what it says.
+
+    Raises a FormatError if it cannot be read.
+    """
+    path = context_path(workspace, account)
+    if not workspace.documents.exists(path):
+        return path, None
+    return path, parse_session_context(workspace.documents.read(path).decode("utf-8", "replace"))

@@ -1,0 +1,93 @@
+"""Follow the test-first cycle of a task: begin a phase, choose whether it is followed, say why not (C103)."""
+
+from collections.abc import Sequence
+from itertools import islice
+from typing import Annotated, Final
+
+from passdown.core.facts import DUE
+from passdown.core.formats.ledgers import TddPhase
+from passdown.core.kinds import FactKind
+from passdown.core.sessions.session_facts import TDD_OFF, TDD_ON, Account, NewFact
+from passdown.core.sessions.track_gates import make_result
+from passdown.core.work.observed_work import EXECUTION, REFACTORED
+from passdown.core.work.tdd import (
+    NOTES,
+    Cycle,
+    EndedPhase,
+    PhaseChange,
+    find_skip,
+    say_skip,
+)
+from passdown.records import record
+from passdown.services.sessions.journals import append_fact, read_account
+from passdown.services.sessions.ledgers import update_ledger
+from passdown.services.work.tracker_changes import add_note
+from passdown.services.workspace.workspaces import Workspace
+from passdown.settings import TrackerChoice
+
+_MOST_FILES: Final = 20_000
+"""How many files are looked at for a test."""
+
+
+@record
+class BegunPhase:
+    """What came of beginning a phase."""
+
+    account: Annotated[Account, "The session."]
+    change: Annotated[PhaseChange | None, "The phase; None if the session was in it already."] = None
+    ended: Annotated[Sequence[EndedPhase], "The phase that is over."] = ()
+    note: Annotated[str, "What is noted on the task; empty without one."] = ""
+    is_noted: Annotated[bool, "Whether the tracker has the note; if not, a later verb adds it."] = False
+
+
+def begin_phase(workspace: Workspace, account: Account, phase: TddPhase) -> BegunPhase:
+    """Begin a phase: state and journal first, then the note on the task (R178).
+
+    To begin the present phase again changes nothing.
+    """
+    if account.tdd == phase:
+        return BegunPhase(account=account)
+    cycle = Cycle(account, workspace.now())
+    change = cycle.begin(phase, workspace.now(), "stated")
+    due = [make_result(EXECUTION, DUE, REFACTORED, account.track)]
+    new_facts = [change.fact, *(due if cycle.has_refactored and account.track else ())]
+    account = update_ledger(workspace, account, new_facts).account
+    if not account.task or workspace.settings.tracker.kind is TrackerChoice.NONE:
+        return BegunPhase(account=account, change=change, ended=cycle.ended)
+    is_noted = add_note(workspace, account, account.task, NOTES[phase])
+    return BegunPhase(account=account, change=change, ended=cycle.ended, note=NOTES[phase], is_noted=is_noted)
+
+
+def end_cycle(workspace: Workspace, account: Account) -> Sequence[EndedPhase]:
+    """Return the phase that is over because the session is done with its task."""
+    cycle = Cycle(account, workspace.now())
+    cycle.bind("" if account.task else "-", workspace.now())
+    return cycle.ended
+
+
+def choose_cycle(
+    workspace: Workspace, account: Account, *, choice: bool | None, title: str = ""
+) -> tuple[Account, str]:
+    """Write down whether the cycle is to be followed; also return why it is not, once for each task."""
+    if choice is not None:
+        chosen = TDD_ON if choice else TDD_OFF
+        if account.tdd_choice != chosen:
+            account = _journal(workspace, account, NewFact(FactKind.TDD, chosen, account.task))
+    if not (account.track or account.task):
+        return account, ""
+    reason = find_skip(
+        account,
+        default=workspace.settings.tdd.default,
+        title=title,
+        paths=islice(workspace.documents.list(""), _MOST_FILES),
+    )
+    said = say_skip(account, reason) if reason else None
+    if said is None:
+        return account, ""
+    return _journal(workspace, account, said), reason
+
+
+def _journal(workspace: Workspace, account: Account, new_fact: NewFact) -> Account:
+    """Write down what no ledger shows."""
+    append_fact(workspace, account, new_fact)
+    return read_account(workspace, account.session)

@@ -1,0 +1,1 @@
+"""What every tracker promises (`ports/tracker.py`), as tests to subclass."""

@@ -1,0 +1,1 @@
+"""Beads: tasks that `bd` keeps, whichever of its builds is installed."""

@@ -1,0 +1,366 @@
+"""Beads as the tracker: the lease of a task first, then `bd`, whose answer decides (C98)."""
+
+from collections.abc import Sequence
+from contextlib import suppress
+from datetime import timedelta
+from typing import Final
+
+from passdown.core.coordination.leases import TASK, Fenced, Granted, Held, Lost, Resource
+from passdown.core.coordination.operations import Operation, is_added
+from passdown.core.coordination.tasks import (
+    OPEN,
+    Claimed,
+    Listing,
+    NothingReady,
+    Task,
+    TaskClosed,
+    TaskState,
+    TaskStored,
+    is_listed,
+    join_notes,
+)
+from passdown.core.lazy_regex import pattern
+from passdown.errors import (
+    TrackerBusyError,
+    TrackerError,
+    TrackerRefusedError,
+    TrackerUnsureError,
+    UsageError,
+)
+from passdown.ports.tracker import NOBODY, ClaimWish, TrackerInfo, Worker
+from passdown.records import replace
+from passdown.trackers.beads.calls import Calls, UnknownTaskError, clean, require_id
+from passdown.trackers.beads.holdings import Holdings
+from passdown.trackers.beads.issues import IN_PROGRESS, MARK, Issue
+from passdown.trackers.beads.syncing import sync_tasks
+
+_HOLDER: Final = pattern(r'already claimed by ([^"{}]+?)\s*(?:["{}]|$)|assignee is "([^"]+)"')
+_MOST_TRIED: Final = 50
+"""How many ready tasks are tried before a claim without a name gives up."""
+_RENEWED_BEFORE: Final = timedelta(minutes=2, seconds=30)
+"""A lease of `bd` lives for five minutes; it is renewed when less than this is left."""
+
+
+class Beads:
+    """Keeps the promises of `Tracker` over a `bd` that is installed."""
+
+    def __init__(self, calls: Calls, holdings: Holdings) -> None:
+        """Keep how `bd` is called, and who holds the leases."""
+        self._calls = calls
+        self._holdings = holdings
+        build = calls.build
+        self.about = TrackerInfo(
+            "beads",
+            f"Beads {build.version}",
+            can_sync=build.has_sync,
+            names_tasks=True,
+            has_marks=build.has_metadata,
+        )
+
+    # --- looking ------------------------------------------------------------------------------------
+
+    def tasks(self, listing: Listing, worker: Worker = NOBODY) -> Sequence[TaskState]:
+        """List tasks, as `bd ready`, `bd blocked` or `bd list` do."""
+        if listing is Listing.READY:
+            return self._holdings.describe(one.state for one in self._ready(worker))
+        with self._calls.alone():
+            waiting = {one.id: one for one in self._calls.read("blocked")}
+            if listing is Listing.BLOCKED:
+                return self._holdings.describe(one.state for one in waiting.values())
+            every = ("--all",) if listing is Listing.ALL else ()
+            found = self._calls.read("list", "--limit=0", *every)
+        states = self._holdings.describe(waiting.get(one.id, one).state for one in found)
+        listed = [one for one in states if is_listed(one, listing)]
+        return sorted(listed, key=lambda one: one.task.priority)
+
+    def _ready(self, worker: Worker) -> list[Issue]:
+        """Return what can be claimed: some builds also list what is in progress, or another's."""
+        found = self._calls.read("ready", "--limit=0", "--sort=priority")
+        return [one for one in found if one.status == OPEN and not one.is_anothers(worker)]
+
+    def find(self, task: str) -> TaskState | None:
+        """Return a task as `bd show` tells it."""
+        with suppress(UnknownTaskError):  # what cannot be an id is the id of no task
+            found = self._calls.show(task)
+            return None if found is None else self._holdings.describe([found.state])[0]
+        return None
+
+    # --- adding -------------------------------------------------------------------------------------
+
+    def create(self, op: Operation, worker: Worker, task: Task, after: Sequence[str] = ()) -> Task:
+        """Add a task; one that has an id is looked for first, since some builds would overwrite it."""
+        del op  # `bd create` knows no marks; whoever is unsure must look
+        words = ["create", f"--title={clean(task.title)}", f"--priority={task.priority}"]
+        words += [f"--description={clean(task.body)}"] if task.body else []
+        words += [f"--labels=role:{clean(task.role)}"] if task.role else []
+        words += [f"--deps={','.join(after)}"] if after else []
+        for other in after:
+            require_id(other)
+        with self._calls.alone():
+            if task.task:
+                require_id(task.task)
+                if self._calls.show(task.task) is not None:
+                    raise UsageError(
+                        f"there is a task {task.task} already", hint="Choose another id, or none."
+                    )
+                words.append(f"--id={task.task}")
+            (made, *_) = self._calls.change(worker.agent, *words) or (None,)
+        if made is None or not made.id:
+            raise TrackerUnsureError("bd did not tell the new task", hint="Look with `passdown task list`.")
+        return replace(made.task, waits=len(after))
+
+    # --- claiming -----------------------------------------------------------------------------------
+
+    def claim(self, op: Operation, worker: Worker, wish: ClaimWish) -> Claimed | Held | NothingReady:
+        """Claim the named tasks, those that the session holds, or the first that is ready."""
+        named = wish.tasks
+        if not named and not wish.another:
+            named = tuple(self._still_held(op, worker))
+        if named:
+            return self._claim_named(op, worker, tuple(dict.fromkeys(named)))
+        for number, issue in enumerate(self._ready(worker)[:_MOST_TRIED]):
+            if wish.role in {"", "any"} or issue.task.role in {"", wish.role}:
+                outcome = self._claim_named(op, worker, (issue.id,), first_part=3 * number)
+                if isinstance(outcome, Claimed):
+                    return outcome
+        return NothingReady(waiting=tuple(self.tasks(Listing.OPEN)))
+
+    def _still_held(self, op: Operation, worker: Worker) -> list[str]:
+        """Return the tasks that the session has; release those that somebody closed or took with `bd`."""
+        kept: list[str] = []
+        for number, held in enumerate(self._holdings.of(worker, TASK)):
+            issue = self._calls.show(held.resource.name)
+            if issue is not None and issue.is_of(worker):
+                kept.append(issue.id)
+            else:
+                self._holdings.release(op, -1 - number, worker, [held])
+        return kept
+
+    def _keep_alive(self, worker: Worker, issue: Issue) -> None:
+        """Renew the lease that `bd` itself gave, before others may reclaim a task that is worked on."""
+        if issue.lease_ends is None or not issue.is_of(worker):
+            return
+        if issue.lease_ends - self._calls.now() < _RENEWED_BEFORE:
+            with suppress(TrackerError, UnknownTaskError):  # the lease frees nothing by itself
+                self._calls.change(issue.assignee, "heartbeat", issue.id)
+
+    def _claim_named(
+        self, op: Operation, worker: Worker, names: Sequence[str], first_part: int = 0
+    ) -> Claimed | Held:
+        """Claim tasks, all or none: the leases, then each in `bd`; if one is refused, all are given back."""
+        for name in names:
+            require_id(name)
+        granted = self._holdings.acquire(op, first_part, worker, names)
+        if isinstance(granted, Held):
+            return granted
+        claimed: list[Issue] = []
+        refused: Held | None = None
+        try:
+            for name in names:
+                outcome = self._claim_one(worker, name)
+                if isinstance(outcome, Held):
+                    refused = outcome
+                    break
+                self._keep_alive(worker, outcome)
+                claimed.append(outcome)
+        except (TrackerRefusedError, TrackerBusyError, TrackerUnsureError, UsageError):
+            self._undo((op, first_part + 1), worker, granted, claimed)
+            raise
+        if refused is not None:
+            self._undo((op, first_part + 1), worker, granted, claimed)
+            return refused
+        return Claimed(
+            tasks=tuple(one.task for one in claimed),
+            grants=granted.grants,
+            orphaned_by=("",) * len(claimed),
+        )
+
+    def _undo(
+        self, step: tuple[Operation, int], worker: Worker, granted: Granted, claimed: Sequence[Issue]
+    ) -> None:
+        for issue in claimed:
+            self._let_go(worker, issue.id)
+        fenced = [Fenced(Resource(one.kind, one.name), one.fence) for one in granted.grants]
+        self._holdings.release(*step, worker, fenced)
+
+    def _claim_one(self, worker: Worker, task: str) -> Issue | Held:
+        """Let `bd` decide whose a task is.
+
+        1. Builds that reopen closed tasks, or refuse their holder, are asked first; and so is whoever goes on
+           for a session that died, under whose agent the task stands.
+        2. The answer counts: whose it is, and in progress.
+        3. If the answer does not tell, the task does.
+        """
+        with self._calls.alone():
+            is_asked = self._calls.build.needs_lock or bool(worker.former)  # 1
+            known = self._judge_claim(worker, task) if is_asked else None
+            if known is not None:
+                return known
+            found: Issue | Held | None = None
+            try:
+                found = self._try_claim(worker, task)  # 2
+                error: TrackerError = TrackerUnsureError(f"bd did not say whose {task} is", hint="Try again.")
+            except (TrackerRefusedError, TrackerUnsureError) as raised:
+                holder = _HOLDER.search(raised.message)
+                found, error = _held(task, holder[1] or holder[2]) if holder else None, raised
+            found = found or self._judge_claim(worker, task)  # 3
+            if found is None:
+                raise error
+            return found
+
+    def _try_claim(self, worker: Worker, task: str) -> Issue | None:
+        """Claim a task in `bd`; return it if it is the agent's then.
+
+        Some builds take the start of an id for the whole, and some leave a task open that was assigned to its
+        agent before.
+        """
+        try:
+            issue = next(iter(self._calls.change(worker.agent, "update", task, "--claim")), None)
+        except UnknownTaskError:
+            raise _unknown(task) from None
+        if issue is not None and issue.id != task:
+            self._let_go(worker, issue.id)
+            raise _unknown(task, f"did you mean {issue.id}?")
+        if issue is not None and issue.assignee == worker.agent and issue.status == OPEN:
+            found = self._calls.change(worker.agent, "update", task, f"--status={IN_PROGRESS}")
+            issue = next(iter(found), None)
+        return issue if issue is not None and issue.is_of(worker) else None
+
+    def _judge_claim(self, worker: Worker, task: str) -> Issue | Held | None:
+        """Return what a task tells about a claim: it is the agent's, or another's; None if it is free."""
+        found = self._require(task)
+        if found.is_closed:
+            raise UsageError(f"task {task} is closed", hint="`passdown task ready` lists open ones.")
+        if found.is_of(worker):
+            return found
+        return _held(task, found.assignee) if found.is_anothers(worker) else None
+
+    # --- notes --------------------------------------------------------------------------------------
+
+    def note(self, op: Operation, worker: Worker, task: str, text: str) -> TaskStored:
+        """Add a text to the note of a task, and the mark of the operation in the same write."""
+        require_id(task)
+        with self._calls.alone():
+            must_look = op.is_repeat or self._calls.build.needs_lock
+            known = self._require(task) if must_look else None
+            if op.is_repeat and known is not None and _has_note(known, op, text):
+                return TaskStored(task=known.task)
+            noted = self._add_note(op, worker, task, known, text)
+            self._keep_alive(worker, noted)
+            return TaskStored(task=noted.task)
+
+    def _add_note(self, op: Operation, worker: Worker, task: str, known: Issue | None, text: str) -> Issue:
+        text = clean(text)
+        build = self._calls.build
+        note = join_notes(known.task.note, text) if known is not None else text
+        if len(note.encode()) > build.longest_note:
+            hint = f"bd {build.version} keeps {build.longest_note:,} bytes; a newer one keeps more."
+            raise TrackerRefusedError(f"the notes of {task} would be too long", hint=hint)
+        words = [f"--append-notes={text}"] if build.can_append else [f"--notes={note}"]
+        words += [f"--set-metadata={MARK}{op.mark}=1"] if build.has_metadata else []
+        try:
+            found = self._calls.change(worker.agent, "update", task, *words)
+        except UnknownTaskError:
+            raise _unknown(task) from None
+        issue = next((one for one in found if one.id == task), None) or self._require(task)
+        if text not in issue.task.note:
+            raise TrackerRefusedError(f"bd did not add the note to {task}", hint="Try again.")
+        return issue
+
+    def is_noted(self, op: Operation, task: str, text: str) -> bool:
+        """Return whether a task has the mark, or the text where the build stores no marks."""
+        found = self._calls.show(task)
+        return found is not None and _has_note(found, op, text)
+
+    def _require(self, task: str) -> Issue:
+        found = self._calls.show(task)
+        if found is None:
+            raise _unknown(task)
+        return found
+
+    # --- closing ------------------------------------------------------------------------------------
+
+    def close(
+        self, op: Operation, worker: Worker, held: Fenced, reason: str, note: str
+    ) -> TaskClosed | Lost | Held:
+        """Close a task.
+
+        1. The fence says whether it is still the session's; without one, `bd` may say that it is the agent's.
+           What no session wants needs no fence.
+        2. A task that is closed already is done, whoever closed it.
+        3. Another's task is not closed; most builds would. One that stands under the agent of a session that
+           died, and for which this one goes on, is closed under that name.
+        4. Notes first, then the task; what it says afterwards counts.
+        """
+        task = held.resource.name
+        require_id(task)
+        with self._calls.alone():
+            known = self._require(task)
+            lost = self._holdings.renew(op.part(1), worker, held) if worker.session else None  # 1
+            if lost is not None and not known.is_of(worker) and not (op.is_repeat and known.is_closed):
+                return _held(task, known.assignee) if known.is_anothers(worker) else lost
+            if not known.is_closed:  # 2
+                if known.is_anothers(worker):  # 3
+                    self._holdings.release(op, 2, worker, [held])
+                    return _held(task, known.assignee)
+                actor = known.find_actor(worker)
+                if note and not (op.is_repeat and _has_note(known, op, note)):
+                    self._add_note(op, actor, task, known, note)
+                known = self._close(actor, task, reason)  # 4
+        released = self._holdings.release_all(op, 3, worker, task)
+        closed = replace(known.task, is_held=False)
+        return TaskClosed(task=closed, released=released, is_unfenced=self._holdings.is_away)
+
+    def _close(self, worker: Worker, task: str, reason: str) -> Issue:
+        try:
+            found = self._calls.change(worker.agent, "close", task, f"--reason={clean(reason)}")
+        except (
+            TrackerRefusedError,
+            TrackerUnsureError,
+            UnknownTaskError,
+        ):  # one build forgets what it closed
+            known = self._require(task)
+            if not known.is_closed:
+                raise
+            return known
+        issue = next((one for one in found if one.id == task and one.is_closed), None)
+        known = issue or self._require(task)
+        if not known.is_closed:
+            raise TrackerRefusedError(f"bd did not close {task}", hint="See `bd show`.")
+        return known
+
+    def give_back(self, op: Operation, worker: Worker, held: Fenced) -> TaskStored | Lost:
+        """Let others claim a task that the session holds, or that `bd` alone says is the agent's (C86)."""
+        task = held.resource.name
+        require_id(task)
+        lost = self._holdings.renew(op.part(1), worker, held)
+        with self._calls.alone():
+            known = self._require(task)
+            if lost is not None and not known.is_of(worker):
+                return lost
+            if worker.is_called(known.assignee) and not known.is_closed:
+                known = self._let_go(worker._replace(agent=known.assignee), task)
+        self._holdings.release(op, 2, worker, [held])
+        return TaskStored(task=replace(known.task, is_held=False))
+
+    def _let_go(self, worker: Worker, task: str) -> Issue:
+        found = self._calls.change(worker.agent, "update", task, "--status=open", "--assignee=")
+        issue = next((one for one in found if one.id == task), None)
+        return issue or self._require(task)
+
+    def sync(self, worker: Worker, *, push: bool = False) -> str:
+        """Exchange tasks as the build can."""
+        return sync_tasks(self._calls, worker.agent, push=push)
+
+
+def _has_note(issue: Issue, op: Operation, text: str) -> bool:
+    """Return whether a note was added: by the mark, or by its text where the build stores no marks."""
+    return op.mark in issue.marks or (bool(op.before) and is_added(issue.task.note, clean(text), op.before))
+
+
+def _unknown(task: str, hint: str = "`passdown task list` lists them") -> UsageError:
+    return UsageError(f"there is no task {task}", hint=hint)
+
+
+def _held(task: str, agent: str) -> Held:
+    return Held(kind=TASK, name=task, held=task, session="", agent=agent, left=0.0)

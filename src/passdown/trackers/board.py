@@ -1,0 +1,78 @@
+"""The board: tasks that are kept in the engine that sessions share."""
+
+from collections.abc import Sequence
+
+from passdown.core.coordination.leases import Fenced, Held, Lost
+from passdown.core.coordination.operations import Operation
+from passdown.core.coordination.tasks import (
+    Circle,
+    Claimed,
+    Listing,
+    NothingReady,
+    Task,
+    TaskClosed,
+    TaskState,
+    TaskStored,
+    is_listed,
+)
+from passdown.errors import UsageError
+from passdown.ports.coordination import Coordination
+from passdown.ports.tracker import NOBODY, ClaimWish, TrackerInfo, Worker
+
+
+class Board:
+    """Keeps the promises of `Tracker` over the tasks of the engine; each change is one transaction."""
+
+    def __init__(self, coordination: Coordination) -> None:
+        """Keep the tasks of a project."""
+        self._shared = coordination
+        self._tasks = coordination.tasks
+        self.about = TrackerInfo("board", f"board ({coordination.engine})")
+
+    def tasks(self, listing: Listing, worker: Worker = NOBODY) -> Sequence[TaskState]:
+        """List tasks by priority, then by age."""
+        del worker  # who holds a task has its lease
+        found = self._tasks.tasks(closed=listing is Listing.ALL)
+        return [one for one in found if is_listed(one, listing)]
+
+    def find(self, task: str) -> TaskState | None:
+        """Return a task with its holder."""
+        return self._tasks.find(task)
+
+    def create(self, op: Operation, worker: Worker, task: Task, after: Sequence[str] = ()) -> Task:
+        """Add a task; a new one waits for others without a circle."""
+        added = self._tasks.add(op.id, worker.session, task).task
+        for number, other in enumerate(after, 1):
+            waiting = self._tasks.wait_for(op.part(number), worker.session, added.task, other)
+            if isinstance(waiting, Circle):
+                raise UsageError(f"{added.task} cannot wait for itself", hint="Name another task.")
+            added = waiting.task
+        return added
+
+    def claim(self, op: Operation, worker: Worker, wish: ClaimWish) -> Claimed | Held | NothingReady:
+        """Claim the named tasks, or the first that is ready."""
+        return self._tasks.claim(op.id, worker.session, wish.tasks, role=wish.role, another=wish.another)
+
+    def note(self, op: Operation, worker: Worker, task: str, text: str) -> TaskStored:
+        """Add a text to the note of a task."""
+        return self._tasks.note(op.id, worker.session, task, text)
+
+    def is_noted(self, op: Operation, task: str, text: str) -> bool:
+        """Return whether the log has the operation."""
+        del task, text
+        return self._shared.history.has(op.id)
+
+    def close(
+        self, op: Operation, worker: Worker, held: Fenced, reason: str, note: str
+    ) -> TaskClosed | Lost | Held:
+        """Close a task under its fence."""
+        return self._tasks.close(op.id, worker.session, held, reason, note)
+
+    def give_back(self, op: Operation, worker: Worker, held: Fenced) -> TaskStored | Lost:
+        """Put a task back on the board."""
+        return self._tasks.give_back(op.id, worker.session, held)
+
+    def sync(self, worker: Worker, *, push: bool = False) -> str:
+        """Do nothing: whoever can see the board sees every change at once."""
+        del worker, push
+        return "nothing to sync: every session sees the board as it is"

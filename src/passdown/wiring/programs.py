@@ -1,0 +1,10 @@
+"""What runs commands that were found in documents."""
+
+from passdown.engines.programs import SystemPrograms
+from passdown.ports.programs import Programs
+from passdown.services.workspace.workspaces import Workspace
+
+
+def open_programs(workspace: Workspace) -> Programs:
+    """Return what runs programs at the root of a checkout, each for as long as the settings allow."""
+    return SystemPrograms(workspace.root, seconds=workspace.settings.gates.command_minutes * 60.0)

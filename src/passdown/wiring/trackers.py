@@ -1,0 +1,145 @@
+"""Choose where the tasks of a project are kept, and connect it."""
+
+import os
+import sys
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
+from hashlib import sha256
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from passdown import layout
+from passdown.errors import TrackerMissingError, UsageError
+from passdown.ports.coordination import Coordination
+from passdown.ports.tracker import Tracker
+from passdown.settings import Settings, TrackerChoice
+
+if TYPE_CHECKING:
+    from passdown.trackers.beads.calls import Installation
+
+_PROGRAM: Final = "bd"
+_SECONDS: Final = 20.0
+"""Time limit for one call of `bd`."""
+_LOCK_SECONDS: Final = 120.0
+"""How long to wait for other sessions that call it."""
+_QUIET: Final = (
+    ("BEADS_NO_DAEMON", "1"),
+    ("BD_DISABLE_METRICS", "1"),
+    ("BD_DISABLE_EVENT_FLUSH", "1"),
+    ("BD_NO_REMOTE_ADOPT", "1"),
+)
+"""No process in the background, no network, nothing decided for the user."""
+
+
+class TrackerPlace(NamedTuple):
+    """Where a tracker is looked for: the checkout, and git's folder that all checkouts share."""
+
+    root: str
+    common: str = ""
+    handles: Callable[[], tuple[int, ...]] = tuple
+    """Open files of locks that a program which we start holds, too, until it ends."""
+
+
+def open_tracker(
+    settings: Settings, place: TrackerPlace, coordination: Callable[[], Coordination]
+) -> Tracker:
+    """Open the tracker of the settings: Beads where `bd` and a database are found, or the board (C93)."""
+    kind = settings.tracker.kind
+    if kind is TrackerChoice.NONE:
+        hint = "Set `kind` below [tracker] in passdown.toml to auto, board or beads."
+        raise UsageError("this project has no tracker", hint=hint)
+    if kind is not TrackerChoice.BOARD:
+        found = _find_beads(place, os.environ)
+        if found is not None:
+            return _open_beads(settings, place, found, coordination)
+        if kind is TrackerChoice.BEADS:
+            hint = "Install Beads and run `bd init`, or set `kind` below [tracker] to board."
+            raise TrackerMissingError("bd is not installed, or has no database here", hint=hint)
+    from passdown.trackers.board import Board  # only one of the trackers is needed
+
+    return Board(coordination())
+
+
+def uses_beads(settings: Settings, place: TrackerPlace) -> bool:
+    """Return whether the tasks of a project are kept in Beads; nothing is started."""
+    kind = settings.tracker.kind
+    if kind is TrackerChoice.AUTO:
+        return _find_beads(place, os.environ) is not None
+    return kind is TrackerChoice.BEADS
+
+
+def _find_beads(place: TrackerPlace, variables: Mapping[str, str]) -> tuple[str, str] | None:
+    """Return the program and the folder of its database; None without either. Nothing is started."""
+    folder = _find_database(place, variables)
+    if not folder:
+        return None
+    from passdown.engines.programs import SystemPrograms  # only with a database
+
+    program = SystemPrograms(place.root).find(_PROGRAM)
+    return (program, folder) if program else None
+
+
+def _find_database(place: TrackerPlace, variables: Mapping[str, str]) -> str:
+    """Return the real path of the database's folder: that of the main checkout, for all of its worktrees."""
+    named = variables.get("BEADS_DIR", "")
+    tops = (os.path.dirname(place.common), place.root)
+    folders = [named] if named else [os.path.join(top, layout.BEADS) for top in tops if top]
+    for folder in folders:
+        if any(os.path.exists(os.path.join(folder, name)) for name in layout.BEADS_DATABASES):
+            return os.path.realpath(folder)
+    return ""
+
+
+def _open_beads(
+    settings: Settings, place: TrackerPlace, found: tuple[str, str], coordination: Callable[[], Coordination]
+) -> Tracker:
+    from passdown.trackers.beads.calls import Calls  # few projects use Beads
+    from passdown.trackers.beads.holdings import Holdings
+    from passdown.trackers.beads.tracker import Beads
+
+    calls = Calls(_find_installation(place, *found))
+    return Beads(calls, Holdings(coordination, settings.coordination.lease_minutes * 60.0))
+
+
+def _find_installation(place: TrackerPlace, program: str, folder: str) -> "Installation":
+    """Find out which build it is, once for each binary, and whether it may use the database."""
+    from passdown.engines.files.documents import FileDocuments
+    from passdown.engines.programs import SystemPrograms
+    from passdown.engines.system import SystemClock, pause
+    from passdown.engines.user_folders import find_state_folder
+    from passdown.trackers.beads.builds import Binary, Memory, probe
+    from passdown.trackers.beads.calls import Installation
+
+    state = find_state_folder(os.environ, sys.platform)
+    programs = SystemPrograms(
+        place.root,
+        seconds=_SECONDS,
+        variables=_make_environment(folder, state),
+        separate=True,
+        handles=place.handles,
+    )
+    found = os.stat(program)
+    binary = Binary(os.path.realpath(program), found.st_size, found.st_mtime_ns)
+    memory = Memory(FileDocuments(Path(state)))
+    build = memory.find_build(binary)
+    if build is None:
+        build = probe(programs, binary)
+        memory.keep_build(binary, build)
+    memory.require_newest(folder, build)
+    return Installation(binary.path, build, programs, lambda: _lock(state, folder), pause, SystemClock().now)
+
+
+def _make_environment(folder: str, state: str) -> dict[str, str]:
+    """Return the environment for `bd`; it needs a home folder that exists."""
+    variables = {**os.environ, **dict(_QUIET), "BEADS_DIR": folder}
+    if not os.path.isdir(variables.get("HOME", "")):
+        variables["HOME"] = state
+    return variables
+
+
+def _lock(state: str, folder: str) -> AbstractContextManager[None]:
+    """Return the lock of a database, by the real path of its folder (C98)."""
+    from passdown.engines.files.gate import Gate
+
+    digest = sha256(os.fsencode(folder)).hexdigest()[:16]
+    return Gate(os.path.join(state, layout.beads_lock(digest))).passed(_LOCK_SECONDS)

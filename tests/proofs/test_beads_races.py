@@ -1,0 +1,276 @@
+"""Processes that claim and note tasks of real Beads at once: one winner, nothing lost, little time added.
+
+Each racer is a process of its own with the tracker as the product opens it: our lease in the clone's SQLite
+file, our lock where the build needs it, and `bd` itself.
+"""
+
+import os
+import subprocess
+import sys
+from collections.abc import Sequence
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
+from pathlib import Path
+from time import perf_counter
+from typing import Final, NamedTuple
+
+import pytest
+
+from passdown.core.coordination.leases import TASK, Fenced, Held, Resource
+from passdown.core.coordination.members import Member
+from passdown.core.coordination.operations import RANDOM_BYTES, Operation, make_operation
+from passdown.core.coordination.tasks import Claimed, Listing, NothingReady, Task, TaskClosed
+from passdown.engines.process import SystemProcesses
+from passdown.engines.system import SystemClock, SystemEntropy
+from passdown.ports.coordination import Coordination
+from passdown.ports.programs import ProgramResult
+from passdown.ports.tracker import ClaimWish, Tracker, Worker
+from passdown.settings import Settings
+from passdown.wiring import coordination as wiring
+from passdown.wiring import trackers
+from passdown.wiring.coordination import EngineFile, open_coordination
+from passdown.wiring.trackers import TrackerPlace
+from tests.beads import BUILDS, environment, find_bd, make_database
+from tests.proof import proof_count
+from tests.proofs.conftest import Figures
+
+ROUNDS: Final = proof_count(fast=3, ci=100, long=500)
+NOTES: Final = proof_count(fast=8, ci=32, long=200)
+CALLERS: Final = 4
+TIMED: Final = proof_count(fast=2, ci=3, long=50)
+MOST_ADDED: Final = 0.15
+
+pytestmark = [
+    pytest.mark.proof,
+    pytest.mark.beads,
+    pytest.mark.timeout(0),
+    pytest.mark.requirement("C98"),
+    pytest.mark.parametrize("version", BUILDS),
+    pytest.mark.skipif(sys.platform != "linux", reason="the builds of bd are for Linux"),
+]
+
+
+class Place(NamedTuple):
+    """A project whose tasks a build keeps."""
+
+    root: str
+    program: str
+    variables: tuple[tuple[str, str], ...]
+
+    def open(self) -> tuple[Tracker, Coordination]:
+        """Open it as a command does, but let nobody give up because this machine is busy."""
+        os.environ.update(dict(self.variables))
+        vars(wiring)["_PATIENCE"] = 30.0
+        file = EngineFile(f"{self.root}/coordination.sqlite", f"{self.root}/copy", f"{self.root}/away")
+        shared = open_coordination(file, Settings(), SystemProcesses())
+        tracker = trackers.open_tracker(Settings(), TrackerPlace(self.root), lambda: shared)
+        return tracker, shared
+
+    def call(self, *words: str) -> subprocess.CompletedProcess[str]:
+        """Call `bd` by hand, and again as long as another process has the database."""
+        variables = environment(Path(self.root, ".beads"))
+        while True:
+            command = [self.program, *words]
+            done = subprocess.run(
+                command, cwd=self.root, env=variables, capture_output=True, text=True, check=False
+            )
+            if "holds the exclusive lock" not in done.stderr + done.stdout:
+                return done
+
+
+@pytest.fixture
+def place(
+    tmp_path: Path, tmp_path_factory: pytest.TempPathFactory, version: str, monkeypatch: pytest.MonkeyPatch
+) -> Place:
+    """Give a project with a database of the build."""
+    root = tmp_path / "project"
+    root.mkdir()
+    subprocess.run(["git", "init", "-q", str(root)], check=True)
+    make_database(version, root, tmp_path_factory.getbasetemp() / f"beads-{version}")
+    programs = tmp_path / "bin"
+    programs.mkdir()
+    (programs / "bd").symlink_to(find_bd(version))
+    path = f"{programs}{os.pathsep}{os.environ['PATH']}"
+    monkeypatch.setenv("PATH", path)
+    variables = (("PATH", path), ("HOME", os.environ["HOME"]))
+    return Place(str(root), str(find_bd(version)), variables)
+
+
+def _op() -> Operation:
+    return Operation(make_operation(SystemClock().now(), SystemEntropy().token(RANDOM_BYTES)))
+
+
+def _join(shared: Coordination, name: str) -> Worker:
+    worker = Worker(f"s-{name}", f"{name}-00000000")
+    shared.members.join(_op().id, Member(session=worker.session, agent=worker.agent))
+    return worker
+
+
+def _add(tracker: Tracker, title: str) -> str:
+    """Add a task; 0.44.0 takes tasks of equal content for one."""
+    return tracker.create(_op(), Worker(), Task(task="", title=title)).task
+
+
+def _claim(place: Place, name: str, task: str) -> str:
+    """Claim a task in a process of its own; say who is told to have it."""
+    tracker, shared = place.open()
+    worker = _join(shared, name)
+    outcome = tracker.claim(_op(), worker, ClaimWish((task,)))
+    return worker.agent if isinstance(outcome, Claimed) else ""
+
+
+def _claim_by_hand(place: Place, name: str, task: str, looks: int) -> str:
+    """Claim a task as a person does, who may look at it first: what ours do takes a few calls, too."""
+    for _ in range(looks):
+        place.call("show", task, "--json")
+    done = place.call("--actor", name, "update", task, "--claim", "--json")
+    return name if done.returncode == 0 and f'"assignee": "{name}"' in done.stdout else ""
+
+
+def _pool(workers: int) -> ProcessPoolExecutor:
+    return ProcessPoolExecutor(workers, mp_context=get_context("spawn"))
+
+
+def _find_holders(tracker: Tracker) -> dict[str, str]:
+    return {one.task.task: one.agent for one in tracker.tasks(Listing.OPEN)}
+
+
+def test_two_agents_race_for_a_task_and_one_wins(place: Place, version: str, figures: Figures) -> None:
+    tracker, _ = place.open()
+    won_by: dict[str, str] = {}
+    began = perf_counter()
+    with _pool(2) as pool:
+        for number in range(ROUNDS):
+            task = _add(tracker, f"race {number}")
+            racers = [pool.submit(_claim, place, name, task) for name in ("amber", "birch")]
+            winners = [won for racer in racers if (won := racer.result())]
+            assert len(winners) == 1, (number, winners)
+            won_by[task] = winners[0]
+    seconds = perf_counter() - began
+
+    assert _find_holders(tracker) == won_by
+    figures(f"bd {version}, two agents race", {"rounds": ROUNDS, "seconds": round(seconds)})
+
+
+def test_a_person_who_calls_bd_races_too(place: Place, version: str, figures: Figures) -> None:
+    """Whoever of ours says that it won has the task; 0.44.0 is not atomic, so there it is counted."""
+    tracker, _ = place.open()
+    by_hand = 0
+    won_by: dict[str, str] = {}
+    rounds = max(ROUNDS // 2, 3)
+    with _pool(3) as pool:
+        for number in range(rounds):
+            task = _add(tracker, f"race by hand {number}")
+            ours = [pool.submit(_claim, place, name, task) for name in ("amber", "birch")]
+            person = pool.submit(_claim_by_hand, place, "person", task, number % 4)
+            winners = [won for racer in ours if (won := racer.result())]
+            by_hand += bool(person.result())
+            assert len(winners) <= 1, (number, winners)
+            won_by.update((task, winner) for winner in winners)
+    holders = _find_holders(tracker)
+    wrong = sum(holders[task] != winner for task, winner in won_by.items())
+    figures(
+        f"bd {version}, two agents and a person race",
+        {"rounds": rounds, "won by hand": by_hand, "won by ours": len(won_by), "told to two": wrong},
+    )
+    assert version == "0.44.0" or wrong == 0
+
+
+def _work(place: Place, name: str, tasks: Sequence[str]) -> list[str]:
+    """Claim tasks and note something about each; say what went wrong."""
+    tracker, shared = place.open()
+    worker = _join(shared, name)
+    wrong: list[str] = []
+    for task in tasks:
+        outcome = tracker.claim(_op(), worker, ClaimWish((task,), another=True))
+        wrong += [] if isinstance(outcome, Claimed) else [f"{task}: {outcome}"]
+        tracker.note(_op(), worker, task, f"by {name}")
+    return wrong
+
+
+def test_four_callers_at_once_meet_no_lock(place: Place, version: str, figures: Figures) -> None:
+    tracker, _ = place.open()
+    count = max(NOTES // 2, 4)
+    tasks = [_add(tracker, f"task {number}") for number in range(count)]
+    began = perf_counter()
+    with _pool(CALLERS) as pool:
+        shares = [tasks[number::CALLERS] for number in range(CALLERS)]
+        workers = [pool.submit(_work, place, f"w{number}", share) for number, share in enumerate(shares)]
+        wrong = [text for worker in workers for text in worker.result()]
+    seconds = perf_counter() - began
+
+    assert wrong == []
+    figures(f"bd {version}, {CALLERS} callers", {"claims and notes": 2 * count, "seconds": round(seconds)})
+
+
+def _append(place: Place, name: str, task: str, count: int) -> None:
+    tracker, shared = place.open()
+    worker = _join(shared, name)
+    for number in range(count):
+        tracker.note(_op(), worker, task, f"{name} {number}")
+
+
+def test_parallel_notes_are_all_kept_in_the_order_of_their_writers(
+    place: Place, version: str, figures: Figures
+) -> None:
+    tracker, _ = place.open()
+    task = _add(tracker, "noted")
+    each = NOTES // CALLERS
+    names = [f"w{number}" for number in range(CALLERS)]
+    began = perf_counter()
+    with _pool(CALLERS) as pool:
+        for writer in [pool.submit(_append, place, name, task, each) for name in names]:
+            writer.result()
+    seconds = perf_counter() - began
+
+    found = tracker.find(task)
+    assert found is not None
+    lines = found.task.note.split("\n")
+    assert len(lines) == each * CALLERS
+    for name in names:
+        assert [line for line in lines if line.startswith(f"{name} ")] == [f"{name} {n}" for n in range(each)]
+    figures(f"bd {version}, {CALLERS} writers", {"notes kept": len(lines), "seconds": round(seconds)})
+
+
+@pytest.mark.timed
+def test_little_is_added_to_the_time_of_bd(
+    place: Place, version: str, figures: Figures, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The time of claim, note and close, less what `bd` itself took in it."""
+    from passdown.engines.programs import SystemPrograms
+
+    spent: list[float] = []
+    real = SystemPrograms.run
+
+    def run(self: SystemPrograms, command: Sequence[str]) -> ProgramResult:
+        began = perf_counter()
+        done = real(self, command)
+        spent.append(perf_counter() - began)
+        return done
+
+    monkeypatch.setattr(SystemPrograms, "run", run)
+    tracker, shared = place.open()
+    worker = _join(shared, "amber")
+    added: dict[str, tuple[float, float]] = {}
+    for number in range(TIMED):
+        task = _add(tracker, f"timed {number}")
+        fence = 0
+        for verb in ("claim", "note", "close"):
+            spent.clear()
+            began = perf_counter()
+            if verb == "claim":
+                outcome = tracker.claim(_op(), worker, ClaimWish((task,)))
+                assert not isinstance(outcome, Held | NothingReady)
+                fence = outcome.grants[0].fence
+            elif verb == "note":
+                tracker.note(_op(), worker, task, "a note")
+            else:
+                held = Fenced(Resource(TASK, task), fence)
+                assert isinstance(tracker.close(_op(), worker, held, "completed", "done"), TaskClosed)
+            whole, inside = perf_counter() - began, sum(spent)
+            before = added.get(verb, (0.0, 0.0))
+            added[verb] = (before[0] + whole - inside, before[1] + inside)
+    for verb, (ours, theirs) in added.items():
+        values = {"ms in bd": round(theirs / TIMED * 1000), "added": f"{ours / theirs:.1%}"}
+        figures(f"bd {version}, {verb}", values)
+        assert ours / theirs <= MOST_ADDED, verb

@@ -1,0 +1,257 @@
+"""An engine that is away, and back: nothing is granted, nobody waits twice, nothing is taken over."""
+
+import gc
+import json
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+
+import pytest
+
+from passdown import layout
+from passdown.engines.coordination.away import EngineAway
+from passdown.engines.system import SystemClock
+from tests.coordination_files import MovedBoot, too_new
+from tests.listeners import Listener
+from tests.teams import AMBER, BIRCH, Hosts
+
+GRANTING = (
+    ("claim",),
+    ("reserve", "docs/"),
+    ("renew",),
+    ("release",),
+    ("takeover", "t-form"),
+    ("task", "add", "x"),
+    ("msg", "x"),
+)
+
+
+@pytest.fixture
+def hosts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Hosts:
+    """Give a project with two sessions, of which one holds a task and a folder."""
+    made = Hosts(tmp_path / "project", monkeypatch, capsys)
+    made.begin("amber", AMBER)
+    made.add("Sign in form", "--id", "t-form")
+    made.run("amber", "claim", "t-form")
+    made.run("amber", "reserve", "src/")
+    made.begin("birch", BIRCH)
+    return made
+
+
+@contextmanager
+def locked(hosts: Hosts) -> Iterator[None]:
+    """Keep every writer out, as a process does that was stopped in the middle of a change."""
+    with closing(sqlite3.connect(hosts.database, isolation_level=None)) as connection:
+        connection.execute("BEGIN IMMEDIATE")
+        yield
+
+
+@contextmanager
+def damaged(hosts: Hosts) -> Iterator[None]:
+    """Put something else in the place of the file."""
+    hosts.break_engine()
+    yield
+    hosts.mend_engine()
+
+
+@contextmanager
+def newer(hosts: Hosts) -> Iterator[None]:
+    """Let a later version have changed the tables."""
+    gc.collect()
+    with too_new(hosts.database):
+        yield
+
+
+@contextmanager
+def unreachable(hosts: Hosts) -> Iterator[None]:
+    """Name a server that nobody listens at."""
+    with hosts.monkeypatch.context() as patch:
+        patch.setenv("PASSDOWN_COORDINATION_URL", "postgresql://127.0.0.1:9/passdown")
+        patch.setenv("PASSDOWN_PROJECT_KEY", f"p-{'0' * 32}")
+        yield
+
+
+@contextmanager
+def hanging(hosts: Hosts) -> Iterator[None]:
+    """Name a server that takes calls and says nothing."""
+    with Listener.on_port(is_stopped=True) as server, hosts.monkeypatch.context() as patch:
+        patch.setenv("PASSDOWN_COORDINATION_URL", server.url)
+        patch.setenv("PASSDOWN_PROJECT_KEY", f"p-{'0' * 32}")
+        yield
+
+
+LOCAL = {"locked": locked, "damaged": damaged, "newer": newer}
+REMOTE = {"unreachable": unreachable, "hanging": hanging}
+
+
+@pytest.mark.requirement("C86", "R216", through="command")
+@pytest.mark.parametrize("how", [*LOCAL, *REMOTE])
+def test_no_verb_is_granted_anything_by_an_engine_that_is_away(hosts: Hosts, how: str) -> None:
+    before = json.loads(hosts.command("status", "--json").out)
+
+    with {**LOCAL, **REMOTE}[how](hosts):
+        for words in GRANTING:
+            hosts.pass_time(minutes=2)
+            done = hosts.run("birch", *words)
+            assert (done.code, done.out) == (5, ""), (words, done)
+            assert 2 <= done.err.count("\n") <= 4, done.err
+        assert hosts.run("birch", "done", "went on alone").code == 0
+        assert hosts.command("status").code == 0
+
+    after = json.loads(hosts.command("status", "--json").out)
+    assert after["reservations"].keys() == before["reservations"].keys() == {"src/"}
+    assert [one["id"] for one in after["tasks"]] == ["t-form"]
+
+
+@pytest.mark.requirement("C86", "C91", through="command")
+@pytest.mark.parametrize("how", [*LOCAL, *REMOTE])
+def test_a_message_to_a_session_of_this_machine_becomes_a_file(hosts: Hosts, how: str) -> None:
+    amber = hosts.agent("amber")
+    hosts.pass_time(minutes=2)
+    with {**LOCAL, **REMOTE}[how](hosts):
+        for to in ("nobody", "role:be", "all", hosts.agent("birch")):
+            assert hosts.run("birch", "msg", "soon?", "--to", to).code == 5
+        done = hosts.run("birch", "msg", "soon?", "--to", amber)
+        answer = hosts.ask("birch", "msg", "now?", "--to", amber, "--urgent")
+
+        assert done.code == 0
+        assert done.out.startswith(f"left for {amber}: .conductor/handoff_{hosts.agent('birch')}_to_{amber}")
+        assert "it is no message: " in done.err
+        assert answer["recipients"] == []
+        assert answer["handoff"].endswith(f".2_to_{amber}.json")
+        started = hosts.command("start", "--session", "amber")
+    assert "> soon?" in started.out
+    assert "> now?" in started.out
+
+
+@pytest.mark.requirement("C86", through="hook")
+@pytest.mark.parametrize("how", LOCAL)
+def test_a_hook_goes_on_without_the_engine_logs_one_line_and_says_it_at_the_start(
+    hosts: Hosts, how: str
+) -> None:
+    hosts.pass_time(minutes=3)
+
+    with LOCAL[how](hosts):
+        answer = hosts.begin("birch", BIRCH, source="resume")
+        assert "Passdown cannot coordinate with other sessions now: " in answer["systemMessage"]
+        assert len(hosts.host.log().splitlines()) == 1
+        for count, name in enumerate(("Stop", "SessionEnd"), 2):
+            hosts.pass_time(minutes=2)
+            assert hosts.host.call(name, session_id="birch", reason="logout") == {}
+            assert len(hosts.host.log().splitlines()) == count
+
+
+def test_hooks_do_without_a_server_whether_it_is_there_or_not(hosts: Hosts) -> None:
+    for way in REMOTE.values():
+        with way(hosts):
+            assert "systemMessage" in hosts.begin("birch", BIRCH, source="resume")
+            assert hosts.host.call("Stop", session_id="birch") == {}
+    assert hosts.host.log() == ""
+
+
+@pytest.mark.requirement("C86", through="command")
+def test_a_server_that_is_away_is_not_asked_again_for_half_a_minute(hosts: Hosts) -> None:
+    hosts.monkeypatch.setenv("PASSDOWN_PROJECT_KEY", f"p-{'0' * 32}")
+    with Listener.on_port() as server:
+        url = server.url
+    hosts.monkeypatch.setenv("PASSDOWN_COORDINATION_URL", url)
+    assert hosts.run("birch", "reserve", "docs/").code == 5
+
+    with Listener.on_port(int(url.rpartition(":")[2].partition("/")[0])) as server:
+        for left in (30, 20, 10):
+            done = hosts.run("birch", "reserve", "docs/")
+            assert done.code == 5
+            assert f"It is asked again in {left + 1} s." in done.err
+            assert hosts.command("status").code == 0
+            assert server.calls == 0
+            hosts.pass_time(seconds=10)
+        assert hosts.run("birch", "reserve", "docs/").code == 5  # no server, but somebody who answers
+        assert server.calls > 0
+
+
+@pytest.mark.requirement("C86", through="command")
+def test_nobody_waits_a_second_time_for_a_file_that_another_process_keeps(hosts: Hosts) -> None:
+    clock = SystemClock()
+    hosts.pass_time(minutes=2)
+    with locked(hosts):
+        assert hosts.run("birch", "reserve", "docs/").code == 5
+        for _ in range(8):
+            assert hosts.command("status").code == 0  # it can be read, and is not back
+            began = clock.monotonic()
+            assert hosts.run("birch", "reserve", "docs/").code == 5
+            if clock.monotonic() - began < 0.25:
+                break
+        else:
+            pytest.fail("every verb waited")
+        assert json.loads((hosts.database.parent / layout.ENGINE_AWAY).read_bytes())[2] is None
+
+    assert hosts.run("birch", "reserve", "src/a.py").code == 3  # it is asked all the same
+    assert json.loads((hosts.database.parent / layout.ENGINE_AWAY).read_bytes())[2] is not None
+
+
+@pytest.mark.requirement("C81", through="command")
+def test_whoever_found_the_engine_away_takes_nothing_over_for_a_minute_after_it_is_back(
+    hosts: Hosts,
+) -> None:
+    hosts.alive.remove(AMBER)
+    hosts.pass_time(minutes=10, seconds=58)
+    with locked(hosts):
+        hosts.pass_time(minutes=12)
+        assert hosts.run("birch", "takeover", hosts.agent("amber")).code == 5
+
+    for wait in (0, 30, 29):
+        hosts.pass_time(seconds=wait)
+        refused = hosts.run("birch", "takeover", "t-form")
+        assert (refused.code, "t-form is held by" in refused.err) == (3, True)
+        assert hosts.run("birch", "reserve", "src/app.py").code == 3
+        assert hosts.run("birch", "claim").out.startswith("Nothing is ready to be claimed.")
+    hosts.pass_time(seconds=2)
+
+    assert hosts.run("birch", "takeover", "t-form").code == 0
+    assert hosts.run("birch", "reserve", "src/app.py").code == 0
+
+
+@pytest.mark.requirement("C81")
+def test_a_session_that_lives_on_keeps_what_it_holds_though_the_engine_was_away(hosts: Hosts) -> None:
+    hosts.monkeypatch.setattr(type(hosts), "is_alive", lambda _, __: None)
+    with locked(hosts):
+        for _ in range(4):
+            hosts.pass_time(minutes=5)
+            hosts.host.call("Stop", session_id="amber")
+    hosts.pass_time(seconds=20)
+    assert hosts.run("birch", "takeover", "t-form").code == 3
+    hosts.host.call("Stop", session_id="amber")
+    hosts.pass_time(minutes=5)
+
+    assert hosts.run("birch", "takeover", "t-form").code == 3
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{}", '["boot-a", "x", null, ""]', '["boot-z", 100, null, "x"]'])
+def test_what_cannot_be_read_was_never_away(tmp_path: Path, text: str) -> None:
+    (tmp_path / "away.json").write_text(text)
+
+    away = EngineAway(str(tmp_path / "away.json"), MovedBoot())
+
+    assert (away.recall(), away.spared()) == (None, 0.0)
+
+
+def test_a_memory_that_cannot_be_written_is_none(tmp_path: Path) -> None:
+    (tmp_path / "away.json").mkdir()
+    away = EngineAway(str(tmp_path / "away.json"), MovedBoot())
+
+    away.note_away("gone")
+
+    assert away.recall() is None
+
+
+@pytest.mark.requirement("C86", "C89", through="command")
+def test_the_guard_lets_pass_what_nobody_can_judge_and_says_so(hosts: Hosts) -> None:
+    (hosts.project.folder / "src").mkdir()
+    (hosts.project.folder / "src/form.py").touch()
+    hosts.project.git("add", "src/form.py")
+    with unreachable(hosts):
+        judged = hosts.command("guard")
+
+    assert judged.code == 0
+    assert "the commit was not judged" in judged.err

@@ -1,0 +1,694 @@
+"""The outbox: each change of the tracker happens once, whatever dies in between, and nothing is lost."""
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from passdown.core.coordination.leases import Fenced, Held, Lost
+from passdown.core.coordination.operations import Operation, is_operation, make_operation, operation_time
+from passdown.core.coordination.tasks import (
+    Claimed,
+    Listing,
+    NothingReady,
+    Task,
+    TaskClosed,
+    TaskState,
+    TaskStored,
+)
+from passdown.core.facts import Fact
+from passdown.core.formats.journal import JournalLine, parse_line, render_line
+from passdown.core.kinds import FactKind
+from passdown.core.sessions.session_facts import Account, fold_journal
+from passdown.core.work.outbox import (
+    Outcome,
+    TrackerAction,
+    TrackerOperation,
+    as_repeat,
+    describe_operation,
+    list_unsynced,
+    make_outcome,
+    make_text_safe,
+    make_wish,
+    plan_replay,
+    read_operations,
+)
+from passdown.errors import (
+    StorageError,
+    TrackerBusyError,
+    TrackerError,
+    TrackerRefusedError,
+    TrackerUnsureError,
+    UsageError,
+)
+from passdown.ports.coordination import Coordination
+from passdown.ports.tracker import NOBODY, ClaimWish, Tracker, TrackerInfo, Worker
+from passdown.records import replace
+from passdown.services.coordination.claims import CloseRequest
+from passdown.services.coordination.membership import as_worker, join_project, new_operation
+from passdown.services.coordination.reservations import ReservationRequest, reserve_files
+from passdown.services.coordination.tasks import is_outside
+from passdown.services.sessions.journals import read_account
+from passdown.services.work import outbox, tracker_changes
+from passdown.services.work.outbox import find_waiting
+from passdown.settings import Settings, TrackerChoice, TrackerSettings
+from passdown.trackers.board import Board
+from tests.sessions import NOON, MemoryLocks, MemoryWorkspace, Place, make_place, with_parts
+
+Fault = Callable[[], Exception | None]
+
+
+@dataclass
+class Faults:
+    """What a tracker does wrong: one entry for each call that changes it, `before` or `after` its effect."""
+
+    plan: list[str] = field(default_factory=list[str])
+    calls: list[str] = field(default_factory=list[str])
+    repeats: list[bool] = field(default_factory=list[bool])
+    error: type[TrackerError] = TrackerUnsureError
+    about: TrackerInfo = TrackerInfo("outside", "Outside 1.0", can_sync=True)  # noqa: RUF009  # it is never changed
+
+    def meet(self, moment: str, call: str) -> None:
+        """Fail if this is the moment to."""
+        if moment == "before":
+            self.calls.append(call)
+            self.plan = self.plan or [""]
+        if self.plan[0] == moment:
+            self.plan.pop(0)
+            raise self.error("the tracker died", hint="Look at the task.")
+        if moment == "after":
+            self.plan.pop(0)
+
+
+def _renew(op: Operation) -> Operation:
+    """Give an operation the time at which all tests happen: the board forgets ids after two days."""
+    return op._replace(id=make_operation(NOON, b"0123456789")[:13] + op.id[13:])
+
+
+class FaultyTracker:
+    """The board in the place of a tracker that is outside, with faults."""
+
+    def __init__(self, coordination: Coordination, faults: Faults) -> None:
+        """Keep the tasks on the board."""
+        self._board = Board(coordination)
+        self._faults = faults
+        self.about = faults.about
+
+    def tasks(self, listing: Listing, worker: Worker = NOBODY) -> Sequence[TaskState]:
+        """List tasks."""
+        return self._board.tasks(listing, worker)
+
+    def find(self, task: str) -> TaskState | None:
+        """Find a task."""
+        return self._board.find(task)
+
+    def create(self, op: Operation, worker: Worker, task: Task, after: Sequence[str] = ()) -> Task:
+        """Add a task."""
+        self._begin(op, "create")
+        made = self._board.create(op, worker, task, after)
+        self._faults.meet("after", "create")
+        return made
+
+    def claim(self, op: Operation, worker: Worker, wish: ClaimWish) -> Claimed | Held | NothingReady:
+        """Claim tasks."""
+        self._begin(op, "claim")
+        found = self._board.claim(op, worker, wish)
+        self._faults.meet("after", "claim")
+        return found
+
+    def note(self, op: Operation, worker: Worker, task: str, text: str) -> TaskStored:
+        """Add a note."""
+        self._begin(op, f"note {text[:20]}")
+        found = self._board.note(_renew(op), worker, task, text)
+        self._faults.meet("after", "note")
+        return found
+
+    def is_noted(self, op: Operation, task: str, text: str) -> bool:
+        """Look for a note."""
+        return self._board.is_noted(op, task, text)
+
+    def close(
+        self, op: Operation, worker: Worker, held: Fenced, reason: str, note: str
+    ) -> TaskClosed | Lost | Held:
+        """Close a task."""
+        self._begin(op, f"close {held.resource.name}")
+        found = self._board.close(_renew(op), worker, held, reason, note)
+        self._faults.meet("after", "close")
+        return found
+
+    def give_back(self, op: Operation, worker: Worker, held: Fenced) -> TaskStored | Lost:
+        """Give a task back."""
+        return self._board.give_back(op, worker, held)
+
+    def sync(self, worker: Worker, *, push: bool = False) -> str:
+        """Sync."""
+        del worker, push
+        self._begin(Operation(""), "sync")
+        self._faults.meet("after", "sync")
+        return "ok"
+
+    def _begin(self, op: Operation, call: str) -> None:
+        self._faults.meet("before", call)
+        self._faults.repeats.append(op.is_repeat)
+
+
+class Desk:
+    """A project whose tracker is outside, and a session that works in it."""
+
+    def __init__(self) -> None:
+        """Begin with one task."""
+        self.place: Place = make_place()
+        self.faults = Faults()
+        self.waits: list[float] = []
+        self.told: list[str] = []
+        self.workspace: MemoryWorkspace = with_parts(
+            self.place,
+            make_tracker=self.make_tracker,
+            wait=self.waits.append,
+            warn=self.told.append,
+            coordination=self.place.project.coordination,
+            locks=MemoryLocks(),
+        )
+        self.place = replace(self.place, project=self.workspace)
+        self.account = self.place.start(nickname="amber")
+        self.task = self.add("Sign in form")
+
+    def make_tracker(self, coordination: Coordination) -> Tracker:
+        """Make the tracker."""
+        return FaultyTracker(coordination, self.faults)
+
+    def add(self, title: str) -> str:
+        """Add a task."""
+        return tracker_changes.create(self.workspace, self.account, Task(task="", title=title)).task
+
+    def claim(self) -> None:
+        """Claim the task."""
+        self.account = tracker_changes.claim(self.workspace, self.account, ClaimWish((self.task,))).account
+
+    def note(self, text: str) -> bool:
+        """Add a note to the task."""
+        return tracker_changes.add_note(self.workspace, self.account, self.task, text)
+
+    def notes(self) -> list[str]:
+        """Give the notes of the task, line by line."""
+        return self.text().split("\n")
+
+    def text(self) -> str:
+        """Give the notes of the task."""
+        found = self.workspace.tracker.find(self.task)
+        assert found is not None
+        return found.task.note
+
+    def operations(self) -> Sequence[TrackerOperation]:
+        """Give all operations of the journals."""
+        return outbox.read_all(self.workspace)
+
+    def file(self, name: str) -> list[dict[str, Any]]:
+        """Read the records of a file."""
+        path = f".conductor/{name}"
+        if not self.workspace.documents.exists(path):
+            return []
+        return [json.loads(line) for line in self.place.read(path).splitlines()]
+
+
+@pytest.fixture
+def desk() -> Desk:
+    """Give a project whose tracker is outside."""
+    return Desk()
+
+
+def make(action: TrackerAction = TrackerAction.UPDATE, **more: Any) -> TrackerOperation:
+    """Make an operation."""
+    values: dict[str, Any] = {"id": "op-1", "at": NOON, "agent": "amber", "session": "s-1", "task": "bd-1"}
+    return TrackerOperation(action=action, **{**values, **more})
+
+
+def lines_of(*facts: Fact) -> list[JournalLine]:
+    """Write facts as lines, and read them back."""
+    lines = [JournalLine(seq=seq, fact=fact) for seq, fact in enumerate(facts, 1)]
+    return [parse_line(render_line(line).removesuffix("\n")) for line in lines]
+
+
+# --- the journal ------------------------------------------------------------------------------------
+
+
+@given(
+    note=st.text(max_size=200).map(make_text_safe),
+    reason=st.text(max_size=50).map(make_text_safe),
+    fence=st.integers(0, 9),
+)
+def test_an_operation_is_read_back_as_it_was_written(note: str, reason: str, fence: int) -> None:
+    operation = make(TrackerAction.CLOSE, note=note, reason=reason, fence=fence, before="3:abc", record="x_1")
+
+    assert read_operations("s-1", lines_of(*make_wish(operation))) == [operation]
+
+
+@pytest.mark.parametrize("size", [32_768, 32_769, 60_000, 100_000])
+def test_a_long_note_is_written_in_parts_that_fit_even_escaped(size: int) -> None:
+    operation = make(note="\x01" * size)
+
+    lines = lines_of(*make_wish(operation))
+
+    assert read_operations("s-1", lines) == [operation]
+    assert read_operations("s-1", lines[1:]) == []
+    assert read_operations("s-1", lines[:-1]) == []
+
+
+def test_an_outcome_settles_an_operation_once_and_what_nobody_knows_changes_nothing() -> None:
+    operation = make()
+    wish = make_wish(operation)
+    failed = make_outcome(operation, Outcome.FAILED, NOON, "birch", "no answer")
+    done = make_outcome(operation, Outcome.DONE, NOON, "birch")
+    newer = done._replace(text="teleported")
+    other = done._replace(key="op-2")
+
+    (found,) = read_operations("s-1", lines_of(*wish, newer, other, failed, done, failed, *wish))
+
+    assert (found.tries, found.outcome, found.error, found.is_open) == (2, "done", "", False)
+    (waiting,) = read_operations("s-1", lines_of(*wish, failed))
+    assert (waiting.tries, waiting.error, waiting.is_waiting) == (1, "no answer", True)
+
+
+def test_members_of_another_type_are_left_out() -> None:
+    (wish,) = make_wish(make(note="a"))
+    odd = wish._replace(others=(("task", "1"), ("note", "[]"), ("fence", '"x"')))
+
+    (found,) = read_operations("s-1", lines_of(odd))
+
+    assert (found.task, found.note, found.fence) == ("", "", 0)
+
+
+def test_updates_are_repeated_before_closes_and_claims_never() -> None:
+    later = NOON + timedelta(seconds=1)
+    found = plan_replay(
+        [
+            make(TrackerAction.SYNC, id="5"),
+            make(TrackerAction.CLOSE, id="3"),
+            make(TrackerAction.UPDATE, id="2", at=later),
+            make(TrackerAction.UPDATE, id="1"),
+            make(TrackerAction.CLAIM, id="6"),
+            make(TrackerAction.CREATE, id="7"),
+            make(TrackerAction.CLOSE, id="4", outcome="done"),
+        ]
+    )
+
+    assert [one.id for one in found] == ["1", "2", "3", "5"]
+
+
+@pytest.mark.requirement("R191")
+def test_what_was_changed_since_the_last_sync_is_not_synced() -> None:
+    later = NOON + timedelta(seconds=5)
+    found = list_unsynced(
+        [
+            make(task="bd-2", at=later),
+            make(task="bd-1"),
+            make(TrackerAction.SYNC, task="", at=NOON + timedelta(seconds=1), outcome="done"),
+            make(TrackerAction.SYNC, task="", at=later),
+        ]
+    )
+
+    assert found == ["bd-2"]
+
+
+def test_what_others_write_into_a_journal_is_no_sign_of_life() -> None:
+    start = Fact(kind="start", text="started", at=NOON, agent="amber")
+    operation = make()
+    settled = make_outcome(operation, Outcome.DONE, NOON + timedelta(hours=2), "birch")
+
+    account = fold_journal("s-1", lines_of(start, *make_wish(operation), settled))
+
+    assert (account.touched_at, account.agent, account.last_seq) == (NOON, "amber", 3)
+
+
+def test_a_published_session_stays_published_when_its_operations_are_settled() -> None:
+    start = Fact(kind="start", text="started", at=NOON, agent="amber")
+    end = Fact(kind="end", text="session-end", at=NOON, agent="amber", key="published")
+    settled = make_outcome(make(), Outcome.DONE, NOON, "birch")
+
+    assert fold_journal("s-1", lines_of(start, end, settled)).is_published
+
+
+# --- one change -------------------------------------------------------------------------------------
+
+
+@pytest.mark.requirement("R189")
+@pytest.mark.requirement("R195")
+@pytest.mark.requirement("R199")
+@pytest.mark.requirement("R201")
+@pytest.mark.requirement("R202")
+def test_a_note_is_tried_at_once_after_one_second_and_after_two_then_it_waits(desk: Desk) -> None:
+    desk.faults.plan = ["before", "before", "before"]
+
+    assert not desk.note("IN_PROGRESS: RED")
+
+    assert desk.waits == [1.0, 2.0]
+    (operation,) = [one for one in desk.operations() if one.action is TrackerAction.UPDATE]
+    assert (operation.tries, operation.is_waiting, is_operation(operation.id)) == (3, True, True)
+    (record,) = desk.file("pending_updates.jsonl")
+    key = f"{desk.account.agent}_{int(NOON.timestamp())}_update_{desk.task}"
+    assert record == {
+        "op": "update",
+        "id": desk.task,
+        "idempotencyKey": key,
+        "args": ["--append-notes", "IN_PROGRESS: RED"],
+        "ts": "2026-01-11T12:00:00Z",
+        "retries": 3,
+        "operation": operation.id,
+    }
+    assert desk.told[-1] == f"update waits for the tracker: {key}"
+
+
+@pytest.mark.parametrize("moment", ["before", "after"])
+def test_a_tracker_that_dies_before_or_after_its_effect_acts_once(desk: Desk, moment: str) -> None:
+    desk.faults.plan = [moment]
+    desk.faults.repeats.clear()
+
+    assert desk.note("once")
+
+    assert desk.notes() == ["once"]
+    assert desk.faults.repeats[-1]
+    assert desk.file("pending_updates.jsonl") == []
+
+
+def test_what_waits_is_done_once_by_the_next_verb_and_its_record_goes(desk: Desk) -> None:
+    desk.faults.plan = ["after", "before", "before"]
+    desk.note("one")
+    assert desk.notes() == ["one"]
+
+    desk.note("two")
+
+    assert desk.notes() == ["one", "two"]
+    assert desk.file("pending_updates.jsonl") == []
+    assert any("the tracker now has what waited for it" in one for one in desk.told)
+    assert find_waiting(desk.workspace) == []
+
+
+def test_what_a_killed_process_left_open_is_done_by_the_next_verb(desk: Desk) -> None:
+    op = make_operation(NOON, b"0123456789")
+    wish = make(id=op, session=desk.account.session, task=desk.task, note="left")
+    outbox.want(desk.workspace, wish)
+
+    desk.note("new")
+
+    assert desk.notes() == ["left", "new"]
+
+
+@pytest.mark.requirement("R196")
+@pytest.mark.requirement("R200")
+def test_a_close_that_waits_ends_the_session_s_work_on_the_task(desk: Desk) -> None:
+    desk.claim()
+    desk.faults.plan = ["before"] * 3
+
+    found = tracker_changes.close(desk.workspace, desk.account, CloseRequest(desk.task, text="it works"))
+
+    assert found.outcome is None
+    assert (found.account.task, found.account.claims) == ("", {})
+    assert [fact.text for fact in found.account.of(FactKind.DONE)] == [f"Sign in form ({desk.task})"]
+    (record,) = desk.file("pending_closes.jsonl")
+    assert (record["op"], record["args"]) == ("close", ["--reason", "completed"])
+    assert record["notes"].startswith("COMPLETED: it works")
+
+
+@pytest.mark.requirement("R172")
+def test_a_claim_is_tried_three_times_and_never_repeated(desk: Desk) -> None:
+    desk.faults.plan = ["before"] * 3
+
+    with pytest.raises(TrackerError, match="failed after 3 attempts: the tracker died") as found:
+        desk.claim()
+
+    assert found.value.exit_code == 1
+    assert find_waiting(desk.workspace) == []
+    (claim,) = [one for one in desk.operations() if one.action is TrackerAction.CLAIM]
+    assert claim.outcome == Outcome.ABANDONED
+
+
+@pytest.mark.requirement("R197")
+def test_a_new_task_is_tried_again_only_if_nothing_was_made(desk: Desk) -> None:
+    desk.faults.plan, desk.faults.error = ["before"] * 3, TrackerBusyError
+    with pytest.raises(TrackerError, match="failed after 3 attempts") as found:
+        desk.add("one")
+    assert found.value.exit_code == 1
+
+    desk.faults.plan, desk.faults.error = ["after"], TrackerUnsureError
+    with pytest.raises(TrackerError, match="failed after 1 attempt: the tracker died"):
+        desk.add("two")
+
+    assert [one.task.title for one in desk.workspace.tracker.tasks(Listing.OPEN)] == ["Sign in form", "two"]
+
+
+def test_what_the_tracker_refuses_is_not_tried_again(desk: Desk) -> None:
+    desk.faults.plan, desk.faults.error = ["before"], TrackerRefusedError
+
+    with pytest.raises(TrackerRefusedError):
+        desk.note("no")
+
+    assert (desk.waits, find_waiting(desk.workspace)) == ([], [])
+
+
+def test_a_replay_that_is_refused_is_told_and_settled(desk: Desk) -> None:
+    desk.faults.plan = ["before"] * 3
+    desk.note("one")
+    desk.faults.plan, desk.faults.error = ["before", ""], TrackerRefusedError
+
+    desk.note("two")
+
+    assert desk.notes() == ["two"]
+    assert any("the tracker refused what waited for it" in one for one in desk.told)
+    assert desk.file("pending_updates.jsonl") == []
+
+
+def test_a_close_that_another_session_overtook_is_refused_at_replay(desk: Desk) -> None:
+    desk.claim()
+    desk.faults.plan = ["before"] * 3
+    tracker_changes.close(desk.workspace, desk.account, CloseRequest(desk.task))
+    birch = desk.place.start(nickname="birch", is_new=True)
+    tracker_changes.claim(desk.workspace, birch, ClaimWish((desk.task,)))
+
+    assert [one.outcome for one in desk.operations() if one.action is TrackerAction.CLOSE] == [
+        Outcome.REFUSED
+    ]
+
+
+def test_a_close_of_a_task_that_is_anothers_by_now_is_refused_at_the_sessions_own_replay(desk: Desk) -> None:
+    desk.claim()
+    desk.faults.plan = ["before"] * 3
+    tracker_changes.close(desk.workspace, desk.account, CloseRequest(desk.task))
+    birch = desk.place.start(nickname="birch", is_new=True)
+    op = Operation(new_operation(desk.workspace))
+    join_project(desk.workspace, birch)
+    desk.workspace.tracker.claim(op, as_worker(birch), ClaimWish((desk.task,)))
+
+    desk.note("one")
+
+    assert [one.outcome for one in desk.operations() if one.action is TrackerAction.CLOSE] == [
+        Outcome.REFUSED
+    ]
+
+
+@pytest.mark.requirement("R188")
+@pytest.mark.requirement("R190")
+@pytest.mark.requirement("R192")
+@pytest.mark.requirement("R193")
+@pytest.mark.requirement("R198")
+def test_a_sync_that_fails_three_times_is_owed(desk: Desk) -> None:
+    desk.note("one")
+    desk.faults.plan = ["before"] * 3
+
+    with pytest.raises(TrackerError, match="sync failed after 3 attempts") as found:
+        tracker_changes.sync(desk.workspace, desk.account)
+
+    assert found.value.exit_code == 1
+    assert sum("attempt" in one for one in desk.told) == 3
+    unsynced = json.loads(desk.place.read(".conductor/unsynced.json"))
+    assert unsynced["agentId"] == desk.account.agent
+    assert (unsynced["timestamp"], unsynced["reason"]) == (
+        "2026-01-11T12:00:00Z",
+        "sync_failed_after_retries",
+    )
+    assert desk.place.read(".conductor/unsynced_beads.txt") == f"{desk.task}\n"
+
+    assert tracker_changes.sync(desk.workspace, desk.account) == "ok"
+    assert not desk.workspace.documents.exists(".conductor/unsynced.json")
+    assert not desk.workspace.documents.exists(".conductor/unsynced_beads.txt")
+
+
+def test_operations_of_a_session_that_ended_are_found_by_another(desk: Desk) -> None:
+    desk.faults.plan = ["before"] * 3
+    desk.note("left behind")
+    birch = desk.place.start(nickname="birch", is_new=True)
+
+    tracker_changes.add_note(desk.workspace, birch, desk.task, "mine")
+
+    assert desk.notes() == ["left behind", "mine"]
+    before = read_account(desk.workspace, desk.account.session)
+    assert before.agent == desk.account.agent
+
+
+def test_an_outbox_in_use_is_left_to_its_session(desk: Desk) -> None:
+    desk.faults.plan = ["before"] * 3
+    desk.note("left behind")
+    birch = desk.place.start(nickname="birch", is_new=True)
+
+    with desk.workspace.locks.held(desk.account.session, 0.0):
+        tracker_changes.add_note(desk.workspace, birch, desk.task, "mine")
+        with pytest.raises(StorageError, match="another command of this session"):
+            desk.note("x")
+
+    assert desk.notes() == ["mine"]
+
+
+def test_a_tracker_that_is_still_away_leaves_the_rest_waiting(desk: Desk) -> None:
+    desk.faults.plan = ["before"] * 3
+    desk.note("one")
+    desk.faults.plan = ["before"] * 4
+
+    assert not desk.note("two")
+
+    assert [one.note for one in find_waiting(desk.workspace)] == ["one", "two"]
+    assert [record["retries"] for record in desk.file("pending_updates.jsonl")] == [4, 3]
+
+
+def test_whoever_has_no_session_repeats_what_others_left_and_writes_nothing_down(desk: Desk) -> None:
+    desk.faults.plan = ["before"] * 3
+    desk.note("left")
+
+    with tracker_changes.catch_up(desk.workspace, None) as found:
+        assert [one.note for one in found.done] == ["left"]
+
+    assert tracker_changes.sync(desk.workspace, None) == "ok"
+    assert desk.notes() == ["left"]
+
+
+def test_the_board_needs_no_outbox(desk: Desk) -> None:
+    workspace = with_parts(desk.place, make_tracker=Board)
+
+    assert tracker_changes.add_note(workspace, desk.account, desk.task, "plain")
+    assert tracker_changes.sync(workspace, desk.account).startswith("nothing to sync")
+
+    assert desk.notes() == ["plain"]
+    assert [one.action for one in desk.operations()] == [TrackerAction.CREATE]
+
+
+def test_a_tracker_without_marks_is_told_how_the_note_began(desk: Desk) -> None:
+    desk.note("first")
+    desk.faults.about = desk.faults.about._replace(has_marks=False)
+
+    desk.note("second")
+
+    assert desk.operations()[-1].before.startswith("5:")
+
+
+def test_how_a_note_begins_is_written_down_before_a_tracker_without_marks_adds_what_a_hook_wanted(
+    desk: Desk,
+) -> None:
+    desk.note("first")
+    desk.faults.about = desk.faults.about._replace(has_marks=False)
+    op = make_operation(NOON, b"0123456789")
+    outbox.want(desk.workspace, make(id=op, session=desk.account.session, task=desk.task, note="hooked"))
+    desk.faults.plan = ["after", "before", "before", "before"]
+
+    desk.note("mine")
+
+    hooked = next(one for one in desk.operations() if one.id == op)
+    assert (hooked.before.partition(":")[0], hooked.is_open) == ("5", True)
+    with tracker_changes.catch_up(desk.workspace, desk.account):
+        assert desk.notes() == ["first", "hooked", "mine"]
+
+
+def test_a_tracker_that_does_not_tell_how_a_note_begins_is_searched_for_all_of_the_text(desk: Desk) -> None:
+    def missing(_: Coordination) -> FaultyTracker:
+        raise TrackerError("there is no bd")
+
+    away = with_parts(desk.place, make_tracker=missing)
+
+    assert outbox.find_fingerprint(away, desk.task).startswith("0:")
+    desk.faults.about = desk.faults.about._replace(has_marks=False)
+    assert outbox.find_fingerprint(desk.workspace, "bd-none").startswith("0:")
+
+
+def test_an_operation_that_is_older_than_the_engine_remembers_is_given_a_new_time() -> None:
+    operation = make(id=make_operation(NOON, b"0123456789"))
+
+    soon, late = (as_repeat(operation, NOON + timedelta(days=days)) for days in (1, 3))
+
+    assert soon.id == operation.id
+    assert late.id != operation.id
+    assert (late.mark, operation_time(late.id)) == (soon.mark, (NOON + timedelta(days=3)).timestamp())
+
+
+def test_a_note_that_fits_no_tracker_is_refused_before_anything_is_written(desk: Desk) -> None:
+    with pytest.raises(UsageError, match="over 60000 bytes"):
+        desk.note("ä" * 30_001)
+
+    assert [one.action for one in desk.operations()] == [TrackerAction.CREATE]
+
+
+def test_journals_that_are_settled_are_not_read_again(desk: Desk) -> None:
+    for number in range(12):
+        desk.place.start(nickname=f"n{number}", is_new=True)
+    desk.faults.plan = ["before"] * 3
+    desk.note("left")
+
+    assert [one.note for one in find_waiting(desk.workspace)] == ["left"]
+    known = json.loads(desk.place.read(".conductor/outbox.json"))
+    assert len(known) == 13
+    assert known[desk.account.session] < desk.workspace.journals.changed(desk.account.session)
+    desk.place.write("[1", ".conductor/outbox.json")
+    assert [one.note for one in find_waiting(desk.workspace)] == ["left"]
+
+
+def test_a_tracker_that_cannot_even_be_opened_loses_nothing(desk: Desk) -> None:
+    def missing(_: Coordination) -> FaultyTracker:
+        raise TrackerError("there is no bd")
+
+    away = with_parts(desk.place, make_tracker=missing)
+    assert not tracker_changes.add_note(away, desk.account, desk.task, "kept")
+
+    desk.note("later")
+
+    assert desk.notes() == ["kept", "later"]
+
+
+def test_a_board_that_is_named_is_never_outside(desk: Desk) -> None:
+    settings = replace(Settings(), tracker=TrackerSettings(kind=TrackerChoice.BOARD))
+
+    assert not is_outside(with_parts(desk.place, settings=settings))
+
+
+def test_a_close_that_waits_leaves_other_tasks_with_the_session_and_releases_its_files(desk: Desk) -> None:
+    desk.claim()
+    other = desk.add("Docs")
+    desk.account = tracker_changes.claim(
+        desk.workspace, desk.account, ClaimWish((other,), another=True)
+    ).account
+    reserve_files(desk.workspace, desk.account, ReservationRequest(["src/"], 600.0))
+    desk.faults.plan = ["before"] * 3
+
+    found = tracker_changes.close(desk.workspace, desk.account, CloseRequest(desk.task))
+
+    assert (list(found.account.claims), found.account.reservations) == ([other], {})
+
+
+def test_status_describes_what_waits() -> None:
+    operation = make(TrackerAction.SYNC, task="", tries=3, error="no remote")
+
+    assert describe_operation(operation, NOON + timedelta(minutes=2)) == {
+        "id": "op-1",
+        "op": "sync",
+        "task": None,
+        "agent": "amber",
+        "at": "2026-01-11T12:00:00.000Z",
+        "age_seconds": 120,
+        "tries": 3,
+        "error": "no remote",
+    }
+
+
+def test_an_account_without_operations_has_none() -> None:
+    assert Account().task == ""
+    assert read_operations("s", []) == []
