@@ -147,6 +147,12 @@ def make_result(closed: str, noted: str) -> str:
     return f"I am done.\n```json\n{json.dumps(result)}\n```"
 
 
+KEPT_IN = [
+    "board",
+    *(pytest.param(version, marks=pytest.mark.beads) for version in BUILDS if version != "0.44.0"),
+]
+
+
 def make_beads(place: Ground, tracker: Path, version: str) -> None:
     """Let a real build of `bd` keep the tasks; it notes what it is asked."""
     program = Path(FOLDER_OF_BD) / f"bd-{version}"
@@ -162,7 +168,7 @@ def make_beads(place: Ground, tracker: Path, version: str) -> None:
 
 @pytest.mark.skipif(sys.platform == "win32", reason="the tracker that is called is a shell script")
 @pytest.mark.requirement("C84", "R207", "R208", "R210", "R211")
-@pytest.mark.parametrize("kept_in", ["board", *(version for version in BUILDS if version != "0.44.0")])
+@pytest.mark.parametrize("kept_in", KEPT_IN)
 @pytest.mark.parametrize("name", HOSTS)
 def test_what_a_subagent_returns_is_applied_once_by_the_agent_that_started_it(
     tmp_path: Path, name: str, kept_in: str

@@ -35,6 +35,7 @@ from tests.proof import proof_count
 from tests.proofs.conftest import Figures
 
 ROUNDS: Final = proof_count(fast=3, ci=100, long=500)
+ROUNDS_BY_HAND: Final = proof_count(fast=3, ci=25, long=500)
 NOTES: Final = proof_count(fast=8, ci=32, long=200)
 CALLERS: Final = 4
 TIMED: Final = proof_count(fast=2, ci=3, long=50)
@@ -157,9 +158,8 @@ def test_a_person_who_calls_bd_races_too(place: Place, version: str, figures: Fi
     tracker, _ = place.open()
     by_hand = 0
     won_by: dict[str, str] = {}
-    rounds = max(ROUNDS // 2, 3)
     with _pool(3) as pool:
-        for number in range(rounds):
+        for number in range(ROUNDS_BY_HAND):
             task = _add(tracker, f"race by hand {number}")
             ours = [pool.submit(_claim, place, name, task) for name in ("amber", "birch")]
             person = pool.submit(_claim_by_hand, place, "person", task, number % 4)
@@ -171,7 +171,7 @@ def test_a_person_who_calls_bd_races_too(place: Place, version: str, figures: Fi
     wrong = sum(holders[task] != winner for task, winner in won_by.items())
     figures(
         f"bd {version}, two agents and a person race",
-        {"rounds": rounds, "won by hand": by_hand, "won by ours": len(won_by), "told to two": wrong},
+        {"rounds": ROUNDS_BY_HAND, "won by hand": by_hand, "won by ours": len(won_by), "told to two": wrong},
     )
     assert version == "0.44.0" or wrong == 0
 

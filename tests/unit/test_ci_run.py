@@ -182,7 +182,7 @@ def test_packages_and_hosts_are_waited_for_before_anything_needs_them() -> None:
 DOWNLOADS: Final = """
 case $1 in
   mod) mkdir -p module && echo '{"Dir": "module"}' ;;
-  build) shift 3; printf '#!/bin/sh\\necho bd is here\\n' >"$1" && chmod +x "$1" ;;
+  build) shift 4; printf '#!/bin/sh\\necho bd is here\\n' >"$1" && chmod +x "$1" ;;
 esac
 """
 
@@ -195,9 +195,9 @@ def test_builds_of_beads_are_kept_and_not_made_again(copy: Path) -> None:
     again = run_part(copy, 'begin_building build_bd\nstep "beads" finish_building')
 
     assert (first.code, again.code) == (0, 0), first.out
-    assert again.out.count("bd is here") == 1
+    assert again.out.count("bd is here") == 3
     builds = sorted(path.name for path in (copy / ".ci-cache" / "bd").iterdir())
-    assert builds == ["bd-0.44.0"]
+    assert builds == ["bd-0.44.0", "bd-1.0.0", "bd-1.3.0"]
 
 
 def test_a_build_of_beads_that_fails_fails_the_run(copy: Path) -> None:
