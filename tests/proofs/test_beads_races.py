@@ -35,8 +35,8 @@ from tests.proof import proof_count
 from tests.proofs.conftest import Figures
 
 ROUNDS: Final = proof_count(fast=3, ci=100, long=500)
-ROUNDS_BY_HAND: Final = proof_count(fast=3, ci=25, long=500)
-NOTES: Final = proof_count(fast=8, ci=32, long=200)
+ROUNDS_BY_HAND: Final = proof_count(fast=3, ci=12, long=500)
+NOTES: Final = proof_count(fast=8, ci=16, long=200)
 CALLERS: Final = 4
 TIMED: Final = proof_count(fast=2, ci=3, long=50)
 MOST_ADDED: Final = 0.15
