@@ -1,7 +1,10 @@
 """Where a machine keeps things: data, hosts' settings, our own program; and running other programs."""
 
+import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
+from time import perf_counter
 
 import pytest
 
@@ -97,6 +100,26 @@ def test_a_program_that_takes_too_long_is_stopped(tmp_path: Path) -> None:
     done = SystemPrograms(str(tmp_path), seconds=0.1).run([sys.executable, "-c", "while True: pass"])
 
     assert done[:2] == (TIMED_OUT, "it took longer than 0.1 seconds")
+
+
+def _measure(act: Callable[[], object]) -> float:
+    began = perf_counter()
+    act()
+    return perf_counter() - began
+
+
+@pytest.mark.timed
+@pytest.mark.skipif(sys.platform == "win32", reason="there is no program that sleeps")
+def test_the_end_of_a_program_is_seen_at_once(tmp_path: Path) -> None:
+    command = ["sleep", "0.09"]
+    programs = SystemPrograms(str(tmp_path))
+    floor = least = float("inf")
+
+    for _ in range(10):
+        floor = min(floor, _measure(lambda: subprocess.run(command, capture_output=True, check=True)))
+        least = min(least, _measure(lambda: programs.run(command)))
+
+    assert least <= 1.1 * floor
 
 
 def test_programs_are_found_as_a_shell_finds_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

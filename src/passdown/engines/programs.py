@@ -75,16 +75,19 @@ class SystemPrograms:
 
     def _wait(self, process: "subprocess.Popen[bytes]") -> ProgramResult:
         kept, errors = _Output(process.stdout, self._most), _Output(process.stderr, self._most)
-        kept.start()
-        errors.start()
+        # Its end is seen at once: `wait` with a limit looks every 50 ms, almost as long as a call of `bd`.
+        end = threading.Thread(target=process.wait, daemon=True)
+        for thread in (kept, errors, end):
+            thread.start()
         try:
-            code = process.wait(self._seconds)
-        except subprocess.TimeoutExpired:
-            return ProgramResult(TIMED_OUT, f"it took longer than {self._seconds:g} seconds")
+            end.join(self._seconds)
+            code = process.poll()
         finally:
             if process.poll() is None:  # also when the user interrupts us: nothing of it runs on
                 _stop(process)
-                process.wait()
+                end.join()
+        if code is None:
+            return ProgramResult(TIMED_OUT, f"it took longer than {self._seconds:g} seconds")
         kept.join(_AFTER_END)
         errors.join(_AFTER_END)
         return ProgramResult(code, kept.text(), errors.text())
