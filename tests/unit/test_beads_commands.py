@@ -183,6 +183,18 @@ def test_the_settings_choose_the_tracker(team: BeadsTeam) -> None:
     assert (gone.code, "bd is not installed, or has no database here" in gone.err) == (1, True)
 
 
+@pytest.mark.parametrize("version", BUILDS)
+def test_a_close_asks_for_the_task_once_and_once_more_alone(team: BeadsTeam, version: str) -> None:
+    """Before it is written down what is wanted, and when nobody else can change it."""
+    team.install(version, COUNTED)
+    team.run("amber", "claim", team.add("one"))
+    before = team.calls().count("show")
+
+    assert team.run("amber", "close", "--note", "done").code == 0
+
+    assert team.calls().count("show") - before == 2
+
+
 @pytest.mark.requirement("C98")
 def test_a_build_is_probed_once_and_an_older_one_is_refused(team: BeadsTeam) -> None:
     team.install("1.3.0", COUNTED)

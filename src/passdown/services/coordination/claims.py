@@ -13,6 +13,7 @@ from passdown.core.coordination.tasks import (
     Claimed,
     NothingReady,
     TaskClosed,
+    TaskState,
     TaskStored,
 )
 from passdown.core.kinds import FactKind
@@ -86,6 +87,8 @@ class ClosePlan(NamedTuple):
     note: str
     op: Operation | None = None
     """The operation, if its id was made before."""
+    known: TaskState | None = None
+    """The task as the tracker told it a moment ago."""
 
 
 ClaimOutcome = Claimed | Held | NothingReady
@@ -138,9 +141,10 @@ def close_task(workspace: Workspace, account: Account, request: CloseRequest, ca
     task = request.task or account.task
     if not task:
         raise UsageError("the session holds no task", hint="name one: `passdown close ID`")
-    title = _find_title(workspace, task)
+    known = _find_task(workspace, task)
+    title = known.task.title if known else task
     note = request.note or make_note(request.reason, title, request.text, account)  # 1
-    plan = ClosePlan(task, title, account.claims.get(task, 0), request.reason, note, request.op)
+    plan = ClosePlan(task, title, account.claims.get(task, 0), request.reason, note, request.op, known)
     outcome = call(plan)
     is_over = outcome is None or isinstance(outcome, TaskClosed)
     if is_over and request.reason == COMPLETED:
@@ -178,12 +182,11 @@ def _leave_unreleased(workspace: Workspace, result: CloseResult, message: str) -
     return replace(result, account=account, is_unfenced=True)
 
 
-def _find_title(workspace: Workspace, task: str) -> str:
-    """Return the title of a task, or its id if the tracker does not tell."""
+def _find_task(workspace: Workspace, task: str) -> TaskState | None:
+    """Return a task, or None if the tracker does not tell."""
     with suppress(TrackerError):  # closing it tells more
-        found = workspace.tracker.find(task)
-        return found.task.title if found else task
-    return task
+        return workspace.tracker.find(task)
+    return None
 
 
 def give_back_task(workspace: Workspace, account: Account, task: str) -> TaskStored | Lost:

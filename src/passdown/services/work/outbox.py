@@ -12,6 +12,7 @@ from typing import Final, TypeVar, cast
 from passdown import layout
 from passdown.core.coordination.leases import TASK, Fenced, Held, Lost, Resource
 from passdown.core.coordination.operations import Operation, fingerprint
+from passdown.core.coordination.tasks import TaskState
 from passdown.core.formats.journal import JournalLine
 from passdown.core.json_text import dump
 from passdown.core.kinds import FactKind
@@ -162,15 +163,16 @@ def _settle(
     )
 
 
-def find_fingerprint(workspace: Workspace, task: str) -> str:
+def find_fingerprint(workspace: Workspace, task: str, known: TaskState | None = None) -> str:
     """Return what tells later whether a note was added, for a tracker that stores no marks.
 
-    If the tracker does not tell how the note begins, the text is looked for in all of it.
+    The tracker is asked if the task is not known. If it does not tell how the note begins, the text is looked
+    for in all of it.
     """
     with suppress(TrackerError, StorageError):
         if workspace.tracker.about.has_marks:
             return ""
-        found = workspace.tracker.find(task)
+        found = known or workspace.tracker.find(task)
         return fingerprint(found.task.note if found else "")
     return fingerprint("")
 

@@ -116,7 +116,8 @@ def close(workspace: Workspace, account: Account, request: CloseRequest) -> Clos
         if _is_in_outbox(workspace, plan.op):
             return None
         operation = _make(workspace, account, TrackerAction.CLOSE, plan.task, plan.note, plan.op)
-        operation = replace(operation, reason=make_text_safe(plan.reason), fence=plan.fence)
+        before = find_fingerprint(workspace, plan.task, plan.known) if plan.note else ""
+        operation = replace(operation, reason=make_text_safe(plan.reason), fence=plan.fence, before=before)
         found = _change(workspace, account, operation, call_tracker(workspace, operation))
         return cast("TaskClosed | Lost | Held | None", found)
 
@@ -135,6 +136,7 @@ def add_note(
         if _is_in_outbox(workspace, op):
             return False
         operation = _make(workspace, account, TrackerAction.UPDATE, task, text, op)
+        operation = replace(operation, before=find_fingerprint(workspace, task) if text else "")
         return _change(workspace, account, operation, call_tracker(workspace, operation)) is not None
 
 
@@ -201,7 +203,6 @@ def _make(
         session=account.session if account else "",
         task=make_text_safe(task),
         note=make_text_safe(text),
-        before=find_fingerprint(workspace, task) if text else "",
     )
 
 
