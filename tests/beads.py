@@ -47,6 +47,11 @@ def find_bd(version: str) -> Path:
     return program
 
 
+def list_init_words(version: str) -> Sequence[str]:
+    """Return what makes a build create a database and nothing else."""
+    return (*_INIT, *_QUIET[version])
+
+
 def environment(folder: Path) -> dict[str, str]:
     """Return the environment in which a build is called, as the product makes it."""
     quiet = ("BEADS_NO_DAEMON", "BD_DISABLE_METRICS", "BD_DISABLE_EVENT_FLUSH", "BD_NO_REMOTE_ADOPT")
@@ -61,7 +66,7 @@ def make_database(version: str, root: Path, template: Path, program: str = "") -
         made.mkdir(parents=True)
         subprocess.run(["git", "init", "-q", str(made)], check=True)
         variables = {name: text for name, text in environment(made).items() if name != "BEADS_DIR"}
-        command = [program, *_INIT, *_QUIET[version]]
+        command = [program, *list_init_words(version)]
         subprocess.run(command, cwd=made, env=variables, stdin=subprocess.DEVNULL, check=True)
         made.rename(template)
     shutil.copytree(template / ".beads", root / ".beads", symlinks=True)

@@ -207,11 +207,6 @@ def is_change_file(path: str) -> bool:
     return path == CHANGE_STATE or bool(loop_of(path))
 
 
-def change_plan(changes: str, change: str, task: str) -> str:
-    """Return the path of the plan of a task."""
-    return f"{changes}/{change}/{CHANGE_PLANS}/{task}{_DOCUMENT}"
-
-
 def change_paper(changes: str, change: str, name: str) -> str:
     """Return the path of another paper of a change."""
     return f"{changes}/{change}/{name}"

@@ -5,7 +5,6 @@ Without them these tests are skipped.
 """
 
 import json
-import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -13,17 +12,15 @@ from typing import Final, NamedTuple
 
 import pytest
 
-from tests.beads import BUILDS
+from tests.beads import BUILDS, find_bd, list_init_words
 from tests.hosts.drivers import ClaudeCode, Codex, Copilot, Driver, Ended, Ground
 from tests.hosts.model import Model
 from tests.hosts.scripts import Call, Step
-from tests.hosts.stages import FOLDER, IS_CI, PASSDOWN, make_ground, need, text_of
+from tests.hosts.stages import FOLDER, PASSDOWN, make_ground, need, text_of
 
 pytestmark = pytest.mark.timeout(240)
 
 TRACKER: Final = '#!/bin/sh\nprintf \'%s\\n\' "$*" >> "$(dirname "$0")/asked"\n'
-FOLDER_OF_BD: Final = os.environ.get("PASSDOWN_BD", "")
-"""Read before the guards of `conftest.py` take our variables away."""
 HELPER: Final = "helper: close it"
 
 
@@ -155,14 +152,8 @@ KEPT_IN = [
 
 def make_beads(place: Ground, tracker: Path, version: str) -> None:
     """Let a real build of `bd` keep the tasks; it notes what it is asked."""
-    program = Path(FOLDER_OF_BD) / f"bd-{version}"
-    if not FOLDER_OF_BD or not program.exists():
-        assert not IS_CI, f"bd {version} is not in the folder that PASSDOWN_BD names"
-        pytest.skip(f"PASSDOWN_BD names no folder with bd {version}")
-    (tracker / "bd").write_text(f'{TRACKER}exec "{program}" "$@"\n', encoding="utf-8")
-    options = ("-q", "--stealth", "-p", "tp", "--skip-hooks", "--skip-agents", "--non-interactive")
-    role = ("--role", "maintainer") if version != "1.0.0" else ()
-    made = place.run([str(tracker / "bd"), "init", *options, *role], BD_DISABLE_METRICS="1")
+    (tracker / "bd").write_text(f'{TRACKER}exec "{find_bd(version)}" "$@"\n', encoding="utf-8")
+    made = place.run([str(tracker / "bd"), *list_init_words(version)], BD_DISABLE_METRICS="1")
     assert made.code == 0, made
 
 

@@ -303,7 +303,11 @@ def _live_through(tracker: Tracker, worker: Worker, title: str, spent: list[floa
     def close() -> None:
         assert isinstance(tracker.close(_op(), worker, held, "completed", "done"), TaskClosed)
 
-    acts = (claim, lambda: tracker.note(_op(), worker, task, "a note"), close)
+    acts: tuple[Callable[[], object], ...] = (
+        claim,
+        lambda: tracker.note(_op(), worker, task, "a note"),
+        close,
+    )
     for verb, act in zip(VERBS, acts, strict=True):
         spent.clear()
         began = perf_counter()

@@ -12,14 +12,14 @@ from passdown.core.coordination.messages import WaitingMessage, count_unread
 from passdown.core.coordination.tasks import BLOCKED, CLOSED, OPEN, TaskState, is_ready
 from passdown.core.sessions.session_facts import Account
 from passdown.core.times import parse_duration
-from passdown.errors import SeveralSessionsError, UsageError
+from passdown.errors import HeldError, SeveralSessionsError, UsageError
 from passdown.faces.cli import output
 from passdown.faces.cli.lines import cut, width
 from passdown.faces.cli.sessions import find_running
 from passdown.records import as_dict, is_record
 from passdown.services.workspace.workspaces import Workspace
 
-HELD_CODE: Final = 3
+HELD_CODE: Final = HeldError.exit_code
 """The exit code if another session holds what was asked for."""
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
