@@ -8,6 +8,7 @@ from threading import Lock, Thread
 from types import TracebackType
 from typing import Final, Self, cast
 
+from tests.hosts.late_lines import await_written, transcripts_beside
 from tests.hosts.scripts import Call, Step
 
 SUMMARY: Final = "SUMMARY of the conversation so far"
@@ -41,6 +42,7 @@ class Model:
         self.root = ""
         self._process = ""
         self._agent = ""
+        self._written: set[str] = set()
         self.requests: list[Object] = []
         self._server = _Server(self)
         self._thread = Thread(target=self._server.serve_forever, daemon=True)
@@ -95,6 +97,10 @@ class Model:
             if step.agent == asking:
                 return self._steps.pop(at)
         return _DRY
+
+    def think(self, request: Object) -> None:
+        """Take as long as Claude Code needs to write down what it asks; other hosts write at once."""
+        await_written(request, transcripts_beside(self.root), self._written)
 
     def new_id(self, kind: str) -> str:
         """Make a name; they count, so that two recordings of a script are alike."""
@@ -166,6 +172,8 @@ class _Handler(BaseHTTPRequestHandler):
         if step is None:
             self._send({"error": {"type": "invalid_request_error", "message": "not in the script"}}, 400)
             return
+        if path == "/v1/messages":
+            self._model.think(body)
         whole, events = answers[path](self._model, step, str(body.get("model", "")))
         if body.get("stream"):
             self._stream(events)
