@@ -151,6 +151,13 @@ def test_a_test_of_an_offer_that_only_a_shell_can_run_is_not_run(team: Team) -> 
     team.run("amber", "checkpoint", "validate", "1", "--test", "echo a > ran", "--yes")
     team.run("amber", "handoff", "offer")
 
+    refused = team.run("birch", "handoff", "accept", "--run-test", "--yes")
+
+    assert refused.code == 3
+    assert "not accepted: the test could not be run" in refused.err
+    assert "--anyway" in refused.err
+    assert list(team.account("amber").claims) == ["t-1"]
+
     done = team.run("birch", "handoff", "accept", "--run-test", "--yes", "--anyway")
 
     assert done.code == 0

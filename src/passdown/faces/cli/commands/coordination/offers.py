@@ -78,8 +78,8 @@ def offers(*, as_json: bool) -> None:
 def accept(name: str, session: str, *, anyway: bool, run_test: bool, yes: bool, as_json: bool) -> int:
     """Show what changed since an offer was made, and accept it.
 
-    If something changed, --anyway is needed. Task, files and unread messages are then yours under new
-    fences, and what the giver knew is in your ledger.
+    If something changed, or --run-test cannot run the test, --anyway is needed. Task, files and unread
+    messages are then yours under new fences, and what the giver knew is in your ledger.
     """
     workspace = open_sessions()
     account = need_session(workspace, session)
@@ -89,8 +89,10 @@ def accept(name: str, session: str, *, anyway: bool, run_test: bool, yes: bool, 
     if not as_json:
         for line in drift_lines(drift, is_run=run_test):
             output.say(line)
-    if not (drift.is_clean or anyway):
-        output.note("not accepted: something changed since the offer was made")
+    is_untested = run_test and bool(drift.test) and drift.test_now is None
+    if (is_untested or not drift.is_clean) and not anyway:
+        why = "the test could not be run" if drift.is_clean else "something changed since the offer was made"
+        output.note(f"not accepted: {why}")
         output.note_hint(f"accept it with `passdown handoff accept {short_name(review.offer)} --anyway`")
         return HELD_CODE
     found = accept_offer(workspace, account, review)
