@@ -32,6 +32,7 @@ from passdown.core.work.outbox import (
     as_repeat,
     describe_operation,
     list_unsynced,
+    make_before,
     make_outcome,
     make_text_safe,
     make_wish,
@@ -70,7 +71,9 @@ class Faults:
     plan: list[str] = field(default_factory=list[str])
     calls: list[str] = field(default_factory=list[str])
     repeats: list[bool] = field(default_factory=list[bool])
+    noted_by: list[str] = field(default_factory=list[str])
     error: type[TrackerError] = TrackerUnsureError
+    hint: str = "Look at the task."
     about: TrackerInfo = TrackerInfo("outside", "Outside 1.0", can_sync=True)  # noqa: RUF009  # it is never changed
 
     def meet(self, moment: str, call: str) -> None:
@@ -80,7 +83,7 @@ class Faults:
             self.plan = self.plan or [""]
         if self.plan[0] == moment:
             self.plan.pop(0)
-            raise self.error("the tracker died", hint="Look at the task.")
+            raise self.error("the tracker died", hint=self.hint)
         if moment == "after":
             self.plan.pop(0)
 
@@ -124,6 +127,7 @@ class FaultyTracker:
     def note(self, op: Operation, worker: Worker, task: str, text: str) -> TaskStored:
         """Add a note."""
         self._begin(op, f"note {text[:20]}")
+        self._faults.noted_by.append(worker.session)
         found = self._board.note(_renew(op), worker, task, text)
         self._faults.meet("after", "note")
         return found
@@ -274,6 +278,22 @@ def test_an_outcome_settles_an_operation_once_and_what_nobody_knows_changes_noth
     assert (waiting.tries, waiting.error, waiting.is_waiting) == (1, "no answer", True)
 
 
+def test_how_the_note_began_is_taken_from_the_first_who_says_so() -> None:
+    operation = make()
+    first, second = (
+        make_before(replace(operation, before=before), NOON, "birch") for before in ("3:abc", "9:def")
+    )
+    newer = first._replace(text="teleported")
+
+    (found,) = read_operations("s-1", lines_of(*make_wish(operation), newer, first, second))
+
+    assert found.before == "3:abc"
+
+
+def test_a_text_that_no_program_can_be_given_is_written_with_escapes() -> None:
+    assert make_text_safe("a\0b\udcffc ä") == "a\\x00b\\udcffc ä"
+
+
 def test_members_of_another_type_are_left_out() -> None:
     (wish,) = make_wish(make(note="a"))
     odd = wish._replace(others=(("task", "1"), ("note", "[]"), ("fence", '"x"')))
@@ -371,7 +391,7 @@ def test_a_tracker_that_dies_before_or_after_its_effect_acts_once(desk: Desk, mo
     assert desk.note("once")
 
     assert desk.notes() == ["once"]
-    assert desk.faults.repeats[-1]
+    assert desk.faults.repeats == ([True] if moment == "before" else [False, True])
     assert desk.file("pending_updates.jsonl") == []
 
 
@@ -379,10 +399,13 @@ def test_what_waits_is_done_once_by_the_next_verb_and_its_record_goes(desk: Desk
     desk.faults.plan = ["after", "before", "before"]
     desk.note("one")
     assert desk.notes() == ["one"]
+    desk.faults.repeats.clear()
 
     desk.note("two")
 
     assert desk.notes() == ["one", "two"]
+    assert desk.faults.repeats == [True, False]
+    assert set(desk.faults.noted_by) == {desk.account.session}
     assert desk.file("pending_updates.jsonl") == []
     assert any("the tracker now has what waited for it" in one for one in desk.told)
     assert find_waiting(desk.workspace) == []
@@ -421,10 +444,32 @@ def test_a_claim_is_tried_three_times_and_never_repeated(desk: Desk) -> None:
     with pytest.raises(TrackerError, match="failed after 3 attempts: the tracker died") as found:
         desk.claim()
 
-    assert found.value.exit_code == 1
+    assert (found.value.exit_code, found.value.hint) == (1, "Look at the task.")
     assert find_waiting(desk.workspace) == []
     (claim,) = [one for one in desk.operations() if one.action is TrackerAction.CLAIM]
     assert claim.outcome == Outcome.ABANDONED
+
+
+def test_a_claim_is_not_tried_again_where_that_cannot_help_but_a_note_is(desk: Desk) -> None:
+    desk.faults.plan, desk.faults.error, desk.faults.hint = ["before"], TrackerError, ""
+    with pytest.raises(TrackerError, match="failed after 1 attempt: the tracker died") as found:
+        desk.claim()
+    assert found.value.hint == "Look at the task before you try again."
+
+    desk.faults.plan = ["before", "before"]
+    assert desk.note("kept")
+
+    assert (desk.notes(), desk.waits) == (["kept"], [1.0, 2.0])
+
+
+def test_a_long_note_is_written_down_in_lines_that_follow_each_other(desk: Desk) -> None:
+    text = "x" * 60_000
+
+    assert desk.note(text)
+
+    assert desk.text() == text
+    lines = desk.workspace.journals.read(desk.account.session)
+    assert [line.seq for line in lines] == [*range(1, len(lines) + 1)]
 
 
 @pytest.mark.requirement("R197")
@@ -525,6 +570,7 @@ def test_operations_of_a_session_that_ended_are_found_by_another(desk: Desk) -> 
     tracker_changes.add_note(desk.workspace, birch, desk.task, "mine")
 
     assert desk.notes() == ["left behind", "mine"]
+    assert desk.faults.noted_by == ["", birch.session]
     before = read_account(desk.workspace, desk.account.session)
     assert before.agent == desk.account.agent
 
@@ -616,8 +662,9 @@ def test_an_operation_that_is_older_than_the_engine_remembers_is_given_a_new_tim
 
     soon, late = (as_repeat(operation, NOON + timedelta(days=days)) for days in (1, 3))
 
-    assert soon.id == operation.id
+    assert soon == Operation(operation.id, operation.before, is_repeat=True)
     assert late.id != operation.id
+    assert late.id[13:] == operation.id[13:]
     assert (late.mark, operation_time(late.id)) == (soon.mark, (NOON + timedelta(days=3)).timestamp())
 
 

@@ -3,20 +3,32 @@
 import json
 import os
 from collections.abc import Callable, Sequence
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from passdown.core.facts import Fact
 from passdown.core.formats.journal import JournalLine
 from passdown.core.formats.ledgers import TddPhase
-from passdown.core.work.tdd import DOCUMENTATION, NO_TESTS, NOT_ASKED_FOR, NOTES, SWITCHED_OFF, is_test_file
+from passdown.core.kinds import FactKind
+from passdown.core.sessions.session_facts import fold_journal
+from passdown.core.work.tdd import (
+    DOCUMENTATION,
+    NO_TESTS,
+    NOT_ASKED_FOR,
+    NOTES,
+    SWITCHED_OFF,
+    Cycle,
+    is_test_file,
+)
 from passdown.engines.files.journals import FileJournals
 from passdown.services.work.tdd import choose_cycle, end_cycle
 from passdown.settings import FILE_NAME
 from tests.gits import Project, make_started
 from tests.projects import stop_clock
-from tests.sessions import LEDGER
+from tests.sessions import LEDGER, NOON
 from tests.unit.test_hooks import HOST, Stage
 
 RED, GREEN, REFACTOR = TddPhase.RED, TddPhase.GREEN, TddPhase.REFACTOR
@@ -416,3 +428,33 @@ def test_whether_it_is_followed_is_not_asked_without_work(desk: Desk) -> None:
 
     assert choose_cycle(workspace, account, choice=None) == (account, "")
     assert [*end_cycle(workspace, account)] == []
+
+
+SECOND = timedelta(seconds=1)
+
+
+@pytest.mark.parametrize(
+    ("began", "seconds"),
+    [('"2026-01-11T11:59:50.000Z"', 15.0), ('"2026-01-11T13:00:00.000Z"', 0.0), ('""', 5.0), ("17", 5.0)],
+)
+def test_a_phase_lasts_from_when_it_is_said_to_have_begun(began: str, seconds: float) -> None:
+    fact = Fact(kind=FactKind.TDD, text="RED", at=NOON, agent="amber", others=(("began", began),))
+    account = fold_journal("s-1", [JournalLine(seq=1, fact=fact)])
+
+    cycle = Cycle(account, NOON + SECOND)
+    cycle.run_test("pytest", 0, NOON + 5 * SECOND)
+
+    assert [(one.phase, one.seconds) for one in cycle.ended] == [("RED", seconds)]
+
+
+def test_a_cycle_that_begins_and_is_refactored_once_stays_refactored() -> None:
+    cycle = Cycle(fold_journal("s-1", []), NOON)
+    assert cycle.began == NOON
+
+    for number in range(2):
+        cycle.write_file("tests/test_x.py", NOON)
+        cycle.run_test("pytest", 0, NOON)
+        assert cycle.has_refactored is bool(number)
+        cycle.commit("abc", NOON)
+        cycle.write_file(f"tests/test_{number}.py", NOON)
+        assert cycle.has_refactored
