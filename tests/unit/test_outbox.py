@@ -72,6 +72,7 @@ class Faults:
     calls: list[str] = field(default_factory=list[str])
     repeats: list[bool] = field(default_factory=list[bool])
     noted_by: list[str] = field(default_factory=list[str])
+    befores: list[str] = field(default_factory=list[str])
     error: type[TrackerError] = TrackerUnsureError
     hint: str = "Look at the task."
     about: TrackerInfo = TrackerInfo("outside", "Outside 1.0", can_sync=True)  # noqa: RUF009  # it is never changed
@@ -159,6 +160,7 @@ class FaultyTracker:
     def _begin(self, op: Operation, call: str) -> None:
         self._faults.meet("before", call)
         self._faults.repeats.append(op.is_repeat)
+        self._faults.befores.append(op.before)
 
 
 class Desk:
@@ -637,6 +639,7 @@ def test_how_a_note_begins_is_written_down_before_a_tracker_without_marks_adds_w
     op = make_operation(NOON, b"0123456789")
     outbox.want(desk.workspace, make(id=op, session=desk.account.session, task=desk.task, note="hooked"))
     desk.faults.plan = ["after", "before", "before", "before"]
+    desk.faults.befores.clear()
 
     desk.note("mine")
 
@@ -644,6 +647,7 @@ def test_how_a_note_begins_is_written_down_before_a_tracker_without_marks_adds_w
     assert (hooked.before.partition(":")[0], hooked.is_open) == ("5", True)
     with tracker_changes.catch_up(desk.workspace, desk.account):
         assert desk.notes() == ["first", "hooked", "mine"]
+    assert desk.faults.befores[:2] == [hooked.before, hooked.before]  # not how it began after the first try
 
 
 def test_a_tracker_that_does_not_tell_how_a_note_begins_is_searched_for_all_of_the_text(desk: Desk) -> None:
@@ -687,6 +691,21 @@ def test_journals_that_are_settled_are_not_read_again(desk: Desk) -> None:
     assert known[desk.account.session] < desk.workspace.journals.changed(desk.account.session)
     desk.place.write("[1", ".conductor/outbox.json")
     assert [one.note for one in find_waiting(desk.workspace)] == ["left"]
+
+
+def test_a_journal_that_grew_just_now_is_read_again(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    fresh = [desk.place.start(nickname=f"n{number}", is_new=True).session for number in range(12)][:3]
+    ages = dict(zip(fresh, (0, 9, 11), strict=True))
+
+    def changed(_: object, session: str) -> int:
+        return int(NOON.timestamp() - ages.get(session, 60)) * 1_000_000_000
+
+    monkeypatch.setattr(type(desk.workspace.journals), "changed", changed)
+    find_waiting(desk.workspace)
+
+    known = json.loads(desk.place.read(".conductor/outbox.json"))
+    assert set(fresh) - set(known) == set(fresh[:2])  # it may grow at the same instant
+    assert len(known) == 11
 
 
 def test_a_tracker_that_cannot_even_be_opened_loses_nothing(desk: Desk) -> None:

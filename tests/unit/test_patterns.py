@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from passdown.core.coordination import patterns
-from passdown.core.coordination.patterns import matches, overlap, parse_pattern
+from passdown.core.coordination.patterns import escape_path, matches, overlap, parse_pattern
 from passdown.errors import UsageError
 
 pytestmark = pytest.mark.requirement("C85")
@@ -335,10 +335,6 @@ _PATTERNS = st.builds(
 )
 
 
-def _escape(path: str) -> str:
-    return "".join(f"[{letter}]" if letter in "*?[" else letter for letter in path)
-
-
 @given(st.text("aC*?[]!^-./\\~: é\u0301", max_size=12), st.booleans())
 def test_any_text_is_refused_or_read_as_itself(text: str, ignores_case: bool) -> None:
     try:
@@ -368,7 +364,7 @@ def test_overlap_is_symmetric_and_every_pattern_overlaps_itself(
 def test_a_path_is_matched_if_and_only_if_its_own_pattern_overlaps(
     text: str, path: str, ignores_case: bool
 ) -> None:
-    one, own = (parse_pattern(each, ignores_case=ignores_case) for each in (text, _escape(path)))
+    one, own = (parse_pattern(each, ignores_case=ignores_case) for each in (text, escape_path(path)))
 
     assert matches(own, path)
     assert matches(one, path) == overlap(one, own)
@@ -381,3 +377,13 @@ def test_patterns_that_match_one_path_overlap(one: str, other: str, path: str, i
     assert overlap(first, second) or not (matches(first, path) and matches(second, path))
     assert matches(first, path) == matches(first, unicodedata.normalize("NFD", path))
     assert not ignores_case or matches(first, path) == matches(first, path.swapcase())
+
+
+@given(st.text("ab*?[]!-^/", max_size=8), st.text("ab*?[]!-^", max_size=8))
+def test_an_escaped_path_is_matched_by_no_other(path: str, other: str) -> None:
+    path = "/".join(filter(None, path.split("/"))) or "x"
+
+    pattern = parse_pattern(escape_path(path))
+
+    assert matches(pattern, path)
+    assert matches(pattern, other) is (other == path)

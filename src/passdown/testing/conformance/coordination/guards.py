@@ -134,6 +134,8 @@ class GuardPromises(CoordinationCase):
         (lost, free) = project.check("a", "src/a.py", "src/b.py").verdicts
         assert (lost.verdict, lost.session, lost.agent) == (LOST, "b", "agent-b")
         assert free.verdict == FREE
+        judged = project.here.leases.judge("a", ["src/a.py", "src/b.py"])
+        assert [one.verdict for one in judged] == [LOST, FREE]
         project.leave("b")
         (lost,) = project.check("a", "src/a.py").verdicts
         assert (lost.verdict, lost.session, lost.agent) == (LOST, "b", "agent-b")

@@ -75,7 +75,7 @@ class OfferPromises(CoordinationCase):
         assert project.find("t").holder == "a"
         assert not isinstance(project.use("renew", "a", path), Lost)
         assert project.verdicts("a", "src/a.py") == ["mine"]
-        assert isinstance(project.close("a", task), TaskClosed)
+        assert expect(TaskClosed, project.close("a", task)).released == ("src/",)
         assert project.here.offers.offers() == []
 
     def test_accepting_moves_task_files_and_unread_mail_in_one_change(self, project: SharedProject) -> None:

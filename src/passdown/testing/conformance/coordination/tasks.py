@@ -292,7 +292,7 @@ class BoardPromises(CoordinationCase):
         assert not project.here.history.has(op)
 
         for _ in range(2):
-            project.here.tasks.note(op, "a", "t", "first")
+            assert project.here.tasks.note(op, "a", "t", "first").task.note == "first"
         project.here.tasks.note(project.op(), "", "t", "second")
         closed = expect(TaskClosed, project.here.tasks.close(project.op(), "a", held, "completed", "last"))
 
