@@ -31,6 +31,7 @@ _SLOW_FILES = frozenset(
     {
         "test_beads_commands.py",
         "test_beads_successors.py",
+        "test_cli_doctor.py",
         "test_cli_named_sessions.py",
         "test_cli_outbox.py",
         "test_engine_away.py",
@@ -42,6 +43,7 @@ _SLOW_FILES = frozenset(
         "test_ci_run.py",
         "test_hook_commits.py",
         "test_hostile.py",
+        "test_house.py",
         "test_installs_service.py",
         "test_linear_time.py",
         "test_mutants.py",
@@ -93,7 +95,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         raise pytest.UsageError("No such requirement: " + ", ".join(wrong))
     if wrong := outcomes.unknown_kinds(items):
         raise pytest.UsageError("No such kind of proof: " + ", ".join(wrong))
-    if "process" in config.getoption("markexpr", ""):
+    if _is_quick(config) or "process" in config.getoption("markexpr", ""):
         _mark_starters(items)
     if _is_quick(config):
         _leave_out_slow(config, items)
@@ -139,7 +141,7 @@ def _is_slow(path: Path) -> bool:
 
 def _leave_out_slow(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Leave single tests to CI, too: what has a limit of time has the machine to itself there."""
-    names = ("beads", "server", "slow", "timed")
+    names = ("beads", "process", "server", "slow", "timed")
     slow = {item for item in items if any(item.get_closest_marker(name) for name in names)}
     config.hook.pytest_deselected(items=[*slow])
     items[:] = [item for item in items if item not in slow]
