@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from passdown.core.kinds import FactKind
 from passdown.wiring import trackers
 from tests import fake_bd
 from tests.fake_bd import BUILDS
@@ -16,6 +17,7 @@ from tests.unit.test_hook_tools import Caller
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="the stand-in is a script for a shell")
 
+WITHOUT_MARKS = "0.44.0"
 COUNTED = "import os\nwith open(os.environ['BEADS_DIR'] + '/calls', 'a') as f: f.write(sys.argv[1] + '\\n')\n"
 HANGING = "import signal\nwhile True: signal.pause()\n"
 BUSY = """
@@ -183,16 +185,23 @@ def test_the_settings_choose_the_tracker(team: BeadsTeam) -> None:
     assert (gone.code, "bd is not installed, or has no database here" in gone.err) == (1, True)
 
 
+@pytest.mark.parametrize("note", [(), ("--note", "it works")])
 @pytest.mark.parametrize("version", BUILDS)
-def test_a_close_asks_for_the_task_once_and_once_more_alone(team: BeadsTeam, version: str) -> None:
-    """Before it is written down what is wanted, and when nobody else can change it."""
+def test_a_close_asks_for_the_task_before_only_if_it_needs_it(
+    team: BeadsTeam, version: str, note: tuple[str, ...]
+) -> None:
+    """For the title in its note, or how the note begins in a build without marks; and once alone."""
     team.install(version, COUNTED)
-    team.run("amber", "claim", team.add("one"))
+    task = team.add("one")
+    team.run("amber", "claim", task)
     before = team.calls().count("show")
 
-    assert team.run("amber", "close", "--note", "done").code == 0
+    closed = json.loads(team.run("amber", "close", *note, "--json").out)
 
-    assert team.calls().count("show") - before == 2
+    is_known = bool(note) and version != WITHOUT_MARKS
+    assert team.calls().count("show") - before == (1 if is_known else 2)
+    assert closed["note"].startswith("COMPLETED: it works" if note else "COMPLETED: one")
+    assert [fact.text for fact in team.account("amber").of(FactKind.DONE)] == [f"one ({task})"]
 
 
 @pytest.mark.requirement("C98")

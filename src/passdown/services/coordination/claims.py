@@ -81,7 +81,6 @@ class ClosePlan(NamedTuple):
     """How the tracker is asked to close a task."""
 
     task: str
-    title: str
     fence: int
     reason: str
     note: str
@@ -126,7 +125,8 @@ def claim_tasks(workspace: Workspace, account: Account, wish: ClaimWish, call: C
 def close_task(workspace: Workspace, account: Account, request: CloseRequest, call: CallClose) -> CloseResult:
     """Close a task that the session holds; with it all its files are released (R187, R215).
 
-    1. The notes of the seed are written with it (R182 to R184).
+    1. The notes of the seed are written with it (R182 to R184). Only for those that contain the title is the
+       tracker asked before.
     2. What was completed is a fact that others see.
     3. If the tracker is away, it closes the task later; the session is done with it now.
     4. The team is told, if there is something to tell.
@@ -141,11 +141,14 @@ def close_task(workspace: Workspace, account: Account, request: CloseRequest, ca
     task = request.task or account.task
     if not task:
         raise UsageError("the session holds no task", hint="name one: `passdown close ID`")
-    known = _find_task(workspace, task)
-    title = known.task.title if known else task
-    note = request.note or make_note(request.reason, title, request.text, account)  # 1
-    plan = ClosePlan(task, title, account.claims.get(task, 0), request.reason, note, request.op, known)
+    known = _find_task(workspace, task) if _needs_title(request) else None
+    note = request.note or make_note(request.reason, _title(known, task), request.text, account)  # 1
+    plan = ClosePlan(task, account.claims.get(task, 0), request.reason, note, request.op, known)
     outcome = call(plan)
+    if isinstance(outcome, TaskClosed):
+        title = outcome.task.title or task
+    else:
+        title = _title(known or _find_task(workspace, task), task)
     is_over = outcome is None or isinstance(outcome, TaskClosed)
     if is_over and request.reason == COMPLETED:
         done = NewFact(FactKind.DONE, f"{title} ({task})" if title != task else task)  # 2
@@ -180,6 +183,15 @@ def _leave_unreleased(workspace: Workspace, result: CloseResult, message: str) -
     if message:
         workspace.warn("the message was not sent")
     return replace(result, account=account, is_unfenced=True)
+
+
+def _needs_title(request: CloseRequest) -> bool:
+    """Return whether the note about a close contains the title of the task."""
+    return not request.note and (request.reason != COMPLETED or not request.text.strip())
+
+
+def _title(known: TaskState | None, task: str) -> str:
+    return known.task.title if known else task
 
 
 def _find_task(workspace: Workspace, task: str) -> TaskState | None:
