@@ -75,22 +75,16 @@ def main(arguments: Sequence[str]) -> int:
     groups = _groups(options, named)
     if not (groups or options.named):
         print("mutate: no module changed")
+    further = {path: about.get("tests", []) for about in named.values() for path in about["paths"]}
     is_good = True
     with tempfile.TemporaryDirectory(prefix="mutate-") as compiled:
         prepare(compiled)
         if options.named:
-            mutants = read_named()
-            tests = {
-                path: about["tests"]
-                for about in named.values()
-                for path in about["paths"]
-                if "tests" in about
-            }
-            is_good &= _show("named faults", _try(mutants, options, until, tests), ALL)
+            is_good &= _show("named faults", _try(read_named(), options, until, further), ALL)
         for name, paths in groups.items():
             about = named.get(name, {})
             least = LEAST_OF_SAMPLE if options.sample else about.get("least", LEAST_OF_SAMPLE)
-            score = _measure(paths, options, until, about.get("tests", []))
+            score = _measure(paths, options, until, further)
             is_enough = not options.sample or score.tried >= FEWEST
             is_good &= _show(name, score, least if is_enough else 0)
     return 0 if is_good else 1
@@ -105,22 +99,24 @@ def _groups(options: argparse.Namespace, named: dict[str, dict[str, list[str]]])
     return {name: named[name]["paths"] if name in named else [name] for name in options.modules or named}
 
 
-def _measure(paths: Sequence[str], options: argparse.Namespace, until: float, tests: Sequence[str]) -> Score:
+def _measure(
+    paths: Sequence[str], options: argparse.Namespace, until: float, further: Mapping[str, Sequence[str]]
+) -> Score:
     """Try the mutants of some modules as far as the time allows."""
     mutants, known = choose(paths, options.sample, options.again)
     if known:
         print(f"mutate: {known} listed as equivalent are left out")
-    return _try(mutants, options, until, dict.fromkeys(paths, tests))
+    return _try(mutants, options, until, further)
 
 
 def _try(
-    mutants: Sequence[Mutant], options: argparse.Namespace, until: float, tests: Mapping[str, Sequence[str]]
+    mutants: Sequence[Mutant], options: argparse.Namespace, until: float, further: Mapping[str, Sequence[str]]
 ) -> Score:
     reaches: dict[str, Reach] = {}
     for path in group_by_path(mutants):
         if time.monotonic() >= until:
             break
-        if files := find_tests(path, tests.get(path, ())):
+        if files := find_tests(path, further.get(path, ())):
             reaches[path] = find_reach(path, files)
         else:
             print(f"mutate: not tried, no test imports it: {path}")
