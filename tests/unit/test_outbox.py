@@ -720,6 +720,19 @@ def test_a_tracker_that_cannot_even_be_opened_loses_nothing(desk: Desk) -> None:
     assert desk.notes() == ["kept", "later"]
 
 
+def test_a_close_of_which_nobody_tells_the_title_is_done_by_its_id(desk: Desk) -> None:
+    def missing(_: Coordination) -> FaultyTracker:
+        raise TrackerError("there is no bd")
+
+    desk.claim()
+    away = with_parts(desk.place, make_tracker=missing)
+
+    found = tracker_changes.close(away, desk.account, CloseRequest(desk.task, text="it works"))
+
+    assert (found.outcome, found.title) == (None, desk.task)
+    assert [fact.text for fact in found.account.of(FactKind.DONE)] == [desk.task]
+
+
 def test_a_board_that_is_named_is_never_outside(desk: Desk) -> None:
     settings = replace(Settings(), tracker=TrackerSettings(kind=TrackerChoice.BOARD))
 

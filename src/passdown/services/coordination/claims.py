@@ -145,10 +145,7 @@ def close_task(workspace: Workspace, account: Account, request: CloseRequest, ca
     note = request.note or make_note(request.reason, _title(known, task), request.text, account)  # 1
     plan = ClosePlan(task, account.claims.get(task, 0), request.reason, note, request.op, known)
     outcome = call(plan)
-    if isinstance(outcome, TaskClosed):
-        title = outcome.task.title or task
-    else:
-        title = _title(known or _find_task(workspace, task), task)
+    title = _find_title(workspace, task, known, outcome)
     is_over = outcome is None or isinstance(outcome, TaskClosed)
     if is_over and request.reason == COMPLETED:
         done = NewFact(FactKind.DONE, f"{title} ({task})" if title != task else task)  # 2
@@ -192,6 +189,15 @@ def _needs_title(request: CloseRequest) -> bool:
 
 def _title(known: TaskState | None, task: str) -> str:
     return known.task.title if known else task
+
+
+def _find_title(
+    workspace: Workspace, task: str, known: TaskState | None, outcome: TaskClosed | Lost | Held | None
+) -> str:
+    """Return the title of a task after a close, which may have told it; its id if nobody tells."""
+    if isinstance(outcome, TaskClosed):
+        return outcome.task.title or task
+    return _title(known or _find_task(workspace, task), task)
 
 
 def _find_task(workspace: Workspace, task: str) -> TaskState | None:
