@@ -2,10 +2,14 @@
 
 import json
 import platform
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
+from typing import Final
 
 from bench.budgets import Budget
 from passdown.records import as_dict, record
+
+_UNITS_OF_TIME: Final = frozenset({"µs", "ms", "s", "/s"})
 
 
 @record
@@ -25,8 +29,13 @@ class Row:
     median_ratio: float | None = None
 
     @property
+    def is_time(self) -> bool:
+        """Whether it belongs to the machine; a size is the same on all of them."""
+        return self.unit in _UNITS_OF_TIME
+
+    @property
     def met(self) -> bool:
-        """Whether the run may pass: what is allowed, if there is a budget, is kept."""
+        """Whether what is allowed, if there is a budget, is kept."""
         return self.budget is None or any(map(self.budget.is_allowed, self._ratios))
 
     @property
@@ -39,15 +48,21 @@ class Row:
         return (self.ratio,) if self.median_ratio is None else (self.ratio, self.median_ratio)
 
 
-def render_table(rows: Iterable[Row]) -> str:
-    """The table for people."""
-    lines = [f"{'what':<38} {'measured':>12} {'ratio':>8} {'median':>8} {'aim':>6} {'allowed':>8}"]
+def render_table(rows: Iterable[Row], recorded: Mapping[str, float] = MappingProxyType({})) -> str:
+    """The table for people, with how each ratio differs from the recorded one."""
+    head = f"{'what':<38} {'measured':>12} {'ratio':>8} {'median':>8} {'recorded':>9} {'trend':>6}"
+    lines = [f"{head} {'aim':>6} {'allowed':>8}"]
     for row in rows:
         measured = f"{row.value:.2f} {row.unit}"
         median = f"{row.median_ratio:.2f}" if row.median_ratio is not None else ""
-        line = f"{row.name:<38} {measured:>12} {row.ratio:>8.2f} {median:>8} {_budget(row)}"
-        lines.append(line.rstrip())
+        figures = f"{row.name:<38} {measured:>12} {row.ratio:>8.2f} {median:>8}"
+        lines.append(f"{figures} {_trend(row, recorded)} {_budget(row)}".rstrip())
     return "\n".join(lines) + "\n"
+
+
+def _trend(row: Row, recorded: Mapping[str, float]) -> str:
+    known = recorded.get(row.name)
+    return f"{'':16}" if not known else f"{known:>9.2f} {row.ratio / known - 1:>+6.0%}"
 
 
 def _budget(row: Row) -> str:
@@ -56,7 +71,7 @@ def _budget(row: Row) -> str:
     word = "≥" if row.budget.at_least else "≤"
     figures = f"{f'{word}{row.budget.aim:g}':>6} {f'{word}{row.budget.allowed:g}':>8}"
     if not row.met:
-        return f"{figures}  MISSED"
+        return f"{figures}  {'SLOW' if row.is_time else 'MISSED'}"
     if row.reaches_aim:
         return f"{figures}  kept"
     return f"{figures}  over its aim: {row.budget.limited_by or 'nobody has looked why'}"

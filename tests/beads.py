@@ -13,7 +13,7 @@ import pytest
 
 from passdown.engines.files.gate import Gate
 from passdown.engines.programs import SystemPrograms
-from passdown.engines.system import pause
+from passdown.engines.system import SystemClock, pause
 from passdown.ports.coordination import Coordination
 from passdown.ports.programs import ProgramResult, Programs
 from passdown.ports.tracker import Tracker
@@ -96,21 +96,44 @@ class BoardBench(TrackerBench):
         return NOON
 
 
+class BenchClock(SystemClock):
+    """A clock whose date a test sets, and whose seconds pass."""
+
+    def __init__(self, now: Callable[[], datetime]) -> None:
+        """Keep where the date is found."""
+        self._now = now
+
+    def now(self) -> datetime:
+        """Give the date."""
+        return self._now()
+
+
 class BeadsBench(BoardBench):
     """Beads, called in some way, with leases in memory."""
 
     def __init__(
         self,
         programs: Programs,
-        lock: Callable[[], AbstractContextManager[None]] = nullcontext,
+        lock: Callable[[float], AbstractContextManager[None]] = lambda _: nullcontext(),
         name: str = "bd",
     ) -> None:
         """Ask the build what it can do."""
         super().__init__(make_coordination())
         self.programs = programs
         self.clock = NOON
-        build = probe(programs, Binary(name, 0, 0))
-        self.calls = Calls(Installation(name, build, programs, lock, pause, lambda: self.clock))
+        self.build = probe(programs, Binary(name, 0, 0))
+        self._lock, self._name = lock, name
+        self.limits: list[float] = []
+        self.calls = self.make_calls()
+
+    def make_calls(self) -> Calls:
+        """Begin to call `bd` as the next command does."""
+        clock = BenchClock(lambda: self.clock)
+        return Calls(Installation(self._name, self.build, self._limit, self._lock, pause, clock))
+
+    def _limit(self, seconds: float) -> Programs:
+        self.limits.append(seconds)
+        return self.programs
 
     @property
     def tracker(self) -> Tracker:
@@ -142,4 +165,4 @@ def make_real(version: str, folder: Path, template: Path) -> BeadsBench:
     place = make_database(version, root, template)
     programs = SystemPrograms(str(root), seconds=60.0, variables=environment(place), separate=True)
     lock = folder / "bd.lock"
-    return BeadsBench(programs, lambda: Gate(str(lock)).passed(60.0), str(find_bd(version)))
+    return BeadsBench(programs, Gate(str(lock)).passed, str(find_bd(version)))

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tests import outcomes, proof, requirements, servers, skips, starters
+from tests import outcomes, proof, requirements, servers, skips, starters, timing
 
 pytest_addoption = outcomes.pytest_addoption
 pytest_configure = outcomes.pytest_configure
@@ -186,6 +186,13 @@ def _guarded(connect: Callable[[socket.socket, object], object]) -> Callable[[so
         return connect(self, address)
 
     return guarded
+
+
+@pytest.fixture
+def in_memory() -> Iterator[Path]:
+    """An empty folder, in memory where there is one: what is timed there waits for no disk."""
+    with timing.open_folder() as folder:
+        yield folder
 
 
 @pytest.fixture(scope="session")

@@ -2,8 +2,11 @@
 
 import multiprocessing
 import os
+import sqlite3
+from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from contextlib import closing
 from datetime import UTC, datetime
 from functools import cache
 from multiprocessing.synchronize import Barrier as ProcessBarrier
@@ -57,9 +60,15 @@ class MovedBench(CoordinationBench):
         """Tell the time."""
         return self.time.seconds
 
-    def advance(self, seconds: float) -> None:
+    def advance(self, seconds: float, *, quiet: bool = False) -> None:
         """Move the clock."""
         self.time.seconds += seconds
+        if not quiet:
+            self.hear()
+
+    @abstractmethod
+    def hear(self) -> None:
+        """Let somebody have been heard until now, without a silence."""
 
     def run(self, process: str) -> bool:
         """Let a process run."""
@@ -93,6 +102,12 @@ class MemoryBench(MovedBench):
     def connect(self) -> Coordination:
         """Coordinate over the one store."""
         return self._coordinate(self.store)
+
+    def hear(self) -> None:
+        """Set the newest sign, if there is one."""
+        rows = getattr(self.store, "_rows", None)
+        if rows is not None and rows.newest_sign is not None:
+            rows.newest_sign = self.time.seconds
 
     def race(self, racers: Sequence[Racer]) -> Sequence[object]:
         """Let threads act at once."""
@@ -163,6 +178,12 @@ class SqliteBench(MovedBench):
         """Open the file once more."""
         self._opened.append(self._machine.open_store())
         return _coordinate(self._opened[-1])
+
+    def hear(self) -> None:
+        """Set the newest sign, if there is one."""
+        if Path(self._machine.path).exists():
+            with closing(sqlite3.connect(self._machine.path, isolation_level=None)) as connection:
+                connection.execute("UPDATE signs SET newest = ?", (self.time.seconds,))
 
     def race(self, racers: Sequence[Racer]) -> Sequence[object]:
         """Let processes act at once."""

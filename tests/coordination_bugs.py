@@ -9,11 +9,12 @@ from typing import Final
 
 import pytest
 
-from passdown.core.coordination.leases import Fenced, Lease
+from passdown.core.coordination.leases import Fenced, Lease, Lifetimes
 from passdown.core.coordination.members import EngineTime
 from passdown.core.coordination.messages import WaitingMessage
 from passdown.core.coordination.offers import NewOffer, Offer
 from passdown.core.coordination.patterns import PathPattern
+from passdown.core.coordination.silences import HeardSigns
 from passdown.engines.coordination import changes, leases, members, messages, offers, tasks
 from passdown.engines.coordination.changes import Judge
 from passdown.engines.coordination.coordinator import Coordinator
@@ -250,6 +251,39 @@ def keep_unused_paths_for_ever(patch: Patch) -> Callable[[], CoordinationBench]:
     return lambda: MemoryBench(coordinate=lambda store: Coordinator(store, "greedy", lifetimes))
 
 
+def count_time_in_which_nobody_was_heard(patch: Patch) -> Callable[[], CoordinationBench]:
+    patch.setattr(Judge, "_spared", lambda *_: 0.0)
+    return MemoryBench
+
+
+def forget_a_silence_when_it_ends(patch: Patch) -> Callable[[], CoordinationBench]:
+    patch.setattr(changes, "find_silence", lambda *_: None)
+    return MemoryBench
+
+
+def spare_all_silences(patch: Patch) -> Callable[[], CoordinationBench]:
+    def spare(heard: HeardSigns, since: float, now: float, least: float) -> float:
+        del now, least
+        return sum(one.ended - one.began for one in heard.silences if one.began >= since)
+
+    patch.setattr(changes, "longest_silence", spare)
+    return MemoryBench
+
+
+def spare_short_silences(patch: Patch) -> Callable[[], CoordinationBench]:
+    patch.setattr(MemoryStore, "beat", _beat_hastily)
+    return lambda: MemoryBench(
+        coordinate=lambda store: Coordinator(store, "hasty", LIFETIMES._replace(quiet=60.0))
+    )
+
+
+_beat = MemoryStore.beat
+
+
+def _beat_hastily(self: MemoryStore, sessions: Sequence[str], lifetimes: Lifetimes = LIFETIMES) -> None:
+    _beat(self, sessions, lifetimes._replace(quiet=60.0))
+
+
 # --- tasks and offers --------------------------------------------------------------------------------
 
 
@@ -298,6 +332,12 @@ def keep_offers_that_are_over(patch: Patch) -> Callable[[], CoordinationBench]:
 
 
 BUGS: Final[dict[Plant, str]] = {
+    count_time_in_which_nobody_was_heard: "test_who_looks_before_anybody_is_heard_finds_all_alive",
+    forget_a_silence_when_it_ends: (
+        "test_nothing_is_taken_from_anybody_after_a_time_in_which_nobody_was_heard"
+    ),
+    spare_all_silences: "test_only_the_longest_silence_is_spared",
+    spare_short_silences: "test_a_short_silence_is_none",
     ignore_the_fence_when_closing: "test_an_old_fence_closes_nothing_and_gives_nothing_back",
     release_without_a_fence: "test_the_fence_of_another_session_is_worth_nothing",
     keep_the_fence_of_what_moves: "test_an_heir_goes_on_with_all_of_the_dead_under_new_fences",

@@ -20,6 +20,8 @@ _HELP = {
     "1.3.0": "--notes --append-notes --set-metadata --claim --if-status",
 }
 LEASE_ENDS, RENEWED = "2999-01-11T12:05:00Z", "2999-01-11T12:10:00Z"
+LATER = "2999-01-11T12:00:00Z"
+"""When all tasks are made."""
 Row = dict[str, Any]
 
 
@@ -96,6 +98,8 @@ class FakeBd:
             "status": "open",
             "priority": int(options.priority),
             "assignee": "",
+            "created_by": options.actor,
+            "created_at": LATER,
             "notes": "",
             "labels": [one for one in options.labels.split(",") if one],
             "close_reason": "",

@@ -22,6 +22,7 @@ _INSTANTS: Final = (
     ("offers", ("expires",)),
     ("log", ("made_at",)),
 )
+_SIGNS: Final = ("signs", ("newest",))
 
 
 class PostgresBench(CoordinationBench):
@@ -44,12 +45,24 @@ class PostgresBench(CoordinationBench):
         ((seconds,),) = self._admin.execute("SELECT extract(epoch FROM clock_timestamp())::float8").fetchall()
         return float(seconds)
 
-    def advance(self, seconds: float) -> None:
-        """Move all that is stored into the past."""
-        for table, columns in _INSTANTS:
+    def advance(self, seconds: float, *, quiet: bool = False) -> None:
+        """Move all that is stored into the past; if somebody is heard, the newest sign stays as it is."""
+        self._move_silences(seconds)
+        for table, columns in (*_INSTANTS, _SIGNS) if quiet else _INSTANTS:
             moved = ", ".join(f"{column} = {column} - {seconds!r}" for column in columns)
             statement = f"UPDATE passdown.{table} SET {moved} WHERE project = %s"  # noqa: S608
             self._admin.execute(statement.encode(), (self._project,))
+
+    def _move_silences(self, seconds: float) -> None:
+        """Move each silence into a row of its own: where one began is its key."""
+        columns = "project, began, ended"
+        found = self._admin.execute(
+            f"DELETE FROM passdown.silences WHERE project = %s RETURNING {columns}".encode(),  # noqa: S608
+            (self._project,),
+        ).fetchall()
+        for project, began, ended in found:
+            values = (project, began - seconds, ended - seconds)
+            self._admin.execute("INSERT INTO passdown.silences VALUES (%s, %s, %s)", values)
 
     def race(self, racers: Sequence[Racer]) -> Sequence[object]:
         """Let processes act at once."""

@@ -14,6 +14,7 @@ from passdown.core.sessions.ledger_sync import NewFact
 from passdown.core.sessions.session_facts import NO_PROCESS, Account, HostProcess
 from passdown.core.times import to_millis
 from passdown.engines.coordination.coordinator import Coordinator
+from passdown.engines.file_names import LocalFileNames
 from passdown.engines.memory.change_files import MemoryChanges
 from passdown.engines.memory.coordination import MemoryStore
 from passdown.engines.memory.documents import MemoryDocuments
@@ -28,6 +29,7 @@ from passdown.ports.commit_contents import CommitContents
 from passdown.ports.coordination import Coordination
 from passdown.ports.documents import Documents
 from passdown.ports.event_log import EventLog
+from passdown.ports.file_names import FileNames
 from passdown.ports.git_history import GitHistory
 from passdown.ports.index import Index
 from passdown.ports.journals import Journals
@@ -38,10 +40,13 @@ from passdown.ports.tracker import Tracker
 from passdown.ports.tracking import Tracking
 from passdown.records import field, record, replace
 from passdown.services.log.events import WrittenEvent
+from passdown.services.operations.recorded_coordination import RecordedCoordination
+from passdown.services.operations.recorded_tracker import RecordedTracker
 from passdown.services.sessions.ledgers import LedgerUpdate, update_ledger
 from passdown.services.sessions.session_end import close_session
 from passdown.services.sessions.sessions import StartedSession, StartRequest, start_session
 from passdown.services.workspace.account_cache import AccountCache
+from passdown.services.workspace.verbs import VerbRun
 from passdown.services.workspace.workspaces import Workspace
 from passdown.settings import Settings
 from passdown.trackers.board import Board
@@ -131,13 +136,14 @@ class MemoryWorkspace:
     history: GitHistory = field(default_factory=MemoryHistory)
     commit_contents: CommitContents = field(default_factory=MemoryHistory)
     tracking: Tracking = field(default_factory=lambda: MemoryRepository(MemoryDocuments()))
+    file_names: FileNames = field(default_factory=LocalFileNames)
     change_files: ChangeFiles = field(default_factory=MemoryChanges)
     log: EventLog = field(default_factory=MemoryEventLog)
     index: Index = field(default_factory=MemoryIndex)
     journals: Journals = field(default_factory=MemoryJournals)
     accounts: AccountCache = field(default_factory=AccountCache)
     processes: Processes = field(default_factory=KnownProcesses)
-    coordination: Coordination = field(default_factory=make_coordination)
+    shared: Coordination = field(default_factory=make_coordination)
     show_time: Callable[[datetime], str] = show_time
     warn: Callable[[str], None] = lambda _: None
     record_metrics: Callable[[Iterable[Metric]], None] = lambda _: None
@@ -146,6 +152,18 @@ class MemoryWorkspace:
     make_tracker: Callable[[Coordination], Tracker] = Board
     sweep: Callable[[], int] = lambda: 0
     has_server: bool = False
+    is_hook: bool = False
+    has_outside_tracker: bool = False
+    verb: VerbRun = field(default_factory=VerbRun)
+
+    @property
+    def coordination(self) -> Coordination:
+        """Give what sessions share, with its records."""
+        return RecordedCoordination(self, self.shared)
+
+    def open_engine(self) -> Coordination:
+        """Give it without its records."""
+        return self.shared
 
     def find_coordination(self) -> Coordination | None:
         """Give what sessions share; somebody has always used it."""
@@ -157,11 +175,16 @@ class MemoryWorkspace:
 
     @property
     def tracker(self) -> Tracker:
-        """Give the board, or what a test put in its place."""
-        return self.make_tracker(self.coordination)
+        """Give the board, or what a test put in its place, with its records."""
+        return RecordedTracker(self)
+
+    def open_tracker(self) -> Tracker:
+        """Give it without its records."""
+        return self.make_tracker(self.shared)
 
     def find_tracker(self) -> Tracker | None:
         """Give the board; somebody has always used it."""
+        self.open_tracker()
         return self.tracker
 
     def now(self) -> datetime:
@@ -258,6 +281,8 @@ def make_place(
 
 def with_parts(place: Place, **changes: object) -> MemoryWorkspace:
     """Give the workspace with other parts."""
+    if "coordination" in changes:
+        changes["shared"] = changes.pop("coordination")
     return replace(place.project, **changes)
 
 

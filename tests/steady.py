@@ -22,7 +22,7 @@ _VALUE: Final = re.compile(
     r"""
       (?<=\bev-)(?P<event>[0-9a-f]{16}|[0-9a-f]{8})\b
     | (?<=\bs-)(?P<session>[0-9a-f]{12})\b
-    | (?<=[a-z]-)(?P<agent>[0-9a-f]{8})(?=\b|_)
+    | (?:(?<=[a-z]-)|(?<=-\d-)|(?<=\d\d-))(?P<agent>[0-9a-f]{8})(?=\b|_)
     | (?<=_)(?P<second>\d{10})(?=_)
     | \b(?P<sum>[0-9a-f]{64})\b
     | \b(?P<nonce>[0-9a-f]{12})\b

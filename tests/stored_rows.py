@@ -9,6 +9,7 @@ from passdown.core.coordination.leases import PATH, TASK, Lease
 from passdown.core.coordination.members import Member
 from passdown.core.coordination.messages import Message
 from passdown.core.coordination.offers import ACCEPTED, Offer
+from passdown.core.coordination.silences import HeardSigns, Silence
 from passdown.core.coordination.tasks import BLOCKED, CLOSED, OPEN, Task
 from passdown.engines.coordination.transactions import InboxRow, LogRow, Store
 from passdown.records import replace
@@ -125,6 +126,24 @@ class StoredRows(ABC):
             assert (reading.find_log("op"), reading.find_member("s"), reading.find_task("t")) == (None,) * 3
             assert (reading.find_offer("o"), reading.first_ready("")) == (None, None)
         store.beat(["s-ada"])
+
+    def test_silences_are_kept_until_they_are_old(self, store: Store) -> None:
+        """The newest sign of life is one row, which somebody who was heard meanwhile keeps."""
+        with store.changing() as change:
+            assert (change.heard(), change.is_sign) == (HeardSigns(), False)
+            change.put_member(replace(ADA, seen=change.time.seconds))
+            assert change.is_sign
+            change.put_sign(None, change.time.seconds - 60)
+            first = change.time.seconds
+        with store.changing() as change:
+            change.put_sign(Silence(1.0, 5.0), first + 1)
+            change.put_silences([*change.heard().silences, Silence(7.0, 9.0)])
+            assert change.heard().newest == change.time.seconds
+            assert sorted(change.heard().silences) == [Silence(1.0, 5.0), Silence(7.0, 9.0)]
+            change.drop_old(6.0, 0.0)
+
+        with store.looking() as reading:
+            assert reading.heard().silences == (Silence(7.0, 9.0),)
 
     def test_positions_are_dense_and_a_change_that_fails_leaves_nothing(self, store: Store) -> None:
         """Not even its position."""

@@ -2,6 +2,8 @@
 
 import gc
 import json
+import sqlite3
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
 
@@ -40,11 +42,24 @@ class Team(Day):
         self.boot = BootTime("boot-1", 1_000.0)
         monkeypatch.setattr(SystemBootClock, "read", lambda _: self.boot)
 
-    def pass_time(self, **span: float) -> None:
-        """Move both clocks on."""
+    def pass_time(self, *, quiet: float = False, **span: float) -> None:
+        """Move both clocks on; some session was heard meanwhile, unless it was quiet."""
         before = self.at
         super().pass_time(**span)
-        self.boot = self.boot._replace(seconds=self.boot.seconds + (self.at - before).total_seconds())
+        seconds = (self.at - before).total_seconds()
+        self.boot = self.boot._replace(seconds=self.boot.seconds + seconds)
+        if not quiet:
+            self._hear(seconds)
+
+    def _hear(self, seconds: float) -> None:
+        """Move the project's newest sign of life on, where there is one; one that is locked stays."""
+        path = self.project.folder / ".git/passdown/coordination.sqlite"
+        if path.exists():
+            with (
+                suppress(sqlite3.Error),
+                closing(sqlite3.connect(path, isolation_level=None, timeout=0)) as connection,
+            ):
+                connection.execute("UPDATE signs SET newest = newest + ?", (seconds,))
 
     def join(self, *names: str) -> None:
         """Start sessions, each called by its name."""

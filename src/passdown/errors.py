@@ -11,14 +11,19 @@
     │   ├── UnsureError      5  it may have been written, but it may not survive a power cut
     │   ├── UnwritableError  5  this process may not write it; it may be read
     │   ├── AwayError        5  what sessions share does not answer; nothing was granted
+    │   │   ├── BrokenError      5  the connection broke before anything was changed; a new one may work
+    │   │   └── UnansweredError  5  it may or may not have been done; repeat it with the same operation id
+    │   ├── NoServerError    5  the project is a team's, and the settings name no server
     │   └── CacheError       5  a cache cannot be used; the work can be done without it
     │       └── UnreadError  5  the cache is not built yet, and there is no time to build it
     └── TrackerError         1  the tracker did not do it; each says whether it can be tried again (G6)
         ├── TrackerMissingError   1  its program or its database is not there
         ├── TrackerAnswerError    1  its answer cannot be read
-        ├── TrackerRefusedError   1  it refused: nothing was changed, and trying again does not help
-        ├── TrackerBusyError      5  others use it: nothing was changed; try again
-        ├── TrackerUnsureError    5  it took too long or died: look at the task before you try again
+        ├── TrackerRefusedError   1  it refused, and trying again does not help
+        ├── TrackerBusyError      5  others use it; try again
+        │   └── TrackerSpentError 5  it failed for so long that it was not called again
+        ├── TrackerUnsureError    5  it failed, took too long or died: look at the task before you try again
+        ├── TrackerQueuedError    5  it does not answer; a later command does what is written down
         └── TrackerSyncError      5  the exchange with a remote failed; try again
 
 Losing a race is a value, not an error. Any other exception is a bug in Passdown and exits with 70.
@@ -96,9 +101,24 @@ class AwayError(StorageError):
     """What sessions share cannot be asked now; nothing was granted."""
 
 
+class BrokenError(AwayError):
+    """The connection to the engine broke, or could not be made; nothing was changed."""
+
+
+class UnansweredError(AwayError):
+    """The engine was told to keep a change, and did not say whether it did."""
+
+
+class NoServerError(StorageError):
+    """The project is a team's, and the settings name no server; nothing was granted."""
+
+
 def is_away(error: BaseException | None) -> bool:
-    """Return whether the engine did not answer; one that may be read and not written did (C86, C87)."""
-    return isinstance(error, StorageError) and not isinstance(error, UnwritableError)
+    """Return whether the engine did not answer; one that may be read and not written did (C86, C87).
+
+    A server that the settings do not name is not away: it does not come back by itself (C159).
+    """
+    return isinstance(error, StorageError) and not isinstance(error, UnwritableError | NoServerError)
 
 
 class CacheError(StorageError):
@@ -130,24 +150,36 @@ class TrackerAnswerError(TrackerError):
 
 
 class TrackerRefusedError(TrackerError):
-    """The tracker refused; nothing was changed."""
+    """The tracker refused what it was asked for last; what came before that may have been done."""
 
     code = "tracker-refused"
 
 
 class TrackerBusyError(TrackerError):
-    """Others use the tracker; nothing was changed."""
+    """Others use the tracker, which did nothing."""
 
     exit_code = 5
     code = "tracker-busy"
     is_recoverable = True
 
 
+class TrackerSpentError(TrackerBusyError):
+    """The tracker failed for as long as one command waits; it was not called again."""
+
+
 class TrackerUnsureError(TrackerError):
-    """The tracker took too long or died; nobody knows whether it did what was asked for."""
+    """The tracker failed, took too long or died; nobody knows whether it did what was asked for."""
 
     exit_code = 5
     code = "tracker-unsure"
+    is_recoverable = True
+
+
+class TrackerQueuedError(TrackerError):
+    """The tracker does not answer; what is wanted is written down, and a later command does it."""
+
+    exit_code = 5
+    code = "tracker-queued"
     is_recoverable = True
 
 

@@ -132,10 +132,16 @@ IGNORE = ".gitignore"
 ATTRIBUTES = ".gitattributes"
 GIT_HOOKS = "hooks"
 PRE_COMMIT = "pre-commit"
-PRE_COMMIT_HOOK = f"{GIT_HOOKS}/{PRE_COMMIT}"
+PRE_MERGE_COMMIT = "pre-merge-commit"
+PRE_PUSH = "pre-push"
 PRE_COMMIT_FILE = ".pre-commit-config.yaml"
 LEFTHOOK_FILE = "lefthook.yml"
 """Files in which tools are told what the hooks that they generate run."""
+
+
+def git_hook(name: str) -> str:
+    """Return the path of a hook in git's folder."""
+    return f"{GIT_HOOKS}/{name}"
 
 
 def in_git(name: str) -> str:
@@ -161,6 +167,13 @@ def install_receipt(host: str) -> str:
 def session_state(runtime: str, agent: str) -> str:
     """Return the path of a session's state file."""
     return f"{runtime}/{SESSION_STATE}{agent}.json"
+
+
+def state_owner(path: str) -> str:
+    """Return whose state file a file is, by its name; an empty string if it is none."""
+    name = path.rpartition("/")[2]
+    is_state = name.startswith(SESSION_STATE) and name.endswith(JSON)
+    return name.removeprefix(SESSION_STATE).removesuffix(JSON) if is_state else ""
 
 
 def session_context(runtime: str, agent: str = "") -> str:

@@ -68,9 +68,10 @@ class UserOnly:
 
 
 class EngineChoice(StrEnum):
-    """Whether sessions coordinate."""
+    """Whether sessions coordinate, and how far."""
 
     AUTO = "auto"
+    SQLITE = "sqlite"
     OFF = "off"
 
 
@@ -187,11 +188,9 @@ class ProjectSettings:
 
 @record
 class CoordinationSettings:
-    """Where sessions coordinate: through a file in git's folder, or a server if `url` or `team` names one."""
+    """Where sessions coordinate: through a file in git's folder, or a server in projects that have a key."""
 
-    engine: Annotated[EngineChoice, "Use that file or server, or do not coordinate at all."] = (
-        EngineChoice.AUTO
-    )
+    engine: Annotated[EngineChoice, "Server or file; the file, even with a key; or none."] = EngineChoice.AUTO
     team: Annotated[
         str, "The team of the project, whose server `[teams]` in the user's file names.", PlainName()
     ] = ""
@@ -202,6 +201,9 @@ class CoordinationSettings:
         int,
         "A session that gives no sign of life for this long can lose its task and its files.",
         Bounds(least=1, most=1440),
+    ] = 10
+    wait_seconds: Annotated[
+        int, "A command waits this long in all for a server or other sessions.", Bounds(least=1, most=60)
     ] = 10
     reservation_minutes: Annotated[
         int,

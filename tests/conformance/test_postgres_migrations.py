@@ -127,7 +127,7 @@ def test_every_table_with_a_project_has_a_wall_that_binds_its_owner(database: Mi
         """
     )
 
-    assert len(walls) == 10
+    assert len(walls) == 12
     assert {wall[1:] for wall in walls} == {(True, 1, OWNER)}
 
 
@@ -159,7 +159,7 @@ def test_signs_of_life_change_no_index(database: MigratedDatabase) -> None:
     assert database.run(
         "SELECT relname::text FROM pg_class WHERE relnamespace = 'passdown'::regnamespace AND relkind = 'r' "
         "AND reloptions IS NOT NULL ORDER BY 1"
-    ) == [("inbox",), ("leases",), ("projects",), ("sessions",), ("tasks",)]
+    ) == [("inbox",), ("leases",), ("projects",), ("sessions",), ("signs",), ("tasks",)]
 
 
 def test_a_database_without_tables_is_refused_with_the_command_that_makes_them(

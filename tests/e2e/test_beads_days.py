@@ -39,7 +39,7 @@ class TrackedDay(Team):
 
     def state(self, session: str) -> dict[str, object]:
         """Read the state file of a session."""
-        name = f"session-state_{self.agent(session)}.json"
+        name = f"session-state_{session}.json"
         found: dict[str, object] = json.loads((self.project.folder / ".conductor" / name).read_text())
         return found
 
@@ -85,7 +85,6 @@ def test_one_agent_claims_works_closes_and_syncs(day: TrackedDay) -> None:
     assert day.note(model) == [
         "COMPLETED: JWT auth with RS256 signing",
         "KEY DECISION: signing: RS256",
-        "NEXT: none",
     ]
     assert day.state("amber")["currentTask"] is None
     assert day.command("ready").out == f"{routes}  P2  ready  Routes\n"
@@ -94,11 +93,11 @@ def test_one_agent_claims_works_closes_and_syncs(day: TrackedDay) -> None:
     docs = day.add("Docs")
     both = day.run("amber", "claim", routes, docs)
     assert both.out == f"Claimed: {routes} Routes\nClaimed: {docs} Docs\n"
-    assert day.state("amber")["currentTasks"] == sorted([routes, docs])
+    assert day.state("amber")["currentTasks"] in ([routes, docs], [docs, routes])
     day.run("amber", "close", docs, "--reason", "skipped", "--note", "superseded by routes")
     assert day.note(docs) == ["SKIPPED: Docs", "REASON: superseded by routes"]
-    day.run("amber", "close", routes, "--reason", "blocked", "--note", "the new proxy")
-    assert day.note(routes)[:2] == ["BLOCKED: Routes", "WAITING ON: the new proxy"]
+    day.run("amber", "close", routes, "--reason", "blocked", "--note", "the new proxy is missing")
+    assert day.note(routes) == ["BLOCKED: the new proxy is missing"]
     assert day.command("ready").out.startswith("Nothing is ready to be claimed.\n")
 
     synced = day.run("amber", "sync")

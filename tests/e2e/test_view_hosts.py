@@ -120,4 +120,4 @@ def test_the_host_shows_the_banner(ground: tuple[Ground, Model], host: str) -> N
     _, event, *rest = shown.splitlines()
     assert event.startswith(f"  {host}-")
     assert "a step" in event or "reading" in event
-    assert rest[-2:] == ["Goal: Fix it", "Now: reading"]
+    assert rest[-2:] == ["Goal: Fix it", "Last worked on: reading"]

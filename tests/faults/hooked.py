@@ -6,7 +6,6 @@ import os
 import shutil
 import subprocess
 import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -14,6 +13,7 @@ from typing import Final, NamedTuple
 from passdown.records import record
 from tests.commands import environment
 from tests.gits import make_started
+from tests.timing import FOREVER, Took, drag, take
 
 HOST: Final = "c56f02b3-c3e9-44ef-b8fc-b9f23ec3e30c"
 MOMENTS: Final = {
@@ -27,13 +27,6 @@ MOMENTS: Final = {
 }
 """What a host calls each moment, and what else it tells."""
 
-LIMIT_MS: Final = 250.0
-USUAL_P_MS: Final = 15.0
-"""A start of Python takes no longer on a machine that is not slow."""
-
-SCALE: Final = 18.0
-"""How many starts of Python a hook may take on a slow one."""
-
 CALL: Final = "import sys; from passdown.faces.cli.main import main; sys.exit(main())"
 """What the installed program does."""
 
@@ -42,10 +35,10 @@ _CAN_WRITE, _CAN_READ = 1, 2
 
 
 class Ended(NamedTuple):
-    """How a hook ended, after how long, and what it said."""
+    """How a hook ended, what it took, and what it said."""
 
     code: int
-    ms: float
+    took: Took
     out: str
     err: str
 
@@ -115,11 +108,15 @@ class Stage:
         self, data: bytes, script: str = CALL, prepare: Callable[[], None] | None = None, **more: str
     ) -> Ended:
         """Call the hook as a host does, and take the time."""
-        began = time.perf_counter()
-        process = self.start(script, prepare, **more)
-        said, err = process.communicate(data)
-        ms = (time.perf_counter() - began) * 1000
-        return Ended(process.returncode, ms, said.decode(), err.decode())
+        words = drag(script)
+
+        def act() -> Ended:
+            process = self.start(words, prepare, **more)
+            said, err = process.communicate(data)
+            return Ended(process.returncode, FOREVER, said.decode(), err.decode())
+
+        ended, took = take(act)
+        return ended._replace(took=took)
 
     def start(
         self, script: str = CALL, prepare: Callable[[], None] | None = None, **more: str
@@ -160,16 +157,6 @@ def make_stage(folder: Path) -> Stage:
     assert stage.log() == []
     shutil.copytree(root, stage.kept, symlinks=True)
     return stage
-
-
-def start_of_python() -> float:
-    """Give the milliseconds that `python -I -c pass` takes: the median of five."""
-    times: list[float] = []
-    for _ in range(5):
-        began = time.perf_counter()
-        subprocess.run([sys.executable, "-I", "-c", "pass"], check=True)
-        times.append((time.perf_counter() - began) * 1000)
-    return sorted(times)[2]
 
 
 def give_up_rights() -> None:

@@ -20,7 +20,7 @@ from typing import Any, Final
 
 import passdown
 from passdown.core.formats.journal import parse_journal
-from passdown.core.work.outbox import TrackerOperation, read_operations
+from passdown.core.work.operations import SharedOperation, read_operations
 from passdown.engines import system
 from passdown.engines.files import write
 from passdown.engines.files.journals import FileJournals
@@ -147,9 +147,9 @@ class Project:
         (shown,) = json.loads(self.bd("show", task, "--json"))
         return dict(shown)
 
-    def operations(self) -> list[TrackerOperation]:
+    def operations(self) -> list[SharedOperation]:
         """Give all operations of the journals."""
-        found: list[TrackerOperation] = []
+        found: list[SharedOperation] = []
         for path in sorted((self.root / JOURNALS).glob("*.jsonl")):
             found += read_operations(path.stem, parse_journal(path.read_text(encoding="utf-8")).lines)
         return found

@@ -32,7 +32,7 @@ from passdown.core.problems import Severity
 from passdown.core.schemas import to_data
 from passdown.core.sessions.session_facts import fold_journal
 from passdown.core.times import parse_instant
-from passdown.core.work.outbox import read_operations
+from passdown.core.work.operations import read_operations
 from passdown.records import replace
 from tests.formats.counter import lost_lines
 from tests.formats.strategies import BY_NAME, Kind

@@ -23,7 +23,16 @@ ROOM_ORDER = MappingProxyType(
             *("merge", "sessions", "briefs"),
             *("evidence", "hosts", "project", "coordination", "work"),
         ),
-        "services": ("workspace", "log", "sessions", "handover", "project", "coordination", "work"),
+        "services": (
+            "workspace",
+            "log",
+            "sessions",
+            "handover",
+            "project",
+            "operations",
+            "coordination",
+            "work",
+        ),
     }
 )
 
@@ -57,7 +66,7 @@ MAY_IMPORT = MappingProxyType(
 EXTRA_IMPORTS = MappingProxyType(
     {f"faces/hooks/{name}.py": frozenset({"engines"}) for name in ("quick", "hook_log", "opt_in_notice")}
 )
-SHARED_ENGINES = frozenset({"boot", "coordination", "files", "system"})
+SHARED_ENGINES = frozenset({"boot", "coordination", "files", "patience", "system"})
 
 
 def rule_import_direction(module: Module) -> Iterator[Finding]:

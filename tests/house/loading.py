@@ -1,20 +1,17 @@
-"""Which modules a Passdown process loads, and how much processor time it takes.
-
-A process is measured in P: the time that the interpreter itself takes to start (`python -I -c pass`).
-Processor time is counted, not wall-clock time, because the machine does other work too.
-"""
+"""Which modules a Passdown process loads, and what it takes."""
 
 import json
 import os
 import subprocess
 import sys
 import sysconfig
-import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import MappingProxyType
 from typing import NamedTuple
+
+from tests.timing import Took, drag, open_folder, take
 
 SESSION = "c56f02b3-c3e9-44ef-b8fc-b9f23ec3e30c"
 
@@ -67,9 +64,19 @@ class Stage(NamedTuple):
         found: list[str] = names
         return found
 
-    def seconds(self, *arguments: str, event: str = "", **told: object) -> float:
-        """Return the processor time of a call in seconds."""
-        return _seconds([*_PYTHON, _RUN, *self._paths(), *arguments], self.root, self._payload(event, told))
+    def time(self, *arguments: str, event: str = "", **told: object) -> Took:
+        """Return what a call takes."""
+        command = [*_PYTHON, drag(_RUN), *self._paths(), *arguments]
+        return take(
+            lambda: subprocess.run(
+                command,
+                input=self._payload(event, told),
+                cwd=self.root,
+                env=_environment(),
+                capture_output=True,
+                check=True,
+            )
+        )[1]
 
     def _paths(self) -> tuple[str, str]:
         return str(self.source), sysconfig.get_path("purelib")
@@ -89,8 +96,8 @@ class Stage(NamedTuple):
 @contextmanager
 def open_stage(source: Path) -> Iterator[Stage]:
     """Make a project with a commit, and with a session that a host has started."""
-    with tempfile.TemporaryDirectory() as folder:
-        root = Path(folder).resolve() / "project"
+    with open_folder() as folder:
+        root = folder / "project"
         subprocess.run(["git", "init", "-q", "-b", "main", str(root)], check=True, env=_environment())
         (root / "passdown.toml").touch()
         for words in (
@@ -107,24 +114,10 @@ def open_stage(source: Path) -> Iterator[Stage]:
         yield stage
 
 
-def seconds_of_python() -> float:
-    """Return the processor time of an interpreter start in seconds."""
-    return _seconds([*_PYTHON, "pass"], Path.cwd(), b"")
-
-
 def count_loaded(source: Path, names: Sequence[str]) -> dict[str, int]:
     """Count the modules that calls load, by the names in `CALLS`."""
     with open_stage(source) as stage:
         return {name: len(stage.loaded(*CALLS[name][0], event=CALLS[name][1])) for name in names}
-
-
-def _seconds(command: Sequence[str], folder: Path, data: bytes) -> float:
-    import resource  # does not exist on Windows
-
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    subprocess.run(command, input=data, cwd=folder, env=_environment(), capture_output=True, check=True)
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
 
 def _environment() -> dict[str, str]:

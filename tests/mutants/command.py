@@ -5,6 +5,7 @@
     scripts/mutate --changed              those of the modules that changed since the branch left origin/main;
                                           if it did not, in the last ten commits
     scripts/mutate --named                the faults in tests/mutants/named.toml, which must all be noticed
+    scripts/mutate --named planted.toml   those of operations, which take minutes
 
     --sample N     try N of them, chosen by the last commit; with --changed, of at most four modules that have
                    tests of their own
@@ -51,6 +52,7 @@ COMMITS: Final = 10
 """How many commits back `--changed` looks if nothing differs from origin/main."""
 ALL: Final = 100
 SURVIVED: Final = "survived: "
+NAMED: Final = "named.toml"
 QUICK_FOLDERS: Final = ("tests/unit", "tests/formats", "tests/conformance")
 
 
@@ -80,7 +82,7 @@ def main(arguments: Sequence[str]) -> int:
     with tempfile.TemporaryDirectory(prefix="mutate-") as compiled:
         prepare(compiled)
         if options.named:
-            is_good &= _show("named faults", _try(read_named(), options, until, further), ALL)
+            is_good &= _show("named faults", _try(read_named(options.named), options, until, further), ALL)
         for name, paths in groups.items():
             about = named.get(name, {})
             least = LEAST_OF_SAMPLE if options.sample else about.get("least", LEAST_OF_SAMPLE)
@@ -172,9 +174,9 @@ def choose_modules(paths: Sequence[str], most: int = MOST_MODULES) -> list[str]:
     return chosen
 
 
-def read_named() -> list[Mutant]:
+def read_named(name: str = NAMED) -> list[Mutant]:
     """Read the faults that must be noticed; the text of each stands once in its module."""
-    entries = tomllib.loads((FOLDER / "named.toml").read_text(encoding="utf-8")).get("fault", [])
+    entries = tomllib.loads((FOLDER / name).read_text(encoding="utf-8")).get("fault", [])
     return [make_named(entry, Path(entry["module"]).read_bytes()) for entry in entries]
 
 
@@ -267,7 +269,9 @@ def _read(arguments: Sequence[str]) -> argparse.Namespace:
     )
     parser.add_argument("modules", nargs="*", metavar="MODULE", help="a name of modules.toml, or a path")
     parser.add_argument("--changed", action="store_true", help="the modules that changed")
-    parser.add_argument("--named", action="store_true", help="the faults that must be noticed")
+    parser.add_argument(
+        "--named", nargs="?", const=NAMED, metavar="FILE", help="the faults of a file that must be noticed"
+    )
     parser.add_argument("--sample", type=int, default=0, metavar="N", help="try N of them")
     parser.add_argument("--again", type=Path, metavar="FILE", help="try those that this output names")
     parser.add_argument("--seconds", type=float, default=86_400.0, metavar="N", help="stop after N seconds")

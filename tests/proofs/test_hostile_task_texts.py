@@ -12,7 +12,7 @@ import pytest
 
 from passdown.core.coordination.tasks import Task
 from passdown.core.safe_text import one_line
-from passdown.core.work.outbox import TrackerAction, make_text_safe
+from passdown.core.work.operations import OperationAction, make_text_safe
 from passdown.engines.programs import SystemPrograms
 from passdown.engines.system import SystemClock
 from passdown.errors import FormatError, PassdownError, TrackerError, UsageError
@@ -98,7 +98,9 @@ class BeadsDesk(Desk):
         self.recorder = Recorder(programs)
         self.names: set[str] = set()
         build = probe(self.recorder, Binary(name, 0, 0))
-        installed = Installation(name, build, self.recorder, nullcontext, lambda _: None, SystemClock().now)
+        installed = Installation(
+            name, build, lambda _: self.recorder, lambda _: nullcontext(), lambda _: None, SystemClock()
+        )
         self.calls = Calls(installed)
         super().__init__()
 
@@ -154,7 +156,7 @@ def in_close(desk: BeadsDesk, text: str) -> None:
     desk.claim()
     tracker_changes.close(desk.workspace, desk.account, CloseRequest(desk.task, text=text))
     words = " ".join(text.split())
-    assert f"COMPLETED: {cleaned(words) or 'to be closed'}\n" in desk.text()
+    assert f"COMPLETED: {cleaned(words) or 'to be closed'}" in desk.text().splitlines()
 
 
 def in_title(desk: BeadsDesk, text: str) -> None:
@@ -195,7 +197,7 @@ def in_record(desk: BeadsDesk, text: str) -> None:
         pass
     known = [one for one in desk.operations() if one.record and one.task == desk.task]
     for one in known:
-        assert one.action is not TrackerAction.UPDATE or one.outcome == "done", one.error
+        assert one.action is not OperationAction.UPDATE or one.outcome == "done", one.error
         assert clean(one.note) in desk.text()
 
 

@@ -32,6 +32,9 @@ class Space:
        one of the two, and there are at most twice `tokens`; or there are at most three.
     2. Take the shortest path that fits both. A name that a `**` of both took in can be left out, unless none
        is left. So there are at most twice `segments`, or there is one.
+    3. A segment with a class also fits the name written like it. If a path needs such a name, because nothing
+       else fits a segment of both, then the name alone tells, where a pattern has one segment beside `**`.
+       Where it has more, a name that fits a class can stand for it, unless a `*` of the other needs it.
     """
 
     letters: str
@@ -40,6 +43,7 @@ class Space:
     has_stars: bool = True
     is_deep: bool = True
     ignores_case: bool = False
+    has_classes: bool = True
 
 
 @cache
@@ -60,7 +64,7 @@ def list_paths(space: Space) -> list[str]:
 SPACES = {
     "names": Space(letters="ab.c", tokens=proof_count(fast=2, ci=3, long=3), segments=1, is_deep=False),
     "segments": Space(letters="abc", tokens=1, segments=3, has_stars=False),
-    "both": Space(letters="ac", tokens=1, segments=2),
+    "both": Space(letters="ac", tokens=1, segments=2, has_classes=False),
     "dots": Space(letters="a.c", tokens=1, segments=1),
     "case": Space(letters="aAbc", tokens=2, segments=1, is_deep=False, ignores_case=True),
 }
@@ -82,7 +86,7 @@ def make_segment(random: Random, space: Space) -> str:
     if not space.has_stars and random.random() < 0.2:
         return "*"
     while True:
-        tokens = [make_token(random, space.letters[:-1]) for _ in range(random.randint(1, space.tokens))]
+        tokens = [make_token(random, space) for _ in range(random.randint(1, space.tokens))]
         gaps = [random.choice(("", "*")) if space.has_stars else "" for _ in range(len(tokens) + 1)]
         text = gaps[0] + "".join(token + gap for token, gap in zip(tokens, gaps[1:], strict=True))
         fits = make_naive(text, ignores_case=space.ignores_case)
@@ -90,8 +94,9 @@ def make_segment(random: Random, space: Space) -> str:
             return text
 
 
-def make_token(random: Random, letters: str) -> str:
-    if random.random() < 0.5:
+def make_token(random: Random, space: Space) -> str:
+    letters = space.letters[:-1]
+    if random.random() < 0.5 or not space.has_classes:
         return random.choice(f"{letters}?")
     listed = "".join(random.sample(letters, random.randint(1, len(letters))))
     spans = ("a-b", "a-a") if "b" in letters else ("a-a",)
@@ -101,14 +106,17 @@ def make_token(random: Random, letters: str) -> str:
 def make_naive(text: str, *, ignores_case: bool) -> Callable[[str], bool]:
     """Return what tells by a regular expression whether a path fits; it is given nothing but paths."""
     parts = (f"{text}**" if text.endswith("/") else text).split("/")
+    if not any(special in text for special in "*?"):
+        parts.append("**")
     spelled = "".join("(?:[^/]+/)*" if part == "**" else f"{spell(part)}/" for part in parts)
     regex = re.compile(spelled, re.IGNORECASE if ignores_case else 0)
     return lambda path: regex.fullmatch(f"{path}/") is not None
 
 
 def spell(part: str) -> str:
-    """Write a segment as a regular expression."""
-    return re.sub(r"\[[^]]*\]|.", lambda found: spell_token(found[0]), part)
+    """Write a segment as a regular expression: what its characters mean, or these characters."""
+    meant = re.sub(r"\[[^]]*\]|.", lambda found: spell_token(found[0]), part)
+    return f"(?:{meant}|{re.escape(part)})" if "[" in part else meant
 
 
 def spell_token(token: str) -> str:
@@ -123,10 +131,11 @@ def as_bits(fits: Callable[[str], bool], paths: Sequence[str]) -> int:
 
 def find_fault(space: Space, random: Random, count: int) -> str | None:
     """Compare so many patterns with all paths, and each with each; tell the first that is wrong."""
-    paths = list_paths(space)
+    texts = [make_text(random, space) for _ in range(count)]
+    written = {part for text in texts for part in text.split("/") if "[" in part}
+    paths = [*list_paths(space), *sorted(written)]
     made: list[tuple[PathPattern, int]] = []
-    for _ in range(count):
-        text = make_text(random, space)
+    for text in texts:
         try:
             one = parse_pattern(text, ignores_case=space.ignores_case)
         except UsageError as refused:
@@ -145,7 +154,7 @@ def find_fault(space: Space, random: Random, count: int) -> str | None:
 
 @pytest.mark.proof
 @pytest.mark.timeout(0)
-@pytest.mark.requirement("C85")
+@pytest.mark.requirement("C85", "C145")
 @pytest.mark.parametrize("name", SPACES)
 def test_patterns_overlap_if_and_only_if_a_path_matches_both(name: str, tell: Tell) -> None:
     fault = find_fault(SPACES[name], Random(name), PATTERNS)  # repeatable on purpose
@@ -154,7 +163,7 @@ def test_patterns_overlap_if_and_only_if_a_path_matches_both(name: str, tell: Te
     tell(PATTERNS * (PATTERNS + 1) // 2)
 
 
-def forget_the_dots(one: patterns._Name, other: patterns._Name) -> bool:
+def forget_the_dots(one: str | patterns._Tokens, other: str | patterns._Tokens) -> bool:
     return patterns._can_tokens_meet(one, other)
 
 
@@ -173,6 +182,15 @@ def forget_other_cases(ranges: object) -> list[tuple[int, int]]:
     return []
 
 
+def forget_names_like_classes(part: str, text: str, *, ignores_case: bool) -> patterns._Name:
+    """Read a class as nothing but a class."""
+    found = READ(part, text, ignores_case=ignores_case)
+    return next(one for one in found if isinstance(one, tuple)) if isinstance(found, frozenset) else found
+
+
+READ = patterns._parse_segment
+
+
 @pytest.mark.proof
 @pytest.mark.parametrize(
     ("where", "bug", "space"),
@@ -181,6 +199,7 @@ def forget_other_cases(ranges: object) -> list[tuple[int, int]]:
         ("_skip", forget_that_many_may_be_none, "both"),
         ("_can_characters_meet", forget_ranges, "segments"),
         ("_other_cases", forget_other_cases, "case"),
+        ("_parse_segment", forget_names_like_classes, "names"),
     ],
 )
 def test_a_planted_bug_is_found(

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from passdown.core.kinds import FactKind
+from passdown.engines import system
 from passdown.wiring import trackers
 from tests import fake_bd
 from tests.fake_bd import BUILDS
@@ -27,6 +28,16 @@ left = Path(os.environ['BEADS_DIR'], 'busy')
 if left.exists() and int(left.read_text()):
     left.write_text(str(int(left.read_text()) - 1))
     sys.stderr.write('{"error": "failed to open database: another process holds the exclusive lock on x"}')
+    sys.exit(1)
+"""
+
+
+FAILING = """
+import os
+from pathlib import Path
+fails = Path(os.environ['BEADS_DIR'], 'fails')
+if fails.exists() and sys.argv[1] in fails.read_text().split() and '--help' not in sys.argv:
+    sys.stderr.write('Error: failed to search issues: disk I/O error')
     sys.exit(1)
 """
 
@@ -72,6 +83,7 @@ def team(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Capture
     """Give a repository with two sessions and a database of Beads."""
     made = BeadsTeam(tmp_path / "project", monkeypatch, capsys)
     made.join("amber", "birch")
+    monkeypatch.setattr(system, "pause", lambda _: None)
     return made
 
 
@@ -98,7 +110,7 @@ def test_a_task_of_beads_is_claimed_worked_on_and_closed(team: BeadsTeam, versio
         "completed",
         team.agent("amber"),
     )
-    assert row["notes"] == "COMPLETED: it works\nKEY DECISION: none\nNEXT: none"
+    assert row["notes"] == "COMPLETED: it works"
     assert team.command("ready").out == f"{waits}  P2  ready  Sign out\n"
 
 
@@ -236,6 +248,90 @@ def test_a_bd_that_hangs_is_stopped_and_nobody_says_that_nothing_is_ready(
     assert "did not finish" in json.loads(team.command("ready", "--json").out)["warning"]
     assert status.code == 0
     assert "tasks: Beads" in status.out
+
+
+@pytest.mark.requirement("C148", "C17", "R194")
+@pytest.mark.parametrize("version", BUILDS)
+@pytest.mark.parametrize("verb", [("ready",), ("blocked",), ("task", "list"), ("task", "list", "--all")])
+def test_a_list_that_bd_does_not_give_is_empty_with_a_warning_and_asked_for_once(
+    team: BeadsTeam, version: str, verb: tuple[str, ...]
+) -> None:
+    team.install(version, COUNTED + FAILING).add("one")
+    (team.beads / "fails").write_text("ready blocked list")
+
+    listed = team.command(*verb)
+    told = json.loads(team.command(*verb, "--json").out)
+
+    assert (listed.code, listed.out) == (0, "")
+    assert "failed with exit code 1: Error: failed to search issues: disk I/O error" in listed.err
+    assert "othing was changed" not in listed.err
+    assert (told["tasks"], "disk I/O error" in told["warning"]) == ([], True)
+    assert len([one for one in team.calls() if one in {"ready", "blocked", "list"}]) == 2
+
+
+@pytest.mark.requirement("C148")
+def test_a_ready_list_that_is_empty_says_so_though_the_others_are_not_known(team: BeadsTeam) -> None:
+    team.install("1.3.0", FAILING)
+    (team.beads / "fails").write_text("blocked list")
+
+    listed = team.command("ready")
+
+    assert (listed.code, listed.out) == (0, "Nothing is ready to be claimed.\n")
+    assert "what the others wait for is not known" in listed.err
+
+
+@pytest.mark.requirement("C148", "R197")
+def test_a_reading_that_decides_something_fails_like_a_write(team: BeadsTeam) -> None:
+    team.install("1.0.0", FAILING).add("one")
+    (team.beads / "fails").write_text("ready")
+
+    claimed = team.run("amber", "claim")
+
+    assert claimed.code == 1
+    assert "claim failed after 3 attempts" in claimed.err.replace("\n  ", " ")
+
+
+@pytest.mark.requirement("R191")
+@pytest.mark.parametrize(("fails", "is_told"), [("sync", True), ("sync list", False)])
+@pytest.mark.parametrize("version", ["0.44.0", "1.3.0"])
+def test_a_sync_that_failed_leaves_the_ids_that_bd_lists(
+    team: BeadsTeam, version: str, fails: str, *, is_told: bool
+) -> None:
+    team.install(version, FAILING)
+    changed, other, closed = team.add("one"), team.add("two"), team.add("three")
+    team.put(closed, status="closed")
+    team.run("amber", "task", "note", changed, "half way")
+    (team.beads / "fails").write_text(fails)
+
+    failed = team.run("amber", "sync")
+
+    file = team.project.folder / ".conductor" / "unsynced_beads.txt"
+    assert (failed.code, "sync failed after 3 attempts" in failed.err) == (1, True)
+    assert sorted(file.read_text().split()) == (sorted([changed, other]) if is_told else [changed])
+    (team.beads / "fails").write_text("")
+    assert team.run("amber", "sync").code == 0
+    assert not file.exists()
+
+
+@pytest.mark.requirement("C148")
+def test_a_change_that_waits_is_dropped_by_its_id(team: BeadsTeam) -> None:
+    task = team.install("1.0.0", FAILING).add("one")
+    (team.beads / "fails").write_text("update")
+    team.run("amber", "task", "note", task, "never\nmore")
+    team.run("amber", "task", "note", task, "nor this")
+    (first, second) = json.loads(team.command("status", "--json").out)["outbox"]
+
+    dropped = team.run("amber", "sync", "--drop", first["id"])
+    other = json.loads(team.run("amber", "sync", "--drop", second["id"], "--json").out)
+
+    assert dropped.out == f"Dropped: update {task}\n  > never\n  > more\n"
+    assert other["dropped"]["id"] == second["id"]
+    assert json.loads(team.command("status", "--json").out)["outbox"] == []
+    assert not (team.project.folder / ".conductor" / "pending_updates.jsonl").exists()
+    (team.beads / "fails").write_text("")
+    team.command("ready")
+    assert team.rows()[task]["notes"] == ""
+    assert team.run("amber", "sync", "--drop", first["id"]).code == 2
 
 
 @pytest.mark.requirement("G6")

@@ -10,7 +10,7 @@ import pytest
 
 from passdown.core.coordination.leases import Held
 from passdown.core.coordination.operations import Operation, fingerprint, is_added, make_operation
-from passdown.core.coordination.tasks import Claimed, Listing, Task, TaskClosed
+from passdown.core.coordination.tasks import Claimed, Listing, NothingReady, Task, TaskClosed
 from passdown.errors import (
     StorageError,
     TrackerAnswerError,
@@ -18,6 +18,7 @@ from passdown.errors import (
     TrackerError,
     TrackerMissingError,
     TrackerRefusedError,
+    TrackerSpentError,
     TrackerSyncError,
     TrackerUnsureError,
     UsageError,
@@ -211,9 +212,9 @@ def test_a_close_that_was_cut_off_is_judged_by_the_task(stage: Stage, how: Progr
 def test_a_close_that_did_not_happen_is_an_error(stage: Stage) -> None:
     held = stage.project.claimed(stage.worker, stage.task)
     for how, error in (
-        (ProgramResult(1, '{"error": "blocked by open issues"}'), TrackerRefusedError),
+        (ProgramResult(1, '{"error": "validation failed: no"}'), TrackerRefusedError),
         (ProgramResult(-9, ""), TrackerUnsureError),
-        (ProgramResult(0, "[]"), TrackerRefusedError),
+        (ProgramResult(0, "[]"), TrackerUnsureError),
     ):
         stage.programs.instead["close"] = [how]
         with pytest.raises(error):
@@ -262,7 +263,7 @@ def test_a_lock_of_ours_that_is_not_released_is_busy(tmp_path: Path) -> None:
     is_free = True
 
     @contextmanager
-    def lock() -> Generator[None, None, None]:
+    def lock(_: float) -> Generator[None, None, None]:
         if not is_free:
             raise StorageError("held", hint="Try again.")
         yield
@@ -280,11 +281,13 @@ def test_a_lock_of_ours_that_is_not_released_is_busy(tmp_path: Path) -> None:
     ("answer", "error"),
     [
         (ProgramResult(NOT_STARTED, "no such file"), TrackerMissingError),
-        (ProgramResult(1, '{"error": "no beads database found"}'), TrackerMissingError),
         (ProgramResult(0, "hello"), TrackerAnswerError),
         (ProgramResult(0, "[1, 2]"), TrackerAnswerError),
-        (ProgramResult(1, "", "Error: something"), TrackerRefusedError),
-        (ProgramResult(1, '{"error": ""}', ""), TrackerRefusedError),
+        (ProgramResult(1, "", "Error: unknown flag: --sort"), TrackerRefusedError),
+        (ProgramResult(1, '{"error": "no beads database found"}'), TrackerUnsureError),
+        (ProgramResult(1, "", "Error: something"), TrackerUnsureError),
+        (ProgramResult(0, "", "Error: something"), TrackerUnsureError),
+        (ProgramResult(1, '{"error": ""}', ""), TrackerUnsureError),
     ],
 )
 def test_each_failure_has_an_error_that_says_whether_to_try_again(
@@ -295,7 +298,7 @@ def test_each_failure_has_an_error_that_says_whether_to_try_again(
     with pytest.raises(error) as found:
         newest.project.listed(Listing.READY)
 
-    assert not found.value.is_recoverable
+    assert found.value.is_recoverable == (error is TrackerUnsureError)
     assert found.value.hint
 
 
@@ -334,7 +337,7 @@ def test_a_note_that_would_not_fit_is_refused(tmp_path: Path) -> None:
 def test_a_note_that_is_not_there_afterwards_is_an_error(newest: Stage) -> None:
     newest.programs.instead["update"] = [ProgramResult(0, "[]")]
 
-    with pytest.raises(TrackerRefusedError, match="did not add the note"):
+    with pytest.raises(TrackerUnsureError, match="did not add the note"):
         newest.project.tracker.note(newest.project.op(), newest.worker, newest.task, "text")
 
 
@@ -351,6 +354,134 @@ def test_a_new_task_with_an_id_of_its_own(stage: Stage) -> None:
     assert made.task == "tp-own"
     with pytest.raises(TrackerUnsureError):
         stage.project.add("lost")
+
+
+@pytest.mark.requirement("C148")
+def test_a_create_that_may_have_been_done_is_looked_for_before_it_is_repeated(stage: Stage) -> None:
+    project, failed = (
+        stage.project,
+        ProgramResult(1, "", "Error: failed to add label: sqlite3: disk I/O error"),
+    )
+    op, task = project.op(), Task(task="", title="new one")
+
+    stage.programs.after["create"] = [failed]
+    with pytest.raises(TrackerUnsureError):
+        project.tracker.create(op, stage.worker, task)
+    made = project.tracker.create(op._replace(is_repeat=True), stage.worker, task)
+
+    assert project.listed(Listing.ALL).count("new one") == 1
+    assert made.title == "new one"
+
+
+@pytest.mark.requirement("C148")
+def test_a_create_that_did_nothing_is_repeated_and_tasks_of_others_do_not_count(stage: Stage) -> None:
+    project, other = stage.project, stage.project.join("b")
+    task = Task(task="", title="new one")
+    project.tracker.create(project.op(), other, task)
+    op = project.op()
+
+    stage.programs.instead["create"] = [ProgramResult(1, "", "Error: sqlite3: disk I/O error")]
+    with pytest.raises(TrackerUnsureError):
+        project.tracker.create(op, stage.worker, task)
+    stage.programs.instead["list"] = [ProgramResult(1, "", "Error: sqlite3: disk I/O error")]
+    with pytest.raises(TrackerUnsureError):  # who cannot look does not add it again
+        project.tracker.create(op._replace(is_repeat=True), stage.worker, task)
+    project.tracker.create(op._replace(is_repeat=True), stage.worker, task)
+
+    assert project.listed(Listing.ALL).count("new one") == 2
+
+
+@pytest.mark.requirement("C148")
+def test_a_create_that_several_tasks_may_come_from_is_told_and_not_repeated(stage: Stage) -> None:
+    project, task = stage.project, Task(task="", title="new one")
+    for _ in range(2):
+        project.tracker.create(project.op(), stage.worker, task)
+
+    with pytest.raises(TrackerError, match="have this title") as found:
+        project.tracker.create(project.op()._replace(is_repeat=True), stage.worker, task)
+
+    assert not found.value.is_recoverable
+    assert project.listed(Listing.ALL).count("new one") == 2
+
+
+@pytest.mark.requirement("C148")
+def test_a_close_that_was_refused_and_is_made_again_adds_its_note_once(stage: Stage) -> None:
+    held = stage.project.claimed(stage.worker, stage.task)
+    stage.programs.instead["close"] = [ProgramResult(1, "", "Error: validation failed: not yet")]
+    with pytest.raises(TrackerRefusedError) as found:
+        stage.project.tracker.close(
+            stage.project.op(), stage.worker, held, "completed", "COMPLETED: it\nNEXT: x"
+        )
+    assert "othing was changed" not in found.value.hint
+
+    stage.project.tracker.close(stage.project.op(), stage.worker, held, "completed", "COMPLETED: it\nNEXT: x")
+
+    assert stage.project.find(stage.task).task.note == "COMPLETED: it\nNEXT: x"
+
+
+@pytest.mark.requirement("C148")
+def test_a_close_that_does_not_know_an_open_task_may_pass(stage: Stage) -> None:
+    held = stage.project.claimed(stage.worker, stage.task)
+    stage.programs.instead["close"] = [FORGOTTEN]
+
+    with pytest.raises(TrackerUnsureError, match="did not close"):
+        stage.project.tracker.close(stage.project.op(), stage.worker, held, "completed", "")
+
+
+@pytest.mark.requirement("C148")
+def test_after_ten_seconds_of_failures_bd_is_not_called_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seconds = [0.0]
+    monkeypatch.setattr("tests.beads.BenchClock.monotonic", lambda _: seconds[0])
+    stage = Stage("1.3.0", tmp_path)
+    stage.bench.limits.clear()
+    seconds[0] = 60.0  # without a failure, any time may pass
+    stage.programs.instead["ready"] = [ProgramResult(1, "", "Error: disk I/O error")] * 9
+    for passed in (60.0, 64.0, 69.5):
+        seconds[0] = passed
+        with pytest.raises(TrackerUnsureError):
+            stage.project.listed(Listing.READY)
+    assert stage.bench.limits == [10.0, 6.0, 0.5]
+
+    seconds[0] = 70.0
+    with pytest.raises(TrackerSpentError, match="failed for 10 seconds"):
+        stage.project.listed(Listing.READY)
+    assert stage.programs.calls.count("ready") == 3
+
+
+@pytest.mark.requirement("C148")
+def test_a_claim_of_two_that_fails_gives_back_the_first_or_says_that_it_could_not(stage: Stage) -> None:
+    project, other = stage.project, stage.project.add("two")
+    failed = ProgramResult(1, "", "Error: sqlite3: disk I/O error")
+
+    def fail_second(command: Sequence[str]) -> ProgramResult:
+        return failed if other in command else FakePrograms.run(stage.programs, command)
+
+    stage.programs.run = fail_second  # type: ignore[method-assign]  # for this test alone
+    with pytest.raises(TrackerUnsureError):
+        project.claim(stage.worker, stage.task, other)
+    del stage.programs.run
+    assert project.find(stage.task).agent == ""
+    assert project.held(stage.worker) == []
+
+    def fail_undo(command: Sequence[str]) -> ProgramResult:
+        return failed if "--assignee=" in command else fail_second(command)
+
+    stage.programs.run = fail_undo  # type: ignore[method-assign]  # for this test alone
+    with pytest.raises(TrackerUnsureError, match=f"may still say that {stage.task} is"):
+        project.claim(stage.worker, stage.task, other)
+    assert project.held(stage.worker) == []
+
+
+@pytest.mark.requirement("C148")
+def test_a_claim_that_finds_nothing_is_not_stopped_by_a_list_that_is_only_shown(stage: Stage) -> None:
+    expect(Claimed, stage.project.claim(stage.worker, stage.task))
+    stage.programs.instead["blocked"] = [ProgramResult(1, "", "Error: sqlite3: disk I/O error")]
+
+    outcome = expect(NothingReady, stage.project.claim(stage.project.join("b")))
+
+    assert outcome.waiting == ()
 
 
 @pytest.mark.requirement("R188", "G6")

@@ -74,9 +74,7 @@ def test_claimed_tasks_are_in_journal_ledger_and_state_file(team: Team) -> None:
     account = team.account("amber")
     assert list(account.claims) == names
     assert account.task == names[0]
-    state = json.loads(
-        (team.project.folder / ".conductor" / f"session-state_{account.agent}.json").read_text()
-    )
+    state = json.loads((team.project.folder / ".conductor" / "session-state_amber.json").read_text())
     assert (state["currentTask"], state["currentTasks"]) == (names[0], names)
     ledger = (team.project.folder / account.start.ledger).read_text()
     assert f"bound_bead: {names[0]}" in ledger
@@ -152,16 +150,35 @@ def test_a_skipped_task_says_why(team: Team) -> None:
     assert account.of(FactKind.DONE) == ()
 
 
+@pytest.mark.requirement("C149")
+def test_the_notes_of_a_task_are_about_that_task(team: Team) -> None:
+    one, two = team.add("one"), team.add("two")
+    team.run("amber", "decide", "layout", "two columns")
+    team.run("amber", "claim", one)
+    team.run("amber", "decide", "store", "Keep it in files")
+    team.run("amber", "close", "--note", "COMPLETED: it works")
+    team.run("amber", "claim", two)
+
+    answer = team.ask("amber", "close", "--note", "it works too")
+
+    assert (
+        "  > COMPLETED: it works\n  > KEY DECISION: store: Keep it in files\n"
+        in team.command("task", "show", one).out
+    )
+    assert answer["note"] == "COMPLETED: it works too"
+
+
 @pytest.mark.requirement("R180", "R181", "R184")
 def test_a_blocked_task_stays_and_can_be_opened_again(team: Team) -> None:
     one = team.add("one")
     two = team.add("two", "--after", one)
     team.run("amber", "claim")
-    team.run("amber", "now", "asked for a key")
+    team.run("amber", "now", "ask for a key")
+    team.run("amber", "rule-out", "the test key: it has expired")
 
-    answer = team.ask("amber", "close", "--reason", "blocked", "--note", "the key")
+    answer = team.ask("amber", "close", "--reason", "blocked", "--note", "no key\nWAITING ON: the bank")
 
-    assert answer["note"] == "BLOCKED: one\nWAITING ON: the key\nTRIED: asked for a key"
+    assert answer["note"] == "BLOCKED: no key\nWAITING ON: the bank\nTRIED: the test key: it has expired"
     assert answer["ready"] == []
     blocked = team.run("birch", "claim")
     assert f"{one} one: is blocked" in blocked.out
@@ -355,7 +372,7 @@ def test_a_binding_goes_to_ledger_state_and_brief_and_leaves_no_trace_elsewhere(
     team.run("amber", "claim", *names)
     team.run("amber", "decide", "store", "Keep it in files")
     amber = next(one for one in team.host.accounts() if "amber" in one.host_sessions)
-    state_file = team.project.folder / ".conductor" / f"session-state_{amber.agent}.json"
+    state_file = team.project.folder / ".conductor" / "session-state_amber.json"
     brief = team.run("amber", "brief").out
     assert all(name in brief for name in names)
 

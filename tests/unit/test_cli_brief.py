@@ -55,9 +55,10 @@ BRIEF: Schema = {
         },
         "omitted": {"type": "array", "items": {"type": "object", "required": ["kind", "count", "command"]}},
         "facts": {"type": "array", "items": FACT},
+        "documents": {"type": "array", "items": FACT},
         "account": {"type": "array", "items": FACT},
     },
-    "minProperties": 13,
+    "minProperties": 14,
     "additionalProperties": False,
 }
 
@@ -169,9 +170,9 @@ def test_the_banner_says_which_events_were_combined(command: Caller) -> None:
 
     assert done.out.splitlines() == [
         "Passdown: 1 event combined",
-        "  toast  2026-01-10 13:03Z  Test it",
+        "  toast  2026-01-10 13:03Z  Last worked on: Test it",
         "Goal: Ship it",
-        "Now: Test it",
+        "Last worked on: Test it",
     ]
     assert json.loads(command("brief", "--banner", "--json").out)["text"] == done.out.rstrip("\n")
 

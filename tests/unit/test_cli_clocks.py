@@ -38,7 +38,7 @@ class Machine:
     def decide(self, text: str) -> None:
         """Start a session if there is none, be briefed, decide, and publish that."""
         assert self("brief").code == 0
-        assert self("decide", "db", text).code == 0
+        assert self("decide", "db", text, "--replace").code == 0
         assert self("publish").code == 0
 
     def pull(self, other: "Machine") -> None:
@@ -189,7 +189,7 @@ def test_what_a_session_has_given_up_itself_is_not_named_as_replaced(
     two.pull(one)
     two.decide("MySQL")
     one.pull(two)
-    one("decide", "db", "PostgreSQL")
+    one("decide", "db", "PostgreSQL", "--replace")
 
     certified = one("certify")
 

@@ -387,7 +387,7 @@ def test_events_that_cannot_be_read(command: Caller, project: Project) -> None:
     bad = put(project.folder, f"{EVENTS}/broken.md", "what?\n")
     mends_view = find(command, "--fix", "--yes")
 
-    assert mends_view == [("events", "1 event file cannot be read and left out of the view")]
+    assert mends_view == [("events", f"1 event file skipped, and left out of the view: {EVENTS}/broken.md")]
     bad.unlink()
     mends(command)
 

@@ -124,7 +124,7 @@ def test_an_event_taken_back_counts_no_more_whatever_its_time(command: Caller, p
     assert re.fullmatch(r"person-[0-9a-f]{8}", event.agent or "")
     assert event.problems == ()
     assert command("synthesize").err == ""
-    assert parse_view((project.folder / VIEW).read_text(encoding="utf-8")).now == "Right"
+    assert parse_view((project.folder / VIEW).read_text(encoding="utf-8")).now == "Right (by toast, ended)"
     assert command("event", "retract", wrong.id or "") == Done(
         0, "", f"passdown: event {wrong.id} is already retracted\n"
     )

@@ -43,7 +43,7 @@ def test_events_are_listed_newest_first(command: Caller, project: Project) -> No
     assert lines_shown[1:] == [
         f"    retracts {gone.id}",
         f"2026-01-11 08:00Z  {short(new.id)}  crisp  fix/b  session_end",
-        "    Write the docs",
+        "    Last worked on: Write the docs",
         f"2026-01-10 13:03Z  {short(old.id)}  toast  main  session_end",
         "    Forked it",
         f"2026-01-09 08:00Z  {short(gone.id)}  toast  main  checkpoint (retracted)",
@@ -159,9 +159,9 @@ def test_events_of_other_checkouts_are_marked_and_those_of_several_shown_once(
 
     assert done.out.splitlines() == [
         f"2026-01-10 14:00Z  {short(other.id)}  waffle  side  session_end (in ../side)",
-        "    There",
+        "    Last worked on: There",
         f"2026-01-10 13:03Z  {short(both.id)}  toast  main  session_end",
-        "    Both",
+        "    Last worked on: Both",
     ]
     answer = json.loads(command("log", "--json").out)
     assert [one["checkout"] for one in answer["events"]] == ["../side", "."]

@@ -43,8 +43,7 @@ Commands:
   now         Say what you are doing now; one thing at a time.
   done        Record what is done; without TEXT, your current work is done.
   next        List the next steps in order, one argument per step.
-  decide      Record a decision under a key; a later decision with the same
-              key replaces it.
+  decide      Record a decision; your next one under the same key replaces it.
   rule-out    Rule something out, and say why, so that nobody tries it again.
   ask         Record a question that needs an answer.
   tell        Leave feedback: every brief has it until somebody answers it.
@@ -288,7 +287,8 @@ def test_the_parser_and_the_plain_call_read_the_same(
         ["goal", "a", "b"],
         ["goal", "--help"],
         ["goal", "-x"],
-        ["decide", "a"],
+        ["decide"],
+        ["decide", "a", "b", "c"],
         ["decide", "a", "b", "--because"],
         ["decide", "a", "b", "--because", "-c"],
         ["decide", "a", "b", "--because=c"],
@@ -330,3 +330,42 @@ def test_a_shell_completes_verbs_and_their_options(tmp_path: Path) -> None:
             check=False,
         )
         assert done.stdout.split() == [wanted]
+
+
+def _list_calls() -> list[tuple[str, ...]]:
+    """List every verb, every command below a verb, and the call without a verb."""
+    context = click.Context(tree.cli)
+    found: list[tuple[str, ...]] = [()]
+    for name in verbs.VERBS:
+        found.append((name,))
+        known = tree.cli.get_command(context, name)
+        if isinstance(known, click.Group):
+            found += [(name, below) for below in known.list_commands(context)]
+    return found
+
+
+@pytest.mark.parametrize("words", _list_calls(), ids=" ".join)
+def test_an_argument_that_is_not_utf_8_is_refused_in_one_line(
+    command: Caller, words: tuple[str, ...]
+) -> None:
+    command("start")
+    before = {path: path.read_bytes() for path in command.folder.rglob("*") if path.is_file()}
+    for call in ((*words, "x\udcffy"), (*words, "--session", "\udcff"), (*words, "--", "é", "x\udce9")):
+        said = f"passdown: argument {len(call)} is not valid UTF-8: {ascii(call[-1])[1:-1]}\n"
+        assert command(*call) == Done(2, "", said)
+    assert before == {path: path.read_bytes() for path in command.folder.rglob("*") if path.is_file()}
+
+    refused = json.loads(command(*words, "--json", "\udcff").out)
+    assert refused["error"]["code"] == "usage"
+
+
+def test_bytes_that_are_not_utf_8_are_refused_as_an_argument_of_a_process(tmp_path: Path) -> None:
+    for entry in ("main", "synthesize"):
+        code = f"import sys; from passdown.faces.cli.main import {entry} as run; sys.exit(run())"
+        done = subprocess.run(
+            [sys.executable, "-c", code, b"goal", b"caf\xe9"], cwd=tmp_path, capture_output=True, check=False
+        )
+        assert (done.returncode, done.stdout) == (2, b"")
+        assert done.stderr.count(b"\n") == 1
+        assert b"is not valid UTF-8: caf\\udce9" in done.stderr
+    assert not list(tmp_path.iterdir())

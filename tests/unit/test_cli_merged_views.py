@@ -211,11 +211,8 @@ def test_markers_are_never_published(command: Caller, project: Project) -> None:
 @pytest.mark.requirement("C116")
 def test_a_view_with_markers_is_regenerated(command: Caller, project: Project) -> None:
     view = (project.folder / VIEW).read_text()
-    put(
-        project.folder,
-        VIEW,
-        view.replace("**Goal:** Sail\n", "<<<<<<< a\n**Goal:** Sail\n=======\n>>>>>>> b\n"),
-    )
+    goal = next(line for line in view.splitlines(keepends=True) if line.startswith("**Goal:** Sail"))
+    put(project.folder, VIEW, view.replace(goal, f"<<<<<<< a\n{goal}=======\n>>>>>>> b\n"))
 
     assert command("synthesize", "--check").code == 1
     assert command("synthesize").code == 0

@@ -48,7 +48,7 @@ def test_a_verb_starts_the_session_it_names_and_says_so(project: Project) -> Non
     done = call(project, "now", "Look around", "--session", "other")
 
     assert (done.code, done.out) == (0, "now: Look around\n")
-    assert done.err.startswith("passdown: there was no session other; started generic-")
+    assert done.err.startswith("passdown: there was no session other; started other-")
     again = call(project, "now", "Look again", "--session", "other")
     assert again == Done(0, "now: Look again\n", "")
     assert len(sessions(project)) == 2
@@ -72,7 +72,7 @@ def test_a_handoff_is_resumed_in_the_session_that_is_named(project: Project) -> 
     done = call(project, "handoff", "resume", "work", "--session", "other")
 
     assert done.code == 0, done.err
-    assert done.err.startswith("passdown: there was no session other; started generic-")
+    assert done.err.startswith("passdown: there was no session other; started other-")
     assert len(sessions(project)) == 2
 
 

@@ -223,7 +223,8 @@ def test_what_may_have_happened_is_tried_again_under_the_same_id(
         assert team.run(HOST, "result", "apply").code == 1
     assert team.run(HOST, "result", "apply").code == 0
 
-    assert ids == [ids[0]] * 2
+    assert ids == [ids[0]] * len(ids)
+    assert len(ids) >= 2
     assert task(team, "t-2")["note"] == "one"
 
 

@@ -290,14 +290,9 @@ def test_a_session_keeps_the_mode_it_began_with(command: Caller, project: Projec
     command("start", "--session", "h-1")
 
     assert command("start", "--session", "h-1", "--multi").err == (
-        "passdown: generic-00000001 stays in the mode it started with: SA\n"
+        "passdown: h-1-00000001 stays in the mode it started with: SA\n"
     )
-    assert (
-        json.loads((project.folder / ".conductor" / "session-state_generic-00000001.json").read_text())[
-            "mode"
-        ]
-        == "SA"
-    )
+    assert json.loads((project.folder / ".conductor" / "session-state_h-1.json").read_text())["mode"] == "SA"
 
 
 @pytest.mark.parametrize(

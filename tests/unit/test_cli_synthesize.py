@@ -51,7 +51,11 @@ def test_all_events_become_one_view_that_can_be_made_again(command: Caller, proj
     made = view_of(project)
     view = parse_view(made)
     assert view.problems == ()
-    assert (view.goal, view.now, view.this_session) == ("Fix hooks", "Write tests", ("Forked",))
+    assert (view.goal, view.now, view.this_session) == (
+        "Fix hooks (by waffle, ended)",
+        "Write tests (by waffle, ended)",
+        ("Forked",),
+    )
     assert view.footer is not None
     assert (view.footer.event_count, view.footer.latest_ts) == (2, view.footer.generated_at)
 
@@ -110,12 +114,38 @@ def test_events_that_cannot_be_read_are_left_out_and_counted(command: Caller, pr
     assert done == Done(
         0,
         WRITTEN,
-        "passdown: 2 events could not be read and were skipped\n"
+        "passdown: 2 events could not be read and were skipped: "
+        f"{EVENTS}/empty.md, {EVENTS}/torn.md\n"
         "  hint: `passdown view verify` lists what was skipped, and why\n",
     )
     footer = parse_view(view_of(project)).footer
     assert footer is not None
     assert footer.skipped == 2
+
+
+@pytest.mark.requirement("C160")
+def test_empty_files_are_no_events_and_stay_where_they_are(command: Caller, project: Project) -> None:
+    put_event(project.folder, "2026-01-01T13:03:52Z", now="Create the PR")
+    empty = [f"{EVENTS}/2026-01-01T13-03-5{number}.000Z_birch.md" for number in range(7)]
+    for number, path in enumerate(empty):
+        put(project.folder, path, "" if number else "---\n---\n")
+
+    done = command("synthesize", "--archive")
+
+    assert "1 event; view written" in done.out
+    assert "1 event of 1 day archived" in done.out
+    named = ", ".join(empty[:5])
+    assert f"passdown: 7 events could not be read and were skipped: {named} and 2 more\n" in done.err
+    assert all((project.folder / path).exists() for path in empty)
+    footer = parse_view(view_of(project)).footer
+    assert footer is not None
+    assert (footer.event_count, footer.skipped, footer.renderer) == (1, 7, 5)
+    assert "birch" not in command("log").out
+    verified = command("view", "verify")
+    assert f"{empty[1]}: skipped: is empty: it has neither front matter nor facts\n" in verified.out
+    assert verified.code == 0
+    found = " ".join(command("doctor").out.split())  # lines are folded
+    assert f"7 event files skipped, and left out of the view: {empty[0]}, {empty[1]}" in found
 
 
 def test_only_events_that_cannot_be_read_make_no_view(command: Caller, project: Project) -> None:
@@ -164,7 +194,7 @@ def test_an_edited_view_is_kept_and_said(command: Caller, project: Project) -> N
         WRITTEN,
         f"passdown: {VIEW} was edited by hand; a copy is kept in {kept}\n"
         "passdown: no event states these lines of it:\n"
-        "passdown:   [->] Something else\n"
+        "passdown:   [->] Something else (by toast, ended)\n"
         f"  hint: `passdown migrate {kept}` publishes them\n",
     )
     assert view_of(project, kept) == edited
@@ -272,7 +302,7 @@ def test_a_check_fails_when_the_view_is_not_what_the_events_make(command: Caller
 def test_a_check_says_when_another_version_made_the_view(command: Caller, project: Project) -> None:
     put_event(project.folder, "2026-01-10T13:03:52Z", now="Create the PR")
     command("synthesize")
-    put(project.folder, VIEW, view_of(project).replace("renderer: 4", "renderer: 9"))
+    put(project.folder, VIEW, view_of(project).replace("renderer: 5", "renderer: 9"))
 
     done = command("synthesize", "--check")
 
@@ -312,10 +342,11 @@ def test_the_view_of_named_files_is_printed_and_nothing_is_written(command: Call
     done = command("synthesize", "--input", f"{EVENTS}/*_toast.md", "--input", f"{EVENTS}/*toast.md")
 
     view = parse_view(done.out)
-    assert (view.now, view.problems) == ("Create the PR", ())
+    assert (view.now, view.problems) == ("Create the PR (by toast, ended)", ())
     assert view.footer is not None
     assert (view.footer.event_count, view.footer.skipped) == (1, 1)
-    assert done.err.startswith("passdown: 1 event could not be read and was skipped\n")
+    assert done.err.startswith("passdown: 1 event could not be read and was skipped: ")
+    assert f"{EVENTS}/torn_toast.md\n" in done.err
     assert listing(project.folder) == before
 
 

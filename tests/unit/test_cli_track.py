@@ -86,3 +86,120 @@ def test_finishing_may_keep_the_ledger(command: Caller) -> None:
     assert (answer["before"], answer["track"]) == ("auth", None)
     assert answer["handoff"]["is_ledger_removed"] is False
     assert (command.folder / LEDGER).exists()
+
+
+def say_of(command: Caller, name: str) -> list[str]:
+    """Let the session say one thing of each kind; return the texts."""
+    said = {kind: f"{kind} of {name}" for kind in ("goal", "now", "next", "done", "ask", "rule-out")}
+    for kind, text in said.items():
+        assert command(kind, text).code == 0
+    assert command("decide", f"choice_{name}", f"decision of {name}").code == 0
+    return [*said.values(), f"decision of {name}"]
+
+
+@pytest.mark.requirement("C147", "R39", "R40", "R42")
+def test_a_track_shows_its_own_facts_alone(command: Caller) -> None:
+    command("start", "--nickname", "toast")
+    command("done", "Said before any track")
+    command("track", "bind", "alpha")
+    alpha = say_of(command, "alpha")
+    command("track", "bind", "beta")
+    empty = command("brief").out
+    beta = say_of(command, "beta")
+    brief = command("brief").out
+    command("track", "finish")
+
+    (record,) = (command.folder / "conductor/sessions/archive").glob("*-track-complete-*.md")
+    document = command.folder / "thoughts/shared/handoffs/beta/current.md"
+    for text in (empty, brief, *(path.read_text(encoding="utf-8") for path in (record, document))):
+        assert [one for one in (*alpha, "Said before any track") if one in text] == []
+    for path in (record, document):
+        shown = path.read_text(encoding="utf-8").replace("Ruled out: ", "")
+        assert [one for one in beta if one not in shown] == []
+    assert [one for one in beta if one not in brief] == []
+    assert document.read_text(encoding="utf-8").count("status: complete\n") == 1
+
+    command("track", "bind", "alpha")
+    again = command("brief").out
+    assert [one for one in alpha if one not in again] == []
+    assert [one for one in beta if one in again] == []
+    assert "0 unaccounted" in command("certify").out
+
+
+@pytest.mark.requirement("C147")
+def test_what_a_track_takes_back_is_gone_from_its_document(command: Caller) -> None:
+    command("start", "--track", "alpha")
+    command("goal", "Of alpha")
+    command("track", "bind", "beta")
+    command("decide", "store", "Redis")
+    assert command("retract", "store").code == 0
+    command("handoff", "create")
+
+    document = (command.folder / "thoughts/shared/handoffs/beta/current.md").read_text(encoding="utf-8")
+    assert [one for one in ("Of alpha", "Redis") if one in document] == []
+
+
+@pytest.mark.requirement("C147")
+def test_a_start_on_another_track_carries_nothing_of_the_last_one_on(command: Caller) -> None:
+    command("start", "--track", "alpha")
+    alpha = say_of(command, "alpha")
+    command("end")
+
+    command("start", "--track", "beta")
+    assert [one for one in alpha if one in command("brief").out] == []
+    command("end")
+    command("start")
+    command("track", "bind", "alpha")
+
+    brief = command("brief").out
+    assert [one for one in alpha if one not in brief] == []
+
+
+@pytest.mark.requirement("C147")
+def test_what_was_carried_on_from_another_track_is_left_when_one_is_bound(command: Caller) -> None:
+    command("start", "--track", "alpha")
+    alpha = say_of(command, "alpha")
+    command("end")
+    command("start")
+    assert "goal of alpha" in command("brief").out
+
+    command("track", "bind", "beta")
+
+    assert [one for one in alpha if one in command("brief").out] == []
+
+
+@pytest.mark.requirement("C147")
+def test_what_two_tracks_say_and_what_belongs_to_none_is_told_to_both(command: Caller) -> None:
+    command("start")
+    command("rule-out", "threads")
+    command("decide", "store", "SQLite")
+    command("end")
+    command("start", "--track", "alpha")
+    command("done", "Both")
+    command("decide", "store", "Redis")
+    command("end")
+    command("start", "--track", "beta")
+    command("done", "Both")
+    command("end")
+
+    for track in ("alpha", "beta"):
+        command("start", "--track", track)
+        brief = command("brief").out
+        assert "> threads\n" in brief
+        assert "> Both\n" in brief
+        assert "> store: Redis\n" in brief  # it replaced what was told to both
+        command("end")
+
+
+@pytest.mark.requirement("C147", "R42")
+def test_a_finished_track_is_active_again_when_somebody_goes_on_with_it(command: Caller) -> None:
+    command("start", "--track", "alpha")
+    command("goal", "Ship it")
+    command("track", "finish")
+    document = command.folder / "thoughts/shared/handoffs/alpha/current.md"
+    assert "status: complete\n" in document.read_text(encoding="utf-8")
+
+    command("track", "bind", "alpha")
+    command("handoff", "create")
+
+    assert "status: active\n" in document.read_text(encoding="utf-8")

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from passdown.core.coordination.leases import GRACE, Granted, Held
+from passdown.core.coordination.leases import GRACE, Granted, Held, Lifetimes
 from passdown.engines.coordination.coordinator import Coordinator
 from passdown.engines.coordination.transactions import Store
 from passdown.engines.memory.coordination import MemoryStore
@@ -50,10 +50,10 @@ class CountingStore(MemoryStore):
 
     beats = 0
 
-    def beat(self, sessions: Sequence[str]) -> None:
+    def beat(self, sessions: Sequence[str], lifetimes: Lifetimes = LIFETIMES) -> None:
         """Count."""
         self.beats += 1
-        super().beat(sessions)
+        super().beat(sessions, lifetimes)
 
 
 @pytest.mark.requirement("C80")

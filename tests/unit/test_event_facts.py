@@ -102,9 +102,23 @@ def test_time_and_agent_come_from_the_file_name_when_the_front_matter_lacks_them
         ("now: x\n", (at, "waffle")),
         (make_text("soon", "toast", now="x"), (at, "toast")),
         (make_text("2026-01-10T13:03:52Z", None, now="x"), (AT, "waffle")),
-        ("", (at, "waffle")),
+        ("---\ntype: other\n---\n", (at, "waffle")),
     ]:
         assert read(text, NAME).rank[:2] == rank
+
+
+@pytest.mark.requirement("C160")
+@pytest.mark.parametrize("text", ["", "\n \n", "---\n---\n", "---\n\n---\n\nJust words.\n", "\ufeff"])
+def test_a_text_with_neither_front_matter_nor_facts_is_no_event(text: str) -> None:
+    assert parse_event_facts(text.encode(), NAME) is None
+
+
+@pytest.mark.requirement("C160")
+@pytest.mark.parametrize(
+    "text", ["retracted_events:\n- ev-1\n", "goal: {{{\n", "next:\n", "retracted_done:\n- x\n"]
+)
+def test_a_text_without_front_matter_that_says_something_is_an_event(text: str) -> None:
+    assert read(text, NAME).rank.agent == "waffle"
 
 
 @pytest.mark.requirement("R101")

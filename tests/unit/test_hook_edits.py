@@ -150,9 +150,12 @@ def test_every_doubt_passes(team: Editors) -> None:
     team.monkeypatch.setenv("PASSDOWN_COORDINATION_ENGINE", "off")
     assert team.edit("birch", "src/a.py") == ""
     team.monkeypatch.delenv("PASSDOWN_COORDINATION_ENGINE")
+    team.monkeypatch.setenv("PASSDOWN_PROJECT_KEY", "p-" + "0" * 32)
+    assert team.edit("birch", "src/a.py") == ""
     team.monkeypatch.setenv("PASSDOWN_COORDINATION_URL", "unix:/nowhere")
     assert team.edit("birch", "src/a.py") == ""
     team.monkeypatch.delenv("PASSDOWN_COORDINATION_URL")
+    team.monkeypatch.delenv("PASSDOWN_PROJECT_KEY")
     assert team.ask_host.log() == ""
 
 

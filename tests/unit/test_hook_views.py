@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from passdown.core.formats.views import View, parse_view
+from passdown.core.formats.views import View, parse_view, unsign_line
+from passdown.records import replace
 from tests.projects import LOCAL, VIEW, put, put_event
 from tests.unit.test_hook_commits import EVENTS, NEXT, Scene
 from tests.unit.test_hooks import HOST, context
@@ -25,7 +26,8 @@ def scene(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Captur
 
 
 def read(scene: Scene, path: str = LOCAL) -> View:
-    return parse_view((scene.project.folder / path).read_text(encoding="utf-8"))
+    view = parse_view((scene.project.folder / path).read_text(encoding="utf-8"))
+    return replace(view, goal=unsign_line(view.goal), now=unsign_line(view.now))
 
 
 def tracked(scene: Scene) -> bytes | None:
@@ -223,11 +225,11 @@ def test_the_banner_lists_the_newest_events_and_counts_the_rest_and_text_is_data
 
     assert answer["systemMessage"].splitlines() == [
         "Passdown: 8 events combined",
-        "  crisp  2026-01-11 08:15Z  Test it\\u0007",
-        *(f"  amber  2026-01-11 0{hour}:30Z  Step {hour}" for hour in (6, 5, 4, 3)),
+        "  crisp  2026-01-11 08:15Z  Last worked on: Test it\\u0007",
+        *(f"  amber  2026-01-11 0{hour}:30Z  Last worked on: Step {hour}" for hour in (6, 5, 4, 3)),
         "  and 3 earlier: `passdown log --all`",
         "Goal: Ship \\u001b[31mit",
-        "Now: Test it\\u0007",
+        "Last worked on: Test it\\u0007",
     ]
 
 
@@ -277,6 +279,7 @@ def test_what_events_say_is_newer_than_a_document_without_a_date(scene: Scene) -
     put_event(scene.project.folder, "2026-01-11T08:00:00Z", goal="Ship it")
     scene.start()
     scene.command("decide", "queue", "Kafka", "--session", HOST)
+    scene.end()
 
     answer = scene.start(NEXT)
 

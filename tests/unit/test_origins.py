@@ -127,7 +127,7 @@ def test_a_decision_wins_over_one_that_its_session_was_told_though_its_clock_is_
     two, _ = start(command, "birch")
 
     assert "PostgreSQL" in command("brief", "--session", two).out
-    command("decide", "engine", "SQLite", "--session", two)
+    command("decide", "engine", "SQLite", "--replace", "--session", two)
     command("publish", "--session", two)
 
     assert first_decision(command) == "engine: SQLite"
@@ -162,7 +162,7 @@ def test_a_session_speaks_after_what_a_peer_told_it_and_has_not_published(
     stop_clock(monkeypatch, "2026-01-11T12:01:00Z")  # the clock is set back
 
     assert "> Migrate" in command("brief", "--session", two).out
-    command("decide", "engine", "SQLite", "--session", two)
+    command("decide", "engine", "SQLite", "--replace", "--session", two)
     command("publish", "--session", two)
     command("publish", "--session", one)
 

@@ -25,10 +25,10 @@ from passdown.core.facts import Fact
 from passdown.core.formats.journal import JournalLine, parse_line, render_line
 from passdown.core.kinds import FactKind
 from passdown.core.sessions.session_facts import Account, fold_journal
-from passdown.core.work.outbox import (
+from passdown.core.work.operations import (
+    OperationAction,
     Outcome,
-    TrackerAction,
-    TrackerOperation,
+    SharedOperation,
     as_repeat,
     describe_operation,
     list_unsynced,
@@ -44,6 +44,7 @@ from passdown.errors import (
     TrackerBusyError,
     TrackerError,
     TrackerRefusedError,
+    TrackerSpentError,
     TrackerUnsureError,
     UsageError,
 )
@@ -54,9 +55,10 @@ from passdown.services.coordination.claims import CloseRequest
 from passdown.services.coordination.membership import as_worker, join_project, new_operation
 from passdown.services.coordination.reservations import ReservationRequest, reserve_files
 from passdown.services.coordination.tasks import is_outside
+from passdown.services.operations.operations import append
+from passdown.services.operations.waiting import find_waiting, read_all
 from passdown.services.sessions.journals import read_account
-from passdown.services.work import outbox, tracker_changes
-from passdown.services.work.outbox import find_waiting
+from passdown.services.work import tracker_changes
 from passdown.settings import Settings, TrackerChoice, TrackerSettings
 from passdown.trackers.board import Board
 from tests.sessions import NOON, MemoryLocks, MemoryWorkspace, Place, make_place, with_parts
@@ -74,6 +76,8 @@ class Faults:
     noted_by: list[str] = field(default_factory=list[str])
     befores: list[str] = field(default_factory=list[str])
     error: type[TrackerError] = TrackerUnsureError
+    blind: int = 0
+    """How often it does not tell a task."""
     hint: str = "Look at the task."
     about: TrackerInfo = TrackerInfo("outside", "Outside 1.0", can_sync=True)  # noqa: RUF009  # it is never changed
 
@@ -109,6 +113,9 @@ class FaultyTracker:
 
     def find(self, task: str) -> TaskState | None:
         """Find a task."""
+        self._faults.blind -= 1
+        if self._faults.blind >= 0:
+            raise TrackerUnsureError("the tracker died", hint=self._faults.hint)
         return self._board.find(task)
 
     def create(self, op: Operation, worker: Worker, task: Task, after: Sequence[str] = ()) -> Task:
@@ -133,10 +140,6 @@ class FaultyTracker:
         self._faults.meet("after", "note")
         return found
 
-    def is_noted(self, op: Operation, task: str, text: str) -> bool:
-        """Look for a note."""
-        return self._board.is_noted(op, task, text)
-
     def close(
         self, op: Operation, worker: Worker, held: Fenced, reason: str, note: str
     ) -> TaskClosed | Lost | Held:
@@ -150,6 +153,13 @@ class FaultyTracker:
         """Give a task back."""
         return self._board.give_back(op, worker, held)
 
+    def move(self, op: Operation, worker: Worker, held: Fenced) -> TaskStored | Lost | Held:
+        """Tell whose a task is."""
+        self._begin(op, f"move {held.resource.name}")
+        found = self._board.move(op, worker, held)
+        self._faults.meet("after", "move")
+        return found
+
     def sync(self, worker: Worker, *, push: bool = False) -> str:
         """Sync."""
         del worker, push
@@ -161,6 +171,11 @@ class FaultyTracker:
         self._faults.meet("before", call)
         self._faults.repeats.append(op.is_repeat)
         self._faults.befores.append(op.before)
+
+
+def _miss(_: Coordination) -> FaultyTracker:
+    """Make no tracker."""
+    raise TrackerError("there is no bd")
 
 
 class Desk:
@@ -177,7 +192,7 @@ class Desk:
             make_tracker=self.make_tracker,
             wait=self.waits.append,
             warn=self.told.append,
-            coordination=self.place.project.coordination,
+            coordination=self.place.project.shared,
             locks=MemoryLocks(),
         )
         self.place = replace(self.place, project=self.workspace)
@@ -210,9 +225,9 @@ class Desk:
         assert found is not None
         return found.task.note
 
-    def operations(self) -> Sequence[TrackerOperation]:
+    def operations(self) -> Sequence[SharedOperation]:
         """Give all operations of the journals."""
-        return outbox.read_all(self.workspace)
+        return read_all(self.workspace)
 
     def file(self, name: str) -> list[dict[str, Any]]:
         """Read the records of a file."""
@@ -228,10 +243,10 @@ def desk() -> Desk:
     return Desk()
 
 
-def make(action: TrackerAction = TrackerAction.UPDATE, **more: Any) -> TrackerOperation:
+def make(action: OperationAction = OperationAction.UPDATE, **more: Any) -> SharedOperation:
     """Make an operation."""
     values: dict[str, Any] = {"id": "op-1", "at": NOON, "agent": "amber", "session": "s-1", "task": "bd-1"}
-    return TrackerOperation(action=action, **{**values, **more})
+    return SharedOperation(action=action, **{**values, **more})
 
 
 def lines_of(*facts: Fact) -> list[JournalLine]:
@@ -249,7 +264,9 @@ def lines_of(*facts: Fact) -> list[JournalLine]:
     fence=st.integers(0, 9),
 )
 def test_an_operation_is_read_back_as_it_was_written(note: str, reason: str, fence: int) -> None:
-    operation = make(TrackerAction.CLOSE, note=note, reason=reason, fence=fence, before="3:abc", record="x_1")
+    operation = make(
+        OperationAction.CLOSE, note=note, reason=reason, fence=fence, before="3:abc", record="x_1"
+    )
 
     assert read_operations("s-1", lines_of(*make_wish(operation))) == [operation]
 
@@ -309,28 +326,27 @@ def test_updates_are_repeated_before_closes_and_claims_never() -> None:
     later = NOON + timedelta(seconds=1)
     found = plan_replay(
         [
-            make(TrackerAction.SYNC, id="5"),
-            make(TrackerAction.CLOSE, id="3"),
-            make(TrackerAction.UPDATE, id="2", at=later),
-            make(TrackerAction.UPDATE, id="1"),
-            make(TrackerAction.CLAIM, id="6"),
-            make(TrackerAction.CREATE, id="7"),
-            make(TrackerAction.CLOSE, id="4", outcome="done"),
+            make(OperationAction.SYNC, id="5"),
+            make(OperationAction.CLOSE, id="3"),
+            make(OperationAction.UPDATE, id="2", at=later),
+            make(OperationAction.UPDATE, id="1"),
+            make(OperationAction.CLAIM, id="6"),
+            make(OperationAction.CREATE, id="7"),
+            make(OperationAction.CLOSE, id="4", outcome="done"),
         ]
     )
 
     assert [one.id for one in found] == ["1", "2", "3", "5"]
 
 
-@pytest.mark.requirement("R191")
 def test_what_was_changed_since_the_last_sync_is_not_synced() -> None:
     later = NOON + timedelta(seconds=5)
     found = list_unsynced(
         [
             make(task="bd-2", at=later),
             make(task="bd-1"),
-            make(TrackerAction.SYNC, task="", at=NOON + timedelta(seconds=1), outcome="done"),
-            make(TrackerAction.SYNC, task="", at=later),
+            make(OperationAction.SYNC, task="", at=NOON + timedelta(seconds=1), outcome="done"),
+            make(OperationAction.SYNC, task="", at=later),
         ]
     )
 
@@ -369,7 +385,7 @@ def test_a_note_is_tried_at_once_after_one_second_and_after_two_then_it_waits(de
     assert not desk.note("IN_PROGRESS: RED")
 
     assert desk.waits == [1.0, 2.0]
-    (operation,) = [one for one in desk.operations() if one.action is TrackerAction.UPDATE]
+    (operation,) = [one for one in desk.operations() if one.action is OperationAction.UPDATE]
     assert (operation.tries, operation.is_waiting, is_operation(operation.id)) == (3, True, True)
     (record,) = desk.file("pending_updates.jsonl")
     key = f"{desk.account.agent}_{int(NOON.timestamp())}_update_{desk.task}"
@@ -416,7 +432,7 @@ def test_what_waits_is_done_once_by_the_next_verb_and_its_record_goes(desk: Desk
 def test_what_a_killed_process_left_open_is_done_by_the_next_verb(desk: Desk) -> None:
     op = make_operation(NOON, b"0123456789")
     wish = make(id=op, session=desk.account.session, task=desk.task, note="left")
-    outbox.want(desk.workspace, wish)
+    append(desk.workspace, desk.account.session, [wish])
 
     desk.note("new")
 
@@ -448,7 +464,7 @@ def test_a_claim_is_tried_three_times_and_never_repeated(desk: Desk) -> None:
 
     assert (found.value.exit_code, found.value.hint) == (1, "Look at the task.")
     assert find_waiting(desk.workspace) == []
-    (claim,) = [one for one in desk.operations() if one.action is TrackerAction.CLAIM]
+    (claim,) = [one for one in desk.operations() if one.action is OperationAction.CLAIM]
     assert claim.outcome == Outcome.ABANDONED
 
 
@@ -475,13 +491,13 @@ def test_a_long_note_is_written_down_in_lines_that_follow_each_other(desk: Desk)
 
 
 @pytest.mark.requirement("R197")
-def test_a_new_task_is_tried_again_only_if_nothing_was_made(desk: Desk) -> None:
+def test_a_new_task_is_tried_three_times_and_made_once(desk: Desk) -> None:
     desk.faults.plan, desk.faults.error = ["before"] * 3, TrackerBusyError
     with pytest.raises(TrackerError, match="failed after 3 attempts") as found:
         desk.add("one")
     assert found.value.exit_code == 1
 
-    desk.faults.plan, desk.faults.error = ["after"], TrackerUnsureError
+    desk.faults.plan, desk.faults.error = ["after"], TrackerError
     with pytest.raises(TrackerError, match="failed after 1 attempt: the tracker died"):
         desk.add("two")
 
@@ -516,7 +532,7 @@ def test_a_close_that_another_session_overtook_is_refused_at_replay(desk: Desk) 
     birch = desk.place.start(nickname="birch", is_new=True)
     tracker_changes.claim(desk.workspace, birch, ClaimWish((desk.task,)))
 
-    assert [one.outcome for one in desk.operations() if one.action is TrackerAction.CLOSE] == [
+    assert [one.outcome for one in desk.operations() if one.action is OperationAction.CLOSE] == [
         Outcome.REFUSED
     ]
 
@@ -532,7 +548,7 @@ def test_a_close_of_a_task_that_is_anothers_by_now_is_refused_at_the_sessions_ow
 
     desk.note("one")
 
-    assert [one.outcome for one in desk.operations() if one.action is TrackerAction.CLOSE] == [
+    assert [one.outcome for one in desk.operations() if one.action is OperationAction.CLOSE] == [
         Outcome.REFUSED
     ]
 
@@ -612,14 +628,15 @@ def test_whoever_has_no_session_repeats_what_others_left_and_writes_nothing_down
     assert desk.notes() == ["left"]
 
 
-def test_the_board_needs_no_outbox(desk: Desk) -> None:
+def test_what_is_done_on_the_board_is_written_down_and_settled_at_once(desk: Desk) -> None:
     workspace = with_parts(desk.place, make_tracker=Board)
 
     assert tracker_changes.add_note(workspace, desk.account, desk.task, "plain")
     assert tracker_changes.sync(workspace, desk.account).startswith("nothing to sync")
 
     assert desk.notes() == ["plain"]
-    assert [one.action for one in desk.operations()] == [TrackerAction.CREATE]
+    assert [one.action for one in desk.operations()] == [OperationAction.CREATE, OperationAction.UPDATE]
+    assert not any(one.is_open for one in desk.operations())
 
 
 def test_a_tracker_without_marks_is_told_how_the_note_began(desk: Desk) -> None:
@@ -637,7 +654,11 @@ def test_how_a_note_begins_is_written_down_before_a_tracker_without_marks_adds_w
     desk.note("first")
     desk.faults.about = desk.faults.about._replace(has_marks=False)
     op = make_operation(NOON, b"0123456789")
-    outbox.want(desk.workspace, make(id=op, session=desk.account.session, task=desk.task, note="hooked"))
+    append(
+        desk.workspace,
+        desk.account.session,
+        [make(id=op, session=desk.account.session, task=desk.task, note="hooked")],
+    )
     desk.faults.plan = ["after", "before", "before", "before"]
     desk.faults.befores.clear()
 
@@ -650,15 +671,117 @@ def test_how_a_note_begins_is_written_down_before_a_tracker_without_marks_adds_w
     assert desk.faults.befores[:2] == [hooked.before, hooked.before]  # not how it began after the first try
 
 
-def test_a_tracker_that_does_not_tell_how_a_note_begins_is_searched_for_all_of_the_text(desk: Desk) -> None:
-    def missing(_: Coordination) -> FaultyTracker:
-        raise TrackerError("there is no bd")
-
-    away = with_parts(desk.place, make_tracker=missing)
-
-    assert outbox.find_fingerprint(away, desk.task).startswith("0:")
+@pytest.mark.requirement("C148")
+def test_a_tracker_that_does_not_tell_how_a_note_begins_is_not_given_it(desk: Desk) -> None:
+    """Nobody could tell later whether an equal text that was there before is the new one."""
+    desk.note("IN_PROGRESS: RED")
     desk.faults.about = desk.faults.about._replace(has_marks=False)
-    assert outbox.find_fingerprint(desk.workspace, "bd-none").startswith("0:")
+    desk.faults.blind = 3
+    desk.faults.calls.clear()
+
+    assert not desk.note("IN_PROGRESS: RED")
+    assert desk.faults.calls == []
+    desk.note("next")
+
+    assert desk.notes() == ["IN_PROGRESS: RED", "IN_PROGRESS: RED", "next"]
+
+
+@pytest.mark.requirement("C148")
+def test_what_fails_holds_up_its_own_task_and_no_other(desk: Desk) -> None:
+    first, second = desk.task, desk.add("Docs")
+    session = desk.account.session
+    for number, (task, text) in enumerate([(first, "one"), (first, "two"), (second, "three")]):
+        op = make_operation(NOON, bytes([number]) * 10)
+        append(desk.workspace, session, [make(id=op, session=session, task=task, note=text)])
+    desk.faults.plan = ["before"]
+    desk.faults.calls.clear()
+
+    with tracker_changes.catch_up(desk.workspace, desk.account) as found:
+        assert [one.note for one in found.done] == ["three"]
+        assert [(one.note, one.tries) for one in found.waiting] == [("one", 1), ("two", 0)]
+    assert desk.faults.calls == ["note one", "note three"]
+
+    with tracker_changes.catch_up(desk.workspace, desk.account):
+        assert desk.notes() == ["one", "two"]
+
+
+@pytest.mark.requirement("C148")
+def test_a_change_that_failed_twenty_times_is_told_with_a_way_to_drop_it(desk: Desk) -> None:
+    desk.faults.plan = ["before"] * 99
+    desk.note("never")
+    for _ in range(16):
+        with tracker_changes.catch_up(desk.workspace, desk.account):
+            pass
+    assert not any("failed" in one and "times" in one for one in desk.told)
+
+    with tracker_changes.catch_up(desk.workspace, desk.account) as found:
+        (waiting,) = found.waiting
+    assert desk.told[-1] == (
+        f"update {desk.task} failed 20 times, last with: the tracker died; "
+        f"`passdown sync --drop {waiting.id}` gives it up"
+    )
+
+    assert tracker_changes.drop_change(desk.workspace, desk.account, waiting.key).note == "never"
+    assert find_waiting(desk.workspace) == []
+    assert desk.file("pending_updates.jsonl") == []
+    desk.faults.plan = []
+    with tracker_changes.catch_up(desk.workspace, None):
+        assert desk.text() == ""
+
+
+@pytest.mark.requirement("C148")
+def test_a_tracker_that_cannot_be_opened_is_no_try_of_what_waits(desk: Desk) -> None:
+    desk.faults.plan = ["before"] * 3
+    desk.note("kept")
+
+    with tracker_changes.catch_up(with_parts(desk.place, make_tracker=_miss), desk.account) as found:
+        assert [(one.note, one.tries) for one in found.waiting] == [("kept", 3)]
+    assert [one.tries for one in find_waiting(desk.workspace)] == [3]
+
+
+@pytest.mark.requirement("R191")
+def test_the_list_of_tasks_is_that_of_when_the_sync_failed(desk: Desk) -> None:
+    desk.faults.plan = ["before"] * 99
+    with pytest.raises(TrackerError, match="sync failed"):
+        tracker_changes.sync(desk.workspace, desk.account)
+    listed = desk.place.read(".conductor/unsynced_beads.txt")
+    desk.faults.plan = ["before", "", "before", ""]
+
+    desk.note("seen")
+
+    assert listed == desk.place.read(".conductor/unsynced_beads.txt") == f"{desk.task}\n"
+
+
+@pytest.mark.requirement("C148")
+def test_a_key_that_two_changes_have_drops_neither(desk: Desk) -> None:
+    desk.faults.plan = ["before"] * 99
+    desk.note("one")
+    desk.note("two")
+    one, two = find_waiting(desk.workspace)
+
+    with pytest.raises(UsageError, match="2 changes with the key"):
+        tracker_changes.drop_change(desk.workspace, desk.account, one.key)
+    with pytest.raises(UsageError, match="nothing waits as op-9"):
+        tracker_changes.drop_change(desk.workspace, desk.account, "op-9")
+    tracker_changes.drop_change(desk.workspace, None, two.id)
+
+    assert [one.note for one in find_waiting(desk.workspace)] == ["one"]
+
+
+@pytest.mark.requirement("C148")
+def test_a_tracker_that_has_no_time_left_is_not_waited_for(desk: Desk) -> None:
+    desk.faults.plan, desk.faults.error = ["before"] * 99, TrackerSpentError
+    desk.waits.clear()
+
+    assert not desk.note("one")
+    with pytest.raises(TrackerError, match="failed after 1 attempt"):
+        desk.claim()
+    with pytest.raises(TrackerError, match="sync failed after 1 attempt; it is owed"):
+        tracker_changes.sync(desk.workspace, desk.account)
+
+    assert desk.waits == []
+    (note,) = [one for one in find_waiting(desk.workspace) if one.note]
+    assert note.tries == 1  # the replays of the other verbs did not reach it
 
 
 def test_an_operation_that_is_older_than_the_engine_remembers_is_given_a_new_time() -> None:
@@ -676,7 +799,7 @@ def test_a_note_that_fits_no_tracker_is_refused_before_anything_is_written(desk:
     with pytest.raises(UsageError, match="over 60000 bytes"):
         desk.note("ä" * 30_001)
 
-    assert [one.action for one in desk.operations()] == [TrackerAction.CREATE]
+    assert [one.action for one in desk.operations()] == [OperationAction.CREATE]
 
 
 def test_journals_that_are_settled_are_not_read_again(desk: Desk) -> None:
@@ -709,10 +832,7 @@ def test_a_journal_that_grew_just_now_is_read_again(desk: Desk, monkeypatch: pyt
 
 
 def test_a_tracker_that_cannot_even_be_opened_loses_nothing(desk: Desk) -> None:
-    def missing(_: Coordination) -> FaultyTracker:
-        raise TrackerError("there is no bd")
-
-    away = with_parts(desk.place, make_tracker=missing)
+    away = with_parts(desk.place, make_tracker=_miss)
     assert not tracker_changes.add_note(away, desk.account, desk.task, "kept")
 
     desk.note("later")
@@ -721,11 +841,8 @@ def test_a_tracker_that_cannot_even_be_opened_loses_nothing(desk: Desk) -> None:
 
 
 def test_a_close_of_which_nobody_tells_the_title_is_done_by_its_id(desk: Desk) -> None:
-    def missing(_: Coordination) -> FaultyTracker:
-        raise TrackerError("there is no bd")
-
     desk.claim()
-    away = with_parts(desk.place, make_tracker=missing)
+    away = with_parts(desk.place, make_tracker=_miss)
 
     found = tracker_changes.close(away, desk.account, CloseRequest(desk.task, text="it works"))
 
@@ -754,7 +871,7 @@ def test_a_close_that_waits_leaves_other_tasks_with_the_session_and_releases_its
 
 
 def test_status_describes_what_waits() -> None:
-    operation = make(TrackerAction.SYNC, task="", tries=3, error="no remote")
+    operation = make(OperationAction.SYNC, task="", tries=3, error="no remote")
 
     assert describe_operation(operation, NOON + timedelta(minutes=2)) == {
         "id": "op-1",

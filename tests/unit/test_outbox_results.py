@@ -10,9 +10,9 @@ from passdown.core.coordination.leases import TASK, Held
 from passdown.core.hosts.kept_results import KeptResult, ResultState
 from passdown.errors import TrackerRefusedError
 from passdown.services.coordination.claims import CloseResult
+from passdown.services.operations.waiting import find_waiting
 from passdown.services.sessions.journals import read_account
 from passdown.services.work import results
-from passdown.services.work.outbox import find_waiting
 from passdown.services.work.results import AppliedResult, apply_result, list_results, take_result
 from tests.unit.test_outbox import Desk
 

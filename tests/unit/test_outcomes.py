@@ -204,7 +204,7 @@ def test_the_report_counts_by_the_outermost_kind_and_names_what_is_proven_throug
         "R3 not proven: u skipped: ",
         "proven: 2 of 255 requirements (R1-R2)",
         "  by the outermost: inside 1, command 0, hook 1, host 0",
-        "proven: 0 of 126 decisions (none)",
+        "proven: 0 of 163 decisions (none)",
         "  by the outermost: inside 0, command 0, hook 0, host 0",
         "built: 3, of these not proven through a face: 2",
         "  R2 Path of the ledger (inside): a law",

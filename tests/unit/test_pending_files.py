@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from passdown.core.coordination.operations import is_operation
-from passdown.core.work.outbox import Outcome, TrackerAction, TrackerOperation, make_text_safe
+from passdown.core.work.operations import OperationAction, Outcome, SharedOperation, make_text_safe
 from passdown.core.work.pending_files import (
     PendingRecord,
     is_rendered,
@@ -24,8 +24,8 @@ from passdown.core.work.pending_files import (
     render_unsynced,
 )
 from passdown.errors import StorageError
+from passdown.services.operations.waiting import find_waiting
 from passdown.services.work import tracker_changes
-from passdown.services.work.outbox import find_waiting
 from passdown.services.work.pending_files import take_in_files, update_files
 from tests.sessions import NOON, with_parts
 from tests.unit.test_outbox import Desk, make
@@ -82,7 +82,7 @@ def shell_line(op: str, arguments: str, task: str = "bd-42") -> str:
 @given(note=st.text(max_size=80).map(make_text_safe), task=st.text("abc-:. ", min_size=1, max_size=20))
 def test_records_of_ours_are_read_back_as_their_operation(note: str, task: str) -> None:
     update = make(id=OP, note=note, task=task, tries=3)
-    close = make(TrackerAction.CLOSE, id=OP, note=note, reason="done -- it", task=task, tries=3)
+    close = make(OperationAction.CLOSE, id=OP, note=note, reason="done -- it", task=task, tries=3)
 
     for operation in (update, close):
         record = one_record(render_pending([operation]))
@@ -113,7 +113,7 @@ def test_what_the_shell_of_the_seed_wrote_without_quotes_is_understood(arguments
     found = read_record(record, "amber")
 
     assert found is not None
-    assert (found.action, found.task, found.note) == (TrackerAction.UPDATE, "bd-42", note)
+    assert (found.action, found.task, found.note) == (OperationAction.UPDATE, "bd-42", note)
     assert found.key == "T-1_1766646000_update_bd-42"
     assert found.at == datetime(2025, 12, 25, 7, tzinfo=UTC)
     assert is_operation(found.id)
@@ -128,7 +128,7 @@ def test_a_reason_that_breaks_the_json_of_the_shell_is_kept(reason: str) -> None
     found = read_record(one_record(shell_line("close", f'"--reason", "{reason}"')), "amber")
 
     assert found is not None
-    assert (found.action, found.reason) == (TrackerAction.CLOSE, reason or "completed")
+    assert (found.action, found.reason) == (OperationAction.CLOSE, reason or "completed")
 
 
 def test_several_records_are_told_apart_and_other_lines_stay() -> None:
@@ -155,14 +155,14 @@ def test_several_records_are_told_apart_and_other_lines_stay() -> None:
 @pytest.mark.parametrize(
     ("op", "arguments", "action"),
     [
-        ("update", '"--status", "closed"', TrackerAction.CLOSE),
-        ("update", '"--status", "in_progress"', TrackerAction.CLAIM),
+        ("update", '"--status", "closed"', OperationAction.CLOSE),
+        ("update", '"--status", "in_progress"', OperationAction.CLAIM),
         ("update", '"--priority", "1"', None),
         ("create", '"--notes", "x"', None),
     ],
 )
 def test_only_what_is_known_becomes_an_operation(
-    op: str, arguments: str, action: TrackerAction | None
+    op: str, arguments: str, action: OperationAction | None
 ) -> None:
     found = read_record(one_record(shell_line(op, arguments)), "amber")
 
@@ -170,7 +170,7 @@ def test_only_what_is_known_becomes_an_operation(
 
 
 def test_a_sync_that_is_owed_is_read_with_its_operation_or_a_name_of_its_own() -> None:
-    operation = make(TrackerAction.SYNC, id=OP, task="", tries=3)
+    operation = make(OperationAction.SYNC, id=OP, task="", tries=3)
     seed = '{"timestamp": "2025-12-25T07:00:00Z", "agentId": "T-1", "reason": "sync_failed_after_retries"}'
 
     ours, theirs = (read_unsynced(text, "amber") for text in (render_unsynced(operation), seed))
@@ -324,7 +324,9 @@ persist_pending_close {desk.task} 'it said "no"'
         "lines, $(touch hacked)",
     ]
     assert not (tmp_path / "hacked").exists()
-    assert [one.reason for one in desk.operations() if one.action is TrackerAction.CLOSE] == ['it said "no"']
+    assert [one.reason for one in desk.operations() if one.action is OperationAction.CLOSE] == [
+        'it said "no"'
+    ]
     assert list(desk.workspace.documents.list(".conductor")) == [
         ".conductor/.gitignore",
         f".conductor/session-state_{desk.account.agent}.json",
@@ -341,7 +343,7 @@ def test_a_workspace_without_a_session_leaves_the_files_alone(desk: Desk) -> Non
 
 
 def test_operations_know_their_key() -> None:
-    assert isinstance(make(), TrackerOperation)
+    assert isinstance(make(), SharedOperation)
     assert make().key == f"amber_{int(NOON.timestamp())}_update_bd-1"
 
 

@@ -299,7 +299,7 @@ def test_what_dead_sessions_left_is_named(team: Team) -> None:
     found = steps(team, "dune")
 
     amber = team.agent("amber")
-    assert found["orphans"].startswith(f"{amber} left a handoff for cedar: .conductor/handoff_")
+    assert found["orphans"].startswith("amber left a handoff for cedar: .conductor/handoff_amber_to_cedar")
     assert f"{task} of {amber}: `passdown takeover {task}`" in found["orphans"]
     assert found["agents"] == f"{amber} is silent for 13 h, has {task}"
 

@@ -36,7 +36,7 @@ def test_the_view_of_the_seeds_example_is_a_valid_current_md() -> None:
 
     view = parse_view(text)
     assert view.problems == ()
-    assert view.now == "Create PR from carmandale:fix/hooks-path-spaces to parcadei:main"
+    assert view.now == "Create PR from carmandale:fix/hooks-path-spaces to parcadei:main (by toast, ended)"
     assert view.this_session == (
         "Compiled TypeScript hooks",
         "Wrapped 25 hooks in bash -c for spaced path support",

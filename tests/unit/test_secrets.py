@@ -2,7 +2,6 @@
 
 import base64
 import re
-import time
 
 import pytest
 from hypothesis import given
@@ -20,6 +19,7 @@ from passdown.core.sessions.secrets import (
     redact_lines,
 )
 from passdown.core.sessions.session_facts import Account, fold_journal
+from tests.pace import works_within
 from tests.sessions import in_order
 
 # Put together here, so that no scanner takes this file for a leak.
@@ -283,18 +283,11 @@ def test_hostile_texts_take_time_in_proportion_to_their_size(unit: str) -> None:
     text = (unit * (2 * SIZE // len(unit) + 1))[: 2 * SIZE]
     redact(text[:1000])
 
-    began = time.process_time()
-    redact(text)
-
-    assert time.process_time() - began < 1
+    assert works_within(1, lambda: redact(text))
 
 
 def test_a_clean_event_costs_next_to_nothing() -> None:
     text = "now: Make logout end the session\nthis_session:\n- Session model and its table\n" * 12
     redact(text)
 
-    began = time.process_time()
-    for _ in range(100):
-        redact(text)
-
-    assert (time.process_time() - began) / 100 < 0.005  # measured: 0.0002
+    assert works_within(0.5, lambda: [redact(text) for _ in range(100)])  # measured: 0.02

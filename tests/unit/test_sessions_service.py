@@ -71,19 +71,23 @@ def test_the_same_host_session_is_the_same_session(hosted: Place) -> None:
     assert again.account.last_seq == first.last_seq + 1
 
 
-@pytest.mark.requirement("C52")
-def test_a_new_id_from_the_same_process_joins_its_session_unless_it_is_a_fork(hosted: Place) -> None:
+@pytest.mark.requirement("C52", "C153")
+def test_a_new_id_from_the_same_process_joins_its_session_only_after_a_clear(hosted: Place) -> None:
     first = hosted.start(host="claude", host_session="h-1")
 
-    cleared = hosted.started(host="claude", host_session="h-2")
+    cleared = hosted.started(host="claude", host_session="h-2", goes_on=True)
     forked = hosted.started(host="claude", host_session="h-3", is_fork=True)
-    other_host = hosted.started(host="codex", host_session="h-4")
+    begun = hosted.started(host="claude", host_session="h-4")
+    other_host = hosted.started(host="codex", host_session="h-5", goes_on=True)
 
     assert (cleared.is_new, cleared.account.host_sessions) == (False, ("h-1", "h-2"))
     assert cleared.account.session == first.session
-    assert forked.is_new
-    assert other_host.is_new
-    assert [one.session for one in other_host.others] == [first.session, forked.account.session]
+    assert (forked.is_new, begun.is_new, other_host.is_new) == (True, True, True)
+    assert [one.session for one in other_host.others] == [
+        one.session for one in (first, forked.account, begun.account)
+    ]
+    assert hosted.started(host="claude", host_session="h-6", goes_on=True).is_new  # nobody knows whose it is
+    assert not hosted.started(host="codex").is_new
 
 
 def test_where_nobody_knows_the_process_a_start_is_a_new_session(place: Place) -> None:

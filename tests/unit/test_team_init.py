@@ -46,6 +46,8 @@ def test_a_key_is_shown_and_added_to_the_end_of_the_file(team: Team) -> None:
     assert added.endswith(f'[project]\nkey = "{key}"\n# <<< passdown project <<<\n')
     assert "commit passdown.toml" in done.err
     assert "passdown install HOST --edits" in done.err
+    assert "nothing is granted yet: this project has a team key" in done.err
+    team.monkeypatch.setenv("PASSDOWN_COORDINATION_ENGINE", "sqlite")
     assert team.command("status").err == ""
 
 
@@ -129,7 +131,9 @@ def test_a_key_that_is_none_is_refused_and_the_user_file_does_not_set_one() -> N
 
 @pytest.mark.requirement("C74")
 def test_a_server_wants_a_key(team: Team) -> None:
-    team.monkeypatch.setenv("PASSDOWN_COORDINATION_URL", "https://passdown.example.com")
+    with settings_file(team).open("a") as file:
+        file.write('[coordination]\nteam = "platform"\n')
+    team.monkeypatch.setenv("PASSDOWN_TEAMS_PLATFORM", "https://passdown.example.com")
 
     done = team.command("task", "list")
 

@@ -164,6 +164,7 @@ def test_a_prompt_without_the_engine_says_nothing_and_the_next_one_tells(hosts: 
 
 def test_a_prompt_that_may_not_ask_the_engine_says_that_there_is_mail(hosts: Hosts) -> None:
     send(hosts, "the API changed")
+    hosts.monkeypatch.setenv("PASSDOWN_PROJECT_KEY", "p-" + "0" * 32)
     hosts.monkeypatch.setenv("PASSDOWN_COORDINATION_URL", "https://passdown.example.com")
 
     told = prompt(hosts)
@@ -174,6 +175,7 @@ def test_a_prompt_that_may_not_ask_the_engine_says_that_there_is_mail(hosts: Hos
 
 
 def test_a_team_without_a_known_server_is_told_at_the_start(hosts: Hosts) -> None:
+    hosts.monkeypatch.setenv("PASSDOWN_PROJECT_KEY", "p-" + "0" * 32)
     hosts.monkeypatch.setenv("PASSDOWN_COORDINATION_TEAM", "platform")
 
     answer = hosts.begin("amber", AMBER, source="resume")

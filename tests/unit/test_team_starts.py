@@ -255,3 +255,45 @@ def test_a_start_that_found_the_engine_away_keeps_the_track_and_the_next_one_inh
     account = hosts.account("amber")
     assert (account.track, account.task, list(account.reservations)) == ("login", task, ["src/app.py"])
     assert account.claims[task] > before.claims[task]
+
+
+@pytest.mark.requirement("C150")
+@pytest.mark.parametrize(
+    "words",
+    [("reserve", "src/"), ("release",), ("claim",), ("close", "t-1"), ("inbox",), ("msg", "hello")],
+    ids=" ".join,
+)
+def test_a_coordinating_verb_lets_the_sessions_take_part_that_started_earlier(
+    hosts: Hosts, words: tuple[str, ...]
+) -> None:
+    hosts.begin("amber", AMBER)
+    hosts.begin("birch", BIRCH)
+    hosts.begin("cedar", HostProcess(303, "1", "boot-1"))
+    hosts.host.call("SessionEnd", session_id="cedar", reason="logout")
+    assert not hosts.database.exists()
+
+    hosts.run("birch", *words)
+
+    members = json.loads(hosts.command("status", "--json").out)["members"]
+    assert {one["agent"] for one in members} == {hosts.agent("amber"), hosts.agent("birch")}
+    assert hosts.ask("birch", "msg", "hello again")["recipients"] == [hosts.agent("amber")]
+    assert "> hello again" in hosts.run("amber", "inbox").out
+
+
+@pytest.mark.requirement("C150")
+def test_sessions_of_worktrees_take_part_and_those_of_other_roots_do_not(
+    hosts: Hosts, tmp_path: Path
+) -> None:
+    other = tmp_path / "other"
+    hosts.project.git("worktree", "add", "--quiet", str(other))
+    (other / "passdown.toml").touch()
+    below = hosts.project.folder / "services" / "api"
+    below.mkdir(parents=True)
+    (below / "passdown.toml").touch()
+    for name, folder in (("amber", other), ("birch", below), ("cedar", hosts.project.folder)):
+        hosts.monkeypatch.chdir(folder)
+        hosts.join(name)
+
+    sent = hosts.ask("cedar", "msg", "hello")
+
+    assert sent["recipients"] == [hosts.agent("amber")]

@@ -57,6 +57,7 @@ def read_claims(hosts: Hosts, session: str) -> list[tuple[str, str]]:
 @pytest.mark.requirement("C86", "C98", through="command")
 @pytest.mark.parametrize("how", WAYS)
 def test_claim_and_close_go_on_with_bd_alone_and_say_so(hosts: Hosts, bd: DyingBd, how: str) -> None:
+    hosts.monkeypatch.setenv("PASSDOWN_COORDINATION_WAIT_SECONDS", "1")
     with WAYS[how](hosts):
         hosts.pass_time(minutes=2)
         claimed = hosts.run("amber", "claim", "tp-1")

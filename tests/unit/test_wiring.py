@@ -7,10 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from passdown.errors import StorageError, UsageError
+from passdown.errors import NoServerError, StorageError, UsageError
 from passdown.settings import Paths, Settings
 from passdown.wiring.projects import find_coordination_url, find_root, find_user_file, read_settings
 from passdown.wiring.workspaces import open_documents
+
+KEY = "p-" + "0" * 32
 
 MAC_FOLDER = "Library/Application Support"
 
@@ -203,7 +205,7 @@ def test_what_only_the_user_may_set_is_ignored_in_a_project_and_told(
     file(
         tmp_path / "passdown.toml",
         '[coordination]\nteam = "platform"\nurl = "https://ada:secret@evil.example.com"\n'
-        '[teams]\nplatform = "https://evil.example.com"\n',
+        f'[teams]\nplatform = "https://evil.example.com"\n[project]\nkey = "{KEY}"\n',
     )
 
     settings, warnings = read_settings(tmp_path)
@@ -232,7 +234,7 @@ def test_without_a_url_there_is_no_server(tmp_path: Path, monkeypatch: pytest.Mo
 def test_a_team_without_a_server_is_refused(tmp_path: Path) -> None:
     file(tmp_path / "passdown.toml", '[coordination]\nteam = "platform"\n')
 
-    with pytest.raises(UsageError, match=r"^no server is known for the team platform$") as refused:
+    with pytest.raises(NoServerError, match=r"^no server is known for the team platform$") as refused:
         find_coordination_url(read_settings(tmp_path)[0])
 
     assert 'platform = "postgresql://host/database"' in refused.value.hint

@@ -38,6 +38,9 @@ FAILURE: Final = "error"
 TRACK: Final = "track"
 """The further member of a gate's result that names the track it belongs to."""
 
+TIME: Final = "time"
+"""The further member of a decision, rule or gate's result: the time of day that somebody wrote by hand."""
+
 _EXIT: Final = ": exit "
 
 GATES: Final = ("design", "spec", "plan-structure", "plan-execution", "completion")
@@ -116,6 +119,11 @@ class Fact(NamedTuple):
         return self._other(FAILURE)
 
     @property
+    def time(self) -> str:
+        """The local time of day that somebody wrote beside it by hand; empty if nobody did."""
+        return self._other(TIME)
+
+    @property
     def is_named(self) -> bool:
         """Whether somebody named a test's command for others to run."""
         return any(name == NAMED for name, _ in self.others)
@@ -161,6 +169,13 @@ def identify_retracted(fact: Fact) -> str:
     if fact.key in _REGISTERS:
         return ""
     return make_key(command_of(fact.text) if fact.key == FactKind.RECEIPT else fact.text)
+
+
+def is_about(fact: Fact, kind: str, name: str) -> bool:
+    """Say whether a fact states or takes back the fact of a kind that has this identity."""
+    if fact.kind == FactKind.RETRACTION:
+        return fact.key == kind and identify_retracted(fact) == name
+    return fact.kind == kind and identify(fact) == name
 
 
 def _phase_of(fact: Fact) -> str:

@@ -1,6 +1,7 @@
 """Ids: one grammar for ours, safe file names for foreign ones, and ids derived from content."""
 
 import unicodedata
+from collections.abc import Iterable
 from datetime import datetime
 from typing import Final, NewType
 
@@ -19,6 +20,8 @@ FOREIGN_LIMIT: Final = 256
 SLUG_LIMIT: Final = 48
 
 _ID: Final = pattern(r"[a-z0-9][a-z0-9-]{0,63}")
+_AGENT: Final = pattern(r"[a-z0-9][a-z0-9-]{0,54}-[0-9a-f]{8}")
+_KEPT: Final = pattern(r"[A-Za-z0-9](?:[A-Za-z0-9._-]{0,62}[A-Za-z0-9_-])?")
 _KEBAB: Final = pattern(r"[a-z0-9]+(?:-[a-z0-9]+)*")
 _WORD: Final = pattern(r"[a-z0-9]+")
 _EVENT_FILE: Final = pattern(r"([0-9T.-]+Z)_([^/\\]+)\.md")
@@ -72,14 +75,36 @@ def fold_id(text: str) -> str:
     return _with_hash("-".join(_WORD.findall(text.lower())) or "id", "-", ID_LIMIT, text)
 
 
+def name_file(text: str, taken: Iterable[str] = ()) -> str:
+    """Return an id as it is, if file names can have it everywhere; otherwise as `fold_id` does.
+
+    1. It has at most 64 letters, digits, `.`, `_` and `-`, begins with a letter or digit, does not end in a
+       dot, and is no Windows device name, also with an extension.
+    2. It differs from every name that is taken, also without case; the same name is no other.
+    """
+    is_safe = _KEPT.fullmatch(text) and not _DEVICE.fullmatch(text.partition(".")[0].lower())  # 1
+    is_clear = all(one == text or one.casefold() != text.casefold() for one in taken)  # 2
+    return text if is_safe and is_clear else fold_id(text)
+
+
+def fold_nickname(text: str) -> str:
+    """Return a nickname as an agent's name has it: lower-case words and numbers, joined by hyphens."""
+    return "-".join(_WORD.findall(_plain(text))) or "agent"
+
+
 def make_agent(nickname: str, random: bytes) -> AgentId:
     """Make an agent's name, ``<nickname>-<8 hex>``, from a nickname (or host) and at least 4 random bytes."""
     if len(random) < _AGENT_BYTES:
         message = f"an agent needs {_AGENT_BYTES} random bytes"
         raise ValueError(message)
     suffix = "-" + random[:_AGENT_BYTES].hex()
-    stem = "-".join(_WORD.findall(_plain(nickname))) or "agent"
+    stem = fold_nickname(nickname)
     return AgentId(stem[: ID_LIMIT - len(suffix)].rstrip("-") + suffix)
+
+
+def is_agent(text: str) -> bool:
+    """Return whether a name has the form of our agents."""
+    return _AGENT.fullmatch(text) is not None
 
 
 def event_file_name(at: datetime, agent: str) -> str:

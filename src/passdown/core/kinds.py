@@ -239,7 +239,10 @@ class FactKind(StrEnum):
     CLAIM = ("claim", KindRow())
     RESERVATION = ("reservation", KindRow())
     RESULT = ("result", KindRow(is_sign=True))  # what a subagent returned; see `core.hosts.kept_results`
-    OPERATION = ("operation", KindRow(is_sign=True))  # what is wanted of the tracker; see `core.work.outbox`
+    OPERATION = (
+        "operation",
+        KindRow(is_sign=True),
+    )  # see `core.work.operations`
     HOST = ("host", KindRow(is_sign=True))
     BRANCH = ("branch", KindRow(is_sign=True))
     HEARTBEAT = ("heartbeat", KindRow(is_sign=True))

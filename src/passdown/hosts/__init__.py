@@ -21,6 +21,8 @@ class HostRow(NamedTuple):
     """The module that exports `HOST`."""
     session_variables: tuple[str, ...] = ()
     """The environment variables that hold the id of the session for a command."""
+    agent_variables: tuple[str, ...] = ()
+    """Further variables that say that an agent runs the command, in versions that do not tell its session."""
 
 
 class Table:
@@ -40,11 +42,11 @@ class Table:
         return [text for name in (_OWN_VARIABLE, *names, *_OLDER_VARIABLES) if (text := variables.get(name))]
 
     def names_agent(self, variables: Mapping[str, str]) -> bool:
-        """Return whether the environment is that of an agent: Passdown or a host set its session.
+        """Return whether the environment is that of an agent: Passdown or a host set its session, or a sign.
 
         What older tools set does not count, because other programs use the same names.
         """
-        names = [name for row in self.rows for name in row.session_variables]
+        names = [name for row in self.rows for name in (*row.session_variables, *row.agent_variables)]
         return any(variables.get(name) for name in (_OWN_VARIABLE, *names))
 
     def load(self) -> "Iterator[Host]":
@@ -90,5 +92,5 @@ def _load(row: HostRow) -> "Host":
 HOSTS: Final = Table(
     HostRow(("claude", "claude-code"), "passdown.hosts.claude", ("CLAUDE_CODE_SESSION_ID",)),
     HostRow(("codex",), "passdown.hosts.codex", ("CODEX_SESSION_ID", "CODEX_THREAD_ID")),
-    HostRow(("copilot",), "passdown.hosts.copilot", ("COPILOT_AGENT_SESSION_ID",)),
+    HostRow(("copilot",), "passdown.hosts.copilot", ("COPILOT_AGENT_SESSION_ID",), ("COPILOT_CLI",)),
 )

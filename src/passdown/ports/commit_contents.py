@@ -32,6 +32,14 @@ class CommitContents(Protocol):
         """
         ...
 
+    def commits_pushed(self, tips: Sequence[str], known: Sequence[str]) -> Sequence[CommitContent] | None:
+        """Return what the commits changed that a push adds, the oldest first: `tips` and what they contain.
+
+        Left out are `known` commits and those of all remotes, as far as this clone knows them. None if git
+        cannot tell.
+        """
+        ...
+
     def hooks_path(self) -> str:
         """Return the folder that git's settings name for hooks, absolute; empty if it is git's own."""
         ...

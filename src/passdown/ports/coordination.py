@@ -243,8 +243,15 @@ class History(Protocol):
         """Return the changes after a position, without gaps."""
         ...
 
-    def has(self, op: str) -> bool:
-        """Return whether an operation was made; it is remembered for 48 hours."""
+    def find(self, op: str) -> int:
+        """Return the position at which an operation was made; 0 if it was not, or over 48 hours ago."""
+        ...
+
+    def cancel(self, op: str) -> object | None:
+        """Return the outcome of an operation if it was made; otherwise it will never be made, and None.
+
+        Whoever sent it may be gone, and a server may get it late: it holds the project while it looks.
+        """
         ...
 
     def wait(self, position: int, seconds: float) -> int:

@@ -5,6 +5,7 @@ from contextlib import AbstractContextManager
 from datetime import datetime
 from typing import Final, NamedTuple, Protocol
 
+from passdown.core.facts import Fact
 from passdown.core.merge.event_facts import EventFacts, EventRank
 from passdown.core.merge.merge import Digest
 from passdown.ports.event_log import FileMark
@@ -75,14 +76,41 @@ class NewestEvents(NamedTuple):
 
 
 class RetractedFacts(Protocol):
-    """What events take back."""
+    """What events say of a fact over time, and what they take back."""
+
+    def said(self, kind: str, name: str) -> Sequence[Fact]:
+        """Return all that events state and take back of one fact of a kind, the oldest first.
+
+        It is named by what `core.facts.identify` gives. Events that are retracted say nothing.
+        """
+        ...
 
     def retracted(self, kind: str, texts: Collection[str]) -> frozenset[str]:
         """Return those of some texts that an event takes back as facts of this kind, and that do not hold."""
         ...
 
 
-class Index(RetractedFacts, Protocol):
+class EventContents(Protocol):
+    """What events of which track state, and which files hold none."""
+
+    def places_of(self, track: str, limit: int = EVERY) -> Sequence[EventLocation]:
+        """Return the events of a track, named as a stream, the last by rank first."""
+        ...
+
+    def stated(self, facts: Collection[Fact]) -> frozenset[Fact]:
+        """Return those of some facts that an event states in the same words, whether they hold or not."""
+        ...
+
+    def shared_with(self, track: str, facts: Collection[Fact]) -> frozenset[Fact]:
+        """Return those of some facts that an event of a track, or of none, states, in whatever words."""
+        ...
+
+    def skipped_files(self) -> Sequence[str]:
+        """Return the files with entries that could not be merged, by their paths in the log, sorted."""
+        ...
+
+
+class Index(RetractedFacts, EventContents, Protocol):
     """All events found in one log, ready to be queried; it may be lost at any time and rebuilt."""
 
     def changing(self) -> AbstractContextManager[None]:

@@ -34,8 +34,12 @@ class Journals(Protocol):
         """
         ...
 
-    def append(self, session: str, make: Callable[[int], JournalLine]) -> JournalLine:
+    def append(
+        self, session: str, make: Callable[[int], JournalLine], *, durable: bool = True
+    ) -> JournalLine:
         """Add one line, made for the next free number; when it returns, the line survives a power cut.
+
+        Without `durable` it may not; then nobody may rely on it.
 
         Concurrent writers each get a number of their own. While a line is made, nobody else can add one if
         the file system has locks. Raises a StorageError if nothing was written, and an UnsureError if it was

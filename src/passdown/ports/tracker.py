@@ -101,10 +101,6 @@ class Tracker(Protocol):
         """Add a text to the note of a task; what was there before stays."""
         ...
 
-    def is_noted(self, op: Operation, task: str, text: str) -> bool:
-        """Return whether the text of this operation was added; `find` tells whether a task is closed."""
-        ...
-
     def close(
         self, op: Operation, worker: Worker, held: Fenced, reason: str, note: str
     ) -> TaskClosed | Lost | Held:
@@ -117,6 +113,13 @@ class Tracker(Protocol):
 
     def give_back(self, op: Operation, worker: Worker, held: Fenced) -> TaskStored | Lost:
         """Let others claim a task that the session holds."""
+        ...
+
+    def move(self, op: Operation, worker: Worker, held: Fenced) -> TaskStored | Lost | Held:
+        """Say everywhere that a task is the session's, which has its lease already.
+
+        Another agent may have been named before. It may be repeated as long as the session has the lease.
+        """
         ...
 
     def sync(self, worker: Worker, *, push: bool = False) -> str:

@@ -1,5 +1,6 @@
 """What services need to know about git's index: which files it tracks."""
 
+from collections.abc import Sequence
 from typing import Protocol
 
 from passdown.core.project.tracked_paths import TrackedPaths
@@ -14,4 +15,8 @@ class Tracking(Protocol):
         Usually this only reads git's index, and reads it again only after it has changed. If the index cannot
         be read and git does not answer, the result says so. Raises a UsageError in a bare repository.
         """
+        ...
+
+    def names(self) -> Sequence[str] | None:
+        """Return the paths of all files below the root that git tracks; None without git, or if unknown."""
         ...

@@ -57,11 +57,6 @@ class Board:
         """Add a text to the note of a task."""
         return self._tasks.note(op.id, worker.session, task, text)
 
-    def is_noted(self, op: Operation, task: str, text: str) -> bool:
-        """Return whether the log has the operation."""
-        del task, text
-        return self._shared.history.has(op.id)
-
     def close(
         self, op: Operation, worker: Worker, held: Fenced, reason: str, note: str
     ) -> TaskClosed | Lost | Held:
@@ -71,6 +66,15 @@ class Board:
     def give_back(self, op: Operation, worker: Worker, held: Fenced) -> TaskStored | Lost:
         """Put a task back on the board."""
         return self._tasks.give_back(op.id, worker.session, held)
+
+    def move(self, op: Operation, worker: Worker, held: Fenced) -> TaskStored | Lost:
+        """Do nothing but look: on the board, a task is the session's that has its lease."""
+        del op
+        found = self._tasks.find(held.resource.name)
+        if found is None or (found.holder, found.fence) != (worker.session, held.fence):
+            now = found.fence if found else 0
+            return Lost(kind=held.resource.kind, name=held.resource.name, fence=held.fence, now=now)
+        return TaskStored(task=found.task)
 
     def sync(self, worker: Worker, *, push: bool = False) -> str:
         """Do nothing: whoever can see the board sees every change at once."""

@@ -4,15 +4,16 @@ import importlib.util
 import json
 import os
 import sys
+from contextlib import suppress
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from passdown import layout
 from passdown.core.coordination.leases import Lifetimes
 from passdown.core.sessions.session_facts import HostProcess
-from passdown.engines.coordination.away import EngineAway, WatchedStore
+from passdown.engines.coordination.away import EngineAway, WatchedCoordination
 from passdown.engines.coordination.coordinator import Coordinator
-from passdown.errors import AwayError, StorageError, UnwritableError, UsageError
-from passdown.wiring.projects import find_coordination_url
+from passdown.engines.patience import Patience
+from passdown.errors import AwayError, NoServerError, StorageError, UnwritableError, UsageError
+from passdown.wiring.projects import find_coordination_url, find_server
 
 if TYPE_CHECKING:
     from passdown.engines.coordination.transactions import Store
@@ -24,8 +25,6 @@ if TYPE_CHECKING:
 
 _POSTGRES: Final = ("postgresql", "postgres")
 _LOCAL_ENGINE: Final = "SQLite, this clone and its worktrees"
-_PATIENCE: Final = 0.225
-"""For how many seconds another writer is waited for that makes no progress; all else has 25 ms (C86)."""
 LOCAL: Final = "local"
 """The name of the project in the file of a clone; behind a `/` the root's path in the repository (C74).
 
@@ -43,8 +42,10 @@ class EngineFile(NamedTuple):
     away: str
     """Says when the engine did not answer."""
     below: str = ""
-    wait: float | None = None
-    """Seconds to wait for other writers; None is the default."""
+    patience: Patience | None = None
+    """How long to wait in all for others and for a server; None is the default."""
+    ignores_case: bool = False
+    """Whether git found that the file system ignores case."""
 
     @property
     def project(self) -> str:
@@ -56,20 +57,17 @@ def open_coordination(file: EngineFile, settings: "Settings", processes: "Proces
     """Open the engine that the settings name: SQLite in the clone, unless there is a server (C76)."""
     url = find_coordination_url(settings)
     if url is None:
-        hint = "Set `engine` below [coordination] to auto."
+        hint = "Set `engine` below [coordination] to auto or sqlite."
         raise StorageError("coordination is off in this project", hint=hint)
-    if url and not settings.project.key:
-        hint = "`passdown team init` draws one; commit it, so that every clone has it"
-        raise UsageError("a project needs a key to coordinate through a server", hint=hint)
-    away = _find_away(file)
-    try:
-        machine = _find_machine(processes)
-        if url:
-            from passdown.engines.sqlite.reservation_copy import ReservationCopy
+    machine = _find_machine(processes)
+    if not url:
+        return _open_sqlite(file, settings, machine)
+    from passdown.engines.sqlite.reservation_copy import ReservationCopy
 
-            copy = ReservationCopy(file.copy, settings.project.key, machine)
-            return _open_postgres(url, settings, copy, away)
-        return _open_sqlite(file, settings, machine, away)
+    away = _find_away(file)
+    copy = ReservationCopy(file.copy, settings.project.key, machine)
+    try:
+        return WatchedCoordination(_open_postgres(url, settings, copy, away, file), away)
     except AwayError as found:
         if away.recall() is None:
             away.note_away(found.message)
@@ -78,7 +76,7 @@ def open_coordination(file: EngineFile, settings: "Settings", processes: "Proces
 
 def migrate_server(settings: "Settings", url: str) -> int:
     """Bring the tables of a server up to date, with the role that owns them; return their version."""
-    url = url or find_coordination_url(settings) or ""
+    url = url or find_server(settings) or ""
     if not url:
         hint = "Set `url` below [coordination] in your settings file, or give --url."
         raise UsageError("no server is named", hint=hint)
@@ -89,7 +87,7 @@ def migrate_server(settings: "Settings", url: str) -> int:
 
 
 def _open_postgres(
-    url: str, settings: "Settings", copy: "ReservationCopy", away: EngineAway
+    url: str, settings: "Settings", copy: "ReservationCopy", away: EngineAway, file: EngineFile
 ) -> "Coordination":
     """Open the server, whose answers renew the copy; one that was away a moment ago is not asked (C86)."""
     if (known := away.recall()) is not None:
@@ -98,8 +96,8 @@ def _open_postgres(
     from passdown.engines.postgres.coordination import open_store
     from passdown.engines.sqlite.reservation_copy import CopyingStore
 
-    store = open_store(url, settings.project.key)
-    return _coordinate(CopyingStore(store, copy), settings, f"PostgreSQL, {store.place}", away)
+    store = open_store(url, settings.project.key, patience=file.patience)
+    return _coordinate(CopyingStore(store, copy), settings, file, f"PostgreSQL, {store.place}")
 
 
 def _require_server(url: str) -> None:
@@ -125,53 +123,44 @@ def _require_server(url: str) -> None:
 def open_for_reading(file: EngineFile, settings: "Settings", processes: "Processes") -> "Coordination | None":
     """Open a file of the clone to be looked at: the engine's own, or the copy of what a server said (C77).
 
-    None if there is none, or sessions do not coordinate.
+    None if there is none, or sessions do not coordinate, or no server is named: what the file says is then
+    not what the team does (C159).
     """
-    url = find_coordination_url(settings)
+    url: str | None = None
+    with suppress(NoServerError):
+        url = find_coordination_url(settings)
     path, project = (file.copy, settings.project.key) if url else (file.path, file.project)
     if url is None or not os.path.lexists(path):
         return None
     from passdown.engines.sqlite.coordination import open_reader
 
-    return _coordinate(open_reader(path, project, _find_machine(processes)), settings)
+    return _coordinate(open_reader(path, project, _find_machine(processes)), settings, file)
 
 
-def _open_sqlite(
-    file: EngineFile, settings: "Settings", machine: "LocalMachine", away: EngineAway
-) -> "Coordination":
-    """Open the file of the clone.
+def _open_sqlite(file: EngineFile, settings: "Settings", machine: "LocalMachine") -> "Coordination":
+    """Open the file of the clone; where it may not be written, it is looked at, and grants nothing (C87).
 
-    1. Others that write to it are waited for, but not if they kept it for long a moment ago (C86).
-    2. Where it may not be written, it is looked at, and grants nothing (C87).
+    Others that write to it are waited for; that they do says nothing about the next call (C144).
     """
-    from passdown.engines.files.gate import Gate
     from passdown.engines.sqlite.coordination import open_reader, open_store
     from passdown.engines.sqlite.database import WAIT_SECONDS
 
-    wait = WAIT_SECONDS if file.wait is None else file.wait
-    if away.recall() is not None:
-        wait = 0.0  # 1
     try:
-        gate = Gate(layout.database_gate(file.path), patience=_PATIENCE)
-        store = open_store(file.path, file.project, machine, gate=gate, wait=wait)
-        return _coordinate(store, settings, away=away)
-    except UnwritableError as refusal:  # 2
-        return _coordinate(open_reader(file.path, file.project, machine, refusal), settings)
+        store = open_store(file.path, file.project, machine, wait=file.patience or Patience(WAIT_SECONDS))
+        return _coordinate(store, settings, file)
+    except UnwritableError as refusal:
+        return _coordinate(open_reader(file.path, file.project, machine, refusal), settings, file)
 
 
 def _coordinate(
-    store: "Store", settings: "Settings", engine: str = _LOCAL_ENGINE, away: EngineAway | None = None
+    store: "Store", settings: "Settings", file: EngineFile, engine: str = _LOCAL_ENGINE
 ) -> "Coordination":
-    """Coordinate over a store; where checkouts usually ignore case, `A.py` and `a.py` are one file (C85).
+    """Coordinate over a store; where checkouts ignore case, `A.py` and `a.py` are one file (C85).
 
-    If the engine was away, nothing is taken over for a while (C81).
+    They do if git found so when it made the clone, and usually on macOS and Windows.
     """
-    ignores_case = sys.platform in {"darwin", "win32"}
-    lifetimes = make_lifetimes(settings)
-    if away is not None:
-        lifetimes = lifetimes._replace(spared=away.spared())
-        store = WatchedStore(store, away)
-    return Coordinator(store, engine, lifetimes, ignores_case=ignores_case)
+    ignores_case = file.ignores_case or sys.platform in {"darwin", "win32"}
+    return Coordinator(store, engine, make_lifetimes(settings), ignores_case=ignores_case)
 
 
 def _find_away(file: EngineFile) -> EngineAway:

@@ -10,11 +10,12 @@ from passdown.engines.files import archive
 from passdown.engines.process import SystemProcesses
 from passdown.engines.programs import SystemPrograms
 from passdown.engines.sqlite.mounts import MOUNTS, MountKind, find_mount
+from passdown.errors import PassdownError
 from passdown.services.project.doctor import Examination
 from passdown.services.workspace.workspaces import Workspace
 from passdown.settings import Settings
 from passdown.wiring.caches import CachePlace, cache_folders, open_cached, open_memory_index
-from passdown.wiring.projects import open_hosts
+from passdown.wiring.projects import find_coordination_url, find_user_file, open_hosts
 from passdown.wiring.workspaces import open_workspace, swept_folders
 
 
@@ -41,10 +42,21 @@ def open_examination(
         cache=examine_cache(workspace),
         warnings=warnings,
         refused=refused,
+        no_server=_find_trouble(settings),
+        user_file=str(find_user_file(os.environ, sys.platform) or ""),
         plugin=user_folders.read_plugin(),
         installed=user_folders.read_installed(open_hosts().load(), os.environ, sys.platform),
         programs=SystemPrograms(str(root), seconds=10.0, variables=user_folders.emptied(os.environ)),
     )
+
+
+def _find_trouble(settings: Settings) -> PassdownError | None:
+    """Return why sessions cannot coordinate through the server of the settings, without asking it (C159)."""
+    try:
+        find_coordination_url(settings)
+    except PassdownError as found:
+        return found
+    return None
 
 
 def examine_cache(workspace: Workspace, mounts: str = "") -> CacheHealth:

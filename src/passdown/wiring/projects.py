@@ -2,11 +2,12 @@
 
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from passdown import hosts, layout
-from passdown.errors import StorageError, UsageError
+from passdown.errors import NoServerError, StorageError, UsageError
+from passdown.records import replace
 from passdown.settings import (
     FILE_NAME,
     EngineChoice,
@@ -58,26 +59,66 @@ def read_settings(root: Path) -> tuple[Settings, tuple[str, ...]]:
     sources += [source._replace(is_project=True) for source in own]
     sources.append(parse_environment(os.environ))
     settings, warnings = parse_settings(sources, str(user_file)) if user_file else parse_settings(sources)
-    return settings, (*unread, *warnings)
+    return _without_server(settings, own), (*unread, *warnings)
+
+
+def _without_server(settings: Settings, own: Sequence[SettingsSource]) -> Settings:
+    """Leave out the server of a team that the user named, in a project with neither key nor team (C159)."""
+    team = settings.coordination.team
+    if settings.project.key or not team or parse_settings(own)[0].coordination.team:
+        return settings
+    urls = {**dict(settings.teams.urls), team: ""}
+    return replace(settings, teams=replace(settings.teams, urls=tuple(urls.items())))
 
 
 def find_coordination_url(settings: Settings) -> str | None:
-    """Return the URL of the server that sessions coordinate through (C76).
+    """Return the URL of the server that sessions coordinate through (C76, C159).
 
-    It is empty if they do through a file in git's folder, and None if they do not at all. Raises `UsageError`
-    if the project names a team that the user has not mapped: the others of the team would not see this user.
+    It is empty if they do through a file in git's folder, and None if they do not at all.
+
+    1. A server tells projects apart by their keys: one without a key coordinates in its clone, unless it
+       names a team that has a server.
+    2. With a key, others may coordinate elsewhere: raises a `NoServerError` if no server is named, unless the
+       settings say that one clone is meant.
+    """
+    coordination, key = settings.coordination, settings.project.key
+    if coordination.engine is not EngineChoice.AUTO:
+        return None if coordination.engine is EngineChoice.OFF else ""
+    if not key and not dict(settings.teams.urls).get(coordination.team, coordination.team):  # 1
+        return ""
+    url = find_server(settings)
+    if url and not key:
+        hint = "`passdown team init` draws one; commit it, so that every clone has it"
+        raise UsageError("a project needs a key to coordinate through a server", hint=hint)
+    if url is None:  # 2
+        raise _no_server(coordination.team)
+    return url
+
+
+def find_server(settings: Settings) -> str | None:
+    """Return the URL of the server that the settings name, or None.
+
+    It is empty if the user said that the team has none.
     """
     coordination = settings.coordination
-    if coordination.engine is EngineChoice.OFF:
-        return None
-    urls = dict(settings.teams.urls)
-    if coordination.url or not coordination.team:
-        return coordination.url
-    if coordination.team not in urls:
-        line = f'{coordination.team} = "postgresql://host/database"'
-        hint = f'write {line} below [teams] in your settings file, or "" to coordinate without a server'
-        raise UsageError(f"no server is known for the team {coordination.team}", hint=hint)
-    return urls[coordination.team]
+    return coordination.url or dict(settings.teams.urls).get(coordination.team)
+
+
+def _no_server(team: str) -> NoServerError:
+    """Say which file names no server, by its full path, and what to write there."""
+    file = find_user_file(os.environ, sys.platform)
+    place = str(file) if file else "your own settings file"
+    if team:
+        line = f'{team} = "postgresql://host/database"'
+        hint = f'write {line} below [teams] in {place}, or "" to coordinate without a server'
+        return NoServerError(f"no server is known for the team {team}", hint=hint)
+    is_there = file is not None and os.path.exists(file)
+    told = f"{place} names no server" if is_there else f"no server is named: there is no {place}"
+    hint = (
+        'write url = "postgresql://host/database" below [coordination] in it, '
+        'or engine = "sqlite" if all sessions use one clone'
+    )
+    return NoServerError(f"this project has a team key, but {told}", hint=hint)
 
 
 def open_hosts() -> hosts.Table:

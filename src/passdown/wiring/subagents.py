@@ -5,6 +5,7 @@ from collections.abc import Iterator
 
 from passdown import layout
 from passdown.core.hosts.subagents import render_rules
+from passdown.errors import NoServerError
 from passdown.services.workspace.workspaces import Workspace
 from passdown.settings import TrackerChoice
 from passdown.wiring.projects import find_coordination_url, is_top
@@ -40,7 +41,10 @@ def _list_folders(workspace: Workspace) -> Iterator[str]:
 
 
 def _has_board(workspace: Workspace) -> bool:
-    url = find_coordination_url(workspace.settings)
+    try:
+        url = find_coordination_url(workspace.settings)
+    except NoServerError:  # the project is a team's
+        return True
     if url is None:
         return False
     common = workspace.repository.common_folder()

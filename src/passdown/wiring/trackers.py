@@ -4,6 +4,7 @@ import os
 import sys
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
+from functools import partial
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
@@ -15,13 +16,12 @@ from passdown.ports.tracker import Tracker
 from passdown.settings import Settings, TrackerChoice
 
 if TYPE_CHECKING:
+    from passdown.ports.programs import Programs
     from passdown.trackers.beads.calls import Installation
 
 _PROGRAM: Final = "bd"
-_SECONDS: Final = 20.0
+_SECONDS: Final = 10.0
 """Time limit for one call of `bd`."""
-_LOCK_SECONDS: Final = 120.0
-"""How long to wait for other sessions that call it."""
 _QUIET: Final = (
     ("BEADS_NO_DAEMON", "1"),
     ("BD_DISABLE_METRICS", "1"),
@@ -111,22 +111,24 @@ def _find_installation(place: TrackerPlace, program: str, folder: str) -> "Insta
     from passdown.trackers.beads.calls import Installation
 
     state = find_state_folder(os.environ, sys.platform)
-    programs = SystemPrograms(
-        place.root,
-        seconds=_SECONDS,
-        variables=_make_environment(folder, state),
-        separate=True,
-        handles=place.handles,
-    )
+    variables = _make_environment(folder, state)
+
+    def make_programs(seconds: float) -> "Programs":
+        limit = min(seconds, _SECONDS)
+        return SystemPrograms(
+            place.root, seconds=limit, variables=variables, separate=True, handles=place.handles
+        )
+
     found = os.stat(program)
     binary = Binary(os.path.realpath(program), found.st_size, found.st_mtime_ns)
     memory = Memory(FileDocuments(Path(state)))
     build = memory.find_build(binary)
     if build is None:
-        build = probe(programs, binary)
+        build = probe(make_programs(_SECONDS), binary)
         memory.keep_build(binary, build)
     memory.require_newest(folder, build)
-    return Installation(binary.path, build, programs, lambda: _lock(state, folder), pause, SystemClock().now)
+    lock = partial(_lock, state, folder)
+    return Installation(binary.path, build, make_programs, lock, pause, SystemClock())
 
 
 def _make_environment(folder: str, state: str) -> dict[str, str]:
@@ -137,9 +139,9 @@ def _make_environment(folder: str, state: str) -> dict[str, str]:
     return variables
 
 
-def _lock(state: str, folder: str) -> AbstractContextManager[None]:
+def _lock(state: str, folder: str, seconds: float) -> AbstractContextManager[None]:
     """Return the lock of a database, by the real path of its folder (C98)."""
     from passdown.engines.files.gate import Gate
 
     digest = sha256(os.fsencode(folder)).hexdigest()[:16]
-    return Gate(os.path.join(state, layout.beads_lock(digest))).passed(_LOCK_SECONDS)
+    return Gate(os.path.join(state, layout.beads_lock(digest))).passed(seconds)

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from passdown import layout
-from passdown.errors import StorageError, UsageError
+from passdown.errors import NoServerError, StorageError, UsageError
 from passdown.services.workspace.workspaces import NO_LIMITS, ReadLimits, list_other_roots
 from passdown.settings import Paths, Settings, TrackerChoice
 from passdown.wiring.projects import find_coordination_url, read_settings
@@ -18,12 +18,14 @@ if TYPE_CHECKING:  # everything built here is loaded on demand
 
     from passdown.core.project.metrics import Metric
     from passdown.engines.git.repository import GitRepository
+    from passdown.engines.patience import Patience
     from passdown.ports.change_files import ChangeFiles
     from passdown.ports.clock import Clock, Entropy
     from passdown.ports.commit_contents import CommitContents
     from passdown.ports.coordination import Coordination
     from passdown.ports.documents import Documents
     from passdown.ports.event_log import EventLog
+    from passdown.ports.file_names import FileNames
     from passdown.ports.git_history import GitHistory
     from passdown.ports.index import Index
     from passdown.ports.journals import Journals
@@ -34,6 +36,7 @@ if TYPE_CHECKING:  # everything built here is loaded on demand
     from passdown.ports.tracking import Tracking
     from passdown.services.handover.briefs import OtherCheckoutLog
     from passdown.services.workspace.account_cache import AccountCache
+    from passdown.services.workspace.verbs import VerbRun
     from passdown.services.workspace.workspaces import Workspace
     from passdown.wiring.coordination import EngineFile
     from passdown.wiring.machine_state import RuntimeFolders
@@ -56,14 +59,16 @@ class LocalWorkspace:
         limits: ReadLimits,
         warn: "Warn | None" = None,
         record_metrics: "RecordMetrics | None" = None,
+        verb: "VerbRun | None" = None,
     ) -> None:
-        """Keep the root and settings, how much work the caller may wait for, and whom to tell of it."""
+        """Keep the root and settings, how much work the caller may wait for, whom to tell, and what runs."""
         self.root = str(root)
         self.settings = settings
         self._folder = root
         self._haste = limits
         self._warn = warn
         self._record_metrics = record_metrics
+        self._verb = verb
 
     @cached_property
     def clock(self) -> "Clock":
@@ -120,6 +125,13 @@ class LocalWorkspace:
     def tracking(self) -> "Tracking":
         """What git tracks in the checkout."""
         return self._git
+
+    @cached_property
+    def file_names(self) -> "FileNames":
+        """The names of the files on this machine."""
+        from passdown.engines.file_names import LocalFileNames  # only who reserves files needs them
+
+        return LocalFileNames()
 
     @cached_property
     def change_files(self) -> "ChangeFiles":
@@ -206,11 +218,37 @@ class LocalWorkspace:
         return SystemProcesses()
 
     @cached_property
+    def verb(self) -> "VerbRun":
+        """The command that runs; a hook types none."""
+        from passdown.services.workspace.verbs import VerbRun  # few calls change what is shared
+
+        return self._verb or VerbRun()
+
+    @cached_property
     def coordination(self) -> "Coordination":
         """What sessions of the project share; created on first use."""
+        from passdown.services.operations.recorded_coordination import RecordedCoordination
+
+        return RecordedCoordination(self._as_workspace, self._engine)
+
+    @property
+    def _as_workspace(self) -> "Workspace":
+        # Pyright does not accept a cached property as a property; mypy does, and checks it.
+        return self  # pyright: ignore[reportReturnType]
+
+    @cached_property
+    def _engine(self) -> "Coordination":
         from passdown.wiring.coordination import open_coordination  # few calls need it
 
         return open_coordination(self._engine_file, self.settings, self.processes)
+
+    def open_engine(self) -> "Coordination":
+        """Return what sessions of the project share, without the records."""
+        return self._engine
+
+    def open_tracker(self) -> "Tracker":
+        """Return the tracker without the records."""
+        return self._tracker
 
     def find_coordination(self) -> "Coordination | None":
         """Return what sessions of the project share, if somebody has used it here.
@@ -233,16 +271,34 @@ class LocalWorkspace:
     @property
     def has_server(self) -> bool:
         """Whether the settings name a server; a team that the user has not mapped has none."""
-        with suppress(UsageError):
+        with suppress(UsageError, NoServerError):
             return bool(find_coordination_url(self.settings))
         return False
+
+    @property
+    def is_hook(self) -> bool:
+        """Whether a hook uses it."""
+        return self._haste.lock_wait is not None
+
+    @property
+    def has_outside_tracker(self) -> bool:
+        """Whether the tasks are kept in Beads."""
+        from passdown.wiring.trackers import uses_beads  # few calls need it
+
+        return uses_beads(self.settings, self._tracker_place)
 
     @cached_property
     def tracker(self) -> "Tracker":
         """Where the tasks are kept; it is chosen on first use."""
+        from passdown.services.operations.recorded_tracker import RecordedTracker  # few calls need it
+
+        return RecordedTracker(self._as_workspace)
+
+    @cached_property
+    def _tracker(self) -> "Tracker":
         from passdown.wiring.trackers import open_tracker  # few calls need it
 
-        return open_tracker(self.settings, self._tracker_place, lambda: self.coordination)
+        return open_tracker(self.settings, self._tracker_place, lambda: self._engine)
 
     def find_tracker(self) -> "Tracker | None":
         """Return the tracker, if there is one that has tasks."""
@@ -251,7 +307,10 @@ class LocalWorkspace:
         from passdown.wiring.trackers import uses_beads  # few calls need it
 
         is_used = uses_beads(self.settings, self._tracker_place) or self.find_coordination() is not None
-        return self.tracker if is_used else None
+        if not is_used:
+            return None
+        self.open_tracker()  # one that cannot be used says so now
+        return self.tracker
 
     @property
     def _tracker_place(self) -> "TrackerPlace":
@@ -266,7 +325,16 @@ class LocalWorkspace:
         place = self._coordination_place
         folder = os.path.dirname(place)
         copy, away = (os.path.join(folder, name) for name in (layout.COORDINATION_COPY, layout.ENGINE_AWAY))
-        return EngineFile(place, copy, away, self._git.prefix(), self._haste.lock_wait)
+        is_folded = self._git.ignores_case()
+        return EngineFile(place, copy, away, self._git.prefix(), self._patience, ignores_case=is_folded)
+
+    @cached_property
+    def _patience(self) -> "Patience":
+        """How long this call waits in all for what sessions share; a hook only for a moment (C144)."""
+        from passdown.engines.patience import Patience  # few calls need it
+
+        wait = self._haste.lock_wait
+        return Patience(self.settings.coordination.wait_seconds if wait is None else wait, self.warn)
 
     @property
     def _coordination_place(self) -> str:
@@ -325,11 +393,12 @@ def open_workspace(
     limits: ReadLimits = NO_LIMITS,
     warn: "Warn | None" = None,
     record_metrics: "RecordMetrics | None" = None,
+    verb: "VerbRun | None" = None,
 ) -> "Workspace":
     """Return the workspace of a checkout; nothing is read or created before a service needs it."""
     # Pyright does not accept a cached property as a property; mypy does, and checks it.
     return LocalWorkspace(  # pyright: ignore[reportReturnType]
-        root, settings, limits, warn, record_metrics
+        root, settings, limits, warn, record_metrics, verb
     )
 
 

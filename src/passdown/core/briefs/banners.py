@@ -20,15 +20,17 @@ class CombinedEvent(NamedTuple):
     label: str
 
 
-def render_banner(combined: Iterable[CombinedEvent], total: int, goal: str, now: str) -> str:
-    """Render the combined events, newest first, then the goal and current work (R121)."""
+def render_banner(
+    combined: Iterable[CombinedEvent], total: int, goal: str, now: str, title: str = "Now"
+) -> str:
+    """Render the combined events, newest first, then the goal and current or last work (R121)."""
     shown = [
         f"  {_plain(one.agent, _NAME)}  {_minute(one.at)}  {_plain(one.label, _LABEL)}" for one in combined
     ]
     count = f"{total} event" + ("" if total == 1 else "s")
     rest = [f"  and {total - len(shown)} earlier: `passdown log --all`"] if total > len(shown) else []
     lines = [f"Passdown: {count} combined", *shown, *rest]
-    lines += [f"Goal: {_plain(goal, MAX_TEXT) or NO_NOW}", f"Now: {_plain(now, MAX_TEXT) or NO_NOW}"]
+    lines += [f"Goal: {_plain(goal, MAX_TEXT) or NO_NOW}", f"{title}: {_plain(now, MAX_TEXT) or NO_NOW}"]
     return "\n".join(lines)
 
 

@@ -3,24 +3,24 @@
 1. Events are merged already; what they hold is the ground. What other checkouts hold is added.
 2. Lines of journals that no event covers are folded in with them, each at its own time.
 3. So is what any journal of this machine takes back of feedback and receipts, which events cannot say.
-4. Goal, now and next are those of one line of work (C59): the session itself and those it goes on from, else
-   the same track, else the same branch, else the project. A session that still runs may lend its goal to
-   others of its track or branch; what it does now stays its own.
+4. Goal and now come from one session (C152), and with next they are one line of work (C59): that of the
+   session itself and those it goes on from, else the same track, else the same branch, else the project. A
+   session that still runs may lend its goal to others of its track or branch; what it does now stays its own.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Annotated, Final, NamedTuple
 
-from passdown.core.facts import Fact, has_failed, identify, make_key, tell
+from passdown.core.facts import PROMPTED, Fact, has_failed, identify, make_key, tell
 from passdown.core.fold import ANSWERED, Tables, fold
 from passdown.core.formats.journal import JournalLine, facts_of
 from passdown.core.kinds import MERGED, FactKind, Merging
 from passdown.core.lazy_regex import pattern
 from passdown.core.merge.event_facts import EventFacts
-from passdown.core.merge.merge import Digest
-from passdown.core.sessions.session_facts import Account
-from passdown.records import field, record
+from passdown.core.merge.merge import AIMS, SESSION_END, Digest, NewestFacts
+from passdown.core.sessions.session_facts import Account, name_work
+from passdown.records import field, record, replace
 
 _COMMIT: Final = pattern(r"[0-9a-f]{40}|[0-9a-f]{64}")
 
@@ -31,6 +31,13 @@ class CurrentWork(NamedTuple):
     goal: Fact | None = None
     now: Fact | None = None
     next: tuple[Fact, ...] = ()
+    is_over: bool = False
+    """Whether the session that did it has ended: then it is what it last worked on (C152)."""
+
+    @property
+    def work_name(self) -> str:
+        """What the present step is called."""
+        return name_work(self.now, is_over=self.is_over) if self.now else "now"
 
     @property
     def is_known(self) -> bool:
@@ -122,6 +129,7 @@ class BriefInput:
     ledger: Annotated[str, "The ledger's path from the root."] = ""
     peers: Annotated[tuple[OtherSession, ...], "Other sessions that run."] = ()
     ahead: Annotated[tuple[Fact, ...], "What events say that are dated too far ahead to count here."] = ()
+    documents: Annotated[tuple[Fact, ...], "What documents of others say that no event tells."] = ()
 
     def of(self, kind: FactKind) -> tuple[Fact, ...]:
         """Give the facts of a kind, the newest first."""
@@ -230,22 +238,88 @@ def work_of(account: Account, before: Sequence[Account] = ()) -> CurrentWork:
     one = next((one for one in (account, *before) if one.goal or one.now), None)
     if one is None:
         return NO_AIM
-    is_left = one is not account and one.now is not None and make_key(one.now.text) in account.left
-    return CurrentWork(one.goal, None if is_left else one.now, one.of(FactKind.NEXT))
+    now = one.now
+    is_left = one is not account and now is not None and make_key(now.text) in account.left
+    is_strange = _is_of_another(one.goal, now, lambda fact: fact.session == one.session)
+    return CurrentWork(one.goal, None if is_left or is_strange else now, one.of(FactKind.NEXT))
+
+
+def _is_of_another(goal: Fact | None, now: Fact | None, is_own: Callable[[Fact], bool]) -> bool:
+    """Return whether a session stated its own goal, and only carried the present step on."""
+    if goal is None or now is None or goal.key == PROMPTED:
+        return False
+    return is_own(goal) and not is_own(now)
 
 
 def work_of_events(sources: Iterable[EventFacts]) -> Sequence[CurrentWork]:
-    """Give what events say of the work of each agent that wrote them; the newest event comes first."""
-    by_agent: dict[str, list[EventFacts]] = {}
+    """Give what events say of the work of each session that wrote them; the newest event comes first.
+
+    Events that name no session are those of their agent.
+    """
+    by_session: dict[str, list[EventFacts]] = {}
     for source in sources:
-        by_agent.setdefault(source.rank.agent, []).append(source)
-    return [_work_in(reversed(some)) for some in by_agent.values()]
+        by_session.setdefault(source.session or source.rank.agent, []).append(source)
+    return [_work_in(some) for some in by_session.values()]
 
 
-def _work_in(sources: Iterable[EventFacts]) -> CurrentWork:
-    said = fold(fact for source in sources for fact in source.facts)
+def work_of_track(sources: Iterable[EventFacts], running: Collection[str]) -> CurrentWork:
+    """Give what the events of a track say of the work, whoever wrote them; the newest event comes first.
+
+    Of agents that still run, only the goal is told (4).
+    """
+    said = fold(
+        fact
+        for source in reversed([*sources])
+        for fact in source.facts
+        if source.rank.agent not in running or fact.kind == FactKind.GOAL
+    )
     goal, now = (next(iter(said.of(kind)), None) for kind in (FactKind.GOAL, FactKind.NOW))
-    return CurrentWork(goal, now, said.of(FactKind.NEXT))
+    return CurrentWork(goal, now, said.of(FactKind.NEXT), is_over=True)
+
+
+def fill_work(own: CurrentWork, others: Iterable[CurrentWork], left: Collection[str]) -> CurrentWork:
+    """Complete a line of work with what others say of it; `left` are steps that are over."""
+    every = (own, *others)
+    goal = next((one.goal for one in every if one.goal), None)
+    worked = next((one for one in every if one.now and make_key(one.now.text) not in left), CurrentWork())
+    steps = next((one.next for one in every if one.next), ())
+    return CurrentWork(goal, worked.now, steps, worked.is_over)
+
+
+def only_shared_facts(digest: Digest, shared: Collection[Fact]) -> Digest:
+    """Leave out of a digest the listed facts that only other tracks state."""
+    kinds = dict(digest.kinds)
+    for kind in LISTED:
+        facts = tuple(fact for fact in kinds[kind].facts if fact in shared)
+        left = len(kinds[kind].facts) - len(facts)
+        kinds[kind] = NewestFacts(facts, kinds[kind].total - left)
+    return replace(digest, kinds=kinds)
+
+
+def _work_in(sources: Sequence[EventFacts]) -> CurrentWork:
+    said = fold(fact for source in reversed(sources) for fact in source.facts)
+    goal, now = (next(iter(said.of(kind)), None) for kind in (FactKind.GOAL, FactKind.NOW))
+    writer = sources[0].rank.agent
+    is_strange = _is_of_another(goal, now, lambda fact: fact.agent == writer)
+    is_over = sources[0].type == SESSION_END or (now is not None and now.agent != writer)
+    return CurrentWork(goal, None if is_strange else now, said.of(FactKind.NEXT), is_over)
+
+
+def work_of_digest(digest: Digest, running: Collection[str]) -> CurrentWork:
+    """Give what was published last, however long ago, unless it is of an agent that runs.
+
+    All is of the session that last stated a goal or now.
+    """
+    goal, now, steps = (
+        [fact for fact in digest.kinds[kind].facts if fact.agent not in running] for kind in AIMS
+    )
+    last = max((*goal, *now), key=lambda fact: fact.at, default=None)
+    if last is None:
+        return CurrentWork(next=tuple(steps))
+    writer = digest.writers[last.event]
+    told = {name for name, one in digest.writers.items() if one[:2] == writer[:2]}
+    own = [[fact for fact in facts if fact.event in told] for facts in (goal, now, steps)]
+    return CurrentWork(next(iter(own[0]), None), next(iter(own[1]), None), tuple(own[2]), writer.is_ended)
 
 
 def newest_work(aims: Iterable[CurrentWork]) -> CurrentWork | None:

@@ -239,7 +239,8 @@ def _make_parts(brief_input: BriefInput, show: _Showing) -> Iterator[BriefPart]:
     """Yield the parts in order (1)."""
     aim = brief_input.aim
     yield _one_part(FactKind.GOAL, aim.goal, NO_GOAL, show)
-    yield _one_part(FactKind.NOW, aim.now, NO_NOW, show)
+    now = _one_part(FactKind.NOW, aim.now, NO_NOW, show)
+    yield now._replace(title=aim.work_name.capitalize(), kind=aim.work_name.replace(" ", "_"))
     yield _part(brief_input, show, FactKind.FEEDBACK)
     questions = brief_input.of(FactKind.QUESTION)
     receipts = sort_receipts(brief_input.of(FactKind.RECEIPT), show.is_fresh)

@@ -7,7 +7,7 @@ from types import MappingProxyType
 from typing import Final
 
 from passdown.core.formats.addressed_handoffs import AddressedHandoff
-from passdown.core.ids import fold_id
+from passdown.core.ids import fold_id, fold_nickname
 from passdown.core.kinds import FactKind
 from passdown.core.safe_text import one_line, printable
 from passdown.core.sessions.session_facts import Account
@@ -63,9 +63,10 @@ def compose_content(pattern: HandoffPattern | None, text: str, account: Account)
     return "\n".join([*lines, *([text.strip()] if text.strip() else known)])
 
 
-def nickname_of(agent: str) -> str:
-    """Return what an agent is called, without the part that makes it unique."""
-    return agent.rpartition("-")[0]
+def nickname_of(account: Account) -> str:
+    """Return what an agent is called, without the part that makes it unique; as the user wrote an id."""
+    nickname, name = account.agent.rpartition("-")[0], account.start.name
+    return name if name and fold_nickname(name) == nickname else nickname
 
 
 def names_of_session(account: Account, before: Iterable[Account] = ()) -> frozenset[str]:
@@ -78,7 +79,7 @@ def names_of_session(account: Account, before: Iterable[Account] = ()) -> frozen
     for one in (account, *before):
         if one is not account and not set(one.host_sessions) & set(account.host_sessions):
             break
-        names |= {one.agent, nickname_of(one.agent), one.session, *one.host_sessions}
+        names |= {one.agent, nickname_of(one), one.agent.rpartition("-")[0], one.session, *one.host_sessions}
     return frozenset(form.casefold() for name in names if name for form in (name, fold_id(name)))
 
 
@@ -92,7 +93,7 @@ def judge_handoff(
     3. One that is half a day old is late.
     """
     addresses = {address.casefold() for address in (handoff.to, named) if address}
-    if handoff.sender != account.agent and addresses & names:  # 1
+    if handoff.sender not in {account.agent, account.handle} and addresses & names:  # 1
         return HandoffState.OWN
     if has_expired(handoff, now):  # 2
         return HandoffState.EXPIRED

@@ -1,5 +1,6 @@
 """Leases: what a session holds, how long it holds it, and what the answers about it are."""
 
+from collections.abc import Callable
 from typing import Annotated, Final, NamedTuple
 
 from passdown.core.coordination.members import EngineTime, Member
@@ -35,8 +36,10 @@ class Lifetimes(NamedTuple):
     """How long a path is held after it was last used, whatever else its session does."""
     orphaned: float = 1_800.0
     """How long a task waits for the session that lost it, before anybody else is given it."""
-    spared: float = 0.0
-    """For how long nothing is taken over, because the engine was away and no sign of life could reach it."""
+    grace: float = GRACE
+    """How long a session may be late with its sign of life."""
+    quiet: float = 120.0
+    """How long nobody must have been heard for that time not to count against anybody."""
 
 
 class Fenced(NamedTuple):
@@ -143,27 +146,32 @@ class Checked:
         return all(one.verdict in {MINE, FREE} for one in self.verdicts)
 
 
-def time_left(lease: Lease, member: Member, time: EngineTime, lifetimes: Lifetimes) -> float:
+def time_left(
+    lease: Lease,
+    member: Member,
+    time: EngineTime,
+    lifetimes: Lifetimes,
+    spared: Callable[[float], float] = lambda _: 0.0,
+) -> float:
     """Return the seconds until a lease ends without a further sign of life; not positive if it is over.
+
+    `spared` gives the seconds since an instant that do not count, because nobody could be heard (C143).
 
     1. A lease that ended is over.
     2. A commit that was let through, or an open offer, holds it whatever its session does.
     3. A session that ended holds nothing else.
     4. It lives as long after the last sign of life as was asked for.
     5. A path that nobody used is not held for ever.
-    6. When the engine was away, nobody takes it over before the sessions could give a sign of life again.
-    7. A session of an earlier boot is dead, whenever it gave its last sign of life.
+    6. A session of an earlier boot is dead, whenever it gave its last sign of life.
     """
     if lease.ended is not None:  # 1
         return 0.0
     promised = lease.until - time.seconds  # 2
     if member.ended is not None:  # 3
         return promised
-    left = member.seen + lease.ttl + GRACE - time.seconds  # 4
+    left = member.seen + spared(member.seen) + lease.ttl + lifetimes.grace - time.seconds  # 4
     if lease.kind == PATH:
-        left = min(left, lease.used + lifetimes.unused - time.seconds)  # 5
-    if lifetimes.spared:
-        left = max(left, lifetimes.spared)  # 6
+        left = min(left, lease.used + spared(lease.used) + lifetimes.unused - time.seconds)  # 5
     if member.boot != time.boot:
-        left = min(left, 0.0)  # 7
+        left = min(left, 0.0)  # 6
     return max(left, promised)

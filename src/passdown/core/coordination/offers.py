@@ -13,6 +13,12 @@ OVER: Final = "over"
 """Nobody accepted it in time."""
 
 OFFER_SECONDS: Final = 86_400.0
+_NAME_SIZE: Final = 18
+
+
+def short_offer(name: str) -> str:
+    """Return the start of an offer's id, which is enough to name it."""
+    return name[:_NAME_SIZE]
 
 
 class NewOffer(NamedTuple):
@@ -39,6 +45,11 @@ class Offer:
     facts: Annotated[str, "What the taker verifies, as JSON."] = ""
     state: Annotated[str, "offered, accepted, declined, withdrawn or over."] = OFFERED
     expires: float = 0.0
+
+    @property
+    def short_name(self) -> str:
+        """The start of its id, which is enough to name it."""
+        return short_offer(self.offer)
 
 
 @record

@@ -1,6 +1,6 @@
 """Ids of operations: made before the first try, so that a repeated operation acts once (C79)."""
 
-from datetime import datetime
+from datetime import datetime, timedelta
 from hashlib import sha256
 from typing import Final, NamedTuple
 
@@ -14,6 +14,26 @@ RANDOM_BYTES: Final = 10
 _MARK: Final = 12
 _HASH: Final = 16
 _UUID: Final = pattern(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+
+
+_SUBJECT_BYTES: Final = 4
+_PART_BITS: Final = 16
+
+REPEATED: Final = timedelta(minutes=10)
+"""For how long a command whose answer nobody saw can be repeated as the same operations (C142)."""
+
+
+class VerbCall(NamedTuple):
+    """A command as it was typed; a hook types none."""
+
+    words: tuple[str, ...] = ()
+    folder: str = ""
+    """The folder in which it was typed."""
+    input: str = ""
+    """The hash of what it was given as standard input."""
+
+
+NO_CALL: Final = VerbCall()
 
 
 class Operation(NamedTuple):
@@ -61,6 +81,17 @@ def make_operation(at: datetime, random: bytes) -> str:
     high, low = bits >> 62 & 0xFFF, bits & 0x3FFF_FFFF_FFFF_FFFF
     text = f"{millis << 80 | 7 << 76 | high << 64 | 2 << 62 | low:032x}"
     return f"{text[:8]}-{text[8:12]}-{text[12:16]}-{text[16:20]}-{text[20:]}"
+
+
+def derive_operation(verb: str, action: str, subject: str, number: int = 0) -> str:
+    """Return the id of one of the operations of a command, from the id of the command.
+
+    A command that is repeated has the same id, so each of its operations has the same id again, whatever else
+    it does this time. The bits that `Operation.part` counts in stay free.
+    """
+    words = "\0".join((action, subject, str(number))).encode("utf-8", "surrogatepass")
+    mixed = int.from_bytes(sha256(words).digest()[:_SUBJECT_BYTES], "big") << _PART_BITS
+    return f"{verb[:-_MARK]}{int(verb[-_MARK:], 16) ^ mixed:012x}"
 
 
 def is_operation(op: str) -> bool:

@@ -2,11 +2,14 @@
 
 A pattern is written from the root of the project, with `/` between segments:
 
-1. `src/app.py` matches that path.
+1. `src/app.py` matches that path, and everything below it: it may be a folder, or become one. So does every
+   pattern without `*` and `?`.
 2. `src/` matches everything below the folder, and the path `src` itself: a file could replace the folder.
 3. `*` matches any characters within a segment, `?` one, `[a-z]` one of those, `[!a-z]` or `[^a-z]` any other.
    In a class, `]` is a character if it comes first, and `-` if it comes first or last.
-4. `**` as a whole segment matches any number of segments, also none; so `src/**` is the same as `src/`.
+4. A segment with a class also matches the name that is written like it: `[slug]` may be a folder. A class of
+   one character that is no letter, digit or dot, such as `[*]`, is that character without its meaning.
+5. `**` as a whole segment matches any number of segments, also none; so `src/**` is the same as `src/`.
 
 Patterns and paths are compared in NFC, and without case where the checkout ignores case. No segment of a path
 is empty, `.` or `..`. A name that starts with a dot is a name like any other.
@@ -14,6 +17,7 @@ is empty, `.` or `..`. A name that starts with a dot is a name like any other.
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache
+from itertools import takewhile
 from typing import Annotated, Final, TypeAlias, TypeVar
 
 from passdown.core.lazy_regex import pattern
@@ -28,8 +32,9 @@ _Ranges: TypeAlias = tuple[tuple[int, int], ...]
 """A set of characters: the first and the last code point of each range."""
 _Character: TypeAlias = str | _Ranges
 """A character, one of several, or none of them for `*`."""
-_Name: TypeAlias = str | tuple[_Character, ...]
-"""A name, the characters of one with wildcards, or none of them for `**`."""
+_Tokens: TypeAlias = tuple[_Character, ...]
+_Name: TypeAlias = str | _Tokens | frozenset[str | _Tokens]
+"""A name, the characters of one with wildcards, or none of them for `**`; or one of several of these."""
 
 _T = TypeVar("_T")
 
@@ -48,6 +53,8 @@ _UNUSABLE: Final = pattern(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
 _ABSOLUTE: Final = pattern(r"~$|[A-Za-z]:")
 """Matches the first segment of a path that starts at a home folder or a drive."""
 _TOKEN: Final = pattern(r"\*|\?|\[([!^]?)(\]?[^\]]*)\]|\[|[^*?\[]+")
+_ESCAPED: Final = pattern(r"\[([^\w./\]!^])\]")
+"""A class of one character, which is no letter, digit or dot."""
 _NAMED_CLASS: Final = pattern(r"\[:\w+:$")
 
 
@@ -81,16 +88,35 @@ def parse_pattern(text: str, *, ignores_case: bool = False) -> PathPattern:
     _check_parts(text, parts, is_absolute=normal.startswith("/"))
     if normal.endswith(("/", "/.")) and parts[-1] != "**":
         parts.append("")
-    return PathPattern(
-        text="/".join(parts),
-        ignores_case=ignores_case,
-        segments=tuple(_parse_segment(part, text, ignores_case=ignores_case) for part in parts),
-    )
+    segments = tuple(_parse_segment(part, text, ignores_case=ignores_case) for part in parts)
+    tokens = (found[0] for part in parts for found in _TOKEN.finditer(part))
+    if segments[-1] != _MANY and not any(token in {"*", "?"} for token in tokens):
+        segments = (*segments, _MANY)
+    return PathPattern(text="/".join(parts), ignores_case=ignores_case, segments=segments)
 
 
 def escape_path(path: str) -> str:
-    """Return the pattern that matches exactly this path, whatever characters it has."""
-    return "".join(f"[{one}]" if one in "*?[" else one for one in path)
+    """Return the pattern that matches this path and what is below it, whatever characters it has.
+
+    Characters that no pattern may have are written as `?`, which matches others too.
+    """
+    text = "".join(map(_escape, path))
+    if _ABSOLUTE.match(text.partition("/")[0]) or not text.strip():
+        at = text.startswith(":", 1)
+        text = f"{text[:at]}[{text[at]}]{text[at + 1 :]}"
+    has_gap = "\\" in path or _UNUSABLE.search(path)
+    return f"{text}/" if has_gap else text
+
+
+def _escape(one: str) -> str:
+    if one == "\\" or _UNUSABLE.match(one):
+        return "?"
+    return one if is_plain(one) else f"[{one}]"
+
+
+def is_plain(text: str) -> bool:
+    """Return whether a text has no character that means something in a pattern."""
+    return not any(special in text for special in "*?[")
 
 
 def matches(one: PathPattern, path: str) -> bool:
@@ -100,7 +126,7 @@ def matches(one: PathPattern, path: str) -> bool:
     """
     names = _fold(_compose(path), ignores_case=one.ignores_case).split("/")
     return not any(name in {"", *_DOT_NAMES} for name in names) and _can_meet(
-        one.segments, names, _can_names_meet
+        one.segments, names, _can_segments_meet
     )
 
 
@@ -112,34 +138,37 @@ def overlap(one: PathPattern, other: PathPattern) -> bool:
     if one.ignores_case != other.ignores_case:
         one, other = (parse_pattern(each.text, ignores_case=True) for each in (one, other))
     # Most patterns differ in a name that they begin with: that is seen in a fifth of the time.
-    for name, other_name in zip(one.segments, other.segments, strict=False):
-        if not (isinstance(name, str) and isinstance(other_name, str)):
-            break
-        if name != other_name:
-            return False
-    return _can_meet(one.segments, other.segments, _can_names_meet)
+    pairs = zip(one.segments, other.segments, strict=False)
+    names = takewhile(lambda pair: isinstance(pair[0], str) and isinstance(pair[1], str), pairs)
+    if any(name != other_name for name, other_name in names):
+        return False
+    return _can_meet(one.segments, other.segments, _can_segments_meet)
 
 
 # --- reading ----------------------------------------------------------------------------------------
 
 
-def _check_text(text: str, normal: str) -> None:
-    if not text.strip():
-        raise UsageError("the pattern is empty", hint="name a path, a folder with `/` at its end, or `**`")
+def check_characters(text: str, normal: str = "") -> None:
+    """Refuse a text that is too long for a pattern, or has characters that none may have."""
     if max(len(text), len(normal)) > _MAX_LENGTH:
         raise UsageError(
             f"the pattern is longer than {_MAX_LENGTH:,} characters",
             hint="reserve a folder above those files",
         )
-    shown = one_line(text)
-    if _UNUSABLE.search(normal):
+    if _UNUSABLE.search(text):
         raise UsageError(
-            f"{shown} has a control character or a broken one",
+            f"{one_line(text)} has a control character or a broken one",
             hint="write `?` where the name has such a character",
         )
+
+
+def _check_text(text: str, normal: str) -> None:
+    if not text.strip():
+        raise UsageError("the pattern is empty", hint="name a path, a folder with `/` at its end, or `**`")
+    check_characters(text, normal)
     if "\\" in normal:
         raise UsageError(
-            f"{shown} has a backslash",
+            f"{one_line(text)} has a backslash",
             hint="write `/` between segments; `[*]` is the character `*`, without its meaning",
         )
 
@@ -168,8 +197,9 @@ def _check_parts(text: str, parts: Sequence[str], *, is_absolute: bool) -> None:
 def _parse_segment(part: str, text: str, *, ignores_case: bool) -> _Name:
     if part in {"", "**"}:
         return _MANY
-    if not any(special in part for special in "*?["):
-        return _fold(part, ignores_case=ignores_case)
+    plain = _ESCAPED.sub("", part)
+    if is_plain(plain):
+        return _fold(_ESCAPED.sub(r"\1", part), ignores_case=ignores_case)
     tokens: list[_Character] = []
     for found in _TOKEN.finditer(part):
         match found[0]:
@@ -187,7 +217,9 @@ def _parse_segment(part: str, text: str, *, ignores_case: bool) -> _Name:
                 tokens.append(outside if found[1] else _complement(outside))
     if not _can_names_meet(tuple(tokens), (_MANY,)):
         raise UsageError(f"{one_line(text)} matches no file", hint="no name is `.` or `..`")
-    return tuple(tokens)
+    if "[" not in plain:
+        return tuple(tokens)
+    return frozenset({tuple(tokens), _fold(part, ignores_case=ignores_case)})
 
 
 def _parse_ranges(body: str, text: str) -> list[tuple[int, int]]:
@@ -304,7 +336,13 @@ def _skip(reached: int, many: int) -> int:
     return reached | (reached & many) << 1
 
 
-def _can_names_meet(one: _Name, other: _Name) -> bool:
+def _can_segments_meet(one: _Name, other: _Name) -> bool:
+    """Return whether any name fits both segments; one with a class also fits the name written like it."""
+    choices, others = (each if isinstance(each, frozenset) else (each,) for each in (one, other))
+    return any(_can_names_meet(each, name) for each in choices for name in others)
+
+
+def _can_names_meet(one: str | _Tokens, other: str | _Tokens) -> bool:
     """Return whether any name fits both segments; `.` and `..` are not names.
 
     1. A segment without wildcards is a name.
@@ -353,5 +391,7 @@ def _has(ranges: _Ranges, character: str) -> bool:
 
 
 def _is_any_name(segment: _Name) -> bool:
+    if isinstance(segment, frozenset):
+        return any(map(_is_any_name, segment))
     others = [token for token in segment if token != _MANY]
     return len(others) < len(segment) and all(token == _ANY for token in others) and len(others) <= 1

@@ -52,6 +52,8 @@ class StatedFact(NamedTuple):
     """The line or event that took its place, or took it back."""
     taker: Fact | None = None
     """What that says."""
+    document: str = ""
+    """The author or the name of the document that has it; empty for a line or an event."""
 
 
 class CertifiedFact(NamedTuple):
@@ -110,6 +112,12 @@ def trace_events(sources: Iterable[EventFacts]) -> Sequence[StatedFact]:
             stated += [one._replace(retired_by=f"event {name}", taker=None) for one in own]
     heard = order_events(unique.values()).heard
     return [*stated, *_trace(in_said_order(heard), lambda fact: names[fact.event])]
+
+
+def trace_documents(facts: Iterable[Fact]) -> Sequence[StatedFact]:
+    """Go through the documents of others that a brief used and no event tells (1): each fact stands there."""
+    kept = [step for fact in facts for step in _single(fact) if fact.kind in _STATING]
+    return [StatedFact(fact, fact.agent, document=fact.agent) for fact in kept]
 
 
 def _trace(facts: Iterable[Fact], name: Callable[[Fact], str], own: str = "") -> Sequence[StatedFact]:
@@ -174,6 +182,8 @@ def _judge(one: StatedFact, reach: VisibleFacts) -> CertifiedFact:
         how, where = FactStatus.RETIRED, one.retired_by
     elif name in reach.brief:
         how, where = FactStatus.IN_BRIEF, "passdown brief"
+    elif one.document:
+        how, where = FactStatus.BY_COMMAND, f"the document of {one.document}; `passdown brief --json`"
     elif one.journal and name in reach.accounts.get(one.journal, frozenset()):
         how, where = FactStatus.BY_COMMAND, f"passdown brief --session {one.journal} --json"
     elif not one.journal and name in reach.listed:

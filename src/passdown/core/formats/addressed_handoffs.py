@@ -27,8 +27,12 @@ class HandoffContext:
 class AddressedHandoff:
     """What one agent tells another, who is shown it when it starts."""
 
-    sender: Annotated[str | None, "The agent that wrote it.", in_member("from", required=True)] = None
-    to: Annotated[str | None, "The agent it is for, or the nickname of one.", in_member(required=True)] = None
+    sender: Annotated[
+        str | None, "Who wrote it: its given id, or the agent.", in_member("from", required=True)
+    ] = None
+    to: Annotated[
+        str | None, "For whom it is: a given id, an agent, or a nickname.", in_member(required=True)
+    ] = None
     created_at: Annotated[datetime | None, "When it was written.", in_member("createdAt", required=True)] = (
         None
     )

@@ -113,7 +113,7 @@ class Ledger:
     updated: Annotated[
         datetime | None, "Time of the last save; every save sets it.", in_key(required=True)
     ] = None
-    session_id: Annotated[str | None, "The session's id, which is opaque.", in_key(required=True)] = None
+    session_id: Annotated[str | None, "The session's id: ours, or the user's.", in_key(required=True)] = None
     platform: Annotated[str | None, "The host the agent runs in.", in_key(required=True)] = None
     bound_track: Annotated[str | None, "The track the session works on.", in_key(keep_empty=True)] = None
     bound_bead: Annotated[str | None, "The task the session has claimed.", in_key(keep_empty=True)] = None

@@ -20,7 +20,9 @@ class SessionState:
     """The state of one session, for tools that read JSON."""
 
     agent_id: Annotated[
-        str | None, "The agent that runs the session.", in_member("agentId", required=True)
+        str | None,
+        "The agent that runs the session, or the id that `start --session` gave it.",
+        in_member("agentId", required=True),
     ] = None
     mode: Annotated[
         Mode | None, "Single or multiple agents; locked at the start.", in_member(required=True)

@@ -5,7 +5,7 @@ from typing import Annotated, Final
 
 from passdown.records import record
 
-RENDERER: Final = 4
+RENDERER: Final = 5
 """The version of the view's renderer; another version may write different bytes for the same events."""
 
 

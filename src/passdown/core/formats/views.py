@@ -25,6 +25,7 @@ from passdown.core.formats.view_location import RENDERER
 from passdown.core.kinds import FURTHER
 from passdown.core.lazy_regex import pattern
 from passdown.core.problems import Problem, Unknown, error, warning
+from passdown.core.safe_text import one_line
 from passdown.core.times import render_millis, render_seconds
 from passdown.records import field, record, replace
 
@@ -36,6 +37,9 @@ FOOTER: Final = "footer"
 
 _FOOTER: Final = pattern(r"\s*_synthesized:[ \t]*\r?\n(?P<keys>(?:[ \t]+[^\n]*\n|\r?\n)*)---\s*")
 _EARLIER: Final = pattern(r"""And ([0-9]{1,9}) earlier: (?:`([^`\n]*)`|("[^\n]*"))\r?""")
+_SIGNED: Final = pattern(r" \(by [^\s()]+, (?:carried on by [^\s()]+, )?(?:not )?ended\)$")
+_NOT_IN_NAMES: Final = pattern(r"[\s(),]+")
+_NAME: Final = 40
 _IN_CODE: Final = pattern(r"[^`\x00-\x1f\x7f-\x9f\u2028\u2029]*")
 
 
@@ -100,6 +104,22 @@ class View:
     unknown: Annotated[tuple[Unknown, ...], "Text that no field holds, verbatim."] = ()
     problems: tuple[Problem, ...] = field(default=(), compare=False)
     source: str | None = field(default=None, compare=False)
+
+
+def sign_line(text: str, author: str, bearer: str, *, is_ended: bool) -> str:
+    """Add to a line of a view whose it is, who carried it on, if anybody did, and whether that one ended."""
+    carried = f", carried on by {_name(bearer)}" if bearer != author else ""
+    return f"{text} (by {_name(author)}{carried}, {'' if is_ended else 'not '}ended)"
+
+
+def unsign_line(text: str) -> str:
+    """Return a line of a view without whose it is."""
+    return _SIGNED.sub("", text)
+
+
+def _name(agent: str) -> str:
+    shown = _NOT_IN_NAMES.sub("_", one_line(agent))
+    return shown if len(shown) <= _NAME else f"{shown[:_NAME]}…"
 
 
 class BoundedEntries(NamedTuple, Generic[T]):

@@ -54,5 +54,7 @@ class HookReply(NamedTuple):
 
 
 FORK = "fork"
-KEPT_BY = frozenset({"clear", "resume", "compact"})
-"""The causes that give the host's session another id, or continue it, while ours stays the same (C52)."""
+GOES_ON = frozenset({"clear", "compact"})
+"""The causes that begin another conversation of the same session, which may have another id (C52, C153)."""
+KEPT_BY = GOES_ON | {"resume"}
+"""The causes of an end after which our session stays: the host goes on with it, or may come back to it."""

@@ -10,6 +10,7 @@ from datetime import datetime
 from types import MappingProxyType
 from typing import Final, NamedTuple, cast
 
+from passdown.core.documents.frontmatter import split_front_matter
 from passdown.core.facts import TASK, TRACK, Fact, Provenance, command_of
 from passdown.core.formats.events import (
     Event,
@@ -20,7 +21,7 @@ from passdown.core.formats.events import (
     read_gate_status,
 )
 from passdown.core.formats.origins import Origin, parse_origins
-from passdown.core.ids import fact_id, parse_event_file_name
+from passdown.core.ids import fact_id, kebab, parse_event_file_name
 from passdown.core.json_text import dump
 from passdown.core.kinds import MERGED, FactKind, Merging
 from passdown.core.phases import read_state
@@ -56,6 +57,8 @@ class EventFacts(NamedTuple):
     covered: int
     after: Texts
     ahead: Texts = ()
+    track: str = ""
+    """The track or stream it belongs to, as the name of a stream; empty for none."""
 
 
 _STATED: Final[Mapping[str, str]] = MappingProxyType(
@@ -71,7 +74,9 @@ _RETRACTED: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
 
 
 def parse_event_facts(data: bytes, name: str) -> EventFacts | None:
-    """Read an event for merging; None when it cannot be merged, for its time or its agent is not known.
+    """Read an event for merging; None when it cannot be merged.
+
+    That is so if its time or its agent is not known, or if it is empty (C160).
 
     1. Time and agent come from the front matter, else from the file's name (C63).
     2. What does not fit its key is malformed, and wins nothing; the rest takes part.
@@ -80,7 +85,8 @@ def parse_event_facts(data: bytes, name: str) -> EventFacts | None:
     if b"\r" in data:  # 3
         data = data.replace(b"\r\n", b"\n")
     try:
-        values = _read_values(data.decode("utf-8"))
+        text = data.decode("utf-8")
+        values = _read_values(text)
     except (UnicodeDecodeError, FormatError):
         return None
     stated = cast("str | None", values.get("ts"))
@@ -95,7 +101,13 @@ def parse_event_facts(data: bytes, name: str) -> EventFacts | None:
         # Without its name it would be another event, so the name is a part of what it is.
         digest = hashlib.sha256(f"{digest}\n{at.isoformat()}\n{agent}".encode()).hexdigest()
     rank = EventRank(at, agent, cast("str | None", values.get("id")) or digest[:ID_SIZE], digest)
-    return _make_source(rank, values)
+    source = _make_source(rank, values)
+    return None if not (source.facts or source.retracted) and is_blank(text) else source
+
+
+def is_blank(text: str) -> bool:
+    """Return whether a text has no front matter; without a fact it is no event then (C160)."""
+    return not split_front_matter(text).matter.strip()
 
 
 def _read_values(text: str) -> Mapping[str, object]:
@@ -121,13 +133,16 @@ def _values_of(event: Event) -> Mapping[str, object]:
     }
     values |= dict(event.more)
     values["ts"] = event.ts.isoformat() if event.ts else None
-    values |= {name: getattr(event, name) for name in ("agent", "id", "branch", "type", "session", "covers")}
+    values |= {name: getattr(event, name) for name in _FRAME}
     for name in ("decisions", "answers", "provenance", "origins"):
         values[name] = tuple((pair.key, pair.value) for pair in getattr(event, name))
     values["checkpoints"] = tuple(_record_of(one) for one in event.checkpoints)
     values["gates"] = tuple(_gate_record_of(one) for one in event.gates)
     values[FactKind.MALFORMED.value] = tuple(_malformed(event))
     return values
+
+
+_FRAME: Final = ("agent", "id", "branch", "type", "session", "covers", "track", "stream")
 
 
 def _malformed(event: Event) -> Iterator[str]:
@@ -176,7 +191,13 @@ def _make_source(rank: EventRank, values: Mapping[str, object]) -> EventFacts:
         read_covered(cast("str | None", values.get("covers")) or ""),
         cast("Texts", values.get("after") or ()),
         cast("Texts", values.get("ahead") or ()),
+        _track_of(values),
     )
+
+
+def _track_of(values: Mapping[str, object]) -> str:
+    name = cast("str | None", values.get("track") or values.get("stream"))
+    return kebab(name) if name else ""
 
 
 # --- facts ----------------------------------------------------------------------------------------

@@ -6,14 +6,14 @@ events give the same result in any order, in any grouping, however often each is
 """
 
 import hashlib
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import date, datetime
 from itertools import islice
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from passdown.core.facts import Fact
 from passdown.core.fold import Tables, fold
-from passdown.core.kinds import MERGED, FactKind
+from passdown.core.kinds import MERGED, FactKind, Merging
 from passdown.core.merge.event_facts import EventFacts, EventRank, all_retracted, is_retracted
 from passdown.core.merge.ranks import Places, place_facts, rank_events
 from passdown.core.times import to_micros
@@ -27,6 +27,19 @@ class NewestFacts(NamedTuple):
     total: int = 0
 
 
+class Writer(NamedTuple):
+    """Who told a goal, now or next step, and whether that session has ended: its last event says so."""
+
+    agent: str
+    session: str
+    is_ended: bool
+
+
+SESSION_END: Final = "session_end"
+"""The type of the event that ends a session."""
+AIMS: Final = tuple(kind for kind in FactKind if kind.row.merging in {Merging.REGISTER, Merging.STEPS})
+
+
 @record
 class Digest:
     """What a view needs from all events: the newest facts of each kind, and the totals."""
@@ -36,6 +49,8 @@ class Digest:
     latest: datetime | None
     events_sha256: str
     skipped: int
+    writers: Mapping[str, Writer]
+    """Who told goal, now and next, by the hash of the event."""
 
     def one(self, kind: FactKind) -> Fact | None:
         """Return the newest fact of a kind, or None."""
@@ -50,6 +65,7 @@ class Merged:
     checkpoints: tuple[Fact, ...]
     ranks: tuple[EventRank, ...]
     latest: datetime | None
+    writers: Mapping[str, Writer]
 
 
 class OrderedEvents(NamedTuple):
@@ -80,7 +96,20 @@ def merge_events(sources: Iterable[EventFacts], until: datetime | None = None) -
         checkpoints=_distinct(folded.phases.get(FactKind.CHECKPOINT, ())),
         ranks=tuple(sorted([source.rank for source in unique.values()])),
         latest=ordered.at(heard[-1]) if heard else None,
+        writers=_find_writers(folded.tables, heard),
     )
+
+
+def _find_writers(tables: Tables, heard: Sequence[EventFacts]) -> Mapping[str, Writer]:
+    """Find who told what is aimed at; without a session, the event alone says whether it was the last."""
+    wanted = {fact.event for kind in AIMS for fact in tables.get(kind, {}).values()}
+    told = {source.rank.hash: source for source in heard if source.rank.hash in wanted}
+    sessions = {source.session for source in told.values() if source.session}
+    last = {source.session: source.type for source in heard if source.session in sessions}
+    return {
+        name: Writer(source.rank.agent, source.session, last.get(source.session, source.type) == SESSION_END)
+        for name, source in told.items()
+    }
 
 
 def order_events(sources: Iterable[EventFacts]) -> OrderedEvents:
@@ -147,6 +176,7 @@ def make_digest(merged: Merged, skipped: int, limit: int) -> Digest:
         latest=merged.latest,
         events_sha256=hash_events(merged.ranks),
         skipped=skipped,
+        writers=merged.writers,
     )
 
 

@@ -11,10 +11,10 @@ from passdown.core.documents.key_value import Pair
 from passdown.core.facts import Fact, read_phase, show_gate
 from passdown.core.formats.checkpoints import Phase
 from passdown.core.formats.streams import Question, read_question
-from passdown.core.formats.views import VERSION, Earlier, Footer, FurtherSection, View
+from passdown.core.formats.views import VERSION, Earlier, Footer, FurtherSection, View, sign_line
 from passdown.core.kinds import FURTHER, FactKind
 from passdown.core.lazy_regex import pattern
-from passdown.core.merge.merge import Digest, NewestFacts
+from passdown.core.merge.merge import AIMS, Digest, NewestFacts
 from passdown.core.phases import PhaseState, read_state
 from passdown.core.problems import Malformed
 from passdown.core.safe_text import one_line
@@ -51,7 +51,7 @@ _ONE_TEXT: Final = 900
 def make_view(digest: Digest) -> View:
     """Make the view of merged events; it depends on nothing else."""
     done, done_earlier = _take(digest.kinds[FactKind.DONE], _FINISHED, _text)
-    following, next_earlier = _take(digest.kinds[FactKind.NEXT], _FOLLOWING, _text)
+    following, next_earlier = _take(digest.kinds[FactKind.NEXT], _FOLLOWING, _signer(digest))
     decisions, decisions_earlier = _take(digest.kinds[FactKind.DECISION], _CHOICES, _pair)
     constraints, constraints_earlier = _take(digest.kinds[FactKind.CONSTRAINT], _RULES, _text)
     questions, questions_earlier = _take(digest.kinds[FactKind.QUESTION], _OPEN, _question)
@@ -92,7 +92,25 @@ def make_view(digest: Digest) -> View:
 
 def _register(digest: Digest, kind: FactKind) -> str:
     fact = digest.one(kind)
-    return _shorten(fact.text, fact, _ONE_TEXT) if fact else ""
+    return _signer(digest)(fact)[0] if fact else ""
+
+
+def _signer(digest: Digest) -> Callable[[Fact], tuple[str, str]]:
+    """Return how goal, now and next are shown: with whose they are where that must be known (C152).
+
+    1. The session that told it has ended, or only carried it on.
+    2. The three are not one session's.
+    """
+    writers = {digest.writers[fact.event] for kind in AIMS for fact in digest.kinds[kind].facts}
+    is_mixed = len({(writer.session or writer.agent) for writer in writers}) > 1  # 2
+
+    def show(fact: Fact) -> tuple[str, str]:
+        shown, writer = _shorten(fact.text, fact), digest.writers[fact.event]
+        if is_mixed or writer.is_ended or fact.agent != writer.agent:  # 1
+            shown = sign_line(shown, fact.agent, writer.agent, is_ended=writer.is_ended)
+        return shown, shown
+
+    return show
 
 
 def _further(digest: Digest) -> Iterator[FurtherSection]:

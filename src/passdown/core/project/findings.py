@@ -31,6 +31,7 @@ class FindingKind(StrEnum):
 
     NOT_SET_UP = "not-set-up"
     SETTINGS = "settings"
+    SERVER = "server"
     NOT_IGNORED = "not-ignored"
     TRACKED = "tracked"
     IGNORED = "ignored"
@@ -90,6 +91,11 @@ def odd_settings(warning: str, severity: Severity = Severity.WARNING) -> Finding
     return Finding(
         code=FindingKind.SETTINGS, what=warning, hint="fix the file that it names", severity=severity
     )
+
+
+def no_server(trouble: str, hint: str, file: str) -> Finding:
+    """Sessions cannot coordinate, because no server is named; `file` is where the user names it."""
+    return Finding(code=FindingKind.SERVER, what=trouble, hint=hint, where=file)
 
 
 def not_ignored(paths: Sequence[str], *, is_set_up: bool, has_rules: bool) -> Finding:
@@ -207,7 +213,7 @@ def altered_events(paths: Sequence[str]) -> Finding:
 
 def unread_events(paths: Sequence[str]) -> Finding:
     """Events cannot be merged."""
-    what = f"{_count(len(paths), 'event file')} cannot be read and left out of the view"
+    what = f"{_count(len(paths), 'event file')} skipped, and left out of the view: {_few(paths)}"
     hint = "`passdown view verify` lists them with their problems"
     return Finding(code=FindingKind.EVENTS, what=what, hint=hint, where=paths[0])
 

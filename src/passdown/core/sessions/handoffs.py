@@ -34,10 +34,12 @@ from passdown.core.phases import PhaseState
 from passdown.core.problems import Malformed, Unknown
 from passdown.core.sessions.ledger_sync import RULED_OUT, NewFact, make_rule, split_decision
 from passdown.core.sessions.progress import (
+    ACTIVE,
     find_unconfirmed,
     is_derived,
     join_phases,
     phases_of,
+    update_status,
     update_workflow,
 )
 from passdown.core.sessions.secrets import redact, redact_account, redact_all
@@ -230,6 +232,7 @@ def to_stream(handoff: Handoff, name: str, known: Stream | None = None) -> Strea
     now = "" if make_key(stream.now) in handoff.left else stream.now
     return replace(
         stream,
+        status=update_status(handoff.trigger, stream.status),
         updated=handoff.at,
         goal=_line(handoff.goal) or stream.goal,
         ledger_branch=handoff.branch or stream.ledger_branch,
@@ -268,7 +271,7 @@ def _new_stream(handoff: Handoff, name: str) -> Stream:
         date=handoff.at,
         session_name=name,
         branch=handoff.branch or "unknown",
-        status="active",
+        status=ACTIVE,
         title=f"Work Stream: {name}",
         this_session=(STARTED,),
         next=(NO_STEP,),

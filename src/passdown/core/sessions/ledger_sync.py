@@ -3,6 +3,8 @@
 1. What an account knows is written into the ledger; everything else in the document stays.
 2. What a user or agent added to the ledger since it was rendered becomes facts; what they removed is
    retracted. The number of the last journal line in the ledger shows what was there before.
+3. A time of day that they wrote stays: that of a new row is a member of its fact, that of a row which was
+   there stays in the ledger as long as the fact is not stated again (C26).
 """
 
 from collections import Counter
@@ -12,7 +14,7 @@ from itertools import groupby
 from typing import Final
 
 from passdown.core.documents.documents import key_line
-from passdown.core.facts import ADD, Fact, Provenance, make_key
+from passdown.core.facts import ADD, TIME, Fact, Provenance, make_key
 from passdown.core.formats.ledgers import (
     GateResult,
     Ledger,
@@ -25,6 +27,7 @@ from passdown.core.formats.ledgers import (
 )
 from passdown.core.formats.validations import Validation
 from passdown.core.ids import slug
+from passdown.core.json_text import dump
 from passdown.core.kinds import FURTHER, FactKind
 from passdown.core.problems import Problem, warning
 from passdown.core.sessions.session_facts import Account
@@ -47,6 +50,7 @@ TRACK: Final = "track"
 TASK: Final = "task"
 """The keys of a binding: the track, and the task that was claimed."""
 
+_NOW: Final = "State/Now"
 _SETTLED: Final = frozenset({"completed", "deleted", "cancelled"})
 
 ShowTime = Callable[[datetime], str]
@@ -67,13 +71,23 @@ def carry_steps(steps: Iterable[Fact]) -> Iterator[NewFact]:
         key = ADD
 
 
+def begin_steps(new_facts: Iterable[NewFact], account: Account) -> Iterator[NewFact]:
+    """Take what is done now out of the next steps (C152)."""
+    steps = {make_key(fact.text): fact.text for fact in account.of(FactKind.NEXT)}
+    for one in new_facts:
+        yield one
+        step = steps.get(make_key(one.text)) if one.kind is FactKind.NOW else None
+        if step is not None:
+            yield NewFact(FactKind.RETRACTION, step, FactKind.NEXT.value)
+
+
 def fill_ledger(ledger: Ledger, account: Account, show_time: ShowTime) -> Ledger:
     """Write what an account knows into a ledger (1); its times are the account's."""
     reads = _reads(account)
     return replace(
         ledger,
         updated=account.said_at,
-        session_id=account.session,
+        session_id=account.label,
         platform=account.start.host,
         bound_track=account.track or None,
         bound_bead=account.task or None,
@@ -91,7 +105,7 @@ def fill_ledger(ledger: Ledger, account: Account, show_time: ShowTime) -> Ledger
         done=_texts(account, FactKind.DONE),
         now=account.now.text if account.now else "",
         next=_texts(account, FactKind.NEXT) or _planned(account),
-        decisions=tuple(_rows(account, show_time)),
+        decisions=tuple(_rows(account, show_time, ledger)),
         branch=account.branch,
         modified=_texts(account, FactKind.FILE),
         read=tuple(ReadFile(path=entry.text, reason=entry.because) for entry in reads),
@@ -132,11 +146,19 @@ def read_mode(account: Account) -> Mode:
 def find_mode_edit(ledger: Ledger, account: Account) -> Problem | None:
     """Find a mode that was edited by hand, which no session takes over while it runs (R14)."""
     mode = read_mode(account)
-    if ledger.session_id != account.session or ledger.mode is mode:
+    if ledger.session_id != account.label or ledger.mode is mode:
         return None
     found = f"was changed to {ledger.mode}" if ledger.mode else "was removed"
     hint = f"a session keeps the mode it started with, so it is {mode} again"
     return warning(key_line(ledger.source or "", "mode"), "mode", found, hint)
+
+
+def find_second_now(ledger: Ledger) -> Problem | None:
+    """Find further items under Now: a session does one thing, so they are next steps (C29)."""
+    found = next((one for one in ledger.problems if one.field == _NOW), None)
+    if found is None:
+        return None
+    return warning(found.line, "Now", found.problem, "the first is kept, the others moved to Next")
 
 
 def read_tdd(account: Account) -> TddPhase | None:
@@ -187,10 +209,20 @@ def _shown(account: Account, kind: FactKind) -> tuple[Fact, ...]:
     return tuple(entry for entry in account.of(kind) if entry.text.strip())
 
 
-def _rows(account: Account, show_time: ShowTime) -> Iterator[LedgerDecision]:
+def _rows(account: Account, show_time: ShowTime, ledger: Ledger) -> Iterator[LedgerDecision]:
+    """Return the rows of Key Decisions, with the times of day that somebody wrote (3)."""
+    written = {_cell(row.decision): row.when for row in ledger.decisions}
     for kind, entry in _choices(account):
         text = show_decision(entry) if kind is FactKind.DECISION else make_rule(entry.text)
-        yield LedgerDecision(decision=text, reasoning=entry.because, when=show_time(entry.at))
+        was_shown = entry.seq <= (ledger.journal_seq or 0)
+        kept = written.get(_cell(text), "") if was_shown else ""
+        when = kept or entry.time or show_time(entry.at)
+        yield LedgerDecision(decision=text, reasoning=entry.because, when=when)
+
+
+def _cell(text: str) -> str:
+    """Return what texts share that are the same in a cell of a table."""
+    return " ".join(text.split())
 
 
 def _choices(account: Account) -> Sequence[tuple[FactKind, Fact]]:
@@ -229,10 +261,9 @@ def find_edits(ledger: Ledger, base: Account, show_time: ShowTime) -> Sequence[N
         new_facts.append(NewFact(FactKind.TDD, ledger.tdd_phase or "", base.task))
     new_facts += _one_edit(FactKind.GOAL, base.goal, shown.goal, ledger.goal)
     new_facts += _one_edit(FactKind.NOW, base.now, shown.now, ledger.now)
-    if shown.next != ledger.next:
-        new_facts.append(
-            NewFact(FactKind.NEXT, "\n".join(" ".join(text.split("\n")) for text in ledger.next))
-        )
+    following = [text for text in ledger.next if shown.now == ledger.now or text != ledger.now]
+    if [*shown.next] != following:
+        new_facts.append(NewFact(FactKind.NEXT, "\n".join(" ".join(text.split("\n")) for text in following)))
     for kind, before, after in (
         (FactKind.DONE, shown.done, ledger.done),
         (FactKind.QUESTION, shown.questions, ledger.questions),
@@ -352,30 +383,36 @@ def _decision_edits(
     before: Sequence[LedgerDecision],
     after: Iterable[LedgerDecision],
 ) -> Iterator[NewFact]:
-    old = {one.decision: (one.reasoning, *choice) for one, choice in zip(before, choices, strict=False)}
-    new = {one.decision: one.reasoning for one in after}
+    old = {one.decision: (one, *choice) for one, choice in zip(before, choices, strict=False)}
+    new = {one.decision: one for one in after}
     for text, (_, kind, entry) in old.items():
         if text not in new:
             target = entry.text if kind is FactKind.CONSTRAINT else entry.key
             yield NewFact(FactKind.RETRACTION, target, kind.value)
-    for text, reasoning in new.items():
+    for text, row in new.items():
         if text not in old:
-            yield _read_choice(text, reasoning)
-        elif old[text][0] != reasoning:
-            _, kind, entry = old[text]
+            yield _read_choice(row, row.when)
+        elif old[text][0].reasoning != row.reasoning:
+            shown, kind, entry = old[text]
+            time = row.when if row.when != shown.when else entry.time
             if kind is FactKind.CONSTRAINT:  # its reason is part of its text
                 yield NewFact(FactKind.RETRACTION, entry.text, kind.value)
-                yield _read_choice(text, reasoning)
+                yield _read_choice(row, time)
             else:
-                yield NewFact(kind, entry.text, entry.key, reasoning)
+                yield NewFact(kind, entry.text, entry.key, row.reasoning, others=_at_time(time))
 
 
-def _read_choice(text: str, reasoning: str) -> NewFact:
-    """Read a row that was written by hand."""
-    if text.startswith(RULED_OUT):
-        return NewFact(FactKind.CONSTRAINT, make_rule(text, reasoning))
-    key, said = split_decision(text)
-    return NewFact(FactKind.DECISION, said, key, reasoning)
+def _read_choice(row: LedgerDecision, time: str) -> NewFact:
+    """Read a row that was written by hand, with the time of day in it (3)."""
+    if row.decision.startswith(RULED_OUT):
+        rule = make_rule(row.decision, row.reasoning)
+        return NewFact(FactKind.CONSTRAINT, rule, others=_at_time(time))
+    key, said = split_decision(row.decision)
+    return NewFact(FactKind.DECISION, said, key, row.reasoning, others=_at_time(time))
+
+
+def _at_time(time: str) -> tuple[tuple[str, str], ...]:
+    return ((TIME, dump(time)),) if time else ()
 
 
 def split_decision(text: str) -> tuple[str, str]:

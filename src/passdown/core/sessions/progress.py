@@ -5,6 +5,7 @@ from typing import Final
 
 from passdown.core.documents.fields import read_count
 from passdown.core.facts import Fact, show_test
+from passdown.core.formats.archives import ArchiveStatus
 from passdown.core.formats.checkpoints import Phase
 from passdown.core.formats.streams import Workflow, open_phase
 from passdown.core.kinds import FactKind
@@ -15,6 +16,11 @@ from passdown.core.sessions.session_facts import Account
 from passdown.core.times import render_seconds
 from passdown.records import replace
 
+ACTIVE: Final = "active"
+COMPLETE: Final = "track-complete"
+"""What causes the handoff of a track that is finished."""
+
+_DONE: Final = ArchiveStatus.COMPLETE.value
 _TESTS_PASS: Final = f"{UNCONFIRMED}the tests pass: "
 _PATTERN: Final = "sequential"
 _MAX_RETRIES: Final = 3
@@ -76,6 +82,13 @@ def update_workflow(known: Workflow, phases: tuple[Phase, ...], *, is_told: bool
         max_retries=_MAX_RETRIES if known.max_retries is None else known.max_retries,
         **told,
     )
+
+
+def update_status(trigger: str, known: str | None) -> str | None:
+    """Return the status of a document: complete when its track is finished, until somebody goes on."""
+    if trigger == COMPLETE:
+        return _DONE
+    return ACTIVE if known == _DONE else known
 
 
 def find_unconfirmed(account: Account) -> Iterator[str]:

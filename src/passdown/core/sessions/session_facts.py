@@ -10,16 +10,17 @@ import json
 from collections.abc import Iterable, Mapping
 from datetime import datetime
 from itertools import pairwise
-from typing import Annotated, Final, NamedTuple, cast
+from typing import Annotated, Final, NamedTuple, TypeVar, cast
 
-from passdown import layout
-from passdown.core.facts import Fact, make_key, may_leave, share
+from passdown.core.facts import PROMPTED, Fact, make_key, may_leave, share
 from passdown.core.fold import fold
 from passdown.core.formats.journal import JournalLine, facts_of
-from passdown.core.ids import fold_id
+from passdown.core.ids import fold_id, name_file
 from passdown.core.kinds import FactKind, Merging
-from passdown.core.paths import is_below
+from passdown.core.sessions.grants import CLOSED_UNFENCED, GRANTED, UNFENCED, take_grant
 from passdown.records import field, record, replace
+
+T = TypeVar("T")
 
 PUBLISHED: Final = "published"
 """The key of an end that leaves nothing to do: without it, the next start publishes what is open."""
@@ -50,6 +51,16 @@ class Delivery(NamedTuple):
     """The ids of the feedback that it showed in full."""
 
 
+def name_work(now: Fact, *, is_over: bool) -> str:
+    """Return what the work of a session is called: once it ended, it is no longer what is done now (C152).
+
+    The last prompt of a session that said nothing is what it was asked, not what it did.
+    """
+    if not is_over:
+        return "now"
+    return "last prompt" if now.key == PROMPTED else "last worked on"
+
+
 class NewFact(NamedTuple):
     """A fact that has not been written yet."""
 
@@ -69,6 +80,8 @@ class SessionStart:
 
     host: Annotated[str, "The program the agent runs in."] = "generic"
     host_session: Annotated[str, "The host's id for the session."] = ""
+    name: Annotated[str, "The id that the user gave it; it stands in its ledger and its state file."] = ""
+    file: Annotated[str, "That id as file names have it."] = ""
     checkout: Annotated[str, "The working copy, as an absolute path."] = ""
     branch: Annotated[str, "The branch at the start."] = "unknown"
     ledger: Annotated[str, "The ledger's path, relative to the root."] = ""
@@ -93,6 +106,7 @@ class Account:
     is_published: Annotated[bool, "Whether it ended with everything published."] = False
     last_seq: Annotated[int, "The number of the last line."] = 0
     host_sessions: Annotated[tuple[str, ...], "Every id that the host gave it."] = ()
+    cleared_at: Annotated[datetime | None, "When a clear ended its conversation; None if it went on."] = None
     branch: Annotated[str, "The branch it was last seen on."] = "unknown"
     track: Annotated[str, "The track it works on."] = ""
     task: Annotated[str, "The task it has claimed."] = ""
@@ -103,6 +117,7 @@ class Account:
         default_factory=dict[str, int]
     )
     unreleased: Annotated[tuple[str, ...], "Tasks it closed while no engine could release them."] = ()
+    unfinished: Annotated[tuple[str, ...], "Operations it began and of which nobody knows what came."] = ()
     reservations: Annotated[Mapping[str, int], "The path patterns it holds, and their fences."] = field(
         default_factory=dict[str, int]
     )
@@ -121,6 +136,21 @@ class Account:
     )
 
     @property
+    def label(self) -> str:
+        """The id by which its ledger names it: the user's, or ours."""
+        return self.start.name or self.session
+
+    @property
+    def handle(self) -> str:
+        """The id by which its state file and handoffs name it: the user's, or its agent."""
+        return self.start.name or self.agent
+
+    @property
+    def file_id(self) -> str:
+        """The same, as the names of these files have it."""
+        return self.start.file or fold_id(self.agent)
+
+    @property
     def unfenced(self) -> tuple[str, ...]:
         """The tasks that it claimed or closed while the engine was away, and did not settle since (C86)."""
         return (*(name for name, fence in self.claims.items() if not fence), *self.unreleased)
@@ -137,6 +167,8 @@ AHEAD: Final = "ahead"
 """The member of a sign of life that names events dated ahead of which the session was told."""
 PREFLIGHT: Final = "preflight"
 """The key of a sign of life after the preflight was done."""
+CLEARED: Final = "cleared"
+"""The key of the sign of life of a session whose conversation a clear ended: another will follow (C153)."""
 MARK: Final = "mark"
 """The member of a bookmark that says how far a transcript was read."""
 
@@ -204,18 +236,6 @@ def only_shared(account: Account) -> Account:
     )
 
 
-def with_safe_ledger(account: Account, folder: str) -> Account:
-    """Return the account with a ledger in the folder of ledgers: its own, or else the usual one of its agent.
-
-    The path comes from the journal, which somebody else may have written.
-    """
-    ledger = account.start.ledger
-    if not ledger or (is_below(ledger, folder) and ledger.endswith(f"/{layout.LEDGER}")):
-        return account
-    usual = f"{folder}/{fold_id(account.agent or account.session)}/{layout.LEDGER}"
-    return replace(account, start=replace(account.start, ledger=usual))
-
-
 def is_last_word(fact: Fact) -> bool:
     """Return whether a fact is an end that leaves nothing to do."""
     return fact.kind == FactKind.END and fact.key == PUBLISHED
@@ -254,7 +274,7 @@ def _take_start(account: Account, fact: Fact) -> Account:
 
 def _take_host(account: Account, fact: Fact) -> Account:
     ids = (*account.host_sessions, fact.text)
-    return replace(account, host_sessions=tuple(dict.fromkeys(ids)))
+    return replace(account, host_sessions=tuple(dict.fromkeys(ids)), cleared_at=None)
 
 
 def _take_bookmark(account: Account, fact: Fact) -> Account:
@@ -289,26 +309,29 @@ def _take_tdd(account: Account, fact: Fact) -> Account:
     return replace(account, tdd=fact.text)
 
 
-GRANTED: Final = "fence "
-"""How the text of a claim or reservation that was granted starts; any other text but `UNFENCED` ends it."""
-UNFENCED: Final = "unfenced"
-CLOSED_UNFENCED: Final = "closed unfenced"
-"""The texts of claims that the tracker gave or closed while no engine could be asked (C86)."""
-
-
-def _take_grant(held: Mapping[str, int], fact: Fact) -> Mapping[str, int]:
-    """Add what was granted, or remove what is held no longer."""
-    fence = fact.text.removeprefix(GRANTED)
-    others = {name: one for name, one in held.items() if name != fact.key}
-    return {**others, fact.key: int(fence)} if fence != fact.text and fence.isdecimal() else others
-
-
 def _take_claim(account: Account, fact: Fact) -> Account:
     """Apply what became of a claim, with a lease or without one."""
     grant = fact._replace(text=f"{GRANTED}0") if fact.text == UNFENCED else fact
     others = tuple(name for name in account.unreleased if name != fact.key)
     unreleased = (*others, fact.key) if fact.text == CLOSED_UNFENCED else others
-    return replace(account, claims=_take_grant(account.claims, grant), unreleased=unreleased)
+    return replace(account, claims=take_grant(account.claims, grant), unreleased=unreleased)
+
+
+VERB: Final = "verb"
+ACTION: Final = "action"
+OUTCOME: Final = "outcome"
+"""The members of a line about an operation: the command that wants it, what is wanted, what came of it."""
+
+
+def _take_operation(unfinished: tuple[str, ...], fact: Fact) -> tuple[str, ...]:
+    """Add an operation that a command has begun, or remove one that has an outcome.
+
+    What a hook leaves to the next command that calls the tracker was not begun.
+    """
+    members = {name for name, _ in fact.others}
+    if ACTION in members and VERB in members:
+        return tuple(dict.fromkeys((*unfinished, fact.key)))
+    return tuple(one for one in unfinished if one != fact.key) if OUTCOME in members else unfinished
 
 
 RESULT_WAITS: Final = frozenset({"taken", "malformed"})
@@ -336,40 +359,33 @@ def _take_delivery(account: Account, fact: Fact) -> Account:
     known = {one.nonce: one for one in account.deliveries}
     nonce, (state, _, digest) = fact.key, fact.text.partition(" ")
     others = dict(fact.others)
-    before = known.get(nonce) or Delivery(
-        nonce, digest, state, _read_positions(others), MAIL in others, _read_ids(others)
-    )
+    messages = _read_list(others.get(MAIL) or others.get(MESSAGES), int)
+    feedback = _read_list(others.get(FEEDBACK), str)
+    before = known.get(nonce) or Delivery(nonce, digest, state, messages, MAIL in others, feedback)
     known[nonce] = before._replace(state=state)
     return replace(account, deliveries=tuple(known.values()))
 
 
-def _read_positions(others: Mapping[str, str]) -> tuple[int, ...]:
-    """Return the messages that a brief or a mail told; a value that does not fit tells of none."""
-    told: object = json.loads(others.get(MAIL) or others.get(MESSAGES) or "[]")
+def _read_list(text: str | None, kind: type[T]) -> tuple[T, ...]:
+    """Return the items of a member that is a list; a value that does not fit has none."""
+    told: object = json.loads(text or "[]")
     found = cast("list[object]", told) if isinstance(told, list) else []
-    return tuple(one for one in found if isinstance(one, int))
-
-
-def _read_ids(others: Mapping[str, str]) -> tuple[str, ...]:
-    """Return the feedback that a brief told; a value that does not fit tells of none."""
-    told: object = json.loads(others.get(FEEDBACK) or "[]")
-    found = cast("list[object]", told) if isinstance(told, list) else []
-    return tuple(one for one in found if isinstance(one, str))
+    return tuple(one for one in found if isinstance(one, kind))
 
 
 def _take_heartbeat(account: Account, fact: Fact) -> Account:
-    """Note which events dated ahead the session was told of, and that its preflight was done."""
+    """Note which events dated ahead the session was told of, its preflight, and a clear."""
     if fact.key == PREFLIGHT:
         account = replace(account, is_prepared=True)
+    if fact.key == CLEARED:
+        account = replace(account, cleared_at=fact.at)
     told = read_ahead(fact)
     return replace(account, ahead=tuple(dict.fromkeys((*account.ahead, *told)))) if told else account
 
 
 def read_ahead(fact: Fact) -> tuple[str, ...]:
     """Return the events dated ahead that a sign of life tells of; a value that does not fit tells of none."""
-    names: object = json.loads(dict(fact.others).get(AHEAD, "[]"))
-    found = cast("list[object]", names) if isinstance(names, list) else []
-    return tuple(name for name in found if isinstance(name, str))
+    return _read_list(dict(fact.others).get(AHEAD), str)
 
 
 def _take_end(account: Account, fact: Fact) -> Account:
@@ -420,7 +436,9 @@ def _take_work(account: Account, fact: Fact) -> Account:
         case FactKind.CLAIM:
             account = _take_claim(account, fact)
         case FactKind.RESERVATION:
-            account = replace(account, reservations=_take_grant(account.reservations, fact))
+            account = replace(account, reservations=take_grant(account.reservations, fact))
+        case FactKind.OPERATION:
+            account = replace(account, unfinished=_take_operation(account.unfinished, fact))
         case FactKind.RESULT:
             account = replace(account, results=_take_result(account.results, fact))
         case _:
@@ -433,6 +451,8 @@ def make_start(start: SessionStart, at: datetime, agent: str) -> Fact:
     values = {
         "host": start.host,
         "host_session": start.host_session,
+        "name": start.name,
+        "file": start.file,
         "checkout": start.checkout,
         "branch": start.branch,
         "ledger": start.ledger,
@@ -456,6 +476,8 @@ def read_start(fact: Fact) -> SessionStart:
     return SessionStart(
         host=text("host", "generic"),
         host_session=text("host_session"),
+        name=text("name"),
+        file=text("file") if name_file(text("file")) == text("file") else "",
         checkout=text("checkout"),
         branch=text("branch", "unknown"),
         ledger=text("ledger"),

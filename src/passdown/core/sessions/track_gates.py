@@ -14,7 +14,7 @@ from types import MappingProxyType
 from typing import Final
 
 from passdown import layout
-from passdown.core.facts import DUE, GATES, TRACK, Fact, GateStatus, Provenance, is_result
+from passdown.core.facts import DUE, GATES, TIME, TRACK, Fact, GateStatus, Provenance, is_result
 from passdown.core.formats.ledgers import GateResult, Ledger
 from passdown.core.formats.validations import Validation
 from passdown.core.json_text import dump
@@ -31,8 +31,6 @@ MOST_ATTEMPTS: Final = 3
 
 _CORRECTS: Final = "corrects"
 """The further member of a result that takes the place of another line of the journal."""
-_TIME: Final = "time"
-"""The further member of a result that has the time of day which somebody wrote."""
 _RETRIES: Final = "retries"
 """The further member of a fact without a result: the number of attempts that somebody wrote."""
 _BY_HAND: Final = "stated in the ledger"
@@ -150,7 +148,7 @@ def history_rows(account: Account, show_time: Callable[[datetime], str]) -> tupl
         GateResult(
             gate=fact.key,
             status=GateStatus(fact.text),
-            time=str(json.loads(dict(fact.others).get(_TIME, '""'))) or show_time(fact.at),
+            time=fact.time or show_time(fact.at),
             notes=fact.because,
         )
         for fact in _own_rows(account)
@@ -193,7 +191,7 @@ def _row_edits(base: Account, before: Sequence[GateResult], after: Sequence[Gate
     for name, row in rows.items():
         if name not in entries:
             new = make_result(row.gate, row.status, row.notes, base.track)
-            yield new._replace(others=(*new.others, (_TIME, dump(row.time))))
+            yield new._replace(others=(*new.others, (TIME, dump(row.time))))
 
 
 def _numbered(rows: Sequence[GateResult]) -> list[tuple[str, int]]:
@@ -208,7 +206,7 @@ def _numbered(rows: Sequence[GateResult]) -> list[tuple[str, int]]:
 def _correct(entry: Fact, row: GateResult | None) -> NewFact:
     """Return what takes the place of a result, at its time; without a row it is only removed."""
     kept = tuple(pair for pair in entry.others if pair[0] == TRACK)
-    time = ((_TIME, dump(row.time)),) if row else ()
+    time = ((TIME, dump(row.time)),) if row else ()
     return NewFact(
         FactKind.GATE,
         row.status if row else "",

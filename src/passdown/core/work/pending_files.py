@@ -15,7 +15,7 @@ from passdown.core.coordination.tasks import COMPLETED
 from passdown.core.json_text import dump
 from passdown.core.lazy_regex import pattern
 from passdown.core.times import parse_instant, render_seconds
-from passdown.core.work.outbox import WAITS, TrackerAction, TrackerOperation, make_text_safe
+from passdown.core.work.operations import WAITS, OperationAction, SharedOperation, make_text_safe
 from passdown.records import record
 
 SYNC_FAILED: Final = "sync_failed_after_retries"
@@ -54,13 +54,13 @@ class PendingFile:
 # --- written ----------------------------------------------------------------------------------------
 
 
-def render_pending(operations: Iterable[TrackerOperation], kept: Iterable[str] = ()) -> str:
+def render_pending(operations: Iterable[SharedOperation], kept: Iterable[str] = ()) -> str:
     """Write the records of operations, after lines that nobody could read."""
     return "".join(f"{line}\n" for line in (*kept, *map(_render, operations)))
 
 
-def _render(operation: TrackerOperation) -> str:
-    is_close = operation.action is TrackerAction.CLOSE
+def _render(operation: SharedOperation) -> str:
+    is_close = operation.action is OperationAction.CLOSE
     note = ["--append-notes", operation.note] if operation.note else []
     arguments = ["--reason", operation.reason] if is_close else note
     values: dict[str, object] = {
@@ -77,7 +77,7 @@ def _render(operation: TrackerOperation) -> str:
     return dump(values)
 
 
-def is_rendered(operation: TrackerOperation) -> bool:
+def is_rendered(operation: SharedOperation) -> bool:
     """Return whether an operation is in the seed's files: after the last attempt, until it is settled.
 
     What was found there stays until then.
@@ -85,7 +85,7 @@ def is_rendered(operation: TrackerOperation) -> bool:
     return operation.is_waiting and (operation.tries >= len(WAITS) or bool(operation.record))
 
 
-def render_unsynced(operation: TrackerOperation) -> str:
+def render_unsynced(operation: SharedOperation) -> str:
     """Write the file that says that a sync is owed (R192)."""
     values = {
         "timestamp": render_seconds(operation.at),
@@ -190,7 +190,7 @@ def _text(members: Mapping[str, object], name: str) -> str:
 # --- taken in ---------------------------------------------------------------------------------------
 
 
-def read_record(record: PendingRecord, agent: str) -> TrackerOperation | None:
+def read_record(record: PendingRecord, agent: str) -> SharedOperation | None:
     """Return the operation that a record of another tool asks for; None if there is none like it.
 
     1. A close, or an update that sets the status closed, closes the task.
@@ -203,16 +203,16 @@ def read_record(record: PendingRecord, agent: str) -> TrackerOperation | None:
     options = dict(zip(record.arguments[::2], record.arguments[1::2], strict=False))
     status = options.get("--status", "")
     note = next((options[name] for name in _NOTES if options.get(name)), "")
-    if record.op == TrackerAction.CLOSE or status == "closed":  # 1
-        action = TrackerAction.CLOSE
-    elif record.op == TrackerAction.UPDATE and note:  # 2
-        action = TrackerAction.UPDATE
-    elif record.op == TrackerAction.UPDATE and status == "in_progress":  # 3
-        action = TrackerAction.CLAIM
+    if record.op == OperationAction.CLOSE or status == "closed":  # 1
+        action = OperationAction.CLOSE
+    elif record.op == OperationAction.UPDATE and note:  # 2
+        action = OperationAction.UPDATE
+    elif record.op == OperationAction.UPDATE and status == "in_progress":  # 3
+        action = OperationAction.CLAIM
     else:
         return None
-    is_close = action is TrackerAction.CLOSE
-    return TrackerOperation(
+    is_close = action is OperationAction.CLOSE
+    return SharedOperation(
         id=record.operation or _name(record),
         action=action,
         at=record.at,
@@ -242,7 +242,7 @@ def _digest(text: str) -> bytes:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()[:RANDOM_BYTES]
 
 
-def read_unsynced(text: str, agent: str) -> TrackerOperation | None:
+def read_unsynced(text: str, agent: str) -> SharedOperation | None:
     """Return the sync that an `unsynced.json` owes; None if it cannot be read."""
     try:
         found: object = json.loads(text)
@@ -253,9 +253,9 @@ def read_unsynced(text: str, agent: str) -> TrackerOperation | None:
     members = cast("dict[str, object]", found)
     at = parse_instant(_text(members, "timestamp")) or _NO_TIME
     operation = _text(members, "operation")
-    return TrackerOperation(
+    return SharedOperation(
         id=operation if is_operation(operation) else make_operation(at, _digest(text)),
-        action=TrackerAction.SYNC,
+        action=OperationAction.SYNC,
         at=at,
         agent=agent,
         record=make_text_safe(f"{_text(members, 'agentId')}_{int(at.timestamp())}_sync_"),

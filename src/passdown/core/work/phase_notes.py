@@ -6,7 +6,7 @@ from datetime import datetime
 from passdown.core.coordination.operations import RANDOM_BYTES, make_operation
 from passdown.core.facts import Fact
 from passdown.core.sessions.session_facts import Account
-from passdown.core.work.outbox import TrackerAction, TrackerOperation, make_wish
+from passdown.core.work.operations import OperationAction, SharedOperation, make_wish
 from passdown.core.work.tdd import NOTES, PhaseChange
 
 
@@ -16,9 +16,9 @@ def make_notes(
     """Yield the lines that ask for the notes; the next verb that calls the tracker adds them."""
     for change in changes:
         if change.task:
-            operation = TrackerOperation(
+            operation = SharedOperation(
                 id=make_operation(now, token(RANDOM_BYTES)),
-                action=TrackerAction.UPDATE,
+                action=OperationAction.UPDATE,
                 at=now,
                 agent=account.agent,
                 session=account.session,

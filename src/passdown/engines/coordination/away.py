@@ -1,23 +1,19 @@
-"""Remember that an engine was away: nobody waits for it again at once, and what sessions hold is spared.
-
-Sessions cannot give signs of life to an engine that is away. Whoever comes first when it is back would find
-all of them dead, and take over what they hold.
-"""
+"""Remember that a server was away, so that nobody waits for it again at once (C86)."""
 
 import json
-from collections.abc import Generator, Sequence
-from contextlib import contextmanager, suppress
-from typing import Final, NamedTuple
+from collections.abc import Callable
+from contextlib import suppress
+from typing import TYPE_CHECKING, Final, NamedTuple, cast
 
-from passdown.engines.coordination.transactions import Reading, Store, StoreAround, Transaction
 from passdown.engines.files import read, write
-from passdown.errors import AwayError, StorageError
+from passdown.errors import AwayError, BrokenError, StorageError, UnansweredError
 from passdown.ports.clock import BootClock
+
+if TYPE_CHECKING:
+    from passdown.ports.coordination import Coordination, History, Leases, Members, Messages, Offers, Tasks
 
 REMEMBERED: Final = 30.0
 """For how many seconds an engine that was away is not waited for again (C86)."""
-SPARED: Final = 60.0
-"""For how many seconds after it is back nothing is taken over (C81)."""
 
 
 class AwayMark(NamedTuple):
@@ -45,14 +41,6 @@ class EngineAway:
         left = int(REMEMBERED - (now - mark.away)) + 1
         return AwayError(mark.why, hint=f"It is asked again in {left} s.")
 
-    def spared(self) -> float:
-        """Return for how many seconds nothing is taken over; an engine that answers now is back since now."""
-        mark = self._read()
-        if mark is None:
-            return 0.0
-        since = self._clock.read().seconds - mark.back if mark.back is not None else 0.0
-        return max(SPARED - since, 0.0) if since >= 0 else 0.0
-
     def note_away(self, why: str) -> None:
         """Write down that the engine does not answer; if that cannot be written, it is asked again."""
         now = self._clock.read()
@@ -77,51 +65,69 @@ class EngineAway:
             write.replace(self._path, json.dumps(mark).encode(), local=True)
 
 
-class WatchedStore(StoreAround):
-    """A `Store` that remembers when it is away; once it was, nobody in this process waits for it again."""
+class WatchedCoordination:
+    """A `Coordination` that remembers when its engine is away; then nobody in this process asks it again.
 
-    def __init__(self, store: Store, away: EngineAway) -> None:
-        """Watch a store."""
-        super().__init__(store)
+    Every method may be repeated: what changes something has the id of its operation.
+    """
+
+    def __init__(self, coordination: "Coordination", away: EngineAway) -> None:
+        """Watch an engine."""
+        watch = _Watch(away)
+        self.engine = coordination.engine
+        self.members = cast("Members", _WatchedPart(coordination.members, watch))
+        self.leases = cast("Leases", _WatchedPart(coordination.leases, watch))
+        self.tasks = cast("Tasks", _WatchedPart(coordination.tasks, watch))
+        self.messages = cast("Messages", _WatchedPart(coordination.messages, watch))
+        self.offers = cast("Offers", _WatchedPart(coordination.offers, watch))
+        self.history = cast("History", _WatchedPart(coordination.history, watch))
+
+
+class _WatchedPart:
+    """One part of what sessions share; each call of it is watched."""
+
+    def __init__(self, part: object, watch: "_Watch") -> None:
+        self._part = part
+        self._watch = watch
+
+    def __getattr__(self, name: str) -> Callable[..., object]:
+        act = getattr(self._part, name)
+        return lambda *given, **named: self._watch.call(lambda: act(*given, **named))
+
+
+class _Watch:
+    """What is known about the engine in this process."""
+
+    def __init__(self, away: EngineAway) -> None:
         self._away = away
         self._is_known_back = False
         self._has_failed = False
 
-    @contextmanager
-    def changing(self) -> Generator[Transaction, None, None]:
-        """Take the project's lock, then give a transaction; keep its changes unless it raises."""
-        with self._watching(), self._store.changing() as change:
-            yield change
-
-    @contextmanager
-    def looking(self) -> Generator[Reading, None, None]:
-        """Give one consistent state; nobody waits for it."""
-        with self._watching(is_change=False), self._store.looking() as reading:
-            yield reading
-
-    def beat(self, sessions: Sequence[str]) -> None:
-        """Set the last sign of life of these sessions, if they have not ended, to now; no position."""
-        with self._watching():
-            self._store.beat(sessions)
-
-    @contextmanager
-    def _watching(self, *, is_change: bool = True) -> Generator[None, None, None]:
-        """Note whether the store answers; only what could be changed shows that it is back.
-
-        A file that another process keeps locked can still be read.
-        """
+    def call(self, act: Callable[[], object]) -> object:
+        """Ask the engine, and note whether it answers; also if it refuses something."""
         if self._has_failed and (known := self._away.recall()) is not None:
             raise known
-        is_answered = is_change
         try:
-            yield
-        except StorageError as found:
-            is_answered = False
-            if isinstance(found, AwayError):
-                self._has_failed, self._is_known_back = True, False
-                self._away.note_away(found.message)
+            outcome = _try_twice(act)
+        except AwayError as found:
+            self._has_failed, self._is_known_back = True, False
+            self._away.note_away(found.message)
             raise
-        finally:
-            if is_answered and not self._is_known_back:  # also if it refused something
-                self._is_known_back = True
-                self._away.note_back()
+        if not self._is_known_back:
+            self._is_known_back = True
+            self._away.note_back()
+        return outcome
+
+
+def _try_twice(act: Callable[[], object]) -> object:
+    """Call the engine; if the connection breaks, once more on a new one (C144).
+
+    If that fails, too, it is still the first call of which nobody knows whether it was done.
+    """
+    try:
+        return act()
+    except (BrokenError, UnansweredError) as first:
+        try:
+            return act()
+        except AwayError as second:
+            raise (first if isinstance(first, UnansweredError) else second) from second

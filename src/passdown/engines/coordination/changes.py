@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable
 from functools import cache, cached_property
-from typing import NamedTuple, TypeVar, cast
+from typing import Final, NamedTuple, TypeVar, cast
 
 from passdown.core.coordination.leases import (
     GRACE,
@@ -19,11 +19,15 @@ from passdown.core.coordination.members import Member
 from passdown.core.coordination.operations import REMEMBERED, operation_time
 from passdown.core.coordination.outcomes import dump_outcome, load_outcome
 from passdown.core.coordination.patterns import PathPattern, matches, overlap, parse_pattern
-from passdown.engines.coordination.transactions import LogRow, Reading, Store, Transaction
+from passdown.core.coordination.silences import HeardSigns, find_silence, is_sign_due, longest_silence
+from passdown.engines.coordination.transactions import LogRow, Reading, Store, TimedStore, Transaction
 from passdown.errors import UsageError
 from passdown.records import replace
 
 T = TypeVar("T")
+
+CANCELLED: Final = "cancelled"
+"""The verb in the log of an operation that nobody made, and that nobody will."""
 
 
 class RefusedError(Exception):
@@ -43,7 +47,7 @@ class ChangeSubject(NamedTuple):
     subject: str = ""
 
 
-def run_change(store: Store, op: str, about: ChangeSubject, act: Callable[[Transaction], T]) -> T:
+def run_change(store: TimedStore, op: str, about: ChangeSubject, act: Callable[[Transaction], T]) -> T:
     """Make a change once; a repeated operation is given the outcome of the first.
 
     1. The log knows the operation: it was made before.
@@ -59,9 +63,21 @@ def run_change(store: Store, op: str, about: ChangeSubject, act: Callable[[Trans
             change.add_log(
                 LogRow(change.fence, op, change.time.seconds, *_words(about), dump_outcome(outcome))
             )
+            if change.is_sign:
+                note_sign(change, store.lifetimes)
             return outcome
     except RefusedError as refused:
         return cast("T", refused.outcome)  # 4
+
+
+def cancel_change(store: Store, op: str) -> object | None:
+    """Return the outcome of a change, or note in the log that it was cancelled: then it is never made."""
+    with store.changing() as change:
+        known = change.find_log(op)
+        if known is None:
+            change.add_log(LogRow(change.fence, op, change.time.seconds, "", CANCELLED, "", "null"))
+            return None
+        return None if known.verb == CANCELLED else load_outcome(known.data)
 
 
 def _refuse_repeat(change: Transaction, op: str, age: float, verb: str) -> None:
@@ -94,6 +110,16 @@ def require_member(change: Transaction, session: str) -> Member:
         member = replace(member, seen=time.seconds, boot=time.boot)
         change.put_member(member)
     return member
+
+
+def note_sign(change: Transaction, lifetimes: Lifetimes) -> None:
+    """Store that a session of the project was heard, and the silence before it, if there was one (C143).
+
+    It comes last in a change: nobody who waits for the project's sign holds anything that others wait for.
+    """
+    newest, now = change.heard().newest, change.time.seconds
+    if is_sign_due(newest, now, lifetimes.grace):
+        change.put_sign(find_silence(newest, now, lifetimes.quiet), now - lifetimes.grace)
 
 
 class Judge:
@@ -134,10 +160,22 @@ class Judge:
         When the time is over, a process that still runs on this machine is a sign of life too (C80).
         """
         member, time = self.member(lease.session), self._reading.time
-        left = time_left(lease, member, time, self._lifetimes)
+        left = time_left(lease, member, time, self._lifetimes, self._spared)
         if left > 0 or lease.ended is not None or not self._is_running(member):
             return left
-        return time_left(lease, replace(member, seen=time.seconds), time, self._lifetimes)
+        return time_left(lease, replace(member, seen=time.seconds), time, self._lifetimes, self._spared)
+
+    def _spared(self, since: float) -> float:
+        """Return the seconds since an instant in which nobody could be heard (C143).
+
+        Where too little time has passed for that, nobody is asked.
+        """
+        now, quiet = self._reading.time.seconds, self._lifetimes.quiet
+        return longest_silence(self._heard, since, now, quiet) if now - since >= quiet else 0.0
+
+    @cached_property
+    def _heard(self) -> HeardSigns:
+        return self._reading.heard()
 
     def is_live(self, lease: Lease) -> bool:
         """Return whether a lease keeps others out."""
@@ -160,8 +198,8 @@ class Judge:
         time = self._reading.time
         if member.ended is not None or member.boot != time.boot:
             return 0.0
-        left = member.seen + self._lifetimes.silent + GRACE - time.seconds
-        return max(left, self._lifetimes.spared) if self._lifetimes.spared else left
+        spared = self._spared(member.seen)
+        return member.seen + spared + self._lifetimes.silent + self._lifetimes.grace - time.seconds
 
     def _is_running(self, member: Member) -> bool:
         is_here = member.ended is None and member.boot == self._reading.time.boot and member.process != ""

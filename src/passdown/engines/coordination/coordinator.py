@@ -4,12 +4,13 @@ from collections.abc import Sequence
 from typing import Final
 
 from passdown.core.coordination.leases import Lifetimes
+from passdown.engines.coordination.changes import CANCELLED, cancel_change
 from passdown.engines.coordination.leases import StoredLeases
 from passdown.engines.coordination.members import StoredMembers
 from passdown.engines.coordination.messages import StoredMessages
 from passdown.engines.coordination.offers import StoredOffers
 from passdown.engines.coordination.tasks import StoredTasks
-from passdown.engines.coordination.transactions import Store
+from passdown.engines.coordination.transactions import Store, TimedStore
 from passdown.ports.coordination import LogEntry
 
 _FIRST_PAUSE: Final = 0.02
@@ -37,10 +38,15 @@ class StoredHistory:
                 for row in reading.log_since(position, most)
             ]
 
-    def has(self, op: str) -> bool:
-        """Return whether an operation was made."""
+    def find(self, op: str) -> int:
+        """Return the position at which an operation was made."""
         with self._store.looking() as reading:
-            return reading.find_log(op) is not None
+            found = reading.find_log(op)
+            return found.position if found and found.verb != CANCELLED else 0
+
+    def cancel(self, op: str) -> object | None:
+        """Return the outcome of an operation, or make sure that there will be none."""
+        return cancel_change(self._store, op)
 
     def wait(self, position: int, seconds: float) -> int:
         """Look again and again, ever more seldom, until there is a change or the time is over."""
@@ -65,9 +71,10 @@ class Coordinator:
         """
         limits = lifetimes or Lifetimes()
         self.engine = engine
-        self.members = StoredMembers(store, limits)
-        self.leases = StoredLeases(store, limits, ignores_case=ignores_case)
-        self.tasks = StoredTasks(store, limits)
-        self.messages = StoredMessages(store, limits)
-        self.offers = StoredOffers(store, limits)
+        timed = TimedStore(store, limits)
+        self.members = StoredMembers(timed)
+        self.leases = StoredLeases(timed, ignores_case=ignores_case)
+        self.tasks = StoredTasks(timed)
+        self.messages = StoredMessages(timed)
+        self.offers = StoredOffers(timed)
         self.history = StoredHistory(store)

@@ -16,7 +16,6 @@ from passdown.core.coordination.leases import (
     Granted,
     Held,
     Lease,
-    Lifetimes,
     Lost,
     PathVerdict,
     Released,
@@ -34,7 +33,7 @@ from passdown.engines.coordination.changes import (
     run_change,
 )
 from passdown.engines.coordination.offers import withdraw_offers
-from passdown.engines.coordination.transactions import Reading, Store, Transaction
+from passdown.engines.coordination.transactions import Reading, TimedStore, Transaction
 from passdown.errors import UsageError
 from passdown.ports.coordination import HeldResource
 from passdown.records import replace
@@ -43,15 +42,14 @@ from passdown.records import replace
 class StoredLeases:
     """Keeps the promises of `Leases` over a store of rows."""
 
-    def __init__(self, store: Store, lifetimes: Lifetimes, *, ignores_case: bool = False) -> None:
+    def __init__(self, store: TimedStore, *, ignores_case: bool = False) -> None:
         """Keep the leases of a store."""
         self._store = store
-        self._lifetimes = lifetimes
         self._ignores_case = ignores_case
 
     def _judge(self, reading: Reading, caller: Member | None = None) -> Judge:
         ignores_case = self._ignores_case
-        return Judge(reading, self._store, self._lifetimes, caller=caller, ignores_case=ignores_case)
+        return Judge(reading, self._store, self._store.lifetimes, caller=caller, ignores_case=ignores_case)
 
     def acquire(self, op: str, session: str, wanted: Sequence[Resource], ttl: float) -> Granted | Held:
         """Grant all that is wanted, or nothing."""
@@ -121,7 +119,7 @@ class StoredLeases:
 
         def act(change: Transaction) -> Granted:
             judge = self._judge(change, require_member(change, session))
-            made, _ = grant(change, judge, wanted, GrantRequest(session, self._lifetimes.silent, force))
+            made, _ = grant(change, judge, wanted, GrantRequest(session, self._store.lifetimes.silent, force))
             for lease in made:
                 _hold_task(change, lease)
             return Granted(grants=tuple(judge.make_grant(lease) for lease in made))

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from passdown.core.coordination.leases import GRACE, KEPT, Lifetimes
+from passdown.core.coordination.leases import KEPT
 from passdown.core.coordination.members import (
     ANY_ROLE,
     Inherited,
@@ -25,17 +25,16 @@ from passdown.engines.coordination.changes import (
     run_change,
 )
 from passdown.engines.coordination.offers import settle_offers
-from passdown.engines.coordination.transactions import Store, Transaction
+from passdown.engines.coordination.transactions import TimedStore, Transaction
 from passdown.records import replace
 
 
 class StoredMembers:
     """Keeps the promises of `Members` over a store of rows."""
 
-    def __init__(self, store: Store, lifetimes: Lifetimes) -> None:
+    def __init__(self, store: TimedStore) -> None:
         """Keep the members of a store."""
         self._store = store
-        self._lifetimes = lifetimes
 
     def join(self, op: str, member: Member) -> Joined:
         """Take part; a session that does already gives a sign of life, and nothing is logged."""
@@ -73,14 +72,14 @@ class StoredMembers:
                 return False
             same = _keep_role(member, known)
             is_same = replace(same, seen=known.seen, boot=known.boot, continues=known.continues) == known
-            is_fresh = reading.time.seconds - known.seen <= GRACE
+            is_fresh = reading.time.seconds - known.seen <= self._store.lifetimes.grace
         if is_same and not is_fresh:
-            self._store.beat([member.session])
+            self._store.hear([member.session])
         return is_same
 
     def beat(self, sessions: Sequence[str]) -> None:
         """Record a sign of life of each session."""
-        self._store.beat(sessions)
+        self._store.hear(sessions)
 
     def leave(self, op: str, session: str) -> Left:
         """End a session, and free what it did not offer."""
@@ -103,7 +102,7 @@ class StoredMembers:
 
         def act(change: Transaction) -> Inherited | StillAlive:
             heir = require_member(change, session)
-            judge = Judge(change, self._store, self._lifetimes)
+            judge = Judge(change, self._store, self._store.lifetimes)
             giver = judge.member(dead)
             if session == dead or (judge.is_alive(giver) and not judge.has_died(giver)):
                 left = max(judge.silence_left(giver), 0.0)
@@ -126,7 +125,7 @@ class StoredMembers:
     def members(self) -> Sequence[MemberState]:
         """Return the sessions that have not ended."""
         with self._store.looking() as reading:
-            judge = Judge(reading, self._store, self._lifetimes)
+            judge = Judge(reading, self._store, self._store.lifetimes)
             return [_describe(one, reading.time.seconds, judge) for one in reading.members()]
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from passdown.core.coordination.leases import TASK, Lifetimes
+from passdown.core.coordination.leases import TASK
 from passdown.core.coordination.members import Member
 from passdown.core.coordination.messages import (
     ALL,
@@ -26,16 +26,15 @@ from passdown.engines.coordination.changes import (
     run_change,
 )
 from passdown.engines.coordination.offers import settle_offers
-from passdown.engines.coordination.transactions import Store, Transaction
+from passdown.engines.coordination.transactions import TimedStore, Transaction
 
 
 class StoredMessages:
     """Keeps the promises of `Messages` over a store of rows."""
 
-    def __init__(self, store: Store, lifetimes: Lifetimes) -> None:
+    def __init__(self, store: TimedStore) -> None:
         """Keep the messages of a store."""
         self._store = store
-        self._lifetimes = lifetimes
 
     def send(self, op: str, message: NewMessage) -> Sent | NobodyThere:
         """Put a message into inboxes."""
@@ -43,7 +42,7 @@ class StoredMessages:
         def act(change: Transaction) -> Sent:
             sender = require_member(change, message.sender)
             settle_offers(change)
-            judge = Judge(change, self._store, self._lifetimes, caller=sender)
+            judge = Judge(change, self._store, self._store.lifetimes, caller=sender)
             recipients = _find_recipients(change, judge, sender, message.to)
             if not recipients:
                 raise RefusedError(NobodyThere(to=message.to))

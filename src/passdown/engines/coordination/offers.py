@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from passdown.core.coordination.leases import PATH, TASK, Lease, Lifetimes, Lost, Resource
+from passdown.core.coordination.leases import PATH, TASK, Lease, Lost, Resource
 from passdown.core.coordination.members import Member
 from passdown.core.coordination.messages import ALL, TO_ROLE
 from passdown.core.coordination.offers import (
@@ -29,7 +29,7 @@ from passdown.engines.coordination.changes import (
     require_member,
     run_change,
 )
-from passdown.engines.coordination.transactions import Reading, Store, Transaction
+from passdown.engines.coordination.transactions import Reading, TimedStore, Transaction
 from passdown.records import replace
 
 _FOR_OTHERS = "other"
@@ -38,10 +38,9 @@ _FOR_OTHERS = "other"
 class StoredOffers:
     """Keeps the promises of `Offers` over a store of rows."""
 
-    def __init__(self, store: Store, lifetimes: Lifetimes) -> None:
+    def __init__(self, store: TimedStore) -> None:
         """Keep the offers of a store."""
         self._store = store
-        self._lifetimes = lifetimes
 
     def offer(self, op: str, offer: NewOffer) -> Offered | Lost:
         """Offer a task that the giver holds, and all its files."""
@@ -82,7 +81,7 @@ class StoredOffers:
             found = _require_open(change, offer)
             if not _is_for(change, found, taker):
                 raise RefusedError(OfferGone(offer=offer, state=_FOR_OTHERS))
-            judge = Judge(change, self._store, self._lifetimes)
+            judge = Judge(change, self._store, self._store.lifetimes)
             moved = move_leases(change, _leases_in(change, found), session, offer=False)
             messages = change.move_inbox(found.giver, session)
             accepted = replace(found, state=ACCEPTED)

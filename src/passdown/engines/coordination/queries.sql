@@ -54,6 +54,20 @@ ON CONFLICT (project, session) DO UPDATE SET
 -- name: beat
 UPDATE sessions SET seen = ?, boot = ? WHERE project = ? AND session = ? AND ended IS NULL;
 
+-- name: heard
+SELECT began, ended FROM silences WHERE project = ?
+UNION ALL SELECT newest, NULL FROM signs WHERE project = ?;
+
+-- name: add_silence
+INSERT INTO silences (project, began, ended) VALUES (?, ?, ?) ON CONFLICT (project, began) DO NOTHING;
+
+-- name: put_sign
+INSERT INTO signs (project, newest) VALUES (?, ?) ON CONFLICT (project) DO UPDATE SET newest = excluded.newest
+WHERE signs.newest <= ? OR signs.newest > ?;
+
+-- name: drop_silences
+DELETE FROM silences WHERE project = ? AND ended < ?;
+
 -- name: leases
 SELECT kind, name, session, fence, ttl, used, held_until, offer, ended, is_taken FROM leases
 WHERE project = ? AND kind = ? AND ended IS NULL ORDER BY fence;

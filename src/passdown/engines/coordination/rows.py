@@ -6,6 +6,7 @@ because databases differ in how they compare texts.
 
 from collections.abc import Callable, Sequence
 from functools import cache
+from math import inf
 from operator import attrgetter
 from pathlib import Path
 from typing import Any, Final, NamedTuple, Protocol, TypeVar
@@ -15,6 +16,7 @@ from passdown.core.coordination.leases import Lease
 from passdown.core.coordination.members import EngineTime, Member
 from passdown.core.coordination.messages import Message
 from passdown.core.coordination.offers import Offer
+from passdown.core.coordination.silences import HeardSigns, Silence
 from passdown.core.coordination.tasks import Task
 from passdown.engines.coordination.transactions import InboxRow, LogRow
 from passdown.records import names_of
@@ -133,6 +135,12 @@ class RowReading:
 
     # --- leases -------------------------------------------------------------------------------
 
+    def heard(self) -> HeardSigns:
+        """Return when sessions of the project were heard, in one statement: signs may come meanwhile."""
+        rows = self._ask("heard", self._project)
+        silences = tuple(Silence(began, ended) for began, ended in rows if ended is not None)
+        return HeardSigns(next((began for began, ended in rows if ended is None), None), silences)
+
     def leases(self, kind: str, *, ended: bool = False) -> Sequence[Lease]:
         """Return the leases of a kind that have not ended, or all that are stored, by fence and name."""
         return sorted(self._all(Lease, "leases_stored" if ended else "leases", kind), key=_by_fence)
@@ -205,11 +213,17 @@ class RowTransaction(RowReading):
         """Change what a transaction, which holds the project's row, has at this position."""
         super().__init__(statements, project, time)
         self._fence = fence
+        self._is_sign = False
 
     @property
     def fence(self) -> int:
         """The position of this change."""
         return self._fence
+
+    @property
+    def is_sign(self) -> bool:
+        """Whether this change stored the sign of life of a session."""
+        return self._is_sign
 
     def _put(self, query: str, record: object) -> None:
         self._statements.change(query, self._project, *to_row(record))
@@ -222,8 +236,22 @@ class RowTransaction(RowReading):
         self._statements.change("add_log", self._project, *row)
 
     def put_member(self, member: Member) -> None:
-        """Store a session, new or changed."""
+        """Store a session, new or changed; one that was seen at the time of this change gives a sign."""
+        self._is_sign = self._is_sign or (member.seen == self._time.seconds and member.ended is None)
         self._put("put_member", member)
+
+    def put_sign(self, silence: Silence | None, before: float) -> None:
+        """Store that the project was heard now, unless somebody else was after an instant."""
+        if silence is not None:
+            self._statements.change("add_silence", self._project, *silence)
+        now = self._time.seconds
+        self._statements.change("put_sign", self._project, now, before, now)
+
+    def put_silences(self, silences: Sequence[Silence]) -> None:
+        """Put silences in the place of those that are stored."""
+        self._drop("drop_silences", inf)
+        for silence in silences:
+            self._statements.change("add_silence", self._project, *silence)
 
     def put_lease(self, lease: Lease) -> None:
         """Store a lease, new or changed; a session has one on a resource."""
@@ -238,8 +266,9 @@ class RowTransaction(RowReading):
             self._statements.change_all("put_lease", rows)
 
     def drop_old(self, ended_before: float, logged_before: float) -> None:
-        """Remove leases that ended, and changes that were made, before these instants."""
+        """Remove leases and silences that ended, and changes that were made, before these instants."""
         self._drop("drop_ended_leases", ended_before)
+        self._drop("drop_silences", ended_before)
         self._drop("drop_log", logged_before)
 
     def put_task(self, task: Task) -> None:

@@ -8,7 +8,7 @@ CREATE TABLE meta (
 );
 
 -- The version of these tables, and the least versions that may read and write them.
-INSERT INTO meta (name, value) VALUES ('version', 2), ('least_reader', 1), ('least_writer', 1);
+INSERT INTO meta (name, value) VALUES ('version', 3), ('least_reader', 1), ('least_writer', 1);
 
 -- `pos` is the position of the last change, `newest` the newest instant that was stored. The rest is for an
 -- engine that has no clock of its own: the id and the number of the boot in which somebody last wrote, and
@@ -147,3 +147,17 @@ CREATE TABLE log (
 );
 
 CREATE INDEX log_made_at ON log (project, made_at);
+
+-- `newest` is the project's newest sign of life, written at most once a minute and after everything else.
+CREATE TABLE signs (
+    project TEXT NOT NULL PRIMARY KEY,
+    newest DOUBLE PRECISION NOT NULL
+);
+
+-- Stretches in which no session of the project gave a sign of life: they count against nobody.
+CREATE TABLE silences (
+    project TEXT NOT NULL,
+    began DOUBLE PRECISION NOT NULL,
+    ended DOUBLE PRECISION NOT NULL,
+    PRIMARY KEY (project, began)
+);

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from passdown.core.coordination.leases import PATH, TASK, Fenced, Held, Lease, Lifetimes, Lost, Resource
+from passdown.core.coordination.leases import PATH, TASK, Fenced, Held, Lease, Lost, Resource
 from passdown.core.coordination.members import ANY_ROLE, Member
 from passdown.core.coordination.tasks import (
     BLOCKED,
@@ -28,7 +28,7 @@ from passdown.engines.coordination.changes import (
 )
 from passdown.engines.coordination.leases import GrantRequest, grant, require_fences
 from passdown.engines.coordination.offers import settle_offers, withdraw_offers
-from passdown.engines.coordination.transactions import Reading, Store, Transaction
+from passdown.engines.coordination.transactions import Reading, TimedStore, Transaction
 from passdown.errors import UsageError
 from passdown.records import replace
 
@@ -39,13 +39,12 @@ _NAMED = 20
 class StoredTasks:
     """Keeps the promises of `Tasks` over a store of rows."""
 
-    def __init__(self, store: Store, lifetimes: Lifetimes) -> None:
+    def __init__(self, store: TimedStore) -> None:
         """Keep the tasks of a store."""
         self._store = store
-        self._lifetimes = lifetimes
 
     def _judge(self, reading: Reading, caller: Member | None = None) -> Judge:
-        return Judge(reading, self._store, self._lifetimes, caller=caller)
+        return Judge(reading, self._store, self._store.lifetimes, caller=caller)
 
     def add(self, op: str, session: str, task: Task) -> TaskStored:
         """Add a task that nobody holds and that waits for none."""
@@ -79,7 +78,7 @@ class StoredTasks:
     def _claim(self, change: Transaction, judge: Judge, session: str, found: Sequence[Task]) -> Claimed:
         claimed = [replace(task, is_held=True) for task in found]
         wanted = [Resource(TASK, task.task) for task in found]
-        made, taken = grant(change, judge, wanted, GrantRequest(session, self._lifetimes.silent))
+        made, taken = grant(change, judge, wanted, GrantRequest(session, self._store.lifetimes.silent))
         for task in claimed:
             change.put_task(task)
         orphaned_by = {lease.name: judge.member(lease.session).agent for lease in taken}
@@ -102,7 +101,7 @@ class StoredTasks:
 
     def _find_orphans(self, change: Transaction, judge: Judge, session: str, role: str) -> list[Task]:
         """Return the tasks whose sessions have given no sign of life for so long that others may go on."""
-        orphaned = self._lifetimes.orphaned
+        orphaned = self._store.lifetimes.orphaned
         silent = change.silent_leases(TASK, change.time.seconds - orphaned)
         dead = [one.name for one in silent if one.session != session and judge.left(one) <= -orphaned]
         found = [task for name in dead if (task := change.find_task(name)) is not None]

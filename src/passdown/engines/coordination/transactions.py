@@ -7,13 +7,16 @@ in commit order. A transaction that raises leaves nothing, not even its position
 
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
-from typing import NamedTuple, Protocol
+from typing import Final, NamedTuple, Protocol
 
-from passdown.core.coordination.leases import Lease
+from passdown.core.coordination.leases import Lease, Lifetimes
 from passdown.core.coordination.members import EngineTime, Member
 from passdown.core.coordination.messages import Message
 from passdown.core.coordination.offers import Offer
+from passdown.core.coordination.silences import HeardSigns, Silence
 from passdown.core.coordination.tasks import Task
+
+LIFETIMES: Final = Lifetimes()
 
 
 class LogRow(NamedTuple):
@@ -68,6 +71,10 @@ class Reading(Protocol):
 
     def members_named(self, name: str) -> Sequence[Member]:
         """Return the sessions that have not ended and whose agent or nickname this is, by id."""
+        ...
+
+    def heard(self) -> HeardSigns:
+        """Return when sessions of the project were heard."""
         ...
 
     def leases(self, kind: str, *, ended: bool = False) -> Sequence[Lease]:
@@ -145,8 +152,25 @@ class Transaction(Reading, Protocol):
         """Store the change itself."""
         ...
 
+    @property
+    def is_sign(self) -> bool:
+        """Whether this change stored the sign of life of a session."""
+        ...
+
     def put_member(self, member: Member) -> None:
-        """Store a session, new or changed."""
+        """Store a session, new or changed; one that was seen at the time of this change gives a sign."""
+        ...
+
+    def put_sign(self, silence: Silence | None, before: float) -> None:
+        """Store that the project was heard now, unless its newest sign of life came after an instant.
+
+        With it comes the silence that the sign ended. Others who write a sign at this moment wait for this
+        change, so it comes last.
+        """
+        ...
+
+    def put_silences(self, silences: Sequence[Silence]) -> None:
+        """Put silences in the place of those that are stored."""
         ...
 
     def put_lease(self, lease: Lease) -> None:
@@ -158,7 +182,7 @@ class Transaction(Reading, Protocol):
         ...
 
     def drop_old(self, ended_before: float, logged_before: float) -> None:
-        """Remove leases that ended, and changes that were made, before these instants."""
+        """Remove leases and silences that ended, and changes that were made, before these instants."""
         ...
 
     def put_task(self, task: Task) -> None:
@@ -201,8 +225,11 @@ class Store(Protocol):
         """Give one consistent state; nobody waits for it."""
         ...
 
-    def beat(self, sessions: Sequence[str]) -> None:
-        """Set the last sign of life of these sessions, if they have not ended, to now; no position."""
+    def beat(self, sessions: Sequence[str], lifetimes: Lifetimes = LIFETIMES) -> None:
+        """Set the last sign of life of these sessions, if they have not ended, to now; no position.
+
+        If there is one, the project was heard, too.
+        """
         ...
 
     def wall_time(self, reading: Reading) -> float:
@@ -228,9 +255,9 @@ class StoreAround:
         """Keep the other one."""
         self._store = store
 
-    def beat(self, sessions: Sequence[str]) -> None:
+    def beat(self, sessions: Sequence[str], lifetimes: Lifetimes = LIFETIMES) -> None:
         """Set the last sign of life of these sessions, if they have not ended, to now; no position."""
-        self._store.beat(sessions)
+        self._store.beat(sessions, lifetimes)
 
     def wall_time(self, reading: Reading) -> float:
         """Return the seconds since 1970 by the clock that ages ids of operations (C79)."""
@@ -243,3 +270,24 @@ class StoreAround:
     def pause(self, seconds: float) -> None:
         """Wait before looking again."""
         self._store.pause(seconds)
+
+
+class TimedStore(StoreAround):
+    """A store, and how long leases live in it: what the parts of coordination work on."""
+
+    def __init__(self, store: Store, lifetimes: Lifetimes) -> None:
+        """Use a store."""
+        super().__init__(store)
+        self.lifetimes = lifetimes
+
+    def changing(self) -> AbstractContextManager[Transaction]:
+        """Take the project's lock, then give a transaction; keep its changes unless it raises."""
+        return self._store.changing()
+
+    def looking(self) -> AbstractContextManager[Reading]:
+        """Give one consistent state; nobody waits for it."""
+        return self._store.looking()
+
+    def hear(self, sessions: Sequence[str]) -> None:
+        """Record a sign of life of each session."""
+        self._store.beat(sessions, self.lifetimes)

@@ -14,6 +14,7 @@ from passdown.core.lazy_regex import pattern
 from passdown.core.problems import Malformed
 from passdown.engines.files import read, write
 from passdown.errors import StorageError, UnsureError
+from passdown.records import replace
 
 SUFFIX: Final = ".jsonl"
 
@@ -23,7 +24,7 @@ LONGEST_WAIT: Final = 10.0
 _TAIL: Final = 4096
 """How many bytes at the end of a journal are read to find its last line."""
 
-_NAME: Final = pattern(r"[a-z0-9][a-z0-9-]{0,63}\.jsonl")
+_NAME: Final = pattern(r"(?:[a-z0-9][a-z0-9-]{0,63}|-)\.jsonl")
 
 
 _SEEN: Final = 64
@@ -167,12 +168,19 @@ class FileJournals:
         except OSError:
             return b""
 
-    def append(self, session: str, make: Callable[[int], JournalLine]) -> JournalLine:
+    def append(
+        self, session: str, make: Callable[[int], JournalLine], *, durable: bool = True
+    ) -> JournalLine:
         """Add a line in the first writable folder."""
-        return self.extend(session, lambda seq: [make(seq)])[0]
+        return self.extend(session, lambda seq: [make(seq)], durable=durable)[0]
 
     def extend(
-        self, session: str, make: Callable[[int], Sequence[JournalLine]], *, alone: bool = False
+        self,
+        session: str,
+        make: Callable[[int], Sequence[JournalLine]],
+        *,
+        alone: bool = False,
+        durable: bool = True,
     ) -> Sequence[JournalLine]:
         """Add lines in the first writable folder, while the journal is locked in all folders."""
         name = f"{session}{SUFFIX}"
@@ -180,20 +188,21 @@ class FileJournals:
         with write.locked(roots, self._wait if alone else None, operations=self._ways) as held:
             if alone and not all(held.values()):
                 raise _busy(session)
-            return self._extend_first(session, make, held)
+            return self._extend_first(session, make, held, durable=durable)
 
     def _extend_first(
-        self, session: str, make: Callable[[int], Sequence[JournalLine]], held: Mapping[str, bool]
+        self,
+        session: str,
+        make: Callable[[int], Sequence[JournalLine]],
+        held: Mapping[str, bool],
+        *,
+        durable: bool,
     ) -> Sequence[JournalLine]:
         refused: StorageError | None = None
         for folder in self._folders:
             try:
-                return self._extend(
-                    folder,
-                    session,
-                    make,
-                    is_locked=held.get(os.path.join(folder, f"{session}{SUFFIX}"), False),
-                )
+                is_locked = held.get(os.path.join(folder, f"{session}{SUFFIX}"), False)
+                return self._extend(folder, session, make, is_locked=is_locked, durable=durable)
             except UnsureError:  # the lines may be there: in another folder they would be there twice
                 raise
             except StorageError as error:
@@ -209,6 +218,7 @@ class FileJournals:
         make: Callable[[int], Sequence[JournalLine]],
         *,
         is_locked: bool,
+        durable: bool,
     ) -> Sequence[JournalLine]:
         name = f"{session}{SUFFIX}"
         if folder not in self._folders_of(session):
@@ -228,7 +238,8 @@ class FileJournals:
             return lines
 
         path, root = os.path.join(folder, name), self._roots[folder]
-        write.append(path, make_lines, local=True, is_locked=is_locked, operations=self._ways, root=root)
+        ways = self._ways if durable else replace(self._ways, sync=_leave_unsynced)
+        write.append(path, make_lines, local=True, is_locked=is_locked, operations=ways, root=root)
         return made
 
     def _size(self, folder: str, name: str) -> int:
@@ -250,6 +261,10 @@ class FileJournals:
                 status = self._open[folder].get(folder).status(f"{session}{SUFFIX}")
                 times.append(status.st_mtime_ns)
         return max(times)
+
+
+def _leave_unsynced(handle: int) -> None:
+    """Do nothing: a line that nobody relies on need not survive a power cut."""
 
 
 @contextmanager

@@ -4,15 +4,18 @@ import os
 from typing import TYPE_CHECKING, Final
 
 from passdown.core.lazy_regex import pattern
+from passdown.engines.git.git_folder import read_text
 from passdown.engines.git.process import Git, split_names
 from passdown.ports.commit_contents import CommitContent
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from passdown.engines.git.git_folder import GitPaths
 
 _INDEX: Final = "GIT_INDEX_FILE"
+_PARENT: Final = "GITHEAD_"
+_HEAD: Final = "/"
 _ID: Final = pattern(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 _NAMES: Final = ("-z", "--name-only", "--no-renames", "--relative")
 """Without renames, both names of one are told."""
@@ -30,7 +33,7 @@ def read_staged(git: Git, place: "GitPaths", variables: "Mapping[str, str]") -> 
     if told:
         git.variables = {**git.variables, _INDEX: os.path.join(place.top, told)}  # 1
     paths: dict[str, None] | None = None
-    for parent in ((), *((one,) for one in _merged(git))):
+    for parent in ((), *((one,) for one in _list_merged(place, variables if told else {}))):
         answer = git.run("diff", "--cached", *_NAMES, "--no-ext-diff", *parent, "--")
         if not answer.is_done:
             return None
@@ -40,26 +43,51 @@ def read_staged(git: Git, place: "GitPaths", variables: "Mapping[str, str]") -> 
     return CommitContent(tree=tree, paths=tuple(paths or ()))
 
 
-def _merged(git: Git) -> list[str]:
-    """Return the commits that are being merged."""
-    answer = git.run("rev-parse", "--quiet", "--verify", "MERGE_HEAD")
-    found = os.fsdecode(answer.output).split()
-    return [name for name in found if _ID.fullmatch(name)]
+def _list_merged(place: "GitPaths", variables: "Mapping[str, str]") -> list[str]:
+    """Return the commits that are being merged.
+
+    A merge that stopped has written them down. One that makes its commit at once has not yet, but tells its
+    hook by the names of variables (C156).
+    """
+    written = (read_text(os.path.join(place.folder, "MERGE_HEAD")) or "").split()
+    told = [name.removeprefix(_PARENT) for name in variables if name.startswith(_PARENT)]
+    return [name for name in dict.fromkeys((*written, *told)) if _ID.fullmatch(name)]
 
 
-def read_commits(git: Git, span: str) -> list[CommitContent] | None:
-    """Return what the commits of a range changed, the oldest first; None if git does not know the range."""
-    listed = git.run("log", "--reverse", "--format=%H %T", span, "--")
+def read_commits(git: Git, *span: str) -> list[CommitContent] | None:
+    """Return what the commits of a range changed, the oldest first; None if git does not know the range.
+
+    Of a merge, `-c` names what differs from every parent.
+    """
+    options = ("--reverse", "--root", "-c", "--no-show-signature", "--no-ext-diff", *_NAMES)
+    listed = git.run("log", f"--format={_HEAD}%H %T", *options, *span, "--")
     if not listed.is_done:
         return None
-    contents: list[CommitContent] = []
-    for line in os.fsdecode(listed.output).splitlines():
-        commit, tree = line.split()
-        # Of a merge, `-c` names what differs from every parent.
-        answer = git.run("diff-tree", "-r", "-c", "--root", "--no-commit-id", *_NAMES, commit)
-        paths = tuple(split_names(answer.output))
-        contents.append(CommitContent(tree=tree, paths=paths, commit=commit))
-    return contents
+    found: list[tuple[str, list[str]]] = []
+    before = ""
+    for text in os.fsdecode(listed.output).split("\0"):
+        if text.startswith(_HEAD):  # as no path does
+            found.append((text[1:], []))
+        elif text:  # git puts a line feed before the first path, but not for a merge
+            found[-1][1].append(text[1:] if before.startswith(_HEAD) else text)
+        before = text
+    return [
+        CommitContent(commit=head.split()[0], tree=head.split()[1], paths=tuple(paths))
+        for head, paths in found
+    ]
+
+
+def read_pushed(git: Git, tips: "Sequence[str]", known: "Sequence[str]") -> list[CommitContent] | None:
+    """Return what commits changed that a push adds: no remote has them, as far as this clone knows."""
+    ids = [f"{one}^{{commit}}" for one in (*tips, *known) if _ID.fullmatch(one)]
+    answer = git.run(
+        "cat-file", "--batch-check=%(objectname)", data="".join(f"{one}\n" for one in ids).encode()
+    )
+    found = os.fsdecode(answer.output).splitlines()
+    there = [one for one, line in zip(ids, found, strict=False) if _ID.fullmatch(line)]
+    new = [one for one in there if one.partition("^")[0] in tips]
+    old = [f"^{one}" for one in there if one.partition("^")[0] in known]
+    return read_commits(git, *new, *old, "--not", "--remotes") if new else []
 
 
 def read_hooks_path(git: Git, place: "GitPaths") -> str:

@@ -137,6 +137,11 @@ def read_core(common: str) -> Mapping[str, str]:
     return values
 
 
+def ignores_case(common: str) -> bool:
+    """Return whether a repository's own settings say that its checkouts ignore case."""
+    return read_core(common).get("ignorecase", "").lower() in _TRUE
+
+
 def read_text(path: str) -> str | None:
     """Return the text of a small file, or None if it cannot be read."""
     try:

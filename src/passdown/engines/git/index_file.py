@@ -36,8 +36,10 @@ def mark_of(path: str) -> Mark | None:
     return (found.st_ino, found.st_size, found.st_mtime_ns)
 
 
-def read_index(path: str, folder: str, *, has_short_names: bool = False) -> list[str] | None:
+def read_index(path: str, folder: str = "", *, has_short_names: bool = False) -> list[str] | None:
     """Return the paths of an index that may lead to a folder; others are left out, but not all of them.
+
+    Without a folder, return all paths.
 
     We read versions 2 to 4 with hashes of 20 bytes. An index that refers to another one, and extensions that
     a reader must know, are left to git.
@@ -48,7 +50,7 @@ def read_index(path: str, folder: str, *, has_short_names: bool = False) -> list
         return None
     # A name that a file system takes for another has the same first letter, or one that is not ASCII.
     letter = os.fsencode(folder[:1])
-    others = range(256) if has_short_names else range(0x80, 256)
+    others = range(256) if has_short_names or not folder else range(0x80, 256)
     first = frozenset((*letter.lower(), *letter.upper(), *others))
     version, count = int.from_bytes(data[4:8], "big"), int.from_bytes(data[8:_HEAD], "big")
     if data[:4] != b"DIRC" or version not in _VERSIONS:

@@ -141,20 +141,44 @@ class GitRepository:
             known = self._tracked[folder] = (mark, self._read_tracked(place, folder))
         return known[1]
 
+    def names(self) -> Sequence[str] | None:
+        """Return the paths of all files below the root that git tracks."""
+        place = self._place()
+        names = self._read_index(place) if place else None
+        start = f"{self.prefix()}/".lstrip("/")
+        # A file with conflicts has several entries.
+        return names and list(dict.fromkeys(one[len(start) :] for one in names if one.startswith(start)))
+
+    def ignores_case(self) -> bool:
+        """Return whether the files of the checkout have the same name in upper and lower case."""
+        place = self._place()
+        return place is not None and git_folder.ignores_case(place.common)
+
     def _read_tracked(self, place: git_folder.GitPaths, folder: str) -> "TrackedPaths":
         from passdown.core.project.tracked_paths import UNKNOWN_TRACKED, find_tracked
-        from passdown.engines.git.index_file import read_index
-        from passdown.engines.git.process import split_names
 
         start = f"{self.prefix()}/".lstrip("/")
         is_short = sys.platform == "win32"
-        names = read_index(os.path.join(place.folder, "index"), start + folder, has_short_names=is_short)
+        names = self._read_index(place, start + folder, is_short=is_short)
+        if names is None:
+            return UNKNOWN_TRACKED
+        return find_tracked(names, folder, start, has_short_names=is_short)
+
+    def _read_index(
+        self, place: git_folder.GitPaths, folder: str = "", *, is_short: bool = False
+    ) -> list[str] | None:
+        """Return the paths of the index that may lead to a folder, or all; None if git does not answer."""
+        from passdown.engines.git.index_file import mark_of, read_index
+        from passdown.engines.git.process import split_names
+
+        path = os.path.join(place.folder, "index")
+        if mark_of(path) is None:
+            return []
+        names = read_index(path, folder, has_short_names=is_short)
         if names is None:
             answer = self._git(place).run("ls-files", "-z", "--full-name", "--", ":/")
-            if not answer.is_done:
-                return UNKNOWN_TRACKED
-            names = split_names(answer.output)
-        return find_tracked(names, folder, start, has_short_names=is_short)
+            names = split_names(answer.output) if answer.is_done else None
+        return names
 
     def commit(self, paths: Sequence[str], message: str) -> Committed | Skipped:
         """Commit these files as they are on disk, and nothing else."""
@@ -304,6 +328,15 @@ class GitRepository:
         from passdown.engines.git.commit_contents import read_commits  # only the guard asks
 
         return read_commits(self._git(place), span)
+
+    def commits_pushed(self, tips: Sequence[str], known: Sequence[str]) -> "Sequence[CommitContent] | None":
+        """Return what the commits changed that a push adds."""
+        place = self._place()
+        if place is None:
+            return None
+        from passdown.engines.git.commit_contents import read_pushed  # only the guard asks
+
+        return read_pushed(self._git(place), tips, known)
 
     def hooks_path(self) -> str:
         """Return the folder that git's settings name for hooks."""

@@ -2,15 +2,18 @@
 
 from collections.abc import Callable, Generator, Iterable, Sequence
 from contextlib import contextmanager
+from copy import copy
 from threading import RLock
 from typing import Final
 
-from passdown.core.coordination.leases import Lease
+from passdown.core.coordination.leases import Lease, Lifetimes
 from passdown.core.coordination.members import EngineTime, Member
 from passdown.core.coordination.messages import Message
 from passdown.core.coordination.offers import OFFERED, Offer
+from passdown.core.coordination.silences import HeardSigns, Silence
 from passdown.core.coordination.tasks import CLOSED, OPEN, Task
-from passdown.engines.coordination.transactions import InboxRow, LogRow, Reading
+from passdown.engines.coordination.changes import note_sign
+from passdown.engines.coordination.transactions import LIFETIMES, InboxRow, LogRow, Reading
 from passdown.records import replace
 
 LeaseKey = tuple[str, str, str]
@@ -31,12 +34,14 @@ class MemoryRows:
         self.inbox: dict[tuple[str, int], InboxRow] = {}
         self.offers: dict[str, Offer] = {}
         self.log: dict[str, LogRow] = {}
+        self.newest_sign: float | None = None
+        self.silences: dict[float, Silence] = {}
 
     def copy(self) -> "MemoryRows":
         """Return the same rows, which change on their own."""
         made = MemoryRows()
         for name, value in vars(self).items():
-            setattr(made, name, value if name == "position" else dict(value))
+            setattr(made, name, copy(value))
         return made
 
 
@@ -48,6 +53,7 @@ class MemoryTransaction:
         self._rows = rows
         self.time = time
         self.fence = fence
+        self.is_sign = False
 
     # --- reading ------------------------------------------------------------------------------
 
@@ -76,6 +82,10 @@ class MemoryTransaction:
     def members_named(self, name: str) -> Sequence[Member]:
         """Return the sessions of a name."""
         return [one for one in self.members() if name in {one.agent, one.name}]
+
+    def heard(self) -> HeardSigns:
+        """Return when sessions were heard."""
+        return HeardSigns(self._rows.newest_sign, tuple(self._rows.silences.values()))
 
     def leases(self, kind: str, *, ended: bool = False) -> Sequence[Lease]:
         """Return the leases of a kind."""
@@ -171,7 +181,19 @@ class MemoryTransaction:
 
     def put_member(self, member: Member) -> None:
         """Store a session."""
+        self.is_sign = self.is_sign or (member.seen == self.time.seconds and member.ended is None)
         self._rows.members[member.session] = member
+
+    def put_sign(self, silence: Silence | None, before: float) -> None:
+        """Store that the project was heard; nobody else can have been meanwhile."""
+        del before
+        if silence is not None:
+            self._rows.silences[silence.began] = silence
+        self._rows.newest_sign = self.time.seconds
+
+    def put_silences(self, silences: Sequence[Silence]) -> None:
+        """Put silences in the place of others."""
+        self._rows.silences = {one.began: one for one in silences}
 
     def put_lease(self, lease: Lease) -> None:
         """Store a lease."""
@@ -183,8 +205,9 @@ class MemoryTransaction:
             self.put_lease(lease)
 
     def drop_old(self, ended_before: float, logged_before: float) -> None:
-        """Remove old leases and changes."""
+        """Remove old leases, silences and changes."""
         rows = self._rows
+        rows.silences = {key: one for key, one in rows.silences.items() if one.ended >= ended_before}
         rows.leases = {
             key: one for key, one in rows.leases.items() if one.ended is None or one.ended >= ended_before
         }
@@ -266,14 +289,17 @@ class MemoryStore:
         """Return the time by the only clock there is."""
         return reading.time.seconds
 
-    def beat(self, sessions: Sequence[str]) -> None:
+    def beat(self, sessions: Sequence[str], lifetimes: Lifetimes = LIFETIMES) -> None:
         """Record signs of life."""
         with self._lock:
             rows, time = self._rows.copy(), self._clock()
+            change = MemoryTransaction(rows, time, rows.position)
             for session in sessions:
                 member = rows.members.get(session)
                 if member is not None and member.ended is None:
-                    rows.members[session] = replace(member, seen=time.seconds, boot=time.boot)
+                    change.put_member(replace(member, seen=time.seconds, boot=time.boot))
+            if change.is_sign:
+                note_sign(change, lifetimes)
             self._rows = rows
 
 

@@ -4,10 +4,18 @@ from collections.abc import Collection, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 
-from passdown.core.facts import identify_retracted, make_key
+from passdown.core.facts import Fact, identify, identify_retracted, is_about, make_key
 from passdown.core.kinds import FactKind
 from passdown.core.merge.event_facts import EventFacts, all_retracted, is_retracted
-from passdown.core.merge.merge import Digest, Merged, make_digest, merge_events, order_by, order_events
+from passdown.core.merge.merge import (
+    Digest,
+    Merged,
+    in_said_order,
+    make_digest,
+    merge_events,
+    order_by,
+    order_events,
+)
 from passdown.core.merge.ranks import (
     RECENT,
     SEEDS_AMONG,
@@ -84,6 +92,11 @@ class MemoryIndex:
         }
         return frozenset(text for text in texts if make_key(text) in ended and make_key(text) not in held)
 
+    def said(self, kind: str, name: str) -> Sequence[Fact]:
+        """Return all that events state and take back of one fact, the oldest first."""
+        heard = order_events({source.rank.hash: source for source in self._sources()}.values()).heard
+        return [fact for fact in in_said_order(heard) if is_about(fact, kind, name)]
+
     def newest(self, now: datetime, session: str = "") -> NewestEvents:
         """Return what a session that writes now, by its clock, has read."""
         every = {source.rank.hash: source for source in self._sources()}
@@ -137,6 +150,29 @@ class MemoryIndex:
             if source.rank.id.startswith(prefix) or source.rank.hash.startswith(prefix)
         }
         return sorted(places.values(), key=lambda place: place.order, reverse=True)[:limit]
+
+    def places_of(self, track: str, limit: int = EVERY) -> Sequence[EventLocation]:
+        """Return the events of a track, the last first."""
+        own = {source.rank for source in self._sources() if source.track and source.track == track}
+        return [place for place in self.places() if place.rank in own][:limit]
+
+    def stated(self, facts: Collection[Fact]) -> frozenset[Fact]:
+        """Return those of some facts that an event states in the same words."""
+        known = {(fact.kind, identify(fact), fact.text) for one in self._sources() for fact in one.facts}
+        return frozenset(fact for fact in facts if (fact.kind, identify(fact), fact.text) in known)
+
+    def shared_with(self, track: str, facts: Collection[Fact]) -> frozenset[Fact]:
+        """Return those of some facts that an event of a track, or of none, states."""
+        sources = {source.rank.hash: source for source in self._sources()}
+        if all(source.track in {"", track} for source in sources.values()):
+            return frozenset(facts)
+        heard = [one for one in order_events(sources.values()).heard if one.track in {"", track}]
+        known = {(fact.kind, identify(fact)) for source in heard for fact in source.facts}
+        return frozenset(fact for fact in facts if (fact.kind, identify(fact)) in known)
+
+    def skipped_files(self) -> Sequence[str]:
+        """Return the files with entries that could not be merged, sorted."""
+        return sorted("/".join(filter(None, (one.folder, one.name))) for one in self._files() if one.skipped)
 
     def recall(self, name: str) -> str | None:
         """Return what was remembered since the last change."""

@@ -34,8 +34,11 @@ class MemoryJournals:
         written = {session: "".join(map(render_line, lines)) for session, lines in self._lines.items()}
         return sorted(session for session, all_ in written.items() if any(text in all_ for text in texts))
 
-    def append(self, session: str, make: Callable[[int], JournalLine]) -> JournalLine:
+    def append(
+        self, session: str, make: Callable[[int], JournalLine], *, durable: bool = True
+    ) -> JournalLine:
         """Add one line, made for the next free number."""
+        del durable
         return self.extend(session, lambda seq: [make(seq)])[0]
 
     def extend(

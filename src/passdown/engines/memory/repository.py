@@ -72,6 +72,10 @@ class MemoryRepository:
         is_named = any(path == one or path.startswith(f"{one}/") for one in self._ignored)
         return self.there and is_named and path not in self._files()
 
+    def names(self) -> Sequence[str] | None:
+        """Return the committed files, or None without a repository."""
+        return sorted(self._files()) if self.there else None
+
     def tracked(self, folder: str) -> TrackedPaths:
         """Return what the last commit holds of a folder."""
         return find_tracked(self._files() if self.there else (), folder)

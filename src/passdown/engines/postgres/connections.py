@@ -7,13 +7,19 @@ schema and the limits of time are set in each transaction, for that transaction.
 from collections import deque
 from collections.abc import Callable, Generator, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
-from typing import Any, Final, LiteralString, NamedTuple
+from queue import Empty, SimpleQueue
+from selectors import BaseSelector, DefaultSelector
+from threading import Thread
+from typing import Any, Final, LiteralString, NamedTuple, TypeVar, cast
 
 import psycopg
 from psycopg import conninfo, errors, sql
 from psycopg.pq import TransactionStatus
 
-from passdown.errors import AwayError, StorageError, UsageError
+from passdown.engines.patience import Patience
+from passdown.errors import AwayError, BrokenError, StorageError, UnansweredError, UsageError
+
+T = TypeVar("T")
 
 SCHEMA: Final = "passdown"
 SET_PROJECT: Final = "passdown.project"
@@ -21,6 +27,8 @@ MIGRATE: Final = "Run `passdown team migrate` with the role that owns the tables
 
 _PREPARE_AFTER: Final = 5
 _CONNECT_SECONDS: Final = 5
+_MARGIN: Final = 1.0
+"""Seconds in which a server can say that a statement took too long."""
 _MOST_OPENINGS: Final = 1_000
 """How many rendered openings are kept; each project has a few."""
 _UNCHANGED: Final = "Nothing was changed. Try again later."
@@ -28,13 +36,49 @@ _UNKNOWN: Final = "Nobody knows whether it was done. Repeat it with the same ope
 _SECRET_OPTIONS: Final = ("password", "sslpassword")
 
 
+class DeadlineError(psycopg.OperationalError):
+    """The server did not answer in the time that a caller has."""
+
+
 class Connection(psycopg.Connection[Any]):
     """A connection that is closed once nobody holds it: a workspace is let go, never closed."""
+
+    patience: Patience | None = None
+    """How long to wait for the server in all; the driver would wait for ever if it takes calls and says
+    nothing."""
+    seconds = _MARGIN
+    """How long to wait for one statement, if there is no limit for all of them."""
+    place = ""
 
     def __del__(self, *_: object) -> None:
         """Close it, without the driver's warning."""
         if hasattr(self, "pgconn"):  # it may not have come so far
             self.close()
+
+    def wait(self, gen: Generator[Any, Any, T], interval: float = 0.0, timeout: float | None = None) -> T:
+        """Let the driver go on whenever the server answers, as long as there is time (C144)."""
+        del interval, timeout
+        patience = self.patience or Patience(self.seconds)
+        with DefaultSelector() as selector:
+            try:
+                wanted = next(gen)
+                selector.register(self.pgconn.socket, wanted)
+                while True:
+                    ready = _wait_for(selector, patience, f"PostgreSQL ({self.place})")
+                    asked = gen.send(ready)
+                    if asked != wanted:
+                        selector.modify(self.pgconn.socket, asked)
+                        wanted = asked
+            except StopIteration as end:
+                return cast("T", end.value)
+
+
+def _wait_for(selector: BaseSelector, patience: Patience, what: str) -> int:
+    """Return for what the connection is ready; raise an error if the time is over."""
+    for seconds in patience.waits(what):
+        if found := selector.select(seconds):
+            return found[0][1]
+    raise DeadlineError(f"no answer within {patience.seconds:g} s")
 
 
 class Limits(NamedTuple):
@@ -116,13 +160,24 @@ class OpenTransaction:
 class Connections:
     """The connections to one database: opened when they are needed, and kept for the next transaction."""
 
-    def __init__(self, url: str, *, limits: Limits | None = None, prepared: bool = False) -> None:
-        """Take a `postgresql:` URL; nothing is opened yet."""
+    def __init__(
+        self,
+        url: str,
+        *,
+        limits: Limits | None = None,
+        prepared: bool = False,
+        patience: Patience | None = None,
+    ) -> None:
+        """Take a `postgresql:` URL; nothing is opened yet.
+
+        `patience` is for all transactions together; without it, each statement has its own limit.
+        """
         self._idle: deque[Connection] = deque()
         self._openings: dict[tuple[str, Opening], bytes] = {}
         self._options = _read_options(url)
         self._limits = limits or Limits()
         self._prepared = prepared
+        self._patience = patience
 
     @property
     def place(self) -> str:
@@ -145,6 +200,11 @@ class Connections:
             finally:
                 self._give_back(connection)
 
+    def restart(self) -> None:
+        """Begin anew to count the time for which the server is waited for."""
+        if self._patience is not None:
+            self._patience.restart()
+
     def close(self) -> None:
         """Close what is kept."""
         with suppress(IndexError):  # none is left
@@ -162,17 +222,43 @@ class Connections:
         return known
 
     def _take(self) -> Connection:
+        connection: Connection | None = None
         with suppress(IndexError):  # none is kept
-            return self._idle.pop()
-        return Connection.connect(
-            **self._options,
-            autocommit=True,  # transactions are opened by hand, together with their settings
-            prepare_threshold=_PREPARE_AFTER if self._prepared else None,
-        )
+            connection = self._idle.pop()
+        connection = connection or self._connect()
+        connection.patience, connection.place = self._patience, self.place
+        connection.seconds = self._limits.statement + _MARGIN
+        return connection
+
+    def _connect(self) -> Connection:
+        """Connect in a thread that is left behind when the time is over: names are looked up in it, too."""
+        made: SimpleQueue[Connection | Exception] = SimpleQueue()
+
+        def connect() -> None:
+            try:
+                made.put(
+                    Connection.connect(
+                        **self._options,
+                        autocommit=True,  # transactions are opened by hand, together with their settings
+                        prepare_threshold=_PREPARE_AFTER if self._prepared else None,
+                    )
+                )
+            except (psycopg.Error, OSError, UnicodeError) as error:
+                made.put(error)
+
+        Thread(target=connect, daemon=True).start()
+        patience = self._patience or Patience(self._limits.statement + _MARGIN)
+        for seconds in patience.waits(f"PostgreSQL ({self.place})"):
+            with suppress(Empty):
+                found = made.get(timeout=seconds)
+                if isinstance(found, Exception):
+                    raise found
+                return found
+        raise DeadlineError(f"no connection within {patience.seconds:g} s")
 
     def _give_back(self, connection: Connection) -> None:
         """Keep a connection for the next transaction, after undoing what was not kept."""
-        if connection.info.transaction_status != TransactionStatus.IDLE:
+        if connection.info.transaction_status != TransactionStatus.IDLE and self._has_time:
             with suppress(psycopg.Error):  # closing the connection undoes it, too
                 connection.execute(b"ROLLBACK")
         if connection.info.transaction_status == TransactionStatus.IDLE:
@@ -181,12 +267,17 @@ class Connections:
         connection.close()
         self.close()  # whatever ended this connection has probably ended the others
 
+    @property
+    def _has_time(self) -> bool:
+        return self._patience is None or self._patience.left > 0
+
     def _commit(self, connection: Connection) -> None:
         try:
             said = connection.execute(b"COMMIT").statusmessage
         except psycopg.Error as error:
-            if connection.info.transaction_status == TransactionStatus.UNKNOWN:
-                raise self._make_error(error, _UNKNOWN) from error
+            status = connection.info.transaction_status
+            if status == TransactionStatus.UNKNOWN or isinstance(error, DeadlineError):
+                raise self._make_error(error, _UNKNOWN, UnansweredError) from error
             raise
         if said != "COMMIT":  # an error in the transaction was not passed on
             raise StorageError(f"PostgreSQL ({self.place}) refused the change.", hint=_UNCHANGED)
@@ -202,14 +293,26 @@ class Connections:
         except psycopg.Error as error:
             raise self._make_error(error, _UNCHANGED) from error
 
-    def _make_error(self, error: psycopg.Error, hint: str) -> StorageError:
+    def _make_error(
+        self, error: psycopg.Error, hint: str, kind: type[StorageError] | None = None
+    ) -> StorageError:
         """Make an error that tells neither passwords nor the values of rows."""
         text = error.diag.message_primary or " ".join(str(error).split()) or type(error).__name__
         for name in _SECRET_OPTIONS:
             if secret := self._options.get(name):
                 text = text.replace(str(secret), "…")
-        kind = AwayError if isinstance(error, psycopg.OperationalError) else StorageError
-        return kind(f"PostgreSQL ({self.place}): {text}", hint=hint)
+        return (kind or _find_kind(error))(f"PostgreSQL ({self.place}): {text}", hint=hint)
+
+
+def _find_kind(error: psycopg.Error) -> type[StorageError]:
+    """Return what an error of the driver means: what the server itself says is no broken connection.
+
+    It says why it ends a connection, though (class 57P), and that is one.
+    """
+    if not isinstance(error, psycopg.OperationalError):
+        return StorageError
+    is_broken = not error.sqlstate or error.sqlstate.startswith("57P")
+    return BrokenError if is_broken and not isinstance(error, DeadlineError) else AwayError
 
 
 def _read_options(url: str) -> dict[str, Any]:

@@ -6,7 +6,8 @@
    new version again, behind those who came later.
 2. Whoever looks sees one state, and waits for nobody.
 3. A sign of life takes no position, and skips a session that somebody is changing at this moment: to wait for
-   it could be waiting in a circle.
+   it could be waiting in a circle. The row with the project's newest sign is locked after all others, and
+   whoever holds it waits for nothing.
 """
 
 from collections.abc import Generator, Mapping, Sequence
@@ -14,9 +15,12 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
 
+from passdown.core.coordination.leases import Lifetimes
 from passdown.core.coordination.members import EngineTime
+from passdown.engines.coordination.changes import note_sign
 from passdown.engines.coordination.rows import QUERIES, RowReading, RowTransaction
-from passdown.engines.coordination.transactions import Reading, Transaction
+from passdown.engines.coordination.transactions import LIFETIMES, Reading, Transaction
+from passdown.engines.patience import Patience
 from passdown.engines.postgres.connections import MIGRATE, Connections, Limits, Opening, OpenTransaction
 from passdown.engines.postgres.migrate import find_migrations
 from passdown.engines.postgres.statements import read_statements
@@ -35,18 +39,27 @@ _LOOK: Final = Opening(  # 2
     then="SELECT extract(epoch FROM clock_timestamp())::float8",
 )
 _BEAT: Final = Opening(  # 3
-    begin="BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE", settings=(("synchronous_commit", "off"),)
+    begin="BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE",
+    settings=(("synchronous_commit", "off"),),
+    then="SELECT extract(epoch FROM clock_timestamp())::float8",
 )
 
 
 def open_store(
-    url: str, project: str, *, limits: Limits | None = None, prepared: bool = False
+    url: str,
+    project: str,
+    *,
+    limits: Limits | None = None,
+    prepared: bool = False,
+    patience: Patience | None = None,
 ) -> "PostgresStore":
     """Open the rows of a project; nothing is connected before the first transaction.
 
-    `prepared` lets the server keep statements: not for a PgBouncer before 1.21.
+    `prepared` lets the server keep statements: not for a PgBouncer before 1.21. `patience` is for all that is
+    waited for; without it, each statement has its own limit.
     """
-    return PostgresStore(Connections(url, limits=limits, prepared=prepared), project)
+    connections = Connections(url, limits=limits, prepared=prepared, patience=patience)
+    return PostgresStore(connections, project)
 
 
 class _NamedStatements:
@@ -108,10 +121,12 @@ class PostgresStore:
             self._check("least_reader", named)
             yield RowReading(named, self._project, EngineTime(transaction.first_row[0]))
 
-    def beat(self, sessions: Sequence[str]) -> None:
+    def beat(self, sessions: Sequence[str], lifetimes: Lifetimes = LIFETIMES) -> None:
         """Set the last sign of life of these sessions, if they have not ended, to now; no position."""
-        with self._open(_BEAT) as (_, named):
-            named.change("beat_all", self._project, list(sessions), self._project)
+        with self._open(_BEAT) as (transaction, named):
+            now = EngineTime(transaction.first_row[0])
+            if named.change("beat_all", self._project, list(sessions), self._project):
+                note_sign(RowTransaction(named, self._project, now, 0), lifetimes)
 
     def wall_time(self, reading: Reading) -> float:
         """Return the time by the server's clock: clients have clocks of their own."""
@@ -123,8 +138,9 @@ class PostgresStore:
         return None
 
     def pause(self, seconds: float) -> None:
-        """Wait before looking again."""
+        """Wait before looking again; nobody waits for the server meanwhile."""
         pause(seconds)
+        self._connections.restart()
 
     @contextmanager
     def _open(self, opening: Opening) -> Generator[tuple[OpenTransaction, _NamedStatements], None, None]:

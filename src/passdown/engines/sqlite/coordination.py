@@ -11,15 +11,19 @@ import sqlite3
 import sys
 from collections.abc import Callable, Generator, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
+from functools import cached_property
 from typing import Any, Final, NoReturn
 
 from passdown import layout
+from passdown.core.coordination.leases import Lifetimes
 from passdown.core.coordination.members import EngineTime
 from passdown.engines.coordination import rows
+from passdown.engines.coordination.changes import note_sign
 from passdown.engines.coordination.rows import RowReading, RowTransaction, Statements
-from passdown.engines.coordination.transactions import Reading, Transaction
+from passdown.engines.coordination.transactions import LIFETIMES, Reading, Transaction
 from passdown.engines.files.gate import Gate
 from passdown.engines.files.write import make_folder
+from passdown.engines.patience import Patience
 from passdown.engines.sqlite.database import WAIT_SECONDS, KeptDatabase, open_database, open_read_only
 from passdown.engines.sqlite.engine_clock import ClockRow, tell_time
 from passdown.engines.sqlite.mounts import MountKind, find_mount
@@ -35,6 +39,9 @@ _FORBIDDEN: Final = frozenset({errno.EACCES, errno.EPERM, errno.EROFS})
 _BUSY: Final = ("SQLITE_BUSY", "SQLITE_LOCKED")
 _UNSURE: Final = tuple(f"SQLITE_IOERR_{call}" for call in ("FSYNC", "DIR_FSYNC", "TRUNCATE", "DELETE"))
 """What fails at the end of a commit: the change may be found by whoever opens the file next."""
+_WRITING: Final = "BEGIN IMMEDIATE"
+_SILENCES_SINCE: Final = 3
+"""The version of the file that first had silences."""
 _MOST_OPENINGS: Final = 20
 _OPENING_PAUSE: Final = 0.02
 _LOGS: Final = ("-wal", "-journal")
@@ -59,6 +66,8 @@ class CoordinationDatabase(KeptDatabase):
     queries = rows.QUERIES
     migrations = rows.MIGRATIONS
     keeps_log = True
+    patience: Patience | None = None
+    """How long to wait for writers that know no turns; None as the connection was told."""
 
     @classmethod
     def make_error(cls, error: sqlite3.Error, path: str) -> StorageError:
@@ -113,6 +122,21 @@ class CoordinationDatabase(KeptDatabase):
             finally:
                 self._connection.execute(f"PRAGMA synchronous = {self.synchronous}")
 
+    def _begin(self, begin: str) -> None:
+        """Open a transaction; for others that write only as much time is spent as is left."""
+        if self.patience is None or begin != _WRITING:
+            return super()._begin(begin)
+        refusal = sqlite3.Error("another process is writing")
+        for seconds in self.patience.waits(f"another process to release {self._path}"):
+            self._connection.execute(f"PRAGMA busy_timeout = {int(seconds * 1000)}")
+            try:
+                return super()._begin(begin)
+            except sqlite3.OperationalError as error:
+                refusal = error
+                if not _name_of(error).startswith(_BUSY):
+                    break
+        raise refusal
+
     def refuse_to_nest(self) -> None:
         """Raise an error if a transaction is under way."""
         try:
@@ -146,12 +170,13 @@ def open_store(
     *,
     mount: MountKind | None = None,
     gate: Gate | None = None,
-    wait: float = WAIT_SECONDS,
+    wait: float | Patience = WAIT_SECONDS,
 ) -> "SqliteStore":
     """Open the file of a clone, created if it is missing, for one project.
 
     `mount` is the kind of file system that holds it; None finds out. `wait` is the time to wait for other
-    writers, in seconds. Raises a StorageError if the file cannot be written: then nothing is granted.
+    writers, in seconds: each time, or in all if it is a patience. Raises a StorageError if the file cannot be
+    written: then nothing is granted.
     """
     folder = os.path.dirname(path)
     if mount is None:
@@ -167,35 +192,26 @@ def open_store(
         if isinstance(error.__cause__, OSError) and error.__cause__.errno in _FORBIDDEN:
             raise cannot_write(path, error.message) from error
         raise
-    turn = _Turn(gate or Gate(layout.database_gate(path)), path, wait)
-    with turn.taken() as wait_inside:
-        database = _open_patiently(path, machine, shared_memory=mount is MountKind.LOCAL, wait=wait_inside)
+    turn = _Turn(gate or Gate(layout.database_gate(path)), wait)
+    with turn.taken() as patience, patience.spending():
+        is_local = mount is MountKind.LOCAL
+        database = _open_patiently(path, machine, shared_memory=is_local, wait=patience.left)
     return SqliteStore(database, project, machine, turn)
 
 
 class _Turn:
     """How writers of a file wait for one another."""
 
-    def __init__(self, gate: Gate, path: str, wait: float) -> None:
+    def __init__(self, gate: Gate, wait: float | Patience) -> None:
         self._gate = gate
-        self._path = path
         self._wait = wait
 
     @contextmanager
-    def taken(self) -> Generator[float, None, None]:
-        """Wait for one's turn; give the seconds for which to wait for writers that know no turns."""
-        with self._gate.passed(self._wait, self._measure):
-            patience = self._gate.patience if self._gate.is_locked else None
-            yield self._wait if patience is None else min(self._wait, patience)
-
-    def _measure(self) -> object:
-        """Return what changes with each change of the file."""
-        found: list[tuple[int, int]] = []
-        for path in (self._path, *(self._path + end for end in _LOGS)):
-            with suppress(OSError):  # it need not be there
-                status = os.stat(path)
-                found.append((status.st_mtime_ns, status.st_size))
-        return found
+    def taken(self) -> Generator[Patience, None, None]:
+        """Wait for one's turn; give what is left of the time for writers that know no turns."""
+        patience = self._wait if isinstance(self._wait, Patience) else Patience(self._wait)
+        with self._gate.passed(patience):
+            yield patience
 
 
 def _open_patiently(
@@ -261,7 +277,7 @@ class SqliteStore(_LocalStore):
     def changing(self) -> Generator[Transaction, None, None]:
         """Take the project's lock, then give a transaction; keep its changes unless it raises."""
         self._database.refuse_to_nest()
-        with self._turn.taken(), self._database.changing():
+        with self._turn.taken() as self._database.patience, self._database.changing():
             time, fence = self._store_time(positions=1)
             yield RowTransaction(self._database, self._project, time, fence)
 
@@ -272,13 +288,17 @@ class SqliteStore(_LocalStore):
         with self._database.looking():
             yield self._read(self._database)
 
-    def beat(self, sessions: Sequence[str]) -> None:
+    def beat(self, sessions: Sequence[str], lifetimes: Lifetimes = LIFETIMES) -> None:
         """Set the last sign of life of these sessions, if they have not ended, to now; no position."""
         self._database.refuse_to_nest()
-        with self._turn.taken(), self._database.changing_soon():
-            time, _ = self._store_time(positions=0)
-            for session in sessions:
+        with self._turn.taken() as self._database.patience, self._database.changing_soon():
+            time, fence = self._store_time(positions=0)
+            beats = [
                 self._database.change("beat", time.seconds, time.boot, self._project, session)
+                for session in sessions
+            ]
+            if any(beats):
+                note_sign(RowTransaction(self._database, self._project, time, fence), lifetimes)
 
     def close(self) -> None:
         """Close the file; the last one to do so may move what was written into the database."""
@@ -345,9 +365,9 @@ class ReadOnlyStore(_LocalStore):
         """Refuse: whoever cannot write is granted nothing."""
         self._refuse()
 
-    def beat(self, sessions: Sequence[str]) -> None:
+    def beat(self, sessions: Sequence[str], lifetimes: Lifetimes = LIFETIMES) -> None:
         """Refuse, as for any change."""
-        del sessions
+        del sessions, lifetimes
         self._refuse()
 
     def _refuse(self) -> NoReturn:
@@ -355,7 +375,18 @@ class ReadOnlyStore(_LocalStore):
 
 
 class _ReadDatabase(CoordinationDatabase):
-    """The file, opened for reading."""
+    """The file, opened for reading; no writer may have brought it to this version yet."""
+
+    def ask(self, query: str, *values: object) -> list[Any]:
+        """Return the rows that a statement gives; a table that the file lacks has none."""
+        if query == "heard" and not self._has_silences:
+            return []
+        return super().ask(query, *values)
+
+    @cached_property
+    def _has_silences(self) -> bool:
+        with self._reporting():
+            return self._version() >= _SILENCES_SINCE
 
     @classmethod
     def make_error(cls, error: sqlite3.Error, path: str) -> StorageError:

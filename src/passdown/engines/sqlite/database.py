@@ -181,7 +181,7 @@ class Database(ABC):
         Whoever opens the file needs the driver's.
         """
         try:
-            self._connection.execute(begin)
+            self._begin(begin)
             try:
                 yield
                 self._connection.execute("COMMIT")
@@ -191,6 +191,10 @@ class Database(ABC):
             if is_opening:
                 raise
             raise self._report(error) from error
+
+    def _begin(self, begin: str) -> None:
+        """Open a transaction; others that write are waited for as long as the connection was told to."""
+        self._connection.execute(begin)
 
     def _roll_back(self) -> None:
         # Nothing is open after a commit, and after some errors SQLite has already rolled back.

@@ -7,13 +7,16 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from passdown.core.facts import Fact, make_key
+from passdown.core.facts import Fact, identify, make_key
 from passdown.core.fold import fold
 from passdown.core.kinds import MERGED, FactKind
 from passdown.core.merge.event_facts import ID_SIZE, EventFacts, EventRank
 from passdown.core.merge.merge import (
+    AIMS,
+    SESSION_END,
     Digest,
     NewestFacts,
+    Writer,
     hash_day,
     join_days,
     make_digest,
@@ -57,7 +60,7 @@ from passdown.errors import CacheError
 from passdown.ports.event_log import FileMark
 from passdown.ports.index import EVERY, EventFile, EventLocation, LogChange, NewestEvents, PublishedExtent
 
-VERSION: Final = 4 << 24 | TABLE
+VERSION: Final = 5 << 24 | TABLE
 """The version of the schema and of the table of kinds."""
 
 _HERE: Final = Path(__file__).parent
@@ -302,14 +305,23 @@ class SqliteIndex(RankedDatabase):
 
     def _make_digest(self, limit: int, until: datetime | None = None) -> Digest:
         days = self._all("list_days")
-        latest = self._one("latest", _END if until is None else to_micros(until))
+        last = _END if until is None else to_micros(until)
+        latest = self._one("latest", last)
+        kinds = {kind.value: self._newest(kind, limit, until) for kind in MERGED}
+        names = dict.fromkeys(fact.event for kind in AIMS for fact in kinds[kind].facts)
         return Digest(
-            kinds={kind.value: self._newest(kind, limit, until) for kind in MERGED},
+            kinds=kinds,
             event_count=sum(events for _, _, events in days),
             latest=to_instant(latest[0]) if latest else None,
             events_sha256=join_days({day_of(day): digest for day, digest, _ in days}),
             skipped=self._one("count_skipped")[0],
+            writers={name: self._find_writer(name, last) for name in names},
         )
+
+    def _find_writer(self, name: str, until: int) -> Writer:
+        agent, session, kind = self._one("find_writer", name)
+        last = self._one("last_of_session", session, until) if session else (kind,)
+        return Writer(agent, session, last[0] == SESSION_END)
 
     def _newest(self, kind: FactKind, limit: int, until: datetime | None) -> NewestFacts:
         if until is not None:
@@ -374,6 +386,23 @@ class SqliteIndex(RankedDatabase):
     def _is_taken_back(self, fact: FactKey) -> bool:
         return self._newest_of(fact, None, void=True) is not None and self._find_holding(fact) is None
 
+    def said(self, kind: str, name: str) -> Sequence[Fact]:
+        """Return all that events state and take back of one fact, the oldest first."""
+        with self._looking():
+            if self._is_empty():
+                return ()
+            section = section_number(kind)
+            rows = [
+                row
+                for void in (False, True)
+                for row in self._select(
+                    "said_of_key",
+                    {"bucket": make_bucket(section, name, void=void), "section": section, "key": name},
+                )
+            ]
+        rows.sort(key=lambda row: row[:ORDER])
+        return [make_fact(kind, row) if row[TEXT] is not None else make_void(kind, row) for row in rows]
+
     def newest(self, now: datetime, session: str = "") -> NewestEvents:
         """Return what a session that writes now, by its clock, has read."""
         with self._looking():
@@ -408,6 +437,34 @@ class SqliteIndex(RankedDatabase):
         values = {"first": prefix, "last": f"{prefix}{_LAST}", "limit": limit}
         rows = self._select(query, values)
         return sorted(map(_make_place, rows), key=lambda place: place.order, reverse=True)[:limit]
+
+    def places_of(self, track: str, limit: int = EVERY) -> Sequence[EventLocation]:
+        """Return the events of a track, the last first."""
+        rows = self._select("places_of_track", {"track": track, "limit": limit})
+        return sorted(map(_make_place, rows), key=lambda place: place.order, reverse=True)
+
+    def stated(self, facts: Collection[Fact]) -> frozenset[Fact]:
+        """Return those of some facts that an event states in the same words."""
+        with self._looking():
+            if self._is_empty():
+                return frozenset()
+            return frozenset(fact for fact in facts if self._finds("is_stated", fact, value=fact.text))
+
+    def shared_with(self, track: str, facts: Collection[Fact]) -> frozenset[Fact]:
+        """Return those of some facts that an event of a track, or of none, states."""
+        with self._looking():
+            if not self._select("is_other_track", {"track": track}):
+                return frozenset(facts)
+            return frozenset(fact for fact in facts if self._finds("is_shared", fact, track=track))
+
+    def _finds(self, query: str, fact: Fact, **values: str) -> bool:
+        key, section = identify(fact), section_number(fact.kind)
+        bucket = make_bucket(section, key, void=False)
+        return bool(self._select(query, {"bucket": bucket, "section": section, "key": key, **values}))
+
+    def skipped_files(self) -> Sequence[str]:
+        """Return the files with entries that could not be merged, sorted."""
+        return sorted("/".join(filter(None, row)) for row in self._all("list_skipped"))
 
     def recall(self, name: str) -> str | None:
         """Return what was remembered since the last change."""

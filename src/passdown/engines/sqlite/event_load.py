@@ -102,6 +102,7 @@ def source_row(
         *((ts, ts, 0) if place is None else (to_micros(place.at), place.cause, 1)),
         int(followed),
         int(void),
+        source.track,
     )
 
 

@@ -32,10 +32,18 @@ SELECT
 -- name: find_source
 SELECT id FROM sources WHERE hash = ?;
 
+-- name: find_writer
+SELECT agent, session, type FROM sources WHERE hash = ?;
+
+-- name: last_of_session
+SELECT type FROM sources INDEXED BY sources_by_session WHERE session = ? AND void = 0 AND rank <= ?
+ORDER BY rank DESC, cause DESC, ts DESC, agent DESC, name DESC, hash DESC LIMIT 1;
+
 -- name: add_source
 INSERT INTO sources
-    (id, hash, ts, agent, name, branch, type, session, covered, after, ahead, rank, cause, odd, followed, void)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
+    (id, hash, ts, agent, name, branch, type, session, covered, after, ahead, rank, cause, odd, followed, void,
+    track)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
 
 -- name: drop_source
 DELETE FROM sources WHERE id = ?;
@@ -81,6 +89,12 @@ WHERE facts.bucket = :bucket AND facts.section = :section AND facts.key = :key A
         WHERE bucket = :bucket AND section = :section AND key = :key AND state < 2
         ORDER BY ts DESC LIMIT 1
     );
+
+-- name: said_of_key
+SELECT facts.ts, sources.rank, sources.cause, sources.ts, sources.agent, sources.name, sources.hash, facts.id,
+    facts.value, facts.key, facts.more, sources.session
+FROM facts INDEXED BY facts_by_bucket JOIN sources ON sources.id = facts.source
+WHERE facts.bucket = :bucket AND facts.section = :section AND facts.key = :key AND facts.state < 2;
 
 -- name: newest_of_key_until
 SELECT facts.ts, sources.rank, sources.cause, sources.ts, sources.agent, sources.name, sources.hash, facts.id,
@@ -262,6 +276,32 @@ WHERE sources.id IN (
     SELECT id FROM sources ORDER BY rank DESC, cause DESC, ts DESC, agent DESC, name DESC, hash DESC LIMIT :limit
 )
 GROUP BY sources.id;
+
+-- name: places_of_track
+SELECT sources.ts, sources.agent, sources.name, sources.hash, sources.branch, sources.type, sources.void,
+    sources.rank, sources.cause, min(files.folder || '/' || files.name)
+FROM sources JOIN holds ON holds.source = sources.id JOIN files ON files.id = holds.file
+WHERE sources.id IN (
+    SELECT id FROM sources WHERE track = :track AND track <> ''
+    ORDER BY rank DESC, cause DESC, ts DESC, agent DESC, name DESC, hash DESC LIMIT :limit
+)
+GROUP BY sources.id;
+
+-- name: is_other_track
+SELECT 1 WHERE EXISTS (SELECT 1 FROM sources WHERE track <> '' AND track < :track)
+    OR EXISTS (SELECT 1 FROM sources WHERE track <> '' AND track > :track);
+
+-- name: is_stated
+SELECT 1 FROM facts INDEXED BY facts_by_bucket
+WHERE bucket = :bucket AND section = :section AND key = :key AND value = :value LIMIT 1;
+
+-- name: is_shared
+SELECT 1 FROM facts INDEXED BY facts_by_bucket CROSS JOIN sources ON sources.id = facts.source
+WHERE facts.bucket = :bucket AND facts.section = :section AND facts.key = :key
+    AND facts.value IS NOT NULL AND facts.state < 2 AND sources.track IN ('', :track) LIMIT 1;
+
+-- name: list_skipped
+SELECT folder, name FROM files WHERE skipped > 0;
 
 -- name: recall
 SELECT text FROM notes WHERE name = ?;

@@ -17,7 +17,7 @@ CREATE TABLE files (
 
 -- One row per event, wherever it is stored. `void` is 1 if another event retracts it. `rank` and `cause` are
 -- its place, `ts` its stamp; `odd` is 1 if that is not all, or if what it states is not as old as it says.
--- `followed` is 1 if another event comes after it.
+-- `followed` is 1 if another event comes after it. `track` is empty for an event of none.
 CREATE TABLE sources (
     id INTEGER PRIMARY KEY,
     hash TEXT NOT NULL,
@@ -34,7 +34,8 @@ CREATE TABLE sources (
     cause INTEGER NOT NULL,
     odd INTEGER NOT NULL,
     followed INTEGER NOT NULL,
-    void INTEGER NOT NULL
+    void INTEGER NOT NULL,
+    track TEXT NOT NULL
 );
 
 -- Which file holds which event: a rollup holds many, and an event may be in several files.

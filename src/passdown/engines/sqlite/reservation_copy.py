@@ -11,7 +11,15 @@ from typing import Final, NamedTuple
 
 from passdown.core.coordination.leases import COPIED, PATH, Lease
 from passdown.core.coordination.members import EngineTime, Member
-from passdown.engines.coordination.transactions import LogRow, Reading, Store, StoreAround, Transaction
+from passdown.core.coordination.silences import HeardSigns, Silence, find_silence
+from passdown.engines.coordination.transactions import (
+    LIFETIMES,
+    LogRow,
+    Reading,
+    Store,
+    StoreAround,
+    Transaction,
+)
 from passdown.engines.sqlite.coordination import LocalMachine, open_store
 from passdown.errors import StorageError
 from passdown.records import replace
@@ -27,6 +35,7 @@ class ReadReservations(NamedTuple):
     at: float
     leases: Sequence[Lease]
     members: Sequence[Member]
+    silences: Sequence[Silence] = ()
 
 
 class ReservationCopy:
@@ -58,6 +67,7 @@ def _put(change: Transaction, read: ReadReservations) -> None:
     for member in read.members:
         change.put_member(_move_member(member, later, now))
     change.put_leases([_move_lease(lease, later) for lease in read.leases])
+    change.put_silences([Silence(one.began + later, one.ended + later) for one in read.silences])
     change.add_log(LogRow(change.fence, f"{COPIED}-{change.fence}", now.seconds, "", COPIED, "", "{}"))
 
 
@@ -112,4 +122,12 @@ def _read(reading: Reading) -> ReadReservations:
     known = {member.session: member for member in reading.members()} if leases else {}
     sessions = dict.fromkeys(lease.session for lease in leases)
     members = (known.get(session) or reading.find_member(session) for session in sessions)
-    return ReadReservations(reading.time.seconds, leases, [one for one in members if one is not None])
+    now = reading.time.seconds
+    silences = _find_silences(reading.heard(), now) if leases else ()
+    return ReadReservations(now, leases, [one for one in members if one is not None], silences)
+
+
+def _find_silences(heard: HeardSigns, now: float) -> Sequence[Silence]:
+    """Return the silences; the one that lasts ends here, for nobody knows who is heard from now on."""
+    open_one = find_silence(heard.newest, now, LIFETIMES.quiet)
+    return (*heard.silences, open_one) if open_one else heard.silences

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from contextlib import suppress
+from hashlib import sha256
 from typing import Final, cast
 
 import click
@@ -9,19 +10,38 @@ import click
 from passdown.core.coordination.choices import list_choices, tell_holder
 from passdown.core.coordination.leases import Held, Lost
 from passdown.core.coordination.messages import WaitingMessage, count_unread
+from passdown.core.coordination.operations import VerbCall
 from passdown.core.coordination.tasks import BLOCKED, CLOSED, OPEN, TaskState, is_ready
 from passdown.core.sessions.session_facts import Account
 from passdown.core.times import parse_duration
 from passdown.errors import HeldError, SeveralSessionsError, UsageError
 from passdown.faces.cli import output
 from passdown.faces.cli.lines import cut, width
+from passdown.faces.cli.project import current_folder, open_here
 from passdown.faces.cli.sessions import find_running
+from passdown.faces.cli.tree import TypedCommand
 from passdown.records import as_dict, is_record
+from passdown.services.operations.operations import note_answered
+from passdown.services.workspace.verbs import VerbRun
 from passdown.services.workspace.workspaces import Workspace
 
 HELD_CODE: Final = HeldError.exit_code
 """The exit code if another session holds what was asked for."""
 
+
+def _take_again(context: click.Context, parameter: click.Parameter, value: object) -> None:
+    del parameter
+    context.find_object(TypedCommand).is_again = bool(value)  # type: ignore[union-attr]  # `run` made one
+
+
+again_option = click.option(
+    "--again",
+    is_flag=True,
+    expose_value=False,
+    is_eager=True,
+    callback=_take_again,
+    help="Do it anew, even if the same command was cut off a moment ago.",
+)
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 session_option = click.option("--session", default="", metavar="ID", help="The session to use.")
 
@@ -33,6 +53,23 @@ def as_value(value: object) -> object:
     if isinstance(value, tuple | list):
         return [as_value(one) for one in cast("Sequence[object]", value)]
     return value
+
+
+def open_shared() -> Workspace:
+    """Open the project of the current folder to change what its sessions share.
+
+    The same words repeat a command whose answer nobody saw, so that nothing happens twice (C142).
+    """
+    typed = click.get_current_context().ensure_object(TypedCommand)
+    call = VerbCall(typed.words, str(current_folder()))
+    workspace = open_here(VerbRun(call, is_again=typed.is_again)).workspace
+    typed.afterwards.append(lambda: note_answered(workspace))
+    return workspace
+
+
+def note_input(workspace: Workspace, data: bytes) -> None:
+    """Make what was given as input a part of the command: with other input it is another command."""
+    workspace.verb.call = workspace.verb.call._replace(input=sha256(data).hexdigest())
 
 
 def find_author(workspace: Workspace, session: str) -> Account | None:

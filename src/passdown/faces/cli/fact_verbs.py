@@ -1,18 +1,28 @@
 """The verbs that state a fact: each writes one fact to the journal, then updates the ledger."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
-from typing import Final
+from typing import Final, TypedDict, Unpack
 
 from passdown.core.facts import ADD, Fact
 from passdown.core.kinds import FactKind
 from passdown.core.sessions.ledger_sync import RULED_OUT, UNCONFIRMED, NewFact, make_rule
 from passdown.core.sessions.session_facts import Account
-from passdown.errors import UsageError
+from passdown.core.times import age_words, render_millis
+from passdown.errors import HeldError, UsageError
 from passdown.faces.cli import output
 from passdown.faces.cli.sessions import need_session, note_ledger_update, open_sessions
 from passdown.services.sessions.ledgers import LedgerUpdate, update_ledger
 from passdown.services.workspace.workspaces import Workspace
+
+
+class _Told(TypedDict, total=False):
+    """What is told of a fact besides itself."""
+
+    lines: Sequence[str]
+    more: Mapping[str, object]
+    hint: str
+
 
 RETRACTABLE: Final = tuple(kind for kind in FactKind if kind.row.can_retract)
 
@@ -24,6 +34,41 @@ def state_fact(
     new_facts = _clean(NewFact(kind, text, key, because))
     workspace = open_sessions()
     return _report(workspace, need_session(workspace, session), [new_facts], as_json=as_json)
+
+
+def state_decision(
+    kind: FactKind, /, *, key: str, replace: bool, session: str, as_json: bool, **said_as: str
+) -> int:
+    """Record a decision; another session's is replaced only on request, and what is replaced is shown."""
+    from passdown.faces.cli.project import open_here  # only decisions look at what others decided
+    from passdown.services.sessions.decisions import plan_decision
+
+    said = _clean(NewFact(kind, said_as["text"], key.strip(), said_as["because"]))
+    project = open_here()
+    account = need_session(project.workspace, session)
+    planned = project.call(lambda workspace: plan_decision(workspace, account, said))
+    old = planned.replaces
+    if old is not None and planned.free_key and not replace:
+        raise HeldError(
+            f"{planned.fact.key} is decided already: {_show_old(project.workspace, old)}",
+            hint=f"add --replace to replace it, or use another key, such as {planned.free_key}",
+        )
+    lines = [f"replaces: {_show_old(project.workspace, old)}"] if old else []
+    more = {"key": planned.fact.key, "replaces": _describe_old(old)}
+    return _report(
+        project.workspace, planned.speaker, [planned.fact], as_json=as_json, lines=lines, more=more
+    )
+
+
+def _show_old(workspace: Workspace, old: Fact) -> str:
+    """Say what a decision is, whose, and how old."""
+    return f"{old.text} ({old.agent}, {age_words(workspace.now() - old.at)} ago)"
+
+
+def _describe_old(old: Fact | None) -> dict[str, object] | None:
+    if old is None:
+        return None
+    return {"text": old.text, "agent": old.agent, "session": old.session or None, "at": render_millis(old.at)}
 
 
 def state_done(kind: FactKind, /, *, text: str, session: str, as_json: bool) -> int:
@@ -121,15 +166,39 @@ def retract_fact(kind: FactKind, /, *, text: str, of_kind: str | None, session: 
     for one in [FactKind(of_kind)] if of_kind else RETRACTABLE:
         found = _find(account, one, text)
         if found is not None:
-            return _report(workspace, account, [NewFact(kind, found, one.value)], as_json=as_json)
+            return _retract(workspace, account, NewFact(kind, found, one.value), as_json=as_json)
     if of_kind:  # stated by another session, or before this one
-        return _report(workspace, account, [NewFact(kind, text, of_kind)], as_json=as_json)
+        return _retract(workspace, account, NewFact(kind, text, of_kind), as_json=as_json)
     hint = "to retract another session's fact, give its full text and --kind"
     raise UsageError(f"this session has no fact that begins with {text[:60]!r}", hint=hint)
 
 
-def _report(workspace: Workspace, account: Account, facts: Sequence[NewFact], *, as_json: bool) -> int:
-    """Record facts, and print the first one."""
+def _retract(workspace: Workspace, account: Account, said: NewFact, *, as_json: bool) -> int:
+    """Retract a fact; for a decision, name the one that it had replaced, and how to bring that back."""
+    if said.key != FactKind.DECISION:
+        return _report(workspace, account, [said], as_json=as_json)
+    import shlex  # few facts that are retracted are decisions
+
+    from passdown.services.sessions.decisions import find_history
+
+    held, old, _ = find_history(workspace, account, said.text)
+    lines = [f"it was: {_show_old(workspace, held)}"] if held and held.session != account.session else []
+    lines += [f"it had replaced: {_show_old(workspace, old)}"] if old else []
+    command = shlex.join(["passdown", "decide", said.text, old.text]) if old else ""
+    hint = f"to bring that back: `{command}`" if old else ""
+    more = {"replaced": _describe_old(old)}
+    return _report(workspace, account, [said], as_json=as_json, lines=lines, more=more, hint=hint)
+
+
+def _report(
+    workspace: Workspace,
+    account: Account,
+    facts: Sequence[NewFact],
+    *,
+    as_json: bool,
+    **told: Unpack["_Told"],
+) -> int:
+    """Record facts, and print the first one, and what is told with it."""
     said = _clean(facts[0])
     kept = update_ledger(workspace, account, [said, *facts[1:]])
     note_ledger_update(kept)
@@ -138,9 +207,11 @@ def _report(workspace: Workspace, account: Account, facts: Sequence[NewFact], *,
 
         refresh_stream(workspace, kept.account)
     if as_json:
-        output.say_json(_describe(kept, said.kind, said.text))
+        output.say_json({**_describe(kept, said.kind, said.text), **told.get("more", {})})
     else:
-        output.say(_echo(said))
+        output.say("\n".join((_echo(said), *told.get("lines", ()))))
+    if hint := told.get("hint"):
+        output.note_hint(hint)
     return 0
 
 

@@ -19,6 +19,7 @@ from passdown.faces.cli.sessions import (
     say_age,
     update_view,
 )
+from passdown.records import replace
 from passdown.services.sessions.ledgers import update_ledger
 from passdown.services.workspace.workspaces import Workspace
 
@@ -37,6 +38,7 @@ if TYPE_CHECKING:  # each command imports what it needs
 def start_session(*, multi: bool, as_json: bool, **request: str | bool) -> int:
     """Start a session, or show the running one."""
     from passdown.faces.hooks.handoff_search import find_news
+    from passdown.services.coordination.finishing import finish_dead
     from passdown.services.sessions.owed_commits import AT_START
     from passdown.services.sessions.sessions import StartRequest, start_session
     from passdown.wiring.workspaces import open_with_handoffs
@@ -54,7 +56,9 @@ def start_session(*, multi: bool, as_json: bool, **request: str | bool) -> int:
     )
     if asked.host not in PLATFORMS:
         output.note(f"unknown host {asked.host}; it is recorded as given")
+    finish_dead(workspace)
     started = start_session(workspace, asked)
+    started = _take_in(workspace, started)
     handoffs = find_news(workspace, started.account, open_with_handoffs(workspace))
     if started.is_recorded:
         _record(workspace, started)
@@ -85,6 +89,17 @@ def start_session(*, multi: bool, as_json: bool, **request: str | bool) -> int:
             output.note(line)
     _settle(workspace, started.account, handoffs)
     return 0
+
+
+def _take_in(workspace: Workspace, started: "StartedSession") -> "StartedSession":
+    """Take in documents of others, if there are any (C147)."""
+    from passdown.services.sessions.other_documents import has_documents
+
+    if not has_documents(workspace):
+        return started
+    from passdown.services.handover.briefed_documents import take_in_documents  # most projects have none
+
+    return replace(started, account=take_in_documents(workspace, started.account))
 
 
 def _say_commit(committed: object) -> "Sequence[str]":

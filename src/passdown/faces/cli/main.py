@@ -9,6 +9,8 @@ TYPE_CHECKING = False  # `typing` would be loaded by every hook
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+_MOST_SHOWN = 60
+
 
 def main() -> int:
     """Run the command line and return its exit code."""
@@ -33,6 +35,7 @@ def _run(arguments: list[str]) -> int:
 
     as_json = output.wants_json(arguments)
     try:
+        _require_text(arguments)
         return _call(arguments)
     except PassdownError as found:
         return output.report(found, as_json=as_json)
@@ -40,6 +43,15 @@ def _run(arguments: list[str]) -> int:
         return output.report_interrupt(as_json=as_json)
     except Exception as found:  # noqa: BLE001 - the entry point reports every unexpected error
         return output.report_bug(found, __version__, as_json=as_json)
+
+
+def _require_text(arguments: list[str]) -> None:
+    """Raise a UsageError if an argument is not valid UTF-8: neither a file nor an engine could store it."""
+    for number, argument in enumerate(arguments, 1):
+        if not argument.isascii() and any("\ud800" <= one <= "\udfff" for one in argument):
+            from passdown.errors import UsageError  # nearly every call is text
+
+            raise UsageError(f"argument {number} is not valid UTF-8: {argument[:_MOST_SHOWN]}")
 
 
 def _call(arguments: list[str]) -> int:

@@ -71,6 +71,11 @@ def _write(name: str, text: str) -> None:
             raise StorageError(reason, hint="the output is incomplete") from found
 
 
+def is_read() -> bool:
+    """Return whether what was printed has reached whoever reads stdout."""
+    return sys.stdout is not None and not isinstance(sys.stdout, NullOutput)
+
+
 def render_json(data: Mapping[str, object]) -> str:
     """Render JSON that stdout can encode, with terminal control characters as JSON escapes."""
     import json  # text output does not need it

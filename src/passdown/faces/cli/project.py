@@ -22,6 +22,7 @@ if TYPE_CHECKING:  # few commands have something to record
     from collections.abc import Iterable
 
     from passdown.core.project.metrics import Metric
+    from passdown.services.workspace.verbs import VerbRun
 
 T = TypeVar("T")
 
@@ -29,9 +30,10 @@ T = TypeVar("T")
 class CliProject:
     """One checkout of the project, with its workspace."""
 
-    def __init__(self, root: Path, settings: Settings) -> None:
+    def __init__(self, root: Path, settings: Settings, verb: "VerbRun | None" = None) -> None:
         """Open the checkout, without its cache if that cannot be opened."""
         self.root = root
+        self._verb = verb
         self.workspace = self._open(settings)
 
     def call(self, work: Callable[[Workspace], T]) -> T:
@@ -44,7 +46,7 @@ class CliProject:
             return work(self.workspace)
 
     def _open(self, settings: Settings, limits: ReadLimits = NO_LIMITS) -> Workspace:
-        return open_workspace(self.root, settings, limits, output.note, self._record_metrics)
+        return open_workspace(self.root, settings, limits, output.note, self._record_metrics, self._verb)
 
     def _record_metrics(self, metrics: "Iterable[Metric]") -> None:
         from passdown.faces.hooks.hook_log import log_metrics  # few commands have something to record
@@ -61,13 +63,13 @@ def current_folder() -> Path:
         raise StorageError(reason, hint="change to a folder that exists") from found
 
 
-def open_here() -> CliProject:
-    """Open the project of the current folder, and print warnings about its settings."""
+def open_here(verb: "VerbRun | None" = None) -> CliProject:
+    """Open the project of the current folder, for a command, and print warnings about its settings."""
     root = find_root(current_folder())
     settings, warnings = read_settings(root)
     for warning in warnings:
         output.note(warning)
-    return CliProject(root, settings)
+    return CliProject(root, settings, verb)
 
 
 class OtherCheckout(NamedTuple):

@@ -28,19 +28,31 @@ def find_running(workspace: Workspace, wanted: str) -> Account | None:
 def need_session(workspace: Workspace, wanted: str) -> Account:
     """Find the chosen session; start it if there is no such session, or if none is running (C51, C123).
 
-    What it claimed or closed while the engine was away is settled first (C86).
+    What it claimed or closed while the engine was away is settled first (C86), and what a command began that
+    was cut off is finished (C142).
     """
     found = None
     with suppress(UnknownSessionError):  # it is started
         found = find_running(workspace, wanted)
     if found is not None:
+        found = _finish(workspace, found) if found.unfinished else found
         return _settle(workspace, found) if found.unfenced else found
-    from passdown.services.sessions.sessions import StartRequest, start_session  # most calls find a session
+    from passdown.services.coordination.finishing import finish_dead  # most calls find a session
+    from passdown.services.sessions.sessions import StartRequest, start_session
 
+    finish_dead(workspace)
     started = start_session(workspace, StartRequest(host_session=wanted, is_named=bool(wanted)))
     missing = f"there was no session {wanted}" if wanted else "no session was running here"
     output.note(f"{missing}; started {started.account.agent}")
     return started.account
+
+
+def _finish(workspace: Workspace, account: Account) -> Account:
+    from passdown.services.coordination.finishing import changing  # few calls need it
+    from passdown.services.sessions.journals import read_account
+
+    with changing(workspace, account):
+        return read_account(workspace, account.session)
 
 
 def _settle(workspace: Workspace, account: Account) -> Account:

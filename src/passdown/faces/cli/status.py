@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from passdown import layout
 from passdown.core.hosts.context_usage import ContextReading
@@ -10,7 +10,7 @@ from passdown.core.hosts.signals import NO_SIGNS, Degradation
 from passdown.core.project.takeovers import TakeoverChoice, list_choices
 from passdown.core.sessions.session_facts import Account
 from passdown.core.times import age_words, render_seconds
-from passdown.core.work.outbox import TrackerOperation, describe_operation
+from passdown.core.work.operations import SharedOperation, describe_operation
 from passdown.errors import PassdownError, StorageError, UsageError
 from passdown.faces.cli import output
 from passdown.faces.cli.lines import minute
@@ -18,6 +18,7 @@ from passdown.faces.cli.sessions import describe, find_pause, open_sessions, say
 from passdown.records import as_dict
 from passdown.services.handover.context_usage import read_level
 from passdown.services.handover.degradation import read_degradation
+from passdown.services.operations.waiting import find_waiting
 from passdown.services.project.status import (
     HandoffCount,
     IndexHealth,
@@ -25,9 +26,8 @@ from passdown.services.project.status import (
     count_handoffs,
     find_index_state,
 )
-from passdown.services.sessions.journals import read_accounts, read_open
+from passdown.services.sessions.journals import name_now, read_accounts, read_open
 from passdown.services.sessions.liveness import is_live, show_place
-from passdown.services.work.outbox import find_waiting
 from passdown.services.workspace.workspaces import Workspace
 from passdown.wiring.searches import open_search_scope
 
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from passdown.services.sessions.owed_commits import UncommittedFiles
 
 Row = tuple[Account, str]
+_LAST_WORK: Final = "last worked on"
 
 
 def show_status(*, show_all: bool, as_json: bool) -> int:
@@ -94,11 +95,11 @@ def _say_shared(team: "TeamOverview | None", tasks: "TaskOverview | None") -> No
         say_tracker(tasks)
 
 
-def _describe_outbox(workspace: Workspace, outbox: Sequence[TrackerOperation]) -> list[object]:
+def _describe_outbox(workspace: Workspace, outbox: Sequence[SharedOperation]) -> list[object]:
     return [describe_operation(one, workspace.now()) for one in outbox]
 
 
-def _say_outbox(workspace: Workspace, outbox: Sequence[TrackerOperation]) -> None:
+def _say_outbox(workspace: Workspace, outbox: Sequence[SharedOperation]) -> None:
     """Say what waits for the tracker, with its age."""
     if outbox:
         output.say("waiting for the tracker; the next command that reaches it does this:")
@@ -124,6 +125,7 @@ def _describe(workspace: Workspace, account: Account, state: str) -> dict[str, o
     reading, signs = _read_context(workspace, account)
     return {
         **describe(account),
+        **_describe_work(workspace, account),
         "state": state,
         "ledger_updated_at": updated and updated.isoformat(),
         "ledger_age_seconds": updated and int((workspace.now() - updated).total_seconds()),
@@ -134,13 +136,24 @@ def _describe(workspace: Workspace, account: Account, state: str) -> dict[str, o
     }
 
 
+def _describe_work(workspace: Workspace, account: Account) -> dict[str, object]:
+    """Return what a session does, or what it last worked on; a prompt is neither, once it ended."""
+    text, name = account.now.text if account.now else None, name_now(workspace, account)
+    return {
+        "now": text if name == "now" else None,
+        "last_worked_on": text if name == _LAST_WORK else None,
+    }
+
+
 def _say_session(workspace: Workspace, account: Account, state: str) -> None:
     output.say(
         f"{account.agent}  {state}, last seen {say_age(workspace, account)}, on {account.start.branch}"
     )
-    for name, entry in (("goal", account.goal), ("now", account.now)):
+    doing = name_now(workspace, account)
+    for name, entry in (("goal", account.goal), (doing, account.now)):
         if entry:
-            output.say(output.wrapped(f"{name}: {entry.text}", "    ", "      "))
+            author = f" ({entry.agent})" if name == _LAST_WORK and entry.agent != account.agent else ""
+            output.say(output.wrapped(f"{name}: {entry.text}{author}", "    ", "      "))
     if state != "ended" and account.said_at:
         output.say(f"    ledger: {age_words(workspace.now() - account.said_at)} old")
     _say_context(workspace, account)

@@ -1,8 +1,8 @@
 """The command-line parser, built from the table of verbs."""
 
 import importlib
-from collections.abc import Sequence
-from typing import Final
+from collections.abc import Callable, Mapping, Sequence
+from typing import Final, cast
 
 import click
 
@@ -10,6 +10,7 @@ from passdown import __version__
 from passdown.errors import UsageError
 from passdown.faces.cli import output, verbs
 
+_TEXTS: Final = "texts"
 _WIDEST: Final = 100
 _NARROWEST: Final = 50
 
@@ -55,13 +56,27 @@ class Tree(click.Group):
 
 
 def _make_command(verb: verbs.Verb) -> click.Command:
-    arguments = [_make_argument(one) for one in verb.arguments]
+    has_lead = len(verb.arguments) > 1 and not verb.arguments[0].is_required
+    arguments = [_make_texts(verb)] if has_lead else [_make_argument(one) for one in verb.arguments]
     options = [_make_option(one) for one in verb.options]
 
     def carry_out(**values: object) -> int:
-        return verbs.carry_out(verb, values)
+        named: Mapping[str, object] | None = {}
+        if has_lead:
+            named = verbs.name_texts(verb.arguments, cast("Sequence[str]", values.pop(_TEXTS)))
+        if named is None:
+            raise click.UsageError("too many texts", click.get_current_context())
+        return verbs.carry_out(verb, {**values, **named})
 
     return click.Command(verb.name, params=[*arguments, *options], help=verb.help, callback=carry_out)
+
+
+def _make_texts(verb: verbs.Verb) -> click.Argument:
+    """Make one argument of several of which the first may be left out, which click does not know."""
+    shown = " ".join(
+        one.name.upper() if one.is_required else f"[{one.name.upper()}]" for one in verb.arguments
+    )
+    return click.Argument([_TEXTS], nargs=-1, required=True, metavar=shown)
 
 
 def _make_argument(one: verbs.Argument) -> click.Argument:
@@ -89,11 +104,28 @@ def cli() -> None:
     """The pass-down log for coding agents: what one session knew, the next one knows."""
 
 
+class TypedCommand:
+    """A command as it was typed, and what is left to do when its answer was printed."""
+
+    def __init__(self, words: Sequence[str]) -> None:
+        """Keep the words."""
+        self.words = tuple(words)
+        self.is_again = False
+        """Whether it is meant anew, even if the same words were cut off a moment ago."""
+        self.afterwards: list[Callable[[], None]] = []
+        """What is called when the answer is out, and not if somebody could not read it."""
+
+
 def run(arguments: Sequence[str]) -> int:
     """Run a command and return its exit code; raise parser errors as `UsageError`."""
+    typed = TypedCommand(arguments)
     try:
         code = cli.main(
-            list(arguments), prog_name="passdown", standalone_mode=False, terminal_width=_help_width()
+            [*arguments],
+            prog_name="passdown",
+            standalone_mode=False,
+            terminal_width=_help_width(),
+            obj=typed,
         )
     except click.exceptions.NoArgsIsHelpError as found:
         found.show()
@@ -102,6 +134,8 @@ def run(arguments: Sequence[str]) -> int:
         raise _as_ours(found) from found
     except click.Abort as found:
         raise KeyboardInterrupt from found
+    for act in typed.afterwards if output.is_read() else ():
+        act()
     return code if isinstance(code, int) else 0
 
 

@@ -153,10 +153,12 @@ _ROWS: Final = (
     _fact(
         "decide",
         "decision",
-        "Record a decision under a key; a later decision with the same key replaces it.",
-        Argument("key"),
+        "Record a decision; your next one under the same key replaces it.",
+        Argument("key", is_required=False),
         _TEXT,
         _BECAUSE,
+        Option("--replace", "Replace another session's decision."),
+        does="state_decision",
     ),
     _fact(
         "rule-out",
@@ -344,19 +346,26 @@ def parse_plainly(verb: Verb, words: Sequence[str]) -> Values | None:
             texts.append(value)
         else:
             values[option.parameter] = option.is_flag or value
-    named = _name_texts(verb.arguments, texts)
+    named = name_texts(verb.arguments, texts)
     return None if named is None else {**values, **named}
 
 
-def _name_texts(arguments: Sequence[Argument], texts: Sequence[str]) -> Values | None:
-    """Assign texts to arguments by position; return None if there are too few or too many."""
+def name_texts(arguments: Sequence[Argument], texts: Sequence[str]) -> Values | None:
+    """Assign texts to arguments by position; return None if there are too few or too many.
+
+    If there are fewer texts than arguments, those that may be left out get none, the last of them first.
+    """
     if arguments and arguments[0].is_many:
         return {arguments[0].name: tuple(texts)} if texts else None
-    missing = arguments[len(texts) :]
-    if len(texts) > len(arguments) or any(one.is_required for one in missing):
+    spare = len(texts) - sum(one.is_required for one in arguments)
+    if spare < 0 or len(texts) > len(arguments):
         return None
-    given = {one.name: text for one, text in zip(arguments, texts, strict=False)}
-    return {**dict.fromkeys((one.name for one in missing), ""), **given}
+    rest, values = iter(texts), dict[str, str]()
+    for one in arguments:
+        is_given = one.is_required or spare > 0
+        spare -= not one.is_required
+        values[one.name] = next(rest) if is_given else ""
+    return values
 
 
 def carry_out(verb: Verb, values: Values) -> int:

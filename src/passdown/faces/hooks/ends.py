@@ -4,10 +4,10 @@ from typing import TYPE_CHECKING
 
 from passdown import layout
 from passdown.core.facts import Provenance
-from passdown.core.hosts.hook_calls import KEPT_BY, HookReply
+from passdown.core.hosts.hook_calls import GOES_ON, KEPT_BY, HookReply
 from passdown.core.kinds import FactKind
 from passdown.core.sessions.ledger_sync import NewFact
-from passdown.core.sessions.session_facts import Account
+from passdown.core.sessions.session_facts import CLEARED, Account
 from passdown.faces.hooks import quick
 from passdown.faces.hooks.hook_context import HookContext
 from passdown.services.handover.context_usage import forget_level
@@ -23,7 +23,7 @@ def end(context: HookContext) -> HookReply:
     if account is None:
         return HookReply()
     if context.call.cause in KEPT_BY:
-        write_heartbeat(context.workspace, account)
+        write_heartbeat(context.workspace, account, CLEARED if context.call.cause in GOES_ON else "")
     else:
         append_fact(
             context.workspace,

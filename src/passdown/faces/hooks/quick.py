@@ -189,8 +189,9 @@ def _is_held(payload: dict[str, object], root: str, places: list[tuple[str, str]
 
     told = payload.get("tool_input")
     edited = quick_edits.find_edited(payload.get("tool_name"), told, _members(told))
-    cwd = _folder_of(payload)
-    paths = [name for path in edited for name in quick_edits.find_relative(path, cwd, root)]
+    cwd = _folder_of(payload) or root
+    bases = CheckoutRoots(root)
+    paths = [name for path in edited for name in quick_edits.find_relative(path, cwd, bases.find)]
     ids = [payload.get("session_id"), payload.get("parent_agent_id")]
     return bool(paths) and quick_edits.may_be_held(paths, ids, os.path.join(top, folder), names, _read)
 
@@ -299,6 +300,30 @@ def _is_top(folder: str) -> bool:
     """Do what `wiring.projects.is_top` does; loading that takes longer than a prompt may."""
     entry = os.path.join(folder, layout.GIT)
     return os.path.isfile(entry) or any(os.path.lexists(f"{entry}/{name}") for name in layout.GIT_PARTS)
+
+
+class CheckoutRoots:
+    """The project's root in each checkout of a clone."""
+
+    def __init__(self, root: str) -> None:
+        """Start from the root in one checkout."""
+        self._root = root
+        top = find_top(root)
+        self._below = root[len(top) :] if top else ""
+        self._common = os.path.realpath(find_common(root)) if top else ""
+
+    def find(self, path: str) -> str:
+        """Return the root in the innermost checkout of the clone that a file is in; empty if in none."""
+        if not self._common:
+            is_below = path.startswith(self._root + os.sep)
+            return self._root if is_below else os.path.realpath(self._root)
+        top = find_top(os.path.dirname(path))
+        while top:
+            if os.path.realpath(find_common(top)) == self._common:
+                return top + self._below
+            above = os.path.dirname(top)
+            top = "" if above == top else find_top(above)
+        return ""
 
 
 def is_paused(root: str) -> bool:

@@ -34,14 +34,23 @@ def find_edited(tool: object, told: object, members: "dict[str, object]") -> "li
     return [path for path in found if isinstance(path, str) and path]
 
 
-def find_relative(path: str, cwd: str, root: str) -> "Iterator[str]":
-    """Yield the names that a path has below the root: as written, and without links; none outside of it."""
+def find_relative(path: str, cwd: str, find_base: "Callable[[str], str]") -> "Iterator[str]":
+    """Yield the names that a path has below the project's root: as written, and without links (C145).
+
+    `find_base` returns the root that a file is below, which may be in another checkout; empty if none.
+    """
     if "\0" in path:
         return
-    full = os.path.normpath(os.path.join(cwd or root, path))
+    full = os.path.join(cwd, path)
+    folder, name = os.path.split(os.path.normpath(full))
     names: list[str] = []
-    for one, base in ((full, root), (os.path.realpath(full), os.path.realpath(root))):
-        if one.startswith(base + os.sep):
+    for one in (
+        os.path.join(folder, name),
+        os.path.join(os.path.realpath(folder), name),
+        os.path.realpath(full),
+    ):
+        base = find_base(one)
+        if base and one.startswith(base + os.sep):
             names.append(one[len(base) + 1 :].replace(os.sep, "/"))
     yield from dict.fromkeys(names)
 

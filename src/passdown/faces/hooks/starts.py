@@ -6,7 +6,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from passdown.core.briefs.budgets import TOKENS, Budget
-from passdown.core.hosts.hook_calls import FORK, HookReply
+from passdown.core.hosts.hook_calls import FORK, GOES_ON, HookReply
 from passdown.core.sessions.session_facts import Account
 from passdown.core.times import age_words
 from passdown.errors import CacheError, StorageError
@@ -26,6 +26,8 @@ from passdown.services.handover.deliveries import (
 )
 from passdown.services.log.commit_marks import is_known_committed
 from passdown.services.log.legacy_view import find_legacy
+from passdown.services.sessions.journals import read_open
+from passdown.services.sessions.other_documents import has_documents
 from passdown.services.sessions.sessions import StartedSession, StartRequest, start_session
 from passdown.services.workspace.workspaces import Workspace
 from passdown.wiring.workspaces import append_line, has_handoffs, list_logs, open_elsewhere, open_others
@@ -65,10 +67,25 @@ def start(context: HookContext) -> HookReply:
         return _brief_unrecorded(context, trouble)
 
 
+def _finish_dead(workspace: Workspace) -> None:
+    """Finish what a command of a session that is gone began; nearly always there is none (C142)."""
+    if any(one.unfinished for one in read_open(workspace)):
+        from passdown.services.coordination.finishing import finish_dead
+
+        finish_dead(workspace)
+
+
 def _start(context: HookContext) -> HookReply:
     call = context.call
-    request = StartRequest(host=context.host.name, host_session=call.session, is_fork=call.cause == FORK)
+    request = StartRequest(
+        host=context.host.name,
+        host_session=call.session,
+        is_fork=call.cause == FORK,
+        goes_on=call.cause in GOES_ON,
+    )
+    _finish_dead(context.workspace)
     started = start_session(context.workspace, request)
+    started = _take_in(context.workspace, started)
     others = open_others(context.workspace, context.limits)
     checkouts = [context.workspace, *(there for there, _ in others)]
     news = _find_handoffs(context, started.account, [one for one in checkouts if has_handoffs(one)])
@@ -94,6 +111,15 @@ def _start(context: HookContext) -> HookReply:
         told = f"{sent.text}\n\n{said}. The brief shows what its known sections say.\n"
         return _joined(HookReply(context=told.lstrip(), notice=f"{notice}\n{said}"), handoffs)
     return _joined(HookReply(context=sent.text, notice=notice), handoffs)
+
+
+def _take_in(workspace: Workspace, started: StartedSession) -> StartedSession:
+    """Take in documents of others, if there are any (C147)."""
+    if not has_documents(workspace):
+        return started
+    from passdown.services.handover.briefed_documents import take_in_documents  # most projects have none
+
+    return replace(started, account=take_in_documents(workspace, started.account))
 
 
 def _find_handoffs(
@@ -242,7 +268,7 @@ def _read_team(context: HookContext, account: Account) -> "tuple[TeamInput | Non
         from passdown.services.coordination.team_input import read_team
 
         nonlocal found
-        join_project(context.workspace, account)  # a sign of life
+        join_project(context.workspace, account, is_alone=True)  # a sign of life
         found = read_team(context.workspace, account.session, coordination)
 
     trouble = context.ask_engine(act)

@@ -3,6 +3,7 @@
 from passdown.core.hosts.hook_calls import HookCall, HookReply
 from passdown.core.hosts.subagents import find_coordination, refuse_coordination
 from passdown.faces.hooks.hook_context import HookContext
+from passdown.faces.hooks.quick import CheckoutRoots
 from passdown.faces.hooks.quick_edits import find_relative
 
 
@@ -20,7 +21,8 @@ def _judge_subagent(call: HookCall) -> str:
 def _judge_edit(context: HookContext) -> str:
     """Return why a file must not be edited: another live session holds it (C88). Every doubt passes."""
     call, root = context.call, str(context.root)
-    paths = [name for path in call.paths for name in find_relative(path, call.cwd, root)]
+    bases = CheckoutRoots(root)
+    paths = [name for path in call.paths for name in find_relative(path, call.cwd or root, bases.find)]
     account = context.find() if paths else None
     coordination = context.workspace.read_coordination() if account else None
     if account is None or coordination is None:

@@ -274,7 +274,7 @@ def _give_sign(context: HookContext, account: Account) -> None:
     def act(_: "Coordination") -> None:
         from passdown.services.coordination.membership import join_project  # few sessions coordinate
 
-        join_project(context.workspace, account)
+        join_project(context.workspace, account, is_alone=True)
 
     context.ask_engine(act)
 

@@ -26,7 +26,7 @@ from passdown.core.formats.addressed_handoffs import (
     parse_addressed_handoff,
     render_addressed_handoff,
 )
-from passdown.core.ids import fold_id
+from passdown.core.ids import name_file
 from passdown.core.json_text import dump
 from passdown.core.kinds import FactKind
 from passdown.core.project.metrics import Metric, MetricKind
@@ -120,7 +120,7 @@ def create_addressed(
     files, in_files = redact_all([one.text for one in account.of(FactKind.FILE)[-_MOST_FILES:]])
     is_urgent = request.pattern is HandoffPattern.ESCALATION
     handoff = AddressedHandoff(
-        sender=account.agent,
+        sender=account.handle,
         to=to,
         created_at=now,
         expires_at=now + HANDOFF_EXPIRY,
@@ -133,13 +133,14 @@ def create_addressed(
     )
     roots = {one.root: one for one in checkouts}
     place = roots.get(addressee.start.checkout if addressee else "", workspace)
-    path = _write(place, handoff)
+    path = _write(place, handoff, account, addressee)
     written = WrittenAddressed(
         handoff=handoff,
         path=show_path(workspace, place, path),
         redacted=tuple(dict.fromkeys((*content.found, *in_files))),
     )
-    return _send(workspace, account, written)
+    is_agent = addressee is not None and nickname_of(addressee).casefold() != request.to.strip().casefold()
+    return _send(workspace, account, written, addressee.agent if addressee and is_agent else to)
 
 
 def leave_message(
@@ -150,7 +151,7 @@ def leave_message(
     Returns None if it is not for one session that is known on this machine: a file would reach nobody else.
     """
     others = [one for one in read_accounts(workspace) if one.session != account.session]
-    if not any(is_called(one, to) or nickname_of(one.agent) == to.casefold() for one in others):
+    if not any(is_called(one, to) or nickname_of(one).casefold() == to.casefold() for one in others):
         return None
     return create_addressed(workspace, account, AddressedRequest(to=to, text=text), checkouts)
 
@@ -160,7 +161,8 @@ def _find_addressee(
 ) -> tuple[str, Account | None]:
     """Return the address, and the newest session that has it; those that run come first.
 
-    An id of a session becomes that of its agent. A nickname stays one: any session called so may read it.
+    An id of a session becomes the one that the user gave it, or its agent. A nickname stays one: any session
+    called so may read it.
     """
     to = to.strip()
     if not to or ":" in to or to == ALL:
@@ -171,22 +173,35 @@ def _find_addressee(
     others = [one for one in reversed(accounts) if one.session != account.session]
     others.sort(key=lambda one: not is_live(workspace, one))
     called = next((one for one in others if is_called(one, to)), None)
-    named = next((one for one in others if nickname_of(one.agent) == to.casefold()), None)
-    return called.agent if called and not named else to, called or named
+    named = next((one for one in others if nickname_of(one).casefold() == to.casefold()), None)
+    return _choose_address(to, called, named), called or named
 
 
-def _write(place: Workspace, handoff: AddressedHandoff) -> str:
+def _choose_address(to: str, called: Account | None, named: Account | None) -> str:
+    found = called or named
+    if found and found.start.name.casefold() == to.casefold():
+        return found.start.name
+    return called.handle if called and not named else to
+
+
+def _write(place: Workspace, handoff: AddressedHandoff, account: Account, addressee: Account | None) -> str:
+    """Write a handoff, named after both sessions by the ids that the user gave them."""
     runtime = place.settings.paths.runtime
     ignore_folder(place.documents, runtime)
     data = render_addressed_handoff(handoff).encode()
-    sender, to = fold_id(handoff.sender or ""), fold_id(handoff.to or "")
+    is_known = addressee is not None and handoff.to == addressee.handle
+    to = addressee.file_id if addressee and is_known else name_file(handoff.to or "")
     number = 1
-    while not place.documents.create(path := f"{runtime}/{layout.handoff_name(sender, to, number)}", data):
+    while not place.documents.create(
+        path := f"{runtime}/{layout.handoff_name(account.file_id, to, number)}", data
+    ):
         number += 1
     return path
 
 
-def _send(workspace: Workspace, account: Account, written: WrittenAddressed) -> WrittenAddressed:
+def _send(
+    workspace: Workspace, account: Account, written: WrittenAddressed, address: str
+) -> WrittenAddressed:
     """Send the same as a message, if sessions coordinate here; the file is there in any case."""
     handoff = written.handoff
     try:
@@ -196,7 +211,7 @@ def _send(workspace: Workspace, account: Account, written: WrittenAddressed) -> 
         about = {"taskId": context.task_id, "trackId": context.track_id, "files": list(context.files)}
         message = NewMessage(
             account.session,
-            handoff.to or "",
+            address,
             handoff.content or "",
             dump(about),
             handoff.priority or NORMAL_MESSAGE,

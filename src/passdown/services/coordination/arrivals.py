@@ -6,15 +6,12 @@ from typing import Final
 from passdown.core.briefs.brief_input import TeamInput
 from passdown.core.coordination.members import Inherited
 from passdown.core.sessions.session_facts import Account
+from passdown.core.work.operations import OperationAction
 from passdown.ports.coordination import Coordination
 from passdown.records import record
-from passdown.services.coordination.membership import (
-    join_project,
-    leave_project,
-    new_operation,
-    record_held,
-)
+from passdown.services.coordination.membership import join_project, leave_project, record_held
 from passdown.services.coordination.team_input import read_team
+from passdown.services.operations.operations import next_operation
 from passdown.services.sessions.journals import read_account
 from passdown.services.sessions.sessions import RECOVERED, StartedSession
 from passdown.services.workspace.workspaces import Workspace
@@ -43,10 +40,11 @@ def arrive(
     for one in started.recovered:  # 1
         if one.account.ended_at is not None:
             leave_project(workspace, one.account.session, coordination)
-    join_project(workspace, started.account)
+    join_project(workspace, started.account, is_alone=True)
     inherited = _inherit(workspace, started.account, coordination)  # 2
     held = coordination.leases.leases(started.account.session)
-    account = record_held(workspace, started.account, held)  # 3
+    known = read_account(workspace, started.account.session) if inherited else started.account
+    account = record_held(workspace, known, held)  # 3
     team = read_team(workspace, account.session, coordination, told=told, held=held)
     return Arrival(account=account, team=team, inherited=inherited)
 
@@ -67,7 +65,8 @@ def _inherit(workspace: Workspace, account: Account, coordination: Coordination)
     is_mail_only = not held and earlier.end_reason != RECOVERED  # 2
     if not (held or mail) or not (is_same or is_mail_only):
         return None
-    outcome = coordination.members.inherit(new_operation(workspace), account.session, before)
+    op = next_operation(workspace, OperationAction.INHERIT, before)
+    outcome = coordination.members.inherit(op, account.session, before)
     return outcome if isinstance(outcome, Inherited) else None
 
 

@@ -1,12 +1,13 @@
 """Claim tasks, close them and give them back."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from typing import Annotated, NamedTuple
 
+from passdown.core.coordination.holding_facts import make_done
 from passdown.core.coordination.leases import TASK, Fenced, Held, Lost, Resource
 from passdown.core.coordination.messages import ALL, NewMessage, WaitingMessage
-from passdown.core.coordination.notes import make_note
+from passdown.core.coordination.notes import ClosedTask, find_stated, make_note, needs_task
 from passdown.core.coordination.operations import Operation
 from passdown.core.coordination.tasks import (
     COMPLETED,
@@ -16,27 +17,23 @@ from passdown.core.coordination.tasks import (
     TaskState,
     TaskStored,
 )
-from passdown.core.kinds import FactKind
-from passdown.core.sessions.ledger_sync import NewFact
 from passdown.core.sessions.session_facts import Account
-from passdown.errors import TrackerError, UsageError
+from passdown.core.work.operations import OperationAction
+from passdown.errors import TrackerError, TrackerQueuedError, UsageError
 from passdown.ports.coordination import Coordination
 from passdown.ports.tracker import ClaimWish
 from passdown.records import record, replace
-from passdown.services.coordination.mail import deliver
-from passdown.services.coordination.membership import (
-    find_worker,
-    join_project,
-    new_operation,
-    record_holdings,
-)
+from passdown.services.coordination.finishing import changing
+from passdown.services.coordination.mail import deliver, owe_message
+from passdown.services.coordination.membership import find_worker, join_project, record_holdings
 from passdown.services.coordination.unfenced import (
     GoingOn,
     name_held,
-    record_unfenced,
     record_unfenced_close,
     release_task,
 )
+from passdown.services.operations.operations import drop, next_operation
+from passdown.services.sessions.journals import read_account
 from passdown.services.sessions.ledgers import update_ledger
 from passdown.services.workspace.workspaces import Workspace
 
@@ -77,28 +74,8 @@ class CloseRequest(NamedTuple):
     """The operation, if its id was made before."""
 
 
-class ClosePlan(NamedTuple):
-    """How the tracker is asked to close a task."""
-
-    task: str
-    fence: int
-    reason: str
-    note: str
-    op: Operation | None = None
-    """The operation, if its id was made before."""
-    known: TaskState | None = None
-    """The task as the tracker told it a moment ago."""
-
-
-ClaimOutcome = Claimed | Held | NothingReady
-CallClaim = Callable[[ClaimWish], ClaimOutcome]
-CallClose = Callable[[ClosePlan], TaskClosed | Lost | Held | None]
-
-
-def claim_tasks(workspace: Workspace, account: Account, wish: ClaimWish, call: CallClaim) -> ClaimResult:
+def claim_tasks(workspace: Workspace, account: Account, wish: ClaimWish) -> ClaimResult:
     """Claim the named tasks, or the first that is ready: one session is given it, and no other.
-
-    `call` asks the tracker.
 
     1. Take part, and look at the mail (R169).
     2. Claim.
@@ -113,68 +90,95 @@ def claim_tasks(workspace: Workspace, account: Account, wish: ClaimWish, call: C
         mail = coordination.messages.waiting(account.session)
     if coordination is None:
         wish = name_held(workspace, account, wish)
-    outcome = call(wish)  # 2
-    if isinstance(outcome, Claimed) and not all(one.fence for one in outcome.grants):
-        account = record_unfenced(workspace, account, [one.name for one in outcome.grants])
-    elif coordination is not None:
+    op = Operation(next_operation(workspace, OperationAction.CLAIM, ""))
+    outcome = workspace.tracker.claim(op, find_worker(workspace, account), wish)  # 2
+    is_unfenced = isinstance(outcome, Claimed) and not all(one.fence for one in outcome.grants)
+    if coordination is None or is_unfenced:
+        account = update_ledger(workspace, read_account(workspace, account.session)).account
+    else:
         with GoingOn(workspace):
             account = record_holdings(workspace, account, coordination)  # 3
     return ClaimResult(account=account, outcome=outcome, mail=mail)
 
 
-def close_task(workspace: Workspace, account: Account, request: CloseRequest, call: CallClose) -> CloseResult:
+def close_task(workspace: Workspace, account: Account, request: CloseRequest) -> CloseResult:
     """Close a task that the session holds; with it all its files are released (R187, R215).
 
-    1. The notes of the seed are written with it (R182 to R184). Only for those that contain the title is the
-       tracker asked before.
-    2. What was completed is a fact that others see.
-    3. If the tracker is away, it closes the task later; the session is done with it now.
-    4. The team is told, if there is something to tell.
-    5. Without the engine that sessions share, a tracker outside decides alone; what the session holds is
+    1. The notes of the seed are written with it (R182 to R184). Only for those that contain what it tells is
+       the tracker asked before.
+    2. The team is told, if there is something to tell.
+    3. What was completed is a fact that others see, recorded with the outcome. If the tracker is away, it
+       closes the task later; the session is done with it now.
+    4. Without the engine that sessions share, a tracker outside decides alone; what the session holds is
        released when the engine is back (C86).
-
-    `call` asks the tracker.
     """
     coordination: Coordination | None = None
     with GoingOn(workspace):
         coordination = join_project(workspace, account)
-    task = request.task or account.task
+    task = request.task or _find_repeated(workspace) or account.task
     if not task:
         raise UsageError("the session holds no task", hint="name one: `passdown close ID`")
-    known = _find_task(workspace, task) if _needs_title(request) else None
-    note = request.note or make_note(request.reason, _title(known, task), request.text, account)  # 1
-    plan = ClosePlan(task, account.claims.get(task, 0), request.reason, note, request.op, known)
-    outcome = call(plan)
+    known = _find_task(workspace, task) if _needs_task(request) else None
+    note = request.note or _make_note(workspace, account, request, task, known)  # 1
+    op = request.op or Operation(next_operation(workspace, OperationAction.CLOSE, task))
+    told, message = _owe_news(workspace, account, request, op) if coordination else (None, "")  # 2
+    outcome = _call_close(workspace, account, op, task, request._replace(note=note))  # 3
     title = _find_title(workspace, task, known, outcome)
-    is_over = outcome is None or isinstance(outcome, TaskClosed)
-    if is_over and request.reason == COMPLETED:
-        done = NewFact(FactKind.DONE, f"{title} ({task})" if title != task else task)  # 2
-        account = update_ledger(workspace, account, [done]).account
+    if outcome is None and request.reason == COMPLETED:
+        account = update_ledger(workspace, account, [make_done(task, title)]).account
     result = CloseResult(account=account, outcome=outcome, note=note, task=task, title=title)
-    message = request.message if is_over else ""
-    if coordination is not None and not (isinstance(outcome, TaskClosed) and outcome.is_unfenced):
+    is_unfenced = isinstance(outcome, TaskClosed) and outcome.is_unfenced
+    if coordination is not None and not is_unfenced:
         with GoingOn(workspace):
-            return _release(workspace, coordination, result, message)  # 3, 4
-    return _leave_unreleased(workspace, result, message)  # 5
+            return _release(workspace, coordination, result, told, message)
+    drop(workspace, message)
+    return _leave_unreleased(workspace, result, request.message)  # 4
+
+
+def _owe_news(
+    workspace: Workspace, account: Account, request: CloseRequest, op: Operation
+) -> tuple[NewMessage | None, str]:
+    """Return the message to the team and its id; it is written down with the close, which it follows."""
+    if not request.message:
+        return None, ""
+    told = NewMessage(account.session, ALL, request.message, kind="closed")
+    return told, owe_message(workspace, told, op.id)
+
+
+def _find_repeated(workspace: Workspace) -> str:
+    """Return the task of the command that is repeated: the session may hold it no more."""
+    repeated = workspace.verb.find_known(OperationAction.CLOSE)
+    return repeated.task if repeated else ""
+
+
+def _call_close(
+    workspace: Workspace, account: Account, op: Operation, task: str, request: CloseRequest
+) -> TaskClosed | Lost | Held | None:
+    """Close a task in the tracker; None if it waits for the tracker."""
+    held = Fenced(Resource(TASK, task), account.claims.get(task, 0))
+    with suppress(TrackerQueuedError):
+        worker = find_worker(workspace, account)
+        return workspace.tracker.close(op, worker, held, request.reason, request.note)
+    return None
 
 
 def _release(
-    workspace: Workspace, coordination: Coordination, result: CloseResult, message: str
+    workspace: Workspace, coordination: Coordination, result: CloseResult, told: NewMessage | None, op: str
 ) -> CloseResult:
     """Write down what the session holds after a close, and tell the team."""
     account, task = result.account, result.task
     if result.outcome is None:
         release_task(workspace, account, coordination, task)
-    over = "" if isinstance(result.outcome, Lost | Held) else task
-    account = record_holdings(workspace, account, coordination, over=over)
-    if message:
-        deliver(workspace, coordination, NewMessage(account.session, ALL, message, kind="closed"))
+    is_over = not isinstance(result.outcome, Lost | Held)
+    account = record_holdings(workspace, account, coordination, over=task if is_over else "")
+    if told and is_over:
+        deliver(workspace, coordination, told, op)
     return replace(result, account=account)
 
 
 def _leave_unreleased(workspace: Workspace, result: CloseResult, message: str) -> CloseResult:
     """Write down that a task is closed which nobody could release."""
-    account = result.account
+    account = read_account(workspace, result.account.session)
     if not isinstance(result.outcome, Lost | Held):
         account = record_unfenced_close(workspace, account, result.task)
     if message:
@@ -182,9 +186,17 @@ def _leave_unreleased(workspace: Workspace, result: CloseResult, message: str) -
     return replace(result, account=account, is_unfenced=True)
 
 
-def _needs_title(request: CloseRequest) -> bool:
-    """Return whether the note about a close contains the title of the task."""
-    return not request.note and (request.reason != COMPLETED or not request.text.strip())
+def _needs_task(request: CloseRequest) -> bool:
+    return not request.note and needs_task(request.reason, request.text)
+
+
+def _make_note(
+    workspace: Workspace, account: Account, request: CloseRequest, task: str, known: TaskState | None
+) -> str:
+    """Return the notes of the seed: what was said, and what the session stated while it held the task."""
+    stated = find_stated(task, workspace.journals.read(account.session), account)
+    waits_for = known.waits_for if known else ()
+    return make_note(request.reason, request.text, ClosedTask(_title(known, task), waits_for, stated))
 
 
 def _title(known: TaskState | None, task: str) -> str:
@@ -207,11 +219,14 @@ def _find_task(workspace: Workspace, task: str) -> TaskState | None:
     return None
 
 
-def give_back_task(workspace: Workspace, account: Account, task: str) -> TaskStored | Lost:
-    """Let others claim a task that the session holds."""
-    coordination = join_project(workspace, account)
-    held = Fenced(Resource(TASK, task), account.claims.get(task, 0))
-    op = Operation(new_operation(workspace))
-    outcome = workspace.tracker.give_back(op, find_worker(workspace, account), held)
-    record_holdings(workspace, account, coordination, over="" if isinstance(outcome, Lost) else task)
-    return outcome
+def give_back_task(workspace: Workspace, account: Account, task: str) -> TaskStored | Lost | None:
+    """Let others claim a task that the session holds; None if the tracker is told later."""
+    with changing(workspace, account, with_tracker=True):
+        coordination = join_project(workspace, account)
+        held = Fenced(Resource(TASK, task), account.claims.get(task, 0))
+        op = Operation(next_operation(workspace, OperationAction.GIVE_BACK, task))
+        outcome: TaskStored | Lost | None = None
+        with suppress(TrackerQueuedError):
+            outcome = workspace.tracker.give_back(op, find_worker(workspace, account), held)
+        record_holdings(workspace, account, coordination, over="" if isinstance(outcome, Lost) else task)
+        return outcome

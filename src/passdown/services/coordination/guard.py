@@ -48,6 +48,23 @@ class JudgedCommit:
     conflicts: tuple[PathVerdict, ...] = ()
 
 
+class PushedRefs(NamedTuple):
+    """What a push changes on a remote."""
+
+    tips: Sequence[str]
+    """The commits that its branches and tags will have."""
+    known: Sequence[str] = ()
+    """The commits that they have now."""
+
+
+@record
+class PushResult:
+    """What the guard found in the commits of a push."""
+
+    refused: Annotated[tuple[JudgedCommit, ...], "The commits that change what another session holds."] = ()
+    is_stopped: Annotated[bool, "Whether the push must not be made."] = False
+
+
 def check_commit(workspace: Workspace, committer: Committer) -> GuardResult:
     """Judge the commit that git is about to make.
 
@@ -108,9 +125,33 @@ def check_commits(workspace: Workspace, span: str) -> Sequence[JudgedCommit] | N
     if contents is None:
         hint = "write it like `main..HEAD`; a shallow clone does not have all commits"
         raise UsageError(f"git does not know the range {span}", hint=hint)
+    return _judge_commits(workspace, coordination, contents)
+
+
+def check_push(workspace: Workspace, committer: Committer, pushed: PushedRefs) -> PushResult:
+    """Judge the commits of a push as `check_commits` does, but for the session that pushes (C156).
+
+    What it holds itself passes. A person is warned, unless the settings say otherwise.
+    """
+    coordination = workspace.find_coordination()
+    contents = workspace.commit_contents.commits_pushed(*pushed) if coordination else None
+    if coordination is None or not contents:
+        return PushResult()
+    account = find_named_session(workspace, committer.ids)
+    judged = _judge_commits(workspace, coordination, contents, account.session if account else "")
+    refused = tuple(one for one in judged if one.conflicts)
+    stops = committer.is_agent or workspace.settings.guard.people is PeoplePolicy.STOP
+    return PushResult(refused=refused, is_stopped=bool(refused) and stops)
+
+
+def _judge_commits(
+    workspace: Workspace, coordination: Coordination, contents: Sequence[CommitContent], session: str = ""
+) -> Sequence[JudgedCommit]:
     passed = set(_list_passed(coordination))
     return [
-        JudgedCommit(commit=content.commit, conflicts=_refused(coordination.leases.judge("", content.paths)))
+        JudgedCommit(
+            commit=content.commit, conflicts=_refused(coordination.leases.judge(session, content.paths))
+        )
         for content in contents
         if content.paths and _subject(workspace, content.tree) not in passed
     ]

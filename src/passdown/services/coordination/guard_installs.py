@@ -1,7 +1,8 @@
-"""Install the guard as git's pre-commit hook, and remove it again."""
+"""Install the guard as hooks of git, and remove it again."""
 
 import os
-from typing import Annotated
+from collections.abc import Sequence
+from typing import Annotated, Final
 
 from passdown import layout
 from passdown.core.coordination.guard_hooks import (
@@ -18,6 +19,8 @@ from passdown.records import record
 from passdown.services.project.setups import SetupChange
 from passdown.services.workspace.workspaces import Workspace
 
+_HOOKS: Final = (layout.PRE_COMMIT, layout.PRE_MERGE_COMMIT, layout.PRE_PUSH)
+
 
 @record
 class GuardPlan:
@@ -31,37 +34,43 @@ class GuardPlan:
     lines: Annotated[tuple[str, ...], "These lines."] = ()
 
 
-def plan_guard(workspace: Workspace) -> GuardPlan:
-    """Find out how the guard becomes the pre-commit hook of this clone; nothing is changed.
+def plan_guard(workspace: Workspace) -> Sequence[GuardPlan]:
+    """Find out how the guard becomes the hooks of this clone, one plan for each; nothing is changed.
 
     1. A folder that `core.hooksPath` names belongs to whoever named it: a tool, or all repositories.
-    2. A tool that generates the hook would overwrite it: the lines belong into the tool's file.
+    2. A tool that generates the hooks would overwrite them: the lines for all belong into the tool's file.
     3. A hook that is no shell script is not edited.
     4. Otherwise the hook is written to the folder that all checkouts share.
     """
     documents = _need_git(workspace)
     folder = _find_foreign_folder(workspace)
     if folder:  # 1
-        return _by_hand(HookOwner.FOLDER, f"{folder}/{layout.PRE_COMMIT}")
-    before = documents.read(layout.PRE_COMMIT_HOOK) if documents.exists(layout.PRE_COMMIT_HOOK) else None
-    owner = find_owner(before)
-    if owner in {HookOwner.NOBODY, HookOwner.SCRIPT} and workspace.documents.exists(layout.PRE_COMMIT_FILE):
-        owner = HookOwner.PRE_COMMIT
-    if owner is HookOwner.PRE_COMMIT:  # 2
-        return _by_hand(owner, layout.PRE_COMMIT_FILE)
-    if owner is HookOwner.LEFTHOOK:
-        return _by_hand(owner, layout.LEFTHOOK_FILE)
+        return [_by_hand(HookOwner.FOLDER, f"{folder}/{name}", name) for name in _HOOKS]
+    hooks = {name: _read_hook(documents, name) for name in _HOOKS}
+    owners = {name: find_owner(data) for name, data in hooks.items()}
+    if HookOwner.PRE_COMMIT in owners.values() or workspace.documents.exists(layout.PRE_COMMIT_FILE):  # 2
+        return [_by_hand(HookOwner.PRE_COMMIT, layout.PRE_COMMIT_FILE)]
+    if HookOwner.LEFTHOOK in owners.values():
+        return [_by_hand(HookOwner.LEFTHOOK, layout.LEFTHOOK_FILE)]
+    return [_plan_hook(name, owners[name], data) for name, data in hooks.items()]
+
+
+def _plan_hook(name: str, owner: HookOwner, before: bytes | None) -> GuardPlan:
+    path = layout.git_hook(name)
     if owner is HookOwner.PROGRAM:  # 3
-        return _by_hand(owner, layout.shown_in_git(layout.PRE_COMMIT_HOOK))
-    after = put_guard(before)  # 4
-    change = SetupChange(layout.PRE_COMMIT_HOOK, before, after, is_gits=True)
+        return _by_hand(owner, layout.shown_in_git(path), name)
+    after = put_guard(before, is_push=name == layout.PRE_PUSH)  # 4
+    change = SetupChange(path, before, after, is_gits=True)
     return GuardPlan(owner=owner, change=change if after != before else None)
 
 
-def remove_hook(workspace: Workspace) -> bool:
-    """Remove the guard from the hook, to the byte; return whether it was there."""
+def remove_hooks(workspace: Workspace) -> Sequence[str]:
+    """Remove the guard from the hooks, to the byte; return the names of those that had it."""
     documents = _need_git(workspace)
-    path = layout.PRE_COMMIT_HOOK
+    return [name for name in _HOOKS if _remove_hook(documents, layout.git_hook(name))]
+
+
+def _remove_hook(documents: Documents, path: str) -> bool:
     before = documents.read(path) if documents.exists(path) else b""
     if not has_block(before):
         return False
@@ -73,8 +82,13 @@ def remove_hook(workspace: Workspace) -> bool:
     return True
 
 
-def _by_hand(owner: HookOwner, place: str) -> GuardPlan:
-    return GuardPlan(owner=owner, place=place, lines=list_lines(owner))
+def _read_hook(documents: Documents, name: str) -> bytes | None:
+    path = layout.git_hook(name)
+    return documents.read(path) if documents.exists(path) else None
+
+
+def _by_hand(owner: HookOwner, place: str, name: str = "") -> GuardPlan:
+    return GuardPlan(owner=owner, place=place, lines=list_lines(owner, is_push=name == layout.PRE_PUSH))
 
 
 def _need_git(workspace: Workspace) -> Documents:

@@ -15,11 +15,15 @@ from passdown.core.coordination.messages import (
 )
 from passdown.core.sessions.secrets import redact
 from passdown.core.sessions.session_facts import Account
-from passdown.errors import StorageError, UnwritableError, UsageError
+from passdown.core.work.operations import OperationAction
+from passdown.errors import UnwritableError, UsageError
 from passdown.ports.coordination import Coordination
+from passdown.records import replace
+from passdown.services.coordination.finishing import changing
 from passdown.services.coordination.membership import join_project, new_operation
-from passdown.services.handover.deliveries import drop_mail_notice, leave_mail_notice
-from passdown.services.sessions.journals import read_open
+from passdown.services.handover.deliveries import drop_mail_notice, notify_recipients
+from passdown.services.operations.operations import next_operation, owe
+from passdown.services.operations.recorded_coordination import describe_message
 from passdown.services.workspace.workspaces import Workspace
 
 
@@ -29,9 +33,9 @@ def send_message(
     """Send a message to an agent, a nickname, `role:…`, `task:…` or all; secrets do not leave (C90)."""
     if not text.strip():
         raise UsageError("there is nothing to send", hint='say it like `passdown msg "TEXT" --to AGENT`')
-    coordination = join_project(workspace, account)
     message = NewMessage(account.session, to, text.strip(), priority=priority, seconds=EXPIRY)
-    return deliver(workspace, coordination, message)
+    with changing(workspace, account):
+        return deliver(workspace, join_project(workspace, account), message)
 
 
 def deliver(
@@ -42,12 +46,19 @@ def deliver(
     `op` is the id that it gets, if it must be known before.
     """
     message = message._replace(content=redact(message.content).text)
-    sent = coordination.messages.send(op or new_operation(workspace), message)
-    told = [one for one in read_open(workspace) if isinstance(sent, Sent) and one.agent in sent.recipients]
-    for name in [name for account in told for name in _notices_of(account)]:
-        with suppress(StorageError):  # it is told at the next start
-            leave_mail_notice(workspace, name)
+    op = op or next_operation(workspace, OperationAction.MESSAGE, message.to)
+    sent = coordination.messages.send(op, message)
+    if isinstance(sent, Sent):
+        notify_recipients(workspace, sent.recipients)
     return sent
+
+
+def owe_message(workspace: Workspace, message: NewMessage, after: str) -> str:
+    """Write a message down together with the operation that it must follow; return its id."""
+    message = message._replace(content=redact(message.content).text)
+    op = next_operation(workspace, OperationAction.MESSAGE, message.to)
+    owe(workspace, replace(describe_message(workspace, op, message), after=after))
+    return op
 
 
 def _notices_of(account: Account) -> Sequence[str]:

@@ -1,25 +1,27 @@
 """Take part in a project, and write down what the session holds."""
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 
+from passdown.core.coordination.handoff_rules import nickname_of
+from passdown.core.coordination.holding_facts import find_changes, rebind
 from passdown.core.coordination.leases import PATH, TASK
 from passdown.core.coordination.members import ANY_ROLE, DEFAULT_TEAM, Member
-from passdown.core.coordination.operations import RANDOM_BYTES, make_operation
 from passdown.core.kinds import FactKind
-from passdown.core.sessions import ledger_sync
 from passdown.core.sessions.ledger_sync import NewFact
-from passdown.core.sessions.session_facts import GRANTED, NO_PROCESS, Account
+from passdown.core.sessions.session_facts import NO_PROCESS, Account
 from passdown.ports.coordination import Coordination, HeldResource
 from passdown.ports.tracker import NOBODY, Worker
-from passdown.services.sessions.journals import read_before
+from passdown.services.operations.operations import make_id
+from passdown.services.sessions.journals import read_account, read_before
 from passdown.services.sessions.ledgers import update_ledger
-from passdown.services.workspace.workspaces import Workspace
+from passdown.services.sessions.liveness import list_live
+from passdown.services.workspace.workspaces import Workspace, list_other_roots
 
 
 def new_operation(workspace: Workspace) -> str:
-    """Make the id of an operation, before its first try (C79)."""
-    return make_operation(workspace.clock.now(), workspace.entropy.token(RANDOM_BYTES))
+    """Make the id of a call that states no fact, such as a sign of life; it is not written down (C142)."""
+    return make_id(workspace)
 
 
 def as_worker(account: Account | None) -> Worker:
@@ -40,11 +42,31 @@ def find_worker(workspace: Workspace, account: Account) -> Worker:
     return as_worker(account)._replace(former=tuple(former))
 
 
-def join_project(workspace: Workspace, account: Account, *, role: str = "") -> Coordination:
-    """Let a session take part, if it does not yet, and give a sign of life, at most once in a minute."""
+def join_project(
+    workspace: Workspace, account: Account, *, role: str = "", is_alone: bool = False
+) -> Coordination:
+    """Let a session take part, if it does not yet, and give a sign of life, at most once in a minute.
+
+    The live sessions of the clone that started before anybody coordinated take part from then on, too, so
+    that they can be reached (C150); not if it joins alone, as in a hook, which has little time.
+    """
     coordination = workspace.coordination
     coordination.members.join(new_operation(workspace), make_member(workspace, account, role))
+    if not is_alone:
+        _enrol_others(workspace, account, coordination)
     return coordination
+
+
+def _enrol_others(workspace: Workspace, account: Account, coordination: Coordination) -> None:
+    """Let the live sessions of the clone take part that the engine does not know."""
+    others = [one for one in list_live(workspace) if one.session != account.session]
+    if not others:
+        return
+    known = {one.session for one in coordination.members.members()}
+    roots = {workspace.root, *(root for root, _ in list_other_roots(workspace.repository))}
+    for one in others:
+        if one.session not in known and one.start.checkout in roots:
+            coordination.members.join(new_operation(workspace), make_member(workspace, one))
 
 
 def leave_project(workspace: Workspace, session: str, coordination: Coordination) -> None:
@@ -58,7 +80,7 @@ def make_member(workspace: Workspace, account: Account, role: str = "") -> Membe
     return Member(
         session=account.session,
         agent=account.agent,
-        name=account.agent.rpartition("-")[0],
+        name=nickname_of(account),
         team=workspace.settings.coordination.team or DEFAULT_TEAM,
         role=role or ANY_ROLE,
         process=json.dumps(list(process)) if process != NO_PROCESS else "",
@@ -73,13 +95,21 @@ def record_holdings(
     Whatever was granted or lost since is found here, so a grant that a killed process did not write down is
     adopted by the next verb or start. `over` is a task that the session just closed or gave back.
     """
-    return record_held(workspace, account, coordination.leases.leases(account.session), over=over)
+    account = read_account(workspace, account.session)
+    held = coordination.leases.leases(account.session)
+    return update_ledger(workspace, account, find_held_changes(account, held, over=over)).account
 
 
 def record_held(
     workspace: Workspace, account: Account, held: Sequence[HeldResource], *, over: str = ""
 ) -> Account:
-    """Write down what a session holds, as far as that is not known yet.
+    """Write down what a session holds, as far as that is not known yet."""
+    new_facts = find_held_changes(account, held, over=over)
+    return update_ledger(workspace, account, new_facts).account if new_facts else account
+
+
+def find_held_changes(account: Account, held: Sequence[HeldResource], *, over: str = "") -> Sequence[NewFact]:
+    """Return what a session does not know yet about what it holds.
 
     What it claimed without a lease stays its own, and the lease of what it closed without one binds it no
     more (C86).
@@ -90,26 +120,8 @@ def record_held(
         kind, name = lease.resource
         if lease.left > 0 and kind in fences and not (kind == TASK and name in account.unreleased):
             fences[kind][name] = lease.fence
-    new_facts = [
-        *_changes(FactKind.CLAIM, account.claims, fences[TASK]),
-        *_changes(FactKind.RESERVATION, account.reservations, fences[PATH]),
+    return [
+        *find_changes(FactKind.CLAIM, account.claims, fences[TASK]),
+        *find_changes(FactKind.RESERVATION, account.reservations, fences[PATH]),
         *rebind(account, fences[TASK]),
     ]
-    return update_ledger(workspace, account, new_facts).account if new_facts else account
-
-
-def _changes(kind: FactKind, known: Mapping[str, int], held: Mapping[str, int]) -> Iterator[NewFact]:
-    for name, fence in held.items():
-        if known.get(name) != fence:
-            yield NewFact(kind, f"{GRANTED}{fence}", name)
-    for name in known:
-        if name not in held:
-            yield NewFact(kind, "no longer held", name)
-
-
-def rebind(account: Account, tasks: Mapping[str, int]) -> Iterator[NewFact]:
-    """Bind the session to a task that it holds, and unbind it from one that it held (R34, R35)."""
-    if tasks and account.task not in tasks:
-        yield NewFact(FactKind.BINDING, next(iter(tasks)), ledger_sync.TASK)
-    elif account.task in account.claims and account.task not in tasks:
-        yield NewFact(FactKind.BINDING, "", ledger_sync.TASK)

@@ -1,9 +1,9 @@
 """Hand a task over to another session: offer, verify, accept (C92)."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Final
 
-from passdown.core.coordination.leases import TASK, Fenced, Lost, Resource
+from passdown.core.coordination.leases import TASK, Lost
 from passdown.core.coordination.messages import NewMessage
 from passdown.core.coordination.offers import (
     Accepted,
@@ -13,30 +13,27 @@ from passdown.core.coordination.offers import (
     OfferEnded,
     OfferGone,
     OfferState,
+    short_offer,
 )
-from passdown.core.formats.archives import parse_archive, render_archive
-from passdown.core.sessions.handoffs import from_archive, to_archive
+from passdown.core.formats.archives import render_archive
+from passdown.core.sessions.handoffs import to_archive
 from passdown.core.sessions.session_facts import Account
+from passdown.core.work.operations import OperationAction
 from passdown.errors import TrackerError, UsageError
 from passdown.ports.coordination import Coordination
-from passdown.records import record
-from passdown.services.coordination.mail import deliver
-from passdown.services.coordination.membership import join_project, new_operation, record_holdings
-from passdown.services.coordination.reservations import move_task
-from passdown.services.handover.handoffs import (
-    HandoffReview,
-    ListedHandoff,
-    Run,
-    make_review,
-    resume_handoff,
-)
+from passdown.records import record, replace
+from passdown.services.coordination.finishing import changing
+from passdown.services.coordination.mail import deliver, owe_message
+from passdown.services.coordination.membership import join_project, record_holdings
+from passdown.services.coordination.reservations import move_tasks, owe_moves
+from passdown.services.handover.handoffs import HandoffReview, Run, list_carried, make_offer_review
 from passdown.services.handover.snapshots import take_snapshot
+from passdown.services.operations.operations import next_operation
+from passdown.services.sessions.journals import read_account
 from passdown.services.sessions.ledgers import update_ledger
 from passdown.services.workspace.workspaces import Workspace
 
 _TRIGGER: Final = "offer"
-_NAME_SIZE: Final = 18
-"""How much of an offer's id is shown; the start of an id is enough to name it."""
 
 
 @record
@@ -64,19 +61,18 @@ def offer_task(workspace: Workspace, account: Account, task: str, to: str) -> Of
     task = task or account.task
     if not task:
         raise UsageError("the session holds no task", hint="name one: `passdown handoff offer --task ID`")
-    coordination = join_project(workspace, account)
-    account = update_ledger(workspace, account).account
-    facts = render_archive(to_archive(take_snapshot(workspace, account, _TRIGGER)))
-    outcome = coordination.offers.offer(new_operation(workspace), NewOffer(account.session, to, task, facts))
-    if isinstance(outcome, Offered) and to:
-        text = f"I offer you task {task}: run `passdown handoff accept {short_name(outcome.offer)}`"
-        deliver(workspace, coordination, NewMessage(account.session, to, text, kind=_TRIGGER))
-    return outcome
-
-
-def short_name(offer: Offer) -> str:
-    """Return the start of an offer's id, which is enough to name it."""
-    return offer.offer[:_NAME_SIZE]
+    with changing(workspace, account):
+        coordination = join_project(workspace, account)
+        account = update_ledger(workspace, account).account
+        facts = render_archive(to_archive(take_snapshot(workspace, account, _TRIGGER)))
+        op = next_operation(workspace, OperationAction.OFFER, task)
+        text = f"I offer you task {task}: run `passdown handoff accept {short_offer(op)}`"
+        told = NewMessage(account.session, to, text, kind=_TRIGGER)
+        message = owe_message(workspace, told, op) if to else ""
+        outcome = coordination.offers.offer(op, NewOffer(account.session, to, task, facts))
+        if isinstance(outcome, Offered) and to:
+            deliver(workspace, coordination, told, message)
+        return outcome
 
 
 def list_offers(workspace: Workspace) -> Sequence[OfferState]:
@@ -91,45 +87,71 @@ def review_offer(workspace: Workspace, name: str, run: Run | None = None) -> Off
     The recorded test command runs only if `run` is given: it is text that somebody else wrote.
     """
     offer = _find_offer(workspace.coordination, name)
-    listed = ListedHandoff(name=short_name(offer), kind=_TRIGGER, path=f"offer {short_name(offer)}")
-    handoff = from_archive(parse_archive(offer.facts))
-    return OfferReview(offer=offer, review=make_review(workspace, listed, handoff, run))
+    return OfferReview(offer=offer, review=make_offer_review(workspace, offer, run))
 
 
 def accept_offer(workspace: Workspace, account: Account, review: OfferReview) -> AcceptResult:
-    """Take over task, files and unread messages under new fences, then what the giver knew."""
+    """Take over task, files and unread messages under new fences, with what the giver knew."""
+    with changing(workspace, account):
+        carried = len(list_carried(review.review, read_account(workspace, account.session)))
+        found = _accept(workspace, account, review.offer.offer, [review.offer.task])
+        return replace(found, carried=carried) if isinstance(found.outcome, Accepted) else found
+
+
+def accept_again(workspace: Workspace, account: Account) -> AcceptResult | None:
+    """Return what the same command came to before, if nobody saw its answer: the offer stands no more."""
+    with changing(workspace, account):
+        known = workspace.verb.find_known(OperationAction.ACCEPT)
+        moved = [one.task for one in workspace.verb.known if one.action is OperationAction.MOVE]
+        return _accept(workspace, account, known.task, moved) if known else None
+
+
+def _accept(workspace: Workspace, account: Account, offer: str, tasks: Sequence[str]) -> AcceptResult:
     coordination = join_project(workspace, account)
-    outcome = coordination.offers.accept(new_operation(workspace), account.session, review.offer.offer)
-    if isinstance(outcome, OfferGone):
-        return AcceptResult(account=account, outcome=outcome)
-    account = record_holdings(workspace, account, coordination)
-    _tell_tracker(workspace, account, coordination, review.offer.task)
-    account = record_holdings(workspace, account, coordination)
-    resumed = resume_handoff(workspace, review.review, account)
-    return AcceptResult(account=resumed.account, outcome=outcome, carried=resumed.carried)
+    op = next_operation(workspace, OperationAction.ACCEPT, offer)
+    moves = owe_moves(workspace, account, coordination, tasks, after=op)
+    outcome = coordination.offers.accept(op, account.session, offer)
+    if isinstance(outcome, Accepted):
+        fences = {one.name: one.fence for one in outcome.grants if one.kind == TASK}
+        _tell_tracker(workspace, account, moves, fences)
+        account = record_holdings(workspace, account, coordination)
+    return AcceptResult(account=account, outcome=outcome)
 
 
-def _tell_tracker(workspace: Workspace, account: Account, coordination: Coordination, task: str) -> None:
-    """Tell a tracker outside whose the task is now; if it does not answer, that is a warning."""
+def _tell_tracker(
+    workspace: Workspace, account: Account, moves: Mapping[str, str], fences: Mapping[str, int]
+) -> None:
+    """Tell a tracker outside whose the task is now; if it refuses, that is a warning."""
     try:
-        move_task(workspace, account, coordination, Fenced(Resource(TASK, task), account.claims.get(task, 0)))
+        move_tasks(workspace, account, moves, fences)
     except TrackerError as found:
+        task = " ".join(moves)
         workspace.warn(f"the tracker does not know that {task} is yours: {found.message}")
         workspace.warn(f"run `passdown takeover {task}` when it is back")
 
 
 def decline_offer(workspace: Workspace, account: Account, name: str) -> OfferEnded | OfferGone:
     """Refuse an offer."""
-    coordination = join_project(workspace, account)
-    offer = _find_offer(coordination, name)
-    return coordination.offers.decline(new_operation(workspace), account.session, offer.offer)
+    with changing(workspace, account):
+        offers = join_project(workspace, account).offers
+        offer = _choose_offer(workspace, OperationAction.DECLINE, name)
+        op = next_operation(workspace, OperationAction.DECLINE, offer)
+        return offers.decline(op, account.session, offer)
 
 
 def withdraw_offer(workspace: Workspace, account: Account, name: str) -> OfferEnded | OfferGone:
     """Take an offer of the session back."""
-    coordination = join_project(workspace, account)
-    offer = _find_offer(coordination, name)
-    return coordination.offers.withdraw(new_operation(workspace), account.session, offer.offer)
+    with changing(workspace, account):
+        offers = join_project(workspace, account).offers
+        offer = _choose_offer(workspace, OperationAction.WITHDRAW, name)
+        op = next_operation(workspace, OperationAction.WITHDRAW, offer)
+        return offers.withdraw(op, account.session, offer)
+
+
+def _choose_offer(workspace: Workspace, action: OperationAction, name: str) -> str:
+    """Return the id of the offer that a name stands for, or of the one that the repeated command named."""
+    known = workspace.verb.find_known(action)
+    return known.task if known else _find_offer(workspace.coordination, name).offer
 
 
 def _find_offer(coordination: Coordination, name: str) -> Offer:

@@ -1,16 +1,26 @@
 """Reserve files before they are edited, use them again, release them, and take over from the dead."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from passdown.core.coordination.leases import PATH, TASK, Fenced, Granted, Held, Lost, Released, Resource
 from passdown.core.coordination.operations import Operation
-from passdown.core.coordination.patterns import escape_path, matches, parse_pattern
+from passdown.core.coordination.patterns import matches, parse_pattern
 from passdown.core.sessions.session_facts import Account
-from passdown.errors import UsageError
+from passdown.core.work.operations import OperationAction
+from passdown.errors import TrackerQueuedError, UsageError
 from passdown.ports.coordination import Coordination, HeldResource
-from passdown.ports.tracker import ClaimWish, Worker
-from passdown.services.coordination.membership import as_worker, join_project, new_operation, record_holdings
+from passdown.services.coordination.finishing import changing
+from passdown.services.coordination.membership import (
+    as_worker,
+    join_project,
+    new_operation,
+    record_holdings,
+)
+from passdown.services.coordination.tasks import is_outside
+from passdown.services.operations.operations import next_operation, owe
+from passdown.services.operations.recorded_tracker import describe_move
+from passdown.services.sessions.journals import read_account
 from passdown.services.workspace.workspaces import Workspace
 
 
@@ -24,11 +34,13 @@ class ReservationRequest(NamedTuple):
 
 def reserve_files(workspace: Workspace, account: Account, request: ReservationRequest) -> Granted | Held:
     """Reserve all files that match the patterns, or none if another session holds one of them (R212)."""
-    wanted = [Resource(PATH, name) for name in _clean(workspace, request)]
-    coordination = join_project(workspace, account)
-    outcome = coordination.leases.acquire(new_operation(workspace), account.session, wanted, request.seconds)
-    record_holdings(workspace, account, coordination)
-    return outcome
+    wanted = [Resource(PATH, name) for name in _clean(request)]
+    with changing(workspace, account):
+        coordination = join_project(workspace, account)
+        op = next_operation(workspace, OperationAction.RESERVE, "")
+        outcome = coordination.leases.acquire(op, account.session, wanted, request.seconds)
+        record_holdings(workspace, account, coordination)
+        return outcome
 
 
 def renew_reservations(workspace: Workspace, account: Account, patterns: Sequence[str]) -> Granted | Lost:
@@ -60,11 +72,14 @@ def _covers(name: str, paths: Sequence[str]) -> bool:
 
 def release_files(workspace: Workspace, account: Account, patterns: Sequence[str]) -> Released | Lost:
     """Release reservations: the named ones, or all."""
-    coordination = join_project(workspace, account)
-    held = _choose(account, patterns)
-    outcome = coordination.leases.release(new_operation(workspace), account.session, held)
-    record_holdings(workspace, account, coordination)
-    return outcome
+    with changing(workspace, account):
+        account = read_account(workspace, account.session)
+        coordination = join_project(workspace, account)
+        held = _choose(account, patterns)
+        op = next_operation(workspace, OperationAction.RELEASE, "")
+        outcome = coordination.leases.release(op, account.session, held)
+        record_holdings(workspace, account, coordination)
+        return outcome
 
 
 def take_over(workspace: Workspace, account: Account, name: str, *, force: bool = False) -> Granted | Held:
@@ -72,28 +87,48 @@ def take_over(workspace: Workspace, account: Account, name: str, *, force: bool 
 
     Only a person may take it from a session that is alive. A tracker outside is told whose its tasks are now.
     """
-    coordination = join_project(workspace, account)
-    wanted = _find_held(coordination, name)
-    outcome = coordination.leases.take_over(new_operation(workspace), account.session, wanted, force=force)
-    if isinstance(outcome, Granted):
-        for grant in outcome.grants:
-            if grant.kind == TASK:
-                move_task(workspace, account, coordination, Fenced(Resource(TASK, grant.name), grant.fence))
-    record_holdings(workspace, account, coordination)
-    return outcome
+    with changing(workspace, account):
+        coordination = join_project(workspace, account)
+        op = next_operation(workspace, OperationAction.TAKE_OVER, name)
+        wanted = _find_held(coordination, name)
+        tasks = [one.name for one in wanted if one.kind == TASK]
+        moves = owe_moves(workspace, account, coordination, tasks, after=op)
+        outcome = coordination.leases.take_over(op, account.session, wanted, force=force)
+        if isinstance(outcome, Granted):
+            fences = {one.name: one.fence for one in outcome.grants if one.kind == TASK}
+            move_tasks(workspace, account, moves, fences)
+        record_holdings(workspace, account, coordination)
+        return outcome
 
 
-def move_task(workspace: Workspace, account: Account, coordination: Coordination, held: Fenced) -> None:
-    """Tell a tracker outside whose a task is now: give it back for the agent that had it, and claim it."""
-    task = held.resource.name
-    if coordination.tasks.find(task) is not None:  # it is on the board
-        return
-    tracker, worker = workspace.tracker, as_worker(account)
-    found = tracker.find(task)
-    if found is not None and found.agent != worker.agent:
-        before = Worker(worker.session, found.agent)
-        tracker.give_back(Operation(new_operation(workspace)), before, held)
-        tracker.claim(Operation(new_operation(workspace)), worker, ClaimWish((task,)))
+def owe_moves(
+    workspace: Workspace, account: Account, coordination: Coordination, tasks: Sequence[str], after: str
+) -> Mapping[str, str]:
+    """Write down, with the operation that gives tasks to a session, that a tracker outside must be told.
+
+    Return the id of each of these operations by its task. What is on the board needs none.
+    """
+    found: dict[str, str] = {}
+    for task in tasks if is_outside(workspace) else ():
+        if coordination.tasks.find(task) is None:
+            op = found[task] = next_operation(workspace, OperationAction.MOVE, task)
+            owe(workspace, describe_move(workspace, account, op, task, after))
+    return found
+
+
+def move_tasks(
+    workspace: Workspace, account: Account, moves: Mapping[str, str], fences: Mapping[str, int]
+) -> None:
+    """Tell a tracker outside that tasks are this session's now; if it does not answer, it is told later."""
+    for task, op in moves.items():
+        held = Fenced(Resource(TASK, task), fences.get(task, 0))
+        try:
+            found = workspace.tracker.move(Operation(op), as_worker(account), held)
+        except TrackerQueuedError as error:
+            workspace.warn(f"{error.message}; the next command tells it")
+            continue
+        if isinstance(found, Held):
+            workspace.warn(f"{found.agent} has {task} in the tracker by now")
 
 
 def list_reservations(coordination: Coordination) -> Sequence[HeldResource]:
@@ -102,19 +137,14 @@ def list_reservations(coordination: Coordination) -> Sequence[HeldResource]:
     return sorted(found, key=lambda one: one.resource.name)
 
 
-def _clean(workspace: Workspace, request: ReservationRequest) -> Sequence[str]:
-    """Return the patterns in their usual form; the name of a file that exists is no pattern."""
+def _clean(request: ReservationRequest) -> Sequence[str]:
+    """Return the patterns in their usual form."""
     if not request.patterns:
         raise UsageError("name the files to reserve", hint="like `passdown reserve src/app.py docs/`")
-    found = [parse_pattern(_escape_existing(workspace, text)) for text in request.patterns]
+    found = [parse_pattern(text) for text in request.patterns]
     if not request.everything and any(one.is_everything for one in found):
         raise UsageError("this reserves every file of the project", hint="confirm it with --all")
     return list(dict.fromkeys(one.text for one in found))
-
-
-def _escape_existing(workspace: Workspace, text: str) -> str:
-    special = any(character in text for character in "*?[")
-    return escape_path(text) if special and workspace.documents.exists(text) else text
 
 
 def _choose(account: Account, patterns: Iterable[str]) -> Sequence[Fenced]:

@@ -1,9 +1,10 @@
 """Add tasks, list them, change them, let one wait for another, and move them between boards."""
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple, cast
 
+from passdown.core.coordination.operations import Operation
 from passdown.core.coordination.tasks import (
     BLOCKED,
     CLOSED,
@@ -18,18 +19,20 @@ from passdown.core.coordination.tasks import (
 from passdown.core.ids import clean_foreign
 from passdown.core.safe_text import one_line
 from passdown.core.sessions.session_facts import Account
+from passdown.core.work.operations import OperationAction
 from passdown.errors import FormatError, TrackerError, UsageError
 from passdown.ports.coordination import Tasks
 from passdown.ports.tracker import Tracker
 from passdown.records import replace
-from passdown.services.coordination.membership import as_worker, new_operation
+from passdown.services.coordination.finishing import changing
+from passdown.services.coordination.membership import as_worker
+from passdown.services.operations.operations import next_operation
+from passdown.services.operations.recorded_tracker import BOARD
 from passdown.services.workspace.workspaces import Workspace
 from passdown.settings import TrackerChoice
 
 _ID_BYTES: Final = 2
 _LONGEST_TITLE: Final = 200
-BOARD: Final = "board"
-"""The kind of tracker that is the board."""
 
 
 class TaskChange(NamedTuple):
@@ -52,8 +55,8 @@ def is_outside(workspace: Workspace) -> bool:
         return True
 
 
-def add_task(workspace: Workspace, task: Task, after: Sequence[str], call: Callable[[Task], Task]) -> Task:
-    """Add a task, which may wait for others; without an id it is given one. `call` asks the tracker."""
+def add_task(workspace: Workspace, account: Account | None, task: Task, after: Sequence[str]) -> Task:
+    """Add a task, which may wait for others; without an id it is given one."""
     title = _clean_title(task.title)
     _require_priority(task.priority)
     tracker = workspace.tracker
@@ -61,7 +64,8 @@ def add_task(workspace: Workspace, task: Task, after: Sequence[str], call: Calla
         require_task(tracker, other)
     name = task.task or ("" if tracker.about.names_tasks else _free_id(workspace, tracker))
     new = replace(task, task=clean_foreign(name, "id") if name else "", title=title)
-    return call(new)
+    op = Operation(next_operation(workspace, OperationAction.CREATE, title))
+    return tracker.create(op, as_worker(account), new, after)
 
 
 def change_task(workspace: Workspace, account: Account | None, name: str, change: TaskChange) -> Task:
@@ -78,12 +82,17 @@ def change_task(workspace: Workspace, account: Account | None, name: str, change
         role=task.role if change.role is None else change.role,
         state=OPEN if change.is_open else task.state,
     )
-    return board.change(new_operation(workspace), _session(account), changed).task
+    with changing(workspace, account):
+        op = next_operation(workspace, OperationAction.CHANGE, name)
+        return board.change(op, _session(account), changed).task
 
 
 def block_task(workspace: Workspace, account: Account | None, name: str, by: str) -> TaskStored | Circle:
     """Let a task wait until another one is closed."""
-    return require_board(workspace).wait_for(new_operation(workspace), _session(account), name, by)
+    board = require_board(workspace)
+    with changing(workspace, account):
+        op = next_operation(workspace, OperationAction.BLOCK, f"{name} {by}")
+        return board.wait_for(op, _session(account), name, by)
 
 
 def list_tasks(workspace: Workspace, listing: Listing, account: Account | None = None) -> Sequence[TaskState]:
@@ -144,15 +153,24 @@ def import_tasks(workspace: Workspace, account: Account | None, lines: Iterable[
     All lines are read before the first task is added: a line that cannot be read adds none.
     """
     read = [_read_line(number, line) for number, line in enumerate(lines, 1) if line.strip()]
-    board, session = require_board(workspace), _session(account)
-    new = [one for one in read if board.find(one[0].task) is None]
+    board = require_board(workspace)
+    with changing(workspace, account):
+        begun = {one.task for one in workspace.verb.known if one.action is OperationAction.ADD}
+        new = [one for one in read if one[0].task in begun or board.find(one[0].task) is None]
+        _import(workspace, board, _session(account), new)
+    return ImportedTasks(len(new), len(read) - len(new))
+
+
+def _import(
+    workspace: Workspace, board: Tasks, session: str, new: Sequence[tuple[Task, Sequence[str]]]
+) -> None:
     for task, _ in new:
-        board.add(new_operation(workspace), session, task)
+        board.add(next_operation(workspace, OperationAction.ADD, task.task), session, task)
     for task, waits in new:
         for other in waits:
             if board.find(other) is not None:
-                board.wait_for(new_operation(workspace), session, task.task, other)
-    return ImportedTasks(len(new), len(read) - len(new))
+                op = next_operation(workspace, OperationAction.BLOCK, f"{task.task} {other}")
+                board.wait_for(op, session, task.task, other)
 
 
 def _read_line(number: int, line: str) -> tuple[Task, Sequence[str]]:

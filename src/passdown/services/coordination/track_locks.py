@@ -1,11 +1,15 @@
 """The lock of a track: a lease, which the session that works on the track holds (C107)."""
 
+from collections.abc import Sequence
 from enum import StrEnum
 from typing import Final
 
 from passdown.core.coordination.leases import TRACK, Fenced, Granted, Held, Resource
 from passdown.core.sessions.session_facts import Account
-from passdown.services.coordination.membership import join_project, new_operation
+from passdown.core.work.operations import OperationAction
+from passdown.services.coordination.finishing import changing
+from passdown.services.coordination.membership import join_project
+from passdown.services.operations.operations import next_operation
 from passdown.services.workspace.workspaces import Workspace
 
 POLL_SECONDS: Final = 5.0
@@ -29,18 +33,27 @@ def lock_track(
     If another session has it, it is waited for, or it is taken, if that was chosen. Who continues works
     beside the other session, without the lock.
     """
-    leases = join_project(workspace, account).leases
     wanted = [Resource(TRACK, track)]
     if choice is LockChoice.FORCE:
-        return leases.take_over(new_operation(workspace), account.session, wanted, force=True)
+        with changing(workspace, account):
+            leases = join_project(workspace, account).leases
+            op = next_operation(workspace, OperationAction.TAKE_OVER, track)
+            return leases.take_over(op, account.session, wanted, force=True)
     waited = 0.0
     while True:
-        seconds = workspace.settings.coordination.lease_minutes * 60.0
-        outcome = leases.acquire(new_operation(workspace), account.session, wanted, seconds)
+        outcome = _acquire(workspace, account, wanted)
         if isinstance(outcome, Granted) or choice is not LockChoice.WAIT or waited >= LONGEST_WAIT:
             return outcome
         workspace.wait(POLL_SECONDS)
         waited += POLL_SECONDS
+
+
+def _acquire(workspace: Workspace, account: Account, wanted: Sequence[Resource]) -> Granted | Held:
+    seconds = workspace.settings.coordination.lease_minutes * 60.0
+    with changing(workspace, account):
+        leases = join_project(workspace, account).leases
+        op = next_operation(workspace, OperationAction.RESERVE, wanted[0].name)
+        return leases.acquire(op, account.session, wanted, seconds)
 
 
 def unlock_tracks(workspace: Workspace, account: Account, *, but: str = "") -> None:
@@ -54,4 +67,8 @@ def unlock_tracks(workspace: Workspace, account: Account, *, but: str = "") -> N
         if one.resource.kind == TRACK and one.resource.name != but and one.left > 0
     ]
     if held:
-        join_project(workspace, account).leases.release(new_operation(workspace), account.session, held)
+        with changing(workspace, account):
+            op = next_operation(
+                workspace, OperationAction.RELEASE, " ".join(one.resource.name for one in held)
+            )
+            join_project(workspace, account).leases.release(op, account.session, held)

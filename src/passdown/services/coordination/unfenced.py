@@ -1,25 +1,21 @@
 """Go on with a tracker outside while the engine that sessions share is away, and settle it later (C86)."""
 
-from collections.abc import Sequence
 from contextlib import suppress
 
 from passdown.core.coordination.choices import tell_holder
+from passdown.core.coordination.holding_facts import list_closed_unfenced, make_lost
 from passdown.core.coordination.leases import PATH, TASK, Fenced, Held, Resource
 from passdown.core.coordination.tasks import CLOSED
 from passdown.core.kinds import FactKind
-from passdown.core.sessions.ledger_sync import NewFact
-from passdown.core.sessions.session_facts import CLOSED_UNFENCED, UNFENCED, Account
+from passdown.core.sessions.session_facts import Account
+from passdown.core.work.operations import OperationAction
 from passdown.errors import StorageError, is_away
 from passdown.ports.coordination import Coordination
 from passdown.ports.tracker import ClaimWish
-from passdown.services.coordination.membership import (
-    find_worker,
-    join_project,
-    new_operation,
-    rebind,
-    record_holdings,
-)
+from passdown.services.coordination.finishing import changing
+from passdown.services.coordination.membership import find_worker, join_project, record_holdings
 from passdown.services.coordination.tasks import is_outside
+from passdown.services.operations.operations import next_operation
 from passdown.services.sessions.ledgers import update_ledger
 from passdown.services.workspace.workspaces import Workspace
 
@@ -55,18 +51,10 @@ def name_held(workspace: Workspace, account: Account, wish: ClaimWish) -> ClaimW
     return wish._replace(tasks=tuple(one.task for one in own))
 
 
-def record_unfenced(workspace: Workspace, account: Account, tasks: Sequence[str]) -> Account:
-    """Write down claims without a lease; a lease that the session had before may live."""
-    claims = {**account.claims, **{task: 0 for task in tasks if task not in account.claims}}
-    new = [NewFact(FactKind.CLAIM, UNFENCED, task) for task in tasks if task not in account.claims]
-    return update_ledger(workspace, account, [*new, *rebind(account, claims)]).account
-
-
 def record_unfenced_close(workspace: Workspace, account: Account, task: str) -> Account:
     """Write down that a task is closed, and that nobody could release it and the session's files."""
-    claims = {name: fence for name, fence in account.claims.items() if name != task}
-    over = NewFact(FactKind.CLAIM, CLOSED_UNFENCED, task)
-    return update_ledger(workspace, account, [over, *rebind(account, claims)]).account
+    known = () if task in account.unreleased else list_closed_unfenced(account, task)
+    return update_ledger(workspace, account, known).account
 
 
 def settle_unfenced(workspace: Workspace, account: Account) -> Account:
@@ -75,12 +63,12 @@ def settle_unfenced(workspace: Workspace, account: Account) -> Account:
     Who holds what is refused is told, at every verb until the task is closed or given back. While the engine
     is away, nothing changes.
     """
-    with suppress(StorageError):  # a verb that needs the engine says so itself
+    with suppress(StorageError), changing(workspace, account):  # a verb that needs the engine says so itself
         coordination = join_project(workspace, account)
         for task in account.unreleased:
             released = release_task(workspace, account, coordination, task)
             workspace.warn(f"released now: {', '.join((task, *released))}")
-            over = NewFact(FactKind.CLAIM, "no longer held", task)
+            over = make_lost(FactKind.CLAIM, task)
             account = update_ledger(workspace, account, [over]).account
         for task in account.unfenced:
             workspace.warn(_ask(workspace, account, coordination, task))
@@ -92,7 +80,8 @@ def _ask(workspace: Workspace, account: Account, coordination: Coordination, tas
     """Ask for the lease of a task; return what came of it."""
     seconds = workspace.settings.coordination.lease_minutes * 60.0
     wanted = [Resource(TASK, task)]
-    found = coordination.leases.acquire(new_operation(workspace), account.session, wanted, seconds)
+    op = next_operation(workspace, OperationAction.RESERVE, task)
+    found = coordination.leases.acquire(op, account.session, wanted, seconds)
     if isinstance(found, Held):
         holder = tell_holder(found.name, found.held, found.agent, found.left)
         return f"{holder}; you have it in the tracker alone"
@@ -108,6 +97,7 @@ def release_task(
         kind, name = lease.resource
         if lease.left > 0 and (kind == PATH or (kind == TASK and name == task)):
             held = Fenced(lease.resource, lease.fence)
-            coordination.leases.release(new_operation(workspace), account.session, [held])
+            op = next_operation(workspace, OperationAction.RELEASE, name)
+            coordination.leases.release(op, account.session, [held])
             released += [name] if kind == PATH else []
     return tuple(released)

@@ -33,4 +33,4 @@ def make_banner(workspace: Workspace, aim: CurrentWork) -> str:
         for place in places[:LISTED]
     ]
     goal, now = (known.text if known else "" for known in (aim.goal, aim.now))
-    return render_banner(listed, index.digest(1).event_count, goal, now)
+    return render_banner(listed, index.digest(1).event_count, goal, now, aim.work_name.capitalize())

@@ -8,6 +8,7 @@ from typing import Annotated, Final
 
 from passdown.core.briefs.brief_frame import BriefFrame
 from passdown.core.briefs.brief_input import (
+    LISTED,
     NO_AIM,
     BriefInput,
     CurrentWork,
@@ -15,15 +16,19 @@ from passdown.core.briefs.brief_input import (
     TeamInput,
     beyond_of,
     facts_in,
+    fill_work,
     gather,
     holdings_of,
     lend_goal,
     newest_told,
     newest_work,
+    only_shared_facts,
     settled_by,
     without_known,
     work_of,
+    work_of_digest,
     work_of_events,
+    work_of_track,
 )
 from passdown.core.briefs.briefs import Brief, pack_brief
 from passdown.core.briefs.budgets import Budget
@@ -31,12 +36,14 @@ from passdown.core.facts import Fact, Provenance, identify, identify_retracted
 from passdown.core.fold import Table, Tables
 from passdown.core.formats.events import Event
 from passdown.core.formats.journal import JournalLine, facts_of
+from passdown.core.ids import kebab
 from passdown.core.kinds import FactKind
 from passdown.core.merge.event_facts import EventFacts, EventRank, source_of
 from passdown.core.merge.merge import Digest
 from passdown.core.merge.ranks import limit_of
 from passdown.core.sessions.ledger_sync import NewFact
 from passdown.core.sessions.session_facts import AHEAD, Account
+from passdown.core.sessions.track_lines import find_last_track
 from passdown.core.times import next_instant
 from passdown.errors import StorageError
 from passdown.ports.event_log import EventLog
@@ -48,7 +55,9 @@ from passdown.services.log.history import EventTexts, parse_text
 from passdown.services.log.legacy_view import read_legacy
 from passdown.services.sessions.journals import (
     make_fact,
+    name_now,
     newest_first,
+    only_of_track,
     read_account,
     read_before,
     read_open,
@@ -57,6 +66,7 @@ from passdown.services.sessions.journals import (
 from passdown.services.sessions.liveness import is_live
 from passdown.services.sessions.other_documents import (
     OtherDocument,
+    knows_nobody,
     ledger_path,
     read_other_context,
     read_other_ledger,
@@ -151,9 +161,10 @@ class _BriefReader:
 
     def stand(self, limit: int) -> BriefInput:
         """Put everything together."""
-        digest = self.digest(limit)
+        digest = self._of_track(self._index, self.digest(limit))
         own = self._account or Account()
         aim = self.aim()
+        aim = aim._replace(is_over=self._is_over(aim))
         settled = [*self._settled()]
         tables = gather(digest, self._elsewhere(), self._waiting(digest), settled)
         tables[FactKind.FEEDBACK] = self._with_loops(tables[FactKind.FEEDBACK], settled)
@@ -169,7 +180,15 @@ class _BriefReader:
             ledger=own.start.ledger,
             peers=(*self._peers(), *self._others_work(aim)),
             ahead=tuple(self._ahead()),
+            documents=tuple(self._list_documents()),
         )
+
+    def _list_documents(self) -> Iterator[Fact]:
+        """Give the facts of every document that is read here: they count as much as those of events."""
+        for one in self._foreign.values():
+            yield from facts_of(one.author, one.lines)
+        if self._legacy is not None:
+            yield from self._legacy.facts
 
     def _due_gates(self, tables: Tables) -> Mapping[str, str]:
         """Give the gates of the session's track that wait for a result."""
@@ -183,6 +202,14 @@ class _BriefReader:
     def digest(self, limit: int) -> Digest:
         """Give what the events of this checkout hold; what is dated ahead replaces nothing (C115)."""
         return self._index.digest(limit, self._until)
+
+    def _of_track(self, index: Index, digest: Digest) -> Digest:
+        """Leave out what only events of other tracks say, if the session is bound to one."""
+        track = self._account.track if self._account else ""
+        if not track:
+            return digest
+        facts = [fact for kind in LISTED for fact in digest.kinds[kind].facts]
+        return only_shared_facts(digest, index.shared_with(kebab(track), facts))
 
     # --- which sessions -------------------------------------------------------------------------
 
@@ -218,11 +245,10 @@ class _BriefReader:
     def _read_foreign(self) -> Iterator[OtherDocument]:
         """Give what other tools wrote down here: a stream document, before a ledger (G14)."""
         workspace, own = self._workspace, self._account
-        found = [read_stream_section(workspace)]
+        found = [read_stream_section(workspace, own.track if own else "")]
         if own is None or own.start.ledger != ledger_path(workspace):  # where its own lies is no other
-            found.append(read_other_ledger(workspace, self._names))
-        others = {*self._names} - {own.session if own else ""}
-        if not (others or self._index.newest(workspace.now()).at):  # nobody knows more (C106)
+            found.append(read_other_ledger(workspace))
+        if knows_nobody(workspace, own):
             found.append(read_other_context(workspace))
         return (one for one in found if one is not None)
 
@@ -230,7 +256,10 @@ class _BriefReader:
         """Give what lines of these sessions say that no event covers, and what other tools wrote down."""
         for one in self._foreign.values():
             yield from without_known(facts_of(one.author, one.lines), digest)
+        track = self._account.track if self._account else ""
         for name in sorted(self._own - {*self._foreign}):
+            if track and find_last_track(self._lines(name)) not in {"", track}:
+                continue
             indexes = (self._index, *(one.index for one in self._others))
             covered = max(index.published(name).line for index in indexes)
             yield from facts_of(name, (line for line in self._lines(name) if line.seq > covered))
@@ -239,9 +268,8 @@ class _BriefReader:
         for name in sorted(self._live - self._own):
             one = self._open[name]
             texts = [entry.text for entry in (one.goal, one.now) if entry]
-            yield OtherSession(
-                one.agent, one.branch, " | now: ".join(texts), one.touched_at or self._workspace.now()
-            )
+            work = f" | {name_now(self._workspace, one)}: ".join(texts)
+            yield OtherSession(one.agent, one.branch, work, one.touched_at or self._workspace.now())
 
     def _others_work(self, aim: CurrentWork) -> Iterator[OtherSession]:
         """Give the work that other tools wrote down, unless it is what this session is to do."""
@@ -255,20 +283,67 @@ class _BriefReader:
 
     def aim(self) -> CurrentWork:
         """Choose whose goal, now and next are shown (C59); to one that begins afresh only its own (C53)."""
-        is_fresh = self._account is not None and self._account.start.is_fresh
-        earlier = (*self._before, *(one.account for one in self._foreign.values()))
-        chain = [*([self._account] if self._account else []), *(() if is_fresh else earlier)]
-        own = work_of(chain[0], chain[1:]) if chain else NO_AIM
-        if own.is_known or is_fresh:
+        account = self._account or Account()
+        if account.track:
+            return self._aim_of_track(account.track)
+        own = work_of(account, () if account.start.is_fresh else self._before)
+        if own.is_known or account.start.is_fresh:
             return own
-        track = self._account.track if self._account else ""
+        documents = self._aim_of_documents()
+        if documents.is_known:
+            return documents
         branch = self._workspace.repository.branch()
         found = None
-        if track:
-            found = self._aim_in(lambda one: self._track_of(one) == track, lambda event: event.track == track)
-        if found is None and branch != UNKNOWN:
+        if branch != UNKNOWN:
             found = self._aim_in(lambda one: one.branch == branch, lambda event: event.branch == branch)
         return found or self._aim_of_project()
+
+    def _aim_of_documents(self) -> CurrentWork:
+        """Take what other tools wrote down: stream documents, then a ledger (G14).
+
+        If all events are those of stream documents, nobody has worked on since.
+        """
+        if not self._foreign:
+            return NO_AIM
+        from passdown.core.sessions.document_events import TYPE  # most projects have no such document
+
+        is_untouched = all(event.type == TYPE for _, event in self.recent)
+        found = newest_work(self._aims_of(self.recent)) if is_untouched else None
+        first, *others = (one.account for one in self._foreign.values())
+        return found or work_of(first, others)
+
+    def _aim_of_track(self, track: str) -> CurrentWork:
+        """Complete what a session says with what its track's events and sessions say (C147).
+
+        Its own document counts as much as events, and a session before that had no track.
+        """
+        before = [one for one in self._before if self._track_of(one) in {"", track}]
+        documents = [one.account for one in self._foreign.values() if one.stream]
+        account = self._account or Account()
+        own = work_of(account, () if account.start.is_fresh else (*before, *documents))
+        left = only_of_track(self._workspace, self._account).left if self._account else ()
+        running = [one for one in self._strangers(is_running=True) if self._track_of(one) == track]
+        places = self._index.places_of(kebab(track), _RECENT)
+        events = self._read_heard(places)
+        said = work_of_track(
+            (source_of(event, rank) for rank, event in events), {one.agent for one in running}
+        )
+        resting = [work_of(one) for one in self._strangers(is_running=False) if self._track_of(one) == track]
+        newest = newest_work([*resting, said])
+        others = [one for one in (newest, said, lend_goal(map(work_of, running))) if one is not None]
+        found = fill_work(own, others, left)
+        return found if found.is_known else self._aim_beside_tracks()
+
+    def _aim_beside_tracks(self) -> CurrentWork:
+        """Take the work on this branch that belongs to no track."""
+        branch = self._workspace.repository.branch()
+        return (
+            self._aim_in(
+                lambda one: one.branch == branch and not self._track_of(one),
+                lambda event: event.branch == branch and not (event.track or event.stream),
+            )
+            or NO_AIM
+        )
 
     def _aim_in(
         self, takes: Callable[[Account], bool], takes_event: Callable[[Event], bool]
@@ -287,14 +362,16 @@ class _BriefReader:
         return next(iter(work_of_events([self._legacy])))
 
     def _aim_of_digest(self) -> CurrentWork:
-        """Take what was published last, however long ago, unless it is of one that runs."""
-        running = {one.agent for one in self._strangers(is_running=True)}
-        digest = self.digest(1)
-        goal, now, following = (
-            [fact for fact in digest.kinds[kind].facts if fact.agent not in running]
-            for kind in (FactKind.GOAL, FactKind.NOW, FactKind.NEXT)
-        )
-        return CurrentWork(next(iter(goal), None), next(iter(now), None), tuple(following))
+        return work_of_digest(self.digest(1), {one.agent for one in self._strangers(is_running=True)})
+
+    def _is_over(self, aim: CurrentWork) -> bool:
+        """Return whether the session whose work is shown no longer does it; events told it for theirs."""
+        if aim.now is None or aim.now.event or aim.now.session in self._foreign:
+            return aim.is_over
+        own = self._account
+        if own is not None and own.session == aim.now.session:
+            return own.ended_at is not None
+        return aim.now.session not in self._live
 
     def _strangers(self, *, is_running: bool) -> Sequence[Account]:
         others = (one for one in self._lately if one.session not in self._own)
@@ -302,12 +379,7 @@ class _BriefReader:
 
     def _track_of(self, account: Account) -> str:
         """Name the track that a session works on, or worked on until it ended."""
-        bound = [
-            line.fact.text
-            for line in self._lines(account.session)
-            if line.fact.kind == FactKind.BINDING and line.fact.key == "track" and line.fact.text
-        ]
-        return bound[-1] if bound else ""
+        return find_last_track(self._lines(account.session))
 
     def _aims_of(self, events: Iterable[tuple[EventRank, Event]]) -> Sequence[CurrentWork]:
         """Give the work of agents that only events tell of."""
@@ -319,11 +391,10 @@ class _BriefReader:
     @cached_property
     def recent(self) -> Sequence[tuple[EventRank, Event]]:
         """Give the newest events that count, each with its place, the newest first."""
-        found = [
-            place
-            for place in self._index.places(limit=_RECENT)
-            if not place.is_retracted and place.ranked_at <= self._until
-        ]
+        return self._read_heard(self._index.places(limit=_RECENT))
+
+    def _read_heard(self, places: Iterable[EventLocation]) -> Sequence[tuple[EventRank, Event]]:
+        found = [place for place in places if not place.is_retracted and place.ranked_at <= self._until]
         # Its facts are not later than its rank.
         return [(place.rank._replace(at=place.ranked_at), event) for place, event in self._read_events(found)]
 
@@ -378,7 +449,8 @@ class _BriefReader:
             yield from self._legacy.facts
         given: set[str] = set()
         for one in self._others:
-            found = [*facts_in(one.index.digest(_ELSEWHERE, self._until), one.branch)]
+            digest = self._of_track(one.index, one.index.digest(_ELSEWHERE, self._until))
+            found = [*facts_in(digest, one.branch)]
             yield from (
                 fact for fact in found if fact.event not in given and not self._index.places(fact.event)
             )

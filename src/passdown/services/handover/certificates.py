@@ -1,9 +1,11 @@
-"""Certify that nothing was lost: every fact of every journal and event is told, shown or retired."""
+"""Certify that nothing was lost: each fact of journals, events and documents is told, shown or retired."""
 
 from collections.abc import Iterator, Sequence
 from typing import Final
 
+from passdown.core.briefs.brief_frame import BriefFrame
 from passdown.core.briefs.brief_input import facts_held
+from passdown.core.briefs.briefs import pack_brief
 from passdown.core.briefs.budgets import Budget
 from passdown.core.evidence.certificates import (
     Certificate,
@@ -14,6 +16,7 @@ from passdown.core.evidence.certificates import (
     find_replaced,
     find_unpublished,
     judge,
+    trace_documents,
     trace_events,
     trace_journal,
 )
@@ -25,7 +28,7 @@ from passdown.core.sessions.session_facts import Account, fold_journal
 from passdown.ports.event_log import EventLog
 from passdown.ports.index import EVERY
 from passdown.records import replace
-from passdown.services.handover.briefs import OtherCheckoutLog, make_brief
+from passdown.services.handover.briefs import OtherCheckoutLog, read_brief_input
 from passdown.services.workspace.workspaces import Workspace
 
 _NONCE: Final = "certified"
@@ -41,13 +44,15 @@ def certify(
 
     `expected` are texts of facts that a user was told are kept; one that is found nowhere is a loss.
     """
-    brief = make_brief(workspace, account, Budget(), _NONCE, others)
+    brief_input = read_brief_input(workspace, account, others)
+    brief = pack_brief(brief_input, Budget(), workspace.now(), BriefFrame(nonce=_NONCE))
     index = workspace.index
     lines = {session: workspace.journals.read(session) for session in workspace.journals.sessions()}
     journals = [one for session, own in lines.items() for one in trace_journal(session, own)]
     sources = [*read_sources(workspace.log)]
     dates = {source.rank.hash: source.rank.at for source in sources}
     events = trace_events(sources)
+    documents = trace_documents(brief_input.documents)
     until = limit_of(index.newest(workspace.now()).present)
     reach = VisibleFacts(
         brief.facts,
@@ -61,13 +66,13 @@ def certify(
     losses = [
         *(gap for session, own in lines.items() for gap in find_gaps(session, own)),
         *find_unpublished(journals, covered, events),
-        *find_missing([*journals, *events], expected),
+        *find_missing([*journals, *events, *documents], expected),
         *find_hidden(events, until, dates),
     ]
     own = account.session if account else ""
     journal = [one for one in journals if one.journal == own]
     replaced = tuple(find_replaced(journal, events, own, dates)) if own else ()
-    return replace(judge([*journals, *events], reach, losses), replaced=replaced)
+    return replace(judge([*journals, *events, *documents], reach, losses), replaced=replaced)
 
 
 def read_sources(log: EventLog) -> Iterator[EventFacts]:

@@ -5,7 +5,7 @@ shows between the nonces tells whether all of it arrived. A truncated brief is s
 """
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Annotated, Final, cast
 
@@ -17,7 +17,7 @@ from passdown.core.sessions.ledger_sync import NewFact
 from passdown.core.sessions.session_facts import FEEDBACK, MAIL, MESSAGES, Account, Delivery
 from passdown.errors import StorageError
 from passdown.records import record, replace
-from passdown.services.sessions.journals import make_fact, read_account, write_fact
+from passdown.services.sessions.journals import make_fact, read_account, read_open, write_fact
 from passdown.services.workspace.local_files import list_places, write_local
 from passdown.services.workspace.workspaces import Workspace
 
@@ -180,6 +180,14 @@ def leave_mail_notice(workspace: Workspace, name: str) -> None:
     path = f"{layout.WAITING}/{name}"
     if not any(place.documents.exists(place.path) for place in list_places(workspace, path)):
         write_local(workspace, path, _MAIL_WAITS)
+
+
+def notify_recipients(workspace: Workspace, agents: Collection[str]) -> None:
+    """Tell the sessions of these agents at their next prompt that mail is waiting (C90)."""
+    told = [one for one in read_open(workspace) if one.agent in agents]
+    for name in [layout.session_file(name) for account in told for name in account.host_sessions]:
+        with suppress(StorageError):  # it is told at the next start
+            leave_mail_notice(workspace, name)
 
 
 def take_notice(workspace: Workspace, name: str) -> bool:

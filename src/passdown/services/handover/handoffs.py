@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Annotated, Final
 
+from passdown.core.coordination.offers import Offer
 from passdown.core.documents.conflicts import refuse_conflict
 from passdown.core.facts import Fact, Provenance, make_key
 from passdown.core.formats.archives import Archive, parse_archive, parse_archive_file_name
@@ -24,10 +25,10 @@ from passdown.ports.repository import Committed, Skipped
 from passdown.records import record, replace
 from passdown.services.handover.snapshots import MANUAL, take_snapshot
 from passdown.services.handover.streams import (
-    check_stream,
     find_stream,
     read_stream,
     read_text,
+    take_in_own,
     write_stream,
 )
 from passdown.services.log.commits import CommitTrigger, NotDue
@@ -50,6 +51,8 @@ from passdown.settings import Paths
 
 STREAM: Final = "stream"
 ARCHIVE: Final = "archive"
+OFFER: Final = "offer"
+"""The kinds of handoffs; an offer is kept by the engine that sessions share."""
 _MOST_FACTS: Final = 1_000
 _NEVER: Final = datetime.min.replace(tzinfo=UTC)
 
@@ -119,7 +122,8 @@ def create_handoff(workspace: Workspace, account: Account, order: HandoffRequest
     """Write a handoff: event, stream document and record, each of the same snapshot (C19).
 
     1. Edits of the ledger by hand are taken in.
-    2. A stream document that cannot be read is refused before anything is written.
+    2. A stream document that cannot be read is refused before anything is written; what others wrote into it
+       is taken in.
     3. The event comes first: it is what other checkouts merge.
     4. The view comes last, and a commit if the settings want it, with our own files and nothing else.
 
@@ -127,7 +131,7 @@ def create_handoff(workspace: Workspace, account: Account, order: HandoffRequest
     """
     path = find_stream(workspace, account, order.stream, by_goal=True)
     if path:
-        check_stream(workspace, path)  # 2
+        account = take_in_own(workspace, account, path)  # 2
     opened: OpenedLedger | None = None
     if account.ended_at is None:  # 1
         if order.archive and account.start.checkout == workspace.root:
@@ -281,12 +285,24 @@ def resume_handoff(workspace: Workspace, review: HandoffReview, account: Account
     is_new = account is None
     if account is None:
         account = start_session(workspace, StartRequest(is_fresh=True)).account
+    said = list_carried(review, account)
+    update_ledger(workspace, account, said, provenance=Provenance.OBSERVED)
+    return ResumedSession(account=read_account(workspace, account.session), is_new=is_new, carried=len(said))
+
+
+def list_carried(review: HandoffReview, account: Account) -> Sequence[NewFact]:
+    """Return what a handoff passes on to a session and the session does not know yet."""
     carried = (_with_origin(one, review) for one in facts_to_carry(review.handoff))
     said = [one for one in carried if not _knows(account, one)]
     if review.handoff.track and not account.track:
         said.append(NewFact(FactKind.BINDING, review.handoff.track, "track"))
-    update_ledger(workspace, account, said, provenance=Provenance.OBSERVED)
-    return ResumedSession(account=read_account(workspace, account.session), is_new=is_new, carried=len(said))
+    return said
+
+
+def make_offer_review(workspace: Workspace, offer: Offer, run: Run | None = None) -> HandoffReview:
+    """Compare what an offer says with what is here; the test runs only if `run` is given."""
+    listed = ListedHandoff(name=offer.short_name, kind=OFFER, path=f"offer {offer.short_name}")
+    return make_review(workspace, listed, from_archive(parse_archive(offer.facts)), run)
 
 
 def _with_origin(new_fact: NewFact, review: HandoffReview) -> NewFact:

@@ -10,7 +10,7 @@ from passdown.core.sessions.session_facts import Account
 from passdown.records import replace
 from passdown.services.handover.briefs import read_brief_input
 from passdown.services.sessions.archives import read_checkout_state
-from passdown.services.sessions.journals import read_before
+from passdown.services.sessions.journals import only_of_track, read_before
 from passdown.services.workspace.workspaces import Workspace
 
 MANUAL: Final = "manual"
@@ -18,8 +18,8 @@ _INHERITED: Final = tuple(kind for kind in FactKind if kind.row.is_inherited)
 
 
 def take_snapshot(workspace: Workspace, account: Account, trigger: str) -> Handoff:
-    """Return what a session would pass on now, without secrets."""
-    inherited = _with_inherited(workspace, account)
+    """Return what a session would pass on now, of its track alone if it has one; without secrets."""
+    inherited = _with_inherited(workspace, only_of_track(workspace, account))
     return make_handoff(inherited, read_checkout_state(workspace, account), trigger)
 
 

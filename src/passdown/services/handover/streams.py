@@ -10,6 +10,7 @@ from passdown.core.sessions.handoffs import Handoff, to_stream
 from passdown.core.sessions.secrets import redact
 from passdown.core.sessions.session_facts import Account
 from passdown.errors import FormatError, PassdownError, UsageError
+from passdown.services.handover.intake import take_in_stream
 from passdown.services.handover.snapshots import MANUAL, take_snapshot
 from passdown.services.sessions.other_documents import list_streams, stream_path
 from passdown.services.workspace.workspaces import Workspace
@@ -89,6 +90,12 @@ def write_stream(workspace: Workspace, path: str, handoff: Handoff) -> None:
         write_stream(workspace, path, handoff)  # somebody made it a moment ago
 
 
+def take_in_own(workspace: Workspace, account: Account, path: str) -> Account:
+    """Take in what a document says that is about to be written; raises a PassdownError if that fails."""
+    known = check_stream(workspace, path)
+    return take_in_stream(workspace, account, path.split("/")[-2], known) if known is not None else account
+
+
 def find_own_stream(workspace: Workspace, account: Account, wanted: str = "") -> str:
     """Return the path of the document to keep up to date with a session; empty without one (R76).
 
@@ -101,7 +108,8 @@ def find_own_stream(workspace: Workspace, account: Account, wanted: str = "") ->
 
 
 def update_stream(workspace: Workspace, account: Account, path: str) -> None:
-    """Bring a stream document up to date with what a session knows."""
+    """Bring a stream document up to date with what a session knows; what others wrote is taken in first."""
+    account = take_in_own(workspace, account, path)
     write_stream(workspace, path, take_snapshot(workspace, account, MANUAL))
 
 

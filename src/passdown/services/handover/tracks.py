@@ -3,11 +3,14 @@
 from collections.abc import Sequence
 from typing import Annotated, Final
 
+from passdown.core.facts import Fact
 from passdown.core.ids import clean_foreign, kebab
 from passdown.core.kinds import FactKind
 from passdown.core.sessions.ledger_sync import TASK, TRACK, NewFact, let_go
+from passdown.core.sessions.progress import COMPLETE
 from passdown.core.sessions.session_facts import Account
 from passdown.core.sessions.track_gates import carry_result, last_results, list_results
+from passdown.core.sessions.track_lines import find_end_of_others, find_last_track
 from passdown.errors import UsageError
 from passdown.records import record
 from passdown.services.handover.handoffs import (
@@ -25,7 +28,6 @@ from passdown.services.sessions.other_documents import stream_path
 from passdown.services.workspace.workspaces import Workspace
 
 SWITCH: Final = "track-switch"
-COMPLETE: Final = "track-complete"
 _MOST_GATES: Final = 10_000
 
 
@@ -43,7 +45,8 @@ def bind_track(workspace: Workspace, account: Account, track: str) -> TrackBindi
 
     1. If it already works on this track, nothing changes.
     2. If it works on another track, a handoff is written and its ledger archived first (R39, R40). Goal, now
-       and next belong to the other track and are not carried over.
+       and next belong to the other track and are not carried over; nor is what the session said of a track
+       that it left before, or carried on from a session of another track.
     3. Then the track is recorded, with what other sessions found at its gates (R46).
 
     Raises a FormatError for a name that could break a line, and a StorageError if the ledger could not be
@@ -57,9 +60,10 @@ def bind_track(workspace: Workspace, account: Account, track: str) -> TrackBindi
     if before:  # 2
         handoff = create_handoff(workspace, account, HandoffRequest(trigger=SWITCH, archive=True))
         account = read_account(workspace, account.session)
+    left = account if before else _find_said_elsewhere(workspace, account, track)
     new_facts = [
-        *(_leave(account) if before else ()),
-        NewFact(FactKind.BINDING, track, TRACK),
+        NewFact(FactKind.BINDING, track, TRACK),  # first: what follows is not said of the other track
+        *_leave(left),
         *find_results(workspace, account, track),
     ]
     return TrackBinding(
@@ -85,6 +89,22 @@ def _leave(account: Account) -> Sequence[NewFact]:
         if entry is not None:
             new_facts.append(NewFact(FactKind.RETRACTION, entry.text, kind.value))
     return new_facts
+
+
+def _find_said_elsewhere(workspace: Workspace, account: Account, track: str) -> Account:
+    """Return what a session without a track said of another one, or carried on from a session of another."""
+    last = find_end_of_others(workspace.journals.read(account.session), track)
+
+    def is_elsewhere(fact: Fact | None) -> bool:
+        if fact is None or fact.session == account.session:
+            return fact is not None and fact.seq <= last
+        return find_last_track(workspace.journals.read(fact.session)) not in {"", track}
+
+    return Account(
+        goal=account.goal if is_elsewhere(account.goal) else None,
+        now=account.now if is_elsewhere(account.now) else None,
+        lists={FactKind.NEXT.value: tuple(filter(is_elsewhere, account.of(FactKind.NEXT)))},
+    )
 
 
 def bind_task(workspace: Workspace, account: Account, task: str) -> Account:

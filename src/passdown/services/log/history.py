@@ -5,7 +5,10 @@ from datetime import datetime
 from typing import Final, NamedTuple
 
 from passdown.core.formats.events import Event, parse_event
+from passdown.core.formats.origins import parse_origins
+from passdown.core.kinds import FactKind
 from passdown.core.merge.event_facts import parse_event_facts
+from passdown.core.merge.merge import SESSION_END
 from passdown.core.merge.rollups import is_rollup, parse_rollup
 from passdown.errors import FormatError, PassdownError
 from passdown.ports.event_log import EventLog, FileMark
@@ -15,6 +18,9 @@ from passdown.services.log.indexing import Step
 from passdown.services.workspace.workspaces import Workspace
 
 _CANDIDATES: Final = 10
+_GOAL: Final = FactKind.GOAL.row.event_key
+_NOW: Final = FactKind.NOW.row.event_key
+_LAST: Final = "Last worked on: "
 
 
 class EventTexts:
@@ -50,11 +56,18 @@ def parse_text(text: str | None) -> Event:
 
 
 def label(event: Event) -> str:
-    """Return a short label for an event: what is being done or was done, or its type."""
+    """Return a short label for an event: what is being done or was done, or its type.
+
+    A goal or now that its session only carried on is not its own. What a session was doing when it ended is
+    what it last worked on (C152).
+    """
+    origins = parse_origins(tuple((pair.key, pair.value) for pair in event.origins))
+    carried = {key for key, found in origins.items() if any(one and one.agent for one in found)}
+    doing = event.now if event.now and _NOW not in carried else ""
     first = (
-        *((event.now,) if event.now else ()),
+        *((f"{_LAST}{doing}" if event.type == SESSION_END else doing,) if doing else ()),
         *event.this_session,
-        *((event.goal,) if event.goal else ()),
+        *((event.goal,) if event.goal and _GOAL not in carried else ()),
         *(f"{pair.key}: {pair.value}" for pair in event.decisions),
         *event.open_questions,
         *(f"{pair.key}: {pair.value}" for pair in event.answers),

@@ -18,7 +18,7 @@ from passdown.core.formats.streams import Checkpoint as StreamCheckpoint
 from passdown.core.formats.streams import Stream, Workflow, parse_stream, read_question, write_question
 from passdown.core.formats.view_edits import list_own_lines, render_own_line
 from passdown.core.formats.view_footer import ViewOwner, find_view_owner
-from passdown.core.formats.views import View, parse_view
+from passdown.core.formats.views import View, parse_view, unsign_line
 from passdown.core.kinds import FactKind
 from passdown.core.lazy_regex import pattern
 from passdown.core.merge.event_facts import EventFacts, parse_event_facts
@@ -251,9 +251,9 @@ def _size(unknown: Iterable[Unknown]) -> int:
 
 def _read_view(view: View) -> MigratedContent:
     event = Event(
-        goal=view.goal or None,
-        now=view.now or None,
-        next=view.next or None,
+        goal=unsign_line(view.goal) or None,
+        now=unsign_line(view.now) or None,
+        next=tuple(map(unsign_line, view.next)) or None,
         this_session=view.this_session,
         decisions=view.decisions,
         answers=view.answers,

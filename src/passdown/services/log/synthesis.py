@@ -41,6 +41,7 @@ class SynthesisPreview:
     state: ViewState
     event_count: int
     skipped: int
+    skipped_files: tuple[str, ...]
     newest: tuple[EventLocation, ...]
     text: str
 
@@ -53,6 +54,7 @@ class SynthesisResult:
     written: WrittenView
     event_count: int
     skipped: int
+    skipped_files: tuple[str, ...]
     malformed: int
     ahead: tuple[EventLocation, ...]
     archived: ArchivedEvents | None
@@ -77,6 +79,7 @@ def preview_view(workspace: Workspace, step: Step | None = None) -> SynthesisPre
         state=state,
         event_count=digest.event_count,
         skipped=digest.skipped,
+        skipped_files=list_skipped(workspace),
         newest=newest,
         text=make_text(workspace.index),
     )
@@ -142,11 +145,18 @@ def synthesize(
         written=written,
         event_count=digest.event_count,
         skipped=digest.skipped,
+        skipped_files=list_skipped(workspace),
         malformed=digest.kinds[FactKind.MALFORMED].total,
         ahead=find_ahead(workspace.index, workspace.clock.now()),
         archived=archived,
         committed=committed,
     )
+
+
+def list_skipped(workspace: Workspace) -> tuple[str, ...]:
+    """Return the paths of files among the events that could not be merged, wholly or in part."""
+    folder = workspace.settings.paths.events
+    return tuple(f"{folder}/{path}" for path in workspace.index.skipped_files())
 
 
 def _update_local(workspace: Workspace, place: ViewLocation, text: str, *, is_asked: bool) -> None:

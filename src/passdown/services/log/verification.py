@@ -10,7 +10,7 @@ from passdown.core.formats.view_location import ViewLocation
 from passdown.core.formats.views import Footer, parse_view
 from passdown.core.git_hash import git_blob_id
 from passdown.core.lazy_regex import pattern
-from passdown.core.merge.event_facts import EventFacts, parse_event_facts
+from passdown.core.merge.event_facts import EventFacts, is_blank, parse_event_facts
 from passdown.core.merge.rollups import RollupMember, is_rollup, parse_rollup
 from passdown.errors import FormatError
 from passdown.ports.event_log import EventLog
@@ -188,6 +188,8 @@ def _name_problem(data: bytes) -> str:
         return "is not UTF-8 text"
     except FormatError as found:
         return found.message
+    if is_blank(data.decode("utf-8")):
+        return "is empty: it has neither front matter nor facts"
     names = " and ".join(name for name in ("ts", "agent") if not getattr(event, name))
     return f"{names} cannot be read, and the file name does not contain it"
 

@@ -64,6 +64,8 @@ class Examination:
     cache: Annotated[CacheHealth, "Whether the cache can be used."] = CacheHealth.GOOD
     warnings: Annotated[tuple[str, ...], "What is odd about the settings."] = ()
     refused: Annotated[str, "Why the settings could not be read at all; then the defaults are used."] = ""
+    no_server: Annotated[PassdownError | None, "Why sessions cannot coordinate through a server."] = None
+    user_file: Annotated[str, "The user's settings file, by its full path."] = ""
 
 
 @record
@@ -112,6 +114,9 @@ def _find_settings(examination: Examination) -> Iterator[Finding]:
     if examination.refused:
         yield findings.odd_settings(examination.refused, Severity.ERROR)
     yield from (findings.odd_settings(warning) for warning in examination.warnings)
+    if examination.no_server is not None:
+        found = examination.no_server
+        yield findings.no_server(found.message, found.hint, examination.user_file)
     if not is_initialised(examination.workspace):
         yield findings.not_set_up()
 

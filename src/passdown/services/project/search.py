@@ -13,7 +13,6 @@ from passdown import layout
 from passdown.core.formats.archives import parse_archive_file_name
 from passdown.core.formats.loops import parse_loop
 from passdown.core.formats.streams import parse_stream
-from passdown.core.ids import is_id
 from passdown.core.merge.event_facts import ID_SIZE, parse_event_facts
 from passdown.core.merge.rollups import is_rollup, parse_rollup
 from passdown.core.project.search_query import (
@@ -46,6 +45,7 @@ from passdown.ports.search import (
 )
 from passdown.records import record
 from passdown.services.log.indexing import UNREAD, Step, bring_up_to_date, find_changed
+from passdown.services.sessions.journals import read_labelled
 from passdown.services.workspace.workspaces import Workspace
 
 BATCH: Final = 5_000
@@ -251,8 +251,7 @@ def _instant(mark: FileMark) -> datetime:
 
 def _agent_of(workspace: Workspace, session: str) -> str:
     """Return the agent of a session, or the session if its journal is not here."""
-    last = workspace.journals.last(session) if is_id(session) else None
-    return last.fact.agent if last else session
+    return read_labelled(workspace, session).agent or session
 
 
 def _show(

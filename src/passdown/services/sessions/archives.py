@@ -27,7 +27,7 @@ from passdown.core.sessions.session_facts import Account
 from passdown.core.times import is_older
 from passdown.errors import FormatError, StorageError
 from passdown.records import record, replace
-from passdown.services.sessions.journals import append_fact, read_account, read_accounts
+from passdown.services.sessions.journals import append_fact, only_of_track, read_account, read_accounts
 from passdown.services.sessions.ledgers import (
     LedgerReading,
     OpenedLedger,
@@ -95,7 +95,8 @@ def archive_ledger(
         opened = open_ledger(workspace, account)
         account = read_account(workspace, account.session)
     found = _fill(workspace, account, opened.reading) if opened else _read_own(workspace, account)
-    handoff = make_handoff(account, read_checkout_state(workspace, account), trigger)
+    own = only_of_track(workspace, account)
+    handoff = make_handoff(own, read_checkout_state(workspace, account), trigger)
     path = _write_ledger_record(workspace, account, handoff, found)  # 2
     is_removed = not keep and found is not None and _remove(workspace, account.start.ledger, found)  # 3
     for one in let_go(account):
@@ -139,15 +140,15 @@ def archive_stale(workspace: Workspace, live: Collection[str] = ()) -> Sequence[
     A ledger that cannot be read stays where it is, and so does one whose record cannot be written now. One
     that git tracks and that no journal of this machine made is somebody's document, and stays, too.
     """
-    accounts = {account.session: account for account in read_accounts(workspace)}
+    accounts = {(account.label, account.start.ledger): account for account in read_accounts(workspace)}
     archived: list[ArchivedLedger] = []
     folder = workspace.settings.paths.ledgers
     for path in list(workspace.documents.list(folder)):
         found = _read(workspace, path) if path.endswith(f"/{layout.LEDGER}") else None
         if found is None:
             continue
-        account = accounts.get(found.ledger.session_id or "", Account())
-        if (account.start.checkout, account.start.ledger) != (workspace.root, path):
+        account = accounts.get((found.ledger.session_id or "", path), Account())
+        if account.start.checkout != workspace.root:
             account = Account()
         trigger = "" if account.session in live else _judge(workspace, found.ledger, account)
         # What cannot be archived now is archived at the next start.
@@ -205,7 +206,7 @@ def _write_ledger_record(
 
 def _fill(workspace: Workspace, account: Account, reading: LedgerReading) -> _Found | None:
     """Return a ledger that was read, with what the session knows now; None if it is not the session's own."""
-    if reading.problems or reading.ledger.session_id != account.session:
+    if reading.problems or reading.ledger.session_id != account.label:
         return None
     ledger = parse_ledger(render_filled(workspace, account, reading))
     return _Found(ledger=ledger, data=reading.text.encode())
@@ -216,7 +217,7 @@ def _read_own(workspace: Workspace, account: Account) -> _Found | None:
     if account.start.checkout != workspace.root or not account.start.ledger:
         return None
     found = _read(workspace, account.start.ledger)
-    return found if found is not None and found.ledger.session_id == account.session else None
+    return found if found is not None and found.ledger.session_id == account.label else None
 
 
 def _read(workspace: Workspace, path: str) -> _Found | None:

@@ -5,9 +5,10 @@ from typing import Final
 
 from passdown.core.facts import Fact, Provenance
 from passdown.core.formats.journal import JournalLine
+from passdown.core.ids import is_id
 from passdown.core.kinds import FactKind
 from passdown.core.sessions.ledger_sync import MAX_CHARS, NewFact, fits_a_line
-from passdown.core.sessions.session_facts import Account, is_last_word
+from passdown.core.sessions.session_facts import Account, fold_journal, is_last_word, name_work
 from passdown.errors import UsageError
 from passdown.services.workspace.workspaces import Workspace
 
@@ -17,6 +18,30 @@ _CHAIN: Final = 20
 def read_account(workspace: Workspace, session: str) -> Account:
     """Add up the journal of a session; an account without a start for one that has none."""
     return workspace.accounts.fold(session, workspace.journals.read(session))
+
+
+def only_of_track(workspace: Workspace, account: Account) -> Account:
+    """Return an account without what the session said of other tracks; all of it without a track."""
+    if not account.track:
+        return account
+    lines = workspace.journals.read(account.session)
+    from passdown.core.sessions.track_lines import select_track_lines  # few sessions have a track
+
+    return fold_journal(account.session, select_track_lines(lines, account.track))
+
+
+def read_labelled(workspace: Workspace, label: str | None) -> Account:
+    """Return the session that a ledger names, by our id or the user's; an empty account if there is none.
+
+    Of several that the user called the same, it is the one that has not ended, or else the newest.
+    """
+    if not label:
+        return Account()
+    if is_id(label) and (account := read_account(workspace, label)).started_at is not None:
+        return account
+    found = (read_account(workspace, one) for one in workspace.journals.mentioning(label))
+    named = [(one.ended_at is None, one.started_at, one.session) for one in found if one.start.name == label]
+    return read_account(workspace, max(named)[-1]) if named else Account()
 
 
 def read_accounts(workspace: Workspace) -> Sequence[Account]:
@@ -43,6 +68,16 @@ def read_before(workspace: Workspace, name: str) -> Iterator[Account]:
         left.remove(name)
         yield account
         name = account.start.continues
+
+
+def name_now(workspace: Workspace, account: Account) -> str:
+    """Return what the present step of a session is called; what it carried on is over if that session is."""
+    if account.now is None:
+        return "now"
+    owner = account
+    if account.now.session != account.session:
+        owner = read_account(workspace, account.now.session)
+    return name_work(account.now, is_over=owner.ended_at is not None or owner.started_at is None)
 
 
 def newest_first(workspace: Workspace) -> Sequence[str]:

@@ -5,32 +5,38 @@ from functools import reduce
 from typing import Annotated, Final
 
 from passdown import layout
-from passdown.core.facts import Provenance
+from passdown.core.facts import Fact, Provenance
 from passdown.core.formats.journal import JournalLine
 from passdown.core.formats.ledgers import Ledger, parse_ledger, render_ledger
 from passdown.core.formats.state_file import SessionState, parse_session_state, render_session_state
-from passdown.core.ids import fold_id, is_id
 from passdown.core.kinds import FactKind
 from passdown.core.problems import Problem, Severity, error
 from passdown.core.sessions.ledger_sync import (
     MAX_CHARS,
     NewFact,
     add_missing_lines,
+    begin_steps,
     fill_ledger,
     find_edits,
     find_mode_edit,
+    find_second_now,
     fits_a_line,
-    read_mode,
-    read_tdd,
     rebase_edits,
     show_ledger,
-    tasks_together,
+    split_decision,
 )
 from passdown.core.sessions.session_facts import Account, SessionStart, fold_journal
-from passdown.errors import FormatError, StorageError
+from passdown.core.sessions.state_sync import fill_state, find_state_edits
+from passdown.errors import CacheError, FormatError, StorageError
 from passdown.ports.documents import Documents
 from passdown.records import record, replace
-from passdown.services.sessions.journals import append_fact, append_facts, make_line, read_account
+from passdown.services.sessions.journals import (
+    append_fact,
+    append_facts,
+    make_line,
+    read_account,
+    read_labelled,
+)
 from passdown.services.sessions.liveness import show_place
 from passdown.services.workspace.local_files import ignore_folder
 from passdown.services.workspace.workspaces import Workspace
@@ -39,6 +45,9 @@ ROUNDS: Final = 3
 """How often to try to take in a ledger that is being edited."""
 
 _LONG: Final = f"cut it to {MAX_CHARS} characters; put longer text into a file"
+_STATE_HINT: Final = (
+    "it has the session's values again; change those with `passdown track bind` or in the ledger"
+)
 _BUSY: Final = "it was not changed; `passdown status` lists the sessions"
 
 
@@ -158,14 +167,30 @@ def _take_in(workspace: Workspace, account: Account, ledger: Ledger) -> int:
             for number, one in enumerate(edits)
         ]
 
-    return len(workspace.journals.extend(account.session, make))
+    written = workspace.journals.extend(account.session, make)
+    _tell_moved(workspace, account, ledger, [line.fact for line in written])
+    return len(written)
+
+
+def _tell_moved(workspace: Workspace, account: Account, ledger: Ledger, facts: Sequence[Fact]) -> None:
+    """Say which rows are kept under another key, because theirs has another session's decision (C151)."""
+    if not any(fact.kind == FactKind.DECISION for fact in facts):
+        return
+    rows = {text: key for key, text in (split_decision(row.decision) for row in ledger.decisions)}
+    for fact in facts:
+        key = rows.get(fact.text, fact.key)
+        if fact.kind == FactKind.DECISION and fact.key != key:
+            workspace.warn(
+                f"{account.start.ledger}: {key} is the key of another session's decision; "
+                f"your row is kept as {fact.key}"
+            )
 
 
 def _take_in_elsewhere(workspace: Workspace, account: Account, ledger: Ledger) -> bool:
     """Journal edits of a ledger that lay in the same place for another session; return if it is known."""
     owner = Account()
-    if ledger.session_id != account.session:
-        owner = _account_of(workspace, ledger.session_id)
+    if ledger.session_id != account.label:
+        owner = read_labelled(workspace, ledger.session_id)
     if (owner.start.checkout, owner.start.ledger) != (workspace.root, account.start.ledger):
         return False
     _take_in(workspace, owner, ledger)
@@ -216,7 +241,8 @@ def _say_all(
     workspace: Workspace, account: Account, new_facts: Sequence[NewFact], provenance: Provenance
 ) -> None:
     if new_facts:  # each write is synced
-        append_facts(workspace, account, new_facts, provenance)
+        known = read_account(workspace, account.session)
+        append_facts(workspace, account, [*begin_steps(new_facts, known)], provenance)
 
 
 def _text_of(workspace: Workspace, account: Account) -> str | None:
@@ -242,9 +268,9 @@ def read_ledger(workspace: Workspace, account: Account) -> LedgerReading:
 
 def _judge(workspace: Workspace, account: Account, reading: LedgerReading) -> LedgerReading:
     owner = reading.ledger.session_id
-    if reading.problems or owner in {None, account.session}:  # 1, 2
+    if reading.problems or owner in {None, account.label}:  # 1, 2
         return reading
-    if _account_of(workspace, owner).is_published:  # 3
+    if read_labelled(workspace, owner).is_published:  # 3
         return LedgerReading(ledger=Ledger(), text=reading.text, data=reading.data)
     found = error(1, "session_id", f"belongs to another session, {owner}", _BUSY)
     return replace(reading, problems=(found,))
@@ -274,11 +300,12 @@ def _parse(data: bytes) -> LedgerReading:
     return LedgerReading(ledger=ledger, text=text, data=data, problems=broken)
 
 
-def is_free(workspace: Workspace, path: str) -> bool:
+def is_free(workspace: Workspace, path: str, label: str = "") -> bool:
     """Return whether a new session may keep its ledger here.
 
     It may if there is none, or if it is that of an ended session whose journal holds everything it shows. It
-    may not if git tracks the file: a ledger is local.
+    may not if git tracks the file: a ledger is local. Nor may it if the session has the label of the ended
+    one: then nobody could tell whose it is.
     """
     reading = _read(workspace, path)
     if reading.problems or not workspace.documents.exists(path):
@@ -287,16 +314,11 @@ def is_free(workspace: Workspace, path: str) -> bool:
         return False
     if not reading.text.strip():
         return True
-    account = _account_of(workspace, reading.ledger.session_id)
-    if not account.is_published:
+    account = read_labelled(workspace, reading.ledger.session_id)
+    if not account.is_published or reading.ledger.session_id == label:
         return False
     base = _base(workspace, account, reading.ledger.journal_seq)
     return base is not None and show_ledger(base, workspace.show_time) == reading.ledger
-
-
-def _account_of(workspace: Workspace, session: str | None) -> Account:
-    """Return the account of the session that a ledger names; empty if that is not one of our ids."""
-    return read_account(workspace, session) if session and is_id(session) else Account()
 
 
 def _edits(workspace: Workspace, account: Account, ledger: Ledger) -> Sequence[NewFact]:
@@ -308,13 +330,25 @@ def _edits(workspace: Workspace, account: Account, ledger: Ledger) -> Sequence[N
     base = _base(workspace, account, ledger.journal_seq)
     known = read_account(workspace, account.session)
     if base is None:
-        found = find_edits(ledger, known, workspace.show_time)
+        found = _keep_apart(workspace, account, find_edits(ledger, known, workspace.show_time))
         return [one for one in found if one.text and one.kind is not FactKind.RETRACTION]
-    edits = find_edits(ledger, base, workspace.show_time)
+    edits = _keep_apart(workspace, account, find_edits(ledger, base, workspace.show_time))
     if not edits or known.last_seq == base.last_seq:
         return edits
     lines = workspace.journals.read(account.session)
     return rebase_edits(edits, base, known, [line.fact for line in lines if line.seq > base.last_seq])
+
+
+def _keep_apart(workspace: Workspace, account: Account, edits: Sequence[NewFact]) -> Sequence[NewFact]:
+    """Let no row that was edited by hand replace another session's decision (C151)."""
+    if not any(one.kind is FactKind.DECISION for one in edits):
+        return edits
+    from passdown.services.sessions.decisions import keep_apart  # few edits are decisions
+
+    try:
+        return keep_apart(workspace, account, edits)
+    except CacheError:  # what was written is not lost because nobody can look
+        return edits
 
 
 def _base(workspace: Workspace, account: Account, shown: int | None) -> Account | None:
@@ -343,7 +377,9 @@ def _write(workspace: Workspace, account: Account, reading: LedgerReading) -> tu
         if text != reading.text:
             ignore_folder(documents, paths.ledgers)
             documents.replace(account.start.ledger, text.encode(), local=True, expected=reading.text.encode())
-            if edit := find_mode_edit(reading.ledger, account):
+            for edit in filter(
+                None, (find_mode_edit(reading.ledger, account), find_second_now(reading.ledger))
+            ):
                 where = f"{account.start.ledger}:{edit.line}"
                 workspace.warn(f"{where}: {edit.field} {edit.problem}; {edit.hint}")
         write_state(workspace, account)
@@ -358,27 +394,27 @@ def write_state(workspace: Workspace, account: Account) -> None:
     They are not if git tracks the file: then they are not from this machine (C119).
     """
     documents, folder = workspace.documents, workspace.settings.paths.runtime
-    path = layout.session_state(folder, fold_id(account.agent))
+    path = layout.session_state(folder, account.file_id)
     ignore_folder(documents, folder)
     before = documents.read(path).decode("utf-8", "replace") if documents.exists(path) else ""
-    try:
-        known = parse_session_state(before) if before else SessionState()
-    except FormatError:
-        known = SessionState()
+    known = _read_state(workspace, path, before)
+    if known.source is not None:
+        edits = find_state_edits(known, account, workspace.journals.read(account.session))
+        if edits:
+            shown = " and ".join(f"{name} to {value}" for name, value in edits.items())
+            workspace.warn(f"{path}: another program changed {shown}; {_STATE_HINT}")
     has_others = known.unknown or known.current_tasks
     if has_others and workspace.tracking.tracked(folder).holds(path):
         known = SessionState()
-    state = replace(
-        known,
-        agent_id=account.agent,
-        mode=read_mode(account),
-        mode_locked_at=account.started_at,
-        track_id=account.track or None,
-        current_task=account.task or None,
-        current_tasks=tasks_together(account, known.current_tasks or ()) or None,
-        tdd_phase=read_tdd(account),
-        last_updated=account.touched_at,
-    )
-    text = render_session_state(state)
+    text = render_session_state(fill_state(known, account))
     if text != before:
         documents.replace(path, text.encode(), local=True)
+
+
+def _read_state(workspace: Workspace, path: str, text: str) -> SessionState:
+    """Parse a state file; one that cannot be read is reported, and written again."""
+    try:
+        return parse_session_state(text) if text else SessionState()
+    except FormatError:
+        workspace.warn(f"{path}: it could not be read as JSON, so it was written again")
+        return SessionState()

@@ -16,15 +16,16 @@ from passdown.core.documents.conflicts import refuse_conflict
 from passdown.core.facts import Fact
 from passdown.core.formats.journal import JournalLine
 from passdown.core.formats.ledgers import Ledger, parse_ledger
-from passdown.core.ids import fold_id
+from passdown.core.ids import kebab
 from passdown.core.kinds import FactKind
 from passdown.core.lazy_regex import pattern
 from passdown.core.sessions.ledger_sync import NewFact, find_edits
 from passdown.core.sessions.session_facts import Account, fold_journal
-from passdown.core.times import parse_instant, render_archive_stamp
+from passdown.core.times import parse_instant
 from passdown.errors import FormatError, StorageError
 from passdown.ports.repository import UNKNOWN
 from passdown.records import record, replace
+from passdown.services.sessions.journals import read_labelled
 from passdown.services.workspace.workspaces import Workspace
 from passdown.settings import Paths
 
@@ -40,6 +41,7 @@ class OtherDocument:
     author: Annotated[str, "Who wrote it, or what it is called."]
     lines: Annotated[tuple[JournalLine, ...], "Its facts, as a journal would have them."]
     branch: Annotated[str, "The branch of its work; `unknown` if it does not say."] = UNKNOWN
+    stream: Annotated[str, "The stream whose document it is; empty for another document."] = ""
 
     @property
     def account(self) -> Account:
@@ -57,10 +59,11 @@ def _make_document(author: str, at: datetime, said: Sequence[NewFact], branch: s
 # --- ledgers --------------------------------------------------------------------------------------
 
 
-def read_other_ledger(workspace: Workspace, sessions: Sequence[str]) -> OtherDocument | None:
-    """Read the ledger that lies here; None if it says nothing, or it is that of one of these sessions."""
+def read_other_ledger(workspace: Workspace) -> OtherDocument | None:
+    """Read the ledger that lies here; None if it says nothing, or a session of ours has a journal for it."""
     ledger = _read_ledger(workspace)
-    return None if ledger.session_id in sessions else document_of(workspace, ledger)
+    is_ours = read_labelled(workspace, ledger.session_id).started_at is not None
+    return None if is_ours else document_of(workspace, ledger)
 
 
 def document_of(workspace: Workspace, ledger: Ledger) -> OtherDocument | None:
@@ -135,14 +138,16 @@ def list_streams(workspace: Workspace) -> Iterator[tuple[str, str]]:
             yield name, path
 
 
-def read_stream_section(workspace: Workspace) -> OtherDocument | None:
-    """Read the newest Ledger section of a stream document; None if there is none that says anything new.
+def read_stream_section(workspace: Workspace, track: str = "") -> OtherDocument | None:
+    """Read the newest Ledger section of a stream document that says anything new; None without one.
 
-    What a handoff of ours wrote is in events, and they tell what became of it since.
+    What events and journals tell is not new: they also tell what became of it since. To a session that is
+    bound to a track, only the document of that track is new.
     """
     texts = sorted(_read_streams(workspace), key=lambda found: (found[0], found[1]), reverse=True)
-    documents = (_read_section(workspace, name, text) for _, name, text in texts)
-    return next((one for one in documents if one is not None), None)
+    wanted = kebab(track) if track else ""
+    found = (read_new_section(workspace, name, text) for _, name, text in texts if wanted in {"", name})
+    return next((one for one in found if one is not None), None)
 
 
 def _read_streams(workspace: Workspace) -> Iterator[tuple[datetime, str, str]]:
@@ -155,29 +160,37 @@ def _read_streams(workspace: Workspace) -> Iterator[tuple[datetime, str, str]]:
             yield (parse_instant(match[1]) if match else None) or _NEVER, name, text
 
 
-def _read_section(workspace: Workspace, name: str, text: str) -> OtherDocument | None:
+def read_new_section(workspace: Workspace, name: str, text: str) -> OtherDocument | None:
+    """Return what a stream document says that nobody else tells; None if that is nothing."""
     from passdown.core.formats.streams import parse_stream  # most projects have none
-    from passdown.core.sessions.handoffs import facts_to_carry, from_stream
+    from passdown.core.sessions.document_events import read_stream_content
+    from passdown.services.sessions.document_news import find_news
 
     try:
-        handoff = from_stream(parse_stream(text))
+        content = read_stream_content(parse_stream(text), name)
     except FormatError:
         return None
-    if handoff.agent and handoff.at and _is_recorded(workspace, handoff.agent, handoff.at):
-        return None
-    done = [NewFact(FactKind.DONE, one) for one in handoff.done]
-    said = [*facts_to_carry(handoff), *done]
-    return _make_document(handoff.agent or name, handoff.at or workspace.now(), said, handoff.branch)
+    said = [
+        NewFact(FactKind(one.kind), one.text, one.key, one.because)
+        for one in find_news(workspace, content.facts, name)
+    ]
+    found = _make_document(content.author, content.at, said, content.event.branch or UNKNOWN)
+    return found and replace(found, stream=name)
 
 
-def _is_recorded(workspace: Workspace, agent: str, at: datetime) -> bool:
-    """Return whether a handoff of ours was written then: it also leaves a record in the archive."""
-    stamp, author = render_archive_stamp(at), fold_id(agent)
-    names = (path.rpartition("/")[2] for path in workspace.documents.list(workspace.settings.paths.archive))
-    return any(name.startswith(f"{stamp}-") and f"-{author}" in name for name in names)
+def has_documents(workspace: Workspace) -> bool:
+    """Return whether there may be a document to take in at a start: a stream document or a context."""
+    context = context_path(workspace, None)
+    return workspace.documents.exists(context) or next(list_streams(workspace), None) is not None
 
 
 # --- anchored contexts ----------------------------------------------------------------------------
+
+
+def knows_nobody(workspace: Workspace, account: Account | None) -> bool:
+    """Return whether there is no event and no other session: nobody knows more than a context (C106)."""
+    others = {*workspace.journals.sessions()} - {account.session if account else ""}
+    return not others and workspace.index.newest(workspace.now()).at is None
 
 
 def read_other_context(workspace: Workspace) -> OtherDocument | None:

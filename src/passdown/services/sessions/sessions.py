@@ -8,8 +8,9 @@ from passdown import layout
 from passdown.core.facts import Provenance
 from passdown.core.formats.journal import JournalLine
 from passdown.core.formats.state_file import choose_mode, read_preferred_mode
-from passdown.core.ids import make_agent
+from passdown.core.ids import clean_foreign, make_agent, name_file
 from passdown.core.kinds import FactKind
+from passdown.core.sessions.conversations import find_cleared
 from passdown.core.sessions.ledger_sync import TRACK, NewFact, carry_bindings, carry_steps
 from passdown.core.sessions.session_facts import (
     MARK,
@@ -21,7 +22,8 @@ from passdown.core.sessions.session_facts import (
     fold_without_end,
     make_start,
 )
-from passdown.errors import CacheError, PassdownError, StorageError
+from passdown.core.sessions.track_lines import find_last_track
+from passdown.errors import CacheError, FormatError, PassdownError, StorageError
 from passdown.records import record
 from passdown.services.log.events import WrittenEvent
 from passdown.services.sessions.journals import (
@@ -62,6 +64,7 @@ class StartRequest:
     mode: Annotated[str, "SA or MA; empty for what is preferred here."] = ""
     is_new: Annotated[bool, "Start another session, even if one is running."] = False
     is_fork: Annotated[bool, "A child of the session that the same process runs."] = False
+    goes_on: Annotated[bool, "After a clear or a compaction: its session gets this id (C153)."] = False
     is_fresh: Annotated[bool, "Do not carry the goal of the last session on."] = False
 
 
@@ -119,7 +122,7 @@ def _keep_own(workspace: Workspace, account: Account) -> None:
     """Bring the ledger of an ended session up to date, if it is here and still belongs to the session."""
     if account.start.checkout == workspace.root:
         reading = read_ledger(workspace, account)
-        if reading.ledger.session_id == account.session and not reading.problems:
+        if reading.ledger.session_id == account.label and not reading.problems:
             update_ledger(workspace, account)
 
 
@@ -155,8 +158,9 @@ def start_session(workspace: Workspace, request: StartRequest) -> StartedSession
     1. First, leftovers of killed processes are swept, sessions that never ended are recovered, unused
        ledgers are archived, and a view that git merged is repaired if a start may commit.
     2. The same host session in the same checkout is the same session.
-    3. A new id from the same process in the same checkout is added to its session, unless it is a fork or the
-       user named it: then it is the session that is called so, or a new one (C123).
+    3. A new id from the same process in the same checkout is added, after a clear or a compaction, to the
+       session whose conversation that ended (C153). A start without an id shows the session of its process.
+       If the user named it, it is the session that is called so, or a new one (C123).
     4. Otherwise a new session starts; it continues the one that had the host's id, or the last one here. If
        the one that had the host's id died, it keeps that one's track and task (C82).
     """
@@ -237,7 +241,14 @@ def _find_running(
         return same[-1]
     if request.is_fork or process == NO_PROCESS:
         return None
-    return next((one for one in reversed(here) if one.start.process == process), None)  # 3
+    return _find_continued(request, [one for one in here if one.start.process == process])  # 3
+
+
+def _find_continued(request: StartRequest, own: Sequence[Account]) -> Account | None:
+    """Return which session of its process a start continues that has no known id."""
+    if request.goes_on:
+        return find_cleared(own)
+    return own[-1] if own and not request.host_session else None
 
 
 def _join(workspace: Workspace, account: Account, request: StartRequest) -> Account:
@@ -253,14 +264,17 @@ def _begin(
 ) -> Account:
     """Write the first line of a journal, carry over what should continue, and render the ledger."""
     before = _find_before(workspace, request)
-    agent = make_agent(request.nickname or request.host, workspace.entropy.token(4))
+    name = _choose_name(request, live)
+    agent = make_agent(request.nickname or name or request.host, workspace.entropy.token(4))
     session = f"s-{workspace.entropy.token(6).hex()}"
     start = SessionStart(
         host=request.host,
         host_session=request.host_session,
+        name=name,
+        file=name_file(name, _list_states(workspace)) if name else "",
         checkout=workspace.root,
         branch=workspace.repository.branch(),
-        ledger=_choose_ledger(workspace, live, agent),
+        ledger=_choose_ledger(workspace, live, agent, name),
         process=process,
         continues=before.session if before else "",
         is_fresh=request.is_fresh,
@@ -270,7 +284,8 @@ def _begin(
     )
     write_fact(workspace, session, make_start(start, workspace.now(), agent))
     account = read_account(workspace, session)
-    carried = [] if before is None or request.is_fresh else list(_carry(before))
+    is_apart = before is None or request.is_fresh or _leaves_track(workspace, request, before)
+    carried = [] if before is None or is_apart else list(_carry(before))
     for said in carried:
         append_fact(workspace, account, said, Provenance.OBSERVED)
     bookmarks = before.bookmarks if before else Account().bookmarks
@@ -279,6 +294,13 @@ def _begin(
         write_fact(workspace, session, fact._replace(others=((MARK, mark),)))
     bound = _bind(workspace, request, before)
     return update_ledger(workspace, read_account(workspace, session), bound).account
+
+
+def _leaves_track(workspace: Workspace, request: StartRequest, before: Account) -> bool:
+    """Return whether the last session worked on another track than the one that is asked for."""
+    if not request.track:
+        return False
+    return find_last_track(workspace.journals.read(before.session)) not in {"", request.track}
 
 
 def _bind(workspace: Workspace, request: StartRequest, before: Account | None) -> Sequence[NewFact]:
@@ -311,7 +333,22 @@ def find_preferred_mode(workspace: Workspace) -> str:
         return ""
 
 
-def _choose_ledger(workspace: Workspace, live: Sequence[Account], agent: str) -> str:
+def _choose_name(request: StartRequest, live: Sequence[Account]) -> str:
+    """Return the id that the user gave a new session, unless a live one has it or it is no single line."""
+    if not request.is_named or any(one.start.name == request.host_session for one in live):
+        return ""
+    with suppress(FormatError):  # such an id names the session in commands alone
+        return clean_foreign(request.host_session)
+    return ""
+
+
+def _list_states(workspace: Workspace) -> Iterator[str]:
+    """Yield whose state files lie here."""
+    folder = workspace.settings.paths.runtime
+    return filter(None, (layout.state_owner(path) for path in workspace.documents.list(folder)))
+
+
+def _choose_ledger(workspace: Workspace, live: Sequence[Account], agent: str, name: str) -> str:
     """Return the plain path for the first live session of a checkout, or one in its own folder (C4).
 
     A ledger that is not in any journal, such as a broken one or another tool's, is not overwritten.
@@ -319,7 +356,7 @@ def _choose_ledger(workspace: Workspace, live: Sequence[Account], agent: str) ->
     folder = workspace.settings.paths.ledgers
     taken = {one.start.ledger for one in live if one.start.checkout == workspace.root}
     plain = f"{folder}/{LEDGER}"
-    return plain if plain not in taken and is_free(workspace, plain) else f"{folder}/{agent}/{LEDGER}"
+    return plain if plain not in taken and is_free(workspace, plain, name) else f"{folder}/{agent}/{LEDGER}"
 
 
 def _find_before(workspace: Workspace, request: StartRequest) -> Account | None:

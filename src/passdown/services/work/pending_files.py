@@ -9,8 +9,9 @@ from contextlib import suppress
 from typing import Final, NamedTuple
 
 from passdown import layout
+from passdown.core.coordination.tasks import Listing
 from passdown.core.sessions.session_facts import Account
-from passdown.core.work.outbox import TrackerAction, TrackerOperation, list_unsynced
+from passdown.core.work.operations import OperationAction, SharedOperation, list_unsynced
 from passdown.core.work.pending_files import (
     is_rendered,
     parse_pending,
@@ -20,17 +21,18 @@ from passdown.core.work.pending_files import (
     render_unsynced,
     render_unsynced_tasks,
 )
-from passdown.errors import StorageError
+from passdown.errors import StorageError, TrackerError
 from passdown.records import replace
-from passdown.services.work.outbox import abandon, find_waiting, read_all, want
+from passdown.services.operations.operations import abandon, append
+from passdown.services.operations.waiting import find_waiting, read_all
 from passdown.services.workspace.local_files import ignore_folder
 from passdown.services.workspace.workspaces import Workspace
 
 _LOCK: Final = "files"
 _WAIT: Final = 5.0
 _PENDING: Final = (
-    (layout.PENDING_UPDATES, TrackerAction.UPDATE),
-    (layout.PENDING_CLOSES, TrackerAction.CLOSE),
+    (layout.PENDING_UPDATES, OperationAction.UPDATE),
+    (layout.PENDING_CLOSES, OperationAction.CLOSE),
 )
 
 
@@ -88,11 +90,23 @@ def _write_all(workspace: Workspace, files: _OpenFiles) -> None:
     for file, lines, (_, action) in zip(files.pending, files.kept, _PENDING, strict=True):
         of_action = [one for one in waiting if one.action is action]
         _write(workspace, file, render_pending(of_action, lines))
-    syncs = [one for one in waiting if one.action is TrackerAction.SYNC]
+    syncs = [one for one in waiting if one.action is OperationAction.SYNC]
     if files.is_ours and (syncs or (files.unsynced and files.unsynced.data)):
-        _write(workspace, files.unsynced, render_unsynced(syncs[0]) if syncs else "")
-        tasks = list_unsynced(read_all(workspace)) if syncs else ()
-        _write(workspace, _open(workspace, layout.UNSYNCED_TASKS), render_unsynced_tasks(tasks))
+        text = render_unsynced(syncs[0]) if syncs else ""
+        if files.unsynced and files.unsynced.data != text.encode():
+            tasks = _list_unsynced(workspace) if syncs else ()
+            _write(workspace, _open(workspace, layout.UNSYNCED_TASKS), render_unsynced_tasks(tasks))
+        _write(workspace, files.unsynced, text)
+
+
+def _list_unsynced(workspace: Workspace) -> Sequence[str]:
+    """Return the tasks that the tracker lists, as the seed does when a sync has failed (R191).
+
+    If it does not tell, those that were changed since the last sync.
+    """
+    with suppress(TrackerError, StorageError):  # it is asked once: the list is only shown
+        return [one.task.task for one in workspace.tracker.tasks(Listing.OPEN)]
+    return list_unsynced(read_all(workspace))
 
 
 def _take_in_pending(workspace: Workspace, account: Account, file: _OpenFile | None) -> Sequence[str]:
@@ -120,12 +134,12 @@ def _take_in_unsynced(workspace: Workspace, account: Account, file: _OpenFile | 
     return True
 
 
-def _take_in(workspace: Workspace, account: Account, operation: TrackerOperation) -> None:
+def _take_in(workspace: Workspace, account: Account, operation: SharedOperation) -> None:
     """Write an operation into the session's journal, unless a journal has it."""
     if workspace.journals.mentioning(operation.id):
         return
     wish = replace(operation, session=account.session)
-    want(workspace, wish)
+    append(workspace, wish.session, [wish])
     if not wish.is_waiting:
         abandon(workspace, wish, account.agent)
         workspace.warn(f"{wish.key}: a claim is not repeated later; claim {wish.task} again if you want it")

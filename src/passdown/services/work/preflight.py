@@ -16,8 +16,8 @@ from passdown.ports.coordination import Coordination
 from passdown.records import record
 from passdown.services.coordination.addressed_handoffs import FoundHandoff
 from passdown.services.coordination.overview import read_tasks
-from passdown.services.coordination.tasks import BOARD
 from passdown.services.coordination.track_locks import LockChoice, lock_track
+from passdown.services.operations.recorded_tracker import BOARD
 from passdown.services.sessions.journals import read_account, read_open, write_heartbeat
 from passdown.services.sessions.liveness import is_live
 from passdown.services.sessions.sessions import find_preferred_mode

@@ -4,7 +4,8 @@ from collections.abc import Sequence
 
 from passdown import layout
 from passdown.core.formats.journal import JournalLine
-from passdown.core.sessions.session_facts import Account, fold_journal, with_safe_ledger
+from passdown.core.sessions.ledger_paths import with_safe_ledger
+from passdown.core.sessions.session_facts import Account, fold_journal
 
 
 class AccountCache:

@@ -13,6 +13,7 @@ if TYPE_CHECKING:  # a workspace refers to all of them; a service loads those th
     from passdown.ports.coordination import Coordination
     from passdown.ports.documents import Documents
     from passdown.ports.event_log import EventLog
+    from passdown.ports.file_names import FileNames
     from passdown.ports.git_history import GitHistory
     from passdown.ports.index import Index
     from passdown.ports.journals import Journals
@@ -22,6 +23,7 @@ if TYPE_CHECKING:  # a workspace refers to all of them; a service loads those th
     from passdown.ports.tracker import Tracker
     from passdown.ports.tracking import Tracking
     from passdown.services.workspace.account_cache import AccountCache
+    from passdown.services.workspace.verbs import VerbRun
     from passdown.settings import Settings
 
 
@@ -82,6 +84,11 @@ class Workspace(Protocol):
         ...
 
     @property
+    def file_names(self) -> "FileNames":
+        """The names of the files on this machine."""
+        ...
+
+    @property
     def change_files(self) -> "ChangeFiles":
         """The states and loop ledgers of the changes in this checkout."""
         ...
@@ -117,8 +124,24 @@ class Workspace(Protocol):
         ...
 
     @property
+    def verb(self) -> "VerbRun":
+        """The command that runs, and the operations that it has begun."""
+        ...
+
+    @property
     def coordination(self) -> "Coordination":
-        """What sessions of the project share; raises a StorageError if it cannot be used."""
+        """What sessions of the project share; raises a StorageError if it cannot be used.
+
+        Every change through it is written down in the journal of its session before it is made (C142).
+        """
+        ...
+
+    def open_engine(self) -> "Coordination":
+        """Return the same without the records: only for whoever keeps them, and finishes what they tell."""
+        ...
+
+    def open_tracker(self) -> "Tracker":
+        """Return the tracker without the records, for the same."""
         ...
 
     def find_coordination(self) -> "Coordination | None":
@@ -138,8 +161,21 @@ class Workspace(Protocol):
         ...
 
     @property
+    def is_hook(self) -> bool:
+        """Whether a hook uses it, which may wait for a moment only."""
+        ...
+
+    @property
+    def has_outside_tracker(self) -> bool:
+        """Whether the tasks are kept in a tracker outside; it is not asked, and nothing is started."""
+        ...
+
+    @property
     def tracker(self) -> "Tracker":
         """Where the tasks are kept; raises a UsageError if nowhere, and a TrackerError if it cannot be used.
+
+        Every change is written down first, as in `coordination`. One that waits for the tracker raises a
+        TrackerQueuedError.
 
         Only verbs ask it, never a hook: it may start a program that takes its time.
         """

@@ -54,6 +54,67 @@ class IndexConformance(ABC):
         assert index.files("") == {"a.md": mark}
         assert index.files("2026-01-10") == {"b.md": FileMark(1, 2, 3)}
 
+    def test_files_with_entries_that_could_not_be_merged_are_named(self, index: Index) -> None:
+        """Each once, sorted."""
+        assert [*index.skipped_files()] == []
+        _apply(index, {}, [_found("b.md", skipped=1), _found("a.md", folder="2026-01-10", skipped=2)])
+        _apply(index, {}, [_found("c.md", _event(1))])
+
+        assert [*index.skipped_files()] == ["2026-01-10/a.md", "b.md"]
+
+    def test_the_events_of_a_track_are_found_by_its_name_as_a_stream(self, index: Index) -> None:
+        """Whoever wrote them; those of a stream too."""
+        events = [
+            _event(1, "track: Auth_1\n"),
+            _event(2, "stream: auth-1\n"),
+            _event(3, "track: other\n"),
+            _event(4),
+        ]
+        assert [*index.places_of("auth-1")] == []
+        _apply(index, {}, [_found("a.md", *events)])
+
+        assert [place.rank for place in index.places_of("auth-1")] == [events[1].rank, events[0].rank]
+        assert [place.rank for place in index.places_of("auth-1", 1)] == [events[1].rank]
+        assert [*index.places_of("")] == []
+
+    def test_what_any_event_ever_stated_in_the_same_words_is_known(self, index: Index) -> None:
+        """Also if it was replaced or taken back since."""
+        old = _event(1, "goal: one\ndecisions:\n  key: a\nthis_session:\n- x\nnext:\n- p\n- q\n")
+        known = [
+            _fact(FactKind.GOAL, "one"),
+            _fact(FactKind.DECISION, "a", "key"),
+            _fact(FactKind.DONE, "x"),
+            _fact(FactKind.NEXT, "p\nq"),
+        ]
+        new = [
+            _fact(FactKind.GOAL, "x"),
+            _fact(FactKind.DECISION, "c", "key"),
+            _fact(FactKind.DECISION, "a", "other"),
+            _fact(FactKind.NEXT, "p"),
+        ]
+        assert index.stated(known) == frozenset()
+        _apply(index, {}, [_found("a.md", old)])
+        _apply(index, {}, [_found("b.md", _event(2, "goal: two\nretracted_done:\n- x\n"))])
+
+        assert index.stated([*known, *new]) == frozenset(known)
+
+    def test_a_fact_is_shared_if_the_track_or_nobodys_event_states_it(self, index: Index) -> None:
+        """What events of other tracks alone state is not."""
+        shared, own, other = (
+            _event(1, "this_session:\n- everybody\n"),
+            _event(2, "track: a\nthis_session:\n- mine\n- both\ndecisions:\n  key: mine\n"),
+            _event(3, "track: b\nthis_session:\n- theirs\n- both\ndecisions:\n  key: theirs\n"),
+        )
+        texts = ("everybody", "mine", "theirs", "both")
+        facts = [*(_fact(FactKind.DONE, text) for text in texts), _fact(FactKind.DECISION, "theirs", "key")]
+        _apply(index, {}, [_found("a.md", shared, own)])
+        assert index.shared_with("a", facts) == frozenset(facts)
+
+        _apply(index, {}, [_found("b.md", other)])
+
+        assert index.shared_with("a", facts) == {*facts} - {facts[2]}
+        assert index.shared_with("b", facts) == {*facts} - {facts[1]}
+
     def test_the_digest_is_that_of_all_events_in_all_files(self, index: Index) -> None:
         """It does not matter which file holds what, nor when it was added."""
         events = [
@@ -109,6 +170,22 @@ class IndexConformance(ABC):
 
         _apply(index, {}, gone=[("", "again.md")])
         assert index.digest(_LIMIT) == make_digest(merge_events([wrong]), 0, _LIMIT)
+
+    def test_all_that_was_said_of_a_fact_is_told_in_order(self, index: Index) -> None:
+        """Statements and retractions, but not those of retracted events, nor of other keys or kinds."""
+        assert [*index.said("decision", "db")] == []
+        events = [
+            _event(3, "retracted_decisions:\n- db\n- other\n"),
+            _event(1, "decisions:\n  db: one\n  dc: three\n", session="s"),
+            _event(4, "decisions:\n  db: four\nretracted_done:\n- db\n", name="wrong"),
+            _event(2, "decisions:\n  db: two\nthis_session:\n- db\n"),
+            _event(5, "retracted_events:\n- wrong\n"),
+        ]
+        for number, event in enumerate(events):
+            _apply(index, {}, [_found(f"{number}.md", event)])
+
+        told = [(fact.kind, fact.text, fact.session) for fact in index.said("decision", "db")]
+        assert told == [("decision", "one", "s"), ("decision", "two", ""), ("retraction", "db", "")]
 
     @pytest.mark.parametrize("at_once", [True, False])
     def test_the_first_change_is_like_any_other(self, index: Index, *, at_once: bool) -> None:
@@ -391,6 +468,10 @@ def _dated(ts: str, body: str = "", *, session: str = "") -> EventFacts:
     source = parse_event_facts(f"---\nts: {ts}\nagent: a\n{own}---\n\n{body}".encode(), "event.md")
     assert source is not None
     return source
+
+
+def _fact(kind: FactKind, text: str, key: str = "") -> Fact:
+    return Fact(kind.value, text, _at(9), "somebody", key)
 
 
 def _names(*events: EventFacts) -> tuple[str, ...]:

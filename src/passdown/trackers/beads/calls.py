@@ -1,10 +1,13 @@
-"""Calls of `bd`: one after the other where the build needs it, and judged by what it prints."""
+"""Calls of `bd`: one after the other where the build needs it, and judged by what it prints.
+
+A call that fails may pass later; all tries of one command end ten seconds after the first failure (C148).
+"""
 
 from collections.abc import Callable, Generator, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from datetime import datetime
 from typing import Final, NamedTuple
 
+from passdown.core.lazy_regex import pattern
 from passdown.core.safe_text import one_line
 from passdown.errors import (
     StorageError,
@@ -12,22 +15,31 @@ from passdown.errors import (
     TrackerBusyError,
     TrackerMissingError,
     TrackerRefusedError,
+    TrackerSpentError,
     TrackerUnsureError,
     UsageError,
 )
+from passdown.ports.clock import Clock
 from passdown.ports.programs import NOT_STARTED, TIMED_OUT, ProgramResult, Programs
 from passdown.trackers.beads.builds import Build
 from passdown.trackers.beads.issues import NOTHING_SAID, Answer, Issue, parse_answer
+from passdown.trackers.beads.refusals import AnswerMeaning, judge
 
-_BUSY: Final = ("holds the exclusive lock", "database is locked")
-_UNKNOWN: Final = ("no issue found", "no issues found", "issue not found", "not found:")
+_BUSY: Final = pattern(r"holds the exclusive lock|failed to open database: .*database is locked")
+"""Said before anything was done, so the call is made again; a lock that is met later is a failure."""
 _NO_DATABASE: Final = ("no beads database found", "database not found")
 _OUT_OF_SYNC: Final = "out of sync with JSONL"
+UNNAMED: Final = "passdown"
+"""As whom `bd` is called for somebody without a session."""
 _FIRST_PAUSE: Final = 0.05
 _LONGEST_WAIT: Final = 5.0
+LONGEST: Final = 10.0
+"""Seconds within which all tries of one command end, from the first call that failed."""
 _LONGEST_ARGUMENT: Final = 120_000
 """In bytes; Linux takes 128 KiB for one argument."""
 _LONGEST_ERROR: Final = 300
+_CHANGES: Final = frozenset({"create", "update", "close", "heartbeat"})
+_LATER: Final = "Try again when it answers."
 _LOOK: Final = "It may have been done; look with `passdown task show ID`."
 
 
@@ -40,11 +52,38 @@ class Installation(NamedTuple):
 
     program: str
     build: Build
-    programs: Programs
-    lock: Callable[[], AbstractContextManager[None]]
-    """Keeps out every other process of ours that calls `bd` for the same database."""
+    programs: Callable[[float], Programs]
+    """Starts programs with a time limit."""
+    lock: Callable[[float], AbstractContextManager[None]]
+    """Keeps out every other process of ours that calls `bd` for the same database; waits for some seconds."""
     pause: Callable[[float], None]
-    now: Callable[[], datetime]
+    clock: Clock
+
+
+class CallTime:
+    """How much time one command has left for `bd`: without a failure enough for any call, then less."""
+
+    def __init__(self, monotonic: Callable[[], float]) -> None:
+        """Begin with all of it."""
+        self._monotonic = monotonic
+        self._ends: float | None = None
+
+    def left(self) -> float:
+        """Return the seconds that are left; raise a TrackerSpentError if there are none."""
+        left = LONGEST if self._ends is None else self._ends - self._monotonic()
+        if left <= 0:
+            raise TrackerSpentError(
+                f"bd failed for {LONGEST:g} seconds, and is not called again", hint=_LATER
+            )
+        return left
+
+    def begin(self) -> float:
+        """Return when something begins that may fail."""
+        return self._monotonic()
+
+    def fail(self, began: float) -> None:
+        """Limit the time from the beginning of the first that failed."""
+        self._ends = began + LONGEST if self._ends is None else self._ends
 
 
 class Calls:
@@ -54,8 +93,9 @@ class Calls:
         """Keep what is installed."""
         self._installed = installed
         self._depth = 0
+        self._patience = CallTime(installed.clock.monotonic)
         self.build = installed.build
-        self.now = installed.now
+        self.now = installed.clock.now
 
     @contextmanager
     def alone(self, *, is_change: bool = False) -> Generator[None, None, None]:
@@ -76,11 +116,12 @@ class Calls:
 
     @contextmanager
     def _locked(self) -> Generator[None, None, None]:
-        lock = self._installed.lock()
+        lock, began = self._installed.lock(self._patience.left()), self._patience.begin()
         try:
             lock.__enter__()
         except StorageError as found:
-            raise TrackerBusyError("other sessions use Beads for too long", hint=found.hint) from found
+            self._patience.fail(began)
+            raise TrackerBusyError("other sessions use Beads for too long", hint=_LATER) from found
         try:
             yield
         finally:
@@ -97,7 +138,7 @@ class Calls:
         """
         quiet = ("--no-auto-flush", "--no-auto-import") if self.build.has_imports else ()
         with self.alone(is_change=True):
-            return self._ask((*words, f"--actor={agent or 'passdown'}", *quiet))
+            return self._ask((*words, f"--actor={agent or UNNAMED}", *quiet))
 
     def show(self, task: str) -> Issue | None:
         """Return a task; None if there is none of exactly this id, which may be the start of another."""
@@ -120,19 +161,17 @@ class Calls:
             if _OUT_OF_SYNC in done.text + done.errors:
                 self._repeat_while_busy(("sync", "--import-only"))
                 done = self._repeat_while_busy(command)
-        return _judge(words[0], done)
+        return _read(self.build, words[0], done)
 
     def _repeat_while_busy(self, words: Sequence[str]) -> ProgramResult:
         """Run `bd`; if another process has the database, it did nothing, and is run again."""
         pause, waited = _FIRST_PAUSE, 0.0
         while True:
             done = self._run(words)
-            if done.is_done or not any(text in done.text + done.errors for text in _BUSY):
+            if not _BUSY.search(done.text + done.errors) or judge(self.build, done) is AnswerMeaning.DONE:
                 return done
             if waited >= _LONGEST_WAIT:
-                raise TrackerBusyError(
-                    "another program uses the database of Beads", hint="Nothing was changed; try again."
-                )
+                raise TrackerBusyError("another program uses the database of Beads", hint=_LATER)
             self._installed.pause(pause)
             waited += pause
             pause *= 2
@@ -142,15 +181,17 @@ class Calls:
             if len(word.encode()) > _LONGEST_ARGUMENT:
                 hint = f"Use at most {_LONGEST_ARGUMENT:,} bytes."
                 raise TrackerRefusedError("the text is too long for `bd`", hint=hint)
-        done = self._installed.programs.run([self._installed.program, *words])
+        programs, began = self._installed.programs(self._patience.left()), self._patience.begin()
+        done = programs.run([self._installed.program, *words])
+        may_fail = not done.is_done or "--json" in words
+        if may_fail and judge(self.build, done) is AnswerMeaning.FAILED:
+            self._patience.fail(began)
         if done.code == NOT_STARTED:
             raise TrackerMissingError(f"bd was not started: {done.text}", hint="Is it still installed?")
         if done.code == TIMED_OUT or done.code < 0:
             why = done.text if done.code == TIMED_OUT else f"it was ended by signal {-done.code}"
-            raise TrackerUnsureError(
-                f"`bd {words[0]}` did not finish: {why}",
-                hint=_LOOK,
-            )
+            hint = _LOOK if words[0] in _CHANGES else _LATER
+            raise TrackerUnsureError(f"`bd {words[0]}` did not finish: {why}", hint=hint)
         return done
 
 
@@ -167,23 +208,24 @@ def clean(text: str) -> str:
     return text.replace("\0", "\ufffd").encode("utf-8", "replace").decode()
 
 
-def _judge(verb: str, done: ProgramResult) -> tuple[Issue, ...]:
-    """Return the tasks that `bd` printed, or raise what it said instead; its exit code alone says nothing."""
-    answer = parse_answer(done.text)
-    if answer.is_readable and not answer.error:
+def _read(build: Build, verb: str, done: ProgramResult) -> tuple[Issue, ...]:
+    """Return the tasks that `bd` printed, or raise what it said instead."""
+    verdict, answer = judge(build, done), parse_answer(done.text)
+    if verdict is AnswerMeaning.DONE:
         return answer.issues
     said = _words(answer, done)
-    if any(text in said for text in _UNKNOWN):
+    if verdict is AnswerMeaning.UNKNOWN:
         raise UnknownTaskError(f"there is no such task: {said}", hint="`passdown task list` lists them")
+    if verdict is AnswerMeaning.REFUSED:
+        raise TrackerRefusedError(f"`bd {verb}` refused: {said}", hint="Trying again does not help.")
     if any(text in said for text in _NO_DATABASE):
-        raise TrackerMissingError(
-            f"bd finds no database: {said}", hint="Run `bd init`, or set `kind` below [tracker] to board."
-        )
-    if not answer.is_readable and done.is_done:
+        hint = "Run `bd init`, or set `kind` below [tracker] to board."
+        raise TrackerUnsureError(f"bd finds no database: {said}", hint=hint)
+    if done.is_done and not answer.is_readable:
         raise TrackerAnswerError(f"the answer of `bd {verb}` cannot be read: {said}", hint="Is `bd` current?")
-    if not (done.text.strip() or done.errors.strip()):
-        raise TrackerUnsureError(f"`bd {verb}` ended with {done.code} and said nothing", hint=_LOOK)
-    raise TrackerRefusedError(f"`bd {verb}` refused: {said}", hint="Nothing was changed.")
+    raise TrackerUnsureError(
+        f"`bd {verb}` failed with exit code {done.code}: {said}", hint=_LOOK if verb in _CHANGES else _LATER
+    )
 
 
 def _words(answer: Answer, done: ProgramResult) -> str:

@@ -6,7 +6,7 @@ from typing import Final
 from passdown.core.coordination.leases import PATH, TASK, Fenced, Grant, Granted, Held, Lost, Resource
 from passdown.core.coordination.operations import Operation
 from passdown.core.coordination.tasks import TaskState
-from passdown.errors import AwayError, StorageError, is_away
+from passdown.errors import AwayError, NoServerError, StorageError, is_away
 from passdown.ports.coordination import Coordination, HeldResource, Leases
 from passdown.ports.tracker import Worker
 from passdown.records import replace
@@ -33,6 +33,8 @@ class Holdings:
         if self._opened is None:
             try:
                 self._opened = self._open()
+            except NoServerError:
+                raise  # it does not come back by itself
             except StorageError as error:
                 raise AwayError(error.message) from error
         return self._opened.leases
@@ -50,6 +52,10 @@ class Holdings:
         with self:
             return self._leases.leases(session)
         return ()
+
+    def require_engine(self) -> None:
+        """Raise an AwayError if the engine cannot be asked who holds what."""
+        self._leases.leases("-")
 
     def of(self, worker: Worker, kind: str) -> list[Fenced]:
         """Return what a session holds of one kind."""

@@ -29,6 +29,8 @@ class Issue(NamedTuple):
     waits_for: tuple[str, ...]
     lease_ends: datetime | None = None
     """When others may reclaim it, in builds that give a lease with a claim."""
+    creator: str = ""
+    created_at: datetime | None = None
 
     @property
     def is_closed(self) -> bool:
@@ -105,7 +107,17 @@ def parse_issue(values: Mapping[str, object]) -> Issue:
     names = cast("dict[str, object]", metadata) if isinstance(metadata, dict) else {}
     marks = frozenset(name.removeprefix(MARK) for name in names if name.startswith(MARK))
     ends = parse_instant(_text(values, "lease_expires_at"))
-    return Issue(task.task, status, assignee, task, marks, waits, ends)
+    return Issue(
+        id=task.task,
+        status=status,
+        assignee=assignee,
+        task=task,
+        marks=marks,
+        waits_for=waits,
+        lease_ends=ends,
+        creator=_text(values, "created_by"),
+        created_at=parse_instant(_text(values, "created_at")),
+    )
 
 
 def _waits(values: Mapping[str, object]) -> tuple[str, ...]:

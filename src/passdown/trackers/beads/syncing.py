@@ -6,7 +6,7 @@ from typing import cast
 from passdown.core.safe_text import one_line
 from passdown.errors import TrackerSyncError
 from passdown.ports.programs import ProgramResult
-from passdown.trackers.beads.calls import Calls
+from passdown.trackers.beads.calls import UNNAMED, Calls
 
 _HINT = "Nothing is lost; run `passdown sync` again."
 
@@ -19,7 +19,7 @@ def sync_tasks(calls: Calls, agent: str, *, push: bool) -> str:
     3. Others pull and push their own remote, and never adopt one of git's.
     """
     build = calls.build
-    actor = f"--actor={agent or 'passdown'}"
+    actor = f"--actor={agent or UNNAMED}"
     if build.has_imports:  # 1
         _require(calls.run("sync", actor) if push else calls.run("sync", "--flush-only", actor))
         return "committed, pulled and pushed" if push else "wrote the file that git tracks"

@@ -6,7 +6,7 @@ from datetime import timedelta
 from typing import Final
 
 from passdown.core.coordination.leases import TASK, Fenced, Granted, Held, Lost, Resource
-from passdown.core.coordination.operations import Operation, is_added
+from passdown.core.coordination.operations import Operation, is_added, operation_time
 from passdown.core.coordination.tasks import (
     OPEN,
     Claimed,
@@ -21,7 +21,6 @@ from passdown.core.coordination.tasks import (
 )
 from passdown.core.lazy_regex import pattern
 from passdown.errors import (
-    TrackerBusyError,
     TrackerError,
     TrackerRefusedError,
     TrackerUnsureError,
@@ -29,7 +28,7 @@ from passdown.errors import (
 )
 from passdown.ports.tracker import NOBODY, ClaimWish, TrackerInfo, Worker
 from passdown.records import replace
-from passdown.trackers.beads.calls import Calls, UnknownTaskError, clean, require_id
+from passdown.trackers.beads.calls import UNNAMED, Calls, UnknownTaskError, clean, require_id
 from passdown.trackers.beads.holdings import Holdings
 from passdown.trackers.beads.issues import IN_PROGRESS, MARK, Issue
 from passdown.trackers.beads.syncing import sync_tasks
@@ -88,26 +87,44 @@ class Beads:
     # --- adding -------------------------------------------------------------------------------------
 
     def create(self, op: Operation, worker: Worker, task: Task, after: Sequence[str] = ()) -> Task:
-        """Add a task; one that has an id is looked for first, since some builds would overwrite it."""
-        del op  # `bd create` knows no marks; whoever is unsure must look
-        words = ["create", f"--title={clean(task.title)}", f"--priority={task.priority}"]
-        words += [f"--description={clean(task.body)}"] if task.body else []
-        words += [f"--labels=role:{clean(task.role)}"] if task.role else []
-        words += [f"--deps={','.join(after)}"] if after else []
+        """Add a task; one that has an id is looked for first, since some builds would overwrite it.
+
+        `bd create` knows no marks, so whoever repeats it is given the task that looks like what was made
+        before; a task is added again only if there is none.
+        """
         for other in after:
             require_id(other)
         with self._calls.alone():
-            if task.task:
+            made = self._find_made(op, worker, task) if op.is_repeat else None
+            if made is None and task.task:
                 require_id(task.task)
                 if self._calls.show(task.task) is not None:
                     raise UsageError(
                         f"there is a task {task.task} already", hint="Choose another id, or none."
                     )
-                words.append(f"--id={task.task}")
-            (made, *_) = self._calls.change(worker.agent, *words) or (None,)
+            made = made or next(iter(self._calls.change(worker.agent, *_make_words(task, after))), None)
         if made is None or not made.id:
             raise TrackerUnsureError("bd did not tell the new task", hint="Look with `passdown task list`.")
         return replace(made.task, waits=len(after))
+
+    def _find_made(self, op: Operation, worker: Worker, task: Task) -> Issue | None:
+        """Return the task that an earlier try made: of this title, by this agent, and not older than the try.
+
+        Some builds tell whole seconds. If several tasks are like it, nobody knows which one it is.
+        """
+        since = int(operation_time(op.id))
+        found = [
+            one
+            for one in self._calls.read("list", "--limit=0", "--all")
+            if one.task.title == clean(task.title)
+            and one.creator == (worker.agent or UNNAMED)
+            and (one.created_at is None or one.created_at.timestamp() >= since)
+        ]
+        if len(found) > 1:
+            names = " ".join(sorted(one.id for one in found))
+            hint = "Look at them before you add it again: `passdown task show ID`."
+            raise TrackerError(f"{names} have this title, and one of them may be the new task", hint=hint)
+        return found[0] if found else None
 
     # --- claiming -----------------------------------------------------------------------------------
 
@@ -123,7 +140,10 @@ class Beads:
                 outcome = self._claim_named(op, worker, (issue.id,), first_part=3 * number)
                 if isinstance(outcome, Claimed):
                     return outcome
-        return NothingReady(waiting=tuple(self.tasks(Listing.OPEN)))
+        waiting: Sequence[TaskState] = ()
+        with suppress(TrackerError):  # it is only shown
+            waiting = self.tasks(Listing.OPEN)
+        return NothingReady(waiting=tuple(waiting))
 
     def _still_held(self, op: Operation, worker: Worker) -> list[str]:
         """Return the tasks that the session has; release those that somebody closed or took with `bd`."""
@@ -163,7 +183,7 @@ class Beads:
                     break
                 self._keep_alive(worker, outcome)
                 claimed.append(outcome)
-        except (TrackerRefusedError, TrackerBusyError, TrackerUnsureError, UsageError):
+        except (TrackerError, UsageError):
             self._undo((op, first_part + 1), worker, granted, claimed)
             raise
         if refused is not None:
@@ -178,10 +198,18 @@ class Beads:
     def _undo(
         self, step: tuple[Operation, int], worker: Worker, granted: Granted, claimed: Sequence[Issue]
     ) -> None:
+        """Give back what was claimed, and the leases; raise a TrackerUnsureError if `bd` kept something."""
+        kept: list[str] = []
         for issue in claimed:
-            self._let_go(worker, issue.id)
+            try:
+                self._let_go(worker, issue.id)
+            except TrackerError:
+                kept.append(issue.id)
         fenced = [Fenced(Resource(one.kind, one.name), one.fence) for one in granted.grants]
         self._holdings.release(*step, worker, fenced)
+        if kept:
+            hint = "Claim it again, or give it back with `passdown task give-back ID`."
+            raise TrackerUnsureError(f"bd may still say that {' '.join(kept)} is {worker.agent}'s", hint=hint)
 
     def _claim_one(self, worker: Worker, task: str) -> Issue | Held:
         """Let `bd` decide whose a task is.
@@ -200,9 +228,11 @@ class Beads:
             try:
                 found = self._try_claim(worker, task)  # 2
                 error: TrackerError = TrackerUnsureError(f"bd did not say whose {task} is", hint="Try again.")
-            except (TrackerRefusedError, TrackerUnsureError) as raised:
+            except TrackerRefusedError as raised:
                 holder = _HOLDER.search(raised.message)
                 found, error = _held(task, holder[1] or holder[2]) if holder else None, raised
+            except TrackerUnsureError as raised:
+                error = raised
             found = found or self._judge_claim(worker, task)  # 3
             if found is None:
                 raise error
@@ -264,13 +294,8 @@ class Beads:
             raise _unknown(task) from None
         issue = next((one for one in found if one.id == task), None) or self._require(task)
         if text not in issue.task.note:
-            raise TrackerRefusedError(f"bd did not add the note to {task}", hint="Try again.")
+            raise TrackerUnsureError(f"bd did not add the note to {task}", hint="Try again.")
         return issue
-
-    def is_noted(self, op: Operation, task: str, text: str) -> bool:
-        """Return whether a task has the mark, or the text where the build stores no marks."""
-        found = self._calls.show(task)
-        return found is not None and _has_note(found, op, text)
 
     def _require(self, task: str) -> Issue:
         found = self._calls.show(task)
@@ -304,7 +329,7 @@ class Beads:
                     self._holdings.release(op, 2, worker, [held])
                     return _held(task, known.assignee)
                 actor = known.find_actor(worker)
-                if note and not (op.is_repeat and _has_note(known, op, note)):
+                if note and not _has_close_note(known, op, note):
                     self._add_note(op, actor, task, known, note)
                 known = self._close(actor, task, reason)  # 4
         released = self._holdings.release_all(op, 3, worker, task)
@@ -312,21 +337,20 @@ class Beads:
         return TaskClosed(task=closed, released=released, is_unfenced=self._holdings.is_away)
 
     def _close(self, worker: Worker, task: str, reason: str) -> Issue:
+        """Close a task in `bd`; whatever that says, the task tells whether it is closed."""
         try:
             found = self._calls.change(worker.agent, "close", task, f"--reason={clean(reason)}")
-        except (
-            TrackerRefusedError,
-            TrackerUnsureError,
-            UnknownTaskError,
-        ):  # one build forgets what it closed
+        except (TrackerRefusedError, TrackerUnsureError):
             known = self._require(task)
             if not known.is_closed:
                 raise
             return known
+        except UnknownTaskError:  # one build forgets what it closed
+            found = ()
         issue = next((one for one in found if one.id == task and one.is_closed), None)
         known = issue or self._require(task)
         if not known.is_closed:
-            raise TrackerRefusedError(f"bd did not close {task}", hint="See `bd show`.")
+            raise TrackerUnsureError(f"bd did not close {task}", hint="See `bd show`.")
         return known
 
     def give_back(self, op: Operation, worker: Worker, held: Fenced) -> TaskStored | Lost:
@@ -348,14 +372,56 @@ class Beads:
         issue = next((one for one in found if one.id == task), None)
         return issue or self._require(task)
 
+    def move(self, op: Operation, worker: Worker, held: Fenced) -> TaskStored | Lost | Held:
+        """Give a task that stands under another agent to this one, which has the lease.
+
+        Between the two calls of `bd` somebody else may claim it there: then the lease goes, too.
+        """
+        task = held.resource.name
+        require_id(task)
+        self._holdings.require_engine()
+        if held not in self._holdings.of(worker, TASK):
+            return Lost(kind=TASK, name=task, fence=held.fence)
+        with self._calls.alone():
+            known = self._require(task)
+            if known.is_closed or known.assignee == worker.agent:
+                return TaskStored(task=known.task)
+            if known.assignee:
+                self._let_go(worker._replace(agent=known.assignee), task)
+            claimed = self._claim_one(worker, task)
+        if isinstance(claimed, Held):
+            self._holdings.release(op, 2, worker, [held])
+            return claimed
+        return TaskStored(task=claimed.task)
+
     def sync(self, worker: Worker, *, push: bool = False) -> str:
         """Exchange tasks as the build can."""
         return sync_tasks(self._calls, worker.agent, push=push)
 
 
+def _make_words(task: Task, after: Sequence[str]) -> Sequence[str]:
+    """Return the words that let `bd` add a task."""
+    words = ["create", f"--title={clean(task.title)}", f"--priority={task.priority}"]
+    words += [f"--description={clean(task.body)}"] if task.body else []
+    words += [f"--labels=role:{clean(task.role)}"] if task.role else []
+    words += [f"--deps={','.join(after)}"] if after else []
+    return [*words, f"--id={task.task}"] if task.task else words
+
+
 def _has_note(issue: Issue, op: Operation, text: str) -> bool:
     """Return whether a note was added: by the mark, or by its text where the build stores no marks."""
     return op.mark in issue.marks or (bool(op.before) and is_added(issue.task.note, clean(text), op.before))
+
+
+def _has_close_note(issue: Issue, op: Operation, note: str) -> bool:
+    """Return whether the note of a close is there: added by this close, or by one that did not get further.
+
+    What a close adds stands at the end of a task that is open again.
+    """
+    lines = clean(note).splitlines()
+    return (op.is_repeat and _has_note(issue, op, note)) or issue.task.note.splitlines()[
+        -len(lines) :
+    ] == lines
 
 
 def _unknown(task: str, hint: str = "`passdown task list` lists them") -> UsageError:

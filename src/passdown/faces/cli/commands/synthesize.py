@@ -32,6 +32,7 @@ from passdown.services.log.synthesis import (
     check_view,
     is_legacy,
     is_uncommitted,
+    list_skipped,
     preview_view,
     synthesize,
 )
@@ -43,6 +44,7 @@ from passdown.wiring.workspaces import find_named, open_documents
 _NEWEST: Final = 5
 _DIFFERENCE: Final = 24
 _AHEAD: Final = 3
+_NAMED: Final = 5
 
 
 @record
@@ -168,12 +170,13 @@ def _is_empty(project: CliProject) -> bool:
 
 def _say_empty(project: CliProject, options: SynthesizeOptions) -> int:
     skipped = project.call(lambda workspace: workspace.index.digest(1)).skipped
+    files = project.call(list_skipped)
     folder = project.workspace.settings.paths.events
     if options.as_json:
         output.say_json({"state": "empty", "events": 0, "skipped": skipped})
     output.note(f"there are no events in {folder}; nothing was written")
     if skipped:
-        _say_skipped(skipped)
+        _say_skipped(skipped, files)
     return 0
 
 
@@ -208,7 +211,7 @@ def _events(count: int) -> str:
 
 def _say_warnings(outcome: SynthesisResult) -> None:
     if outcome.skipped:
-        _say_skipped(outcome.skipped)
+        _say_skipped(outcome.skipped, outcome.skipped_files)
     if outcome.malformed:
         count, verb = (
             ("1 value of an event", "counts")
@@ -228,8 +231,16 @@ def _say_warnings(outcome: SynthesisResult) -> None:
     _say_commit(outcome.committed)
 
 
-def _say_skipped(count: int, hint: str = "`passdown view verify` lists what was skipped, and why") -> None:
-    output.note(f"{_events(count)} could not be read and {'was' if count == 1 else 'were'} skipped")
+def _say_skipped(
+    count: int,
+    files: Sequence[str],
+    hint: str = "`passdown view verify` lists what was skipped, and why",
+) -> None:
+    """Name the files that were skipped, each once (C160)."""
+    more = f" and {len(files) - _NAMED} more" if len(files) > _NAMED else ""
+    shown = ", ".join(map(one_line, files[:_NAMED]))
+    verb = "was" if count == 1 else "were"
+    output.note(f"{_events(count)} could not be read and {verb} skipped: {shown}{more}")
     output.note_hint(hint)
 
 
@@ -251,7 +262,8 @@ def _merge_files(options: SynthesizeOptions) -> int:
     digest = index.digest(1)
     _hand_out(options, make_text(index), digest.event_count)
     if digest.skipped:
-        _say_skipped(digest.skipped, "run `passdown check FILE` to see what is wrong with a file")
+        hint = "run `passdown check FILE` to see what is wrong with a file"
+        _say_skipped(digest.skipped, index.skipped_files(), hint)
     return 0
 
 
@@ -288,7 +300,7 @@ def _write_elsewhere(project: CliProject, options: SynthesizeOptions) -> int:
         preview = project.call(lambda workspace: preview_view(workspace, reading.step))
     _hand_out(options, preview.text, preview.event_count)
     if preview.skipped:
-        _say_skipped(preview.skipped)
+        _say_skipped(preview.skipped, preview.skipped_files)
     return 0
 
 

@@ -51,10 +51,11 @@ class CoordinationBench(ABC):
         """Return the time by the engine's clock, in seconds since 1970."""
 
     @abstractmethod
-    def advance(self, seconds: float) -> None:
-        """Let time pass by the engine's clock.
+    def advance(self, seconds: float, *, quiet: bool = False) -> None:
+        """Let time pass by the engine's clock, in which some session is heard, unless it is quiet.
 
-        Where that clock cannot be set, move every instant that is stored into the past instead.
+        Where that clock cannot be set, move every instant that is stored into the past instead. That somebody
+        was heard is written where the engine keeps the project's newest sign of life.
         """
 
     @abstractmethod

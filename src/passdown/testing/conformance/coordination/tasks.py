@@ -289,7 +289,7 @@ class BoardPromises(CoordinationCase):
         project.join("a")
         project.add("t")
         held, op = project.claimed("a", "t"), project.op()
-        assert not project.here.history.has(op)
+        assert project.here.history.find(op) == 0
 
         for _ in range(2):
             assert project.here.tasks.note(op, "a", "t", "first").task.note == "first"
@@ -297,7 +297,7 @@ class BoardPromises(CoordinationCase):
         closed = expect(TaskClosed, project.here.tasks.close(project.op(), "a", held, "completed", "last"))
 
         assert closed.task.note == "first\nsecond\nlast"
-        assert project.here.history.has(op)
+        assert 0 < project.here.history.find(op) <= project.here.history.position()
         with pytest.raises(UsageError):
             project.here.tasks.note(project.op(), "a", "none", "text")
 

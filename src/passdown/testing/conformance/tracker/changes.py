@@ -24,7 +24,7 @@ TEXTS = (
 
 
 class ChangePromises(TrackerCase):
-    """The promises of `create`, `note`, `is_noted`, `close` and `sync`."""
+    """The promises of `create`, `note`, `close` and `sync`."""
 
     @pytest.mark.parametrize("text", TEXTS, ids=range(len(TEXTS)))
     def test_a_text_is_kept_as_it_is(self, project: TrackedProject, text: str) -> None:
@@ -70,14 +70,11 @@ class ChangePromises(TrackerCase):
         task = project.add("one")
         op = project.op()._replace(before=fingerprint(project.find(task).task.note))
 
-        assert not project.tracker.is_noted(op, task, "same")
         project.tracker.note(op, worker, task, "same")
         project.tracker.note(op._replace(is_repeat=True), worker, task, "same")
-        assert project.tracker.is_noted(op, task, "same")
         assert project.find(task).task.note == "same"
 
         other = project.op()._replace(before=fingerprint("same"), is_repeat=True)
-        assert not project.tracker.is_noted(other, task, "same")
         project.tracker.note(other, worker, task, "same")
         assert project.find(task).task.note == "same\nsame"
 

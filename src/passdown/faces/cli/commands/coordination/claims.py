@@ -11,15 +11,17 @@ from passdown.faces.cli.commands.work.preflight import prepare, skip_preflight_o
 from passdown.faces.cli.commands.work.tdd import read_choice, tdd_options
 from passdown.faces.cli.coordination import (
     HELD_CODE,
+    again_option,
     as_value,
     json_option,
+    open_shared,
     say_held,
     say_lost,
     say_mail,
     say_waiting,
     session_option,
 )
-from passdown.faces.cli.sessions import need_session, open_sessions
+from passdown.faces.cli.sessions import need_session
 from passdown.faces.hooks.hook_log import log_metrics
 from passdown.ports.tracker import ClaimWish
 from passdown.records import replace
@@ -37,6 +39,7 @@ _UNFENCED: Final = "  no lease could be asked for; your next command does that w
 @click.option("--another", is_flag=True, help="Claim one more, though the session has one.")
 @tdd_options
 @skip_preflight_option
+@again_option
 @session_option
 @json_option
 def claim(tasks: tuple[str, ...], role: str, session: str, *, another: bool, as_json: bool) -> int:
@@ -48,7 +51,7 @@ def claim(tasks: tuple[str, ...], role: str, session: str, *, another: bool, as_
     the settings say otherwise. While sessions cannot be coordinated, Beads alone decides, and the claim is
     marked unfenced; the session's next command asks for the lease.
     """
-    workspace = open_sessions()
+    workspace = open_shared()
     choice = read_choice()
     wish = ClaimWish(tasks, role, another)
     account = prepare(workspace, need_session(workspace, session))
@@ -110,18 +113,21 @@ def _claim_data(found: ClaimResult) -> dict[str, object]:
 @click.command(short_help="Close a task that the session has; its files are released.")
 @click.argument("task", metavar="[ID]", default="")
 @click.option("--reason", type=click.Choice(REASONS), default=COMPLETED, show_default=True, help="Why.")
-@click.option("--note", "text", default="", metavar="TEXT", help="What was done, or what it waits for.")
+@click.option("--note", "text", default="", metavar="TEXT", help="What was done, or why not.")
 @click.option("--msg", "message", default="", metavar="TEXT", help="Tell the team.")
+@again_option
 @session_option
 @json_option
 def close(task: str, reason: str, text: str, message: str, session: str, *, as_json: bool) -> int:
     """Close a task that the session has; its files are released.
 
-    Tasks that waited for it become ready. What was completed is published as done. Exits with 3 if the
-    session does not have the task any more. If the tracker does not answer, the close waits for it and is
+    Tasks that waited for it become ready. What was completed is published as done. The text of `--note` may
+    have lines that begin with `KEY DECISION:`, `NEXT:`, `WAITING ON:` or `TRIED:`; those it does not have are
+    taken from what the session stated while it held the task. Exits with 3 if the session does not have the
+    task any more. If the tracker does not answer, the close waits for it and is
     done by the next command that reaches it.
     """
-    workspace = open_sessions()
+    workspace = open_shared()
     account = need_session(workspace, session)
     ended = end_cycle(workspace, account) if account.tdd else ()
     found = tracker_changes.close(workspace, account, CloseRequest(task, reason, text, message))

@@ -17,9 +17,16 @@ from passdown.core.safe_text import printable
 from passdown.core.schemas import to_data
 from passdown.core.sessions.session_facts import Account
 from passdown.core.times import seconds_words
-from passdown.errors import StorageError, UnwritableError, UsageError
+from passdown.errors import StorageError, UnansweredError, UnsureError, UnwritableError, UsageError
 from passdown.faces.cli import output
-from passdown.faces.cli.coordination import as_value, json_option, read_seconds, session_option
+from passdown.faces.cli.coordination import (
+    again_option,
+    as_value,
+    json_option,
+    open_shared,
+    read_seconds,
+    session_option,
+)
 from passdown.faces.cli.sessions import need_session, open_sessions
 from passdown.services.coordination.addressed_handoffs import (
     WrittenAddressed,
@@ -36,6 +43,7 @@ from passdown.wiring.workspaces import open_checkouts, open_with_handoffs
 @click.argument("text")
 @click.option("--to", default=ALL, show_default=True, metavar="ADDRESS", help="Who gets it.")
 @click.option("--urgent", is_flag=True, help="Mark it as urgent.")
+@again_option
 @session_option
 @json_option
 def msg(text: str, to: str, session: str, *, urgent: bool, as_json: bool) -> None:
@@ -45,11 +53,13 @@ def msg(text: str, to: str, session: str, *, urgent: bool, as_json: bool) -> Non
     nickname that nobody has waits for the next session of that name. If what sessions share does not answer,
     a message to a session of this machine is left as a handoff, which its next start shows.
     """
-    workspace = open_sessions()
+    workspace = open_shared()
     account = need_session(workspace, session)
     priority = URGENT_MESSAGE if urgent else NORMAL_MESSAGE
     try:
         sent = send_message(workspace, account, text, to, priority=priority)
+    except (UnansweredError, UnsureError):  # it may have been sent
+        raise
     except StorageError as trouble:
         left = leave_message(workspace, account, text, to, open_checkouts(workspace))
         if left is None:

@@ -10,16 +10,25 @@ from passdown.core.sessions.session_facts import Account
 from passdown.core.times import seconds_words
 from passdown.faces.cli import output
 from passdown.faces.cli.commands.work.command_runs import make_test_runner, run_test_option, yes_option
-from passdown.faces.cli.coordination import HELD_CODE, as_value, json_option, say_lost, session_option
+from passdown.faces.cli.coordination import (
+    HELD_CODE,
+    again_option,
+    as_value,
+    json_option,
+    open_shared,
+    say_lost,
+    session_option,
+)
 from passdown.faces.cli.drift import drift_lines
 from passdown.faces.cli.sessions import need_session, open_sessions
 from passdown.services.coordination.offers import (
+    AcceptResult,
+    accept_again,
     accept_offer,
     decline_offer,
     list_offers,
     offer_task,
     review_offer,
-    short_name,
     withdraw_offer,
 )
 from passdown.services.workspace.workspaces import Workspace
@@ -28,6 +37,7 @@ from passdown.services.workspace.workspaces import Workspace
 @click.command(short_help="Offer your task and files to another session.")
 @click.option("--to", default="", metavar="ADDRESS", help="Who may accept it; by default anybody.")
 @click.option("--task", default="", metavar="ID", help="The task; by default the one you work on.")
+@again_option
 @session_option
 @json_option
 def offer(to: str, task: str, session: str, *, as_json: bool) -> int:
@@ -36,7 +46,7 @@ def offer(to: str, task: str, session: str, *, as_json: bool) -> int:
     You own them until somebody accepts. Nobody can take them over meanwhile, even if your session ends. After
     24 hours the offer is over, and they are yours again, or go back to the board.
     """
-    workspace = open_sessions()
+    workspace = open_shared()
     found = offer_task(workspace, need_session(workspace, session), task, to)
     if isinstance(found, Lost):
         say_lost(found)
@@ -47,7 +57,7 @@ def offer(to: str, task: str, session: str, *, as_json: bool) -> int:
         )
     else:
         whom = found.offer.taker or "anybody"
-        output.say(f"offered {found.offer.task} to {whom}: {short_name(found.offer)}")
+        output.say(f"offered {found.offer.task} to {whom}: {found.offer.short_name}")
     return 0
 
 
@@ -62,7 +72,7 @@ def offers(*, as_json: bool) -> None:
     for one in found:
         left = seconds_words(one.left)
         whom = one.offer.taker or "anybody"
-        name = short_name(one.offer)
+        name = one.offer.short_name
         output.say(f"{name}  {one.offer.task} from {one.offer.agent} to {whom}, {left} left")
     if not found:
         output.say("No offers stand.")
@@ -73,6 +83,7 @@ def offers(*, as_json: bool) -> None:
 @click.option("--anyway", is_flag=True, help="Accept it though something changed since.")
 @run_test_option
 @yes_option
+@again_option
 @session_option
 @json_option
 def accept(name: str, session: str, *, anyway: bool, run_test: bool, yes: bool, as_json: bool) -> int:
@@ -81,8 +92,11 @@ def accept(name: str, session: str, *, anyway: bool, run_test: bool, yes: bool, 
     If something changed, or --run-test cannot run the test, --anyway is needed. Task, files and unread
     messages are then yours under new fences, and what the giver knew is in your ledger.
     """
-    workspace = open_sessions()
+    workspace = open_shared()
     account = need_session(workspace, session)
+    repeated = accept_again(workspace, account)
+    if repeated is not None:
+        return _say_accepted(repeated, as_json=as_json)
     run = make_test_runner(workspace, yes=yes, as_json=as_json) if run_test else None
     review = review_offer(workspace, name, run)
     drift = review.review.drift
@@ -93,22 +107,27 @@ def accept(name: str, session: str, *, anyway: bool, run_test: bool, yes: bool, 
     if (is_untested or not drift.is_clean) and not anyway:
         why = "the test could not be run" if drift.is_clean else "something changed since the offer was made"
         output.note(f"not accepted: {why}")
-        output.note_hint(f"accept it with `passdown handoff accept {short_name(review.offer)} --anyway`")
+        output.note_hint(f"accept it with `passdown handoff accept {review.offer.short_name} --anyway`")
         return HELD_CODE
-    found = accept_offer(workspace, account, review)
-    if isinstance(found.outcome, OfferGone):
-        return _say_gone(found.outcome)
+    return _say_accepted(accept_offer(workspace, account, review), as_json=as_json)
+
+
+def _say_accepted(found: AcceptResult, *, as_json: bool) -> int:
+    accepted = found.outcome
+    if isinstance(accepted, OfferGone):
+        return _say_gone(accepted)
     if as_json:
-        output.say_json({"accepted": as_value(found.outcome.grants), "carried": found.carried})
+        output.say_json({"accepted": as_value(accepted.grants), "carried": found.carried})
     else:
-        for grant in found.outcome.grants:
+        for grant in accepted.grants:
             output.say(f"yours: {grant.name} (fence {grant.fence})")
-        output.say(f"What {review.offer.agent} knew is in your ledger, too: read it with `passdown brief`.")
+        output.say(f"What {accepted.offer.agent} knew is in your ledger, too: read it with `passdown brief`.")
     return 0
 
 
 @click.command(short_help="Decline an offer.")
 @click.argument("name", metavar="[OFFER]", default="")
+@again_option
 @session_option
 @json_option
 def decline(name: str, session: str, *, as_json: bool) -> int:
@@ -118,6 +137,7 @@ def decline(name: str, session: str, *, as_json: bool) -> int:
 
 @click.command(short_help="Take an offer of your own back.")
 @click.argument("name", metavar="[OFFER]", default="")
+@again_option
 @session_option
 @json_option
 def withdraw(name: str, session: str, *, as_json: bool) -> int:
@@ -132,7 +152,7 @@ def _end(
     *,
     as_json: bool,
 ) -> int:
-    workspace = open_sessions()
+    workspace = open_shared()
     found = end(workspace, need_session(workspace, session), name)
     if isinstance(found, OfferGone):
         return _say_gone(found)

@@ -12,7 +12,12 @@ from passdown.core.hosts.results import ResultAction, ResultStatus, TaskUpdate
 from passdown.core.times import render_seconds
 from passdown.errors import UsageError
 from passdown.faces.cli import output
-from passdown.faces.cli.coordination import json_option, session_option
+from passdown.faces.cli.coordination import (
+    json_option,
+    note_input,
+    open_shared,
+    session_option,
+)
 from passdown.faces.cli.sessions import need_session, open_sessions
 from passdown.services.work.results import (
     apply_result,
@@ -55,10 +60,11 @@ def apply(path: str, names: tuple[str, ...], session: str, *, as_json: bool) -> 
     applied that hooks kept when subagents of the session ended. The same result is applied once, wherever it
     comes from. Exits with 1 if something could not be done; the same call tries that again.
     """
-    workspace = open_sessions()
+    workspace = open_shared()
     account = need_session(workspace, session)
     if path:
         data = sys.stdin.buffer.read() if path == "-" else read_named(path)
+        note_input(workspace, data)
         kept = take_result(workspace, account, data.decode("utf-8", "replace"))
         if kept is None:
             where = "the input" if path == "-" else path

@@ -6,15 +6,16 @@ from passdown.core.coordination.leases import Lost
 from passdown.core.coordination.tasks import NORMAL, Circle, Listing, Task
 from passdown.errors import UsageError
 from passdown.faces.cli import output
-from passdown.faces.cli.commands.work.tracker import list_blocked, list_ready
+from passdown.faces.cli.commands.work.tracker import list_blocked, list_ready, say_listed
 from passdown.faces.cli.coordination import (
     HELD_CODE,
+    again_option,
     as_value,
     describe_task,
     find_author,
     json_option,
+    open_shared,
     say_lost,
-    say_tasks,
     session_option,
 )
 from passdown.faces.cli.sessions import need_session, open_sessions
@@ -26,7 +27,6 @@ from passdown.services.coordination.tasks import (
     change_task,
     export_tasks,
     import_tasks,
-    list_tasks,
     require_task,
 )
 from passdown.services.work import tracker_changes
@@ -80,13 +80,14 @@ def task() -> None:
 @_priority
 @_role
 @_body
+@again_option
 @session_option
 @json_option
 @click.pass_context
 def add(context: click.Context, /, **_: object) -> None:
     """Add a task."""
     options = NewTaskOptions(**context.params)
-    workspace = open_sessions()
+    workspace = open_shared()
     account = find_author(workspace, options.session)
     new = Task(
         task=options.name,
@@ -119,13 +120,8 @@ def blocked(*, as_json: bool) -> None:
 def list_(*, show_all: bool, as_json: bool) -> None:
     """List the open tasks with their holders, or all tasks."""
     workspace = open_sessions()
-    with tracker_changes.catch_up(workspace, find_author(workspace, "")):
-        found = list_tasks(workspace, Listing.ALL if show_all else Listing.OPEN)
-    if as_json:
-        output.say_json({"tasks": as_value(found)})
-    elif found:
-        say_tasks(found)
-    else:
+    listing = Listing.ALL if show_all else Listing.OPEN
+    if not say_listed(workspace, listing, as_json=as_json):
         output.say('There are no tasks; add one: `passdown task add "TITLE"`')
 
 
@@ -152,6 +148,7 @@ def show(name: str, *, as_json: bool) -> None:
 @task.command(short_help="Add a text to the notes of a task.")
 @click.argument("name", metavar="ID")
 @click.argument("text")
+@again_option
 @session_option
 @json_option
 def note(name: str, text: str, session: str, *, as_json: bool) -> None:
@@ -159,7 +156,7 @@ def note(name: str, text: str, session: str, *, as_json: bool) -> None:
 
     If the tracker does not answer, the note waits for it and is added by the next command that reaches it.
     """
-    workspace = open_sessions()
+    workspace = open_shared()
     is_done = tracker_changes.add_note(workspace, need_session(workspace, session), name, text)
     if as_json:
         output.say_json({"task": name, "waiting": not is_done})
@@ -170,11 +167,12 @@ def note(name: str, text: str, session: str, *, as_json: bool) -> None:
 @task.command(short_help="Let a task wait for another.")
 @click.argument("name", metavar="ID")
 @click.argument("by", metavar="OTHER")
+@again_option
 @session_option
 @json_option
 def block(name: str, by: str, session: str, *, as_json: bool) -> None:
     """Let a task wait until another one is closed."""
-    workspace = open_sessions()
+    workspace = open_shared()
     found = block_task(workspace, find_author(workspace, session), name, by)
     if isinstance(found, Circle):
         way = " → ".join(found.tasks)
@@ -184,15 +182,19 @@ def block(name: str, by: str, session: str, *, as_json: bool) -> None:
 
 @task.command("give-back", short_help="Let others claim a task that the session has.")
 @click.argument("name", metavar="ID")
+@again_option
 @session_option
 @json_option
 def give_back(name: str, session: str, *, as_json: bool) -> int:
     """Let others claim a task that the session has; its files stay reserved."""
-    workspace = open_sessions()
+    workspace = open_shared()
     found = give_back_task(workspace, need_session(workspace, session), name)
     if isinstance(found, Lost):
         say_lost(found)
         return HELD_CODE
+    if found is None:
+        output.say(f"Giving {name} back waits: the next command that reaches the tracker does it")
+        return 0
     _say_task(found.task, "gave back", as_json=as_json)
     return 0
 
@@ -204,13 +206,14 @@ def give_back(name: str, session: str, *, as_json: bool) -> int:
 @_priority
 @_role
 @_body
+@again_option
 @session_option
 @json_option
 @click.pass_context
 def change(context: click.Context, /, **_: object) -> None:
     """Change the title, priority, role or text of a task, or open it again."""
     options = TaskOptions(**context.params)
-    workspace = open_sessions()
+    workspace = open_shared()
     account = find_author(workspace, options.session)
     wanted = TaskChange(options.title, options.body, options.priority, options.role, options.is_open)
     _say_task(change_task(workspace, account, options.name, wanted), "changed", as_json=options.as_json)
@@ -225,11 +228,12 @@ def export() -> None:
 
 @task.command("import", short_help="Add the tasks of an export.")
 @click.argument("path", metavar="FILE")
+@again_option
 @session_option
 @json_option
 def import_(path: str, session: str, *, as_json: bool) -> None:
     """Add the tasks of a file that `passdown task export` or `bd export` wrote; known ids are left alone."""
-    workspace = open_sessions()
+    workspace = open_shared()
     lines = read_named(path).decode("utf-8", "replace").splitlines()
     found = import_tasks(workspace, find_author(workspace, session), lines)
     if as_json:

@@ -3,6 +3,7 @@
 import click
 
 from passdown.core.safe_text import one_line
+from passdown.errors import NoServerError
 from passdown.faces.cli import output
 from passdown.faces.cli.coordination import json_option
 from passdown.faces.cli.lines import cut, width
@@ -12,6 +13,7 @@ from passdown.services.workspace.documents import Repair
 from passdown.services.workspace.workspaces import Workspace
 from passdown.settings import FILE_NAME
 from passdown.wiring.coordination import migrate_server
+from passdown.wiring.projects import find_coordination_url
 
 
 @click.group("team", short_help="Set this project up for a team.")
@@ -76,7 +78,17 @@ def _say_written(workspace: Workspace, *, is_written: bool) -> None:
         output.note_hint("the project is private: set PASSDOWN_PROJECT_KEY to this key in other clones")
     else:
         output.note_hint(f"commit {FILE_NAME}, so that every clone has this key")
+    _say_server()
     output.note_hint("`passdown install HOST --edits` lets a host ask Passdown before it edits a file")
+
+
+def _say_server() -> None:
+    """Say how to go on if no server is named yet: nothing is granted until then (C159)."""
+    try:
+        find_coordination_url(open_sessions().settings)
+    except NoServerError as found:
+        output.note(f"nothing is granted yet: {found.message}")
+        output.note_hint(found.hint)
 
 
 @team.command(short_help="Bring the tables of the server up to date.")

@@ -1,0 +1,101 @@
+"""What a session writes down about what it holds: each grant, its end, and what a closed task leaves."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from passdown.core.coordination.leases import PATH, TASK, Grant, Resource
+from passdown.core.coordination.tasks import COMPLETED, TaskClosed
+from passdown.core.json_text import dump
+from passdown.core.kinds import FactKind
+from passdown.core.sessions import ledger_sync
+from passdown.core.sessions.grants import CLOSED_UNFENCED, FENCE, GRANTED, HELD_NOW, UNFENCED
+from passdown.core.sessions.ledger_sync import NewFact
+from passdown.core.sessions.session_facts import Account
+
+_KINDS = ((TASK, FactKind.CLAIM), (PATH, FactKind.RESERVATION))
+
+
+def make_granted(kind: FactKind, name: str, fence: int) -> NewFact:
+    """Return the fact that a session holds something under a fence; without one, the tracker gave it."""
+    if not fence:
+        return NewFact(kind, UNFENCED, name)
+    others = ((HELD_NOW, dump(value=True)), (FENCE, dump(fence)))
+    return NewFact(kind, f"{GRANTED}{fence}", name, others=others)
+
+
+def make_lost(kind: FactKind, name: str) -> NewFact:
+    """Return the fact that a session holds something no longer."""
+    return NewFact(kind, "no longer held", name, others=((HELD_NOW, dump(value=False)),))
+
+
+def find_changes(kind: FactKind, known: Mapping[str, int], held: Mapping[str, int]) -> Iterator[NewFact]:
+    """Give what changes if a session that knows of some things holds others."""
+    for name, fence in held.items():
+        if known.get(name) != fence:
+            yield make_granted(kind, name, fence)
+    for name in known:
+        if name not in held:
+            yield make_lost(kind, name)
+
+
+def rebind(account: Account, tasks: Mapping[str, int]) -> Iterator[NewFact]:
+    """Bind the session to a task that it holds, and unbind it from one that it held (R34, R35)."""
+    if tasks and account.task not in tasks:
+        yield NewFact(FactKind.BINDING, next(iter(tasks)), ledger_sync.TASK)
+    elif account.task in account.claims and account.task not in tasks:
+        yield NewFact(FactKind.BINDING, "", ledger_sync.TASK)
+
+
+def list_granted(account: Account, grants: Iterable[Grant]) -> Sequence[NewFact]:
+    """Return the facts of what a session was granted; without a fence, the tracker alone decided (C86)."""
+    granted = {Resource(one.kind, one.name): one.fence for one in grants}
+    known = {Resource(TASK, name) for name in account.claims}
+    return _list(account, {one: fence for one, fence in granted.items() if fence or one not in known}, ())
+
+
+def list_released(account: Account, resources: Iterable[Resource]) -> Sequence[NewFact]:
+    """Return the facts of what a session released."""
+    return _list(account, {}, [*resources])
+
+
+def list_closed(account: Account, closed: TaskClosed, reason: str) -> Sequence[NewFact]:
+    """Return the facts of a task that was closed: what is done, and what was released with it."""
+    task = closed.task.task
+    said = make_done(task, closed.task.title)
+    is_known = any(_tells_of(fact.text, task) for fact in account.of(FactKind.DONE))
+    done = [said] if reason == COMPLETED and not is_known else []
+    if closed.is_unfenced:
+        return [*done, *list_closed_unfenced(account, task)]
+    released = [Resource(TASK, task), *(Resource(PATH, name) for name in closed.released)]
+    return [*done, *list_released(account, released)]
+
+
+def _tells_of(text: str, task: str) -> bool:
+    """Return whether a fact says that a task is done; without the tracker its title may not be known."""
+    return text == task or text.endswith(f" ({task})")
+
+
+def list_closed_unfenced(account: Account, task: str) -> Sequence[NewFact]:
+    """Return the facts of a task that was closed, and that nobody could release with the session's files."""
+    claims = {name: fence for name, fence in account.claims.items() if name != task}
+    return [NewFact(FactKind.CLAIM, CLOSED_UNFENCED, task), *rebind(account, claims)]
+
+
+def make_done(task: str, title: str) -> NewFact:
+    """Return the fact that a task is done."""
+    return NewFact(FactKind.DONE, f"{title} ({task})" if title and title != task else task)
+
+
+def _list(
+    account: Account, granted: Mapping[Resource, int], released: Sequence[Resource]
+) -> Sequence[NewFact]:
+    """Return what changes for an account: only what it does not know yet."""
+    facts: list[NewFact] = []
+    tasks: Mapping[str, int] = account.claims
+    for kind, fact_kind in _KINDS:
+        known = account.claims if kind == TASK else account.reservations
+        gone = {one.name for one in released if one.kind == kind}
+        held = {name: fence for name, fence in known.items() if name not in gone}
+        held |= {one.name: fence for one, fence in granted.items() if one.kind == kind}
+        facts += find_changes(fact_kind, known, held)
+        tasks = held if kind == TASK else tasks
+    return [*facts, *rebind(account, tasks)]

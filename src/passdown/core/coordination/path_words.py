@@ -1,0 +1,154 @@
+"""What somebody means who names files at a prompt (C145): names, wildcards and braces.
+
+The rest of it is on disk: which names exist, and where links lead.
+"""
+
+from collections.abc import Iterable, Sequence
+from typing import Final, NamedTuple
+
+from passdown.core.coordination.patterns import (
+    check_characters,
+    escape_path,
+    is_plain,
+    matches,
+    parse_pattern,
+)
+from passdown.core.safe_text import one_line
+from passdown.errors import UsageError
+
+MOST_WAYS: Final = 64
+"""So many paths a word with braces may stand for."""
+MOST_NAMES: Final = 20_000
+"""So many files are looked at to count those that a pattern covers."""
+
+_EVERYTHING: Final = "**"
+
+
+class Coverage(NamedTuple):
+    """How many files of the index a pattern covers now."""
+
+    files: int
+    is_bounded: bool = False
+    """Whether there may be more, because not all files were looked at."""
+
+
+def check_word(text: str, *, is_literal: bool = False) -> None:
+    """Refuse what means something else in other tools, and what is more likely a slip than a name."""
+    if not (text if is_literal else text.strip()):
+        raise UsageError("the path is empty", hint="name a file or a folder, or `**` for every file")
+    check_characters(text)
+    if is_literal:
+        return
+    shown = one_line(text)
+    if text.startswith("!"):
+        raise UsageError(
+            f"{shown} begins with `!`, which leaves nothing out here",
+            hint="name what to reserve; for a file whose name begins with `!`, add --literal",
+        )
+    if text != text.strip():
+        raise UsageError(
+            f"`{shown}` has a blank at its beginning or end",
+            hint="leave it out; for a file whose name has it, add --literal",
+        )
+    if "\\" in text:
+        raise UsageError(
+            f"{shown} has a backslash",
+            hint="write `/` between names; for a file whose name has a backslash, add --literal",
+        )
+
+
+def has_meaning(segment: str) -> bool:
+    """Return whether a name has characters that mean something: wildcards, or braces."""
+    return not is_plain(segment) or "{" in segment
+
+
+def expand_braces(text: str) -> Sequence[str]:
+    """Return all texts that braces stand for, as a shell does; braces without a comma are themselves."""
+    done: list[str] = []
+    waiting = [text]
+    while waiting:
+        word = waiting.pop()
+        found = _find_choice(word)
+        if found is None:
+            done.append(word)
+        else:
+            before, choices, behind = found
+            waiting += [f"{before}{choice}{behind}" for choice in reversed(choices)]
+        if len(done) + len(waiting) > MOST_WAYS:
+            raise UsageError(
+                f"{one_line(text)} stands for more than {MOST_WAYS} paths",
+                hint="reserve a folder above them, or use `*`",
+            )
+    return list(dict.fromkeys(done))
+
+
+def _find_choice(text: str) -> tuple[str, Sequence[str], str] | None:
+    """Return what is before, in and behind the first braces that have a comma."""
+    for start, character in enumerate(text):
+        if character != "{":
+            continue
+        depth, commas = 0, [start]
+        for at in range(start, len(text)):
+            depth += {"{": 1, "}": -1}.get(text[at], 0)
+            if depth == 1 and text[at] == ",":
+                commas.append(at)
+            if depth == 0:
+                if len(commas) > 1:
+                    ends = [*commas[1:], at]
+                    choices = [text[one + 1 : end] for one, end in zip(commas, ends, strict=True)]
+                    return text[:start], choices, text[at + 1 :]
+                break
+    return None
+
+
+def make_pattern(name: str, rest: Sequence[str], *, is_folder: bool) -> str:
+    """Return the pattern of a path from the root, behind which there may be segments with wildcards."""
+    if not name and not rest:
+        return _EVERYTHING
+    start = [escape_path(name)] if name else []
+    text = "/".join((*start, *rest))  # `//` is the same as `/`
+    return parse_pattern(f"{text}/" if is_folder else text).text
+
+
+def find_relative(name: str, roots: Iterable[str]) -> str | None:
+    """Return the path of a file from the root that it is below; None if it is below none.
+
+    All paths are absolute, with `/`. Of two roots, the one inside the other counts: a worktree may be in
+    another one.
+    """
+    for root in sorted(roots, key=len, reverse=True):
+        if name == root:
+            return ""
+        if name.startswith(root.rstrip("/") + "/"):
+            return name[len(root.rstrip("/")) + 1 :]
+    return None
+
+
+def find_held(patterns: Iterable[str], held: Iterable[str]) -> Sequence[str]:
+    """Return which of the held patterns are meant: a folder is held with the `/` at its end or without."""
+    known = {name.rstrip("/"): name for name in held}
+    return [known[text.rstrip("/")] for text in patterns if text.rstrip("/") in known]
+
+
+def count_covered(text: str, names: Sequence[str], *, ignores_case: bool = False) -> Coverage:
+    """Count the files that a pattern matches; those that begin otherwise are not looked at closely."""
+    pattern = parse_pattern(text, ignores_case=ignores_case)
+    start = _find_start(text)
+    found = looked = 0
+    for name in names:
+        if name[: len(start)].lower() != start and name.isascii():
+            continue
+        if looked == MOST_NAMES:
+            return Coverage(found, is_bounded=True)
+        looked += 1
+        found += matches(pattern, name)
+    return Coverage(found)
+
+
+def _find_start(text: str) -> str:
+    """Return what every name begins with that a pattern matches, without case, if that is known."""
+    start = text.rstrip("/")
+    for at, character in enumerate(start):
+        if not (is_plain(character) and character.isascii()):
+            return start[:at].lower()
+    return start.lower()

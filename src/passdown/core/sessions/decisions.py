@@ -1,0 +1,77 @@
+"""Which decision holds under a key, and which key a new one gets, so that no other is lost (C151).
+
+Facts are given as events tell them: a decision with its reason.
+"""
+
+from collections.abc import Callable, Collection, Iterable
+from datetime import datetime
+from itertools import chain, count
+from typing import NamedTuple
+
+from passdown.core.facts import Fact, make_key, show_reason
+from passdown.core.kinds import FactKind
+from passdown.core.sessions.session_facts import Account, NewFact
+from passdown.core.times import next_instant
+from passdown.records import replace
+
+
+class KeyHistory(NamedTuple):
+    """The decision that holds under a key, the one it replaced, and when something was last said of it."""
+
+    held: Fact | None = None
+    replaced: Fact | None = None
+    at: datetime | None = None
+
+
+def read_history(said: Iterable[Fact]) -> KeyHistory:
+    """Go through what was said under one key, the oldest first; the same text replaces nothing."""
+    known = KeyHistory()
+    for fact in said:
+        if fact.kind == FactKind.RETRACTION:
+            known = KeyHistory(at=fact.at)
+        elif known.held is None or make_key(known.held.text) == make_key(fact.text):
+            known = known._replace(held=fact, at=fact.at)
+        else:
+            known = KeyHistory(fact, known.held, fact.at)
+    return known
+
+
+def says_same(new: NewFact, held: Fact) -> bool:
+    """Return whether a decision says what is decided already; without a reason, any reason will do."""
+    told, known = make_key(_tell(new)), make_key(held.text)
+    return told == known or (not new.because and known.startswith(f"{told} (") and known.endswith(")"))
+
+
+def keep_reason(new: NewFact, held: Fact) -> NewFact:
+    """Return a decision that says the same with the reason that is known."""
+    is_known = make_key(_tell(new)) == make_key(held.text)
+    return new if is_known else new._replace(because=make_key(held.text)[len(make_key(new.text)) + 2 : -1])
+
+
+def _tell(new: NewFact) -> str:
+    return f"{new.text} ({new.because})" if new.because else new.text
+
+
+def choose_key(new: NewFact, find_held: Callable[[str], Fact | None]) -> str:
+    """Return the key of a decision under which it replaces nothing: its own, or that with a number."""
+    keys = chain([new.key], (f"{new.key}-{number}" for number in count(2)))
+    return next(key for key in keys if (held := find_held(key)) is None or says_same(new, held))
+
+
+def speak_after(account: Account, history: KeyHistory, now: datetime) -> Account:
+    """Let what a session says next be later than what was said of a key, whatever its clock says (C120)."""
+    if history.at is None:
+        return account
+    at = next_instant(now, [history.at])
+    return replace(account, touched_at=max(at, account.touched_at or at))
+
+
+def is_own(held: Fact, account: Account, before: Collection[str]) -> bool:
+    """Return whether a decision is the session's own: it, or one that it continues, stated or received it.
+
+    `before` names the sessions that it continues. An event may not tell a session; then the agent decides.
+    """
+    if not held.session:
+        return held.agent == account.agent
+    received = {fact.session for fact in account.of(FactKind.DECISION) if show_reason(fact) == held.text}
+    return held.session in {account.session, *before, *received}

@@ -1,0 +1,476 @@
+"""Finish what earlier commands began: whatever died in between, each change happens once (C142)."""
+
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, suppress
+from datetime import datetime, timedelta
+from types import MappingProxyType
+from typing import Annotated, Final, cast
+
+from passdown.core.coordination.leases import TASK, Fenced, Grant, Granted, Held, Lost, Resource
+from passdown.core.coordination.messages import Sent
+from passdown.core.coordination.operations import REMEMBERED
+from passdown.core.coordination.outcomes import load_outcome
+from passdown.core.coordination.tasks import CLOSED, Task
+from passdown.core.json_text import dump
+from passdown.core.sessions.session_facts import Account
+from passdown.core.work.operations import (
+    GRANTS,
+    OF_TRACKER,
+    REPLAYED,
+    OperationAction,
+    Outcome,
+    SharedOperation,
+    as_repeat,
+    find_repeated,
+    read_message,
+    read_offer,
+    read_values,
+)
+from passdown.errors import PassdownError, StorageError, TrackerError, TrackerSpentError, UsageError
+from passdown.ports.coordination import Coordination
+from passdown.ports.tracker import Tracker, Worker
+from passdown.records import record
+from passdown.services.coordination.membership import find_worker, record_holdings
+from passdown.services.handover.deliveries import notify_recipients
+from passdown.services.operations.operations import (
+    NO_SESSION,
+    abandon,
+    journal_of,
+    make_id,
+    read_recorded,
+    settle,
+)
+from passdown.services.operations.recorded_coordination import Recorder
+from passdown.services.operations.recorded_tracker import BOARD, judge, note_before
+from passdown.services.operations.waiting import find_open
+from passdown.services.sessions.journals import read_account, read_before, read_open
+from passdown.services.sessions.liveness import is_live
+from passdown.services.workspace.workspaces import Workspace
+
+OWN_WAIT: Final = 30.0
+"""Seconds to wait for another command of the same session."""
+
+MANY_TRIES: Final = 20
+"""After so many tries, how to give a change up is told with every try (C148)."""
+
+_FORGOTTEN: Final = timedelta(seconds=REMEMBERED - 3_600)
+"""From this age on, the engine may not remember whether an operation was made."""
+
+
+@record
+class Finished:
+    """What came of operations that earlier commands left."""
+
+    done: tuple[SharedOperation, ...] = ()
+    refused: tuple[SharedOperation, ...] = ()
+    waiting: tuple[SharedOperation, ...] = ()
+    dropped: Annotated[tuple[SharedOperation, ...], "What never happened, and never will."] = ()
+
+
+# --- one command --------------------------------------------------------------------------------------
+
+
+@contextmanager
+def changing(
+    workspace: Workspace, account: Account | None, *, with_tracker: bool = False
+) -> Generator[Finished, None, None]:
+    """Let no other command of the session change anything, and finish first what earlier ones began.
+
+    With `with_tracker`, what waits for the tracker is tried again, too. The same words as those of a command
+    whose answer nobody saw are that command: its operations have the same ids.
+    """
+    verb, session = workspace.verb, account.session if account else ""
+    if verb.is_entered:
+        yield Finished()
+        return
+    with workspace.locks.held(journal_of(session), OWN_WAIT) as is_held:
+        if not is_held:
+            message = f"another command of this session did not end for {OWN_WAIT:g} s"
+            raise StorageError(message, hint="Nothing was changed; try again.")
+        begin_verb(workspace, account)
+        verb.enter()
+        try:
+            yield finish(workspace, account, with_tracker=with_tracker)
+        finally:
+            verb.leave()
+
+
+def begin_verb(workspace: Workspace, account: Account | None) -> None:
+    """Give the command that runs its id: that of the one which it repeats, or a new one."""
+    verb = workspace.verb
+    if verb.id:
+        return
+    known = () if verb.is_again else _find_repeated(workspace, account)
+    verb.id = known[0].verb if known else make_id(workspace)
+    verb.known = known
+    if known:
+        at = workspace.show_time(known[0].at)
+        workspace.warn(
+            f"this repeats the command of {at}, whose answer was not printed; nothing is done twice"
+        )
+
+
+def _find_repeated(workspace: Workspace, account: Account | None) -> Sequence[SharedOperation]:
+    """Look in the journal of the session, or of the one that it continues."""
+    names = [account.session] if account else [NO_SESSION]
+    if account and account.start.continues:
+        names += [one.session for one in read_before(workspace, account.start.continues)][:1]
+    for name in names:
+        found = find_repeated(read_recorded(workspace, name), workspace.verb.call, workspace.now())
+        if found:
+            return found
+    return ()
+
+
+# --- what is left -------------------------------------------------------------------------------------
+
+
+def finish(workspace: Workspace, account: Account | None, *, with_tracker: bool = False) -> Finished:
+    """Finish the operations that are left, the oldest first; the caller holds the session's lock.
+
+    1. Those of this session and of sessions that are gone; with the tracker, what waits for it, of all.
+    2. What belongs to a session whose lock is held is left to that.
+    """
+    verb = workspace.verb
+    over = {*verb.tried, *verb.begun, *(one.id for one in verb.known)}
+    left = [one for one in find_open(workspace) if one.id not in over]
+    chosen = [one for one in left if _is_ours(workspace, account, one, with_tracker=with_tracker)]  # 1
+    tried = _finish_all(workspace, account, chosen) if chosen else ()
+    verb.tried |= {one.id for one in tried}
+    known = {one.id: one for one in (*left, *tried)}.values()
+    found = Finished(
+        done=tuple(one for one in tried if one.outcome == Outcome.DONE),
+        refused=tuple(one for one in tried if one.outcome == Outcome.REFUSED),
+        waiting=tuple(one for one in known if one.is_waiting),
+        dropped=tuple(one for one in tried if one.is_dropped),
+    )
+    _tell(workspace, found)
+    if tried and account is not None:
+        _record(workspace, account)
+    return found
+
+
+def _record(workspace: Workspace, account: Account) -> None:
+    """Write down what the session holds now, in its ledger, too; the next command does it otherwise."""
+    with suppress(StorageError):
+        coordination = workspace.find_coordination()
+        if coordination is not None:
+            record_holdings(workspace, account, coordination)
+
+
+def finish_dead(workspace: Workspace) -> None:
+    """Finish what sessions that are gone began, before somebody publishes their facts.
+
+    A hook asks no server and no tracker outside (C77); what it leaves, the next command finishes.
+    """
+    left = [one for one in read_open(workspace) if one.unfinished and not is_live(workspace, one)]
+    if left and not workspace.has_server:
+        with suppress(StorageError, UsageError), changing(workspace, None):  # the next command tries it again
+            return
+
+
+def _finish_all(
+    workspace: Workspace, account: Account | None, chosen: Sequence[SharedOperation]
+) -> Sequence[SharedOperation]:
+    own, wanted = journal_of(account.session if account else ""), {one.id for one in chosen}
+    with ExitStack() as stack:
+        locked = {own} | {
+            name
+            for name in sorted({journal_of(one.session) for one in chosen} - {own})
+            if stack.enter_context(workspace.locks.held(name, 0.0))  # 2
+        }
+        known = [one for name in sorted(locked) for one in read_recorded(workspace, name)]
+        work = Finishing(workspace, account, known)
+        return [work.finish(one) for one in _in_order(known) if one.is_open and one.id in wanted]
+
+
+def _is_ours(
+    workspace: Workspace, account: Account | None, operation: SharedOperation, *, with_tracker: bool
+) -> bool:
+    """Return whether this command finishes an operation.
+
+    1. What waits for the tracker is tried again by commands that call it.
+    2. A hook calls no tracker outside.
+    3. What has no outcome, by the next command of its session, or by any if that is gone.
+    """
+    is_outside = operation.action in OF_TRACKER and workspace.has_outside_tracker
+    if is_outside and workspace.is_hook:
+        return False  # 2
+    if operation.is_waiting and (operation.tries or not operation.verb):
+        return with_tracker  # 1
+    if operation.session in {account.session if account else "", ""}:
+        return True
+    return not is_live(workspace, read_account(workspace, operation.session))  # 3
+
+
+def _in_order(operations: Sequence[SharedOperation]) -> Sequence[SharedOperation]:
+    """Sort by age: changes of the engine first, then notes, closes and the rest of what the tracker does.
+
+    What must follow another comes last.
+    """
+
+    def rank(one: SharedOperation) -> tuple[bool, int, datetime]:
+        place = REPLAYED.index(one.action) if one.action in REPLAYED else -1
+        return (bool(one.after), place, one.at)
+
+    return sorted(operations, key=rank)
+
+
+def _tell(workspace: Workspace, found: Finished) -> None:
+    for one in found.done:
+        waited = "the tracker now has what waited for it" if _has_waited(one) else ""
+        workspace.warn(f"{waited}: {one.key}" if waited else f"finished what was cut off: {one.title}")
+    for one in found.refused:
+        waited = "the tracker refused what waited for it" if _has_waited(one) else ""
+        why = one.error or "it is not possible any more"
+        workspace.warn(f"{waited}: {one.key}: {why}" if waited else f"was cut off: {one.title}: {why}")
+    for one in found.waiting:
+        if one.tries >= MANY_TRIES:
+            workspace.warn(
+                f"{one.said} failed {one.tries} times, last with: {one.error}; "
+                f"`passdown sync --drop {one.id}` gives it up"
+            )
+    for one in found.dropped:
+        if not one.after:
+            why = one.error or "it did not happen; run it again if you still want it"
+            workspace.warn(f"was cut off: {one.title}: {why}")
+
+
+def _has_waited(operation: SharedOperation) -> bool:
+    """Return whether an operation waited for the tracker, and was not only cut off."""
+    return operation.tries > 1 or not operation.verb
+
+
+class Finishing:
+    """Finishes operations one by one; one that the tracker does not do holds up its own task only."""
+
+    def __init__(
+        self, workspace: Workspace, account: Account | None, known: Sequence[SharedOperation]
+    ) -> None:
+        """Finish for a session, or for whoever has none."""
+        self._workspace = workspace
+        self._account = account
+        self._agent = account.agent if account else ""
+        self._known = {one.id: one for one in known}
+        self._stuck: set[str] = set()
+
+    def finish(self, operation: SharedOperation) -> SharedOperation:
+        """Finish one operation; return it as it is then.
+
+        1. What must follow another waits for it, and is dropped with it.
+        2. If the engine or the tracker cannot be asked, it stays as it is.
+        """
+        before = self._known.get(operation.after) if operation.after else None
+        if before is not None and before.is_open:  # 1
+            return operation
+        try:
+            if operation.after and (before is None or before.outcome != Outcome.DONE):
+                found = self._settle(operation, Outcome.NOT_MADE)
+            elif operation.action in OF_TRACKER:
+                found = self._finish_in_tracker(operation)
+            else:
+                found = self._finish_in_engine(operation)
+        except (StorageError, TrackerError) as error:  # 2
+            if not operation.is_waiting:
+                self._workspace.warn(f"not finished yet: {operation.title}: {error.message}")
+            return operation
+        self._known[found.id] = found
+        return found
+
+    def _settle(self, operation: SharedOperation, outcome: Outcome, error: str = "") -> SharedOperation:
+        return settle(self._workspace, operation, outcome, error=error, agent=self._agent)
+
+    def _record(
+        self, operation: SharedOperation, answer: object, engine: Coordination | None
+    ) -> SharedOperation:
+        recorder = Recorder(self._workspace, engine.history if engine else None)
+        return recorder.record(operation, answer)
+
+    # --- the engine ----------------------------------------------------------------------------------
+
+    def _finish_in_engine(self, operation: SharedOperation) -> SharedOperation:
+        """Repeat a change with its id, or look whether a grant was made.
+
+        1. A grant that was not made is dropped: nobody may want it any more.
+        2. What the engine may have forgotten is not sent twice.
+        """
+        engine = self._workspace.open_engine()
+        if operation.action in GRANTS:  # 1
+            return self._look_up(engine, operation)
+        is_old = self._workspace.now() - operation.at > _FORGOTTEN
+        if is_old and operation.action in _SENT_ONCE:  # 2
+            return abandon(
+                self._workspace, operation, self._agent, "nobody knows any more whether it happened"
+            )
+        op = make_id(self._workspace) if is_old else operation.id
+        try:
+            answer = REPEATS[operation.action](engine, op, operation)
+        except UsageError as error:
+            return self._settle(operation, Outcome.REFUSED, error.message)
+        if isinstance(answer, Sent):
+            notify_recipients(self._workspace, answer.recipients)
+        return self._record(operation, answer, engine)
+
+    def _look_up(self, engine: Coordination, operation: SharedOperation) -> SharedOperation:
+        answer = engine.history.cancel(operation.id)
+        if answer is None:
+            return self._settle(operation, Outcome.NOT_MADE)
+        return self._record(operation, answer, engine)
+
+    # --- the tracker ---------------------------------------------------------------------------------
+
+    def _finish_in_tracker(self, operation: SharedOperation) -> SharedOperation:
+        if operation.task and operation.task in self._stuck:
+            return operation
+        tracker = self._workspace.open_tracker()
+        engine = self._workspace.open_engine() if tracker.about.kind == BOARD else None
+        if operation.action is OperationAction.CLAIM:
+            return self._look_up(engine, operation) if engine else self._look_up_claim(tracker, operation)
+        try:
+            operation = note_before(self._workspace, tracker, operation)
+            answer = self._call(tracker, operation)
+        except TrackerSpentError:  # it was not called
+            return operation
+        except (TrackerError, StorageError, UsageError) as error:
+            if engine is not None and isinstance(error, StorageError):
+                raise
+            return self._note_failure(operation, error)
+        if isinstance(answer, Lost | Held):
+            return self._settle(operation, Outcome.REFUSED, "another session has the task")
+        return self._record(operation, answer, engine)
+
+    def _note_failure(self, operation: SharedOperation, error: PassdownError) -> SharedOperation:
+        """Write down that the tracker did not do it; a new task is not tried again (R197)."""
+        found = self._settle(operation, judge(error), error.message)
+        if not found.is_open:
+            return found
+        self._stuck.add(operation.task)
+        if operation.action is OperationAction.CREATE:
+            return abandon(self._workspace, found, self._agent, error.message)
+        return found
+
+    def _call(self, tracker: Tracker, operation: SharedOperation) -> object:
+        """Ask the tracker again for what an operation wants.
+
+        What another session or tool wanted is done without that session, which may be gone: whose a task is,
+        a tracker outside says itself.
+        """
+        is_own = self._account is not None and self._account.session == operation.session
+        is_named = (is_own and not operation.record) or tracker.about.kind == BOARD
+        worker = Worker(operation.session if is_named else "", operation.agent)
+        op = as_repeat(operation, self._workspace.now())
+        held = Fenced(Resource(TASK, operation.task), operation.fence)
+        match operation.action:
+            case OperationAction.UPDATE:
+                return tracker.note(op, worker, operation.task, operation.note)
+            case OperationAction.CLOSE:
+                known = read_account(self._workspace, operation.session)
+                former = find_worker(self._workspace, known).former
+                closer = worker._replace(former=former)
+                return tracker.close(op, closer, held, operation.reason, operation.note)
+            case OperationAction.CREATE:
+                task, after = read_new_task(operation)
+                return tracker.create(op, worker, task, after)
+            case OperationAction.GIVE_BACK:
+                return tracker.give_back(op, worker, held)
+            case OperationAction.MOVE:
+                return tracker.move(op, worker, self._find_moved(operation, held))
+            case _:
+                return tracker.sync(worker, push=self._workspace.settings.tracker.push)
+
+    def _find_moved(self, operation: SharedOperation, held: Fenced) -> Fenced:
+        """Return a task with the fence that its session has by now; it was not known when it was wanted."""
+        account = read_account(self._workspace, operation.session)
+        return held._replace(fence=account.claims.get(operation.task, held.fence))
+
+    def _look_up_claim(self, tracker: Tracker, operation: SharedOperation) -> SharedOperation:
+        """Look which tasks a claim gave to the session, by the leases and by the tracker itself.
+
+        A lease of a task that the tracker did not give it goes back.
+        """
+        account = read_account(self._workspace, operation.session)
+        worker = find_worker(self._workspace, account)
+        leases = self._workspace.open_engine().leases
+        held = {
+            one.resource.name: one
+            for one in leases.leases(account.session)
+            if one.resource.kind == TASK and one.left > 0 and one.resource.name not in account.claims
+        }
+        grants: list[Grant] = []
+        for name in dict.fromkeys((*operation.task.split(), *held)):
+            state, lease = tracker.find(name), held.get(name)
+            if state is not None and worker.is_called(state.agent) and state.task.state != CLOSED:
+                fence, time = (lease.fence, lease.left) if lease else (0, 0.0)
+                grants.append(Grant(kind=TASK, name=name, fence=fence, left=time))
+            elif lease is not None:
+                leases.release(
+                    make_id(self._workspace), account.session, [Fenced(lease.resource, lease.fence)]
+                )
+        if not grants:
+            return self._settle(operation, Outcome.NOT_MADE)
+        return self._record(operation, Granted(grants=tuple(grants)), None)
+
+
+# --- how a change of the engine is repeated -----------------------------------------------------------
+
+
+def _read_held(operation: SharedOperation) -> Sequence[Fenced]:
+    rows = cast("list[tuple[tuple[str, str], int]]", read_values(operation).get("held", []))
+    return [Fenced(Resource(*resource), fence) for resource, fence in rows]
+
+
+def read_new_task(operation: SharedOperation) -> tuple[Task, tuple[str, ...]]:
+    """Return the task that an operation adds, and those that it waits for."""
+    values = read_values(operation)
+    after = cast("list[str]", values.get("after", []))
+    return cast("Task", load_outcome(dump(values["task"]))), tuple(after)
+
+
+def _release(engine: Coordination, op: str, one: SharedOperation) -> object:
+    return engine.leases.release(op, one.session, _read_held(one))
+
+
+def _add(engine: Coordination, op: str, one: SharedOperation) -> object:
+    return engine.tasks.add(op, one.session, cast("Task", load_outcome(one.values)))
+
+
+def _change(engine: Coordination, op: str, one: SharedOperation) -> object:
+    return engine.tasks.change(op, one.session, cast("Task", load_outcome(one.values)))
+
+
+def _block(engine: Coordination, op: str, one: SharedOperation) -> object:
+    return engine.tasks.wait_for(op, one.session, one.task, str(read_values(one)["other"]))
+
+
+def _send(engine: Coordination, op: str, one: SharedOperation) -> object:
+    return engine.messages.send(op, read_message(one))
+
+
+def _offer(engine: Coordination, op: str, one: SharedOperation) -> object:
+    return engine.offers.offer(op, read_offer(one))
+
+
+def _decline(engine: Coordination, op: str, one: SharedOperation) -> object:
+    return engine.offers.decline(op, one.session, one.task)
+
+
+def _withdraw(engine: Coordination, op: str, one: SharedOperation) -> object:
+    return engine.offers.withdraw(op, one.session, one.task)
+
+
+REPEATS: Final[Mapping[OperationAction, Callable[[Coordination, str, SharedOperation], object]]] = (
+    MappingProxyType(
+        {
+            OperationAction.RELEASE: _release,
+            OperationAction.ADD: _add,
+            OperationAction.CHANGE: _change,
+            OperationAction.BLOCK: _block,
+            OperationAction.MESSAGE: _send,
+            OperationAction.OFFER: _offer,
+            OperationAction.DECLINE: _decline,
+            OperationAction.WITHDRAW: _withdraw,
+        }
+    )
+)
+_SENT_ONCE: Final = frozenset({OperationAction.MESSAGE, OperationAction.OFFER})
+"""What would happen twice if it were repeated under another id."""

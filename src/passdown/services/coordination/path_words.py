@@ -1,0 +1,154 @@
+"""Find out which files somebody means who names them at a prompt (C145)."""
+
+from collections.abc import Iterable, Sequence
+from typing import Annotated, NamedTuple
+
+from passdown.core.coordination.path_words import (
+    Coverage,
+    check_word,
+    count_covered,
+    expand_braces,
+    find_held,
+    find_relative,
+    has_meaning,
+    make_pattern,
+)
+from passdown.core.safe_text import one_line
+from passdown.errors import UsageError
+from passdown.records import record
+from passdown.services.workspace.workspaces import Workspace
+
+
+class PathWords(NamedTuple):
+    """Words that name files, as they were typed."""
+
+    words: Sequence[str]
+    folder: str
+    """The folder in which they were typed, absolute."""
+    is_literal: bool = False
+    """Whether each is the name of a file, without any other meaning."""
+
+
+@record
+class UnderstoodWord:
+    """What a word means."""
+
+    word: Annotated[str, "As it was typed."]
+    patterns: Annotated[tuple[str, ...], "The patterns that it stands for, from the project's root."]
+    other: Annotated[tuple[str, ...], "What it may have stood for before: other files existed."] = ()
+
+
+class CoveredPattern(NamedTuple):
+    """A pattern, and how many files it covers now."""
+
+    pattern: str
+    coverage: Coverage
+
+
+def understand_words(workspace: Workspace, given: PathWords) -> Sequence[UnderstoodWord]:
+    """Return what each word means: patterns from the root of the project; nothing is changed.
+
+    1. A path is relative to the folder it was typed in, or absolute, below the root in any checkout.
+    2. Names that exist are names, whatever characters they have; all others may have wildcards and braces.
+    3. What is before the first wildcard is followed through links: each name of it counts.
+    """
+    place = _Place(workspace, given.folder)
+    return [_understand(place, word, is_literal=given.is_literal) for word in given.words]
+
+
+def _understand(place: "_Place", word: str, *, is_literal: bool) -> UnderstoodWord:
+    check_word(word, is_literal=is_literal)
+    if is_literal:
+        return UnderstoodWord(word=word, patterns=place.resolve(word.split("/"), ()))
+    other = place.read(word, knows=False)
+    return UnderstoodWord(word=word, patterns=place.read(word), other=(*other, word))
+
+
+class _Place:
+    """A folder in which paths are typed, and the roots of the project around it."""
+
+    def __init__(self, workspace: Workspace, folder: str) -> None:
+        self._names = workspace.file_names
+        self._folder = folder.rstrip("/")
+        self._roots = _list_roots(workspace)
+        self._root = workspace.root
+
+    def read(self, word: str, *, knows: bool = True) -> tuple[str, ...]:
+        """Return the patterns of a word; unless it `knows`, no name with wildcards or braces exists."""
+        segments = word.split("/")
+        known = self._count_names(segments, 0) if knows else _count_plain(segments)
+        start, rest = segments[:known], segments[known:]
+        found: list[str] = []
+        for text in expand_braces("/".join(rest)) if rest else [""]:
+            both = [*start, *(text.split("/") if rest else ())]
+            if not any(both):
+                raise UsageError(f"{one_line(word)} stands for an empty path, too", hint="leave it out")
+            size = self._count_names(both, known) if knows else known + _count_plain(both[known:])
+            found += self.resolve(both[:size], both[size:])
+        return tuple(dict.fromkeys(found))
+
+    def resolve(self, names: Sequence[str], rest: Sequence[str]) -> tuple[str, ...]:
+        """Return the patterns of a path whose first segments are names."""
+        path = "/".join(names)
+        full = self._find_full(path)
+        is_folder = not rest and (names[-1:] == [""] or self._names.is_folder(full))
+        every = [find_relative(name, self._roots) for name in self._names.list_names(full)]
+        found = [make_pattern(name, rest, is_folder=is_folder) for name in every if name is not None]
+        if not found:
+            shown = one_line("/".join((*names, *rest)))
+            raise UsageError(
+                f"{shown} is not below the project's root",
+                hint=f"the root is {self._root}; paths are relative to the current folder",
+            )
+        return tuple(dict.fromkeys(found))
+
+    def _count_names(self, segments: Sequence[str], start: int) -> int:
+        """Return how many segments are names: those without a meaning, and those that exist."""
+        for at, segment in enumerate(segments):
+            path = self._find_full("/".join(segments[: at + 1]))
+            if at >= start and has_meaning(segment) and not self._names.exists(path):
+                return at
+        return len(segments)
+
+    def _find_full(self, path: str) -> str:
+        is_absolute = path.startswith("/") or path[1:3] == ":/"
+        return path if is_absolute else f"{self._folder}/{path}"
+
+
+def _count_plain(segments: Sequence[str]) -> int:
+    return next((at for at, segment in enumerate(segments) if has_meaning(segment)), len(segments))
+
+
+def _list_roots(workspace: Workspace) -> Sequence[str]:
+    """Return the project's root in each checkout of the clone."""
+    below = workspace.repository.prefix() and f"/{workspace.repository.prefix()}"
+    checkouts = [f"{one.path}{below}" for one in workspace.repository.checkouts()]
+    return [*workspace.file_names.list_names(workspace.root), *checkouts]
+
+
+def choose_held(held: Iterable[str], understood: Sequence[UnderstoodWord]) -> Sequence[str]:
+    """Return which reservations words name, of those that are held; else what was understood.
+
+    What exists may have changed since they were made, and a message names them from the root.
+    """
+    names = list(held)
+    chosen: list[str] = []
+    for one in understood:
+        found = find_held(one.patterns, names) or find_held(one.other, names)
+        chosen += found or one.patterns
+    return list(dict.fromkeys(chosen))
+
+
+def keep_held(held: Iterable[str], understood: Sequence[UnderstoodWord]) -> Sequence[str]:
+    """Return the patterns to reserve; one that is held already keeps its name."""
+    names = list(held)
+    patterns = [text for one in understood for text in one.patterns]
+    return list(dict.fromkeys((find_held([text], names) or [text])[0] for text in patterns))
+
+
+def count_files(workspace: Workspace, patterns: Iterable[str]) -> Sequence[CoveredPattern]:
+    """Count the files of the index that patterns cover now; nothing without git."""
+    names = workspace.tracking.names()
+    if names is None:
+        return ()
+    return [CoveredPattern(text, count_covered(text, names)) for text in patterns]

@@ -1,0 +1,158 @@
+"""Write down what is changed before it is, and what came of it, with the facts that it states (C142)."""
+
+from collections.abc import Sequence
+from contextlib import suppress
+from typing import Final
+
+from passdown.core.coordination.operations import RANDOM_BYTES, make_operation
+from passdown.core.facts import Provenance
+from passdown.core.formats.journal import JournalLine
+from passdown.core.safe_text import one_line
+from passdown.core.sessions.ledger_sync import NewFact
+from passdown.core.sessions.session_facts import Account
+from passdown.core.work.operations import (
+    OperationAction,
+    Outcome,
+    SharedOperation,
+    make_answered,
+    make_outcome,
+    make_wish,
+    read_operations,
+)
+from passdown.errors import StorageError
+from passdown.records import replace
+from passdown.services.sessions.journals import make_line, read_account
+from passdown.services.workspace.workspaces import Workspace
+
+NO_SESSION: Final = "-"
+"""The journal of whoever has no session."""
+
+_LONGEST_ERROR: Final = 300
+
+
+def journal_of(session: str) -> str:
+    """Return the name of the journal that has the operations of a session, or of whoever has none."""
+    return session or NO_SESSION
+
+
+def make_id(workspace: Workspace) -> str:
+    """Make an id that no operation has."""
+    return make_operation(workspace.clock.now(), workspace.entropy.token(RANDOM_BYTES))
+
+
+def next_operation(workspace: Workspace, action: OperationAction, subject: str) -> str:
+    """Return the id of the next operation of the command that runs."""
+    verb = workspace.verb
+    verb.id = verb.id or make_id(workspace)
+    return verb.next_id(action.value, subject)
+
+
+def sign(workspace: Workspace, operation: SharedOperation) -> SharedOperation:
+    """Return an operation with who wants it: the session's agent, and the command that runs."""
+    verb = workspace.verb
+    verb.id = verb.id or make_id(workspace)
+    agent = read_account(workspace, operation.session).agent if operation.session else ""
+    return replace(operation, agent=operation.agent or agent, verb=verb.id, call=verb.call)
+
+
+def owe(workspace: Workspace, operation: SharedOperation) -> None:
+    """Let an operation be written down together with the next one, which it must follow."""
+    workspace.verb.owed.append(operation)
+
+
+def write_down(workspace: Workspace, operation: SharedOperation) -> SharedOperation:
+    """Write down what is wanted; from here on it is not lost.
+
+    1. What must follow it is written in the same write, before it: without the last line nothing is wanted.
+    2. What the command has written down before, or the one that it repeats, is not written again.
+    """
+    verb = workspace.verb
+    known = {one.id: one for one in verb.known} | verb.begun
+    if operation.id in known:  # 2
+        verb.begun[operation.id] = known[operation.id]
+        return known[operation.id]
+    wanted = [sign(workspace, one) for one in (*verb.owed, operation)]  # 1
+    verb.owed.clear()
+    try:
+        append(workspace, operation.session, wanted)
+    except StorageError:
+        workspace.open_engine().members.beat(())  # one that may not be written says what to do about it
+        raise
+    verb.begun |= {one.id: one for one in wanted}
+    return wanted[-1]
+
+
+def append(workspace: Workspace, session: str, wanted: Sequence[SharedOperation]) -> None:
+    """Append what is wanted to a journal, in one write."""
+    facts = [fact for one in wanted for fact in make_wish(one)]
+
+    def make(seq: int) -> Sequence[JournalLine]:
+        return [JournalLine(seq=seq + number, fact=fact) for number, fact in enumerate(facts)]
+
+    workspace.journals.extend(journal_of(session), make)
+
+
+def settle(
+    workspace: Workspace,
+    operation: SharedOperation,
+    outcome: Outcome,
+    *,
+    error: str = "",
+    facts: Sequence[NewFact] = (),
+    agent: str = "",
+) -> SharedOperation:
+    """Write down what came of an attempt, in one write with the facts that it states, which come first."""
+    shown = one_line(error)[:_LONGEST_ERROR]
+    tried_by = agent or operation.agent
+    account = read_account(workspace, operation.session) if facts else Account()
+    told = make_outcome(operation, outcome, workspace.now(), tried_by, shown)
+
+    def make(seq: int) -> Sequence[JournalLine]:
+        stated = [
+            make_line(workspace, account, one, Provenance.STATED, seq + number)
+            for number, one in enumerate(facts)
+        ]
+        return [*stated, JournalLine(seq=seq + len(stated), fact=told)]
+
+    workspace.journals.extend(journal_of(operation.session), make)
+    settled = replace(
+        operation, tries=operation.tries + 1, outcome=outcome.value, error=shown or operation.error
+    )
+    if operation.id in workspace.verb.begun:
+        workspace.verb.begun[operation.id] = settled
+    return settled
+
+
+def abandon(workspace: Workspace, operation: SharedOperation, agent: str, error: str = "") -> SharedOperation:
+    """Write down that nobody tries an operation again."""
+    return settle(workspace, operation, Outcome.ABANDONED, error=error, agent=agent)
+
+
+def drop(workspace: Workspace, op: str) -> None:
+    """Write down that an operation which the command has begun is not made after all."""
+    begun = workspace.verb.begun.get(op)
+    if begun is not None and begun.is_open:
+        settle(workspace, begun, Outcome.NOT_MADE)
+
+
+def read_recorded(workspace: Workspace, session: str) -> Sequence[SharedOperation]:
+    """Return the operations that a journal has, the oldest first."""
+    owner = "" if session == NO_SESSION else session
+    return read_operations(owner, workspace.journals.read(journal_of(session)))
+
+
+def note_answered(workspace: Workspace) -> None:
+    """Write down that the command printed what came of its operations; call it only after that.
+
+    The same words typed after this are meant anew. If it cannot be written, the same words within ten minutes
+    repeat the answer.
+    """
+    begun = [*workspace.verb.begun.values()]
+    if not begun:
+        return
+    first = begun[0]
+    fact = make_answered(first, workspace.now(), first.agent)
+    with suppress(StorageError):
+        workspace.journals.append(
+            journal_of(first.session), lambda seq: JournalLine(seq=seq, fact=fact), durable=False
+        )

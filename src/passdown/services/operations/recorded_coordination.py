@@ -1,0 +1,366 @@
+"""The engine that sessions share, with every change written down before it is made (C142).
+
+Whoever changes something through a workspace gets this one, so that nobody can forget it. What only tells
+that a session lives, or reads, goes straight to the engine.
+"""
+
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from typing import Final, TypeVar
+
+from passdown.core.coordination.leases import (
+    Checked,
+    Fenced,
+    Granted,
+    Held,
+    Lost,
+    PathVerdict,
+    Released,
+    Resource,
+)
+from passdown.core.coordination.members import Inherited, Joined, Left, Member, MemberState, StillAlive
+from passdown.core.coordination.messages import (
+    Acknowledged,
+    Expired,
+    NewMessage,
+    NobodyThere,
+    Sent,
+    WaitingMessage,
+)
+from passdown.core.coordination.offers import (
+    Accepted,
+    NewOffer,
+    Offered,
+    OfferEnded,
+    OfferGone,
+    OfferState,
+)
+from passdown.core.coordination.outcomes import dump_outcome
+from passdown.core.coordination.tasks import (
+    Circle,
+    Claimed,
+    NothingReady,
+    Task,
+    TaskClosed,
+    TaskState,
+    TaskStored,
+)
+from passdown.core.json_text import dump
+from passdown.core.work.operations import OperationAction, Outcome, SharedOperation
+from passdown.errors import StorageError, UnansweredError, UnsureError, UsageError
+from passdown.ports.coordination import (
+    Coordination,
+    HeldResource,
+    History,
+    Leases,
+    Members,
+    Messages,
+    Offers,
+    Tasks,
+)
+from passdown.records import replace
+from passdown.services.operations.operations import settle, write_down
+from passdown.services.operations.stated_facts import list_facts, state_before
+from passdown.services.workspace.workspaces import Workspace
+
+_REFUSALS: Final = (Held, Lost, NothingReady, NobodyThere, Circle, OfferGone, StillAlive)
+"""The answers that leave no trace: trying again with the same id may have another one."""
+
+_UNSURE: Final = "Run the same command again: what was done is not done twice."
+T = TypeVar("T")
+
+
+class Recorder:
+    """Writes down what the engine is asked for, and what came of it."""
+
+    def __init__(self, workspace: Workspace, history: History | None = None) -> None:
+        """Write to the journals of a workspace; a tracker outside has no history."""
+        self._workspace = workspace
+        self._history = history
+
+    def perform(self, wanted: SharedOperation, call: Callable[[], T]) -> T:
+        """Make a change that is written down first.
+
+        1. If nobody knows whether it was made, it stays open: the next command finishes it.
+        2. An engine that could not be asked has not made it.
+        """
+        operation = write_down(self._workspace, wanted)
+        try:
+            outcome = call()
+        except (UnsureError, UnansweredError) as error:  # 1
+            error.hint = _UNSURE
+            raise
+        except StorageError as error:  # 2
+            settle(self._workspace, operation, Outcome.NOT_MADE, error=error.message)
+            raise
+        except UsageError as error:
+            settle(self._workspace, operation, Outcome.REFUSED, error=error.message)
+            raise
+        self.record(operation, outcome)
+        return outcome
+
+    def record(self, operation: SharedOperation, outcome: object) -> SharedOperation:
+        """Write down what came of an operation, with the facts that it states, unless that is known."""
+        if not operation.is_open:
+            return operation
+        if isinstance(outcome, _REFUSALS):
+            return settle(self._workspace, operation, Outcome.REFUSED)
+        state_before(self._workspace, operation, outcome)
+        made = outcome.task if isinstance(outcome, Task) else ""
+        found = replace(operation, position=self._find_position(operation.id), result=made)
+        facts = list_facts(self._workspace, operation, outcome)
+        return settle(self._workspace, found, Outcome.DONE, facts=facts)
+
+    def _find_position(self, op: str) -> int:
+        with suppress(StorageError):  # it was made; where, only helps to rebuild a lost file
+            return self._history.find(op) if self._history else 0
+        return 0
+
+    def describe(self, op: str, message: NewMessage) -> SharedOperation:
+        """Describe the sending of a message."""
+        return describe_message(self._workspace, op, message)
+
+    def wanted(
+        self, action: OperationAction, op: str, session: str, subject: str = "", **values: object
+    ) -> SharedOperation:
+        """Describe a change of the engine, with all that it takes to make it again."""
+        return SharedOperation(
+            id=op,
+            action=action,
+            at=self._workspace.now(),
+            session=session,
+            task=subject,
+            values=dump(values) if values else "",
+        )
+
+
+def describe_message(workspace: Workspace, op: str, message: NewMessage) -> SharedOperation:
+    """Describe the sending of a message."""
+    left_out = {"content", "sender", "to"}
+    values = {name: value for name, value in message._asdict().items() if name not in left_out}
+    return SharedOperation(
+        id=op,
+        action=OperationAction.MESSAGE,
+        at=workspace.now(),
+        session=message.sender,
+        task=message.to,
+        note=message.content,
+        values=dump(values),
+    )
+
+
+def _name_all(resources: Sequence[Resource]) -> str:
+    return " ".join(one.name for one in resources)
+
+
+class RecordedMembers:
+    """`Members`; only to inherit gives a session something."""
+
+    def __init__(self, recorder: Recorder, members: Members) -> None:
+        """Record the changes of one part of the engine."""
+        self._recorder = recorder
+        self._members = members
+
+    def join(self, op: str, member: Member) -> Joined:
+        """Take part."""
+        return self._members.join(op, member)
+
+    def beat(self, sessions: Sequence[str]) -> None:
+        """Record a sign of life."""
+        self._members.beat(sessions)
+
+    def leave(self, op: str, session: str) -> Left:
+        """End a session; its journal says so."""
+        return self._members.leave(op, session)
+
+    def inherit(self, op: str, session: str, dead: str) -> Inherited | StillAlive:
+        """Move what a session without signs of life holds."""
+        wanted = self._recorder.wanted(OperationAction.INHERIT, op, session, dead)
+        return self._recorder.perform(wanted, lambda: self._members.inherit(op, session, dead))
+
+    def members(self) -> Sequence[MemberState]:
+        """Return the sessions that have not ended."""
+        return self._members.members()
+
+
+class RecordedLeases:
+    """`Leases`; what is granted, released and taken over is written down."""
+
+    def __init__(self, recorder: Recorder, leases: Leases) -> None:
+        """Record the changes of one part of the engine."""
+        self._recorder = recorder
+        self._leases = leases
+
+    def acquire(self, op: str, session: str, wanted: Sequence[Resource], ttl: float) -> Granted | Held:
+        """Grant all that is wanted, or nothing."""
+        operation = self._recorder.wanted(
+            OperationAction.RESERVE, op, session, _name_all(wanted), wanted=list(wanted), seconds=ttl
+        )
+        return self._recorder.perform(operation, lambda: self._leases.acquire(op, session, wanted, ttl))
+
+    def renew(self, op: str, session: str, held: Sequence[Fenced]) -> Granted | Lost:
+        """Use all of these again, or none."""
+        return self._leases.renew(op, session, held)
+
+    def release(self, op: str, session: str, held: Sequence[Fenced]) -> Released | Lost:
+        """Release all of these, or none."""
+        names = _name_all([one.resource for one in held])
+        operation = self._recorder.wanted(OperationAction.RELEASE, op, session, names, held=list(held))
+        return self._recorder.perform(operation, lambda: self._leases.release(op, session, held))
+
+    def check(self, op: str, session: str, paths: Sequence[str], seconds: float, about: str) -> Checked:
+        """Judge paths for a session."""
+        return self._leases.check(op, session, paths, seconds, about)
+
+    def judge(self, session: str, paths: Sequence[str]) -> Sequence[PathVerdict]:
+        """Judge paths for a session; this changes nothing."""
+        return self._leases.judge(session, paths)
+
+    def take_over(self, op: str, session: str, wanted: Sequence[Resource], *, force: bool) -> Granted | Held:
+        """Take resources from sessions without signs of life, or from any session by force."""
+        operation = self._recorder.wanted(
+            OperationAction.TAKE_OVER, op, session, _name_all(wanted), wanted=list(wanted), force=force
+        )
+        return self._recorder.perform(
+            operation, lambda: self._leases.take_over(op, session, wanted, force=force)
+        )
+
+    def leases(self, session: str = "") -> Sequence[HeldResource]:
+        """Return what has not ended, of one session or of all."""
+        return self._leases.leases(session)
+
+
+class RecordedTasks:
+    """`Tasks`; a command usually changes them through the tracker, which is recorded by itself."""
+
+    def __init__(self, recorder: Recorder, tasks: Tasks) -> None:
+        """Record the changes of one part of the engine."""
+        self._recorder = recorder
+        self._tasks = tasks
+
+    def add(self, op: str, session: str, task: Task) -> TaskStored:
+        """Add a task."""
+        wanted = self._recorder.wanted(OperationAction.ADD, op, session, task.task)
+        operation = replace(wanted, values=dump_outcome(task))
+        return self._recorder.perform(operation, lambda: self._tasks.add(op, session, task))
+
+    def claim(
+        self, op: str, session: str, tasks: Sequence[str], *, role: str = "", another: bool = False
+    ) -> Claimed | Held | NothingReady:
+        """Claim the named tasks, all or none, or the first that is ready."""
+        operation = self._recorder.wanted(OperationAction.CLAIM, op, session, " ".join(tasks))
+        return self._recorder.perform(
+            operation, lambda: self._tasks.claim(op, session, tasks, role=role, another=another)
+        )
+
+    def close(self, op: str, session: str, held: Fenced, reason: str, note: str) -> TaskClosed | Lost:
+        """Close a task under its fence."""
+        wanted = self._recorder.wanted(OperationAction.CLOSE, op, session, held.resource.name)
+        operation = replace(wanted, fence=held.fence, reason=reason, note=note)
+        return self._recorder.perform(operation, lambda: self._tasks.close(op, session, held, reason, note))
+
+    def note(self, op: str, session: str, task: str, text: str) -> TaskStored:
+        """Add a text to the note of a task."""
+        wanted = replace(self._recorder.wanted(OperationAction.UPDATE, op, session, task), note=text)
+        return self._recorder.perform(wanted, lambda: self._tasks.note(op, session, task, text))
+
+    def give_back(self, op: str, session: str, held: Fenced) -> TaskStored | Lost:
+        """Let others claim a task that the session holds."""
+        wanted = self._recorder.wanted(OperationAction.GIVE_BACK, op, session, held.resource.name)
+        operation = replace(wanted, fence=held.fence)
+        return self._recorder.perform(operation, lambda: self._tasks.give_back(op, session, held))
+
+    def change(self, op: str, session: str, task: Task) -> TaskStored:
+        """Change title, body, priority, role, or the state of a task."""
+        wanted = self._recorder.wanted(OperationAction.CHANGE, op, session, task.task)
+        operation = replace(wanted, values=dump_outcome(task))
+        return self._recorder.perform(operation, lambda: self._tasks.change(op, session, task))
+
+    def wait_for(self, op: str, session: str, task: str, other: str) -> TaskStored | Circle:
+        """Let a task wait until another is closed."""
+        operation = self._recorder.wanted(OperationAction.BLOCK, op, session, task, other=other)
+        return self._recorder.perform(operation, lambda: self._tasks.wait_for(op, session, task, other))
+
+    def find(self, task: str) -> TaskState | None:
+        """Return a task with its holder."""
+        return self._tasks.find(task)
+
+    def tasks(self, *, closed: bool = False) -> Sequence[TaskState]:
+        """Return all tasks that are not closed, or all."""
+        return self._tasks.tasks(closed=closed)
+
+
+class RecordedMessages:
+    """`Messages`; what is sent is written down."""
+
+    def __init__(self, recorder: Recorder, messages: Messages) -> None:
+        """Record the changes of one part of the engine."""
+        self._recorder = recorder
+        self._messages = messages
+
+    def send(self, op: str, message: NewMessage) -> Sent | NobodyThere:
+        """Put a message into the inbox of everybody who has the address."""
+        wanted = self._recorder.describe(op, message)
+        return self._recorder.perform(wanted, lambda: self._messages.send(op, message))
+
+    def waiting(self, session: str) -> Sequence[WaitingMessage]:
+        """Return what the session has not read."""
+        return self._messages.waiting(session)
+
+    def acknowledge(self, op: str, session: str, positions: Sequence[int]) -> Acknowledged:
+        """Mark messages as read."""
+        return self._messages.acknowledge(op, session, positions)
+
+    def expire(self, op: str) -> Expired:
+        """Remove what expired unread, and what was read long ago."""
+        return self._messages.expire(op)
+
+
+class RecordedOffers:
+    """`Offers`; every change is written down."""
+
+    def __init__(self, recorder: Recorder, offers: Offers) -> None:
+        """Record the changes of one part of the engine."""
+        self._recorder = recorder
+        self._offers = offers
+
+    def offer(self, op: str, offer: NewOffer) -> Offered | Lost:
+        """Offer a task, and with it all files of the giver."""
+        values = {"taker": offer.taker, "seconds": offer.seconds}
+        wanted = self._recorder.wanted(OperationAction.OFFER, op, offer.giver, offer.task, **values)
+        operation = replace(wanted, note=offer.facts)
+        return self._recorder.perform(operation, lambda: self._offers.offer(op, offer))
+
+    def accept(self, op: str, session: str, offer: str) -> Accepted | OfferGone:
+        """Move task, files and unread mail to the session."""
+        operation = self._recorder.wanted(OperationAction.ACCEPT, op, session, offer)
+        return self._recorder.perform(operation, lambda: self._offers.accept(op, session, offer))
+
+    def decline(self, op: str, session: str, offer: str) -> OfferEnded | OfferGone:
+        """Refuse an offer."""
+        operation = self._recorder.wanted(OperationAction.DECLINE, op, session, offer)
+        return self._recorder.perform(operation, lambda: self._offers.decline(op, session, offer))
+
+    def withdraw(self, op: str, session: str, offer: str) -> OfferEnded | OfferGone:
+        """Take an offer of one's own back."""
+        operation = self._recorder.wanted(OperationAction.WITHDRAW, op, session, offer)
+        return self._recorder.perform(operation, lambda: self._offers.withdraw(op, session, offer))
+
+    def offers(self) -> Sequence[OfferState]:
+        """Return the offers that stand."""
+        return self._offers.offers()
+
+
+class RecordedCoordination:
+    """`Coordination` of one project, with every change in the journal of the session that makes it."""
+
+    def __init__(self, workspace: Workspace, engine: Coordination) -> None:
+        """Record the changes of an engine."""
+        recorder = Recorder(workspace, engine.history)
+        self.engine = engine.engine
+        self.history = engine.history
+        self.members = RecordedMembers(recorder, engine.members)
+        self.leases = RecordedLeases(recorder, engine.leases)
+        self.tasks = RecordedTasks(recorder, engine.tasks)
+        self.messages = RecordedMessages(recorder, engine.messages)
+        self.offers = RecordedOffers(recorder, engine.offers)

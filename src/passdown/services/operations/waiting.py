@@ -1,0 +1,87 @@
+"""Find the operations that are left: begun without an outcome, or waiting for the tracker."""
+
+import json
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from typing import Final, cast
+
+from passdown import layout
+from passdown.core.json_text import dump
+from passdown.core.kinds import FactKind
+from passdown.core.safe_text import one_line
+from passdown.core.work.operations import SharedOperation, plan_replay
+from passdown.errors import StorageError, UsageError
+from passdown.services.operations.operations import read_recorded
+from passdown.services.workspace.local_files import list_places, write_local
+from passdown.services.workspace.workspaces import Workspace
+
+_FEW: Final = 8
+_SETTLE_SECONDS: Final = 10.0
+_KIND: Final = f'"kind":{dump(FactKind.OPERATION.value)}'
+_NANOS: Final = 1_000_000_000
+
+
+def find_waiting(workspace: Workspace) -> Sequence[SharedOperation]:
+    """Return what waits for the tracker in all journals of the clone, in the order in which it is tried."""
+    return plan_replay(find_open(workspace))
+
+
+def find_open(workspace: Workspace) -> Sequence[SharedOperation]:
+    """Return the operations of all journals of the clone that nothing settled, each journal's oldest first.
+
+    A journal that had nothing left and has not grown since is not read again.
+    """
+    journals = workspace.journals
+    known = _read_settled(workspace)
+    changed = {session: journals.changed(session) for session in journals.sessions()}
+    fresh = [session for session, at in changed.items() if known.get(session) != at]
+    read = {*fresh}
+    if len(fresh) > _FEW:
+        read &= {*journals.mentioning(_KIND)}
+    left = {session: _read_open(workspace, session) for session in sorted(read)}
+    if len(fresh) > _FEW:
+        _write_settled(workspace, {name: at for name, at in changed.items() if not left.get(name)})
+    return [one for some in left.values() for one in some]
+
+
+def _read_open(workspace: Workspace, session: str) -> Sequence[SharedOperation]:
+    return [one for one in read_recorded(workspace, session) if one.is_open]
+
+
+def read_all(workspace: Workspace) -> Sequence[SharedOperation]:
+    """Return all operations of all journals."""
+    return [
+        one for session in workspace.journals.mentioning(_KIND) for one in read_recorded(workspace, session)
+    ]
+
+
+def find_operation(workspace: Workspace, name: str) -> SharedOperation:
+    """Return what waits under an id, or under the key that the seed's files give it; raise a UsageError."""
+    waiting = find_waiting(workspace)
+    found = [one for one in waiting if one.id == name] or [one for one in waiting if one.key == name]
+    if len(found) != 1:
+        message = (
+            f"{len(found)} changes with the key {one_line(name)} wait"
+            if found
+            else f"nothing waits as {one_line(name)}"
+        )
+        raise UsageError(message, hint="Name the id that `passdown status --json` shows below `outbox`.")
+    return found[0]
+
+
+def _read_settled(workspace: Workspace) -> Mapping[str, int]:
+    for documents, path, _ in list_places(workspace, layout.SETTLED):
+        with suppress(StorageError, ValueError, RecursionError):  # it only saves reading
+            if documents.exists(path):
+                found: object = json.loads(documents.read(path))
+                members = cast("dict[str, object]", found) if isinstance(found, dict) else {}
+                return {name: at for name, at in members.items() if isinstance(at, int)}
+    return {}
+
+
+def _write_settled(workspace: Workspace, settled: Mapping[str, int]) -> None:
+    """Remember which journals have nothing left; one that grew just now may grow at the same instant."""
+    latest = int((workspace.clock.now().timestamp() - _SETTLE_SECONDS) * _NANOS)
+    old = {name: at for name, at in settled.items() if at < latest}
+    with suppress(StorageError):  # it only saves reading
+        write_local(workspace, layout.SETTLED, dump(old).encode())

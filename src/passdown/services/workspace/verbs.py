@@ -1,0 +1,55 @@
+"""The command that runs: the ids of its operations, and those that it has begun (C142)."""
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from passdown.core.coordination.operations import NO_CALL, VerbCall, derive_operation
+
+if TYPE_CHECKING:  # most calls begin no operation
+    from passdown.core.work.operations import SharedOperation
+
+
+class VerbRun:
+    """One run of a command or hook."""
+
+    def __init__(self, call: VerbCall = NO_CALL, *, is_again: bool = False) -> None:
+        """Keep what was typed; with `is_again` it repeats nothing, whatever was typed before."""
+        self.call = call
+        self.is_again = is_again
+        self.is_entered = False
+        """Whether the session is locked for it."""
+        self._clear()
+
+    def _clear(self) -> None:
+        self.id = ""
+        """The id from which those of its operations are made; empty before the first."""
+        self.known: Sequence[SharedOperation] = ()
+        """The operations of the command that it repeats."""
+        self.begun: dict[str, SharedOperation] = {}
+        """What it has written down, by id."""
+        self.owed: list[SharedOperation] = []
+        """What is written down together with the next operation, because it must follow it."""
+        self.tried: set[str] = set()
+        """What earlier commands left and this one has tried to finish, by id."""
+        self._numbers: Counter[tuple[str, str]] = Counter()
+
+    def enter(self) -> None:
+        """Begin a change."""
+        self.is_entered = True
+
+    def leave(self) -> None:
+        """End a change; what nobody typed is a command of its own each time."""
+        self.is_entered = False
+        if not self.call.words:
+            self._clear()
+
+    def next_id(self, action: str, subject: str) -> str:
+        """Return the id of the next operation of this kind."""
+        number = self._numbers[action, subject]
+        self._numbers[action, subject] += 1
+        return derive_operation(self.id, action, subject, number)
+
+    def find_known(self, action: str) -> "SharedOperation | None":
+        """Return the first operation of this kind of the command that this one repeats."""
+        return next((one for one in self.known if one.action == action), None)

@@ -1,0 +1,243 @@
+"""How long a call takes, in P: as many times as long as a start of Python takes here, at the same moment.
+
+A limit in milliseconds would be a limit on the machine. So a call and as many starts of Python as it usually
+costs are measured by turns, and the least of each counts: others work on the machine, too. Both clocks are
+judged: the processor's time of the process and of those it starts, and the time on the wall, which also sees
+a call that waits. `usual.toml` has what each call usually costs; it may cost twice as much.
+
+    PASSDOWN_TIMES=record  writes what each call costs now to `usual.toml`
+    PASSDOWN_TIMES=work    makes each call three times as slow by work, and fails if that is not noticed
+    PASSDOWN_TIMES=wait    the same by waiting
+
+`scripts/timed` runs all of them, again and again.
+"""
+
+import compileall
+import functools
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+import tomllib
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from pathlib import Path
+from typing import Final, NamedTuple, TypeVar
+
+import pytest
+
+import passdown
+
+ROOM: Final = 2.0
+"""How many times its usual cost a call may cost."""
+
+SLOWER: Final = 3.0
+"""So many times as slow a call is noticed."""
+
+MOST_TRIES: Final = 15
+TRIES_WHEN_SLOW: Final = 4
+_ROOM_OF_FIRST: Final = (1.25, 1.5)
+"""What the first tries may cost: a single one says less, so it must be nearer to the usual cost."""
+_TRIES_TO_RECORD: Final = 8
+_USUAL: Final = Path(__file__).with_name("usual.toml")
+_START: Final = (sys.executable, "-I", "-c", "pass")
+_MODE: Final = os.environ.get("PASSDOWN_TIMES", "")
+_CODE: Final = {
+    "work": "import time; _end = time.process_time() + {}\nwhile time.process_time() < _end: pass\n",
+    "wait": "import time; time.sleep({})\n",
+}
+_MEMORY: Final = Path("/dev/shm")  # noqa: S108 - a folder is made in it that is ours alone
+_ROOM_IN_MEMORY: Final = 100_000_000
+IS_SLOWED: Final = _MODE in _CODE
+_drag: ContextVar[str] = ContextVar("drag", default="")
+
+T = TypeVar("T")
+
+
+class Took(NamedTuple):
+    """Seconds: on the wall, and of the processor for a process and those that it started."""
+
+    wall: float
+    work: float
+
+    def least(self, other: "Took") -> "Took":
+        """Take the least of each clock."""
+        return Took(min(self.wall, other.wall), min(self.work, other.work))
+
+
+FOREVER: Final = Took(float("inf"), float("inf"))
+
+
+class Cost(NamedTuple):
+    """What a call cost at least, beside what a start of Python cost at least."""
+
+    took: Took
+    start: Took
+    waits: float
+    tries: int
+
+    @property
+    def p(self) -> float:
+        """In starts of Python, by the worse of both clocks; what it waits for on purpose is left out.
+
+        Without a folder in memory a call also waits for the disk: then the processor's time is judged alone.
+        """
+        work = self.took.work / self.start.work
+        return max((self.took.wall - self.waits) / self.start.wall, work) if has_memory() else work
+
+    def tell(self, name: str, usual: float) -> str:
+        """Say the figures."""
+        wall, work, start = (
+            f"{seconds * 1000:.0f} ms" for seconds in (self.took.wall, self.took.work, self.start.wall)
+        )
+        tries = f"{self.tries} tries" if self.tries > 1 else "1 try"
+        return (
+            f"{name}: {self.p:.1f} P, usually {usual:.1f}, at most {ROOM * usual:.1f}"
+            f" ({wall}, {work} of the processor, P {start}, {tries})"
+        )
+
+
+class TooSlowError(AssertionError):
+    """A call costs more than twice what it usually does."""
+
+
+# --- to measure -----------------------------------------------------------------------------------
+
+
+def take(act: Callable[[], T]) -> tuple[T, Took]:
+    """Do something that starts processes; give what it gave, and what they took."""
+    began, before = time.perf_counter(), _work_of_children()
+    found = act()
+    return found, Took(time.perf_counter() - began, _work_of_children() - before)
+
+
+@functools.cache
+def has_memory() -> bool:
+    """Say whether there is a folder in memory, where no call waits for a disk."""
+    return os.access(_MEMORY, os.W_OK) and shutil.disk_usage(_MEMORY).free > _ROOM_IN_MEMORY
+
+
+@contextmanager
+def open_folder() -> Iterator[Path]:
+    """Give an empty folder for what is measured: in memory, where there is one."""
+    with tempfile.TemporaryDirectory(prefix="passdown-", dir=_MEMORY if has_memory() else None) as name:
+        yield Path(name).resolve()
+
+
+def drag(script: str) -> str:
+    """Give a Python program as it is to be run: itself, or slower if a test is to notice that."""
+    return _drag.get() + script
+
+
+@contextmanager
+def dragging(how: str, seconds: float) -> Iterator[None]:
+    """Make each program slower, by work or by waiting."""
+    mark = _drag.set(_CODE[how].format(seconds))
+    try:
+        yield
+    finally:
+        _drag.reset(mark)
+
+
+@functools.cache
+def compile_package() -> None:
+    """Compile what is measured, as an installer does: else every process would, which takes as long again."""
+    compileall.compile_dir(os.path.dirname(passdown.__file__), quiet=2)
+
+
+def measure(
+    act: Callable[[], Took],
+    usual: float,
+    *,
+    waits: float = 0.0,
+    tries: int = MOST_TRIES,
+    is_judged: bool = True,
+) -> Cost:
+    """Measure a call and starts of Python by turns; if it is judged, until it is found quick enough.
+
+    As many starts as the call usually costs, so that both take as long: whoever else works here slows both.
+    """
+    compile_package()
+    took = series = FOREVER
+    starts = max(1, round(usual))
+    cost = Cost(took, series, waits, 0)
+    for number in range(1, tries + 1):
+        series = series.least(start_python(starts))
+        took = took.least(act())
+        cost = Cost(took, Took(series.wall / starts, series.work / starts), waits, number)
+        room = (*_ROOM_OF_FIRST, ROOM)[min(number, 3) - 1]
+        if is_judged and cost.p <= room * usual:
+            break
+    return cost
+
+
+def judge(name: str, act: Callable[[], Took], *, waits: float = 0.0) -> None:
+    """Fail if a call costs more than twice what `usual.toml` says; print what it cost.
+
+    `waits` are the seconds that it waits on purpose, whatever the machine.
+    """
+    if _MODE == "record":
+        _record(name, act, waits)
+    usual = read_usual().get(name, 0.0)
+    if not usual:
+        pytest.fail(f"usual.toml does not say what {name!r} costs; PASSDOWN_TIMES=record writes it")
+    cost = measure_slower(act, usual, _MODE, waits=waits) if IS_SLOWED else measure(act, usual, waits=waits)
+    rule(cost.p <= ROOM * usual, cost.tell(name, usual))
+
+
+def measure_slower(act: Callable[[], Took], usual: float, how: str, *, waits: float = 0.0) -> Cost:
+    """Measure a call that is made three times as slow, by `work` or by `wait`."""
+    least = functools.reduce(Took.least, (act() for _ in range(3)))
+    with dragging(how, (SLOWER - 1) * least.wall):
+        return measure(act, usual, waits=waits, tries=TRIES_WHEN_SLOW)
+
+
+def rule(is_quick: bool, told: str) -> None:
+    """Print what was measured, and fail if it was too slow; or if it was not, where it was made so."""
+    print(told)
+    if IS_SLOWED and is_quick:
+        pytest.fail(f"three times as slow, and not noticed: {told}")
+    if not IS_SLOWED and not is_quick:
+        raise TooSlowError(told)
+
+
+def drag_here(seconds: float) -> None:
+    """Be three times as slow, after something that took so long here, if a test is to notice that."""
+    if IS_SLOWED:
+        exec(_CODE[_MODE].format((SLOWER - 1) * seconds))  # noqa: S102 - a line of ours
+
+
+def start_python(count: int) -> Took:
+    """Give what some starts of Python take, one after the other."""
+    return take(lambda: [subprocess.run(_START, check=True) for _ in range(count)])[1]
+
+
+def _work_of_children() -> float:
+    if sys.platform == "win32":  # which does not tell
+        return time.perf_counter()
+    import resource
+
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
+# --- to know what is usual ------------------------------------------------------------------------
+
+
+def read_usual() -> dict[str, float]:
+    """Give what calls usually cost, by their names."""
+    found: dict[str, float] = tomllib.loads(_USUAL.read_text(encoding="utf-8"))["P"]
+    return found
+
+
+def _record(name: str, act: Callable[[], Took], waits: float) -> None:
+    """Measure how many starts of Python a call costs, then again with so many starts beside it."""
+    known = read_usual()
+    about = known.get(name) or measure(act, 5.0, waits=waits, tries=2, is_judged=False).p
+    known[name] = round(measure(act, about, waits=waits, tries=_TRIES_TO_RECORD, is_judged=False).p, 1)
+    head = _USUAL.read_text(encoding="utf-8").partition("[P]")[0]
+    lines = [f'"{one}" = {known[one]}\n' for one in sorted(known)]
+    _USUAL.write_text(f"{head}[P]\n{''.join(lines)}", encoding="utf-8")
