@@ -1,5 +1,6 @@
 """Engines of coordination whose statements can be recorded, and replayed by their bare driver."""
 
+import copy
 import sqlite3
 import time
 from collections.abc import Callable, Generator, Sequence
@@ -11,7 +12,7 @@ from passdown import layout
 from passdown.engines.boot import SystemBootClock
 from passdown.engines.coordination.transactions import Store
 from passdown.engines.files.gate import Gate
-from passdown.engines.sqlite.coordination import LocalMachine, SqliteStore, open_store
+from passdown.engines.sqlite.coordination import LocalMachine, open_store
 from passdown.engines.sqlite.database import PARTS
 from passdown.engines.sqlite.mounts import MountKind
 from passdown.engines.system import SystemClock
@@ -115,8 +116,10 @@ class SqliteFiles:
         """Open the file, with all pragmas."""
         machine = LocalMachine(boot_clock=SystemBootClock(), clock=SystemClock(), is_running=lambda _: None)
         first = open_store(self._path(name), projects[0], machine, mount=MountKind.LOCAL, wait=_WAIT)
-        rest = [SqliteStore(first._database, one, machine, first._turn) for one in projects[1:]]
-        yield [first, *rest]
+        stores = [copy.copy(first) for _ in projects]
+        for store, project in zip(stores, projects, strict=True):
+            store._project = project
+        yield stores
         first.close()
 
     def record(self, stores: Sequence[Any]) -> list[Statement]:

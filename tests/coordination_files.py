@@ -9,13 +9,13 @@ from typing import Final
 
 from passdown.engines.files.gate import Gate
 from passdown.engines.sqlite.coordination import (
-    CoordinationDatabase,
     LocalMachine,
     ReadOnlyStore,
     SqliteStore,
     open_reader,
     open_store,
 )
+from passdown.engines.sqlite.coordination_database import CoordinationDatabase
 from passdown.engines.sqlite.mounts import MountKind
 from passdown.ports.clock import BootTime
 from tests.events import MovedClock

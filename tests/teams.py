@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from passdown import layout
 from passdown.core.sessions.session_facts import NO_PROCESS, Account, HostProcess
 from passdown.engines.boot import SystemBootClock
 from passdown.engines.process import SystemProcesses
@@ -24,9 +25,13 @@ AWAY = "away-"
 
 
 def break_database(path: Path) -> None:
-    """Put something else in the place of a database; its parts are kept under other names."""
+    """Put something else in the place of a database; its parts are kept under other names.
+
+    The log of its changes is moved, too: nobody can restore it.
+    """
     gc.collect()  # commands of this process have it open
-    for part in path.parent.glob(f"{path.name}*"):  # newer Pythons leave the write-ahead log there
+    log = path.parent / layout.COORDINATION_CHANGES
+    for part in (*path.parent.glob(f"{path.name}*"), *([log] if log.exists() else [])):
         part.rename(part.with_name(f"{AWAY}{part.name}"))
     path.write_bytes(b"this is no database" * 100)
 

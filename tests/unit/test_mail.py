@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from passdown.engines.sqlite import coordination
+from passdown.engines.sqlite.coordination_database import cannot_write
 from tests.teams import Team
 
 
@@ -103,7 +104,7 @@ def test_mail_is_printed_and_stays_unread_where_nothing_can_be_written(team: Tea
     team.pass_time(minutes=2)
 
     def refuse(path: str, *_: object, **__: object) -> None:
-        raise coordination.cannot_write(path, "Read-only file system")
+        raise cannot_write(path, "Read-only file system")
 
     with team.monkeypatch.context() as patch:
         patch.setattr(coordination, "open_store", refuse)

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from passdown.engines.files.journals import FileJournals
-from passdown.engines.sqlite.coordination import CoordinationDatabase
+from passdown.engines.sqlite.coordination_database import CoordinationDatabase
 from tests.projects import put
 from tests.teams import Team
 

@@ -7,23 +7,35 @@ import sys
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from passdown import layout
 from passdown.core.coordination.leases import Lifetimes
 from passdown.core.sessions.session_facts import HostProcess
 from passdown.engines.coordination.away import EngineAway, WatchedCoordination
 from passdown.engines.coordination.coordinator import Coordinator
 from passdown.engines.patience import Patience
+from passdown.engines.system import SystemEntropy
 from passdown.errors import AwayError, NoServerError, StorageError, UnwritableError, UsageError
+from passdown.records import replace
 from passdown.wiring.projects import find_coordination_url, find_server
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from passdown.core.coordination.leases import KnownHolder
+    from passdown.engines.coordination.rows import Statements
     from passdown.engines.coordination.transactions import Store
     from passdown.engines.sqlite.coordination import LocalMachine
+    from passdown.engines.sqlite.coordination_file import Recovery
+    from passdown.engines.sqlite.engine_clock import ClockRow
     from passdown.engines.sqlite.reservation_copy import ReservationCopy
     from passdown.ports.coordination import Coordination
     from passdown.ports.process import Processes
+    from passdown.services.workspace.workspaces import Workspace
     from passdown.settings import Settings
 
 _POSTGRES: Final = ("postgresql", "postgres")
+_IDENTITY_BYTES: Final = 7
+"""So that the number fits into a column of 64 bits with a sign."""
 _LOCAL_ENGINE: Final = "SQLite, this clone and its worktrees"
 LOCAL: Final = "local"
 """The name of the project in the file of a clone; behind a `/` the root's path in the repository (C74).
@@ -46,11 +58,23 @@ class EngineFile(NamedTuple):
     """How long to wait in all for others and for a server; None is the default."""
     ignores_case: bool = False
     """Whether git found that the file system ignores case."""
+    workspace: "Workspace | None" = None
+    """Whose sessions know what they hold, and who is told when a file that was lost is restored."""
+
+    @property
+    def was_used(self) -> bool:
+        """Whether sessions have used the file of the clone, also if it was lost since (C146)."""
+        return os.path.lexists(self.path) or os.path.lexists(self.changes)
 
     @property
     def project(self) -> str:
         """The name of the project in the database."""
         return f"{LOCAL}/{self.below}" if self.below else LOCAL
+
+    @property
+    def changes(self) -> str:
+        """The folder with copies of the database and what was changed since."""
+        return os.path.join(os.path.dirname(self.path), layout.COORDINATION_CHANGES)
 
 
 def open_coordination(file: EngineFile, settings: "Settings", processes: "Processes") -> "Coordination":
@@ -131,6 +155,10 @@ def open_for_reading(file: EngineFile, settings: "Settings", processes: "Process
         url = find_coordination_url(settings)
     path, project = (file.copy, settings.project.key) if url else (file.path, file.project)
     if url is None or not os.path.lexists(path):
+        if url == "" and os.path.lexists(file.changes):
+            from passdown.engines.sqlite.coordination_file import NEXT_COMMAND
+
+            raise AwayError("the coordination database is missing", hint=NEXT_COMMAND)
         return None
     from passdown.engines.sqlite.coordination import open_reader
 
@@ -146,10 +174,50 @@ def _open_sqlite(file: EngineFile, settings: "Settings", machine: "LocalMachine"
     from passdown.engines.sqlite.database import WAIT_SECONDS
 
     try:
-        store = open_store(file.path, file.project, machine, wait=file.patience or Patience(WAIT_SECONDS))
+        wait = file.patience or Patience(WAIT_SECONDS)
+        recovery = _make_recovery(file, file.workspace, machine) if file.workspace else None
+        store = open_store(file.path, file.project, replace(machine, recovery=recovery), wait=wait)
         return _coordinate(store, settings, file)
     except UnwritableError as refusal:
         return _coordinate(open_reader(file.path, file.project, machine, refusal), settings, file)
+
+
+def examine_file(file: EngineFile, settings: "Settings") -> "tuple[str, Sequence[str]]":
+    """Return why the file of the clone counts as lost, empty if it does not, and when it was restored."""
+    with suppress(NoServerError):
+        if find_coordination_url(settings) == "" and os.path.lexists(file.changes):
+            from passdown.engines.sqlite.change_log import ChangeLog
+            from passdown.engines.sqlite.coordination_file import examine
+
+            log = ChangeLog(file.changes)
+            restored = [f"{one.day}: {one.restored}" for one in log.periods() if one.restored]
+            return examine(file.path, log), restored
+    return "", ()
+
+
+def _make_recovery(file: EngineFile, workspace: "Workspace", machine: "LocalMachine") -> "Recovery":
+    """Say how a file that was lost is restored (C146)."""
+    from passdown.engines.sqlite.change_log import ChangeLog
+    from passdown.engines.sqlite.coordination import read_time
+    from passdown.engines.sqlite.coordination_file import Recovery
+
+    def tell_time(statements: "Statements", project: str) -> "ClockRow":
+        return read_time(statements, project, machine)[0]
+
+    def find_holders() -> "Mapping[str, Sequence[KnownHolder]]":
+        from passdown.services.coordination.membership import list_holders  # only for a file that was lost
+
+        return {file.project: list_holders(workspace)}
+
+    return Recovery(
+        log=ChangeLog(file.changes),
+        today=lambda: machine.clock.now().date().isoformat(),
+        make_identity=lambda: int.from_bytes(SystemEntropy().token(_IDENTITY_BYTES)),
+        tell_time=tell_time,
+        holders=find_holders,
+        tell=workspace.warn,
+        is_hurried=workspace.is_hook,
+    )
 
 
 def _coordinate(

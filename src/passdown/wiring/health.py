@@ -12,11 +12,12 @@ from passdown.engines.programs import SystemPrograms
 from passdown.engines.sqlite.mounts import MOUNTS, MountKind, find_mount
 from passdown.errors import PassdownError
 from passdown.services.project.doctor import Examination
-from passdown.services.workspace.workspaces import Workspace
+from passdown.services.workspace.workspaces import NO_LIMITS, Workspace
 from passdown.settings import Settings
 from passdown.wiring.caches import CachePlace, cache_folders, open_cached, open_memory_index
+from passdown.wiring.coordination import examine_file
 from passdown.wiring.projects import find_coordination_url, find_user_file, open_hosts
-from passdown.wiring.workspaces import open_workspace, swept_folders
+from passdown.wiring.workspaces import LocalWorkspace, open_workspace, swept_folders
 
 
 def open_examination(
@@ -33,6 +34,7 @@ def open_examination(
         found = archive.find_leftovers(swept, is_gone, flat=flat, roots=roots)
         return [os.path.relpath(path, root).replace(os.sep, "/") for path in found]
 
+    lost, restored = examine_file(LocalWorkspace(root, settings, NO_LIMITS).engine_file, settings)
     return Examination(
         workspace=workspace,
         fresh=open_memory_index,
@@ -43,6 +45,8 @@ def open_examination(
         warnings=warnings,
         refused=refused,
         no_server=_find_trouble(settings),
+        lost=lost,
+        restored=restored,
         user_file=str(find_user_file(os.environ, sys.platform) or ""),
         plugin=user_folders.read_plugin(),
         installed=user_folders.read_installed(open_hosts().load(), os.environ, sys.platform),

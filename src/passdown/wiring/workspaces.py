@@ -240,7 +240,7 @@ class LocalWorkspace:
     def _engine(self) -> "Coordination":
         from passdown.wiring.coordination import open_coordination  # few calls need it
 
-        return open_coordination(self._engine_file, self.settings, self.processes)
+        return open_coordination(self.engine_file, self.settings, self.processes)
 
     def open_engine(self) -> "Coordination":
         """Return what sessions of the project share, without the records."""
@@ -260,13 +260,13 @@ class LocalWorkspace:
             return None
         if url:
             return self.coordination if self._haste.lock_wait is None else None
-        return self.coordination if os.path.lexists(self._coordination_place) else None
+        return self.coordination if self.engine_file.was_used else None
 
     def read_coordination(self) -> "Coordination | None":
         """Return what sessions of the project share, to be looked at."""
         from passdown.wiring.coordination import open_for_reading  # few calls need it
 
-        return open_for_reading(self._engine_file, self.settings, self.processes)
+        return open_for_reading(self.engine_file, self.settings, self.processes)
 
     @property
     def has_server(self) -> bool:
@@ -319,14 +319,17 @@ class LocalWorkspace:
         return TrackerPlace(self.root, self._git.common_folder() or "", self.locks.handles)
 
     @property
-    def _engine_file(self) -> "EngineFile":
+    def engine_file(self) -> "EngineFile":
+        """The file through which the sessions of the clone coordinate, if there is no server."""
         from passdown.wiring.coordination import EngineFile  # few calls need it
 
         place = self._coordination_place
         folder = os.path.dirname(place)
         copy, away = (os.path.join(folder, name) for name in (layout.COORDINATION_COPY, layout.ENGINE_AWAY))
         is_folded = self._git.ignores_case()
-        return EngineFile(place, copy, away, self._git.prefix(), self._patience, ignores_case=is_folded)
+        return EngineFile(
+            place, copy, away, self._git.prefix(), self._patience, is_folded, self._as_workspace
+        )
 
     @cached_property
     def _patience(self) -> "Patience":

@@ -49,6 +49,15 @@ class Fenced(NamedTuple):
     fence: int
 
 
+class KnownHolder(NamedTuple):
+    """A session, and what its own journal says that it holds."""
+
+    member: Member
+    held: tuple[Fenced, ...] = ()
+    position: int = 0
+    """The highest position at which one of its changes was made."""
+
+
 @record
 class Lease:
     """One session holds one resource, or held it until lately."""

@@ -32,6 +32,7 @@ class FindingKind(StrEnum):
     NOT_SET_UP = "not-set-up"
     SETTINGS = "settings"
     SERVER = "server"
+    COORDINATION = "coordination"
     NOT_IGNORED = "not-ignored"
     TRACKED = "tracked"
     IGNORED = "ignored"
@@ -96,6 +97,19 @@ def odd_settings(warning: str, severity: Severity = Severity.WARNING) -> Finding
 def no_server(trouble: str, hint: str, file: str) -> Finding:
     """Sessions cannot coordinate, because no server is named; `file` is where the user names it."""
     return Finding(code=FindingKind.SERVER, what=trouble, hint=hint, where=file)
+
+
+def lost_coordination(lost: str) -> Finding:
+    """The file through which sessions coordinate is not the one that was there before."""
+    what = f"the coordination database {lost}"
+    hint = "run any command that coordinates, such as `passdown status`: it restores what is known"
+    return Finding(code=FindingKind.COORDINATION, what=what, hint=hint)
+
+
+def restored_coordination(told: str) -> Finding:
+    """That file was restored lately."""
+    hint = "look at `passdown status` whether anything is missing; this is told for three days of work"
+    return Finding(code=FindingKind.COORDINATION, what=told, hint=hint, severity=Severity.WARNING)
 
 
 def not_ignored(paths: Sequence[str], *, is_set_up: bool, has_rules: bool) -> Finding:

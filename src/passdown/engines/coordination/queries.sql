@@ -5,6 +5,13 @@
 -- name: meta
 SELECT name, value FROM meta;
 
+-- name: put_identity
+INSERT INTO meta (name, value) VALUES ('identity', ?)
+ON CONFLICT (name) DO UPDATE SET value = excluded.value;
+
+-- name: positions
+SELECT project, pos FROM projects;
+
 -- name: add_project
 INSERT INTO projects (project, pos, newest, boot, boot_number, boot_offset) VALUES (?, 0, 0, '', 0, 0)
 ON CONFLICT (project) DO NOTHING;

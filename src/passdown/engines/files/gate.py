@@ -1,14 +1,18 @@
 """A gate that one process passes at a time, before it uses a file that another library writes."""
 
+import os
 from collections.abc import Callable, Generator
 from contextlib import contextmanager, suppress
-from os import close
+from typing import Final
 
 from passdown.engines.files.read import open_trusted
 from passdown.engines.files.system_calls import lock_in_turn
 from passdown.engines.files.write import make_private
 from passdown.engines.patience import Patience
 from passdown.errors import AwayError
+
+_MOST_GATES: Final = 5
+"""How often the file may be removed while we wait for it."""
 
 
 class Gate:
@@ -22,25 +26,48 @@ class Gate:
         """Name the file; it is created when the gate is first passed."""
         self._path = path
         self._lock = lock
+        self._handle: int | None = None
 
     @contextmanager
     def passed(self, wait: float | Patience) -> Generator[None, None, None]:
         """Keep others out; raise an AwayError if they do not let us in within that many seconds."""
         patience = wait if isinstance(wait, Patience) else Patience(wait)
-        handle, is_free = None, True
+        is_free = True
         try:
             with suppress(OSError):  # a read-only folder, a file system without locks
-                make_private(self._path)
-                handle = open_trusted(self._path)
-                is_free = self._enter(handle, patience)
+                is_free = self._open_and_enter(patience)
             if not is_free:
                 span = f"{patience.seconds:g} s"
                 message = f"{self._path} is busy: other processes did not release it for {span}"
                 raise AwayError(message, hint="Nothing was changed; try again.")
             yield
         finally:
-            if handle is not None:
-                close(handle)
+            self._close()
+
+    def is_kept(self) -> bool:
+        """Return whether the file that is locked still has its name, so that nobody else can pass."""
+        if self._handle is None:
+            return True
+        with suppress(OSError):
+            return os.path.samestat(os.fstat(self._handle), os.stat(self._path))
+        return False
+
+    def _open_and_enter(self, patience: Patience) -> bool:
+        """Lock the file; one that was removed while we waited keeps nobody out, so the next one is taken."""
+        for _ in range(_MOST_GATES):
+            self._close()
+            make_private(self._path)
+            self._handle = open_trusted(self._path)
+            if not self._enter(self._handle, patience):
+                return False
+            if self.is_kept():
+                break
+        return True
+
+    def _close(self) -> None:
+        if self._handle is not None:
+            os.close(self._handle)
+            self._handle = None
 
     def _enter(self, handle: int, patience: Patience) -> bool:
         """Wait for one's turn; whoever waits on keeps its place, because it is the same open file."""

@@ -13,18 +13,29 @@ from collections.abc import Callable, Generator, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from functools import cached_property
 from typing import Any, Final, NoReturn
+from weakref import finalize
 
 from passdown import layout
 from passdown.core.coordination.leases import Lifetimes
 from passdown.core.coordination.members import EngineTime
-from passdown.engines.coordination import rows
 from passdown.engines.coordination.changes import note_sign
 from passdown.engines.coordination.rows import RowReading, RowTransaction, Statements
 from passdown.engines.coordination.transactions import LIFETIMES, Reading, Transaction
 from passdown.engines.files.gate import Gate
 from passdown.engines.files.write import make_folder
 from passdown.engines.patience import Patience
-from passdown.engines.sqlite.database import WAIT_SECONDS, KeptDatabase, open_database, open_read_only
+from passdown.engines.sqlite.change_log import RecordedStatements
+from passdown.engines.sqlite.coordination_database import (
+    BUSY,
+    TITLE,
+    UNWRITABLE,
+    CoordinationDatabase,
+    cannot_write,
+    name_of,
+    ways_out,
+)
+from passdown.engines.sqlite.coordination_file import CoordinationFile, OpenFile, Recovery
+from passdown.engines.sqlite.database import WAIT_SECONDS, is_damage, open_database, open_read_only
 from passdown.engines.sqlite.engine_clock import ClockRow, tell_time
 from passdown.engines.sqlite.mounts import MountKind, find_mount
 from passdown.engines.system import pause
@@ -32,14 +43,7 @@ from passdown.errors import AwayError, StorageError, UnsureError, UnwritableErro
 from passdown.ports.clock import BootClock, Clock
 from passdown.records import record
 
-TITLE: Final = "the coordination database"
-
-_UNWRITABLE: Final = ("SQLITE_READONLY", "SQLITE_CANTOPEN", "SQLITE_PERM")
 _FORBIDDEN: Final = frozenset({errno.EACCES, errno.EPERM, errno.EROFS})
-_BUSY: Final = ("SQLITE_BUSY", "SQLITE_LOCKED")
-_UNSURE: Final = tuple(f"SQLITE_IOERR_{call}" for call in ("FSYNC", "DIR_FSYNC", "TRUNCATE", "DELETE"))
-"""What fails at the end of a commit: the change may be found by whoever opens the file next."""
-_WRITING: Final = "BEGIN IMMEDIATE"
 _SILENCES_SINCE: Final = 3
 """The version of the file that first had silences."""
 _MOST_OPENINGS: Final = 20
@@ -57,110 +61,8 @@ class LocalMachine:
     """For the beginning, and for the time between two boots."""
     is_running: Callable[[str], bool | None]
     pause: Callable[[float], None] = pause
-
-
-class CoordinationDatabase(KeptDatabase):
-    """The file; it runs the statements of coordination."""
-
-    title = TITLE
-    queries = rows.QUERIES
-    migrations = rows.MIGRATIONS
-    keeps_log = True
-    patience: Patience | None = None
-    """How long to wait for writers that know no turns; None as the connection was told."""
-
-    @classmethod
-    def make_error(cls, error: sqlite3.Error, path: str) -> StorageError:
-        """Return an error that says what to do, above all if nobody may write here."""
-        name = _name_of(error)
-        if name.startswith(_UNWRITABLE):
-            return cannot_write(path, str(error))
-        if name.startswith(_BUSY):
-            return AwayError(
-                f"{TITLE} is busy: another process is writing", hint="Nothing was changed; try again."
-            )
-        if name.startswith(_UNSURE):
-            message = f"{TITLE} may or may not hold the change: {error}"
-            return UnsureError(message, hint="Repeat the same operation: it is done once.")
-        if isinstance(error, sqlite3.IntegrityError):
-            return StorageError(f"{TITLE} refused a change: {error}", hint=f"Nothing was changed in {path}.")
-        return super().make_error(error, path)
-
-    # Without `_reporting`, which takes a third of the time of a statement.
-
-    def ask(self, query: str, *values: object) -> list[Any]:
-        """Return the rows that a statement gives."""
-        try:
-            return self._connection.execute(self._queries[query], values).fetchall()
-        except sqlite3.Error as error:
-            raise self._report(error) from error
-
-    def change(self, query: str, *values: object) -> int:
-        """Return how many rows a statement changed."""
-        try:
-            return self._connection.execute(self._queries[query], values).rowcount
-        except sqlite3.Error as error:
-            raise self._report(error) from error
-
-    def change_all(self, query: str, rows: Sequence[Sequence[object]]) -> None:
-        """Run a statement for each of some rows of values."""
-        with self._reporting():
-            self._connection.executemany(self._queries[query], rows)
-
-    def looking(self) -> AbstractContextManager[None]:
-        """Read one consistent state, whatever others write in the meantime."""
-        return self._transaction("BEGIN")
-
-    @contextmanager
-    def changing_soon(self) -> Generator[None, None, None]:
-        """Change something that may be lost if the power fails at once; the file is never damaged by that."""
-        with self._reporting():
-            self._connection.execute("PRAGMA synchronous = NORMAL")
-            try:
-                with self.changing():
-                    yield
-            finally:
-                self._connection.execute(f"PRAGMA synchronous = {self.synchronous}")
-
-    def _begin(self, begin: str) -> None:
-        """Open a transaction; for others that write only as much time is spent as is left."""
-        if self.patience is None or begin != _WRITING:
-            return super()._begin(begin)
-        refusal = sqlite3.Error("another process is writing")
-        for seconds in self.patience.waits(f"another process to release {self._path}"):
-            self._connection.execute(f"PRAGMA busy_timeout = {int(seconds * 1000)}")
-            try:
-                return super()._begin(begin)
-            except sqlite3.OperationalError as error:
-                refusal = error
-                if not _name_of(error).startswith(_BUSY):
-                    break
-        raise refusal
-
-    def refuse_to_nest(self) -> None:
-        """Raise an error if a transaction is under way."""
-        try:
-            is_under_way = self._connection.in_transaction
-        except sqlite3.Error as error:  # it was closed
-            raise self._report(error) from error
-        if is_under_way:
-            message = "transactions do not nest"
-            raise RuntimeError(message)
-
-    def is_empty(self) -> bool:
-        """Return whether there are no tables; refuse to read a database that is too new."""
-        with self._reporting():
-            version, known = self._version(), len(self.scripts())
-            if version and self._meta("least_reader") > known:
-                raise self.too_new(version, known)
-        return not version
-
-    def _least_writer(self, version: int) -> int:
-        del version
-        return self._meta("least_writer")
-
-    def _meta(self, name: str) -> int:
-        return int(dict(self._connection.execute(self._queries["meta"]).fetchall())[name])
+    recovery: Recovery | None = None
+    """Says how a file that was lost is restored; without it, nothing is logged."""
 
 
 def open_store(
@@ -172,7 +74,7 @@ def open_store(
     gate: Gate | None = None,
     wait: float | Patience = WAIT_SECONDS,
 ) -> "SqliteStore":
-    """Open the file of a clone, created if it is missing, for one project.
+    """Open the file of a clone, created if nobody has used it yet, for one project.
 
     `mount` is the kind of file system that holds it; None finds out. `wait` is the time to wait for other
     writers, in seconds: each time, or in all if it is a patience. Raises a StorageError if the file cannot be
@@ -193,25 +95,37 @@ def open_store(
             raise cannot_write(path, error.message) from error
         raise
     turn = _Turn(gate or Gate(layout.database_gate(path)), wait)
-    with turn.taken() as patience, patience.spending():
-        is_local = mount is MountKind.LOCAL
-        database = _open_patiently(path, machine, shared_memory=is_local, wait=patience.left)
-    return SqliteStore(database, project, machine, turn)
+    is_local = mount is MountKind.LOCAL
+
+    def open_at(place: str) -> CoordinationDatabase:
+        return _open_patiently(place, machine, shared_memory=is_local, wait=turn.left)
+
+    return SqliteStore(CoordinationFile(path, open_at, machine.recovery), project, machine, turn)
 
 
 class _Turn:
     """How writers of a file wait for one another."""
 
     def __init__(self, gate: Gate, wait: float | Patience) -> None:
-        self._gate = gate
-        self._wait = wait
+        self.gate = gate
+        self.wait = wait
+        self._patience = Patience(0.0)
+
+    @property
+    def left(self) -> float:
+        """The seconds that are left of this turn for writers that know no turns."""
+        return self._patience.left
 
     @contextmanager
     def taken(self) -> Generator[Patience, None, None]:
         """Wait for one's turn; give what is left of the time for writers that know no turns."""
-        patience = self._wait if isinstance(self._wait, Patience) else Patience(self._wait)
-        with self._gate.passed(patience):
-            yield patience
+        self._patience = self.wait if isinstance(self.wait, Patience) else Patience(self.wait)
+        with self.gate.passed(self._patience):
+            yield self._patience
+
+    def is_kept(self) -> bool:
+        """Return whether nobody else can have passed the gate since."""
+        return self.gate.is_kept()
 
 
 def _open_patiently(
@@ -223,11 +137,19 @@ def _open_patiently(
         try:
             return open_database(CoordinationDatabase, path, shared_memory=shared_memory, wait=wait)
         except StorageError as error:
-            is_busy = str(getattr(error.__cause__, "sqlite_errorname", "")).startswith(_BUSY)
+            is_busy = str(getattr(error.__cause__, "sqlite_errorname", "")).startswith(BUSY)
             if not is_busy or machine.boot_clock.read().seconds - began >= wait:
                 raise
         machine.pause(_OPENING_PAUSE)
     return open_database(CoordinationDatabase, path, shared_memory=shared_memory, wait=wait)
+
+
+def read_time(statements: Statements, project: str, machine: LocalMachine) -> tuple[ClockRow, int]:
+    """Return the time of a project, and the position of its last change, which is in the same row."""
+    rows = statements.ask("clock", project)
+    stored, position = (ClockRow(*rows[0][:-1]), rows[0][-1]) if rows else (ClockRow(), 0)
+    wall = machine.clock.now().timestamp()
+    return tell_time(stored, machine.boot_clock.read(), wall), position
 
 
 class _LocalStore:
@@ -252,10 +174,7 @@ class _LocalStore:
 
     def _tell_time(self, statements: Statements) -> tuple[ClockRow, int]:
         """Return the time, and the position of the last change, which is in the same row."""
-        rows = statements.ask("clock", self._project)
-        stored, position = (ClockRow(*rows[0][:-1]), rows[0][-1]) if rows else (ClockRow(), 0)
-        wall = self._machine.clock.now().timestamp()
-        return tell_time(stored, self._machine.boot_clock.read(), wall), position
+        return read_time(statements, self._project, self._machine)
 
     def _read(self, statements: Statements) -> RowReading:
         now, _ = self._tell_time(statements)
@@ -265,58 +184,110 @@ class _LocalStore:
 class SqliteStore(_LocalStore):
     """The rows of one project: a `Store`."""
 
-    def __init__(
-        self, database: CoordinationDatabase, project: str, machine: LocalMachine, turn: _Turn
-    ) -> None:
-        """Use an open database."""
+    def __init__(self, place: CoordinationFile, project: str, machine: LocalMachine, turn: _Turn) -> None:
+        """Open a file."""
         super().__init__(project, machine)
-        self._database = database
+        self._file = place
         self._turn = turn
+        with turn.taken() as patience, patience.spending():
+            self._database = place.connect()
+        finalize(self, _close, place.opened, turn.gate, 0.0)
 
     @contextmanager
     def changing(self) -> Generator[Transaction, None, None]:
         """Take the project's lock, then give a transaction; keep its changes unless it raises."""
         self._database.refuse_to_nest()
-        with self._turn.taken() as self._database.patience, self._database.changing():
-            time, fence = self._store_time(positions=1)
-            yield RowTransaction(self._database, self._project, time, fence)
+        with self._taking_turn():
+            statements = RecordedStatements(self._database)
+            with self._database.changing():
+                time, fence = self._store_time(statements, positions=1)
+                yield RowTransaction(statements, self._project, time, fence)
+                self._require_same()
+            is_logged = self._file.opened.log_change(self._project, fence, statements.calls)
+            self._require_kept(is_logged=is_logged)
+            self._file.opened.shorten_log()
 
     @contextmanager
     def looking(self) -> Generator[Reading, None, None]:
         """Give one consistent state; nobody waits for it."""
         self._database.refuse_to_nest()
-        with self._database.looking():
+        if not self._file.opened.is_same():
+            with self._taking_turn():
+                pass
+        with self._noting_damage(), self._database.looking():
             yield self._read(self._database)
 
     def beat(self, sessions: Sequence[str], lifetimes: Lifetimes = LIFETIMES) -> None:
         """Set the last sign of life of these sessions, if they have not ended, to now; no position."""
         self._database.refuse_to_nest()
-        with self._turn.taken() as self._database.patience, self._database.changing_soon():
-            time, fence = self._store_time(positions=0)
-            beats = [
-                self._database.change("beat", time.seconds, time.boot, self._project, session)
-                for session in sessions
-            ]
-            if any(beats):
-                note_sign(RowTransaction(self._database, self._project, time, fence), lifetimes)
+        with self._taking_turn():
+            with self._database.changing_soon():
+                time, fence = self._store_time(self._database, positions=0)
+                beats = [
+                    self._database.change("beat", time.seconds, time.boot, self._project, session)
+                    for session in sessions
+                ]
+                if any(beats):
+                    note_sign(RowTransaction(self._database, self._project, time, fence), lifetimes)
+                self._require_same()
+            self._file.opened.shorten_log()
 
     def close(self) -> None:
         """Close the file; the last one to do so may move what was written into the database."""
-        with suppress(StorageError), self._turn.taken():  # whoever is busy has it open, too
-            return self._database.close()
-        return self._database.close()
+        _close(self._file.opened, self._turn.gate, self._turn.wait)
 
-    def _store_time(self, positions: int) -> tuple[EngineTime, int]:
+    @contextmanager
+    def _taking_turn(self) -> Generator[None, None, None]:
+        """Keep other writers out, and open the file again if somebody has touched it (C146)."""
+        with self._turn.taken() as patience, self._noting_damage():
+            with patience.spending():
+                self._database = self._file.refresh()
+            self._database.patience = patience
+            try:
+                yield
+            finally:
+                self._database.patience = None  # a store that is let go must not hold who waits
+
+    def _require_same(self) -> None:
+        """Raise an error before a change is kept in a file that nobody will find again."""
+        if not (self._file.opened.is_same() and self._turn.is_kept()):
+            message = f"{TITLE} was removed or replaced while it was changed"
+            raise AwayError(message, hint="Nothing was changed; try again.")
+
+    def _require_kept(self, *, is_logged: bool) -> None:
+        """Raise an error if a change may be neither in the file nor in its log."""
+        if not (is_logged and self._turn.is_kept()):
+            message = f"{TITLE} was removed or replaced while it was changed"
+            raise UnsureError(message, hint="Repeat the same operation: it is done once.")
+
+    @contextmanager
+    def _noting_damage(self) -> Generator[None, None, None]:
+        """Let the next one to open a file examine all of it, if it turned out to be damaged."""
+        try:
+            yield
+        except StorageError as error:
+            if is_damage(error.__cause__) and not isinstance(error.__cause__, sqlite3.IntegrityError):
+                self._file.opened.log_damage()
+            raise
+
+    def _store_time(self, statements: Statements, positions: int) -> tuple[EngineTime, int]:
         """Read the clock while nobody else can write, so that instants are stored in their order.
 
         The next positions are taken with it; return the last of them.
         """
-        now, position = self._tell_time(self._database)
+        now, position = self._tell_time(statements)
         fence = position + positions
-        if not self._database.change("set_clock", *now, fence, self._project) and positions:
-            self._database.change("add_project", self._project)
-            self._database.change("set_clock", *now, fence, self._project)
+        if not statements.change("set_clock", *now, fence, self._project) and positions:
+            statements.change("add_project", self._project)
+            statements.change("set_clock", *now, fence, self._project)
         return now.time, fence
+
+
+def _close(opened: OpenFile, gate: Gate, wait: float | Patience) -> None:
+    """Close a file. Whoever lets a store go waits for nobody: the next one to open the file examines it."""
+    with suppress(StorageError), gate.passed(wait):  # whoever is busy has it open, too
+        opened.close()
+    opened.close()
 
 
 def open_reader(
@@ -391,8 +362,8 @@ class _ReadDatabase(CoordinationDatabase):
     @classmethod
     def make_error(cls, error: sqlite3.Error, path: str) -> StorageError:
         """Return an error that says what to do, if even reading needs a folder that can be written."""
-        if _name_of(error).startswith(_UNWRITABLE):
-            return StorageError(f"{TITLE} cannot be read: {path}: {error}", hint=_ways_out(path))
+        if name_of(error).startswith(UNWRITABLE):
+            return StorageError(f"{TITLE} cannot be read: {path}: {error}", hint=ways_out(path))
         return super().make_error(error, path)
 
 
@@ -411,21 +382,3 @@ class _Nothing:
 
     def change_all(self, query: str, rows: Sequence[Sequence[object]]) -> None:
         """Change nothing."""
-
-
-def cannot_write(path: str, why: str) -> UnwritableError:
-    """Return the error for a file that this process may not write, with the two ways out (C87)."""
-    return UnwritableError(f"{TITLE} cannot be written: {path}: {why}", hint=_ways_out(path))
-
-
-def _ways_out(path: str) -> str:
-    folder = os.path.dirname(path)
-    return (
-        f"Let the sandbox of this session write to {folder}, or let the host start Passdown's MCP server "
-        "outside of the sandbox."
-    )
-
-
-def _name_of(error: sqlite3.Error) -> str:
-    """Return SQLite's own name for an error; empty if the driver raised it by itself."""
-    return getattr(error, "sqlite_errorname", None) or ""

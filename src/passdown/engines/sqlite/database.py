@@ -11,7 +11,7 @@ import sqlite3
 import sys
 from abc import ABC, abstractmethod
 from collections.abc import Generator, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
+from contextlib import AbstractContextManager, ExitStack, closing, contextmanager, suppress
 from functools import cache
 from pathlib import Path
 from types import MappingProxyType
@@ -19,8 +19,9 @@ from typing import Any, ClassVar, Final, TypeVar
 
 from passdown import layout
 from passdown.core.lazy_regex import pattern
-from passdown.engines.files.read import names, read_trusted
-from passdown.engines.files.write import make_private
+from passdown.engines.files.read import names, open_folder, read_trusted
+from passdown.engines.files.write import make_private, sync_folder
+from passdown.engines.files.write_errors import reporting
 from passdown.engines.sqlite.mounts import MountKind, find_mount
 from passdown.errors import CacheError, StorageError
 
@@ -35,7 +36,7 @@ PARTS: Final = ("", "-wal", "-shm", "-journal")
 _LOG_BYTES: Final = 4_194_304
 """The size to which the write-ahead log shrinks after its content has reached the database."""
 
-_LOG_PAGES: Final = 200
+_KEPT_LOG_BYTES: Final = 819_200
 """How long the log of a database may get that keeps it."""
 _NO_CHECKPOINT_ON_CLOSE: Final = 1006
 """SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE."""
@@ -64,11 +65,9 @@ def open_database(
         try:
             return _open(kind, path, shared_memory=shared_memory, wait=wait)
         except sqlite3.Error as error:
-            if not (_is_damage(error) and kind.may_be_discarded):
+            if not (is_damage(error) and kind.may_be_discarded):
                 raise
-        for end in PARTS:
-            with suppress(OSError):  # if a file is missing or cannot be removed, opening it shows that
-                os.unlink(path + end)
+        discard_database(path)
         return _open(kind, path, shared_memory=shared_memory, wait=wait)
     except sqlite3.Error as error:
         raise kind.make_error(error, path) from error
@@ -102,10 +101,10 @@ def _keep_log(connection: sqlite3.Connection) -> None:
     Whoever opens the file for one change would otherwise sync five times: for a new log, the change, the log,
     the database, and the folder. The log is kept short, because the next one to open the file reads it all.
     """
+    connection.execute("PRAGMA wal_autocheckpoint = 0")  # `shorten_log` does it
     configure = getattr(connection, "setconfig", None)
     if configure is not None:  # from Python 3.12 on
         configure(_NO_CHECKPOINT_ON_CLOSE, True)  # noqa: FBT003 - the signature of `sqlite3`
-        connection.execute(f"PRAGMA wal_autocheckpoint = {_LOG_PAGES}")
 
 
 def open_read_only(path: str, *, immutable: bool = False) -> sqlite3.Connection:
@@ -123,7 +122,41 @@ def open_read_only(path: str, *, immutable: bool = False) -> sqlite3.Connection:
     return sqlite3.connect(address, uri=True, isolation_level=None, factory=_Connection)
 
 
-def _is_damage(error: sqlite3.Error) -> bool:
+def discard_database(path: str) -> None:
+    """Remove a database; if a part is missing or cannot be removed, whoever opens it finds that."""
+    for end in PARTS:
+        with suppress(OSError):
+            os.unlink(path + end)
+
+
+def move_database(path: str, to: str) -> None:
+    """Give a database another name; raise a StorageError if it cannot be moved."""
+    with reporting(path):
+        for end in reversed(PARTS):  # its log never stands beside another file
+            with suppress(FileNotFoundError):
+                os.rename(path + end, to + end)
+
+
+def put_in_place(made: str, path: str) -> None:
+    """Give a database that was closed a name that no other one has, so that it survives a power cut."""
+    folder = os.path.dirname(path)
+    with reporting(path), open_folder(folder, folder) as opened:
+        os.replace(made, path)
+        sync_folder(opened)
+    discard_database(made)  # what SQLite left beside it
+
+
+def copy_database(path: str, to: str) -> None:
+    """Copy a database that nobody writes to; raise a StorageError if it cannot be read."""
+    make_private(to)
+    try:
+        with closing(open_read_only(path, immutable=True)) as source, closing(sqlite3.connect(to)) as target:
+            source.backup(target)
+    except sqlite3.Error as error:
+        raise StorageError(f"{path} cannot be copied: {error}", hint="Nothing was changed.") from error
+
+
+def is_damage(error: BaseException | None) -> bool:
     """Return whether an error means a damaged file, not a locked or read-only one, a full disk or no FTS5."""
     return isinstance(error, sqlite3.DatabaseError) and not isinstance(error, sqlite3.OperationalError)
 
@@ -192,6 +225,21 @@ class Database(ABC):
                 raise
             raise self._report(error) from error
 
+    def shorten_log(self) -> bool:
+        """Move a long write-ahead log into the file; return whether anything was moved."""
+        try:
+            if os.stat(f"{self._path}-wal").st_size < _KEPT_LOG_BYTES:
+                return False
+        except OSError:
+            return False
+        self.empty_log()
+        return True
+
+    def empty_log(self) -> None:
+        """Move the write-ahead log into the file."""
+        with self._reporting():
+            self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+
     def _begin(self, begin: str) -> None:
         """Open a transaction; others that write are waited for as long as the connection was told to."""
         self._connection.execute(begin)
@@ -211,7 +259,7 @@ class Database(ABC):
 
     def _report(self, error: sqlite3.Error) -> StorageError:
         """Return our error for one of the driver, and note damage."""
-        if _is_damage(error):
+        if is_damage(error):
             self._note_damage()
         return self.make_error(error, self._path)
 
@@ -315,7 +363,7 @@ class KeptDatabase(Database):
     @classmethod
     def make_error(cls, error: sqlite3.Error, path: str) -> StorageError:
         """Return an error that says what is wrong, and that nothing was discarded."""
-        if _is_damage(error):  # 3
+        if is_damage(error):  # 3
             hint = f"It was not changed. Restore a copy, or move {path} away to start over."
             return StorageError(f"{cls.title} is damaged: {error}", hint=hint)
         return StorageError(f"{cls.title} cannot be used: {error}", hint=f"Nothing was changed in {path}.")

@@ -5,15 +5,15 @@ from collections.abc import Sequence
 
 from passdown.core.coordination.handoff_rules import nickname_of
 from passdown.core.coordination.holding_facts import find_changes, rebind
-from passdown.core.coordination.leases import PATH, TASK
+from passdown.core.coordination.leases import PATH, TASK, Fenced, KnownHolder, Resource
 from passdown.core.coordination.members import ANY_ROLE, DEFAULT_TEAM, Member
 from passdown.core.kinds import FactKind
 from passdown.core.sessions.ledger_sync import NewFact
 from passdown.core.sessions.session_facts import NO_PROCESS, Account
 from passdown.ports.coordination import Coordination, HeldResource
 from passdown.ports.tracker import NOBODY, Worker
-from passdown.services.operations.operations import make_id
-from passdown.services.sessions.journals import read_account, read_before
+from passdown.services.operations.operations import make_id, read_recorded
+from passdown.services.sessions.journals import read_account, read_before, read_open
 from passdown.services.sessions.ledgers import update_ledger
 from passdown.services.sessions.liveness import list_live
 from passdown.services.workspace.workspaces import Workspace, list_other_roots
@@ -85,6 +85,19 @@ def make_member(workspace: Workspace, account: Account, role: str = "") -> Membe
         role=role or ANY_ROLE,
         process=json.dumps(list(process)) if process != NO_PROCESS else "",
     )
+
+
+def list_holders(workspace: Workspace) -> Sequence[KnownHolder]:
+    """Return the sessions of the project that have not ended, with what their journals say that they hold."""
+    roots = {workspace.root, *(root for root, _ in list_other_roots(workspace.repository))}
+    found: list[KnownHolder] = []
+    for account in read_open(workspace):
+        if account.start.checkout in roots:
+            kinds = ((TASK, account.claims), (PATH, account.reservations))
+            held = [Fenced(Resource(kind, name), at) for kind, names in kinds for name, at in names.items()]
+            position = max((one.position for one in read_recorded(workspace, account.session)), default=0)
+            found.append(KnownHolder(make_member(workspace, account), tuple(held), position))
+    return found
 
 
 def record_holdings(

@@ -65,6 +65,8 @@ class Examination:
     warnings: Annotated[tuple[str, ...], "What is odd about the settings."] = ()
     refused: Annotated[str, "Why the settings could not be read at all; then the defaults are used."] = ""
     no_server: Annotated[PassdownError | None, "Why sessions cannot coordinate through a server."] = None
+    lost: Annotated[str, "Why the file through which sessions coordinate counts as lost."] = ""
+    restored: Annotated[Sequence[str], "When it was restored, and from what."] = ()
     user_file: Annotated[str, "The user's settings file, by its full path."] = ""
 
 
@@ -117,6 +119,9 @@ def _find_settings(examination: Examination) -> Iterator[Finding]:
     if examination.no_server is not None:
         found = examination.no_server
         yield findings.no_server(found.message, found.hint, examination.user_file)
+    if examination.lost:
+        yield findings.lost_coordination(examination.lost)
+    yield from (findings.restored_coordination(told) for told in examination.restored)
     if not is_initialised(examination.workspace):
         yield findings.not_set_up()
 

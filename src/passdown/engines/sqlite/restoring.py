@@ -1,0 +1,180 @@
+"""Judge whether a coordination database is the one that was there before, and make a lost one again (C146).
+
+The newest copy that is whole gets every later change of the log, and then what only sessions know to hold: of
+holdings that overlap, the one with the higher fence. Positions go on above every known one.
+"""
+
+import sqlite3
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing
+from typing import Final, NamedTuple
+
+from passdown.core.coordination.leases import TASK, Fenced, KnownHolder, Lease
+from passdown.core.coordination.patterns import overlap, parse_pattern
+from passdown.engines.coordination.changes import end_leases
+from passdown.engines.coordination.rows import RowTransaction, Statements
+from passdown.engines.coordination.transactions import LIFETIMES, LogRow, Transaction
+from passdown.engines.sqlite.change_log import ChangeLog, Known, LoggedChange, Period
+from passdown.engines.sqlite.coordination_database import CoordinationDatabase
+from passdown.engines.sqlite.database import open_read_only
+from passdown.engines.sqlite.engine_clock import ClockRow
+from passdown.errors import StorageError
+from passdown.records import replace
+
+RESTORED: Final = "restored"
+"""The verb in the log of the change that made a lost database again."""
+
+_COMPARED: Final = ("tasks", "waits", "leases", "messages", "inbox", "offers")
+"""The tables in which nothing changes without a position."""
+
+
+class Restored(NamedTuple):
+    """What a lost database was made from."""
+
+    base: Period | None
+    changes: int
+    """How many changes of the log were made again."""
+    holdings: int
+    """How many holdings only sessions knew."""
+    missing: int
+    """How many positions nobody knows a change for."""
+
+
+# --- judging ------------------------------------------------------------------------------------------
+
+
+def compare(database: CoordinationDatabase, expected: CoordinationDatabase) -> str:
+    """Return the first table whose rows differ; empty if none do. Signs of life are not compared."""
+    for table in _COMPARED:
+        if sorted(database.read_table(table)) != sorted(expected.read_table(table)):
+            return table
+    return ""
+
+
+def is_whole(log: ChangeLog, period: Period) -> bool:
+    """Return whether a lost database can be made from the beginning of a period."""
+    if not period.has_copy:
+        return True
+    try:
+        with closing(open_read_only(log.copy_of(period.number), immutable=True)) as connection:
+            return bool(connection.execute("PRAGMA integrity_check(1)").fetchone()[0] == "ok")
+    except sqlite3.Error:
+        return False
+
+
+# --- making it again ----------------------------------------------------------------------------------
+
+
+def find_base(log: ChangeLog) -> Period | None:
+    """Return the newest period that begins with a copy that is whole, or with nothing."""
+    return next((one for one in reversed(log.periods()) if is_whole(log, one)), None)
+
+
+def fill(
+    database: CoordinationDatabase,
+    log: ChangeLog,
+    known: Known,
+    holders: Mapping[str, Sequence[KnownHolder]],
+    tell_time: Callable[[Statements, str], ClockRow],
+) -> Restored:
+    """Bring a database that has the base of `find_base` up to date.
+
+    `holders` are the sessions of each project, with what they know to hold.
+    """
+    base = find_base(log)
+    changes, gaps = replay(database, log)
+    with database.changing():
+        holdings = 0
+        for project in sorted({*database.positions(), *known.positions, *holders}):
+            restored = database.positions().get(project, 0)
+            sessions = holders.get(project, ())
+            seen = [one.position for one in sessions] + [held.fence for one in sessions for held in one.held]
+            highest = max([restored, known.positions.get(project, 0), *seen])
+            gaps += highest - restored
+            time = tell_time(database, project)
+            database.change("add_project", project)
+            database.change("set_clock", *time, highest + 1, project)
+            change = RowTransaction(database, project, time.time, highest + 1)
+            holdings += _add_holdings(change, sessions, restored)
+            _hear_everybody(change)
+            name = f"{RESTORED}-{highest + 1}"
+            change.add_log(LogRow(highest + 1, name, time.newest, "", RESTORED, "", "null"))
+    return Restored(base, changes, holdings, gaps)
+
+
+def replay(database: CoordinationDatabase, log: ChangeLog) -> tuple[int, int]:
+    """Make the logged changes again that a database with the base of `find_base` lacks.
+
+    Return how many they are, and how many positions have none.
+    """
+    with database.changing():
+        return _replay(database, _changes_since(log, find_base(log)))
+
+
+def _changes_since(log: ChangeLog, base: Period | None) -> Iterator[LoggedChange]:
+    for period in log.periods():
+        if base is None or period.number >= base.number:
+            yield from log.changes_of(period)
+
+
+def _replay(database: CoordinationDatabase, changes: Iterable[LoggedChange]) -> tuple[int, int]:
+    """Make changes again that the database lacks; return how many, and how many positions have none.
+
+    A change that this version cannot make, or that does not fit any more, counts as a position without one.
+    """
+    made, gaps = 0, 0
+    for change in changes:
+        position = database.positions().get(change.project, 0)
+        if change.position <= position:
+            continue
+        gaps += change.position - position - 1
+        try:
+            for query, values in change.calls:
+                database.change(query, *values)
+            made += 1
+        except (StorageError, KeyError):
+            gaps += 1
+    return made, gaps
+
+
+def _add_holdings(change: Transaction, holders: Sequence[KnownHolder], restored: int) -> int:
+    """Store what sessions know to hold since a position, unless others hold it under a higher fence."""
+    known = sorted(
+        ((holder, held) for holder in holders for held in holder.held if held.fence > restored),
+        key=lambda one: -one[1].fence,
+    )
+    added = 0
+    for holder, held in known:
+        others = [one for one in change.leases(held.resource.kind) if _conflicts(one, held, holder)]
+        if any(one.fence > held.fence for one in others):
+            continue
+        end_leases(change, others, taken=True)
+        if change.find_member(holder.member.session) is None:
+            change.put_member(holder.member)
+        change.put_lease(_make_lease(change, holder, held))
+        task = change.find_task(held.resource.name) if held.resource.kind == TASK else None
+        if task is not None:
+            change.put_task(replace(task, is_held=True))
+        added += 1
+    return added
+
+
+def _conflicts(lease: Lease, held: Fenced, holder: KnownHolder) -> bool:
+    if lease.session == holder.member.session:
+        return False
+    if lease.kind == TASK:
+        return lease.resource == held.resource
+    return overlap(parse_pattern(lease.name), parse_pattern(held.resource.name))
+
+
+def _make_lease(change: Transaction, holder: KnownHolder, held: Fenced) -> Lease:
+    kind, name = held.resource
+    session, now = holder.member.session, change.time.seconds
+    return Lease(kind=kind, name=name, session=session, fence=held.fence, ttl=LIFETIMES.unused, used=now)
+
+
+def _hear_everybody(change: Transaction) -> None:
+    """Let no session count as silent: signs of life are not logged."""
+    time = change.time
+    for member in change.members():
+        change.put_member(replace(member, seen=time.seconds, boot=time.boot))
