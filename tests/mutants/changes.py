@@ -44,6 +44,8 @@ class Mutant:
     text: str
     change: str
     source: str
+    tests: tuple[str, ...] = ()
+    """The tests that must notice it; without any, whatever reaches it may."""
 
     def __str__(self) -> str:
         """Tell where and what it is."""

@@ -5,7 +5,7 @@
     scripts/mutate --changed              those of the modules that changed since the branch left origin/main;
                                           if it did not, in the last ten commits
     scripts/mutate --named                the faults in tests/mutants/named.toml, which must all be noticed
-    scripts/mutate --named planted.toml   those of operations, which take minutes
+    scripts/mutate --named planted.toml   those of C142 to C160, each with the tests that must notice it
 
     --sample N     try N of them, chosen by the last commit; with --changed, of at most four modules that have
                    tests of their own
@@ -115,10 +115,10 @@ def _try(
     mutants: Sequence[Mutant], options: argparse.Namespace, until: float, further: Mapping[str, Sequence[str]]
 ) -> Score:
     reaches: dict[str, Reach] = {}
-    for path in group_by_path(mutants):
+    for path, faults in group_by_path(mutants).items():
         if time.monotonic() >= until:
             break
-        if files := find_tests(path, further.get(path, ())):
+        if files := _list_tests(path, faults, further.get(path, ())):
             reaches[path] = find_reach(path, files)
         else:
             print(f"mutate: not tried, no test imports it: {path}")
@@ -134,6 +134,13 @@ def _try(
     if tried < len(mutants):
         print(f"mutate: {len(mutants) - tried} of {len(mutants)} were not tried")
     return Score(tried=tried, survivors=tuple(survivors))
+
+
+def _list_tests(path: str, faults: Sequence[Mutant], further: Sequence[str]) -> list[str]:
+    """Give the tests of a module: those that its faults name, if each of them does."""
+    if all(fault.tests for fault in faults):
+        return sorted({test for fault in faults for test in fault.tests})
+    return find_tests(path, further)
 
 
 def choose(paths: Sequence[str], sample: int, again: Path | None = None) -> tuple[list[Mutant], int]:
@@ -180,7 +187,7 @@ def read_named(name: str = NAMED) -> list[Mutant]:
     return [make_named(entry, Path(entry["module"]).read_bytes()) for entry in entries]
 
 
-def make_named(entry: Mapping[str, str], data: bytes) -> Mutant:
+def make_named(entry: Mapping[str, Any], data: bytes) -> Mutant:
     """Make the fault of an entry."""
     text = entry["text"].encode()
     if data.count(text) != 1:
@@ -196,6 +203,7 @@ def make_named(entry: Mapping[str, str], data: bytes) -> Mutant:
         text=entry["instead"],
         change=entry["name"],
         source=entry["text"].strip().splitlines()[0],
+        tests=tuple(entry.get("tests", ())),
     )
 
 

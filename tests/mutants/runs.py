@@ -68,12 +68,22 @@ class Reach:
     at_import: frozenset[int]
 
     def tests_of(self, mutant: Mutant) -> list[str]:
-        """Give the tests that may notice a fault, the quickest first; all of them for what runs at import."""
+        """Give the tests that may notice a fault, the quickest first; all of them for what runs at import.
+
+        If the fault names its tests, no other counts.
+        """
         lines = range(mutant.line, mutant.last_line + 1)
         found = set().union(*(self.by_line.get(line, frozenset()) for line in lines))
         if not found and any(line in self.at_import for line in lines):
             found = set(self.seconds)
+        if mutant.tests:
+            found = {test for test in found if is_named(test, mutant.tests)}
         return sorted(found, key=lambda test: (self.seconds.get(test, 0.0), test))
+
+
+def is_named(test: str, names: Sequence[str]) -> bool:
+    """Tell whether a test has one of these names, with any parameters, or is in a file or class of them."""
+    return any(test == name or test.startswith((f"{name}[", f"{name}::")) for name in names)
 
 
 class _Watch:

@@ -3,16 +3,25 @@
 import gc
 import json
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from contextlib import closing, contextmanager
+from datetime import UTC, datetime
 from pathlib import Path
-from threading import Timer
+from threading import Lock, Timer
 
 import pytest
 
 from passdown import layout
-from passdown.engines.coordination.away import EngineAway
+from passdown.core.coordination.members import EngineTime
+from passdown.core.coordination.operations import make_operation
+from passdown.core.coordination.tasks import Task
+from passdown.engines.coordination.away import EngineAway, WatchedCoordination
+from passdown.engines.coordination.coordinator import Coordinator
+from passdown.engines.memory.coordination import MemoryStore, MemoryTransaction
+from passdown.engines.patience import Patience
 from passdown.engines.system import SystemClock
+from passdown.errors import AwayError, BrokenError, StorageError, UnansweredError
+from passdown.ports.coordination import Coordination
 from tests.coordination_files import MovedBoot, too_new
 from tests.listeners import Listener
 from tests.teams import AMBER, BIRCH, Hosts
@@ -263,6 +272,69 @@ def test_a_memory_that_cannot_be_written_is_none(tmp_path: Path) -> None:
     away.note_away("gone")
 
     assert away.recall() is None
+
+
+class BreakingStore(MemoryStore):
+    """Rows behind a connection that breaks, before a change is made or when it is answered."""
+
+    def __init__(self, *breaks: StorageError | None) -> None:
+        """Tell how each change ends; the ones after that are answered."""
+        super().__init__(lambda: EngineTime(0.0))
+        self.breaks = list(breaks)
+
+    @contextmanager
+    def changing(self) -> Generator[MemoryTransaction, None, None]:
+        """Change rows."""
+        error = self.breaks.pop(0) if self.breaks else None
+        if isinstance(error, BrokenError):
+            raise error
+        with super().changing() as change:
+            yield change
+        if error is not None:
+            raise error
+
+
+def add_task(store: BreakingStore, folder: Path) -> Coordination:
+    """Add a task as a verb does; give the engine."""
+    away = EngineAway(str(folder / "away.json"), MovedBoot())
+    on = WatchedCoordination(Coordinator(store, "memory"), away)
+    on.tasks.add(make_operation(datetime.fromtimestamp(0, UTC), bytes(10)), "", Task(task="t", title="t"))
+    return on
+
+
+@pytest.mark.requirement("C144")
+@pytest.mark.parametrize("error", [BrokenError("broken"), UnansweredError("no answer")])
+def test_a_connection_that_breaks_is_tried_once_more_with_the_same_id(
+    tmp_path: Path, error: StorageError
+) -> None:
+    on = add_task(BreakingStore(error), tmp_path)
+
+    assert ([one.task.task for one in on.tasks.tasks()], on.history.position()) == (["t"], 1)
+    assert not (tmp_path / "away.json").exists()
+
+
+@pytest.mark.requirement("C144", "C86")
+@pytest.mark.parametrize("first", [BrokenError("first"), UnansweredError("first")])
+def test_a_connection_that_breaks_twice_is_away_and_what_nobody_knows_is_told(
+    tmp_path: Path, first: StorageError
+) -> None:
+    store = BreakingStore(first, BrokenError("second"), BrokenError("third"))
+    with pytest.raises(AwayError) as raised:
+        add_task(store, tmp_path)
+
+    assert type(raised.value) is type(first)
+    assert [one.message for one in store.breaks if one] == ["third"]
+    assert (tmp_path / "away.json").exists()
+
+
+@pytest.mark.requirement("C144")
+def test_everything_that_waits_takes_from_the_same_time() -> None:
+    patience, lock = Patience(0.02), Lock()
+    with lock:
+        waited = [lock.acquire(timeout=seconds) for seconds in patience.waits("a lock")]
+
+    assert not any(waited)
+    assert list(patience.waits("another lock")) == [0.0]
 
 
 @pytest.mark.requirement("C86", "C89", through="command")

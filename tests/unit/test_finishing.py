@@ -497,19 +497,19 @@ def test_whatever_was_cut_off_happens_once_in_beads(
 def test_a_command_that_was_answered_is_meant_anew_and_so_is_one_with_again() -> None:
     stage = Stage()
     join_birch(stage, stage.command("start"))
-    for is_again in (False, False, True):
+    for is_again in (False, False, True, True):
         workspace = stage.command("msg", "hello", is_again=is_again)
         send(stage, workspace)
         if not is_again:
             note_answered(workspace)
-    assert count_mail("hello")(stage) == 3
+    assert count_mail("hello")(stage) == 4
 
     send(stage, stage.command("msg", "hello"))  # nobody saw the answer of the last one
-    assert count_mail("hello")(stage) == 3
+    assert count_mail("hello")(stage) == 4
     assert "this repeats the command of" in stage.told[-1]
     stage.place.pass_time(minutes=11)
     send(stage, stage.command("msg", "hello"))
-    assert count_mail("hello")(stage) == 4
+    assert count_mail("hello")(stage) == 5
     note_answered(stage.command("nothing"))  # it began nothing
 
 

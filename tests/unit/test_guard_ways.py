@@ -106,6 +106,7 @@ def _body(team: Pushers) -> str:
     return (team.hooks / "pre-merge-commit").read_text().partition("\n")[2]
 
 
+@pytest.mark.requirement("C156")
 def test_variables_of_a_merge_count_in_a_hook_alone(team: Pushers) -> None:
     branch_off(team, "side", "side.txt", "amber")
     team.run("amber", "reserve", "side.txt")
@@ -115,6 +116,8 @@ def test_variables_of_a_merge_count_in_a_hook_alone(team: Pushers) -> None:
     team.monkeypatch.setenv("PASSDOWN_SESSION", "birch")
 
     assert team.command("guard").code == 3
+    team.monkeypatch.setenv("GIT_INDEX_FILE", ".git/index")  # as git says to a hook of a clean merge
+    assert team.command("guard") == (0, "", "")
 
 
 # --- pushes -----------------------------------------------------------------------------------------

@@ -1,5 +1,6 @@
 """Mutants: which faults are put into a module, what notices them, and what is told."""
 
+import ast
 import math
 import os
 import signal
@@ -11,9 +12,16 @@ from typing import Final
 
 import pytest
 
+from passdown.records import replace
 from tests.gits import Project, make_project
 from tests.mutants.changes import Mutant, find_mutants
-from tests.mutants.command import find_changed, find_tests, leave_out_equivalents, read_equivalents
+from tests.mutants.command import (
+    find_changed,
+    find_tests,
+    leave_out_equivalents,
+    read_equivalents,
+    read_named,
+)
 from tests.mutants.runs import NONE_RAN, TOO_LONG, Reach, Trial, fork, is_noticed, try_mutants
 
 ROOT: Final = Path(__file__).resolve().parents[2]
@@ -72,6 +80,33 @@ def test_the_tests_that_reach_a_line_are_tried_the_quickest_first() -> None:
     assert reached.tests_of(mutant) == ["quick", "slow"]
     assert at_import.tests_of(mutant) == ["other", "quick", "slow"]
     assert never.tests_of(mutant) == []
+
+
+def test_a_fault_that_names_its_tests_is_noticed_by_no_other() -> None:
+    seconds = {"a.py::test_b": 0.1, "a.py::test_b[1]": 0.3, "a.py::test_bc": 0.2, "b.py::C::test_b": 0.4}
+    reach = Reach(seconds=seconds, by_line={1: frozenset(seconds)}, at_import=frozenset())
+
+    def chosen(*names: str) -> list[str]:
+        (mutant,) = find_mutants("m.py", b"x = a < b\n")
+        return reach.tests_of(replace(mutant, tests=names))
+
+    assert chosen("a.py::test_b") == ["a.py::test_b", "a.py::test_b[1]"]
+    assert chosen("b.py::C", "a.py::test_bc") == ["a.py::test_bc", "b.py::C::test_b"]
+    assert chosen("a.py::test_x") == []
+    assert chosen() == sorted(seconds, key=seconds.__getitem__)
+
+
+@pytest.mark.parametrize("name", ["named.toml", "planted.toml"])
+def test_every_fault_that_must_be_noticed_can_be_put_in(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)
+    suites = "".join(file.read_text() for file in (ROOT / "src/passdown/testing").rglob("*.py"))
+
+    for fault in read_named(name):
+        data = (ROOT / fault.path).read_bytes()
+        assert ast.dump(ast.parse(fault.apply(data))) != ast.dump(ast.parse(data)), fault
+        for test in fault.tests:
+            known = (ROOT / test.partition("::")[0]).read_text() + suites
+            assert f"def {test.partition('[')[0].rpartition('::')[2]}(" in known, test
 
 
 def test_the_tests_of_a_module_are_those_that_import_it_its_own_first() -> None:

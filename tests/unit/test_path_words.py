@@ -126,17 +126,19 @@ def test_an_edit_through_a_link_or_in_another_worktree_is_judged(team: Editors, 
 def test_the_answer_says_what_was_understood_and_how_much_it_covers(team: Editors) -> None:
     team.monkeypatch.chdir(team.project.folder / "src")
 
-    done = team.run("amber", "reserve", "pkg", "../linked/x.py", "../docs/*.md")
+    done = team.run("amber", "reserve", "pkg", "../linked/x.py", "../docs/*.md", "{a,b}.py")
 
     assert [line.partition(" (")[0] for line in done.out.splitlines()] == [
         "reserved: src/pkg/",
         "reserved: linked/x.py",
         "reserved: src/x.py",
         "reserved: docs/*.md",
+        "reserved: src/a.py",
+        "reserved: src/b.py",
     ]
     assert [line.partition("), ")[2] for line in done.out.splitlines()] == [
         "covers 1 tracked file",
-        *["covers no tracked file yet"] * 3,
+        *["covers no tracked file yet"] * 5,
     ]
     told = team.ask("amber", "reserve", "../src", "new.py")["understood"]
     assert told == [

@@ -1,6 +1,7 @@
 """Mail of sessions in hosts: told at the start and at the next prompt, and read only when it arrived."""
 
 import json
+import sys
 from pathlib import Path
 
 import pytest
@@ -267,3 +268,14 @@ def test_mail_for_which_a_brief_has_no_room_stays_unread(
     hosts.host.call("Stop", session_id="birch")
     assert len(shown) < 5
     assert len(unread(hosts)) == 5 - len(shown)
+
+
+@pytest.mark.requirement("C142", through="command")
+def test_a_message_whose_answer_nobody_read_is_sent_once_unless_it_is_meant_again(hosts: Hosts) -> None:
+    words = ("hello", "--to", hosts.agent("birch"))
+    for option in ((), (), ("--again",), ("--again",)):
+        with hosts.monkeypatch.context() as patch:
+            patch.setattr(sys, "stdout", None)  # as if it was closed
+            assert hosts.run("amber", "msg", *option, *words).code == 0
+
+    assert unread(hosts) == ["hello"] * 3

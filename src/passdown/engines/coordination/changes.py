@@ -71,13 +71,23 @@ def run_change(store: TimedStore, op: str, about: ChangeSubject, act: Callable[[
 
 
 def cancel_change(store: Store, op: str) -> object | None:
-    """Return the outcome of a change, or note in the log that it was cancelled: then it is never made."""
-    with store.changing() as change:
-        known = change.find_log(op)
-        if known is None:
+    """Return the outcome of a change, or note in the log that it was cancelled: then it is never made.
+
+    What is in the log already leaves no trace, so that positions have no gaps.
+    """
+    try:
+        with store.changing() as change:
+            _refuse_logged(change, op)
             change.add_log(LogRow(change.fence, op, change.time.seconds, "", CANCELLED, "", "null"))
-            return None
-        return None if known.verb == CANCELLED else load_outcome(known.data)
+    except RefusedError as refused:
+        return refused.outcome
+    return None
+
+
+def _refuse_logged(change: Transaction, op: str) -> None:
+    known = change.find_log(op)
+    if known is not None:
+        raise RefusedError(None if known.verb == CANCELLED else load_outcome(known.data))
 
 
 def _refuse_repeat(change: Transaction, op: str, age: float, verb: str) -> None:

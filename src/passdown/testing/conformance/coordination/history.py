@@ -161,6 +161,32 @@ class RepeatPromises(CoordinationCase):
 
         assert project.held("b") == ["src/"]
 
+    @pytest.mark.parametrize("name", ["inherit", "acquire", "take over", "claim", "accept"])
+    def test_a_cancelled_grant_is_never_made(self, project: SharedProject, name: str) -> None:
+        """Whoever sent it is gone, and the engine gets it late."""
+        call = CHANGES[name](KnownState(project))
+        op = project.op()
+
+        assert project.of("second").history.cancel(op) is None
+        after = describe(project)
+        with pytest.raises(UsageError):
+            call(project.of("first"), op)
+
+        assert project.here.history.cancel(op) is None
+        assert describe(project) == after
+        assert project.here.history.find(op) == 0
+
+    def test_a_grant_that_was_made_is_not_cancelled(self, project: SharedProject) -> None:
+        """Who asks is told its outcome instead."""
+        project.join("a")
+        op = project.op()
+        made = project.of("a").leases.acquire(op, "a", [Resource("path", "src/")], 600.0)
+        position = project.here.history.position()
+
+        assert project.here.history.cancel(op) == made
+        assert project.here.history.find(op) == project.here.history.position() == position
+        assert project.held("a") == ["src/"]
+
     def test_an_error_leaves_no_trace(self, project: SharedProject) -> None:
         """Wrong usage is found in the middle of a change: nothing of it stays."""
         project.join("a")
