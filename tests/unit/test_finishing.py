@@ -55,7 +55,14 @@ from passdown.services.coordination.tasks import (
     change_task,
     import_tasks,
 )
-from passdown.services.operations.operations import NO_SESSION, drop, note_answered, write_down
+from passdown.services.operations.operations import (
+    NO_SESSION,
+    append,
+    drop,
+    note_answered,
+    owe,
+    write_down,
+)
 from passdown.services.operations.recorded_coordination import Recorder, describe_message
 from passdown.services.operations.waiting import read_all
 from passdown.services.sessions.journals import read_account
@@ -865,6 +872,63 @@ def test_what_follows_a_change_that_was_refused_does_not_happen() -> None:
     }
     assert count_mail("finished")(stage) == 0
     assert stage.told == []
+
+
+def count_wishes(stage: Stage, action: OperationAction) -> int:
+    """Count how often it is written down that something is wanted, done or not."""
+    lines = stage.project.journals.read(stage.amber)
+    return sum(one.fact.kind == FactKind.OPERATION and one.fact.text == action for one in lines)
+
+
+@pytest.mark.requirement("C142")
+def test_what_must_follow_is_written_down_once_though_its_command_is_repeated() -> None:
+    stage = play_open("close", is_outside=True)
+    stage.faults.plan = ["before"] * 3
+
+    close(stage, stage.command("verb"))
+
+    assert count_wishes(stage, OperationAction.RELEASE) == 2  # they came later, when the close was queued
+    assert count_wishes(stage, OperationAction.MESSAGE) == 1
+    assert count_mail("finished")(stage) == 1
+
+
+@pytest.mark.requirement("C142")
+def test_what_must_follow_is_not_written_down_again_if_only_that_was_written() -> None:
+    stage, _ = play(CASES["close"])
+    (message,) = [one for one in stage.operations("verb") if one.action is OperationAction.MESSAGE]
+    stage = Stage()
+    for act in CASES["close"].before:
+        act(stage, stage.command("before"))
+    append(stage.project, stage.amber, [replace(message, session=stage.amber)])
+
+    close(stage, stage.command("verb"))
+
+    assert count_wishes(stage, OperationAction.MESSAGE) == 1
+    check_once(stage, CASES["close"], is_same=True)
+
+
+@pytest.mark.requirement("C142")
+def test_what_must_follow_and_was_not_written_down_before_is_written_by_the_repeated_command() -> None:
+    stage = Stage()
+    first, again = stage.command("verb"), stage.command("verb")
+    before = SharedOperation(
+        id="019baced-6e00-7000-8000-00000000fff1",
+        action=OperationAction.CLOSE,
+        at=stage.project.now(),
+        session=stage.amber,
+    )
+    write_down(first, before)
+    message = describe_message(again, f"{before.id[:-1]}2", NewMessage(stage.amber, "all", "finished"))
+    with changing(again, stage.account(stage.amber)):
+        owe(again, replace(message, after=before.id))
+        write_down(again, before)
+        drop(again, message.id)
+
+    assert count_wishes(stage, OperationAction.CLOSE) == 1
+    assert [(one.id, one.outcome) for one in stage.operations("verb")] == [
+        (before.id, ""),
+        (message.id, Outcome.NOT_MADE),
+    ]
 
 
 def test_what_cannot_be_written_down_is_not_made() -> None:
