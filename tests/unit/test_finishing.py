@@ -394,7 +394,7 @@ def check_once(stage: Stage, case: Case, *, is_same: bool) -> None:
     else:
         assert found == 0, (begun, stage.told)
         assert all(one.action in GRANTS or one.after for one in dropped), dropped
-        assert any("was cut off" in one for one in stage.told) == bool(dropped), stage.told
+        assert any("a command was interrupted" in one for one in stage.told) == bool(dropped), stage.told
 
 
 def check_known(stage: Stage, case: Case) -> None:
@@ -538,13 +538,13 @@ def test_an_answer_that_is_lost_leaves_the_operation_open_until_the_next_command
     assert "the same command again" in found.value.hint
     if not is_lost_afterwards:
         other_command(stage)  # the engine still does not answer
-        assert stage.told[-1].startswith("not finished yet: msg hello")
+        assert stage.told[-1].startswith("cannot finish an interrupted command yet: msg hello")
 
     stage.store.error = None
     other_command(stage)
 
     assert count_mail("hello")(stage) == 1
-    assert stage.told[-1] == "finished what was cut off: msg hello"
+    assert stage.told[-1] == "finished an interrupted command: msg hello"
 
 
 @pytest.mark.requirement("C142", "C86")
@@ -621,7 +621,7 @@ def test_a_command_without_a_session_finishes_what_the_last_one_without_a_sessio
         pass
 
     assert state_of(stage, "t-7") == "open"
-    assert stage.told == ["finished what was cut off: task add"]
+    assert stage.told == ["finished an interrupted command: task add"]
 
 
 def test_another_command_of_the_session_is_waited_for_and_then_refused() -> None:
@@ -653,7 +653,7 @@ def test_a_new_task_that_a_tracker_outside_does_not_make_is_told_and_given_up() 
 
     (made,) = stage.operations("task", "add")
     assert made.outcome == Outcome.ABANDONED
-    assert stage.told[-1] == "was cut off: task add: the tracker died"
+    assert stage.told[-1] == "a command was interrupted: task add: the tracker died"
 
 
 def test_a_task_that_was_made_is_found_when_its_command_is_repeated() -> None:
@@ -719,7 +719,7 @@ def test_what_cannot_be_done_any_more_is_told() -> None:
 
     other_command(stage)
 
-    assert stage.told[-1].startswith("was cut off: verb: ")
+    assert stage.told[-1].startswith("cannot finish an interrupted command: verb: ")
     assert [one.outcome for one in stage.operations("verb")] == [Outcome.REFUSED]
 
 
@@ -806,7 +806,7 @@ def test_whose_a_task_is_by_now_is_told_after_a_takeover(tmp_path: Path) -> None
 
     stage.project = replace(stage.project, make_tracker=Quicker)
     take(stage, stage.command("takeover", "t-1"))
-    assert "ann has t-1 in the tracker by now" in stage.told
+    assert "t-1 now belongs to ann in the tracker" in stage.told
 
     class Refusing(Quicker):
         def move(self, *_: object) -> Held:

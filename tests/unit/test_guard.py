@@ -64,7 +64,7 @@ def test_who_lost_a_file_to_another_session_is_refused_though_nobody_holds_it(te
     stopped = team.commit(PASSDOWN_SESSION="amber")
 
     assert stopped.code != 0
-    assert f"kept.txt is no longer yours: your reservation ended, and {team.agent('birch')} had it" in (
+    assert f"kept.txt is no longer yours: your reservation expired, and {team.agent('birch')} has had it" in (
         stopped.err
     )
     assert "`passdown reserve kept.txt`" in stopped.err
@@ -126,7 +126,7 @@ def test_a_person_is_warned_and_stopped_where_the_settings_say_so(team: Committe
 
     assert warned.code == 0
     assert f"kept.txt is held by {team.agent('amber')}" in warned.err
-    assert "the commit goes on, because a person makes it" in warned.err
+    assert "commit allowed, because you are a person" in warned.err
     put(team.project.folder, "passdown.toml", '[guard]\npeople = "stop"\n')
     team.edit("kept.txt", "again\n")
     assert team.commit().code != 0
@@ -141,7 +141,7 @@ def test_what_goes_wrong_with_the_guard_itself_stops_nobody(team: Committers) ->
     passed = team.commit(PASSDOWN_SESSION="birch")
 
     assert passed.code == 0
-    assert "the commit was not judged: " in passed.err
+    assert "the commit was not checked: " in passed.err
     team.edit("kept.txt", "again\n")
     git = subprocess.run(["git", "--exec-path"], check=True, capture_output=True).stdout.decode().strip()
     assert team.commit(PATH=f"{git}:/usr/bin:/bin", PASSDOWN_SESSION="birch") == (0, "", "")
@@ -301,7 +301,7 @@ def test_the_guard_is_installed_shown_first_and_taken_out_to_the_byte(team: Comm
     assert team.hook.read_bytes() == installed
     assert team.command("guard", "uninstall").code == 0
     assert (team.hook.read_bytes() if team.hook.exists() else None) == script
-    assert "is not in the hooks of this clone" in team.command("guard", "uninstall").err
+    assert "is not installed in this clone" in team.command("guard", "uninstall").err
 
 
 @pytest.mark.requirement("C89")

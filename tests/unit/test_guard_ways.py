@@ -156,7 +156,7 @@ def test_a_push_is_stopped_for_what_came_in_unseen(team: Pushers, way: Callable[
     assert f"passdown: commit {commit}:\npassdown: kept.txt is held by {team.agent('amber')}" in stopped.err
     warned = team.git("push", "origin", "HEAD:refs/heads/person")
     assert warned.code == 0
-    assert "the push goes on, because a person makes it" in warned.err
+    assert "push allowed, because you are a person" in warned.err
     assert team.push("amber", "HEAD:refs/heads/own") == (0, "", "")
     team.run("amber", "release")
     assert team.push("birch", "HEAD:refs/heads/later") == (0, "", "")
@@ -208,7 +208,7 @@ def test_a_guard_that_is_broken_stops_no_push(team: Pushers) -> None:
     passed = team.push("birch")
 
     assert passed.code == 0
-    assert "the push was not judged: " in passed.err
+    assert "the push was not checked: " in passed.err
 
 
 def test_the_framework_tells_in_variables_what_is_pushed(team: Pushers) -> None:
