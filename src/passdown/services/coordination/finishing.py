@@ -31,7 +31,6 @@ from passdown.ports.coordination import Coordination
 from passdown.ports.tracker import Tracker, Worker
 from passdown.records import record
 from passdown.services.coordination.membership import find_worker, record_holdings
-from passdown.services.handover.deliveries import notify_recipients
 from passdown.services.operations.operations import (
     NO_SESSION,
     abandon,
@@ -312,6 +311,8 @@ class Finishing:
         except UsageError as error:
             return self._settle(operation, Outcome.REFUSED, error.message)
         if isinstance(answer, Sent):
+            from passdown.services.handover.deliveries import notify_recipients  # few calls need it
+
             notify_recipients(self._workspace, answer.recipients)
         return self._record(operation, answer, engine)
 
