@@ -340,9 +340,7 @@ def test_after_a_second_a_verb_says_what_it_waits_for_and_ends_in_time(place: Pl
     done = place.call("reserve", "docs/", "--session", place.name, wait=WAIT)
     took = clock.monotonic() - began
 
-    print(
-        f"`passdown reserve` ended after {took:.2f} s, with a limit of {WAIT} s; it usually takes {usual:.2f} s"
-    )
+    print(f"`passdown reserve` ended after {took:.2f} s (limit {WAIT} s, usually {usual:.2f} s)")
     assert done.code == 5
     assert done.err.count("passdown: waiting for PostgreSQL (127.0.0.1:") == 1
     assert f"no answer within {WAIT} s" in done.err
