@@ -76,9 +76,10 @@ def make_database(version: str, root: Path, template: Path, program: str = "") -
 class BoardBench(TrackerBench):
     """The board over an engine."""
 
-    def __init__(self, shared: Coordination) -> None:
-        """Keep the engine."""
+    def __init__(self, shared: Coordination, now: datetime = NOON) -> None:
+        """Keep the engine, and its time."""
         self._shared = shared
+        self._now = now
 
     @property
     def tracker(self) -> Tracker:
@@ -93,7 +94,7 @@ class BoardBench(TrackerBench):
     @property
     def now(self) -> datetime:
         """The time of the engine."""
-        return NOON
+        return self._now
 
 
 class BenchClock(SystemClock):

@@ -8,10 +8,13 @@ import pytest
 
 from passdown.core.formats.events import Event, render_event
 from passdown.core.ids import event_file_name
+from passdown.core.sessions.session_facts import NO_PROCESS
 from passdown.core.times import parse_instant
+from passdown.engines.process import SystemProcesses
 from passdown.engines.system import SystemClock
 from passdown.records import replace
 from passdown.services.log.events import name_event
+from tests.commands import Caller
 from tests.gits import Project, make_started
 
 EVENTS: Final = "thoughts/shared/handoffs/events"
@@ -59,6 +62,13 @@ def make_january(monkeypatch: pytest.MonkeyPatch, folder: Path) -> Project:
     project = make_started(folder)
     project.write("passdown.toml", "")
     return project
+
+
+def call_at_noon(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], folder: Path) -> Caller:
+    """Give a way to call the command in a folder, at a noon in January, where nobody knows processes."""
+    monkeypatch.setattr(SystemProcesses, "find_host", lambda _: NO_PROCESS)
+    stop_clock(monkeypatch, "2026-01-11T12:00:00Z")
+    return Caller(monkeypatch, capsys, folder)
 
 
 def stop_clock(monkeypatch: pytest.MonkeyPatch, at: str) -> None:

@@ -1,5 +1,9 @@
 """Every tracker keeps the promises of `Tracker`: the board, three builds of Beads, and their stand-in."""
 
+from collections.abc import Iterator
+from contextlib import ExitStack
+from datetime import UTC, datetime
+from hashlib import sha256
 from pathlib import Path
 
 import pytest
@@ -8,6 +12,8 @@ from passdown.testing.conformance.tracker.bench import TrackerBench
 from passdown.testing.conformance.tracker.suite import TrackerConformance
 from tests.beads import BUILDS, BeadsBench, BoardBench, FakePrograms, make_real
 from tests.coordination_benches import SqliteBench
+from tests.postgres_benches import PostgresBench
+from tests.servers import MigratedDatabase
 from tests.sessions import make_coordination
 
 
@@ -27,6 +33,27 @@ class TestSqliteBoard(TrackerConformance):
         """Make an empty board."""
         bench = SqliteBench(folder)
         return BoardBench(bench.connect())
+
+
+@pytest.mark.server
+class TestPostgresBoard(TrackerConformance):
+    """The board over a server."""
+
+    database: MigratedDatabase
+    stack: ExitStack
+
+    @pytest.fixture(autouse=True)
+    def _reach(self, database: MigratedDatabase) -> Iterator[None]:
+        self.database = database
+        with ExitStack() as self.stack:
+            yield
+
+    def make(self, folder: Path) -> TrackerBench:
+        """Make an empty board in a project that no other test has."""
+        project = f"p-{sha256(bytes(folder)).hexdigest()[:32]}"
+        bench = PostgresBench(self.database, self.database, project)
+        self.stack.callback(bench.close)
+        return BoardBench(bench.connect(), datetime.fromtimestamp(bench.now(), UTC))
 
 
 class TestFake044(TrackerConformance):

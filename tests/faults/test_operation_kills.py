@@ -109,7 +109,7 @@ def check_once(root: Path, verb: Verb, *, is_same: bool, said: str) -> None:
     else:
         assert found == 0, found
         assert all(one.action in GRANTS or one.after for one in dropped), dropped
-        assert not dropped or "was cut off" in said, said
+        assert not dropped or "a command was interrupted" in said, said
 
 
 def check_told(root: Path, verb: Verb) -> None:

@@ -7,11 +7,9 @@ import pytest
 
 from passdown.core.documents.key_value import Pair
 from passdown.core.formats.ledgers import parse_ledger
-from passdown.core.sessions.session_facts import NO_PROCESS
-from passdown.engines.process import SystemProcesses
 from tests.commands import Caller, Done
 from tests.gits import Project, make_started
-from tests.projects import put_event, stop_clock
+from tests.projects import call_at_noon, put_event, stop_clock
 from tests.sessions import LEDGER
 
 
@@ -23,10 +21,8 @@ def project(tmp_path: Path) -> Project:
 
 @pytest.fixture
 def command(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], project: Project) -> Caller:
-    """Give a way to call the command, at noon of a day in January, where nobody knows processes."""
-    monkeypatch.setattr(SystemProcesses, "find_host", lambda _: NO_PROCESS)
-    stop_clock(monkeypatch, "2026-01-11T12:00:00Z")
-    return Caller(monkeypatch, capsys, project.folder)
+    """Give a way to call the command."""
+    return call_at_noon(monkeypatch, capsys, project.folder)
 
 
 def start(command: Caller, name: str) -> str:

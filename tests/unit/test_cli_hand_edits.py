@@ -6,22 +6,18 @@ from pathlib import Path
 import pytest
 
 from passdown.core.formats.ledgers import LedgerDecision, parse_ledger
-from passdown.core.sessions.session_facts import NO_PROCESS
-from passdown.engines.process import SystemProcesses
 from tests.commands import Caller
 from tests.gits import make_started
-from tests.projects import stop_clock
+from tests.projects import call_at_noon, stop_clock
 from tests.sessions import LEDGER
 from tests.unit.test_cli_ledger import edit, read_ledger, read_state
 
 
 @pytest.fixture
 def command(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Caller:
-    """Give a way to call the command, at noon of a day in January, where nobody knows processes."""
-    monkeypatch.setattr(SystemProcesses, "find_host", lambda _: NO_PROCESS)
+    """Give a way to call the command."""
     monkeypatch.setenv("TZ", "UTC0")
-    stop_clock(monkeypatch, "2026-01-11T12:00:00Z")
-    return Caller(monkeypatch, capsys, make_started(tmp_path / "project").folder)
+    return call_at_noon(monkeypatch, capsys, make_started(tmp_path / "project").folder)
 
 
 def rows(command: Caller) -> list[tuple[str, str, str]]:

@@ -6,11 +6,9 @@ from pathlib import Path
 import pytest
 
 from passdown.core.formats.views import parse_view
-from passdown.core.sessions.session_facts import NO_PROCESS
-from passdown.engines.process import SystemProcesses
 from tests.commands import Caller
 from tests.gits import Project, make_started
-from tests.projects import put_event, stop_clock
+from tests.projects import call_at_noon, put_event
 from tests.sessions import LEDGER
 
 
@@ -22,10 +20,8 @@ def project(tmp_path: Path) -> Project:
 
 @pytest.fixture
 def command(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], project: Project) -> Caller:
-    """Give a way to call the command, at noon of a day in January, where nobody knows processes."""
-    monkeypatch.setattr(SystemProcesses, "find_host", lambda _: NO_PROCESS)
-    stop_clock(monkeypatch, "2026-01-11T12:00:00Z")
-    return Caller(monkeypatch, capsys, project.folder)
+    """Give a way to call the command."""
+    return call_at_noon(monkeypatch, capsys, project.folder)
 
 
 def work(command: Caller, name: str, *options: str) -> str:

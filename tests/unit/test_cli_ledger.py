@@ -15,12 +15,10 @@ from passdown.core.formats.ledgers import Ledger, Mode, TddPhase, parse_ledger
 from passdown.core.formats.validations import Validation
 from passdown.core.formats.views import parse_view
 from passdown.core.sessions.handoffs import from_archive
-from passdown.core.sessions.session_facts import NO_PROCESS
-from passdown.engines.process import SystemProcesses
 from passdown.engines.system import SystemClock
 from tests.commands import Caller, run
 from tests.gits import Project, make_started
-from tests.projects import EVENTS, stop_clock
+from tests.projects import EVENTS, call_at_noon
 from tests.sessions import LEDGER, NOON
 
 VIEW = "thoughts/shared/handoffs/current.md"
@@ -35,10 +33,8 @@ def project(tmp_path: Path) -> Project:
 
 @pytest.fixture
 def command(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], project: Project) -> Caller:
-    """Give a way to call the command, at noon of a day in January, where nobody knows processes."""
-    monkeypatch.setattr(SystemProcesses, "find_host", lambda _: NO_PROCESS)
-    stop_clock(monkeypatch, "2026-01-11T12:00:00Z")
-    return Caller(monkeypatch, capsys, project.folder)
+    """Give a way to call the command."""
+    return call_at_noon(monkeypatch, capsys, project.folder)
 
 
 def read_ledger(command: Caller) -> Ledger:

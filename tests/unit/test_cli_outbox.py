@@ -45,9 +45,12 @@ def test_a_note_that_waits_is_told_with_its_key_and_its_age(team: Team, bd: Dyin
 
     done = team.run("amber", "task", "note", "tp-1", "half way")
 
-    assert (done.code, done.out) == (0, "Note waits: tp-1\n")
+    assert (done.code, done.out) == (0, "Note queued: tp-1\n")
     key = f"{team.agent('amber')}_{int(team.at.timestamp())}_update_tp-1"
-    assert done.err.replace("\n  ", " ").splitlines()[-1] == f"passdown: update waits for the tracker: {key}"
+    assert (
+        done.err.replace("\n  ", " ").splitlines()[-1]
+        == f"passdown: the tracker did not answer; the update is queued: {key}"
+    )
     team.pass_time(minutes=5)
     assert f"  update tp-1, 5 min old, by {team.agent('amber')}: " in team.command("status").out
     (waiting,) = json.loads(team.command("status", "--json").out)["outbox"]
@@ -105,7 +108,7 @@ def test_any_verb_of_any_session_does_what_waits_first(team: Team, bd: DyingBd) 
 
     done = team.run("birch", "task", "note", "tp-1", "the rest")
 
-    assert "the tracker now has what waited for it" in done.err
+    assert "sent a queued change to the tracker" in done.err
     assert bd.issues()["tp-1"]["notes"] == "half way\nthe rest"
     assert json.loads(team.command("status", "--json").out)["outbox"] == []
 
@@ -131,8 +134,8 @@ def test_each_record_is_kept_until_it_succeeds_and_has_an_outcome_of_its_own(tea
     done = team.run("birch", "sync")
 
     assert kept == ["tp-2", "tp-3"]
-    assert "the tracker now has what waited for it" in done.err
-    assert "the tracker refused what waited for it: " in done.err
+    assert "sent a queued change to the tracker" in done.err
+    assert "the tracker refused a queued change: " in done.err
     assert "_update_tp-2: there is no task tp-2" in done.err.replace("\n  ", " ")
     assert waiting() == []
     assert [bd.issues()[task]["notes"] for task in ("tp-1", "tp-3")] == ["note of tp-1", "note of tp-3"]
@@ -175,7 +178,7 @@ def test_a_close_that_a_session_left_when_it_ended_is_done_by_another(team: Team
 
     done = team.run("birch", "sync")
 
-    assert "the tracker now has what waited for it" in done.err
+    assert "sent a queued change to the tracker" in done.err
     issue = bd.issues()["tp-1"]
     assert (issue["status"], issue["closes"], issue["notes"].count("it works")) == ("closed", 1, 1)
 
@@ -256,7 +259,5 @@ def test_a_task_that_another_agent_has_is_not_closed_by_what_a_tool_left(team: T
 
     done = team.run("amber", "task", "note", "tp-1", "go on")
 
-    assert "the tracker refused what waited for it: T-1_1768129200_close_tp-2" in done.err.replace(
-        "\n  ", " "
-    )
+    assert "the tracker refused a queued change: T-1_1768129200_close_tp-2" in done.err.replace("\n  ", " ")
     assert bd.issues()["tp-2"]["status"] == "in_progress"

@@ -7,8 +7,10 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from passdown.core.formats.journal import MAX_LINE, JournalLine, render_line
+from passdown.core.formats.journal import MAX_LINE, JournalLine, checksum, render_line
 from passdown.engines.files import read, write
 from passdown.engines.files.journals import FileJournals
 from passdown.errors import StorageError, UnsureError
@@ -76,6 +78,26 @@ def test_numbers_go_on_where_the_end_of_the_file_holds_no_whole_line(tmp_path: P
     path_in(tmp_path).write_bytes(render_line(make_done(7)).encode() + b"\xff" * 600_000 + b"\n")
 
     assert open_in(tmp_path).append(ONE, make_done).seq == 8
+
+
+@given(st.lists(st.tuples(st.integers(1, 30), st.sampled_from(["", "damaged", "spaced"])), max_size=6))
+def test_the_next_number_is_above_that_of_every_whole_line(
+    tmp_path_factory: pytest.TempPathFactory, lines: list[tuple[int, str]]
+) -> None:
+    folder = tmp_path_factory.mktemp("journals")
+    for seq, how in lines:
+        text = render_line(make_done(seq))
+        if how == "damaged":
+            text = text.replace('"seq":', '"seq":9')
+        elif how == "spaced":  # as another program could write it
+            body = text.rpartition(',"sum":')[0].replace(',"seq":', ', "seq": ')
+            text = f'{body},"sum":"{checksum(body)}"}}\n'
+        with path_in(folder).open("a", encoding="utf-8") as file:
+            file.write(text)
+
+    added = open_in(folder).append(ONE, make_done)
+
+    assert added.seq == 1 + max((seq for seq, how in lines if how != "damaged"), default=0)
 
 
 def test_only_names_of_sessions_are_listed(tmp_path: Path) -> None:

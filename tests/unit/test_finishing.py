@@ -55,7 +55,14 @@ from passdown.services.coordination.tasks import (
     change_task,
     import_tasks,
 )
-from passdown.services.operations.operations import NO_SESSION, drop, note_answered, write_down
+from passdown.services.operations.operations import (
+    NO_SESSION,
+    append,
+    drop,
+    note_answered,
+    owe,
+    write_down,
+)
 from passdown.services.operations.recorded_coordination import Recorder, describe_message
 from passdown.services.operations.waiting import read_all
 from passdown.services.sessions.journals import read_account
@@ -387,7 +394,7 @@ def check_once(stage: Stage, case: Case, *, is_same: bool) -> None:
     else:
         assert found == 0, (begun, stage.told)
         assert all(one.action in GRANTS or one.after for one in dropped), dropped
-        assert any("was cut off" in one for one in stage.told) == bool(dropped), stage.told
+        assert any("a command was interrupted" in one for one in stage.told) == bool(dropped), stage.told
 
 
 def check_known(stage: Stage, case: Case) -> None:
@@ -506,7 +513,7 @@ def test_a_command_that_was_answered_is_meant_anew_and_so_is_one_with_again() ->
 
     send(stage, stage.command("msg", "hello"))  # nobody saw the answer of the last one
     assert count_mail("hello")(stage) == 4
-    assert "this repeats the command of" in stage.told[-1]
+    assert "the same command was interrupted at" in stage.told[-1]
     stage.place.pass_time(minutes=11)
     send(stage, stage.command("msg", "hello"))
     assert count_mail("hello")(stage) == 5
@@ -531,13 +538,13 @@ def test_an_answer_that_is_lost_leaves_the_operation_open_until_the_next_command
     assert "the same command again" in found.value.hint
     if not is_lost_afterwards:
         other_command(stage)  # the engine still does not answer
-        assert stage.told[-1].startswith("not finished yet: msg hello")
+        assert stage.told[-1].startswith("cannot finish an interrupted command yet: msg hello")
 
     stage.store.error = None
     other_command(stage)
 
     assert count_mail("hello")(stage) == 1
-    assert stage.told[-1] == "finished what was cut off: msg hello"
+    assert stage.told[-1] == "finished an interrupted command: msg hello"
 
 
 @pytest.mark.requirement("C142", "C86")
@@ -600,7 +607,7 @@ def test_what_the_engine_may_have_forgotten_is_not_sent_twice() -> None:
         (found,) = stage.operations("verb")
         assert (found.outcome == Outcome.ABANDONED) is is_abandoned
         assert not found.is_open
-        assert any("nobody knows any more" in one for one in stage.told) is is_abandoned
+        assert any("too old to tell" in one for one in stage.told) is is_abandoned
 
 
 def test_a_command_without_a_session_finishes_what_the_last_one_without_a_session_began() -> None:
@@ -614,7 +621,7 @@ def test_a_command_without_a_session_finishes_what_the_last_one_without_a_sessio
         pass
 
     assert state_of(stage, "t-7") == "open"
-    assert stage.told == ["finished what was cut off: task add"]
+    assert stage.told == ["finished an interrupted command: task add"]
 
 
 def test_another_command_of_the_session_is_waited_for_and_then_refused() -> None:
@@ -646,7 +653,7 @@ def test_a_new_task_that_a_tracker_outside_does_not_make_is_told_and_given_up() 
 
     (made,) = stage.operations("task", "add")
     assert made.outcome == Outcome.ABANDONED
-    assert stage.told[-1] == "was cut off: task add: the tracker died"
+    assert stage.told[-1] == "a command was interrupted: task add: the tracker died"
 
 
 def test_a_task_that_was_made_is_found_when_its_command_is_repeated() -> None:
@@ -712,7 +719,7 @@ def test_what_cannot_be_done_any_more_is_told() -> None:
 
     other_command(stage)
 
-    assert stage.told[-1].startswith("was cut off: verb: ")
+    assert stage.told[-1].startswith("cannot finish an interrupted command: verb: ")
     assert [one.outcome for one in stage.operations("verb")] == [Outcome.REFUSED]
 
 
@@ -799,7 +806,7 @@ def test_whose_a_task_is_by_now_is_told_after_a_takeover(tmp_path: Path) -> None
 
     stage.project = replace(stage.project, make_tracker=Quicker)
     take(stage, stage.command("takeover", "t-1"))
-    assert "ann has t-1 in the tracker by now" in stage.told
+    assert "t-1 now belongs to ann in the tracker" in stage.told
 
     class Refusing(Quicker):
         def move(self, *_: object) -> Held:
@@ -865,6 +872,63 @@ def test_what_follows_a_change_that_was_refused_does_not_happen() -> None:
     }
     assert count_mail("finished")(stage) == 0
     assert stage.told == []
+
+
+def count_wishes(stage: Stage, action: OperationAction) -> int:
+    """Count how often it is written down that something is wanted, done or not."""
+    lines = stage.project.journals.read(stage.amber)
+    return sum(one.fact.kind == FactKind.OPERATION and one.fact.text == action for one in lines)
+
+
+@pytest.mark.requirement("C142")
+def test_what_must_follow_is_written_down_once_though_its_command_is_repeated() -> None:
+    stage = play_open("close", is_outside=True)
+    stage.faults.plan = ["before"] * 3
+
+    close(stage, stage.command("verb"))
+
+    assert count_wishes(stage, OperationAction.RELEASE) == 2  # they came later, when the close was queued
+    assert count_wishes(stage, OperationAction.MESSAGE) == 1
+    assert count_mail("finished")(stage) == 1
+
+
+@pytest.mark.requirement("C142")
+def test_what_must_follow_is_not_written_down_again_if_only_that_was_written() -> None:
+    stage, _ = play(CASES["close"])
+    (message,) = [one for one in stage.operations("verb") if one.action is OperationAction.MESSAGE]
+    stage = Stage()
+    for act in CASES["close"].before:
+        act(stage, stage.command("before"))
+    append(stage.project, stage.amber, [replace(message, session=stage.amber)])
+
+    close(stage, stage.command("verb"))
+
+    assert count_wishes(stage, OperationAction.MESSAGE) == 1
+    check_once(stage, CASES["close"], is_same=True)
+
+
+@pytest.mark.requirement("C142")
+def test_what_must_follow_and_was_not_written_down_before_is_written_by_the_repeated_command() -> None:
+    stage = Stage()
+    first, again = stage.command("verb"), stage.command("verb")
+    before = SharedOperation(
+        id="019baced-6e00-7000-8000-00000000fff1",
+        action=OperationAction.CLOSE,
+        at=stage.project.now(),
+        session=stage.amber,
+    )
+    write_down(first, before)
+    message = describe_message(again, f"{before.id[:-1]}2", NewMessage(stage.amber, "all", "finished"))
+    with changing(again, stage.account(stage.amber)):
+        owe(again, replace(message, after=before.id))
+        write_down(again, before)
+        drop(again, message.id)
+
+    assert count_wishes(stage, OperationAction.CLOSE) == 1
+    assert [(one.id, one.outcome) for one in stage.operations("verb")] == [
+        (before.id, ""),
+        (message.id, Outcome.NOT_MADE),
+    ]
 
 
 def test_what_cannot_be_written_down_is_not_made() -> None:

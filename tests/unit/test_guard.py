@@ -4,80 +4,22 @@ import json
 import os
 import sqlite3
 import subprocess
-import sys
 from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from passdown.core.coordination.guard_hooks import HookOwner, find_owner
-from tests.commands import Done
+from tests.committers import Committers
 from tests.gits import Project
 from tests.projects import put
-from tests.teams import Team, break_database
-
-PROGRAM = """#!{python}
-import json, sys
-from datetime import datetime
-from pathlib import Path
-from passdown.core.sessions.session_facts import NO_PROCESS
-from passdown.engines.boot import SystemBootClock
-from passdown.engines.process import SystemProcesses
-from passdown.engines.system import SystemClock
-from passdown.faces.cli.main import main
-from passdown.ports.clock import BootTime
-boot, seconds, now = json.loads(Path({clock!r}).read_text())
-SystemBootClock.read = lambda self: BootTime(boot, seconds)
-SystemClock.now = lambda self: datetime.fromisoformat(now)
-SystemProcesses.find_host = lambda self: NO_PROCESS
-sys.exit(main())
-"""
-"""The command as git's hook finds it, with the clocks of the test."""
-
-
-class Committers(Team):
-    """A `Team` whose sessions commit with real git, which runs its hooks."""
-
-    def __init__(
-        self, folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-    ) -> None:
-        """Put the command where the hook finds it."""
-        super().__init__(folder, monkeypatch, capsys)
-        self.programs = folder.parent / "programs"
-        self.clock = folder.parent / "clock.json"
-        text = PROGRAM.format(python=sys.executable, clock=str(self.clock))
-        put(self.programs, "passdown", text).chmod(0o755)
-        self.tree = self.project.folder
-        self.hook = self.project.folder / ".git" / "hooks" / "pre-commit"
-
-    def commit(self, *arguments: str, **variables: str) -> Done:
-        """Let git commit, in the environment of an agent or a person."""
-        self.clock.write_text(json.dumps([*self.boot, self.at.isoformat()]))
-        kept = {name: text for name, text in os.environ.items() if not name.startswith("PASSDOWN_")}
-        done = subprocess.run(
-            ["git", "commit", "--quiet", *(arguments or ("--all", "--message=work"))],
-            cwd=self.tree,
-            env={**kept, "PATH": f"{self.programs}{os.pathsep}{os.environ['PATH']}", **variables},
-            capture_output=True,
-            check=False,
-        )
-        return Done(done.returncode, done.stdout.decode(), done.stderr.decode())
-
-    def edit(self, path: str, text: str = "edited\n") -> None:
-        """Change a file as `sed -i` does: no host sees it."""
-        put(self.project.folder, path, text)
-
-    def damage(self) -> None:
-        """Let the engine be away: its file is none."""
-        break_database(self.project.folder / ".git" / "passdown" / "coordination.sqlite")
 
 
 @pytest.fixture
 def team(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Committers:
     """Give a repository with two sessions and the guard."""
     made = Committers(tmp_path / "project", monkeypatch, capsys)
-    made.join("amber", "birch")
-    assert made.command("guard", "install", "--yes").code == 0
+    made.set_up_guard()
     return made
 
 
@@ -122,7 +64,7 @@ def test_who_lost_a_file_to_another_session_is_refused_though_nobody_holds_it(te
     stopped = team.commit(PASSDOWN_SESSION="amber")
 
     assert stopped.code != 0
-    assert f"kept.txt is no longer yours: your reservation ended, and {team.agent('birch')} had it" in (
+    assert f"kept.txt is no longer yours: your reservation expired, and {team.agent('birch')} has had it" in (
         stopped.err
     )
     assert "`passdown reserve kept.txt`" in stopped.err
@@ -184,7 +126,7 @@ def test_a_person_is_warned_and_stopped_where_the_settings_say_so(team: Committe
 
     assert warned.code == 0
     assert f"kept.txt is held by {team.agent('amber')}" in warned.err
-    assert "the commit goes on, because a person makes it" in warned.err
+    assert "commit allowed, because you are a person" in warned.err
     put(team.project.folder, "passdown.toml", '[guard]\npeople = "stop"\n')
     team.edit("kept.txt", "again\n")
     assert team.commit().code != 0
@@ -199,7 +141,7 @@ def test_what_goes_wrong_with_the_guard_itself_stops_nobody(team: Committers) ->
     passed = team.commit(PASSDOWN_SESSION="birch")
 
     assert passed.code == 0
-    assert "the commit was not judged: " in passed.err
+    assert "the commit was not checked: " in passed.err
     team.edit("kept.txt", "again\n")
     git = subprocess.run(["git", "--exec-path"], check=True, capture_output=True).stdout.decode().strip()
     assert team.commit(PATH=f"{git}:/usr/bin:/bin", PASSDOWN_SESSION="birch") == (0, "", "")
@@ -359,7 +301,7 @@ def test_the_guard_is_installed_shown_first_and_taken_out_to_the_byte(team: Comm
     assert team.hook.read_bytes() == installed
     assert team.command("guard", "uninstall").code == 0
     assert (team.hook.read_bytes() if team.hook.exists() else None) == script
-    assert "is not in the hooks of this clone" in team.command("guard", "uninstall").err
+    assert "is not installed in this clone" in team.command("guard", "uninstall").err
 
 
 @pytest.mark.requirement("C89")

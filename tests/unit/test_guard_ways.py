@@ -1,7 +1,6 @@
 """Further ways of commits into a repository, by real git: merges and pushes are judged too (C156)."""
 
 import os
-import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
@@ -9,8 +8,9 @@ import pytest
 
 from passdown.hosts import HOSTS
 from tests.commands import Done
+from tests.committers import Committers
 from tests.projects import put
-from tests.unit.test_guard import SCRIPTS, Committers
+from tests.unit.test_guard import SCRIPTS
 
 HOOKS = ("pre-commit", "pre-merge-commit", "pre-push")
 
@@ -29,19 +29,6 @@ class Pushers(Committers):
         self.project.git("push", "--quiet", "origin", "main")
         self.hooks = folder / ".git" / "hooks"
 
-    def git(self, *arguments: str, **variables: str) -> Done:
-        """Let git do something, in the environment of an agent or a person."""
-        self.commit("--dry-run")  # writes the clock down
-        kept = {name: text for name, text in os.environ.items() if not name.startswith("PASSDOWN_")}
-        done = subprocess.run(
-            ["git", *arguments],
-            cwd=self.tree,
-            env={**kept, "PATH": f"{self.programs}{os.pathsep}{os.environ['PATH']}", **variables},
-            capture_output=True,
-            check=False,
-        )
-        return Done(done.returncode, done.stdout.decode(), done.stderr.decode())
-
     def push(self, session: str, *arguments: str) -> Done:
         """Let a session push."""
         return self.git("push", "--quiet", "origin", *(arguments or ("HEAD",)), PASSDOWN_SESSION=session)
@@ -51,8 +38,7 @@ class Pushers(Committers):
 def team(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Pushers:
     """Give a repository with a remote, two sessions and the guard."""
     made = Pushers(tmp_path / "project", monkeypatch, capsys)
-    made.join("amber", "birch")
-    assert made.command("guard", "install", "--yes").code == 0
+    made.set_up_guard()
     return made
 
 
@@ -173,7 +159,7 @@ def test_a_push_is_stopped_for_what_came_in_unseen(team: Pushers, way: Callable[
     assert f"passdown: commit {commit}:\npassdown: kept.txt is held by {team.agent('amber')}" in stopped.err
     warned = team.git("push", "origin", "HEAD:refs/heads/person")
     assert warned.code == 0
-    assert "the push goes on, because a person makes it" in warned.err
+    assert "push allowed, because you are a person" in warned.err
     assert team.push("amber", "HEAD:refs/heads/own") == (0, "", "")
     team.run("amber", "release")
     assert team.push("birch", "HEAD:refs/heads/later") == (0, "", "")
@@ -225,7 +211,7 @@ def test_a_guard_that_is_broken_stops_no_push(team: Pushers) -> None:
     passed = team.push("birch")
 
     assert passed.code == 0
-    assert "the push was not judged: " in passed.err
+    assert "the push was not checked: " in passed.err
 
 
 def test_the_framework_tells_in_variables_what_is_pushed(team: Pushers) -> None:

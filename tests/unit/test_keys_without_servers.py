@@ -77,7 +77,7 @@ def test_a_commit_passes_the_guard_with_a_warning(team: Team) -> None:
     done = team.command("guard")
 
     assert done.code == 0
-    assert done.err.startswith("passdown: the commit was not judged: this project has a team key, but ")
+    assert done.err.startswith("passdown: the commit was not checked: this project has a team key, but ")
 
 
 @pytest.mark.requirement("C159")

@@ -398,7 +398,7 @@ def test_a_note_is_tried_at_once_after_one_second_and_after_two_then_it_waits(de
         "retries": 3,
         "operation": operation.id,
     }
-    assert desk.told[-1] == f"update waits for the tracker: {key}"
+    assert desk.told[-1] == f"the tracker did not answer; the update is queued: {key}"
 
 
 @pytest.mark.parametrize("moment", ["before", "after"])
@@ -425,7 +425,7 @@ def test_what_waits_is_done_once_by_the_next_verb_and_its_record_goes(desk: Desk
     assert desk.faults.repeats == [True, False]
     assert set(desk.faults.noted_by) == {desk.account.session}
     assert desk.file("pending_updates.jsonl") == []
-    assert any("the tracker now has what waited for it" in one for one in desk.told)
+    assert any("sent a queued change to the tracker" in one for one in desk.told)
     assert find_waiting(desk.workspace) == []
 
 
@@ -521,7 +521,7 @@ def test_a_replay_that_is_refused_is_told_and_settled(desk: Desk) -> None:
     desk.note("two")
 
     assert desk.notes() == ["two"]
-    assert any("the tracker refused what waited for it" in one for one in desk.told)
+    assert any("the tracker refused a queued change" in one for one in desk.told)
     assert desk.file("pending_updates.jsonl") == []
 
 
@@ -718,7 +718,7 @@ def test_a_change_that_failed_twenty_times_is_told_with_a_way_to_drop_it(desk: D
         (waiting,) = found.waiting
     assert desk.told[-1] == (
         f"update {desk.task} failed 20 times, last with: the tracker died; "
-        f"`passdown sync --drop {waiting.id}` gives it up"
+        f"to drop it: `passdown sync --drop {waiting.id}`"
     )
 
     assert tracker_changes.drop_change(desk.workspace, desk.account, waiting.key).note == "never"
@@ -759,9 +759,9 @@ def test_a_key_that_two_changes_have_drops_neither(desk: Desk) -> None:
     desk.note("two")
     one, two = find_waiting(desk.workspace)
 
-    with pytest.raises(UsageError, match="2 changes with the key"):
+    with pytest.raises(UsageError, match="2 queued changes have the key"):
         tracker_changes.drop_change(desk.workspace, desk.account, one.key)
-    with pytest.raises(UsageError, match="nothing waits as op-9"):
+    with pytest.raises(UsageError, match="no queued change has the key op-9"):
         tracker_changes.drop_change(desk.workspace, desk.account, "op-9")
     tracker_changes.drop_change(desk.workspace, None, two.id)
 
@@ -776,7 +776,7 @@ def test_a_tracker_that_has_no_time_left_is_not_waited_for(desk: Desk) -> None:
     assert not desk.note("one")
     with pytest.raises(TrackerError, match="failed after 1 attempt"):
         desk.claim()
-    with pytest.raises(TrackerError, match="sync failed after 1 attempt; it is owed"):
+    with pytest.raises(TrackerError, match="sync failed after 1 attempt; a later command tries again"):
         tracker_changes.sync(desk.workspace, desk.account)
 
     assert desk.waits == []

@@ -151,20 +151,20 @@ def test_the_answer_says_what_was_understood_and_how_much_it_covers(team: Editor
 @pytest.mark.parametrize(
     ("word", "message", "hint"),
     [
-        ("!src", "!src begins with `!`", "--literal"),
-        (" src", "` src` has a blank", "--literal"),
+        ("!src", "!src starts with `!`", "--literal"),
+        (" src", "` src` starts or ends", "--literal"),
         ("src\t", "has a control character", "`?`"),
-        ("src ", "`src ` has a blank", "--literal"),
+        ("src ", "`src ` starts or ends", "--literal"),
         ("src\\a", "src\\a has a backslash", "--literal"),
         ("", "the path is empty", "`**`"),
-        ("{,src}", "{,src} stands for an empty path", "leave it out"),
-        ("{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}", "stands for more than 64 paths", "folder"),
-        ("../elsewhere/a.py", "../elsewhere/a.py is not below the project's root", "current folder"),
-        ("/etc/passwd", "/etc/passwd is not below the project's root", "current folder"),
+        ("{,src}", "{,src} also expands to an empty path", "remove"),
+        ("{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}", "expands to more than 64 paths", "folder"),
+        ("../elsewhere/a.py", "../elsewhere/a.py is outside the project", "current folder"),
+        ("/etc/passwd", "/etc/passwd is outside the project", "current folder"),
         ("src/*/../a.py", "leads upward with `..`", "root"),
         (".", "this reserves every file of the project", "--all"),
         ("a" * 1025, "longer than 1,024 characters", "folder"),
-        ("a\x07", "a control character or a broken one", "`?`"),
+        ("a\x07", "a control character or an invalid one", "`?`"),
     ],
 )
 def test_what_is_not_understood_is_refused_with_what_to_do(

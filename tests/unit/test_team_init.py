@@ -138,7 +138,7 @@ def test_a_server_wants_a_key(team: Team) -> None:
     done = team.command("task", "list")
 
     assert done.code == 2
-    assert "a project needs a key to coordinate through a server" in done.err
+    assert "this project has no team key" in done.err
 
 
 @pytest.mark.requirement("C75")

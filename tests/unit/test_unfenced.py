@@ -136,7 +136,7 @@ def test_whoever_holds_the_lease_is_told_until_the_task_is_closed(hosts: Hosts, 
     for one in (first, second, closed):
         assert one.code == 0
         assert told in one.err
-        assert "you have it in the tracker alone" in one.err.replace("\n  ", " ")
+        assert "you hold it only in the tracker" in one.err.replace("\n  ", " ")
     assert bd.issues()["tp-1"]["status"] == "closed"
     assert hosts.account("amber").claims == {}
     assert hosts.account("amber").task == ""

@@ -186,7 +186,7 @@ def test_an_unfenced_task_is_closed_or_given_back_though_another_has_its_lease(
 
     (told,) = office.told
     assert told.startswith(f"tp-one is held by {office.birch.agent}, for ")
-    assert told.endswith(" more; you have it in the tracker alone")
+    assert told.endswith(" more; you hold it only in the tracker")
     left = read_account(office.workspace, office.amber.session)
     assert (left.claims, left.task, left.unfenced) == ({}, "", ())
 

@@ -88,8 +88,8 @@ def find_coordination_url(settings: Settings) -> str | None:
         return ""
     url = find_server(settings)
     if url and not key:
-        hint = "`passdown team init` draws one; commit it, so that every clone has it"
-        raise UsageError("a project needs a key to coordinate through a server", hint=hint)
+        hint = "run `passdown team init` to create one, and commit it for the other clones"
+        raise UsageError("this project has no team key", hint=hint)
     if url is None:  # 2
         raise _no_server(coordination.team)
     return url

@@ -24,7 +24,9 @@ def tell_verdict(verdict: PathVerdict) -> str:
     """Say why a session may not change a path."""
     if verdict.verdict == HELD:
         return tell_holder(verdict.path, verdict.held, verdict.agent, verdict.left)
-    return f"{verdict.path} is no longer yours: your reservation ended, and {verdict.agent} had it since"
+    return (
+        f"{verdict.path} is no longer yours: your reservation expired, and {verdict.agent} has had it since"
+    )
 
 
 def list_verdict_choices(verdicts: tuple[PathVerdict, ...]) -> tuple[str, ...]:
@@ -51,6 +53,6 @@ def refuse_edit(verdicts: tuple[PathVerdict, ...], age: float | None = None) -> 
     found = list_verdict_choices(verdicts)
     if age is not None:
         asked = f"the server said so {seconds_words(age)} ago"
-        found = (f"or ask again whether it is still held ({asked}): `passdown status`", *found)
+        found = (f"or check whether it is still held ({asked}): `passdown status`", *found)
     choices = "\n".join(f"- {choice}" for choice in found)
-    return f"Passdown: the edit was not made: {reasons}. Do not change it in another way either.\n{choices}"
+    return f"Passdown: the edit was not made: {reasons}. Do not change it by other means either.\n{choices}"

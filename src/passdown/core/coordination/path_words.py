@@ -42,18 +42,18 @@ def check_word(text: str, *, is_literal: bool = False) -> None:
     shown = one_line(text)
     if text.startswith("!"):
         raise UsageError(
-            f"{shown} begins with `!`, which leaves nothing out here",
-            hint="name what to reserve; for a file whose name begins with `!`, add --literal",
+            f"{shown} starts with `!`, but a path cannot be excluded",
+            hint="name what to reserve; if the file name starts with `!`, add --literal",
         )
     if text != text.strip():
         raise UsageError(
-            f"`{shown}` has a blank at its beginning or end",
-            hint="leave it out; for a file whose name has it, add --literal",
+            f"`{shown}` starts or ends with a space",
+            hint="remove the space; if the file name has it, add --literal",
         )
     if "\\" in text:
         raise UsageError(
             f"{shown} has a backslash",
-            hint="write `/` between names; for a file whose name has a backslash, add --literal",
+            hint="write `/` between names; if the file name has a backslash, add --literal",
         )
 
 
@@ -76,7 +76,7 @@ def expand_braces(text: str) -> Sequence[str]:
             waiting += [f"{before}{choice}{behind}" for choice in reversed(choices)]
         if len(done) + len(waiting) > MOST_WAYS:
             raise UsageError(
-                f"{one_line(text)} stands for more than {MOST_WAYS} paths",
+                f"{one_line(text)} expands to more than {MOST_WAYS} paths",
                 hint="reserve a folder above them, or use `*`",
             )
     return list(dict.fromkeys(done))

@@ -157,7 +157,7 @@ def check_characters(text: str, normal: str = "") -> None:
         )
     if _UNUSABLE.search(text):
         raise UsageError(
-            f"{one_line(text)} has a control character or a broken one",
+            f"{one_line(text)} has a control character or an invalid one",
             hint="write `?` where the name has such a character",
         )
 
@@ -176,9 +176,7 @@ def _check_text(text: str, normal: str) -> None:
 def _check_parts(text: str, parts: Sequence[str], *, is_absolute: bool) -> None:
     shown = one_line(text)
     if is_absolute or _ABSOLUTE.match("".join(parts[:1])):
-        raise UsageError(
-            f"{shown} is not below the project's root", hint="write it from the root, like `src/`"
-        )
+        raise UsageError(f"{shown} is outside the project", hint="write it from the root, like `src/`")
     if not "".join(parts).strip():
         raise UsageError(f"{shown} is the project's root", hint="write `**` for every file of the project")
     if len(parts) > _MAX_SEGMENTS:

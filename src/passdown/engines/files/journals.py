@@ -21,6 +21,8 @@ SUFFIX: Final = ".jsonl"
 LONGEST_WAIT: Final = 10.0
 """How many seconds to wait for other processes, if a journal must be locked."""
 
+_LONGEST: Final = 30
+"""So many bytes contain the number of a line with its name."""
 _TAIL: Final = 4096
 """How many bytes at the end of a journal are read to find its last line."""
 
@@ -325,7 +327,22 @@ def _encode(line: JournalLine) -> bytes:
 
 
 def _last(data: bytes) -> int:
-    return max((line.seq for line in _lines(data)), default=0)
+    """Return the highest number of a complete line; 0 if there is none.
+
+    Reading a line takes long, so the one that seems to have the highest number is read first. A line that
+    does not begin as ours do is read in any case.
+    """
+    seeming = [(_seq_of(line), line) for line in data.split(b"\n")]
+    others = _lines(b"\n".join(line for seq, line in seeming if not seq))
+    ours = (line for _, line in sorted(seeming, reverse=True))
+    best = next((found.seq for line in ours for found in _lines(line)), 0)
+    return max((best, *(line.seq for line in others)))
+
+
+def _seq_of(line: bytes) -> int:
+    start, _, number = line.partition(b",")[2][:_LONGEST].partition(b'"seq":')
+    digits = number.partition(b",")[0]
+    return int(digits) if not start and digits.isdigit() else 0
 
 
 def _lines(data: bytes) -> Iterator[JournalLine]:

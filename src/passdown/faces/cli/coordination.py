@@ -40,7 +40,7 @@ again_option = click.option(
     expose_value=False,
     is_eager=True,
     callback=_take_again,
-    help="Do it anew, even if the same command was cut off a moment ago.",
+    help="Run it as a new command, even if the same one was just interrupted.",
 )
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 session_option = click.option("--session", default="", metavar="ID", help="The session to use.")

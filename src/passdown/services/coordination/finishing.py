@@ -31,7 +31,6 @@ from passdown.ports.coordination import Coordination
 from passdown.ports.tracker import Tracker, Worker
 from passdown.records import record
 from passdown.services.coordination.membership import find_worker, record_holdings
-from passdown.services.handover.deliveries import notify_recipients
 from passdown.services.operations.operations import (
     NO_SESSION,
     abandon,
@@ -85,7 +84,7 @@ def changing(
         return
     with workspace.locks.held(journal_of(session), OWN_WAIT) as is_held:
         if not is_held:
-            message = f"another command of this session did not end for {OWN_WAIT:g} s"
+            message = f"another command of this session is still running after {OWN_WAIT:g} s"
             raise StorageError(message, hint="Nothing was changed; try again.")
         begin_verb(workspace, account)
         verb.enter()
@@ -105,9 +104,7 @@ def begin_verb(workspace: Workspace, account: Account | None) -> None:
     verb.known = known
     if known:
         at = workspace.show_time(known[0].at)
-        workspace.warn(
-            f"this repeats the command of {at}, whose answer was not printed; nothing is done twice"
-        )
+        workspace.warn(f"the same command was interrupted at {at}; continuing it, so nothing is done twice")
 
 
 def _find_repeated(workspace: Workspace, account: Account | None) -> Sequence[SharedOperation]:
@@ -218,22 +215,26 @@ def _in_order(operations: Sequence[SharedOperation]) -> Sequence[SharedOperation
 
 def _tell(workspace: Workspace, found: Finished) -> None:
     for one in found.done:
-        waited = "the tracker now has what waited for it" if _has_waited(one) else ""
-        workspace.warn(f"{waited}: {one.key}" if waited else f"finished what was cut off: {one.title}")
+        waited = "sent a queued change to the tracker" if _has_waited(one) else ""
+        workspace.warn(f"{waited}: {one.key}" if waited else f"finished an interrupted command: {one.title}")
     for one in found.refused:
-        waited = "the tracker refused what waited for it" if _has_waited(one) else ""
-        why = one.error or "it is not possible any more"
-        workspace.warn(f"{waited}: {one.key}: {why}" if waited else f"was cut off: {one.title}: {why}")
+        waited = "the tracker refused a queued change" if _has_waited(one) else ""
+        why = one.error or "it is no longer possible"
+        workspace.warn(
+            f"{waited}: {one.key}: {why}"
+            if waited
+            else f"cannot finish an interrupted command: {one.title}: {why}"
+        )
     for one in found.waiting:
         if one.tries >= MANY_TRIES:
             workspace.warn(
                 f"{one.said} failed {one.tries} times, last with: {one.error}; "
-                f"`passdown sync --drop {one.id}` gives it up"
+                f"to drop it: `passdown sync --drop {one.id}`"
             )
     for one in found.dropped:
         if not one.after:
-            why = one.error or "it did not happen; run it again if you still want it"
-            workspace.warn(f"was cut off: {one.title}: {why}")
+            why = one.error or "nothing was changed; run it again if you still need it"
+            workspace.warn(f"a command was interrupted: {one.title}: {why}")
 
 
 def _has_waited(operation: SharedOperation) -> bool:
@@ -272,7 +273,9 @@ class Finishing:
                 found = self._finish_in_engine(operation)
         except (StorageError, TrackerError) as error:  # 2
             if not operation.is_waiting:
-                self._workspace.warn(f"not finished yet: {operation.title}: {error.message}")
+                self._workspace.warn(
+                    f"cannot finish an interrupted command yet: {operation.title}: {error.message}"
+                )
             return operation
         self._known[found.id] = found
         return found
@@ -300,7 +303,7 @@ class Finishing:
         is_old = self._workspace.now() - operation.at > _FORGOTTEN
         if is_old and operation.action in _SENT_ONCE:  # 2
             return abandon(
-                self._workspace, operation, self._agent, "nobody knows any more whether it happened"
+                self._workspace, operation, self._agent, "it is too old to tell whether it took effect"
             )
         op = make_id(self._workspace) if is_old else operation.id
         try:
@@ -308,6 +311,8 @@ class Finishing:
         except UsageError as error:
             return self._settle(operation, Outcome.REFUSED, error.message)
         if isinstance(answer, Sent):
+            from passdown.services.handover.deliveries import notify_recipients  # few calls need it
+
             notify_recipients(self._workspace, answer.recipients)
         return self._record(operation, answer, engine)
 

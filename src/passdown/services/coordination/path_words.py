@@ -82,7 +82,9 @@ class _Place:
         for text in expand_braces("/".join(rest)) if rest else [""]:
             both = [*start, *(text.split("/") if rest else ())]
             if not any(both):
-                raise UsageError(f"{one_line(word)} stands for an empty path, too", hint="leave it out")
+                raise UsageError(
+                    f"{one_line(word)} also expands to an empty path", hint="remove the empty part"
+                )
             size = self._count_names(both, known) if knows else known + _count_plain(both[known:])
             found += self.resolve(both[:size], both[size:])
         return tuple(dict.fromkeys(found))
@@ -97,7 +99,7 @@ class _Place:
         if not found:
             shown = one_line("/".join((*names, *rest)))
             raise UsageError(
-                f"{shown} is not below the project's root",
+                f"{shown} is outside the project",
                 hint=f"the root is {self._root}; paths are relative to the current folder",
             )
         return tuple(dict.fromkeys(found))

@@ -125,10 +125,10 @@ def move_tasks(
         try:
             found = workspace.tracker.move(Operation(op), as_worker(account), held)
         except TrackerQueuedError as error:
-            workspace.warn(f"{error.message}; the next command tells it")
+            workspace.warn(f"{error.message}")
             continue
         if isinstance(found, Held):
-            workspace.warn(f"{found.agent} has {task} in the tracker by now")
+            workspace.warn(f"{task} now belongs to {found.agent} in the tracker")
 
 
 def list_reservations(coordination: Coordination) -> Sequence[HeldResource]:

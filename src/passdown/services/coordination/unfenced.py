@@ -84,7 +84,7 @@ def _ask(workspace: Workspace, account: Account, coordination: Coordination, tas
     found = coordination.leases.acquire(op, account.session, wanted, seconds)
     if isinstance(found, Held):
         holder = tell_holder(found.name, found.held, found.agent, found.left)
-        return f"{holder}; you have it in the tracker alone"
+        return f"{holder}; you hold it only in the tracker"
     return f"{task} is fenced now"
 
 

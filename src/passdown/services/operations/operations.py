@@ -64,22 +64,22 @@ def write_down(workspace: Workspace, operation: SharedOperation) -> SharedOperat
     """Write down what is wanted; from here on it is not lost.
 
     1. What must follow it is written in the same write, before it: without the last line nothing is wanted.
-    2. What the command has written down before, or the one that it repeats, is not written again.
+    2. What the command has written down before, or the one that it repeats, is not written again. That can be
+       what must follow alone, if the last line was lost.
     """
     verb = workspace.verb
     known = {one.id: one for one in verb.known} | verb.begun
-    if operation.id in known:  # 2
-        verb.begun[operation.id] = known[operation.id]
-        return known[operation.id]
-    wanted = [sign(workspace, one) for one in (*verb.owed, operation)]  # 1
-    verb.owed.clear()
-    try:
-        append(workspace, operation.session, wanted)
-    except StorageError:
-        workspace.open_engine().members.beat(())  # one that may not be written says what to do about it
-        raise
-    verb.begun |= {one.id: one for one in wanted}
-    return wanted[-1]
+    owed, verb.owed = verb.owed, []
+    wanted = [sign(workspace, one) for one in (*owed, operation) if one.id not in known]  # 1, 2
+    if wanted:
+        try:
+            append(workspace, operation.session, wanted)
+        except StorageError:
+            workspace.open_engine().members.beat(())  # one that may not be written says what to do about it
+            raise
+    known |= {one.id: one for one in wanted}
+    verb.begun |= {one.id: known[one.id] for one in (*owed, operation)}
+    return known[operation.id]
 
 
 def append(workspace: Workspace, session: str, wanted: Sequence[SharedOperation]) -> None:

@@ -206,7 +206,9 @@ class RecordedTracker:
                 Recorder(workspace).record(operation, answer)
                 return answer
         if operation.action in REPLAYED:  # 2
-            raise TrackerQueuedError(f"{operation.action} waits for the tracker: {operation.key}")
+            raise TrackerQueuedError(
+                f"the tracker did not answer; the {operation.action} is queued: {operation.key}"
+            )
         operation = abandon(workspace, operation, operation.agent)  # 3
         tries = operation.tries - 1
         raise TrackerError(

@@ -10,7 +10,6 @@ from passdown.core.coordination.tasks import Claimed, TaskClosed, TaskStored
 from passdown.core.sessions.ledger_sync import NewFact
 from passdown.core.sessions.session_facts import Account
 from passdown.core.work.operations import OperationAction, SharedOperation
-from passdown.services.handover.handoffs import make_offer_review, resume_handoff
 from passdown.services.sessions.journals import read_account
 from passdown.services.workspace.workspaces import Workspace
 
@@ -45,5 +44,7 @@ def _grant(kind: str, name: str, fence: int) -> Grant:
 def state_before(workspace: Workspace, operation: SharedOperation, outcome: object) -> None:
     """State what an accepted offer passes on, as often as it is needed: what is known is not said again."""
     if isinstance(outcome, Accepted):
+        from passdown.services.handover.handoffs import make_offer_review, resume_handoff  # few calls need it
+
         account = read_account(workspace, operation.session)
         resume_handoff(workspace, make_offer_review(workspace, outcome.offer), account)

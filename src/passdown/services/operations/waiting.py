@@ -61,9 +61,9 @@ def find_operation(workspace: Workspace, name: str) -> SharedOperation:
     found = [one for one in waiting if one.id == name] or [one for one in waiting if one.key == name]
     if len(found) != 1:
         message = (
-            f"{len(found)} changes with the key {one_line(name)} wait"
+            f"{len(found)} queued changes have the key {one_line(name)}"
             if found
-            else f"nothing waits as {one_line(name)}"
+            else f"no queued change has the key {one_line(name)}"
         )
         raise UsageError(message, hint="Name the id that `passdown status --json` shows below `outbox`.")
     return found[0]

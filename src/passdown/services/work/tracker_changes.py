@@ -103,7 +103,11 @@ def sync(workspace: Workspace, account: Account | None) -> str:
     except TrackerQueuedError:
         tries = max(one.tries for one in find_waiting(workspace) if one.action is OperationAction.SYNC)
         saved = f"{workspace.settings.paths.runtime}/{layout.UNSYNCED}"
-        owed = f"what is owed is in {saved}" if tries >= len(WAITS) else "it is owed"
+        owed = (
+            f"the tasks that are not synced are in {saved}"
+            if tries >= len(WAITS)
+            else "a later command tries again"
+        )
         raise TrackerError(
             f"sync failed after {tries} attempt{'s' * (tries > 1)}; {owed}",
             hint="Run `passdown sync` when the remote is back; every other verb tries it again, too.",

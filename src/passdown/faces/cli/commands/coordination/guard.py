@@ -66,7 +66,7 @@ def _judge_staged(*, as_json: bool) -> int:
     try:
         result = _check_projects()
     except PassdownError as found:  # a guard that is broken stops nobody
-        output.note(f"the commit was not judged: {found.message}")
+        output.note(f"the commit was not checked: {found.message}")
     if result.trouble:
         output.note(result.trouble)
     if as_json:
@@ -135,7 +135,7 @@ def _judge_push(*, as_json: bool) -> int:
     try:
         result = _check_push(_read_pushed())
     except PassdownError as found:  # a guard that is broken stops nobody
-        output.note(f"the push was not judged: {found.message}")
+        output.note(f"the push was not checked: {found.message}")
     if as_json:
         output.say_json({"passed": not result.is_stopped, "refused": as_value(result.refused)})
         return HELD_CODE if result.is_stopped else 0
@@ -181,7 +181,8 @@ def _say_refused(refused: Iterable[JudgedCommit]) -> None:
 
 
 def _say_goes_on(what: str) -> None:
-    output.note(f"the {what} goes on, because a person makes it; `people` below [guard] can stop it")
+    output.note(f"{what} allowed, because you are a person")
+    output.note_hint('to block people too: `people = "stop"` under `[guard]`')
 
 
 def _say_conflicts(conflicts: Sequence[PathVerdict]) -> None:
@@ -235,7 +236,7 @@ def uninstall() -> None:
     if removed:
         output.say(f"removed the guard from {', '.join(removed)}")
         return
-    output.note("the guard is not in the hooks of this clone; nothing was changed")
+    output.note("the guard is not installed in this clone; nothing was changed")
     for plan in plan_guard(workspace):
         if plan.lines:
             output.note_hint(f"remove its lines from {plan.place} by hand, if they are there")

@@ -136,7 +136,7 @@ def takeover(name: str, session: str, *, force: bool, as_json: bool) -> int:
     code = _report(outcome, "taken over", as_json=as_json)
     if isinstance(outcome, Held) and outcome.left > 0 and not as_json:
         wait = seconds_words(outcome.left)
-        output.note_hint(f"a takeover will be possible in {wait}, unless its session is heard again")
+        output.note_hint(f"you can take it over in {wait} if its session stays silent")
     return code
 
 

@@ -161,7 +161,7 @@ def note(name: str, text: str, session: str, *, as_json: bool) -> None:
     if as_json:
         output.say_json({"task": name, "waiting": not is_done})
     else:
-        output.say(f"Noted: {name}" if is_done else f"Note waits: {name}")
+        output.say(f"Noted: {name}" if is_done else f"Note queued: {name}")
 
 
 @task.command(short_help="Let a task wait for another.")
@@ -193,7 +193,7 @@ def give_back(name: str, session: str, *, as_json: bool) -> int:
         say_lost(found)
         return HELD_CODE
     if found is None:
-        output.say(f"Giving {name} back waits: the next command that reaches the tracker does it")
+        output.say(f"Queued: the next command that reaches the tracker gives {name} back")
         return 0
     _say_task(found.task, "gave back", as_json=as_json)
     return 0

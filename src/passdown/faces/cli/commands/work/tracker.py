@@ -44,7 +44,7 @@ def blocked(*, as_json: bool) -> None:
 
 @click.command(short_help="Let the tracker exchange tasks with others.")
 @click.option(
-    "--drop", "dropped", default="", metavar="ID", help="Give up a change that waits, and do no more."
+    "--drop", "dropped", default="", metavar="ID", help="Drop a queued change, and do nothing else."
 )
 @session_option
 @json_option
