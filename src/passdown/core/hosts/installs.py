@@ -185,6 +185,7 @@ class InstallReceipt:
     before: Annotated[bytes | None, "The content of the settings; None if there were none."]
     instructions: Annotated[tuple[str, ...], "The instruction files that contain our block."] = ()
     made: Annotated[tuple[str, ...], "The instruction files that did not exist before."] = ()
+    roots: Annotated[tuple[str, ...], "The folders that we let the sandbox write."] = ()
 
 
 def render_receipt(receipt: InstallReceipt) -> bytes:
@@ -196,6 +197,7 @@ def render_receipt(receipt: InstallReceipt) -> bytes:
         "before": None if receipt.before is None else receipt.before.decode("utf-8", "surrogateescape"),
         "instructions": list(receipt.instructions),
         "made": list(receipt.made),
+        "roots": list(receipt.roots),
     }
     return (json.dumps(data, indent=2) + "\n").encode()
 
@@ -215,6 +217,7 @@ def parse_receipt(data: bytes) -> InstallReceipt | None:
         before=before.encode("utf-8", "surrogateescape") if isinstance(before, str) else None,
         instructions=_texts(member_at(read, "instructions")),
         made=_texts(member_at(read, "made")),
+        roots=_texts(member_at(read, "roots")),
     )
 
 

@@ -392,7 +392,7 @@ class _ReadDatabase(CoordinationDatabase):
     def make_error(cls, error: sqlite3.Error, path: str) -> StorageError:
         """Return an error that says what to do, if even reading needs a folder that can be written."""
         if _name_of(error).startswith(_UNWRITABLE):
-            return StorageError(f"{TITLE} cannot be read: {path}: {error}", hint=_ways_out(path))
+            return StorageError(f"{TITLE} cannot be read: {path}: {error}", hint=_way_out(path))
         return super().make_error(error, path)
 
 
@@ -414,15 +414,14 @@ class _Nothing:
 
 
 def cannot_write(path: str, why: str) -> UnwritableError:
-    """Return the error for a file that this process may not write, with the two ways out (C87)."""
-    return UnwritableError(f"{TITLE} cannot be written: {path}: {why}", hint=_ways_out(path))
+    """Return the error for a file that this process may not write, with the way out (C87, C158)."""
+    return UnwritableError(f"{TITLE} cannot be written: {path}: {why}", hint=_way_out(path))
 
 
-def _ways_out(path: str) -> str:
-    folder = os.path.dirname(path)
+def _way_out(path: str) -> str:
     return (
-        f"Let the sandbox of this session write to {folder}, or let the host start Passdown's MCP server "
-        "outside of the sandbox."
+        f"Let the sandbox of this session write to {os.path.dirname(path)}. Where the host can be told, "
+        "`passdown doctor`, run outside of the sandbox, names the command that does it."
     )
 
 

@@ -1,6 +1,7 @@
 """Examine a project as a whole, and fix what is safe to fix."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from typing import Annotated, Final
 
 from passdown import layout
@@ -24,7 +25,7 @@ from passdown.services.log.migrations import list_kept
 from passdown.services.log.synthesis import find_ahead, synthesize
 from passdown.services.log.verification import Verdict, verify
 from passdown.services.log.views import ViewState
-from passdown.services.project.installs import find_outdated
+from passdown.services.project.installs import InstallTarget, find_outdated, plan_sandbox
 from passdown.services.project.metrics import read_own_lines
 from passdown.services.project.pauses import find_pauses
 from passdown.services.project.setups import (
@@ -66,6 +67,7 @@ class Examination:
     refused: Annotated[str, "Why the settings could not be read at all; then the defaults are used."] = ""
     no_server: Annotated[PassdownError | None, "Why sessions cannot coordinate through a server."] = None
     user_file: Annotated[str, "The user's settings file, by its full path."] = ""
+    sandboxes: Annotated[Sequence[InstallTarget], "The hosts with the plugin and a sandbox of its own."] = ()
 
 
 @record
@@ -99,6 +101,7 @@ def examine(examination: Examination, step: Step | None = None) -> tuple[Finding
         *_find_pauses(examination),
         *_find_hooks(examination),
         *_find_outdated(examination),
+        *_find_sandboxes(examination),
     )
 
 
@@ -317,6 +320,15 @@ def _find_outdated(examination: Examination) -> Iterator[Finding]:
         way = host.load_install
         if way and (paths := find_outdated(way(), examination.plugin, files)):
             yield findings.outdated_plugin(host.title, host.name, paths)
+
+
+def _find_sandboxes(examination: Examination) -> Iterator[Finding]:
+    """Look which sandboxes may not write where sessions record (C158)."""
+    for target in examination.sandboxes:
+        # Settings that cannot be read are the host's to report.
+        with suppress(PassdownError):
+            if plan_sandbox(target).edits:
+                yield findings.closed_sandbox(target.host.title, target.host.name, target.root)
 
 
 # --- mending ----------------------------------------------------------------------------------------
