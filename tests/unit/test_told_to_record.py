@@ -11,6 +11,7 @@ from passdown.core.briefs.briefs import pack_brief
 from passdown.core.briefs.budgets import Budget
 from passdown.core.facts import Provenance
 from passdown.core.kinds import FactKind
+from passdown.hosts import HOSTS
 from tests.teams import Team
 from tests.unit.test_briefs import NOW, know
 from tests.unit.test_hooks import HOST, Stage, context
@@ -136,3 +137,37 @@ def test_a_task_that_is_no_longer_held_is_no_goal(team: Team, verb: str) -> None
     assert goal_of(team, "amber").startswith("none yet")
     team.run("amber", "claim", two)
     assert goal_of(team, "amber") == "(observed) > Sign out"
+
+
+# --- a host that no hook has told of --------------------------------------------------------------
+
+
+@pytest.mark.requirement("C51")
+def test_codex_has_its_own_session_before_its_hooks_are_trusted(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    start(stage)
+    monkeypatch.setenv("CODEX_SESSION_ID", "of-codex")
+    monkeypatch.setenv("CODEX_THREAD_ID", "of-its-subagent")
+
+    assert "Goal:\nnone yet" in stage.command("brief").out
+    done = stage.command("goal", "Ship it")
+    stage.command("now", "the lexer")
+
+    claude, codex = sorted(stage.accounts(), key=lambda one: one.start.host)
+    assert done.err == f"passdown: this session of codex was not known yet; started {codex.agent}\n"
+    assert (claude.goal, claude.now) == (None, None)
+    assert (codex.start.host, codex.host_sessions) == ("codex", ("of-codex",))
+    assert codex.now is not None
+    assert codex.now.text == "the lexer"
+    # Once they are trusted, they tell of the same session.
+    brief = stage.call("SessionStart", "--host", "codex", source="startup", session_id="of-codex")
+    assert "> Ship it\n" in context(brief)
+    stage.command("start")
+    assert len(stage.accounts()) == 2
+
+
+@pytest.mark.parametrize("variable", ["CODEX_SANDBOX", "CODEX_SANDBOX_NETWORK_DISABLED"])
+def test_codex_is_an_agent_though_it_does_not_tell_its_session(variable: str) -> None:
+    assert HOSTS.names_agent({variable: "1"})
+    assert HOSTS.find_caller({variable: "1"}) is None
