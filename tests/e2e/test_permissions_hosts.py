@@ -135,12 +135,12 @@ def test_claude_code_asks_again_after_the_uninstall(place: tuple[Ground, Model])
 # --- Codex ----------------------------------------------------------------------------------------
 
 
-def run_codex(driver: Codex, place: Ground, model: Model, *words: str) -> list[str]:
+def run_codex(driver: Codex, place: Ground, model: Model, *words: str, is_trusted: bool = True) -> list[str]:
     """Let the model run `passdown` with these words in the workspace sandbox; give what it was answered."""
     steps = [Step(calls=(Call(tool="exec_command", input={"cmd": f"'{PASSDOWN}' {one}"}),)) for one in words]
     model.prepare([*steps, OK], str(place.root))
-    options = ["--dangerously-bypass-hook-trust", "-c", 'sandbox_mode="workspace-write"']
-    ended = driver.turn("go on", options)
+    trust = ["--dangerously-bypass-hook-trust"] if is_trusted else []
+    ended = driver.turn("go on", [*trust, "-c", 'sandbox_mode="workspace-write"'])
     assert ended.code == 0, ended
     assert model.left == 0
     sent: Any = model.requests[-1]["input"]
@@ -196,3 +196,16 @@ def test_codex_without_the_folder_is_granted_nothing_and_told_what_to_do(place: 
     found = json.loads(ground.run([str(PASSDOWN), "doctor", "--json"]).out)["findings"]
     (hint,) = [one["hint"] for one in found if one["code"] == "sandbox"]
     assert "`passdown install codex`" in hint
+
+
+@pytest.mark.requirement("C51")
+def test_codex_is_known_before_its_hooks_are_trusted(place: tuple[Ground, Model]) -> None:
+    ground, model = place
+    driver = Codex(need("codex"), ground)
+    install(ground, "codex")
+
+    run_codex(driver, ground, model, "now 'the lexer'", is_trusted=False)
+
+    (account,) = accounts(ground)
+    assert (account.start.host, account.host_sessions) == ("codex", (driver.session,))
+    assert nows(ground) == ["the lexer"]

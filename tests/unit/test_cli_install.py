@@ -9,6 +9,7 @@ from typing import Any
 import jsonschema
 import pytest
 
+from passdown.core.hosts.installs import find_called
 from passdown.hosts.copilot import install as copilot
 from tests.commands import Caller
 from tests.fake_hosts import FakeHosts
@@ -176,7 +177,7 @@ def test_edits_are_judged_only_where_somebody_asked_for_it(
     assert {one["matcher"] for one in commands} == {"Bash"}
     conditions = [one["hooks"][0].get("if") for one in commands]
     assert conditions == (["Bash(bd *)", "Bash(passdown *)"] if host == "claude" else [None])
-    lines = {call["command"] for one in (edits, *commands) for call in one["hooks"]}
+    lines = {find_called(call["command"]) for one in (edits, *commands) for call in one["hooks"]}
     assert lines == {f"{LINE} hook --host {host}"}
     with_edits = hosts.files()
     again = command("install", host)  # leaves it as it is

@@ -12,6 +12,7 @@ from passdown.engines.files.archive import remove_empty_folders
 from passdown.engines.files.write import make_folder
 from passdown.engines.programs import SystemPrograms
 from passdown.errors import UsageError
+from passdown.hosts.plugins import guard_line
 from passdown.ports.host import Host
 from passdown.services.project.installs import InstallTarget, UserFile
 from passdown.settings import Settings
@@ -55,6 +56,7 @@ def open_install_target(
         sweep=partial(remove_empty_folders, folder),
         instructions=str(instructions / install.instructions) if instructions else "",
         edits=edits,
+        guard=guard_line if sys.platform != "win32" else str,
         permits=permits,
         root=root,
         make_root=partial(make_folder, root),

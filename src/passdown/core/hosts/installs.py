@@ -28,6 +28,7 @@ _ESCAPED: Final = pattern(r'\\(["$`\\])')
 _ONE: Final = r'"(?:[^"\\]|\\.)*"|[^\s"]+'
 _LINE: Final = pattern(rf"(?:{_ONE})(?: +(?:{_ONE}))*")
 _WORD: Final = pattern(r'"((?:[^"\\]|\\.)*)"|([^\s"]+)')
+_GUARDED: Final = pattern(r"sh -c 'command -v .+? && exec (.+?); case .*'")
 _FLEETING: Final = pattern(r"[\\/](?:archive-v\d+|\.?pipx[\\/]\.cache)[\\/]")
 
 Command = tuple[str, ...]
@@ -60,6 +61,12 @@ def split_line(line: str) -> tuple[str, ...]:
     return tuple(plain or _ESCAPED.sub(r"\1", quoted) for quoted, plain in _WORD.findall(line))
 
 
+def first_word(line: str) -> str:
+    """Return the program of a command as the line writes it, with its quotes; empty if it has none."""
+    found = _WORD.match(line)
+    return found[0] if found else ""
+
+
 def is_temporary(words: Sequence[str]) -> bool:
     """Return whether a program is in the temporary folder of a tool that runs it once and may remove it."""
     return any(_FLEETING.search(word) for word in words)
@@ -82,6 +89,12 @@ def read_hook_lines(data: bytes) -> tuple[str, ...]:
     groups = [one for name in _names(hooks) for one in _items(member_at(hooks, name))]
     calls = [member_at(call, "command") for group in groups for call in _items(member_at(group, "hooks"))]
     return tuple(dict.fromkeys(line for line in calls if isinstance(line, str)))
+
+
+def find_called(line: str) -> str:
+    """Return what the line of a hook calls; ours first asks whether the program is there."""
+    found = _GUARDED.fullmatch(line)
+    return found[1] if found else line
 
 
 class EditHook(NamedTuple):

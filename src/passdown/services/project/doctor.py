@@ -5,7 +5,7 @@ from contextlib import suppress
 from typing import Annotated, Final
 
 from passdown import layout
-from passdown.core.hosts.installs import HOOKS, PLUGIN, read_hook_lines, split_line
+from passdown.core.hosts.installs import HOOKS, PLUGIN, find_called, read_hook_lines, split_line
 from passdown.core.problems import Severity
 from passdown.core.project import findings
 from passdown.core.project.costs import Cost, parse_measures, sum_up
@@ -305,7 +305,7 @@ def _find_pauses(examination: Examination) -> Iterator[Finding]:
 def _find_hooks(examination: Examination) -> Iterator[Finding]:
     """Run the commands that hosts run, in an empty environment and without input (C71)."""
     for host, files in examination.installed:
-        for line in read_hook_lines(files.get(f"{PLUGIN}/{HOOKS}", b"")):
+        for line in map(find_called, read_hook_lines(files.get(f"{PLUGIN}/{HOOKS}", b""))):
             words = split_line(line)
             outcome = examination.programs.run(words) if words else ProgramResult(1, "it is not a command")
             if not outcome.is_done:

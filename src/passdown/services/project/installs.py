@@ -92,6 +92,7 @@ class InstallTarget:
     sweep: Annotated[Callable[[], None], "Removes folders of ours in which nothing lies."]
     instructions: Annotated[str, "The path of the project's file of instructions; empty to leave it."] = ""
     edits: Annotated[bool | None, "Whether hooks judge edits; None to leave it as it is."] = None
+    guard: Annotated[Callable[[str], str], "Lets hooks be quiet where our program is gone."] = str
     permits: Annotated[bool, "Whether agents are allowed what recording takes."] = True
     root: Annotated[str, "The folder that sessions of this project share; empty without a project."] = ""
     make_root: Annotated[Callable[[], None], "Creates that folder; a sandbox cannot."] = lambda: None
@@ -203,7 +204,7 @@ def _needed(target: InstallTarget, noted: PluginRegistration, is_changed: bool) 
 
 def _plan_files(target: InstallTarget) -> Iterator[FileEdit]:
     """Yield the edits for plugin files that are missing, changed, or from an older version."""
-    called = hook_line(target.line, target.host.name)
+    called = target.guard(hook_line(target.line, target.host.name))
     wanted = render_files(target.install, target.plugin, called, judges_edits=_judges_edits(target))
     for path in sorted({*wanted, *_names(target)}):
         name = f"{target.place}/{path}"
