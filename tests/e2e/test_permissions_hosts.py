@@ -4,6 +4,7 @@
 """
 
 import json
+import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,7 +12,7 @@ from typing import Any, Final
 
 import pytest
 
-from tests.hosts.drivers import QUIET, Codex, Ground
+from tests.hosts.drivers import COPILOT, QUIET, Codex, Ground
 from tests.hosts.model import Model
 from tests.hosts.scripts import Call, Step
 from tests.hosts.stages import FOLDER, PASSDOWN, accounts, make_ground, need, text_of
@@ -23,6 +24,11 @@ pytestmark = [
 ]
 
 OK: Final = Step(text="ok")
+DENIED_TO_COPILOT: Final = (
+    "passdown gate run spec",
+    "passdown checkpoint validate",
+    "passdown handoff accept x --run-test",
+)
 REFUSED: Final = (
     "passdown gate run spec",
     "passdown nowhere",
@@ -209,3 +215,29 @@ def test_codex_is_known_before_its_hooks_are_trusted(place: tuple[Ground, Model]
     (account,) = accounts(ground)
     assert (account.start.host, account.host_sessions) == ("codex", (driver.session,))
     assert nows(ground) == ["the lexer"]
+
+
+# --- Copilot --------------------------------------------------------------------------------------
+
+
+def test_copilot_records_with_what_the_how_to_says_and_runs_no_gate(place: tuple[Ground, Model]) -> None:
+    ground, model = place
+    commands = ("passdown now 'the lexer'", *DENIED_TO_COPILOT)
+    calls = [Call(tool="bash", input={"command": one, "description": "run"}) for one in commands]
+    model.prepare([*(Step(calls=(one,)) for one in calls), OK], str(ground.root))
+    page = (Path(__file__).parents[2] / "docs/how-to/headless.md").read_text(encoding="utf-8")
+    options = re.findall(r"(--(?:allow|deny)-tool) '([^']+)'", page)
+    asking = {name: value for name, value in COPILOT.items() if name != "COPILOT_ALLOW_ALL"}
+
+    ended = ground.run(
+        [need("copilot"), "-p", "go on", *(word for option in options for word in option)],
+        COPILOT_PROVIDER_BASE_URL=f"{ground.address}/v1",
+        **asking,
+    )
+
+    assert ended.code == 0, ended
+    assert nows(ground) == ["the lexer"]
+    sent: Any = model.requests[-1]["input"]
+    outputs = [text_of(one["output"]) for one in sent if one["type"] == "function_call_output"]
+    assert all("denied" in one for one in outputs[1:]), outputs
+    assert len(outputs) == len(commands)
