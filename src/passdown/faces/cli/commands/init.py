@@ -81,8 +81,7 @@ def command(*, yes: bool, private: bool | None, no_commit: bool, here: bool, as_
     is_agreed = yes or (is_asked and _agrees("Write this?"))
     if is_agreed:
         write_setup(workspace, plan.changes)
-        for target, one in sandboxes:
-            install(target, one)
+        _tell_sandboxes(sandboxes)
     if as_json:
         output.say_json(_as_data(root, plan, edits, is_written=is_agreed))
     else:
@@ -102,6 +101,11 @@ def _plan_sandboxes(root: Path) -> list[tuple[InstallTarget, InstallPlan]]:
     except PassdownError as trouble:  # the settings of a host do not stop the setup of a project
         output.note(trouble.message)
     return found
+
+
+def _tell_sandboxes(sandboxes: Sequence[tuple[InstallTarget, InstallPlan]]) -> None:
+    for target, plan in sandboxes:
+        install(target, plan)
 
 
 def _offer_installs() -> None:
