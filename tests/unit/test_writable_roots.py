@@ -82,6 +82,8 @@ def test_what_was_there_before_or_came_later_stays() -> None:
 
     assert drop_roots(later, [ROOT], "") == f"{SECTION}network_access = true\n"
     assert drop_roots("x = 1\n", [ROOT], "") == "x = 1\n"
+    theirs = f'{SECTION}writable_roots = ["/a"]\n'
+    assert drop_roots(theirs, [ROOT], "") == theirs
 
 
 PATH = st.text(st.characters(exclude_categories=["Cs", "Cc"]), min_size=1, max_size=20)
