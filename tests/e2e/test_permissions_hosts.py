@@ -6,7 +6,7 @@
 import json
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, Final
 
@@ -15,7 +15,7 @@ import pytest
 from tests.hosts.drivers import COPILOT, QUIET, Codex, Ground
 from tests.hosts.model import Model
 from tests.hosts.scripts import Call, Step
-from tests.hosts.stages import FOLDER, PASSDOWN, accounts, make_ground, need, text_of
+from tests.hosts.stages import FOLDER, PASSDOWN, accounts, make_ground, need, need_older, text_of
 from tests.hosts.talks import Pipe
 
 pytestmark = [
@@ -100,15 +100,16 @@ def test_claude_code_asks_for_nothing_that_records_and_for_the_rest(place: tuple
 
 
 @pytest.mark.requirement("C71")
+@pytest.mark.parametrize("find", [need, need_older], ids=["newest", "older"])
 def test_claude_code_without_anybody_to_ask_records_and_refuses_the_rest(
-    place: tuple[Ground, Model],
+    place: tuple[Ground, Model], find: Callable[[str], str]
 ) -> None:
     ground, model = place
     install(ground, "claude")
 
     def run(command: str) -> dict[str, Any]:
         model.prepare([bash(command), OK], str(ground.root))
-        words = [need("claude"), "-p", "go on", "--output-format", "json"]
+        words = [find("claude"), "-p", "go on", "--output-format", "json"]
         ended = ground.run(words, ANTHROPIC_BASE_URL=ground.address, ANTHROPIC_API_KEY="test", **QUIET)
         said = json.loads(ended.out)
         found: dict[str, Any] = said[-1] if isinstance(said, list) else said

@@ -9,8 +9,12 @@ from passdown.core.briefs.brief_frame import BriefFrame
 from passdown.core.briefs.brief_input import BriefInput
 from passdown.core.briefs.briefs import pack_brief
 from passdown.core.briefs.budgets import Budget
+from passdown.core.coordination.holding_facts import list_granted
+from passdown.core.coordination.leases import TASK, Grant
+from passdown.core.coordination.tasks import Task
 from passdown.core.facts import Provenance
 from passdown.core.kinds import FactKind
+from passdown.core.sessions.session_facts import Account
 from passdown.hosts import HOSTS
 from tests.teams import Team
 from tests.unit.test_briefs import NOW, know
@@ -125,6 +129,20 @@ def test_a_goal_that_was_stated_stays_when_a_task_is_claimed(team: Team) -> None
     account = team.account("amber")
     assert account.goal is not None
     assert account.goal.provenance is Provenance.STATED
+
+
+def test_a_title_of_any_form_is_a_goal_on_one_line() -> None:
+    grants = [Grant(kind=TASK, name="t-1", fence=1, left=600)]
+
+    def find_goals(title: str) -> list[str]:
+        facts = list_granted(Account(session="s-1"), grants, [Task(task="t-1", title=title)])
+        return [fact.text for fact in facts if fact.kind is FactKind.GOAL]
+
+    (goal,) = find_goals("  Sign\tin\n form \u202e" + "x" * 400)
+    assert goal.startswith("Sign in form ")
+    assert "\u202e" not in goal
+    assert len(goal) == 300
+    assert find_goals(" ") == []
 
 
 @pytest.mark.parametrize("verb", ["close", "give-back"])

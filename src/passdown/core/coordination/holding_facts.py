@@ -1,17 +1,20 @@
 """What a session writes down about what it holds: each grant, its end, and what a closed task leaves."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Final
 
 from passdown.core.coordination.leases import PATH, TASK, Grant, Resource
 from passdown.core.coordination.tasks import COMPLETED, Task, TaskClosed
 from passdown.core.facts import CLAIMED, Provenance
 from passdown.core.json_text import dump
 from passdown.core.kinds import FactKind
+from passdown.core.safe_text import one_line
 from passdown.core.sessions import ledger_sync
 from passdown.core.sessions.grants import CLOSED_UNFENCED, FENCE, GRANTED, HELD_NOW, UNFENCED
 from passdown.core.sessions.ledger_sync import NewFact
 from passdown.core.sessions.session_facts import Account
 
+_TITLE: Final = 300
 _KINDS = ((TASK, FactKind.CLAIM), (PATH, FactKind.RESERVATION))
 
 
@@ -61,8 +64,13 @@ def list_granted(account: Account, grants: Iterable[Grant], tasks: Iterable[Task
     known = {Resource(TASK, name) for name in account.claims}
     facts = _list(account, {one: fence for one, fence in granted.items() if fence or one not in known}, ())
     bound = [one.text for one in facts if one.kind is FactKind.BINDING]
-    titles = [one.title for one in tasks if one.task in bound and one.title and not _has_goal(account)]
-    return [*facts, *(NewFact(FactKind.GOAL, title, CLAIMED) for title in titles)]
+    titles = [_shorten(one.title) for one in tasks if one.task in bound and not _has_goal(account)]
+    return [*facts, *(NewFact(FactKind.GOAL, title, CLAIMED) for title in titles if title)]
+
+
+def _shorten(title: str) -> str:
+    """Put a title on one line of limited length, whatever a tracker allows."""
+    return one_line(" ".join(title.split()))[:_TITLE]
 
 
 def _has_goal(account: Account) -> bool:
