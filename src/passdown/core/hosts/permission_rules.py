@@ -34,12 +34,18 @@ def put_rules(text: str, rules: Sequence[str]) -> SettingsChange:
     Raises `Malformed` if they are not a JSON object. Rules in a form that is not known are left as they are.
     """
     text = text if text.strip() else "{}\n"
-    value = next((one.value for one in read_members(text) if one.name == MEMBER), {})
-    there = cast("dict[str, object]", value).get(LIST, []) if isinstance(value, dict) else None
-    if not isinstance(there, list):
+    values = [one.value for one in read_members(text) if one.name == MEMBER]
+    there = _find_rules(values[0]) if values else []
+    if there is None:
         return SettingsChange(text, "the permission rules have another form; they were not changed")
     missing = [rule for rule in rules if rule not in there]
     return SettingsChange(_add(text, (MEMBER, LIST), missing, _STEP) if missing else text)
+
+
+def _find_rules(value: object) -> list[object] | None:
+    """Return the rules in the value of the member; None if it has another form."""
+    rules = cast("dict[str, object]", value).get(LIST, []) if isinstance(value, dict) else None
+    return cast("list[object]", rules) if isinstance(rules, list) else None
 
 
 def _add(text: str, path: Sequence[str], rules: Sequence[str], indent: str) -> str:
