@@ -18,7 +18,7 @@ from passdown.core.hosts.installs import command_line, hook_line
 from passdown.engines.user_folders import read_plugin
 from passdown.hosts import HOSTS
 from passdown.hosts.codex.install import INSTALL as CODEX
-from passdown.hosts.plugins import MANIFEST
+from passdown.hosts.plugins import MANIFEST, guard_line
 from tests.commands import Terminal
 from tests.fake_hosts import FakeHosts
 from tests.gits import make_started
@@ -212,8 +212,8 @@ def test_a_newer_version_need_not_be_trusted_again(world: World) -> None:
     about = plugin[MANIFEST].replace(b'"version": "', b'"version": "9.')
     folder = world.home / ".local/share/passdown/plugins/codex"
 
-    line = command_line([str(world.program)], sys.platform)
-    for path, data in CODEX.render({**plugin, MANIFEST: about}, hook_line(line, "codex")).items():
+    called = guard_line(hook_line(command_line([str(world.program)], sys.platform), "codex"))
+    for path, data in CODEX.render({**plugin, MANIFEST: about}, called).items():
         (folder / path).write_bytes(data)
     world.ground.run([program, "plugin", "add", "passdown@passdown"])
 

@@ -132,8 +132,15 @@ class CodexTalk(Pipe):
 
     def notices(self) -> list[str]:
         """Give what the host showed the person for our hooks."""
+        return self._entries("warning")
+
+    def failures(self) -> list[str]:
+        """Give what the host said about hooks that failed."""
+        return self._entries("error")
+
+    def _entries(self, kind: str) -> list[str]:
         ended = [one["params"]["run"] for one in self._heard if one.get("method") == "hook/completed"]
-        return [entry["text"] for run in ended for entry in run["entries"] if entry["kind"] == "warning"]
+        return [entry["text"] for run in ended for entry in run["entries"] if entry["kind"] == kind]
 
 
 class CopilotTalk(Pipe):

@@ -22,7 +22,7 @@ from tests.house.tree import (
 PURE_MODULES = words(
     "__future__ re datetime enum typing collections collections.abc functools itertools "
     "hashlib json json.decoder unicodedata types textwrap string difflib "
-    "zlib binascii math bisect operator"
+    "zlib binascii math bisect operator tomllib"
 )
 MAX_PORT_METHODS = 10
 _IMPURE_CALLS = words("open print input exec eval compile __import__ breakpoint")

@@ -187,7 +187,12 @@ def test_an_answer_follows_its_question() -> None:
 def test_who_knows_nothing_is_told_so() -> None:
     brief = pack(BriefInput())
 
-    assert brief.body.splitlines()[1:5] == ["Goal:", "not stated yet; ask the user", "Now:", "not stated"]
+    assert brief.body.splitlines()[1:5] == [
+        "Goal:",
+        'none yet. Record it when you know it: `passdown goal "…"`',
+        "Now:",
+        "not stated",
+    ]
     assert brief.facts == frozenset()
     assert brief.omitted == ()
 

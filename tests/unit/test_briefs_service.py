@@ -57,7 +57,10 @@ def test_without_anything_there_is_a_brief_all_the_same() -> None:
     place = make_place()
     place.repository.there = False
 
-    assert "Goal:\nnot stated yet; ask the user\nNow:\nnot stated" in brief_of(place, None).body
+    assert (
+        'Goal:\nnone yet. Record it when you know it: `passdown goal "…"`\nNow:\nnot stated'
+        in brief_of(place, None).body
+    )
 
 
 @pytest.mark.requirement("R1")
@@ -129,7 +132,7 @@ def test_a_ledger_that_no_journal_made_is_read_with_its_age() -> None:
     place.write(render_ledger(replace(ledger, session_id="s-1", updated=None)))
     assert "(s-1, 0 s) > Old goal" in brief_of(place, None).body
     place.documents.replace(LEDGER, b"---\nformat: 99\n---\n")
-    assert "not stated yet" in brief_of(place, None).body
+    assert "none yet" in brief_of(place, None).body
 
 
 def test_a_ledger_of_a_session_that_runs_is_not_read_again() -> None:

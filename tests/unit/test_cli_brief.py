@@ -84,7 +84,12 @@ def test_without_git_session_and_events_it_says_so(command: Caller) -> None:
     assert (done.code, done.err) == (0, "")
     lines = done.out.splitlines()
     assert lines[0].startswith("===== passdown brief ")
-    assert lines[2:6] == ["Goal:", "not stated yet; ask the user", "Now:", "not stated"]
+    assert lines[2:6] == [
+        "Goal:",
+        'none yet. Record it when you know it: `passdown goal "…"`',
+        "Now:",
+        "not stated",
+    ]
     assert lines[-1] == lines[0].replace("begins", "ends")
 
 

@@ -2,18 +2,20 @@
 
 import json
 import sys
+import tomllib
 from pathlib import Path
 from typing import Any
 
 import jsonschema
 import pytest
 
+from passdown.core.hosts.installs import find_called
 from passdown.hosts.copilot import install as copilot
 from tests.commands import Caller
 from tests.fake_hosts import FakeHosts
 from tests.gits import Project, make_started
 from tests.projects import put
-from tests.setup_answers import INSTALL
+from tests.setup_answers import INIT, INSTALL
 
 LINE = f"{sys.executable} -m passdown"
 NOT_DONE = "passdown: nothing was changed\n  hint: there is no terminal to ask at; --yes skips the question\n"
@@ -175,7 +177,7 @@ def test_edits_are_judged_only_where_somebody_asked_for_it(
     assert {one["matcher"] for one in commands} == {"Bash"}
     conditions = [one["hooks"][0].get("if") for one in commands]
     assert conditions == (["Bash(bd *)", "Bash(passdown *)"] if host == "claude" else [None])
-    lines = {call["command"] for one in (edits, *commands) for call in one["hooks"]}
+    lines = {find_called(call["command"]) for one in (edits, *commands) for call in one["hooks"]}
     assert lines == {f"{LINE} hook --host {host}"}
     with_edits = hosts.files()
     again = command("install", host)  # leaves it as it is
@@ -249,3 +251,148 @@ def test_a_project_with_a_space_in_its_path_can_be_shown(command: Caller, hosts:
     done = command("install", "copilot", "--yes")
 
     assert f'run: copilot plugin marketplace add "{hosts.home}' in done.out
+
+
+# --- what agents are allowed ----------------------------------------------------------------------
+
+
+@pytest.mark.requirement("C71")
+def test_claude_code_is_offered_rules_for_the_commands_that_record(command: Caller, hosts: FakeHosts) -> None:
+    put(hosts.home, ".claude/settings.json", '{"permissions": {"deny": ["Bash(rm:*)"]}}')
+    before = hosts.files()
+
+    shown = command("install", "claude")
+    command("install", "claude", "--yes")
+
+    lines = shown.out.splitlines()
+    assert '+      "Bash(passdown now:*)",' in lines
+    assert "Bash(passdown gate" not in shown.out
+    allowed = json.loads((hosts.home / ".claude/settings.json").read_text())["permissions"]
+    assert allowed["deny"] == ["Bash(rm:*)"]
+    assert "Bash(passdown rule-out:*)" in allowed["allow"]
+    assert "Bash(passdown:*)" not in allowed["allow"]
+    assert command("uninstall", "claude", "--yes").code == 0
+    assert hosts.files() == before
+
+
+def test_whoever_does_not_want_rules_is_given_none(command: Caller, hosts: FakeHosts) -> None:
+    assert command("install", "claude", "--no-permissions", "--yes").code == 0
+
+    assert "permissions" not in json.loads((hosts.home / ".claude/settings.json").read_text())
+
+
+def writable(hosts: FakeHosts) -> list[str]:
+    """Give the folders that the sandbox of Codex may write."""
+    settings = tomllib.loads((hosts.home / ".codex/config.toml").read_text())
+    roots: list[str] = settings.get("sandbox_workspace_write", {}).get("writable_roots", [])
+    return roots
+
+
+@pytest.mark.requirement("C158")
+def test_the_sandbox_of_codex_is_told_the_folder_of_this_project(
+    command: Caller, hosts: FakeHosts, project: Project
+) -> None:
+    put(hosts.home, ".codex/config.toml", "model = 'x'\n")
+    put(project.folder, "passdown.toml", "")
+    before = hosts.files()
+    root = project.folder / ".git" / "passdown"
+
+    shown = command("install", "codex")
+    assert not root.exists()
+    done = command("install", "codex", "--yes")
+
+    assert "+[sandbox_workspace_write]" in shown.out.splitlines()
+    assert done.code == 0
+    assert writable(hosts) == [str(root)]
+    assert root.is_dir()  # where it is missing, the sandbox does not even start
+    assert command("install", "codex").err == "passdown: Codex already has the plugin; nothing was changed\n"
+    assert command("uninstall", "codex", "--yes").code == 0
+    assert hosts.files() == before
+
+
+@pytest.mark.requirement("C158")
+def test_outside_of_a_project_and_without_permissions_no_folder_is_told(
+    command: Caller, hosts: FakeHosts, project: Project
+) -> None:
+    command("install", "codex", "--yes")
+    assert writable(hosts) == []
+    put(project.folder, "passdown.toml", "")
+
+    assert command("install", "codex", "--no-permissions").code == 0
+    assert writable(hosts) == []
+    assert command("install", "codex", "--yes").code == 0
+    assert len(writable(hosts)) == 1
+
+
+@pytest.mark.requirement("C158")
+def test_init_tells_the_sandbox_of_a_host_that_has_the_plugin(
+    command: Caller, hosts: FakeHosts, project: Project
+) -> None:
+    put(hosts.home, ".codex/config.toml", "model = 'x'\n")
+    before = hosts.files()
+    command("install", "codex", "--yes")
+    installed = hosts.files()
+
+    shown = command("init")
+    assert (shown.code, hosts.files()) == (1, installed)
+    done = command("init", "--yes")
+
+    assert "+[sandbox_workspace_write]" in shown.out.splitlines()
+    assert done.out.endswith(f"written: {hosts.home}/.codex/config.toml\n")
+    assert writable(hosts) == [str(project.folder / ".git" / "passdown")]
+    assert (project.folder / ".git" / "passdown").is_dir()
+    assert command("init").err == "passdown: project is already set up; nothing was changed\n"
+    assert command("uninstall", "codex", "--yes").code == 0
+    assert hosts.files() == before
+
+
+@pytest.mark.requirement("C158")
+def test_init_tells_it_also_where_the_project_is_set_up_already(
+    command: Caller, hosts: FakeHosts, project: Project
+) -> None:
+    command("init", "--yes")
+    command("install", "codex", "--yes", "--no-permissions")
+    assert [one["code"] for one in json.loads(command("doctor", "--json").out)["findings"]] == [
+        "sandbox",
+    ]
+
+    answer = json.loads(command("init", "--yes", "--json").out)
+
+    jsonschema.validate(answer, INIT)
+    assert [one["path"] for one in answer["changes"]] == [f"{hosts.home}/.codex/config.toml"]
+    assert writable(hosts) == [str(project.folder / ".git" / "passdown")]
+    assert json.loads(command("doctor", "--json").out)["findings"] == []
+
+
+def test_settings_of_a_host_that_cannot_be_read_do_not_stop_init(command: Caller, hosts: FakeHosts) -> None:
+    command("install", "codex", "--yes")
+    put(hosts.home, ".codex/config.toml", "[")
+
+    done = command("init", "--yes")
+
+    assert done.code == 0
+    assert f"{hosts.home}/.codex/config.toml: " in " ".join(done.err.split())
+    assert "sandbox" not in [one["code"] for one in json.loads(command("doctor", "--json").out)["findings"]]
+
+
+def test_settings_of_another_form_are_told_at_init(command: Caller, hosts: FakeHosts) -> None:
+    command("install", "codex", "--yes")
+    path = hosts.home / ".codex/config.toml"
+    path.write_text("sandbox_workspace_write = {network_access = true}\n" + path.read_text())
+    before = path.read_text()
+
+    done = command("init", "--yes")
+
+    assert done.code == 0
+    assert "to writable_roots; it was not changed" in " ".join(done.err.split())
+    assert path.read_text() == before
+
+
+def test_a_plugin_that_another_source_gave_is_not_touched_by_init(command: Caller, hosts: FakeHosts) -> None:
+    command("install", "codex", "--yes")
+    path = hosts.home / ".codex/config.toml"
+    path.write_text(path.read_text().replace("plugins/codex", "elsewhere"))
+
+    assert command("init", "--yes").code == 0
+
+    assert writable(hosts) == []

@@ -112,7 +112,8 @@ def test_goal_and_now_of_old_events_are_one_sessions(command: Caller, project: P
 
     brief = command("brief").out
 
-    assert "Goal:\nnot stated yet; ask the user\nLast worked on:\n(birch, 1 d) > Work of birch\n" in brief
+    assert "Goal:\nnone yet. " in brief
+    assert "\nLast worked on:\n(birch, 1 d) > Work of birch\n" in brief
 
 
 @pytest.mark.requirement("C152")

@@ -11,6 +11,7 @@ from passdown.core.hosts.installs import command_line, read_hook_lines, split_li
 from passdown.engines import user_folders
 from passdown.engines.programs import SystemPrograms
 from passdown.hosts import HOSTS
+from passdown.hosts.plugins import guard_line
 from passdown.services.project.installs import render_files
 from tests.commands import Caller, Done
 from tests.gits import make_started
@@ -149,7 +150,7 @@ def test_hooks_that_cannot_be_read_name_nothing(data: bytes) -> None:
 
 
 def test_the_plugin_as_it_comes_has_one_line() -> None:
-    assert read_hook_lines(user_folders.read_plugin()["hooks/hooks.json"]) == ("passdown hook",)
+    assert read_hook_lines(user_folders.read_plugin()["hooks/hooks.json"]) == (guard_line("passdown hook"),)
 
 
 @pytest.mark.parametrize("words", [("/a/b", "hook"), ("/a b/c", 'x"y', "$z\\"), ("a",)])

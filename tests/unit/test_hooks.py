@@ -168,7 +168,7 @@ def test_what_was_said_is_in_the_brief_after_a_compaction_and_a_clear(stage: Sta
 def test_a_cold_start_writes_a_skeleton_and_says_what_is_missing(stage: Stage) -> None:
     brief = context(stage.call("SessionStart", source="startup"))
 
-    assert "Goal:\nnot stated yet; ask the user\nNow:\nnot stated\n" in brief
+    assert 'Goal:\nnone yet. Record it when you know it: `passdown goal "…"`\nNow:\nnot stated\n' in brief
     ledger = parse_ledger((stage.root / LEDGER).read_text(encoding="utf-8"))
     assert (ledger.session_id, ledger.problems) == (stage.own().session, ())
 
@@ -182,7 +182,7 @@ def test_a_corrupt_ledger_is_kept_and_the_session_starts_with_another(stage: Sta
     brief = context(stage.call("SessionStart", source="startup"))
     stage.command("goal", "Fix the parser")
 
-    assert "Goal:\nnot stated yet" in brief
+    assert "Goal:\nnone yet" in brief
     assert (stage.root / LEDGER).read_bytes() == data
     own = stage.own().start.ledger
     assert own != LEDGER

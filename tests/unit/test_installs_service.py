@@ -242,8 +242,9 @@ def test_a_status_line_of_another_kind_is_left_and_told(hosts: FakeHosts) -> Non
     plan = do_install("claude")
 
     assert plan.notes == ("there is a status line of another kind; it was not changed",)
-    assert plan.edits == ()
-    assert json.loads((hosts.home / ".claude/settings.json").read_bytes())["statusLine"] == {"type": "other"}
+    written = json.loads((hosts.home / ".claude/settings.json").read_bytes())
+    assert written["statusLine"] == {"type": "other"}
+    assert "Bash(passdown now:*)" in written["permissions"]["allow"]
     do_uninstall("claude")
     assert (hosts.home / ".claude/settings.json").read_bytes() == data
 

@@ -12,7 +12,7 @@ import yaml
 
 import passdown
 from passdown.core.documents.frontmatter import split_front_matter
-from passdown.core.hosts.installs import EDIT_EVENT
+from passdown.core.hosts.installs import EDIT_EVENT, find_called
 from passdown.faces.cli import tree
 from passdown.hosts.hooks import EVENTS
 
@@ -175,7 +175,9 @@ def test_only_moments_at_which_something_is_done_have_a_hook_and_all_call_one_li
     assert set(hooks) == events
     handlers = [handler for groups in hooks.values() for group in groups for handler in group["hooks"]]
     assert len(handlers) == len(events)
-    assert {(one["type"], one["command"]) for one in handlers} == {("command", "passdown hook")}
+    called = {(one["type"], find_called(one["command"])) for one in handlers}
+    assert called == {("command", "passdown hook")}
+    assert len({one["command"] for one in handlers}) == 1
     assert all(1 <= one["timeout"] <= 30 for one in handlers)
     # One host gives the end of a session three seconds at most.
     assert hooks["SessionEnd"][0]["hooks"][0]["timeout"] == 3

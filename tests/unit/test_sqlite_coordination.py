@@ -480,7 +480,7 @@ def test_a_log_without_its_index_cannot_be_read_where_nobody_may_write(
 
     with pytest.raises(StorageError, match="cannot be read") as refused, machine.read().looking():
         pass
-    assert "MCP server" in refused.value.hint
+    assert "passdown doctor" in refused.value.hint
 
 
 def test_the_log_stays_where_it_is_so_that_the_next_change_need_not_make_one(machine: SharedFile) -> None:
@@ -512,7 +512,7 @@ def test_a_reader_is_granted_nothing(machine: SharedFile) -> None:
 
     assert refused.value.exit_code == 5
     assert str(machine.path.parent) in refused.value.hint
-    assert "MCP server" in refused.value.hint
+    assert "passdown doctor" in refused.value.hint
 
 
 SANDBOXED = """
@@ -563,7 +563,7 @@ def test_whoever_may_only_read_sees_everything_and_is_granted_nothing(
     machine.path.parent.chmod(0o700)
     refused, seen = done.stdout.splitlines()
     assert refused.startswith("the coordination database cannot be written")
-    assert "MCP server" in refused
+    assert "passdown doctor" in refused
     assert (refused[-1], seen) == ("5", "['m-1']")
 
 
@@ -578,7 +578,7 @@ def test_a_folder_that_cannot_be_created_names_the_two_ways(
     with pytest.raises(StorageError, match="cannot be written") as refused:
         machine.open()
 
-    assert "MCP server" in refused.value.hint
+    assert "passdown doctor" in refused.value.hint
 
 
 def test_a_folder_that_is_a_file_is_reported_as_that(machine: SharedFile) -> None:

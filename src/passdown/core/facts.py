@@ -26,6 +26,9 @@ ADD: Final = "add"
 PROMPTED: Final = "prompt"
 """The key of a goal or now that nobody stated: it is a prompt (C60)."""
 
+CLAIMED: Final = "claimed"
+"""The key of a goal that nobody stated: it is the title of the task that the session claimed."""
+
 TASK: Final = "task"
 """The further member of a checkpoint that names the task it belongs to."""
 

@@ -59,6 +59,19 @@ def read_object(text: str, at: int) -> tuple[list[JsonMember], int]:
     return members, at + 1
 
 
+def read_items(text: str) -> list[tuple[int, int]]:
+    """Return the span of each item of a text that is one list; raise `Malformed` if it is not one."""
+    items: list[tuple[int, int]] = []
+    at = _skip(text, _expect(text, _skip(text, 0), "["))
+    while text[at : at + 1] != "]":
+        if items:
+            at = _skip(text, _expect(text, at, ","))
+        _, end = _decode(text, at)
+        items.append((at, end))
+        at = _skip(text, end)
+    return items
+
+
 def _skip(text: str, at: int) -> int:
     match = _SPACE.match(text, at)
     return match.end() if match else at
@@ -91,13 +104,14 @@ def revise_members(text: str, changes: Mapping[str, object]) -> str:
             text = text[: member.value_start] + dump(changes[member.name]) + text[member.value_end :]
     for name in changes:
         if name not in first:
-            text = _append(text, name, changes[name])
+            text = append_member(text, name, dump(changes[name]))
     return text
 
 
-def _append(text: str, name: str, value: object) -> str:
+def append_member(text: str, name: str, value: str) -> str:
+    """Add a member to an object, behind the last one and with the same layout; the value is JSON."""
     members = read_members(text)
-    member = f"{dump(name)}: {dump(value)}"
+    member = f"{dump(name)}: {value}"
     if not members:
         at = text.index("{") + 1
         return f"{text[:at]}\n  {member}\n{text[at:].lstrip()}"

@@ -39,6 +39,11 @@ def list_hosts_without_us(hosts: Iterable[Host], variables: Mapping[str, str], p
     return [host for host in lacking if host.load_install and shutil.which(host.load_install().program)]
 
 
+def list_hosts_with_us(hosts: Iterable[Host], variables: Mapping[str, str], platform: str) -> list[Host]:
+    """Return the hosts that have the plugin; none if that is unknown."""
+    return [host for host, folder in _list_plugins(hosts, variables, platform) if folder.is_dir()]
+
+
 def _list_plugins(
     hosts: Iterable[Host], variables: Mapping[str, str], platform: str
 ) -> list[tuple[Host, Path]]:

@@ -25,6 +25,13 @@ class HostRow(NamedTuple):
     """Further variables that say that an agent runs the command, in versions that do not tell its session."""
 
 
+class CallingSession(NamedTuple):
+    """The session that runs a command, as its host names it."""
+
+    host: str
+    session: str
+
+
 class Table:
     """A table of hosts; each host is loaded on demand."""
 
@@ -40,6 +47,14 @@ class Table:
         """Return the session ids that the environment holds: Passdown's own, the host's, older tools'."""
         names = [name for row in self.rows for name in row.session_variables]
         return [text for name in (_OWN_VARIABLE, *names, *_OLDER_VARIABLES) if (text := variables.get(name))]
+
+    def find_caller(self, variables: Mapping[str, str]) -> "CallingSession | None":
+        """Return the session of a host that runs the command, which needs no hook to be known."""
+        for row in self.rows:
+            for name in row.session_variables:
+                if text := variables.get(name):
+                    return CallingSession(row.names[0], text)
+        return None
 
     def names_agent(self, variables: Mapping[str, str]) -> bool:
         """Return whether the environment is that of an agent: Passdown or a host set its session, or a sign.
@@ -91,6 +106,11 @@ def _load(row: HostRow) -> "Host":
 
 HOSTS: Final = Table(
     HostRow(("claude", "claude-code"), "passdown.hosts.claude", ("CLAUDE_CODE_SESSION_ID",)),
-    HostRow(("codex",), "passdown.hosts.codex", ("CODEX_SESSION_ID", "CODEX_THREAD_ID")),
+    HostRow(
+        ("codex",),
+        "passdown.hosts.codex",
+        ("CODEX_SESSION_ID", "CODEX_THREAD_ID"),
+        ("CODEX_SANDBOX", "CODEX_SANDBOX_NETWORK_DISABLED"),
+    ),
     HostRow(("copilot",), "passdown.hosts.copilot", ("COPILOT_AGENT_SESSION_ID",), ("COPILOT_CLI",)),
 )

@@ -12,6 +12,7 @@ from passdown.core.hosts.installs import (
     PLUGIN_ID,
     Command,
     PluginRegistration,
+    first_word,
     member_at,
 )
 from passdown.core.json_text import dump
@@ -23,9 +24,28 @@ MANIFEST: Final = ".claude-plugin/plugin.json"
 ADD: Final[Command] = ("plugin", "marketplace", "add", FOLDER)
 REMOVE: Final[Command] = ("plugin", "marketplace", "remove", PLUGIN)
 
-_SOURCE_LINE: Final = '"passdown hook"'
+_MISSING: Final = (
+    "Passdown: the program of the plugin is not installed, so this session is neither briefed nor recorded. "
+    "Install it (uv tool install passdown), or remove the plugin."
+)
 _USED: Final = tuple(f"{PLUGIN}/{path}" for path in (MANIFEST, "hooks/", "skills/"))
 _VERSION_LINE: Final = pattern(rb'^ *"version": .*\n', re.MULTILINE)
+
+
+def guard_line(called: str) -> str:
+    """Return a line that calls our program if it is there; otherwise it says so at the start of a session.
+
+    At every other event it is silent, and it always ends well. Any shell of a POSIX system can run it; a line
+    that cannot be quoted for all of them is returned as it is. One host reads what is told in another member.
+    """
+    program = first_word(called)
+    if "'" in called or not program:
+        return called
+    told = 'k=systemMessage; [ -z "$COPILOT_CLI" ] || k=additionalContext; '
+    told += f'echo "{{\\"$k\\":\\"{_MISSING}\\"}}"'
+    begins = "|".join(f'*\\"source\\":\\"{cause}\\"*' for cause in ("startup", "new"))
+    missing = f'case $(tr -d " ") in {begins}) {told};; esac'
+    return f"sh -c 'command -v {program} >/dev/null 2>&1 && exec {called}; {missing}'"
 
 
 def render_plugin(files: Mapping[str, bytes], called: str, *, is_hashed: bool = False) -> Mapping[str, bytes]:
@@ -40,7 +60,8 @@ def render_plugin(files: Mapping[str, bytes], called: str, *, is_hashed: bool = 
         about = f"{PLUGIN}/{MANIFEST}"
         rendered[about] = _VERSION_LINE.sub(b"", rendered[about])
     hooks = f"{PLUGIN}/{HOOKS}"
-    rendered[hooks] = rendered[hooks].replace(_SOURCE_LINE.encode(), dump(called).encode())
+    source = dump(guard_line("passdown hook"))
+    rendered[hooks] = rendered[hooks].replace(source.encode(), dump(called).encode())
     rendered[MARKETPLACE] = _render_marketplace().encode()
     return rendered
 

@@ -59,6 +59,10 @@ class Install(NamedTuple):
     edit_hooks: "tuple[EditHook, ...]" = ()
     """The hooks before a tool that `--edits` registers; empty for a host that has none."""
     has_status_line: bool = False
+    rules: tuple[str, ...] = ()
+    """The permission rules that let agents record without a question; empty for a host without such rules."""
+    has_writable_roots: bool = False
+    """Whether its settings name the folders that its sandbox may write."""
     copies: bool = False
     """Whether the host uses a copy of the plugin, which it makes when the plugin is added again."""
     step: str = ""

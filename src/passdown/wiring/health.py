@@ -10,12 +10,14 @@ from passdown.engines.files import archive
 from passdown.engines.process import SystemProcesses
 from passdown.engines.programs import SystemPrograms
 from passdown.engines.sqlite.mounts import MOUNTS, MountKind, find_mount
-from passdown.errors import PassdownError
+from passdown.errors import PassdownError, UsageError
 from passdown.services.project.doctor import Examination
+from passdown.services.project.installs import InstallTarget
 from passdown.services.workspace.workspaces import NO_LIMITS, Workspace
 from passdown.settings import Settings
 from passdown.wiring.caches import CachePlace, cache_folders, open_cached, open_memory_index
 from passdown.wiring.coordination import examine_file
+from passdown.wiring.installs import list_sandbox_targets
 from passdown.wiring.projects import find_coordination_url, find_user_file, open_hosts
 from passdown.wiring.workspaces import LocalWorkspace, open_workspace, swept_folders
 
@@ -50,8 +52,17 @@ def open_examination(
         user_file=str(find_user_file(os.environ, sys.platform) or ""),
         plugin=user_folders.read_plugin(),
         installed=user_folders.read_installed(open_hosts().load(), os.environ, sys.platform),
+        sandboxes=_list_sandboxes(root),
         programs=SystemPrograms(str(root), seconds=10.0, variables=user_folders.emptied(os.environ)),
     )
+
+
+def _list_sandboxes(root: Path) -> list[InstallTarget]:
+    """Return the hosts whose sandbox is told its folders; none without a home folder."""
+    try:
+        return list_sandbox_targets(sys.argv[0], root)
+    except UsageError:
+        return []
 
 
 def _find_trouble(settings: Settings) -> PassdownError | None:

@@ -5,19 +5,29 @@ import sys
 from functools import partial
 from pathlib import Path
 
+from passdown import layout
 from passdown.core.hosts.installs import command_line
 from passdown.engines import user_folders
 from passdown.engines.files.archive import remove_empty_folders
+from passdown.engines.files.write import make_folder
 from passdown.engines.programs import SystemPrograms
 from passdown.errors import UsageError
+from passdown.hosts.plugins import guard_line
 from passdown.ports.host import Host
 from passdown.services.project.installs import InstallTarget, UserFile
+from passdown.settings import Settings
 from passdown.wiring.projects import open_hosts
-from passdown.wiring.workspaces import open_documents
+from passdown.wiring.workspaces import open_documents, open_workspace
 
 
 def open_install_target(
-    name: str, called: str, instructions: Path | None = None, *, edits: bool | None = None
+    name: str,
+    called: str,
+    instructions: Path | None = None,
+    *,
+    edits: bool | None = None,
+    permits: bool = True,
+    project: Path | None = None,
 ) -> InstallTarget:
     """Build what an install into a host needs; raise a UsageError without a home folder or plugin support."""
 
@@ -31,6 +41,7 @@ def open_install_target(
     install = host.load_install()
     folder = os.path.realpath(user_folders.find_data_folder(os.environ, sys.platform))
     settings = Path(user_folders.find_host_folder(install, os.environ)) / install.settings
+    root = find_shared_folder(project) if project else ""
     return InstallTarget(
         host=host,
         install=install,
@@ -45,7 +56,24 @@ def open_install_target(
         sweep=partial(remove_empty_folders, folder),
         instructions=str(instructions / install.instructions) if instructions else "",
         edits=edits,
+        guard=guard_line if sys.platform != "win32" else str,
+        permits=permits,
+        root=root,
+        make_root=partial(make_folder, root),
     )
+
+
+def find_shared_folder(project: Path) -> str:
+    """Return the folder in git's that sessions of a project share; empty without git."""
+    common = open_workspace(project, Settings()).repository.common_folder()
+    return os.path.realpath(os.path.join(common, layout.OURS)).replace(os.sep, "/") if common else ""
+
+
+def list_sandbox_targets(called: str, project: Path) -> list[InstallTarget]:
+    """Return the hosts that have the plugin, and a sandbox that is told which folders it may write."""
+    hosts = user_folders.list_hosts_with_us(open_hosts().load(), os.environ, sys.platform)
+    sandboxed = [host for host in hosts if host.load_install and host.load_install().has_writable_roots]
+    return [open_install_target(host.name, called, project=project) for host in sandboxed]
 
 
 def list_hosts_without_us() -> list[Host]:

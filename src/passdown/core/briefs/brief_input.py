@@ -12,7 +12,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from datetime import datetime, timedelta
 from typing import Annotated, Final, NamedTuple
 
-from passdown.core.facts import PROMPTED, Fact, has_failed, identify, make_key, tell
+from passdown.core.facts import CLAIMED, PROMPTED, Fact, Provenance, has_failed, identify, make_key, tell
 from passdown.core.fold import ANSWERED, Tables, fold
 from passdown.core.formats.journal import JournalLine, facts_of
 from passdown.core.kinds import MERGED, FactKind, Merging
@@ -130,6 +130,7 @@ class BriefInput:
     peers: Annotated[tuple[OtherSession, ...], "Other sessions that run."] = ()
     ahead: Annotated[tuple[Fact, ...], "What events say that are dated too far ahead to count here."] = ()
     documents: Annotated[tuple[Fact, ...], "What documents of others say that no event tells."] = ()
+    names_verbs: Annotated[bool, "Whether it is told how to record something."] = False
 
     def of(self, kind: FactKind) -> tuple[Fact, ...]:
         """Give the facts of a kind, the newest first."""
@@ -204,6 +205,12 @@ def holdings_of(account: Account) -> tuple[HeldName, ...]:
         *(HeldName("task", name) for name in account.claims),
         *(HeldName("file", name) for name in account.reservations),
     )
+
+
+def has_stated(account: Account) -> bool:
+    """Return whether a session stated something itself; what it carried on, or we saw, does not count."""
+    own = (fact for fact in facts_held(account) if fact.session == account.session)
+    return any(fact.provenance is Provenance.STATED for fact in own)
 
 
 # --- receipts -------------------------------------------------------------------------------------
@@ -329,8 +336,9 @@ def newest_work(aims: Iterable[CurrentWork]) -> CurrentWork | None:
 
 
 def lend_goal(aims: Iterable[CurrentWork]) -> CurrentWork | None:
-    """Take the newest goal of sessions that run, and nothing else of theirs (4)."""
-    return newest_work(CurrentWork(goal=aim.goal) for aim in aims)
+    """Take the newest goal of sessions that run, and nothing else of theirs (4): not a task they claimed."""
+    goals = (aim.goal for aim in aims if aim.goal and aim.goal.key != CLAIMED)
+    return newest_work(CurrentWork(goal=goal) for goal in goals)
 
 
 def facts_held(account: Account) -> tuple[Fact, ...]:

@@ -1,16 +1,20 @@
 """What a session writes down about what it holds: each grant, its end, and what a closed task leaves."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Final
 
 from passdown.core.coordination.leases import PATH, TASK, Grant, Resource
-from passdown.core.coordination.tasks import COMPLETED, TaskClosed
+from passdown.core.coordination.tasks import COMPLETED, Task, TaskClosed
+from passdown.core.facts import CLAIMED, Provenance
 from passdown.core.json_text import dump
 from passdown.core.kinds import FactKind
+from passdown.core.safe_text import one_line
 from passdown.core.sessions import ledger_sync
 from passdown.core.sessions.grants import CLOSED_UNFENCED, FENCE, GRANTED, HELD_NOW, UNFENCED
 from passdown.core.sessions.ledger_sync import NewFact
 from passdown.core.sessions.session_facts import Account
 
+_TITLE: Final = 300
 _KINDS = ((TASK, FactKind.CLAIM), (PATH, FactKind.RESERVATION))
 
 
@@ -38,18 +42,41 @@ def find_changes(kind: FactKind, known: Mapping[str, int], held: Mapping[str, in
 
 
 def rebind(account: Account, tasks: Mapping[str, int]) -> Iterator[NewFact]:
-    """Bind the session to a task that it holds, and unbind it from one that it held (R34, R35)."""
+    """Bind the session to a task that it holds, and unbind it from one that it held (R34, R35).
+
+    The title of a task is the goal only while the session is bound to it.
+    """
+    is_left = bool(account.task) and account.task not in tasks
+    if account.goal and account.goal.key == CLAIMED and is_left:
+        yield NewFact(FactKind.RETRACTION, account.goal.text, FactKind.GOAL.value)
     if tasks and account.task not in tasks:
         yield NewFact(FactKind.BINDING, next(iter(tasks)), ledger_sync.TASK)
     elif account.task in account.claims and account.task not in tasks:
         yield NewFact(FactKind.BINDING, "", ledger_sync.TASK)
 
 
-def list_granted(account: Account, grants: Iterable[Grant]) -> Sequence[NewFact]:
-    """Return the facts of what a session was granted; without a fence, the tracker alone decided (C86)."""
+def list_granted(account: Account, grants: Iterable[Grant], tasks: Iterable[Task] = ()) -> Sequence[NewFact]:
+    """Return the facts of what a session was granted; without a fence, the tracker alone decided (C86).
+
+    The title of the task that it is bound to is its goal, until it states one.
+    """
     granted = {Resource(one.kind, one.name): one.fence for one in grants}
     known = {Resource(TASK, name) for name in account.claims}
-    return _list(account, {one: fence for one, fence in granted.items() if fence or one not in known}, ())
+    facts = _list(account, {one: fence for one, fence in granted.items() if fence or one not in known}, ())
+    bound = [one.text for one in facts if one.kind is FactKind.BINDING]
+    titles = [_shorten(one.title) for one in tasks if one.task in bound and not _has_goal(account)]
+    return [*facts, *(NewFact(FactKind.GOAL, title, CLAIMED) for title in titles if title)]
+
+
+def _shorten(title: str) -> str:
+    """Put a title on one line of limited length, whatever a tracker allows."""
+    return one_line(" ".join(title.split()))[:_TITLE]
+
+
+def _has_goal(account: Account) -> bool:
+    """Return whether a session stated its own goal."""
+    goal = account.goal
+    return goal is not None and goal.session == account.session and goal.provenance is Provenance.STATED
 
 
 def list_released(account: Account, resources: Iterable[Resource]) -> Sequence[NewFact]:

@@ -17,7 +17,9 @@ from passdown.core.times import parse_clock
 from passdown.records import field, record
 
 VERSION: Final = 1
-PLATFORMS: Final = frozenset({"claude", "codex", "copilot", "gemini", "opencode", "cursor", "amp", "generic"})
+GENERIC: Final = "generic"
+"""The platform of a session whose host is not known."""
+PLATFORMS: Final = frozenset({"claude", "codex", "copilot", "gemini", "opencode", "cursor", "amp", GENERIC})
 
 
 class Mode(StrEnum):

@@ -28,6 +28,7 @@ _ESCAPED: Final = pattern(r'\\(["$`\\])')
 _ONE: Final = r'"(?:[^"\\]|\\.)*"|[^\s"]+'
 _LINE: Final = pattern(rf"(?:{_ONE})(?: +(?:{_ONE}))*")
 _WORD: Final = pattern(r'"((?:[^"\\]|\\.)*)"|([^\s"]+)')
+_GUARDED: Final = pattern(r"sh -c 'command -v .+? && exec (.+?); case .*'")
 _FLEETING: Final = pattern(r"[\\/](?:archive-v\d+|\.?pipx[\\/]\.cache)[\\/]")
 
 Command = tuple[str, ...]
@@ -60,6 +61,12 @@ def split_line(line: str) -> tuple[str, ...]:
     return tuple(plain or _ESCAPED.sub(r"\1", quoted) for quoted, plain in _WORD.findall(line))
 
 
+def first_word(line: str) -> str:
+    """Return the program of a command as the line writes it, with its quotes; empty if it has none."""
+    found = _WORD.match(line)
+    return found[0] if found else ""
+
+
 def is_temporary(words: Sequence[str]) -> bool:
     """Return whether a program is in the temporary folder of a tool that runs it once and may remove it."""
     return any(_FLEETING.search(word) for word in words)
@@ -82,6 +89,12 @@ def read_hook_lines(data: bytes) -> tuple[str, ...]:
     groups = [one for name in _names(hooks) for one in _items(member_at(hooks, name))]
     calls = [member_at(call, "command") for group in groups for call in _items(member_at(group, "hooks"))]
     return tuple(dict.fromkeys(line for line in calls if isinstance(line, str)))
+
+
+def find_called(line: str) -> str:
+    """Return what the line of a hook calls; ours first asks whether the program is there."""
+    found = _GUARDED.fullmatch(line)
+    return found[1] if found else line
 
 
 class EditHook(NamedTuple):
@@ -185,6 +198,7 @@ class InstallReceipt:
     before: Annotated[bytes | None, "The content of the settings; None if there were none."]
     instructions: Annotated[tuple[str, ...], "The instruction files that contain our block."] = ()
     made: Annotated[tuple[str, ...], "The instruction files that did not exist before."] = ()
+    roots: Annotated[tuple[str, ...], "The folders that we let the sandbox write."] = ()
 
 
 def render_receipt(receipt: InstallReceipt) -> bytes:
@@ -196,6 +210,7 @@ def render_receipt(receipt: InstallReceipt) -> bytes:
         "before": None if receipt.before is None else receipt.before.decode("utf-8", "surrogateescape"),
         "instructions": list(receipt.instructions),
         "made": list(receipt.made),
+        "roots": list(receipt.roots),
     }
     return (json.dumps(data, indent=2) + "\n").encode()
 
@@ -215,6 +230,7 @@ def parse_receipt(data: bytes) -> InstallReceipt | None:
         before=before.encode("utf-8", "surrogateescape") if isinstance(before, str) else None,
         instructions=_texts(member_at(read, "instructions")),
         made=_texts(member_at(read, "made")),
+        roots=_texts(member_at(read, "roots")),
     )
 
 

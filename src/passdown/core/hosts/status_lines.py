@@ -5,11 +5,12 @@ changes made by others in the meantime.
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from types import MappingProxyType
-from typing import Final, NamedTuple, cast
+from typing import Final, cast
 
 from passdown.core.hosts.installs import PLUGIN, PLUGIN_ID
+from passdown.core.hosts.permission_rules import SettingsChange, drop_rules
 from passdown.core.json_text import read_members, revise_members
 from passdown.core.lazy_regex import pattern
 from passdown.core.problems import Malformed
@@ -27,13 +28,6 @@ _MIDDLE: Final = '; printf %s "$input" | {\n'
 _TAIL: Final = "\n}"
 
 
-class StatusLineChange(NamedTuple):
-    """Settings with the status line, or a note that says why it was not added."""
-
-    text: str
-    note: str = ""
-
-
 def wrap_command(line: str, inner: str) -> str:
     """Return the command that shows our line, followed by the output of another command."""
     ours = f"{line} {VERB}"
@@ -48,7 +42,7 @@ def unwrap_command(command: str) -> str | None:
     return "" if _OURS.search(command) else None
 
 
-def put_status_line(text: str, line: str, *, can_wrap: bool) -> StatusLineChange:
+def put_status_line(text: str, line: str, *, can_wrap: bool) -> SettingsChange:
     """Return settings with our status line; raise `Malformed` if they are not a JSON object.
 
     1. If there is none, ours is added.
@@ -58,19 +52,19 @@ def put_status_line(text: str, line: str, *, can_wrap: bool) -> StatusLineChange
     text = text if text.strip() else "{}\n"
     value = read_settings(text).get(MEMBER)
     if value is None:  # 1
-        return StatusLineChange(
+        return SettingsChange(
             revise_members(text, {MEMBER: {"type": "command", "command": wrap_command(line, "")}})
         )
     there = cast("dict[str, object]", value) if isinstance(value, dict) else {}
     command = there.get("command")
     if not isinstance(command, str) or there.get("type") != "command":  # 3
-        return StatusLineChange(text, "there is a status line of another kind; it was not changed")
+        return SettingsChange(text, "there is a status line of another kind; it was not changed")
     found = unwrap_command(command)
     inner = command if found is None else found
     if inner and not can_wrap:
-        return StatusLineChange(text, "there is already a status line; it was not changed")
+        return SettingsChange(text, "there is already a status line; it was not changed")
     wrapped = wrap_command(line, inner)  # 2
-    return StatusLineChange(
+    return SettingsChange(
         text if wrapped == command else revise_members(text, {MEMBER: {**there, "command": wrapped}})
     )
 
@@ -80,28 +74,31 @@ def read_settings(text: str) -> dict[str, object]:
     return {member.name: member.value for member in read_members(text)} if text.strip() else {}
 
 
-def undo_settings(text: str, before: str | None) -> str | None:
-    """Return settings without our entries; None if nothing is left of a file that we created.
+def undo_settings(text: str, before: str | None, rules: Collection[str] = ()) -> str | None:
+    """Return settings without our entries and rules; None if nothing is left of a file that we created.
 
     The result is based on the previous content: if nobody else changed anything, it is identical to the byte.
     """
-    wanted = _without_ours(read_settings(text))
+    try:
+        old = read_settings(before or "")
+    except Malformed:  # it was broken then and has been repaired since
+        return clean_settings(text, rules)
+    wanted = _without_ours(read_settings(text), rules, old)
     if before is None:
         return adapt(text, wanted) if wanted else None
-    try:
-        empty = {name: value for name, value in read_settings(before).items() if name in _LISTS and not value}
-        return adapt(before, {**empty, **wanted})
-    except Malformed:  # it was broken then and has been repaired since
-        return adapt(text, wanted)
+    empty = {name: value for name, value in old.items() if name in _LISTS and not value}
+    return adapt(before, {**empty, **wanted})
 
 
-def clean_settings(text: str) -> str:
-    """Return settings without our entries, if the previous content is unknown."""
-    return adapt(text, _without_ours(read_settings(text)))
+def clean_settings(text: str, rules: Collection[str] = ()) -> str:
+    """Return settings without our entries and rules, if the previous content is unknown."""
+    return adapt(text, _without_ours(read_settings(text), rules, {}))
 
 
-def _without_ours(settings: Mapping[str, object]) -> dict[str, object]:
-    wanted = dict(settings)
+def _without_ours(
+    settings: Mapping[str, object], rules: Collection[str], before: Mapping[str, object]
+) -> dict[str, object]:
+    wanted = drop_rules(settings, rules, before)
     for name, key in _LISTS.items():
         value = wanted.get(name)
         if isinstance(value, dict):

@@ -51,6 +51,7 @@ class FindingKind(StrEnum):
     PAUSED = "paused"
     HOOKS = "hooks"
     PLUGIN = "plugin"
+    SANDBOX = "sandbox"
 
 
 class CacheHealth(StrEnum):
@@ -332,6 +333,15 @@ def outdated_plugin(title: str, host: str, paths: Sequence[str]) -> Finding:
     what += " differs" if len(paths) == 1 else " differ"
     hint = f"its hooks and skills still work; run `passdown install {host}` to update it"
     return Finding(code=FindingKind.PLUGIN, what=what, hint=hint, severity=Severity.WARNING)
+
+
+def closed_sandbox(title: str, host: str, root: str) -> Finding:
+    """The sandbox of a host that has the plugin may not write where sessions of the project record."""
+    what = f"the workspace sandbox of {title} may not write to {root}"
+    hint = (
+        f"sessions in it cannot record, claim or reserve; run `passdown install {host}` here to let it write"
+    )
+    return Finding(code=FindingKind.SANDBOX, what=what, hint=hint, severity=Severity.WARNING)
 
 
 def paused(by: str, since: datetime | None, *, is_variable: bool) -> Finding:

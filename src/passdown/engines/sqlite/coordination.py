@@ -32,7 +32,7 @@ from passdown.engines.sqlite.coordination_database import (
     CoordinationDatabase,
     cannot_write,
     name_of,
-    ways_out,
+    way_out,
 )
 from passdown.engines.sqlite.coordination_file import CoordinationFile, OpenFile, Recovery
 from passdown.engines.sqlite.database import WAIT_SECONDS, is_damage, open_database, open_read_only
@@ -363,7 +363,7 @@ class _ReadDatabase(CoordinationDatabase):
     def make_error(cls, error: sqlite3.Error, path: str) -> StorageError:
         """Return an error that says what to do, if even reading needs a folder that can be written."""
         if name_of(error).startswith(UNWRITABLE):
-            return StorageError(f"{TITLE} cannot be read: {path}: {error}", hint=ways_out(path))
+            return StorageError(f"{TITLE} cannot be read: {path}: {error}", hint=way_out(path))
         return super().make_error(error, path)
 
 

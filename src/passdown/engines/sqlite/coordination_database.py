@@ -156,16 +156,15 @@ class CoordinationDatabase(KeptDatabase):
 
 
 def cannot_write(path: str, why: str) -> UnwritableError:
-    """Return the error for a file that this process may not write, with the two ways out (C87)."""
-    return UnwritableError(f"{TITLE} cannot be written: {path}: {why}", hint=ways_out(path))
+    """Return the error for a file that this process may not write, with the way out (C87, C158)."""
+    return UnwritableError(f"{TITLE} cannot be written: {path}: {why}", hint=way_out(path))
 
 
-def ways_out(path: str) -> str:
+def way_out(path: str) -> str:
     """Return what to do about a file that may not be written."""
-    folder = os.path.dirname(path)
     return (
-        f"Let the sandbox of this session write to {folder}, or let the host start Passdown's MCP server "
-        "outside of the sandbox."
+        f"Let the sandbox of this session write to {os.path.dirname(path)}. Where the host can be told, "
+        "`passdown doctor`, run outside of the sandbox, names the command that does it."
     )
 
 

@@ -1,9 +1,10 @@
 """The commands of a session's lifecycle: start, heartbeat, end, publish, status."""
 
+import os
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from passdown.core.formats.ledgers import PLATFORMS
+from passdown.core.formats.ledgers import GENERIC, PLATFORMS
 from passdown.core.problems import Malformed
 from passdown.core.sessions.session_facts import Account
 from passdown.errors import PassdownError, UsageError
@@ -22,6 +23,7 @@ from passdown.faces.cli.sessions import (
 from passdown.records import replace
 from passdown.services.sessions.ledgers import update_ledger
 from passdown.services.workspace.workspaces import Workspace
+from passdown.wiring.projects import open_hosts
 
 if TYPE_CHECKING:  # each command imports what it needs
     from collections.abc import Collection, Sequence
@@ -31,7 +33,7 @@ if TYPE_CHECKING:  # each command imports what it needs
     from passdown.services.log.commits import CommitTrigger
     from passdown.services.log.events import WrittenEvent
     from passdown.services.sessions.session_end import ClosedSession
-    from passdown.services.sessions.sessions import RecoveredSession, StartedSession
+    from passdown.services.sessions.sessions import RecoveredSession, StartedSession, StartRequest
     from passdown.services.work.checkpoints import SavedCheckpoint
 
 
@@ -54,6 +56,7 @@ def start_session(*, multi: bool, as_json: bool, **request: str | bool) -> int:
         is_new=bool(request["is_new"]),
         is_fresh=bool(request["is_fresh"]),
     )
+    asked = _with_caller(asked)
     if asked.host not in PLATFORMS:
         output.note(f"unknown host {asked.host}; it is recorded as given")
     finish_dead(workspace)
@@ -89,6 +92,15 @@ def start_session(*, multi: bool, as_json: bool, **request: str | bool) -> int:
             output.note(line)
     _settle(workspace, started.account, handoffs)
     return 0
+
+
+def _with_caller(asked: "StartRequest") -> "StartRequest":
+    """Return what a start asks for with the session that the host of the command names, if it fits."""
+    caller = open_hosts().find_caller(os.environ)
+    is_other = asked.is_new or asked.host_session or (caller and asked.host not in {GENERIC, caller.host})
+    if caller is None or is_other:
+        return asked
+    return replace(asked, host=caller.host, host_session=caller.session)
 
 
 def _take_in(workspace: Workspace, started: "StartedSession") -> "StartedSession":

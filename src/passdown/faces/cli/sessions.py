@@ -21,8 +21,13 @@ def open_sessions() -> Workspace:
 
 
 def find_running(workspace: Workspace, wanted: str) -> Account | None:
-    """Find the chosen session; return None if none is running."""
-    return find_session(workspace, wanted, open_hosts().session_ids(os.environ))
+    """Find the chosen session; return None if none is running.
+
+    A host's own session that no hook has told of, as before its hooks are trusted, is not another one.
+    """
+    hosts = open_hosts()
+    has_own = hosts.find_caller(os.environ) is not None
+    return find_session(workspace, wanted, hosts.session_ids(os.environ), has_own=has_own)
 
 
 def need_session(workspace: Workspace, wanted: str) -> Account:
@@ -41,8 +46,13 @@ def need_session(workspace: Workspace, wanted: str) -> Account:
     from passdown.services.sessions.sessions import StartRequest, start_session
 
     finish_dead(workspace)
-    started = start_session(workspace, StartRequest(host_session=wanted, is_named=bool(wanted)))
+    request = StartRequest(host_session=wanted, is_named=bool(wanted))
     missing = f"there was no session {wanted}" if wanted else "no session was running here"
+    caller = open_hosts().find_caller(os.environ)
+    if caller is not None and not wanted:
+        request = StartRequest(host=caller.host, host_session=caller.session)
+        missing = f"this session of {caller.host} was not known yet"
+    started = start_session(workspace, request)
     output.note(f"{missing}; started {started.account.agent}")
     return started.account
 

@@ -2,7 +2,8 @@
 
 from typing import Final
 
-from passdown.core.hosts.installs import COMMANDS, EDITS, PLUGIN_ID
+from passdown.core.hosts.installs import COMMANDS, EDITS, PLUGIN, PLUGIN_ID
+from passdown.core.hosts.permission_rules import VERBS
 from passdown.hosts.plugins import ADD, REMOVE, read_json_registration, render_plugin
 from passdown.ports.host import Install
 
@@ -23,4 +24,5 @@ INSTALL: Final = Install(
         COMMANDS._replace(condition="Bash(passdown *)"),
     ),
     has_status_line=True,
+    rules=tuple(f"Bash({PLUGIN} {verb}:*)" for verb in VERBS),
 )

@@ -19,6 +19,7 @@ INSTALL: Final = Install(
     render=partial(render_plugin, is_hashed=True),
     read_registration=read_toml_registration,
     edit_hooks=(EDITS, COMMANDS),
+    has_writable_roots=True,  # its rules would run a command outside of the sandbox
     copies=True,
     step="start codex, type /hooks, and trust the passdown hooks; until then codex skips them",
 )

@@ -18,6 +18,7 @@ from passdown.core.briefs.brief_input import (
     facts_in,
     fill_work,
     gather,
+    has_stated,
     holdings_of,
     lend_goal,
     newest_told,
@@ -181,7 +182,13 @@ class _BriefReader:
             peers=(*self._peers(), *self._others_work(aim)),
             ahead=tuple(self._ahead()),
             documents=tuple(self._list_documents()),
+            names_verbs=not self._knows_verbs(),
         )
+
+    def _knows_verbs(self) -> bool:
+        """Return whether the session, or the one before it, recorded something; in a new checkout any."""
+        before = self._before[:1] or self._lately
+        return any(map(has_stated, (*([self._account] if self._account else []), *before)))
 
     def _list_documents(self) -> Iterator[Fact]:
         """Give the facts of every document that is read here: they count as much as those of events."""

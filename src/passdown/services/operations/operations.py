@@ -5,8 +5,9 @@ from contextlib import suppress
 from typing import Final
 
 from passdown.core.coordination.operations import RANDOM_BYTES, make_operation
-from passdown.core.facts import Provenance
+from passdown.core.facts import CLAIMED, Provenance
 from passdown.core.formats.journal import JournalLine
+from passdown.core.kinds import FactKind
 from passdown.core.safe_text import one_line
 from passdown.core.sessions.ledger_sync import NewFact
 from passdown.core.sessions.session_facts import Account
@@ -109,7 +110,7 @@ def settle(
 
     def make(seq: int) -> Sequence[JournalLine]:
         stated = [
-            make_line(workspace, account, one, Provenance.STATED, seq + number)
+            make_line(workspace, account, one, _find_provenance(one), seq + number)
             for number, one in enumerate(facts)
         ]
         return [*stated, JournalLine(seq=seq + len(stated), fact=told)]
@@ -121,6 +122,12 @@ def settle(
     if operation.id in workspace.verb.begun:
         workspace.verb.begun[operation.id] = settled
     return settled
+
+
+def _find_provenance(fact: NewFact) -> Provenance:
+    """Return how a fact is known that came of an operation: the goal was not said, it is a task's title."""
+    is_title = fact.kind is FactKind.GOAL and fact.key == CLAIMED
+    return Provenance.OBSERVED if is_title else Provenance.STATED
 
 
 def abandon(workspace: Workspace, operation: SharedOperation, agent: str, error: str = "") -> SharedOperation:

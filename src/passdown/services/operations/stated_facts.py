@@ -23,7 +23,8 @@ def list_facts(workspace: Workspace, operation: SharedOperation, outcome: object
 def _list(account: Account, operation: SharedOperation, outcome: object) -> Sequence[NewFact]:
     match outcome:
         case Granted() | Claimed() | Accepted():
-            return list_granted(account, outcome.grants)
+            tasks = outcome.tasks if isinstance(outcome, Claimed) else ()
+            return list_granted(account, outcome.grants, tasks)
         case Inherited():
             grants = [_grant(kind, name, outcome.fence) for kind, name in outcome.resources]
             return list_granted(account, grants)

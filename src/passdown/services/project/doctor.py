@@ -1,10 +1,11 @@
 """Examine a project as a whole, and fix what is safe to fix."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from typing import Annotated, Final
 
 from passdown import layout
-from passdown.core.hosts.installs import HOOKS, PLUGIN, read_hook_lines, split_line
+from passdown.core.hosts.installs import HOOKS, PLUGIN, find_called, read_hook_lines, split_line
 from passdown.core.problems import Severity
 from passdown.core.project import findings
 from passdown.core.project.costs import Cost, parse_measures, sum_up
@@ -24,7 +25,7 @@ from passdown.services.log.migrations import list_kept
 from passdown.services.log.synthesis import find_ahead, synthesize
 from passdown.services.log.verification import Verdict, verify
 from passdown.services.log.views import ViewState
-from passdown.services.project.installs import find_outdated
+from passdown.services.project.installs import InstallTarget, find_outdated, plan_sandbox
 from passdown.services.project.metrics import read_own_lines
 from passdown.services.project.pauses import find_pauses
 from passdown.services.project.setups import (
@@ -68,6 +69,7 @@ class Examination:
     lost: Annotated[str, "Why the file through which sessions coordinate counts as lost."] = ""
     restored: Annotated[Sequence[str], "When it was restored, and from what."] = ()
     user_file: Annotated[str, "The user's settings file, by its full path."] = ""
+    sandboxes: Annotated[Sequence[InstallTarget], "The hosts with the plugin and a sandbox of its own."] = ()
 
 
 @record
@@ -101,6 +103,7 @@ def examine(examination: Examination, step: Step | None = None) -> tuple[Finding
         *_find_pauses(examination),
         *_find_hooks(examination),
         *_find_outdated(examination),
+        *_find_sandboxes(examination),
     )
 
 
@@ -307,7 +310,7 @@ def _find_pauses(examination: Examination) -> Iterator[Finding]:
 def _find_hooks(examination: Examination) -> Iterator[Finding]:
     """Run the commands that hosts run, in an empty environment and without input (C71)."""
     for host, files in examination.installed:
-        for line in read_hook_lines(files.get(f"{PLUGIN}/{HOOKS}", b"")):
+        for line in map(find_called, read_hook_lines(files.get(f"{PLUGIN}/{HOOKS}", b""))):
             words = split_line(line)
             outcome = examination.programs.run(words) if words else ProgramResult(1, "it is not a command")
             if not outcome.is_done:
@@ -322,6 +325,15 @@ def _find_outdated(examination: Examination) -> Iterator[Finding]:
         way = host.load_install
         if way and (paths := find_outdated(way(), examination.plugin, files)):
             yield findings.outdated_plugin(host.title, host.name, paths)
+
+
+def _find_sandboxes(examination: Examination) -> Iterator[Finding]:
+    """Look which sandboxes may not write where sessions record (C158)."""
+    for target in examination.sandboxes:
+        # Settings that cannot be read are the host's to report.
+        with suppress(PassdownError):
+            if plan_sandbox(target).edits:
+                yield findings.closed_sandbox(target.host.title, target.host.name, target.root)
 
 
 # --- mending ----------------------------------------------------------------------------------------

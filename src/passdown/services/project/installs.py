@@ -22,6 +22,7 @@ from passdown.core.hosts.installs import (
     read_hook_lines,
     render_receipt,
 )
+from passdown.core.hosts.permission_rules import SettingsChange, put_rules
 from passdown.core.hosts.status_lines import (
     MEMBER,
     clean_settings,
@@ -30,13 +31,16 @@ from passdown.core.hosts.status_lines import (
     undo_settings,
     unwrap_command,
 )
+from passdown.core.hosts.writable_roots import drop_roots, put_root, read_roots
 from passdown.core.problems import Malformed
 from passdown.core.project.git_rules import put_block, remove_block
+from passdown.core.safe_text import one_line
 from passdown.errors import FormatError, PassdownError, StorageError, UsageError
 from passdown.ports.documents import Documents
 from passdown.ports.host import Host, Install
 from passdown.ports.programs import Programs
 from passdown.records import record, replace
+from passdown.services.workspace.documents import Repair
 
 S = TypeVar("S")
 T = TypeVar("T")
@@ -63,6 +67,13 @@ class FileEdit(NamedTuple):
     before: bytes | None
     after: bytes | None
 
+    @property
+    def difference(self) -> str:
+        """The change as a diff."""
+        before, after = (data.decode("utf-8", "replace") for data in (self.before or b"", self.after or b""))
+        repair = Repair(path=self.file.path, before=before, after=after)
+        return repair.difference(one_line(self.file.path))
+
 
 @record
 class InstallTarget:
@@ -81,6 +92,10 @@ class InstallTarget:
     sweep: Annotated[Callable[[], None], "Removes folders of ours in which nothing lies."]
     instructions: Annotated[str, "The path of the project's file of instructions; empty to leave it."] = ""
     edits: Annotated[bool | None, "Whether hooks judge edits; None to leave it as it is."] = None
+    guard: Annotated[Callable[[str], str], "Lets hooks be quiet where our program is gone."] = str
+    permits: Annotated[bool, "Whether agents are allowed what recording takes."] = True
+    root: Annotated[str, "The folder that sessions of this project share; empty without a project."] = ""
+    make_root: Annotated[Callable[[], None], "Creates that folder; a sandbox cannot."] = lambda: None
 
     @property
     def place(self) -> str:
@@ -189,7 +204,7 @@ def _needed(target: InstallTarget, noted: PluginRegistration, is_changed: bool) 
 
 def _plan_files(target: InstallTarget) -> Iterator[FileEdit]:
     """Yield the edits for plugin files that are missing, changed, or from an older version."""
-    called = hook_line(target.line, target.host.name)
+    called = target.guard(hook_line(target.line, target.host.name))
     wanted = render_files(target.install, target.plugin, called, judges_edits=_judges_edits(target))
     for path in sorted({*wanted, *_names(target)}):
         name = f"{target.place}/{path}"
@@ -234,27 +249,42 @@ def _names(target: InstallTarget) -> list[str]:
 
 
 def _plan_own(target: InstallTarget) -> tuple[tuple[FileEdit, ...], tuple[str, ...]]:
-    """Plan the edits of the user's own files: the status line, and instructions if asked for."""
-    edits: list[FileEdit] = []
-    notes: list[str] = []
-    if target.install.has_status_line:
-        edit, note = _plan_status_line(target)
-        edits += [edit] if edit else []
-        notes += [note] if note else []
+    """Plan the edits of the user's own files: the settings, and instructions if asked for."""
+    edit, notes = _plan_settings(target)
+    edits = [edit] if edit else []
     if target.instructions:
         file = target.open_file(target.instructions)
         before = file.read()
         after = put_block(before or b"", INSTRUCTIONS, in_markdown=True)
         edits += [FileEdit(file, before, after)] if after != before else []
-    return tuple(edits), tuple(notes)
+    return tuple(edits), notes
 
 
-def _plan_status_line(target: InstallTarget) -> tuple[FileEdit | None, str]:
-    text = _read_text(target.settings)
-    put = put_status_line(text, target.line, can_wrap=target.can_wrap)
-    if put.note or put.text == text:
-        return None, put.note
-    return FileEdit(target.settings, target.settings.read(), put.text.encode()), ""
+def _plan_settings(target: InstallTarget) -> tuple[FileEdit | None, tuple[str, ...]]:
+    """Plan the edit of the host's settings: the status line, permission rules, and a writable folder."""
+    before = after = _read_text(target.settings)
+    notes: list[str] = []
+    for put in _list_settings(target):
+        change = put(after)
+        after = after if change.note else change.text
+        notes += [change.note] if change.note else []
+    edit = FileEdit(target.settings, target.settings.read(), after.encode()) if after != before else None
+    return edit, tuple(notes)
+
+
+def _list_settings(target: InstallTarget) -> Iterator[Callable[[str], SettingsChange]]:
+    """Yield what adds something of ours to the host's settings."""
+    if target.install.has_status_line:
+        yield lambda text: put_status_line(text, target.line, can_wrap=target.can_wrap)
+    if target.install.rules and target.permits:
+        yield lambda text: put_rules(text, target.install.rules)
+    if _needs_root(target):
+        yield lambda text: put_root(text, target.root)
+
+
+def _needs_root(target: InstallTarget) -> bool:
+    """Return whether the host's sandbox has to be told which folder sessions share (C158)."""
+    return target.install.has_writable_roots and target.permits and bool(target.root)
 
 
 def _plan_receipt(target: InstallTarget, noted: PluginRegistration) -> InstallReceipt:
@@ -267,7 +297,23 @@ def _plan_receipt(target: InstallTarget, noted: PluginRegistration) -> InstallRe
     if target.instructions and target.instructions not in old.instructions:
         made = () if target.open_file(target.instructions).read() is not None else (target.instructions,)
         old = replace(old, instructions=(*old.instructions, target.instructions), made=(*old.made, *made))
+    if _needs_root(target) and target.root not in (read_roots(_read_text(target.settings)) or ()):
+        old = replace(old, roots=tuple(dict.fromkeys((*old.roots, target.root))))
     return old
+
+
+def plan_sandbox(target: InstallTarget) -> InstallPlan:
+    """Plan only what lets the sandbox of a host write to the folder of this project, if we installed there.
+
+    Raises a FormatError if the settings cannot be read.
+    """
+    noted = _read_noted(target)
+    if _read_receipt(target) is None or not noted.source or _is_elsewhere(target, noted):
+        return InstallPlan()
+    edit, notes = _plan_settings(target)
+    return InstallPlan(
+        edits=(edit,) if edit else (), notes=notes, receipt=_plan_receipt(target, noted) if edit else None
+    )
 
 
 def _has_status_line(target: InstallTarget) -> bool:
@@ -300,9 +346,11 @@ def install(target: InstallTarget, plan: InstallPlan) -> None:
             hint = f"run `passdown uninstall {target.host.name}` to undo what was written"
             raise PassdownError(f"{target.host.title} refused: {_last_line(outcome.text)}", hint=hint)
     for edit in plan.edits:
-        again = _plan_status_line(target)[0] if edit.file == target.settings else edit  # 2
+        again = _plan_settings(target)[0] if edit.file == target.settings else edit  # 2
         if again is not None:
             _write(again)
+    if _needs_root(target):
+        target.make_root()
 
 
 def _last_line(text: str) -> str:
@@ -370,15 +418,26 @@ def _plan_undo(target: InstallTarget, receipt: InstallReceipt | None) -> Iterato
     if before is None or _is_elsewhere(target, _read_noted(target)):
         return
     if not target.install.is_json:
-        # The host removes its own lines, but leaves a line ending, or an empty file where there was none.
-        old = receipt.before if receipt else before
-        if before != old and before.strip() == (old or b"").strip():
-            yield FileEdit(target.settings, before, old)
+        after = _without_roots(target, receipt, before)
+        if before != after:
+            yield FileEdit(target.settings, before, after)
         return
     text = _read_text(target.settings)
-    after = clean_settings(text) if receipt is None else undo_settings(text, _old_text(receipt))
-    if after != text:
-        yield FileEdit(target.settings, before, None if after is None else after.encode())
+    rules = target.install.rules
+    done = clean_settings(text, rules) if receipt is None else undo_settings(text, _old_text(receipt), rules)
+    if done != text:
+        yield FileEdit(target.settings, before, None if done is None else done.encode())
+
+
+def _without_roots(target: InstallTarget, receipt: InstallReceipt | None, before: bytes) -> bytes | None:
+    """Return TOML settings without the folders that we added.
+
+    The host removes its own lines, but leaves a line ending, or an empty file where there was none.
+    """
+    if receipt is None:
+        return before
+    text = drop_roots(_read_text(target.settings), receipt.roots, _old_text(receipt) or "")
+    return receipt.before if text.strip() == (_old_text(receipt) or "").strip() else text.encode()
 
 
 def _old_text(receipt: InstallReceipt) -> str | None:

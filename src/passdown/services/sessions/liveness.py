@@ -58,19 +58,21 @@ def list_live(workspace: Workspace) -> Sequence[Account]:
     return [account for account in read_open(workspace) if is_live(workspace, account)]
 
 
-def find_session(workspace: Workspace, wanted: str, ids: Iterable[str] = ()) -> Account | None:
+def find_session(
+    workspace: Workspace, wanted: str, ids: Iterable[str] = (), *, has_own: bool = False
+) -> Account | None:
     """Return the session that a command refers to (C51), or None if none runs here.
 
     1. The session that was named, by its id or its agent.
     2. The session that the environment names, by our id or the host's; the first match counts.
-    3. The only session that runs in this checkout. If there are several, raises a SeveralSessionsError that
-       lists them.
+    3. The only session that runs in this checkout, unless the command `has_own`, which nobody knows yet. If
+       there are several, raises a SeveralSessionsError that lists them.
     """
     accounts = read_open(workspace)
     if wanted:  # 1
         return _find_named(workspace, accounts, wanted)
     told = _find_told(accounts, ids)
-    if told is not None:  # 2
+    if told is not None or has_own:  # 2
         return told
     here = [one for one in accounts if one.start.checkout == workspace.root and is_live(workspace, one)]
     if len(here) > 1:  # 3

@@ -23,7 +23,7 @@ from passdown.services.project.installs import (
 from passdown.services.project.installs import install as install_plugin
 from passdown.services.project.installs import uninstall as uninstall_plugin
 from passdown.services.project.purges import PurgeableFile, list_local, purge
-from passdown.services.workspace.documents import Repair
+from passdown.settings import FILE_NAME
 from passdown.wiring.installs import open_install_target
 from passdown.wiring.projects import find_root, read_settings
 from passdown.wiring.workspaces import open_workspace
@@ -48,13 +48,25 @@ _json_option = click.option("--json", "as_json", is_flag=True, help="Print one J
     default=None,
     help="Also call Passdown before edits and commands, or stop that. Default: as installed; at first, no.",
 )
+@click.option(
+    "--permissions/--no-permissions",
+    "permits",
+    default=True,
+    help="Let agents record without asking; or leave the host's permissions as they are. Default: let them.",
+)
 @_json_option
-def install(name: str, *, yes: bool, instructions: bool, edits: bool | None, as_json: bool) -> int:
+def install(
+    name: str, *, yes: bool, instructions: bool, edits: bool | None, permits: bool, as_json: bool
+) -> int:
     """Install the plugin into a host; show the changes first.
 
     Writes the plugin to your data folder, with the path of this program in its hooks, and adds it with the
     host's own commands, for all your projects. If the host has a status line, adds Passdown's to its
     settings; an existing one is wrapped. The hooks do nothing in a project without a `passdown.toml`.
+
+    The changes include what agents need to record: permission rules for commands that record, read and
+    coordinate, in a host that has such rules; in a host with a sandbox that is told its folders, the folder
+    in git's that sessions of the current project share. With --no-permissions neither is added.
 
     With --edits, the host also calls Passdown before it edits a file or runs a command; Passdown then refuses
     what a subagent must leave to its session. It is for projects in which several agents work: each call
@@ -63,8 +75,15 @@ def install(name: str, *, yes: bool, instructions: bool, edits: bool | None, as_
     Exits with 0 if it is done or there is nothing to do, and with 1 if the changes were shown but not
     confirmed.
     """
-    root = find_root(current_folder()) if instructions else None
-    target = open_install_target(name, sys.argv[0], root, edits=edits)
+    root = find_root(current_folder())
+    target = open_install_target(
+        name,
+        sys.argv[0],
+        root if instructions else None,
+        edits=edits,
+        permits=permits,
+        project=root if (root / FILE_NAME).is_file() else None,
+    )
     plan = plan_install(target)
     if is_temporary([target.line]):
         output.note("passdown runs from a temporary path, which may soon be gone")
@@ -164,7 +183,7 @@ def _say_nothing(target: InstallTarget, plan: InstallPlan, options: _InstallOpti
 
 def _show(plan: InstallPlan, options: _InstallOptions) -> None:
     for edit in plan.edits:
-        for line in _difference(edit).splitlines():
+        for line in edit.difference.splitlines():
             output.say(cut(line, width()))
     for folder, files in _by_folder(plan.files).items():
         output.say(f"{folder}: {files}")
@@ -179,11 +198,6 @@ def _show(plan: InstallPlan, options: _InstallOptions) -> None:
             output.say(f"  {one_line(one.shown)}")
         if len(options.local) > _SHOWN:
             output.say(f"  and {len(options.local) - _SHOWN} more")
-
-
-def _difference(edit: FileEdit) -> str:
-    before, after = (data.decode("utf-8", "replace") for data in (edit.before or b"", edit.after or b""))
-    return Repair(path=edit.file.path, before=before, after=after).difference(one_line(edit.file.path))
 
 
 def _by_folder(files: Sequence[FileEdit]) -> dict[str, str]:
@@ -236,7 +250,7 @@ def _as_data(
         "done": is_done,
         "line": hook_line(target.line, target.host.name),
         "changes": [
-            {"path": edit.file.path, "is_new": edit.before is None, "difference": _difference(edit)}
+            {"path": edit.file.path, "is_new": edit.before is None, "difference": edit.difference}
             for edit in plan.edits
         ],
         "edits": plan.judges_edits,

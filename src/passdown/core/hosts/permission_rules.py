@@ -1,0 +1,107 @@
+"""The permission rules in a host's settings: added as text, and removed again (C71).
+
+A rule is recognised by its text. One that was there before the install is the user's and stays.
+"""
+
+import json
+from collections.abc import Collection, Mapping, Sequence
+from typing import Final, NamedTuple, cast
+
+from passdown.core.json_text import append_member, read_items, read_members
+
+MEMBER: Final = "permissions"
+LIST: Final = "allow"
+
+VERBS: Final = (
+    *("goal", "now", "done", "next", "decide", "rule-out", "ask", "answer", "note"),
+    *("brief", "status", "log", "search", "inbox", "msg", "claim", "close", "reserve", "release"),
+)
+"""The commands that record, read and coordinate. Those that run commands of others are not among them."""
+
+_STEP: Final = "  "
+
+
+class SettingsChange(NamedTuple):
+    """Settings with something of ours, or a note that says why it was not added."""
+
+    text: str
+    note: str = ""
+
+
+def put_rules(text: str, rules: Sequence[str]) -> SettingsChange:
+    """Return settings with our rules behind those that are there.
+
+    Raises `Malformed` if they are not a JSON object. Rules in a form that is not known are left as they are.
+    """
+    text = text if text.strip() else "{}\n"
+    values = [one.value for one in read_members(text) if one.name == MEMBER]
+    there = _find_rules(values[0]) if values else []
+    if there is None:
+        return SettingsChange(text, "the permission rules have another form; they were not changed")
+    missing = [rule for rule in rules if rule not in there]
+    return SettingsChange(_add(text, (MEMBER, LIST), missing, _STEP) if missing else text)
+
+
+def _find_rules(value: object) -> list[object] | None:
+    """Return the rules in the value of the member; None if it has another form."""
+    rules = cast("dict[str, object]", value).get(LIST, []) if isinstance(value, dict) else None
+    return cast("list[object]", rules) if isinstance(rules, list) else None
+
+
+def _add(text: str, path: Sequence[str], rules: Sequence[str], indent: str) -> str:
+    """Add rules to the list under nested names, with a line for each."""
+    name, *rest = path
+    member = next((one for one in read_members(text) if one.name == name), None)
+    if member is None:
+        return append_member(text, name, _render(rest, rules, indent))
+    inner = text[member.value_start : member.value_end]
+    changed = _add(inner, rest, rules, indent + _STEP) if rest else _extend(inner, rules, indent)
+    return text[: member.value_start] + changed + text[member.value_end :]
+
+
+def _render(path: Sequence[str], rules: Sequence[str], indent: str) -> str:
+    value: object = list(rules)
+    for name in reversed(path):
+        value = {name: value}
+    return json.dumps(value, indent=len(_STEP), ensure_ascii=False).replace("\n", f"\n{indent}")
+
+
+def _extend(text: str, rules: Sequence[str], indent: str) -> str:
+    items = read_items(text)
+    if not items:
+        return _render((), rules, indent)
+    start, end = items[-1]
+    before = text[:start].rstrip()
+    gap = text[len(before) : start]
+    gap = gap if "\n" in gap else f"\n{indent}{_STEP}"
+    return text[:end] + "".join(f",{gap}{json.dumps(rule)}" for rule in rules) + text[end:]
+
+
+def drop_rules(
+    settings: Mapping[str, object], rules: Collection[str], before: Mapping[str, object]
+) -> dict[str, object]:
+    """Return settings without our rules; `before` are the settings before the install.
+
+    A list or an object that only our rules needed is removed.
+    """
+    wanted = dict(settings)
+    value, old = _members(wanted.get(MEMBER)), _members(before.get(MEMBER))
+    known, mine = (_items(one.get(LIST)) for one in (value, old))
+    rest = [rule for rule in known if rule not in rules or rule in mine]
+    if rest == known:
+        return wanted
+    if rest or LIST in old:
+        wanted[MEMBER] = {**value, LIST: rest}
+    elif len(value) > 1 or MEMBER in before:
+        wanted[MEMBER] = {name: one for name, one in value.items() if name != LIST}
+    else:
+        del wanted[MEMBER]
+    return wanted
+
+
+def _members(value: object) -> dict[str, object]:
+    return cast("dict[str, object]", value) if isinstance(value, dict) else {}
+
+
+def _items(value: object) -> list[object]:
+    return cast("list[object]", value) if isinstance(value, list) else []
