@@ -32,6 +32,12 @@ TASK: Final = "task"
 NAMED: Final = "named"
 """The further member of a test whose command somebody named for others to run."""
 
+FAILED: Final = "failed: "
+"""What stands before a test that failed."""
+
+EDITS: Final = "edits"
+"""The further member of a file that says how often its session edited it."""
+
 FAILURE: Final = "error"
 """The further member of a checkpoint that says why it failed."""
 
@@ -124,6 +130,12 @@ class Fact(NamedTuple):
         return self._other(TIME)
 
     @property
+    def edits(self) -> int:
+        """How often its session edited a file; 1 if nobody counted."""
+        found = json.loads(dict(self.others).get(EDITS, "1")) if self.others else 1
+        return found if isinstance(found, int) else 1
+
+    @property
     def is_named(self) -> bool:
         """Whether somebody named a test's command for others to run."""
         return any(name == NAMED for name, _ in self.others)
@@ -148,7 +160,7 @@ def identify(fact: Fact) -> str:
     1. There is one goal and one now.
     2. A decision is its key; one without has the key that its words make. An answer is its question.
     3. A checkpoint is the phase of a task, or of an agent without one.
-    4. Of one test that was run, the last exit code counts.
+    4. Of one test that was run, however it was spelled, the last exit code counts (C121).
     5. The result of a gate is that of a track. There is one phase of the test-first cycle.
     6. Anything else is its text.
     """
@@ -161,14 +173,21 @@ def identify(fact: Fact) -> str:
         return make_key(fact.key or (slug(fact.text) if kind == FactKind.DECISION else fact.text))
     if kind in _PHASES:  # 3, 5
         return _phase_of(fact)
-    return make_key(command_of(fact.text))  # 4
+    return make_key(_name_result(fact.text))  # 4
+
+
+def _name_result(text: str) -> str:
+    """Give the name of a test that was run; any other receipt is its own name."""
+    from passdown.core.test_names import name_of  # few calls have a test
+
+    return name_of(command_of(text))
 
 
 def identify_retracted(fact: Fact) -> str:
     """Give the identity of the fact that a retraction takes back; its key is the kind of that."""
     if fact.key in _REGISTERS:
         return ""
-    return make_key(command_of(fact.text) if fact.key == FactKind.RECEIPT else fact.text)
+    return make_key(_name_result(fact.text) if fact.key in _RESULTS else fact.text)
 
 
 def is_about(fact: Fact, kind: str, name: str) -> bool:
@@ -195,7 +214,8 @@ def _kinds_of(*merging: Merging) -> frozenset[str]:
 _REGISTERS: Final = _kinds_of(Merging.REGISTER)
 _MAPS: Final = _kinds_of(Merging.MAP)
 _PHASES: Final = _kinds_of(Merging.PHASES)
-_SPECIAL: Final = _REGISTERS | _MAPS | _PHASES | {FactKind.RECEIPT.value}
+_RESULTS: Final = frozenset({FactKind.RECEIPT.value, FactKind.TEST.value})
+_SPECIAL: Final = _REGISTERS | _MAPS | _PHASES | _RESULTS
 
 
 class ReadPhase(NamedTuple):
@@ -282,10 +302,18 @@ def command_of(receipt: str) -> str:
     return command if sign and command and code.isascii() and code.isdigit() else receipt
 
 
+def code_of(receipt: str) -> str:
+    """Give the exit code of a test that `show_test` shows; empty for any other receipt."""
+    return receipt[len(command_of(receipt)) :].removeprefix(_EXIT)
+
+
 def has_failed(receipt: str) -> bool:
     """Say whether a receipt is of a test that ended with anything but 0."""
-    code = receipt[len(command_of(receipt)) :].removeprefix(_EXIT)
-    return bool(code.strip("0"))
+    return bool(code_of(receipt).strip("0"))
+
+
+NO_RESULT: Final = frozenset({"126", "127"})
+"""The exit codes of a shell that could not run a command: they tell nothing of its tests (C121)."""
 
 
 def may_leave(fact: Fact) -> bool:
@@ -295,6 +323,7 @@ def may_leave(fact: Fact) -> bool:
     2. A goal or now that is a prompt stays, also when a later session carries it on.
     3. Of files that were only seen, those outside the project stay.
     4. That a gate is due stays; its results do not.
+    5. A test stays whose result nobody knows, unless somebody named its command.
     """
     kind = kind_of(fact.kind)
     if kind is None or not kind.row.event_key:  # 1
@@ -303,6 +332,8 @@ def may_leave(fact: Fact) -> bool:
         return fact.key != PROMPTED
     if kind is FactKind.GATE:  # 4
         return is_result(fact.text)
+    if kind is FactKind.TEST and not fact.is_named:  # 5
+        return fact.key.isdigit() and fact.key not in NO_RESULT
     is_seen_file = kind is FactKind.FILE and fact.provenance is Provenance.OBSERVED
     return not is_seen_file or is_inside(fact.text)  # 3
 

@@ -159,6 +159,7 @@ class FactKind(StrEnum):
         KindRow(
             Merging.SET,
             event_key="receipts",
+            retraction_key="retracted_receipts",
             plural="receipts",
             brief_class=1,
             title="Already done; do not repeat",
@@ -210,6 +211,9 @@ class FactKind(StrEnum):
         KindRow(
             Merging.SET,
             event_key="files_modified",
+            plural="files",
+            brief_class=3,
+            title="Files changed, most edited first",
             observed_as=("edit", "edits"),
             repeated_as=("edited", 3),
         ),

@@ -2,7 +2,7 @@
 
 1. Events are merged already; what they hold is the ground. What other checkouts hold is added.
 2. Lines of journals that no event covers are folded in with them, each at its own time.
-3. So is what any journal of this machine takes back of feedback and receipts, which events cannot say.
+3. So is what any journal of this machine takes back of feedback and receipts, which older events do not say.
 4. Goal and now come from one session (C152), and with next they are one line of work (C59): that of the
    session itself and those it goes on from, else the same track, else the same branch, else the project. A
    session that still runs may lend its goal to others of its track or branch; what it does now stays its own.
@@ -12,17 +12,14 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from datetime import datetime, timedelta
 from typing import Annotated, Final, NamedTuple
 
-from passdown.core.facts import PROMPTED, Fact, has_failed, identify, make_key, tell
+from passdown.core.facts import PROMPTED, Fact, identify, make_key, may_leave, tell
 from passdown.core.fold import ANSWERED, Tables, fold
 from passdown.core.formats.journal import JournalLine, facts_of
 from passdown.core.kinds import MERGED, FactKind, Merging
-from passdown.core.lazy_regex import pattern
 from passdown.core.merge.event_facts import EventFacts
 from passdown.core.merge.merge import AIMS, SESSION_END, Digest, NewestFacts
 from passdown.core.sessions.session_facts import Account, name_work
 from passdown.records import field, record, replace
-
-_COMMIT: Final = pattern(r"[0-9a-f]{40}|[0-9a-f]{64}")
 
 
 class CurrentWork(NamedTuple):
@@ -104,8 +101,12 @@ LISTED: Final = tuple(
     kind for kind in MERGED if kind.row.merging in {Merging.SET, Merging.MAP, Merging.PHASES}
 )
 """The kinds that everybody is told of, whatever their line of work."""
-_LASTING: Final = (*(kind for kind in LISTED if not kind.row.retraction_key), FactKind.FEEDBACK)
-"""What events can state and not take back; feedback they can, but older ones did not."""
+_LASTING: Final = (
+    *(kind for kind in LISTED if not kind.row.retraction_key),
+    FactKind.FEEDBACK,
+    FactKind.RECEIPT,
+)
+"""What events can state and not take back; feedback and receipts they can, but older ones did not."""
 
 
 @record
@@ -146,7 +147,8 @@ def gather(
     digest: Digest, elsewhere: Iterable[Fact], lines: Iterable[Fact], settled: Iterable[Fact] = ()
 ) -> Tables:
     """Fold what holds here and elsewhere, what no event covers, and what was taken back (1 to 3)."""
-    facts = [*facts_in(digest), *elsewhere, *map(tell, lines), *settled]
+    known = (fact for fact in lines if fact.kind != FactKind.TEST or may_leave(fact))
+    facts = [*facts_in(digest), *elsewhere, *map(tell, known), *settled]
     facts.sort(key=lambda fact: fact.at)
     tables = fold(facts).tables
     return {kind.value: tables.get(kind, {}) for kind in LISTED}
@@ -184,7 +186,7 @@ def beyond_of(digest: Digest) -> Mapping[str, int]:
 
 
 def settled_by(session: str, lines: Iterable[JournalLine]) -> Iterator[Fact]:
-    """Give what lines take back of feedback and receipts: events cannot say so (3)."""
+    """Give what lines take back of feedback and receipts (3)."""
     for fact in facts_of(session, lines):
         kind = FactKind(fact.key).told if fact.kind == FactKind.RETRACTION and fact.key in _TAKEN else None
         if kind is not None:
@@ -203,30 +205,6 @@ def holdings_of(account: Account) -> tuple[HeldName, ...]:
     return (
         *(HeldName("task", name) for name in account.claims),
         *(HeldName("file", name) for name in account.reservations),
-    )
-
-
-# --- receipts -------------------------------------------------------------------------------------
-
-
-class SortedReceipts(NamedTuple):
-    """Receipts by what they mean for the next session: a failed test is not done."""
-
-    done: tuple[Fact, ...]
-    failed: tuple[Fact, ...]
-    failed_before: tuple[Fact, ...]
-    commits: tuple[Fact, ...]
-
-
-def sort_receipts(receipts: Sequence[Fact], is_fresh: Callable[[Fact], bool]) -> SortedReceipts:
-    """Tell apart what was done, what failed lately or before, and commits."""
-    failed = [fact for fact in receipts if has_failed(fact.text)]
-    commits = [fact for fact in receipts if _COMMIT.fullmatch(fact.text)]
-    return SortedReceipts(
-        tuple(fact for fact in receipts if fact not in failed and fact not in commits),
-        tuple(fact for fact in failed if is_fresh(fact)),
-        tuple(fact for fact in failed if not is_fresh(fact)),
-        tuple(commits),
     )
 
 

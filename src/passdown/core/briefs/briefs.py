@@ -26,10 +26,10 @@ from passdown.core.briefs.brief_input import (
     OrphanedTask,
     OtherSession,
     UnreadMessage,
-    sort_receipts,
 )
 from passdown.core.briefs.budgets import Budget, Size, measure
-from passdown.core.facts import Fact, Provenance, is_result, read_phase, show_fact
+from passdown.core.briefs.receipts import COMMIT_SIZE, describe_result, sort_receipts
+from passdown.core.facts import FAILED, Fact, Provenance, is_result, read_phase, show_fact
 from passdown.core.ids import FactId
 from passdown.core.kinds import FURTHER, FactKind, kind_of
 from passdown.core.lazy_regex import pattern
@@ -53,8 +53,6 @@ _LATELY: Final = 10
 _NEWEST: Final = 5
 _INBOX: Final = "passdown inbox"
 _OLD: Final = timedelta(hours=24)
-_SHORT: Final = 12
-_FAILED: Final = "failed: "
 _RECEIPTS: Final = "passdown view list receipts"
 _NOT_IN_NAMES: Final = pattern(r"[()<>`\s]+")
 _BLOCKED: Final = pattern(r"\s*block(ed|er|ing)\b", re.IGNORECASE)
@@ -195,6 +193,15 @@ class _Showing:
         shown = f"({marks}) > {text}" if marks else f"> {text}"
         return BriefLine(shown, "" if is_cut else fact.id, fact)
 
+    def results(self, files: Sequence[Fact]) -> Callable[..., BriefLine]:
+        """Return what renders the result of a test, with its commit and how many files changed since."""
+
+        def show(fact: Fact, lead: str = "") -> BriefLine:
+            line = self.line(fact, lead)
+            return line._replace(text=f"{line.text}{describe_result(fact, files)}")
+
+        return show
+
     def data(self, text: str) -> str:
         """Return text from outside as one safe line."""
         return self._frame.clean(one_line(" ".join(text.split())))
@@ -243,15 +250,16 @@ def _make_parts(brief_input: BriefInput, show: _Showing) -> Iterator[BriefPart]:
     yield now._replace(title=aim.work_name.capitalize(), kind=aim.work_name.replace(" ", "_"))
     yield _part(brief_input, show, FactKind.FEEDBACK)
     questions = brief_input.of(FactKind.QUESTION)
-    receipts = sort_receipts(brief_input.of(FactKind.RECEIPT), show.is_fresh)
+    receipts = sort_receipts(brief_input.of(FactKind.RECEIPT))
+    results = show.results(brief_input.of(FactKind.FILE))
     blocking = [fact for fact in questions if _BLOCKED.match(fact.text)]
     blocking += [fact for fact in brief_input.of(FactKind.CHECKPOINT) if _has_failed(fact)]
-    blockers = [*map(show.line, blocking), *(show.line(fact, _FAILED) for fact in receipts.failed)]
+    blockers = [*map(show.line, blocking), *(results(fact, FAILED) for fact in receipts.failed if show.is_fresh(fact))]
     yield _plain_part(1, "blocker", "Blockers", blockers)
     yield _plain_part(1, "holding", "You hold", list(_holdings(brief_input, show)))
     yield _messages(brief_input, show)
     yield _part(brief_input, show, FactKind.CONSTRAINT)
-    yield _part(brief_input, show, FactKind.RECEIPT, receipts.done)
+    yield _part(brief_input, show, FactKind.RECEIPT, receipts.once)
     yield from _further(brief_input, show, 1)
     yield _plain_part(2, FactKind.NEXT, FactKind.NEXT.row.title, [show.line(fact) for fact in aim.next])
     yield _questions(brief_input, [fact for fact in questions if fact not in blocking], show)
@@ -270,7 +278,9 @@ def _make_parts(brief_input: BriefInput, show: _Showing) -> Iterator[BriefPart]:
         part = _part(brief_input, show, kind)
         yield part._replace(lines=part.lines[:_LATELY])
     yield from _further(brief_input, show, 3)
-    yield _plain_part(3, "test", "Failed when last run", show.lines(receipts.failed_before), _RECEIPTS)
+    before = [results(fact, FAILED) for fact in receipts.failed if not show.is_fresh(fact)]
+    tests = [*before, *map(results, receipts.passed[:_LATELY])]
+    yield _plain_part(3, "test", "Test results", tests, _RECEIPTS)
     commits = [_show_commit(fact, show) for fact in receipts.commits[:_LATELY]]
     yield _plain_part(3, "commit", "Commits", commits, _RECEIPTS)._replace(total=len(receipts.commits))
 
@@ -284,7 +294,7 @@ def _further(brief_input: BriefInput, show: _Showing, level: int) -> Iterator[Br
 
 def _show_commit(fact: Fact, show: _Showing) -> BriefLine:
     """Render a commit by its short hash; this does not count as the whole fact."""
-    return BriefLine(show.line(fact._replace(text=fact.text[:_SHORT])).text, "", fact)
+    return BriefLine(show.line(fact._replace(text=fact.text[:COMMIT_SIZE])).text, "", fact)
 
 
 def _one_part(kind: FactKind, fact: Fact | None, nothing: str, show: _Showing) -> BriefPart:

@@ -33,6 +33,8 @@ MAX_TEXT: Final = 2_000
 """How many characters of a prompt or command are kept."""
 
 _TIME: Final = 40
+_NO_RESULT: Final = frozenset({126, 127})
+"""The exit codes of a shell that could not run a command: they tell nothing of its tests (C121)."""
 _TRACKER: Final = "bd "
 """Every command of the tracker contains this."""
 
@@ -121,7 +123,8 @@ class TranscriptCollector:
         """Record a command with its exit code, the tests in it, and the commits that it printed."""
         self.see(FactKind.COMMAND, command, ref, exit=code)
         for number, one in enumerate(find_tests(command, code)):
-            self.see(FactKind.TEST, one.command, f"{ref} test {number}", exit=one.exit)
+            if one.exit not in _NO_RESULT:
+                self.see(FactKind.TEST, one.command, f"{ref} test {number}", exit=one.exit)
         self.see_commits(list(find_commits(command, output)), ref)
         if _TRACKER in command:
             self._see_tasks(command, code, output, ref)

@@ -227,7 +227,7 @@ def _facts(workspace: Workspace, known: Account, told: Sequence[NewObservation])
 
 
 def _with_ref(fact: Fact, ref: str) -> Fact:
-    return fact._replace(others=((REF, dump(ref)),)) if ref else fact
+    return fact._replace(others=(*fact.others, (REF, dump(ref)))) if ref else fact
 
 
 def _bookmarks(workspace: Workspace, known: Account, marks: dict[str, TranscriptMark]) -> Sequence[Fact]:
