@@ -20,7 +20,11 @@ class ClaudeTranscript:
 
     def say(self, text: str, *, is_agents: bool = False) -> None:
         """Let the agent say something, or one of its subagents."""
-        self._add("assistant", {"role": "assistant", "content": [{"type": "text", "text": text}]}, is_agents)
+        self._add(
+            "assistant",
+            {"role": "assistant", "content": [{"type": "text", "text": text}]},
+            is_agents=is_agents,
+        )
 
     def run(self, command: str, code: int = 0, output: str = "") -> None:
         """Let the agent run a command."""
@@ -46,7 +50,7 @@ class ClaudeTranscript:
     def _size(self) -> int:
         return self.path.stat().st_size if self.path.exists() else 0
 
-    def _add(self, kind: str, message: object, is_agents: bool = False) -> None:  # noqa: FBT001, FBT002 - a helper
+    def _add(self, kind: str, message: object, *, is_agents: bool = False) -> None:
         line = {
             "parentUuid": None,
             "isSidechain": is_agents,

@@ -216,7 +216,11 @@ def test_a_person_dismisses_a_failed_test_by_its_text(
 
 @pytest.mark.requirement("C121", through="command")
 def test_another_clone_sees_what_was_dismissed(
-    command: Caller, agent: ClaudeTranscript, project: Project, tmp_path: Path
+    command: Caller,
+    agent: ClaudeTranscript,
+    project: Project,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     agent.run("pytest", 1)
     command("observe", str(agent.path), "--session", "one")
@@ -228,6 +232,6 @@ def test_another_clone_sees_what_was_dismissed(
     project.git("commit", "--quiet", "--message=all")
     project.git("clone", "--quiet", ".", str(tmp_path / "clone"))
 
-    command._monkeypatch.chdir(tmp_path / "clone")  # noqa: SLF001 - the caller stands in another folder
+    monkeypatch.chdir(tmp_path / "clone")
 
     assert "Blockers:" not in command("brief").out

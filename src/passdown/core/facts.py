@@ -323,7 +323,6 @@ def may_leave(fact: Fact) -> bool:
     2. A goal or now that is a prompt stays, also when a later session carries it on.
     3. Of files that were only seen, those outside the project stay.
     4. That a gate is due stays; its results do not.
-    5. A test stays whose result nobody knows, unless somebody named its command.
     """
     kind = kind_of(fact.kind)
     if kind is None or not kind.row.event_key:  # 1
@@ -332,10 +331,15 @@ def may_leave(fact: Fact) -> bool:
         return fact.key != PROMPTED
     if kind is FactKind.GATE:  # 4
         return is_result(fact.text)
-    if kind is FactKind.TEST and not fact.is_named:  # 5
-        return fact.key.isdigit() and fact.key not in NO_RESULT
     is_seen_file = kind is FactKind.FILE and fact.provenance is Provenance.OBSERVED
     return not is_seen_file or is_inside(fact.text)  # 3
+
+
+def has_result(fact: Fact) -> bool:
+    """Say whether events and briefs tell of a fact; a test tells nothing if nobody knows its result."""
+    if fact.kind != FactKind.TEST or fact.is_named:
+        return True
+    return fact.key.isdigit() and fact.key not in NO_RESULT
 
 
 def is_inside(path: str) -> bool:

@@ -18,10 +18,9 @@ _SHORT: Final = MappingProxyType({"t": "test"})
 _MOST: Final = 4_096
 
 
-class TestName(NamedTuple):
+class NamedTest(NamedTuple):
     """The name of a test."""
 
-    __test__ = False
     runner: str
     targets: tuple[str, ...] = ()
     """Which tests, in order; none for all that the runner finds."""
@@ -33,7 +32,7 @@ class TestName(NamedTuple):
         """The name in one line."""
         return " ".join((self.runner, *self.targets, *((LEFT_OUT,) if self.is_partial else ())))
 
-    def covers(self, other: "TestName") -> bool:
+    def covers(self, other: "NamedTest") -> bool:
         """Return whether it runs all that another one runs."""
         if self == other:
             return True
@@ -46,13 +45,14 @@ class TestName(NamedTuple):
 
 
 @lru_cache(_MOST)
-def name_test(command: str) -> TestName | None:
+def name_test(command: str) -> NamedTest | None:
     """Return the name of a test's command; None for a command that runs no tests."""
     shared = share_test(command)
     if shared == LEFT_OUT:
         return None
     runner, *rest = find_runner(shared)
     name = _ALIASES.get(runner, runner)
+    is_partial = any(LEFT_OUT in word for word in (runner, *rest))
     if name in VERBS:
         at = next((at for at, word in enumerate(rest) if word not in _RUNS and word[:1] not in "-…"), 0)
         at = rest.index("--test") if name == "node" and "--test" in rest else at
@@ -60,7 +60,7 @@ def name_test(command: str) -> TestName | None:
         name = f"{name} {_SHORT.get(verb, verb)}"
         rest = [*rest[:at], *rest[at + 1 :]]
     targets = tuple(sorted(set(_list_targets(rest))))
-    return TestName(name, targets, is_partial=any(LEFT_OUT in word for word in [runner, *rest]))
+    return NamedTest(name, targets, is_partial)
 
 
 def _list_targets(words: Sequence[str]) -> Iterator[str]:

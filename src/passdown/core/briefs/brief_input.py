@@ -12,7 +12,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from datetime import datetime, timedelta
 from typing import Annotated, Final, NamedTuple
 
-from passdown.core.facts import PROMPTED, Fact, identify, make_key, may_leave, tell
+from passdown.core.facts import PROMPTED, Fact, has_result, identify, make_key, tell
 from passdown.core.fold import ANSWERED, Tables, fold
 from passdown.core.formats.journal import JournalLine, facts_of
 from passdown.core.kinds import MERGED, FactKind, Merging
@@ -147,8 +147,7 @@ def gather(
     digest: Digest, elsewhere: Iterable[Fact], lines: Iterable[Fact], settled: Iterable[Fact] = ()
 ) -> Tables:
     """Fold what holds here and elsewhere, what no event covers, and what was taken back (1 to 3)."""
-    known = (fact for fact in lines if fact.kind != FactKind.TEST or may_leave(fact))
-    facts = [*facts_in(digest), *elsewhere, *map(tell, known), *settled]
+    facts = [*facts_in(digest), *elsewhere, *map(tell, filter(has_result, lines)), *settled]
     facts.sort(key=lambda fact: fact.at)
     tables = fold(facts).tables
     return {kind.value: tables.get(kind, {}) for kind in LISTED}

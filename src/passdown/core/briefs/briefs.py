@@ -254,7 +254,10 @@ def _make_parts(brief_input: BriefInput, show: _Showing) -> Iterator[BriefPart]:
     results = show.results(brief_input.of(FactKind.FILE))
     blocking = [fact for fact in questions if _BLOCKED.match(fact.text)]
     blocking += [fact for fact in brief_input.of(FactKind.CHECKPOINT) if _has_failed(fact)]
-    blockers = [*map(show.line, blocking), *(results(fact, FAILED) for fact in receipts.failed if show.is_fresh(fact))]
+    blockers = [
+        *map(show.line, blocking),
+        *(results(fact, FAILED) for fact in receipts.failed if show.is_fresh(fact)),
+    ]
     yield _plain_part(1, "blocker", "Blockers", blockers)
     yield _plain_part(1, "holding", "You hold", list(_holdings(brief_input, show)))
     yield _messages(brief_input, show)

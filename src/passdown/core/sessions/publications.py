@@ -18,6 +18,7 @@ from passdown.core.facts import (
     Fact,
     GateStatus,
     command_of,
+    has_result,
     identify,
     identify_retracted,
     make_key,
@@ -101,7 +102,7 @@ def _tell(whole: Account, wanted: Sequence[JournalLine], covered: int) -> Told:
 
 def _told_of(kind: FactKind, whole: Account) -> tuple[Fact, ...]:
     """Return the facts of a kind that others are told of."""
-    found = whole.of(kind)
+    found = tuple(filter(has_result, whole.of(kind)))
     if kind is not FactKind.GATE or not found:
         return found
     from passdown.core.sessions.track_gates import without_corrected  # few sessions have gates
