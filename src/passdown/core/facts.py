@@ -17,6 +17,7 @@ from passdown.core.documents.fields import read_choice, read_instant
 from passdown.core.ids import FactId, fact_id, slug
 from passdown.core.json_text import dump, text_of
 from passdown.core.kinds import FactKind, Merging, kind_of
+from passdown.core.lazy_regex import pattern
 from passdown.core.problems import Malformed
 from passdown.core.times import render_millis
 
@@ -25,6 +26,12 @@ ADD: Final = "add"
 
 PROMPTED: Final = "prompt"
 """The key of a goal or now that nobody stated: it is a prompt (C60)."""
+
+AIM_CHARS: Final = 200
+"""How many characters of a prompt become a goal or the present step (C60)."""
+
+SETTLED: Final = frozenset({"completed", "deleted", "cancelled"})
+"""How far the items of a host's plan are that are no longer to be done."""
 
 TASK: Final = "task"
 """The further member of a checkpoint that names the task it belongs to."""
@@ -157,7 +164,7 @@ def make_key(text: str) -> str:
 def identify(fact: Fact) -> str:
     """Give what facts of one kind that are one share; of those the latest holds.
 
-    1. There is one goal and one now.
+    1. There is one goal and one now, and only the last words of an agent count.
     2. A decision is its key; one without has the key that its words make. An answer is its question.
     3. A checkpoint is the phase of a task, or of an agent without one.
     4. Of one test that was run, however it was spelled, the last exit code counts (C121).
@@ -167,7 +174,7 @@ def identify(fact: Fact) -> str:
     kind = fact.kind
     if kind not in _SPECIAL:  # 6
         return make_key(fact.text)
-    if kind in _REGISTERS:  # 1
+    if kind in _SINGLE:  # 1
         return ""
     if kind in _MAPS:  # 2
         return make_key(fact.key or (slug(fact.text) if kind == FactKind.DECISION else fact.text))
@@ -214,8 +221,9 @@ def _kinds_of(*merging: Merging) -> frozenset[str]:
 _REGISTERS: Final = _kinds_of(Merging.REGISTER)
 _MAPS: Final = _kinds_of(Merging.MAP)
 _PHASES: Final = _kinds_of(Merging.PHASES)
+_SINGLE: Final = _REGISTERS | {FactKind.WORDS.value}
 _RESULTS: Final = frozenset({FactKind.RECEIPT.value, FactKind.TEST.value})
-_SPECIAL: Final = _REGISTERS | _MAPS | _PHASES | _RESULTS
+_SPECIAL: Final = _SINGLE | _MAPS | _PHASES | _RESULTS
 
 
 class ReadPhase(NamedTuple):
@@ -311,6 +319,13 @@ def has_failed(receipt: str) -> bool:
     """Say whether a receipt is of a test that ended with anything but 0."""
     return bool(code_of(receipt).strip("0"))
 
+
+def is_commit(receipt: str) -> bool:
+    """Say whether a receipt is the whole id of a commit."""
+    return _COMMIT.fullmatch(receipt) is not None
+
+
+_COMMIT: Final = pattern(r"[0-9a-f]{40}|[0-9a-f]{64}")
 
 NO_RESULT: Final = frozenset({"126", "127"})
 """The exit codes of a shell that could not run a command: they tell nothing of its tests (C121)."""

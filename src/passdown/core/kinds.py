@@ -234,6 +234,7 @@ class FactKind(StrEnum):
     READ = ("read", KindRow(Merging.SET, observed_as=("", "reads"), repeated_as=("read", 10)))
     COMMAND = ("command", KindRow(Merging.SET, observed_as=("", "commands"), repeated_as=("ran", 3)))
     PLAN = ("plan", KindRow(Merging.SET, observed_as=("", "plan_items")))
+    WORDS = ("words", KindRow(Merging.SET, observed_as=("", "words")))  # what the agent said last (C135)
     TDD = ("tdd", KindRow(Merging.PHASES))
 
     # --- the session itself -----------------------------------------------------------------------

@@ -12,7 +12,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from datetime import datetime, timedelta
 from typing import Annotated, Final, NamedTuple
 
-from passdown.core.facts import PROMPTED, Fact, has_result, identify, make_key, tell
+from passdown.core.facts import AIM_CHARS, PROMPTED, SETTLED, Fact, has_result, identify, make_key, tell
 from passdown.core.fold import ANSWERED, Tables, fold
 from passdown.core.formats.journal import JournalLine, facts_of
 from passdown.core.kinds import MERGED, FactKind, Merging
@@ -30,6 +30,8 @@ class CurrentWork(NamedTuple):
     next: tuple[Fact, ...] = ()
     is_over: bool = False
     """Whether the session that did it has ended: then it is what it last worked on (C152)."""
+    stated: tuple[Fact, ...] = ()
+    """Goal and now that an earlier session stated, where the last one only had prompts (C60)."""
 
     @property
     def work_name(self) -> str:
@@ -48,6 +50,14 @@ class CurrentWork(NamedTuple):
 
 
 NO_AIM: Final = CurrentWork()
+
+
+class CommitSubject(NamedTuple):
+    """A commit that git has, with its subject and files."""
+
+    fact: Fact
+    subject: str
+    files: tuple[str, ...] = ()
 
 
 class OtherSession(NamedTuple):
@@ -128,6 +138,11 @@ class BriefInput:
         field(default_factory=dict[str, str])
     )
     ledger: Annotated[str, "The ledger's path from the root."] = ""
+    words: Annotated[Fact | None, "What the agent of the last session said last (C135)."] = None
+    commits: Annotated[tuple[CommitSubject, ...], "The newest commits that a branch has, in order."] = ()
+    edits: Annotated[Mapping[str, int], "How often sessions here edited each file."] = field(
+        default_factory=dict[str, int]
+    )
     peers: Annotated[tuple[OtherSession, ...], "Other sessions that run."] = ()
     ahead: Annotated[tuple[Fact, ...], "What events say that are dated too far ahead to count here."] = ()
     documents: Annotated[tuple[Fact, ...], "What documents of others say that no event tells."] = ()
@@ -219,6 +234,43 @@ def work_of(account: Account, before: Sequence[Account] = ()) -> CurrentWork:
     is_left = one is not account and now is not None and make_key(now.text) in account.left
     is_strange = _is_of_another(one.goal, now, lambda fact: fact.session == one.session)
     return CurrentWork(one.goal, None if is_left or is_strange else now, one.of(FactKind.NEXT))
+
+
+def last_work_of(account: Account, before: Sequence[Account] = ()) -> CurrentWork:
+    """Give what a session or the last of those before it did; if that one stated nothing, its prompts (C60).
+
+    What an earlier one stated is told beside it. Steps that nobody stated are those of the last plan.
+    """
+    stated = work_of(account, before)
+    last = next((one for one in (account, *before) if _has_own(one)), account)
+    steps = stated.next or next(filter(None, map(planned_steps, (account, *before))), ())
+    prompts = last.of(FactKind.PROMPT)
+    if not prompts or _has_own(last, is_stated=True):
+        return stated._replace(next=steps)
+    goal, now = (
+        fact._replace(kind=kind.value, text=_cut(fact.text), key=PROMPTED)
+        for kind, fact in ((FactKind.GOAL, prompts[0]), (FactKind.NOW, prompts[-1]))
+    )
+    others = tuple(fact for fact in (stated.goal, stated.now) if fact and fact.key != PROMPTED)
+    return CurrentWork(goal, now if now.text != goal.text else None, steps, stated=others)
+
+
+def _has_own(account: Account, *, is_stated: bool = False) -> bool:
+    """Return whether a session has a goal, now or, unless it must have stated it, a prompt of its own."""
+    aims = [fact for fact in (account.goal, account.now) if fact and fact.session == account.session]
+    if is_stated:
+        return any(fact.key != PROMPTED for fact in aims)
+    return bool(aims or account.of(FactKind.PROMPT))
+
+
+def planned_steps(account: Account) -> tuple[Fact, ...]:
+    """Give the open items of a host's plan: the next steps of a session that stated none."""
+    return tuple(fact for fact in account.of(FactKind.PLAN) if fact.because not in SETTLED)
+
+
+def _cut(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= AIM_CHARS else f"{line[: AIM_CHARS - 1]}…"
 
 
 def _is_of_another(goal: Fact | None, now: Fact | None, is_own: Callable[[Fact], bool]) -> bool:

@@ -9,13 +9,12 @@
 from collections.abc import Iterable, Sequence
 from typing import Final, NamedTuple
 
-from passdown.core.facts import NO_RESULT, Fact, Provenance, code_of, command_of, has_failed
+from passdown.core.facts import NO_RESULT, Fact, Provenance, code_of, command_of, has_failed, is_commit
 from passdown.core.lazy_regex import pattern
 
 COMMIT_SIZE: Final = 12
 """How many characters of a commit's id are shown."""
 
-_COMMIT: Final = pattern(r"[0-9a-f]{40}|[0-9a-f]{64}")
 _SHORT_COMMIT: Final = pattern(r"[0-9a-f]{7,64}")
 
 
@@ -45,7 +44,7 @@ def sort_receipts(receipts: Sequence[Fact]) -> SortedReceipts:
 
 def _is_commit(fact: Fact) -> bool:
     is_seen = fact.provenance is not Provenance.STATED and _SHORT_COMMIT.fullmatch(fact.text) is not None
-    return is_seen or _COMMIT.fullmatch(fact.text) is not None
+    return is_seen or is_commit(fact.text)
 
 
 def _is_result(fact: Fact) -> bool:

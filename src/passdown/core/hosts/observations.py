@@ -6,17 +6,19 @@
    counts, and an edited file each time, because a result is older than the edits after it (C121).
 3. Files are recorded by their paths from the project root, also in the command of a test. Files outside the
    project, git's own files, and the session's own documents are not recorded.
-4. If no goal is stated, it is the first prompt; if the present step is not stated, it is the last prompt.
+4. If no goal is stated, it is the first prompt; if the present step is not stated, it is the last prompt,
+   unless that is the goal.
 5. A commit that git also has is verified.
 6. A task that the session claimed with the tracker's own command is the one it works on, until it closes it.
-7. Characters that move the cursor or are invisible are escaped: the text may come from anywhere.
+7. Of what the agent said, only its last words are recorded; they stay on the machine (C135).
+8. Characters that move the cursor or are invisible are escaped: the text may come from anywhere.
 """
 
 import json
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Annotated, Final, NamedTuple
 
-from passdown.core.facts import EDITS, PROMPTED, Provenance, make_key
+from passdown.core.facts import AIM_CHARS, EDITS, PROMPTED, Provenance, make_key
 from passdown.core.formats.journal import JournalLine
 from passdown.core.hosts.transcripts import Observation
 from passdown.core.kinds import FactKind
@@ -28,8 +30,8 @@ from passdown.records import record
 REF: Final = "ref"
 """The member of a line that names the source of the observation."""
 
-AIM_CHARS: Final = 200
-"""How many characters of a prompt become a goal or the present step (C60)."""
+WORDS_CHARS: Final = 500
+"""How many characters of the agent's last words are kept."""
 
 COMMAND_CHARS: Final = 500
 _SHORTEST_ID: Final = 7
@@ -54,6 +56,7 @@ class ObservationContext:
     files: Annotated[
         tuple[str, ...], "The files that git has seen change since then, relative to the root."
     ] = ()
+    words: Annotated[str, "What the agent said last."] = ""
 
 
 def refs_of(lines: Iterable[JournalLine]) -> set[str]:
@@ -79,8 +82,19 @@ def find_new_facts(
         telling.take_file(FactKind.FILE, path, f"git {path}")
     # Facts derived from prompts come before them: if a crash cuts off the prompts, both are found again. Git
     # does not tell when a file was edited; no test is outdated because of it.
-    told = (*_aims(account, telling.prompts), *telling.told, *seen_done)
+    told = (*_aims(account, telling.prompts), *telling.told, *seen_done, *_words(account, on.words))
     return [one._replace(said=one.said._replace(text=printable(one.said.text))) for one in told]
+
+
+def _words(account: Account, words: str) -> Iterator[NewObservation]:
+    """Yield what the agent said last, unless it is known (7)."""
+    if words and cut_words(words) not in {fact.text for fact in account.of(FactKind.WORDS)}:
+        yield NewObservation(NewFact(FactKind.WORDS, words), "")
+
+
+def cut_words(text: str) -> str:
+    """Cut what an agent said to what is kept of it (C135)."""
+    return text if len(text) <= WORDS_CHARS else f"{text[: WORDS_CHARS - 1]}…"
 
 
 def _aims(account: Account, prompts: Sequence[str]) -> Iterator[NewObservation]:
@@ -89,7 +103,9 @@ def _aims(account: Account, prompts: Sequence[str]) -> Iterator[NewObservation]:
         return
     if account.goal is None and not account.of(FactKind.PROMPT):
         yield NewObservation(NewFact(FactKind.GOAL, _cut(prompts[0]), PROMPTED), "")
-    if account.now is None or account.now.provenance is Provenance.OBSERVED:
+    goal = account.goal.text if account.goal else _cut(prompts[0])
+    is_open = account.now is None or account.now.provenance is Provenance.OBSERVED
+    if is_open and _cut(prompts[-1]) != goal:
         yield NewObservation(NewFact(FactKind.NOW, _cut(prompts[-1]), PROMPTED), "")
 
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from passdown.engines.git.index_file import Mark
     from passdown.engines.git.process import Git
     from passdown.ports.commit_contents import CommitContent
-    from passdown.ports.git_history import UnfinishedWork
+    from passdown.ports.git_history import DescribedCommit, UnfinishedWork
 
 _HEADS: Final = "refs/heads/"
 _REMOTE: Final = "refs/remotes/origin/"
@@ -217,6 +217,15 @@ class GitRepository:
         place = self._place()
         # Git stores whole seconds.
         return git_folder.read_made(place.folder, int(at.timestamp())) if place else ()
+
+    def describe(self, commits: Sequence[str]) -> "Sequence[DescribedCommit]":
+        """Return subjects and files of commits that a branch has and that are not ours."""
+        place = self._place()
+        if place is None or not commits:
+            return ()
+        from passdown.engines.git.commit_subjects import read_described  # most calls only read files
+
+        return read_described(self._git(place), commits)
 
     def texts_of(self, path: str) -> Sequence[bytes]:
         """Return the content of a file in the last commit and in each of its parents."""
