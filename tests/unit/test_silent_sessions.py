@@ -124,7 +124,7 @@ def work_three_times(desk: Desk) -> list[str]:
         desk.change(agent, f"src/part_{number}.py")
         agent.run("python -m pytest tests/test_parser.py", 1 if number == 1 else 127)
         made.append(desk.commit(agent, subject))
-        agent.say(WORDS if number == 2 else f"Done with part {number}.")  # noqa: PLR2004 - the last one
+        agent.say(WORDS if number == 2 else f"Done with part {number}.")
         desk.end(name)
     return made
 
@@ -223,7 +223,7 @@ def test_of_the_words_of_an_agent_the_last_are_kept_cut_and_without_secrets(desk
     (words,) = part(second, "Last words of the agent")
     assert words.startswith("The token is [redacted: ")
     assert words.endswith("…")
-    assert len(words) <= 500  # noqa: PLR2004 - as decided
+    assert len(words) <= 500
     journals = desk.project.folder / ".git" / "passdown"
     kept = "".join(path.read_text(encoding="utf-8") for path in journals.rglob("*.jsonl"))
     assert "It works." in kept

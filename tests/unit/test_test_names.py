@@ -84,10 +84,8 @@ def test_a_run_covers_the_tests_that_it_has(one: str, other: str, *, covers: boo
 
 _WORDS = st.sampled_from(
     [
-        *"pytest -q -k slow tests/unit ./tests -m python uv run npm test go cargo t make".split(),
-        "…",
-        "A=1",
-        "",
+        *("pytest", "-q", "-k", "slow", "tests/unit", "./tests", "-m", "python", "uv", "run"),
+        *("npm", "test", "go", "cargo", "t", "make", "…", "A=1", ""),
     ]
 )
 

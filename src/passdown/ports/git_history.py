@@ -40,10 +40,11 @@ class GitHistory(Protocol):
         """
         ...
 
-    def commits_since(self, at: datetime) -> Sequence[str]:
+    def commits_since(self, at: datetime, after: str = "") -> Sequence[str]:
         """Return the ids of the commits made in this checkout since then, the oldest first.
 
-        Commits that were fetched, checked out or amended away are left out. Only reads files.
+        Git tells only the second: of the first one, commits are left out that were made until `after` was the
+        last, and always those that were fetched, checked out or amended away. Only reads files.
         """
         ...
 

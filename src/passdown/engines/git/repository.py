@@ -212,11 +212,11 @@ class GitRepository:
         text = self._ask(place, "rev-list", "--count", f"{commit}..HEAD", *wanted)
         return int(text) if text.isdigit() else None
 
-    def commits_since(self, at: datetime) -> Sequence[str]:
+    def commits_since(self, at: datetime, after: str = "") -> Sequence[str]:
         """Return the commits made in this checkout since then, the oldest first."""
         place = self._place()
         # Git stores whole seconds.
-        return git_folder.read_made(place.folder, int(at.timestamp())) if place else ()
+        return git_folder.read_made(place.folder, int(at.timestamp()), after) if place else ()
 
     def describe(self, commits: Sequence[str]) -> "Sequence[DescribedCommit]":
         """Return subjects and files of commits that a branch has and that are not ours."""

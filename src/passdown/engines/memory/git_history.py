@@ -35,9 +35,10 @@ class MemoryHistory:
         del apart_from
         return self.counts.get(commit)
 
-    def commits_since(self, at: datetime) -> Sequence[str]:
+    def commits_since(self, at: datetime, after: str = "") -> Sequence[str]:
         """Return the commits made since then."""
-        return [name for made, name, _ in self.works if made >= at]
+        made = [name for made, name, _ in self.works if made >= at]
+        return made[made.index(after) + 1 :] if after in made else made
 
     def describe(self, commits: Sequence[str]) -> Sequence[DescribedCommit]:
         """Return the subjects that were set, with the files of the same commits."""

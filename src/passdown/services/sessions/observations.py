@@ -216,7 +216,7 @@ def _grounds(
     return ObservationContext(
         roots=(known.start.checkout, *(source.roots if source and is_here else ())),
         own=(paths.ledgers, paths.runtime, paths.archive, paths.events, paths.event_archive),
-        commits=tuple(history.commits_since(since)) if history and since else (),
+        commits=tuple(history.commits_since(since, known.start.commit)) if history and since else (),
         files=tuple(history.files_since(since)) if history and since and with_files else (),
     )
 
