@@ -47,9 +47,9 @@ def put(name: str, project: Project, folder: Path) -> tuple[Recording, str]:
 @pytest.mark.parametrize(
     ("name", "wanted"),
     [
-        ("claude-code-work", "observed 5 edits, 5 tests (2 failed), 1 commit, 19 other facts\n"),
-        ("codex-work", "observed 6 edits, 5 tests (2 failed), 1 commit, 18 other facts\n"),
-        ("codex-agents", "observed 1 edit, 1 test, 2 other facts\n"),
+        ("claude-code-work", "observed 5 edits, 5 tests (2 failed), 1 commit, 20 other facts\n"),
+        ("codex-work", "observed 6 edits, 5 tests (2 failed), 1 commit, 19 other facts\n"),
+        ("codex-agents", "observed 1 edit, 1 test, 3 other facts\n"),
     ],
 )
 def test_a_recorded_session_is_told_in_one_line_and_once(
@@ -85,6 +85,7 @@ def test_programs_are_told_the_numbers(command: Caller, project: Project, tmp_pa
         "tests": 1,
         "commits": 0,
         "plan_items": 0,
+        "words": 1,
         "failed_tests": 0,
         "passed_over": 1,
     }

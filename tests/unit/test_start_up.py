@@ -40,8 +40,8 @@ BUDGETS: Final = MappingProxyType(
         # other tools wrote down here 1; the frame of a brief 1, so that a turn's end need not load the brief;
         # whether somebody handed something over 1; which conversation it continues 1 (C153), where a ledger
         # may lie 1, which lines are of a track 1, which document no event holds 1, what is held 1,
-        # and which receipts are results of tests 1 (C121).
-        "session start": Budget(ours=142, others=78),
+        # which receipts are results of tests 1 (C121), what was seen of the work 1 (C135), and lines 1.
+        "session start": Budget(ours=144, others=78),
         # A turn that publishes commits, too: 12 modules for whether, and 3 for how; and makes the view: 6.
         # Other turns load 2 of these, to look whether an earlier one left something.
         # One judges what the turn did: whether the session gets worse (G9). One names its tests (C121).

@@ -101,12 +101,13 @@ def _aims(account: Account, prompts: Sequence[str]) -> Iterator[NewObservation]:
     """Yield the goal and the present step from prompts, unless they are stated (4)."""
     if not prompts:
         return
+    goal = account.goal.text if account.goal else ""
     if account.goal is None and not account.of(FactKind.PROMPT):
         yield NewObservation(NewFact(FactKind.GOAL, _cut(prompts[0]), PROMPTED), "")
-    goal = account.goal.text if account.goal else _cut(prompts[0])
-    is_open = account.now is None or account.now.provenance is Provenance.OBSERVED
-    if is_open and _cut(prompts[-1]) != goal:
-        yield NewObservation(NewFact(FactKind.NOW, _cut(prompts[-1]), PROMPTED), "")
+        goal = _cut(prompts[0])
+    last, now = _cut(prompts[-1]), account.now
+    if last != goal if now is None else now.provenance is Provenance.OBSERVED:
+        yield NewObservation(NewFact(FactKind.NOW, last, PROMPTED), "")
 
 
 def _cut(text: str) -> str:
