@@ -142,8 +142,8 @@ def test_a_test_that_failed_blocks_and_is_not_done_already() -> None:
 
     assert "\nBlockers:\n> failed: pytest: exit 1\nWhere to look:\n" in brief.text
     assert (
-        "\nTest results:\n(2 d) > failed: make test: exit 2\n> mypy: exit 0\nCommits:\n> fedcba987654 Mend it\n"
-        in brief.text
+        "\nTest results:\n(2 d) > failed: make test: exit 2\n> mypy: exit 0\n"
+        "Commits:\n> fedcba987654 Mend it\n" in brief.text
     )
     assert "\nand 2 more: `passdown view list receipts`\n" in brief.text
     assert "\nFiles changed, most edited first:\n> a.py\n> b.py\n" in brief.text
@@ -171,13 +171,13 @@ def test_every_part_has_its_class_and_its_name() -> None:
     commits = (CommitSubject(know(FactKind.RECEIPT, "a" * 40), "Mend it", ("a.py",)),)
     words = know(FactKind.WORDS, "It is mended.", OTHER, provenance=Provenance.OBSERVED)
     stated = (know(FactKind.GOAL, "Ship", OTHER), know(FactKind.NOW, "Mend", OTHER))
-    aim = FULL.aim._replace(stated=stated)
+    aim = FULL.aim._replace(before_it=stated)
 
     brief = pack(replace(FULL, tables=tables, ahead=ahead, commits=commits, words=words, aim=aim))
 
     assert list(dict.fromkeys((level, kind) for level, kind, _ in brief.lines)) == [
         *((1, kind) for kind in ("goal", "now", "feedback", "blocker", "holding", "constraint", "receipt")),
-        *((2, kind) for kind in ("next", "stated", "words", "question", "decision", "ahead", "malformed")),
+        *((2, kind) for kind in ("next", "before", "words", "question", "decision", "ahead", "malformed")),
         *((3, kind) for kind in ("peer", "pointer", "answer", "done", "test", "commit", "file")),
     ]
     assert [line.text for _, kind, line in brief.lines if kind == "ahead"] == [

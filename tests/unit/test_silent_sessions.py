@@ -191,7 +191,7 @@ def test_after_a_silent_agent_the_brief_tells_of_its_prompts_and_what_was_stated
 
     assert part(third, "Goal") == ["Fix the typo in the README"]
     assert part(third, "Last prompt") == ["And the one in the changelog"]
-    assert part(third, "Stated before") == ["goal: Ship the importer", "last worked on: Write the reader"]
+    assert part(third, "Before that") == ["goal: Ship the importer", "last worked on: Write the reader"]
     assert part(third, "Last words of the agent") == ["Both are fixed."]
     assert desk.command("certify")
 

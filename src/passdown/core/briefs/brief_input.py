@@ -30,8 +30,8 @@ class CurrentWork(NamedTuple):
     next: tuple[Fact, ...] = ()
     is_over: bool = False
     """Whether the session that did it has ended: then it is what it last worked on (C152)."""
-    stated: tuple[Fact, ...] = ()
-    """Goal and now that an earlier session stated, where the last one only had prompts (C60)."""
+    before_it: tuple[Fact, ...] = ()
+    """Goal and now of an earlier session, where the last one only had prompts (C60)."""
 
     @property
     def work_name(self) -> str:
@@ -239,7 +239,7 @@ def work_of(account: Account, before: Sequence[Account] = ()) -> CurrentWork:
 def last_work_of(account: Account, before: Sequence[Account] = ()) -> CurrentWork:
     """Give what a session or the last of those before it did; if that one stated nothing, its prompts (C60).
 
-    What an earlier one stated is told beside it. Steps that nobody stated are those of the last plan.
+    What an earlier one aimed at is told beside it. Steps that nobody stated are those of the last plan.
     """
     stated = work_of(account, before)
     last = next((one for one in (account, *before) if _has_own(one)), account)
@@ -251,8 +251,9 @@ def last_work_of(account: Account, before: Sequence[Account] = ()) -> CurrentWor
         fact._replace(kind=kind.value, text=_cut(fact.text), key=PROMPTED)
         for kind, fact in ((FactKind.GOAL, prompts[0]), (FactKind.NOW, prompts[-1]))
     )
-    others = tuple(fact for fact in (stated.goal, stated.now) if fact and fact.key != PROMPTED)
-    return CurrentWork(goal, now if now.text != goal.text else None, steps, stated=others)
+    others = [stated.goal, stated.now if stated.now and stated.now.key != PROMPTED else None]
+    before_it = tuple(fact for fact in others if fact and fact.text != goal.text)
+    return CurrentWork(goal, now if now.text != goal.text else None, steps, before_it=before_it)
 
 
 def _has_own(account: Account, *, is_stated: bool = False) -> bool:

@@ -43,7 +43,7 @@ _LIMITS: Final = (MAX_TEXT, 120, 60)
 _SHORTEST: Final = 20
 _LATELY: Final = 10
 _FILES: Final = 20
-_STATED_AS: Final = MappingProxyType({FactKind.GOAL.value: "goal: ", FactKind.NOW.value: "last worked on: "})
+_BEFORE: Final = MappingProxyType({FactKind.GOAL.value: "goal: ", FactKind.NOW.value: "last worked on: "})
 _NEWEST: Final = 5
 _RECEIPTS: Final = "passdown view list receipts"
 _BLOCKED: Final = pattern(r"\s*block(ed|er|ing)\b", re.IGNORECASE)
@@ -156,8 +156,8 @@ def _make_parts(brief_input: BriefInput, show: FactLines) -> Iterator[BriefPart]
     yield _part(brief_input, show, FactKind.RECEIPT, receipts.once)
     yield from _further(brief_input, show, 1)
     yield _plain_part(2, FactKind.NEXT, FactKind.NEXT.row.title, [show.line(fact) for fact in aim.next])
-    stated = [show.line(fact, _STATED_AS[fact.kind]) for fact in aim.stated]
-    yield _plain_part(2, "stated", "Stated before", stated)
+    before = [show.line(fact, _BEFORE[fact.kind]) for fact in aim.before_it]
+    yield _plain_part(2, "before", "Before that", before)
     words = [show.line(brief_input.words)] if brief_input.words else []
     yield _plain_part(2, FactKind.WORDS, "Last words of the agent", words)
     yield _questions(brief_input, [fact for fact in questions if fact not in blocking], show)
@@ -176,8 +176,8 @@ def _make_parts(brief_input: BriefInput, show: FactLines) -> Iterator[BriefPart]
         part = _part(brief_input, show, kind)
         yield part._replace(lines=part.lines[:_LATELY])
     yield from _further(brief_input, show, 3)
-    before = [results(fact, FAILED) for fact in receipts.failed if not show.is_fresh(fact)]
-    tests = [*before, *map(results, receipts.passed[:_LATELY])]
+    failed = [results(fact, FAILED) for fact in receipts.failed if not show.is_fresh(fact)]
+    tests = [*failed, *map(results, receipts.passed[:_LATELY])]
     yield _plain_part(3, "test", "Test results", tests, _RECEIPTS)
     commits = [_show_commit(one, show) for one in brief_input.commits]
     part = _plain_part(3, FactKind.COMMIT, "Commits", commits, _RECEIPTS)
