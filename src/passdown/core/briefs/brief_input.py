@@ -239,13 +239,15 @@ def work_of(account: Account, before: Sequence[Account] = ()) -> CurrentWork:
 def last_work_of(account: Account, before: Sequence[Account] = ()) -> CurrentWork:
     """Give what a session or the last of those before it did; if that one stated nothing, its prompts (C60).
 
+    A session that only has prompts goes on with what the one before it stated.
     What an earlier one aimed at is told beside it. Steps that nobody stated are those of the last plan.
     """
     stated = work_of(account, before)
-    last = next((one for one in (account, *before) if _has_own(one)), account)
+    gone = next((one for one in before if _has_own(one)), account)
+    last = account if _has_own(account) else gone
     steps = stated.next or next(filter(None, map(planned_steps, (account, *before))), ())
     prompts = last.of(FactKind.PROMPT)
-    if not prompts or _has_own(last, is_stated=True):
+    if not prompts or any(_has_own(one, is_stated=True) for one in (last, gone)):
         return stated._replace(next=steps)
     goal, now = (
         fact._replace(kind=kind.value, text=_cut(fact.text), key=PROMPTED)
