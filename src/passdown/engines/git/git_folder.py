@@ -247,7 +247,7 @@ def find_unfinished(folder: str) -> str:
 
 _MADE: Final = ("commit", "cherry-pick", "revert", "am")
 _OWN: Final = pattern(
-    r"commit(?: \(initial\))?: passdown: (?:[0-9]+ (?:event|archive file|document)|view)\b.*"
+    r"commit(?: \(initial\))?: passdown: (?:[0-9]+ (?:event|archive file|document)s?|view)\b.*"
 )
 _RECORD: Final = 1_048_576
 """How many bytes at the end of a checkout's reflog are read."""
