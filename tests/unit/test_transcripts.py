@@ -250,6 +250,7 @@ def test_the_last_words_are_those_of_the_agent_itself(
     broken = b'{"type":"assistant","x":{"type":"text"\n'
 
     assert read_piece(reader, lines(*some) + broken).words == words
+    assert read_piece(reader._replace(words=None), lines(*some)).words == ""
 
 
 def test_subagents_write_beside_the_session() -> None:
