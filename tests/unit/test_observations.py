@@ -3,9 +3,17 @@
 import pytest
 
 from passdown.core.briefs.budgets import Budget
-from passdown.core.facts import PROMPTED, Provenance, command_of, has_failed, is_inside, may_leave, show_test
-from passdown.core.hosts.observations import (
+from passdown.core.facts import (
     AIM_CHARS,
+    PROMPTED,
+    Provenance,
+    command_of,
+    has_failed,
+    is_inside,
+    may_leave,
+    show_test,
+)
+from passdown.core.hosts.observations import (
     NewObservation,
     ObservationContext,
     find_new_facts,
