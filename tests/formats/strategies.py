@@ -387,7 +387,7 @@ event_values: SearchStrategy[Event] = st.builds(
         (
             *("this_session", "open_questions", "constraints", "receipts", "feedback", "files_modified"),
             *("resolved_questions", "retracted_done", "retracted_decisions", "retracted_constraints"),
-            *("retracted_events", "answered_feedback"),
+            *("retracted_events", "retracted_receipts", "answered_feedback"),
         ),
         items,
     ),

@@ -13,6 +13,7 @@ ROOM_ORDER = MappingProxyType(
             *(
                 "kinds",
                 "shell_commands",
+                "test_names",
                 "documents",
                 "phases",
                 "facts",

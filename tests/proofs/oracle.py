@@ -19,7 +19,7 @@ SETS = {
     "this_session": ("retracted_done",),
     "open_questions": ("resolved_questions",),
     "constraints": ("retracted_constraints",),
-    "receipts": (),
+    "receipts": ("retracted_receipts",),
     "feedback": ("resolved_questions", "answered_feedback"),
 }
 MAPS = ("decisions", "answers")

@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 
 from passdown.core.briefs.banners import CombinedEvent, render_banner
 from passdown.core.briefs.brief_frame import UNKNOWN, BriefFrame, receipt_of
-from passdown.core.briefs.brief_input import BriefInput, CurrentWork, OtherSession
+from passdown.core.briefs.brief_input import BriefInput, CommitSubject, CurrentWork, OtherSession
 from passdown.core.briefs.briefs import Brief, brief_hash, pack_brief
 from passdown.core.briefs.budgets import Budget
-from passdown.core.facts import Fact, Provenance, identify
+from passdown.core.facts import Fact, Provenance, identify, is_commit
 from passdown.core.fold import Table
 from passdown.core.kinds import FactKind
 from passdown.errors import UsageError
@@ -136,13 +136,17 @@ def test_a_test_that_failed_blocks_and_is_not_done_already() -> None:
         *(know(FactKind.RECEIPT, f"{number:040x}", hours=4) for number in range(11)),
     )
 
-    brief = pack(BriefInput(agent=ME, tables={FactKind.RECEIPT: receipts}))
+    made = [fact for fact in receipts.values() if is_commit(fact.text)]
+    commits = tuple(CommitSubject(fact, "Mend it", ("a.py", "b.py")) for fact in made)
+    brief = pack(BriefInput(agent=ME, tables={FactKind.RECEIPT: receipts}, commits=commits))
 
+    assert "\nBlockers:\n> failed: pytest: exit 1\nWhere to look:\n" in brief.text
     assert (
-        "\nBlockers:\n> failed: pytest: exit 1\nAlready done; do not repeat:\n> mypy: exit 0\n" in brief.text
+        "\nTest results:\n(2 d) > failed: make test: exit 2\n> mypy: exit 0\n"
+        "Commits:\n> fedcba987654 Mend it\n" in brief.text
     )
-    assert "\nFailed when last run:\n(2 d) > make test: exit 2\nCommits:\n> fedcba987654\n" in brief.text
     assert "\nand 2 more: `passdown view list receipts`\n" in brief.text
+    assert "\nFiles changed, most edited first:\n> a.py\n> b.py\n" in brief.text
     assert commit not in brief.text
     assert know(FactKind.RECEIPT, commit).id not in brief.facts
 
@@ -152,7 +156,7 @@ def test_every_part_has_its_class_and_its_name() -> None:
     tables = {
         **FULL.tables,
         FactKind.RECEIPT: table(
-            know(FactKind.RECEIPT, "mypy: exit 0"),
+            know(FactKind.RECEIPT, "mailed it"),
             know(FactKind.RECEIPT, "make test: exit 2", hours=48),
             know(FactKind.RECEIPT, "a" * 40),
         ),
@@ -164,12 +168,17 @@ def test_every_part_has_its_class_and_its_name() -> None:
         know(FactKind.DECISION, "yes", OTHER, key="k", event_id="e2"),
     )
 
-    brief = pack(replace(FULL, tables=tables, ahead=ahead))
+    commits = (CommitSubject(know(FactKind.RECEIPT, "a" * 40), "Mend it", ("a.py",)),)
+    words = know(FactKind.WORDS, "It is mended.", OTHER, provenance=Provenance.OBSERVED)
+    stated = (know(FactKind.GOAL, "Ship", OTHER), know(FactKind.NOW, "Mend", OTHER))
+    aim = FULL.aim._replace(before_it=stated)
+
+    brief = pack(replace(FULL, tables=tables, ahead=ahead, commits=commits, words=words, aim=aim))
 
     assert list(dict.fromkeys((level, kind) for level, kind, _ in brief.lines)) == [
         *((1, kind) for kind in ("goal", "now", "feedback", "blocker", "holding", "constraint", "receipt")),
-        *((2, kind) for kind in ("next", "question", "decision", "ahead", "malformed")),
-        *((3, kind) for kind in ("peer", "pointer", "answer", "done", "test", "commit")),
+        *((2, kind) for kind in ("next", "before", "words", "question", "decision", "ahead", "malformed")),
+        *((3, kind) for kind in ("peer", "pointer", "answer", "done", "test", "commit", "file")),
     ]
     assert [line.text for _, kind, line in brief.lines if kind == "ahead"] == [
         "(codex-77ab01cd, e1, 2026-01-11) > Later",

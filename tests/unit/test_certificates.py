@@ -260,12 +260,12 @@ def test_what_an_event_covers_and_does_not_say_is_found() -> None:
     place = make_place()
     account = place.start()
     place.say(account, FactKind.GOAL, "Ship it")
-    place.say(account, FactKind.TEST, "pytest: 0")
+    place.say(account, FactKind.TEST, "pytest", "0")
     text = make_text("2026-01-11T11:00:00Z", session=account.session, covers="1-3", goal="Ship it")
     place.log.create("", "event.md", text.encode())
 
     assert lost(certify(place.project, account)) == [
-        ("test", "pytest: 0 (covered by an event, in none)"),
+        ("test", "pytest (covered by an event, in none)"),
     ]
 
 

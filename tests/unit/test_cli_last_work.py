@@ -85,17 +85,19 @@ def test_a_prompt_is_never_the_now_of_a_session_that_ended(command: Caller, proj
     transcript = project.folder.parent / "t.jsonl"
     transcript.write_text(
         '{"type":"user","uuid":"u1","sessionId":"h","timestamp":"2026-01-11T12:00:01.000Z",'
-        '"message":{"role":"user","content":"please fix the typo"}}\n',
+        '"message":{"role":"user","content":"please fix the typo"}}\n'
+        '{"type":"user","uuid":"u2","sessionId":"h","timestamp":"2026-01-11T12:00:02.000Z",'
+        '"message":{"role":"user","content":"and the other one"}}\n',
         encoding="utf-8",
     )
     command("observe", str(transcript), "--session", "one")
-    assert "Now:\n(observed) > please fix the typo\n" in command("brief").out
+    assert "Now:\n(observed) > and the other one\n" in command("brief").out
     command("end", "--session", "one")
 
     brief = command("brief").out
     assert "\nLast prompt:\n" in brief
     assert "Now:" not in brief
-    assert "    last prompt: please fix the typo\n" in command("status", "--all").out
+    assert "    last prompt: and the other one\n" in command("status", "--all").out
     (shown,) = json.loads(command("status", "--all", "--json").out)["sessions"]
     assert (shown["now"], shown["last_worked_on"]) == (None, None)
     command("start", "--session", "two")

@@ -50,8 +50,8 @@ Commands:
   answer      Answer a question or feedback; QUESTION is its text or the start
               of it.
   note        Write a note to yourself; it stays on this machine.
-  retract     Take back a fact; TEXT is its text, the start of it, or a
-              decision's key.
+  retract     Take back a fact; TEXT is its text, the start of it, a
+              decision's key, or a failed test.
   observe     Record what a host's transcript and git show about a session.
   publish     Publish new facts as an event that every checkout can merge.
   heartbeat   Send a heartbeat, and update the ledger.

@@ -47,9 +47,9 @@ def put(name: str, project: Project, folder: Path) -> tuple[Recording, str]:
 @pytest.mark.parametrize(
     ("name", "wanted"),
     [
-        ("claude-code-work", "observed 4 edits, 5 tests (2 failed), 1 commit, 19 other facts\n"),
-        ("codex-work", "observed 6 edits, 5 tests (2 failed), 1 commit, 18 other facts\n"),
-        ("codex-agents", "observed 1 edit, 1 test, 2 other facts\n"),
+        ("claude-code-work", "observed 5 edits, 5 tests (2 failed), 1 commit, 20 other facts\n"),
+        ("codex-work", "observed 6 edits, 5 tests (2 failed), 1 commit, 19 other facts\n"),
+        ("codex-agents", "observed 1 edit, 1 test, 3 other facts\n"),
     ],
 )
 def test_a_recorded_session_is_told_in_one_line_and_once(
@@ -57,7 +57,7 @@ def test_a_recorded_session_is_told_in_one_line_and_once(
 ) -> None:
     recording, path = put(name, project, tmp_path / "host")
     left = recording.script.leaves()
-    edits, tests = {path for one in left for path in one.edited}, [one for one in left if one.test]
+    edits, tests = [path for one in left for path in one.edited], [one for one in left if one.test]
 
     assert wanted.startswith(f"observed {len(edits)} edit")
     assert f", {len(tests)} test" in wanted
@@ -85,6 +85,7 @@ def test_programs_are_told_the_numbers(command: Caller, project: Project, tmp_pa
         "tests": 1,
         "commits": 0,
         "plan_items": 0,
+        "words": 1,
         "failed_tests": 0,
         "passed_over": 1,
     }

@@ -292,7 +292,7 @@ ahead:
 def test_an_event_says_the_same_with_the_version_of_its_format_and_beside_what_does_not_fit() -> None:
     plain = read(EVERY_KEY)
     versioned = read(EVERY_KEY.replace("agent: toast", "agent: toast\nformat: 1", 1))
-    damaged = read(f'{EVERY_KEY}files_modified: "never closed\n')
+    damaged = read(f'{EVERY_KEY}reason: "never closed\n')
 
     expected = _without_hash(plain)
     assert (plain.after, plain.ahead, plain.retracted) == (

@@ -48,6 +48,49 @@ def test_commits_are_those_that_were_made_here(project: Project) -> None:
     assert list(repository.commits_since(NEVER)) == []
 
 
+def test_commits_of_the_first_second_count_from_the_last_one_that_was_there(project: Project) -> None:
+    record = project.folder / ".git" / "logs" / "HEAD"
+    names = [letter * 40 for letter in "abcd"]
+    lines = [
+        f"{before} {after} A <a@b> {at} +0000\tcommit: x\n"
+        for before, after, at in zip(names, names[1:], (5, 5, 6), strict=False)
+    ]
+    back = f"{names[3]} {names[1]} A <a@b> 7 +0000\tcheckout: moving from side to main\n"
+    record.write_text("".join(lines) + back, encoding="utf-8")
+    since = datetime.fromtimestamp(5.5, UTC)
+
+    assert list(project.repository().commits_since(since)) == names[1:]
+    assert list(project.repository().commits_since(since, names[1])) == names[2:]
+
+
+@pytest.mark.requirement("C135")
+def test_commits_are_described_by_subject_and_files_if_a_branch_has_them(project: Project) -> None:
+    one = project.git("rev-parse", "HEAD").strip()
+    second = commit(project, "sub/ä b.txt")
+    project.git("commit", "--quiet", "--allow-empty", "--message=passdown: 2 events, view")
+    own = project.git("rev-parse", "HEAD").strip()
+    project.git("checkout", "--quiet", "--detach")
+    lost = commit(project, "c.txt")
+    repository = project.repository()
+    assert [found.id for found in repository.describe([lost])] == [lost]  # it is checked out
+    project.git("checkout", "--quiet", "main")
+
+    found = repository.describe([second, "f" * 40, "abc1234", "--all", own, lost, one])
+
+    assert [(one.id, one.files) for one in found] == [
+        (second, ("sub/ä b.txt",)),
+        (one, ("kept.txt", "other.txt")),
+    ]
+    assert found[-1].subject == "one"
+    assert list(repository.describe([])) == []
+    below = GitRepository(project.folder / "sub")
+    assert [one.files for one in below.describe([second, one])] == [("ä b.txt",), ()]
+
+
+def test_a_folder_without_git_describes_nothing(tmp_path: Path) -> None:
+    assert list(GitRepository(tmp_path, variables={}).describe(["a" * 40])) == []
+
+
 def test_a_worktree_has_a_record_of_its_own(project: Project, tmp_path: Path) -> None:
     project.git("worktree", "add", "--quiet", "-b", "side", str(tmp_path / "side"))
     side = Project(folder=tmp_path / "side")

@@ -9,6 +9,7 @@ from passdown.core.formats.events import Event, render_event
 from passdown.engines.memory.index import MemoryIndex
 from passdown.errors import PassdownError
 from passdown.ports.index import EventLocation
+from passdown.records import replace
 from passdown.services.log.history import (
     EventFilter,
     EventTexts,
@@ -19,6 +20,7 @@ from passdown.services.log.history import (
     label,
     list_places,
     parse_text,
+    read_subjects,
 )
 from passdown.services.log.rollups import archive_events
 from tests.benches import Bench, make_bench
@@ -60,17 +62,29 @@ def test_the_text_of_an_event_is_read_from_its_file_or_its_rollup(bench: Bench) 
         (Event(decisions=(Pair(key="k", value="v"),)), "k: v"),
         (Event(open_questions=("Why?",)), "Why?"),
         (Event(retracted_events=("ev-1",)), "retracts ev-1"),
-        (Event(reason="clear", type="session_end"), "clear"),
-        (Event(type="session_end"), "session_end"),
-        (Event(), ""),
+        (Event(receipts=("pytest: exit 1", "a" * 40), files_modified=("a.py", "b.py")), "edited a.py, b.py"),
+        (Event(receipts=("a" * 40, "pytest: exit 1")), "pytest: exit 1"),
+        (Event(receipts=("a" * 40,)), "no record"),
+        (Event(reason="clear", type="session_end"), "no record"),
+        (Event(), "no record"),
     ],
 )
 def test_a_label_says_what_an_event_is_about(event: Event, said: str) -> None:
     assert label(event) == said
 
 
+@pytest.mark.requirement("C152")
+def test_an_event_that_says_nothing_is_labelled_by_the_subjects_of_its_commits(bench: Bench) -> None:
+    first, second, unknown = ("a" * 40, "b" * 40, "c" * 40)
+    event = Event(receipts=(first, "pytest: exit 1", second, unknown), files_modified=("a.py",))
+
+    assert label(event, {first: "Add it", second: "Mend it"}) == "Add it; Mend it"
+    assert label(replace(event, now="Mending"), {first: "Add it"}) == "Mending"
+    assert read_subjects(bench.checkout, [event, Event(now="Mending", receipts=(first,))]) == {}
+
+
 def test_an_event_that_is_gone_or_cannot_be_read_says_nothing() -> None:
-    assert label(parse_text(None)) == ""
+    assert label(parse_text(None)) == "no record"
     assert parse_text("---\nformat: 99\n---\n") == Event()
 
 

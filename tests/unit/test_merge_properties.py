@@ -47,6 +47,8 @@ keys = st.fixed_dictionaries(
         "resolved_questions": lists,
         "answered_feedback": lists,
         "retracted_constraints": lists,
+        "retracted_receipts": lists,
+        "files_modified": lists,
         "retracted_decisions": lists,
         "retracted_events": st.lists(ids, max_size=1),
         "unknown_key": words,

@@ -74,7 +74,7 @@ def test_a_silent_session_has_a_ledger_that_says_what_happened(watched: Watched)
 
     observed = watched.observe()
 
-    wanted = {"prompt": 1, "file": 1, "command": 1, "test": 1, "goal": 1, "now": 1}
+    wanted = {"prompt": 1, "file": 1, "command": 1, "test": 1, "goal": 1}
     assert (dict(observed.counts), observed.failed, observed.passed_over) == (wanted, 1, 0)
     account = watched.now()
     assert account.goal is not None

@@ -186,7 +186,7 @@ def test_a_status_tells_ledger_age_handoffs_and_index(day: Day) -> None:
 
     done = day.command("status")
 
-    assert done.out.splitlines()[3:6] == [
+    assert done.out.splitlines()[2:5] == [
         "    ledger: 7 min old",
         "handoffs: 3, the last 2026-01-11 12:04Z",
         "search index: behind; the next search reads 3 files",
@@ -227,10 +227,9 @@ def test_a_stale_session_is_named_with_what_can_be_done_and_nothing_is_done_unas
 
     done = day.command("status")
 
-    assert done.out.splitlines()[:6] == [
+    assert done.out.splitlines()[:5] == [
         f"{before[0].agent}  stale, last seen 1 h ago, on main",
         "    goal: work on one",
-        "    now: work on one",
         "    ledger: 1 h old",
         "    to take over: `passdown start`: publishes what it left, and continues it",
         "    to ignore: `passdown start --fresh`: publishes what it left, and continues",

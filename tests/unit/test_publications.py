@@ -45,7 +45,7 @@ def test_where_nothing_is_open_there_is_no_event() -> None:
 
 
 def test_taking_back_what_no_event_can_take_back_is_no_event() -> None:
-    private = [("retraction", "secret", kind) for kind in ("note", "prompt", "goal", "now", "receipt", "")]
+    private = [("retraction", "secret", kind) for kind in ("note", "prompt", "goal", "now", "test", "")]
 
     assert publish(in_order(*private)) is None
 
@@ -150,7 +150,7 @@ def test_how_a_fact_is_known_is_told_where_it_was_not_stated() -> None:
             make_line(1, "goal", "g", provenance=seen),
             make_line(2, "now", "n"),
             make_line(3, "file", "a.py", provenance=seen),
-            make_line(4, "test", "pytest: 0", provenance=Provenance.VERIFIED),
+            make_line(4, "test", "pytest", "0", provenance=Provenance.VERIFIED),
             make_line(5, "prompt", "secret", provenance=seen),
         ]
     )

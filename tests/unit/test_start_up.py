@@ -39,12 +39,13 @@ BUDGETS: Final = MappingProxyType(
         # The view takes 4 modules, the banner 2, whether there is a document from before Passdown 1, and what
         # other tools wrote down here 1; the frame of a brief 1, so that a turn's end need not load the brief;
         # whether somebody handed something over 1; which conversation it continues 1 (C153), where a ledger
-        # may lie 1, which lines are of a track 1, which document no event holds 1, and what is held 1.
-        "session start": Budget(ours=141, others=78),
+        # may lie 1, which lines are of a track 1, which document no event holds 1, what is held 1,
+        # which receipts are results of tests 1 (C121), what was seen of the work 1 (C135), and lines 1.
+        "session start": Budget(ours=144, others=78),
         # A turn that publishes commits, too: 12 modules for whether, and 3 for how; and makes the view: 6.
         # Other turns load 2 of these, to look whether an earlier one left something.
-        # One judges what the turn did: whether the session gets worse (G9).
-        "turn end": Budget(ours=159, others=80),
+        # One judges what the turn did: whether the session gets worse (G9). One names its tests (C121).
+        "turn end": Budget(ours=160, others=80),
         "help": Budget(ours=12, others=80),
         # One module for each format.
         "list of formats": Budget(ours=56, others=92),

@@ -195,6 +195,64 @@ def test_several_results_in_one_line_are_read() -> None:
     ]
 
 
+def speak(text: str, **more: object) -> Line:
+    message = {"role": "assistant", "content": [{"type": "text", "text": text}], **more}
+    return {"type": "assistant", "message": message}
+
+
+@pytest.mark.requirement("C135")
+@pytest.mark.parametrize(
+    ("reader", "some", "words"),
+    [
+        (CLAUDE_CODE, [speak("a"), speak("b"), use("t", "Bash", command="ls")], "b"),
+        (CLAUDE_CODE, [speak("a"), {**speak("b"), "isSidechain": True}], "a"),
+        (CLAUDE_CODE, [speak("a"), speak("No response", model="<synthetic>")], "a"),
+        (CLAUDE_CODE, [prompt("a")], ""),
+        (CODEX, [{"type": "event_msg", "payload": {"type": "agent_message", "message": "a"}}], "a"),
+        (
+            CODEX,
+            [
+                {
+                    "type": "response_item",
+                    "payload": {"type": "message", "role": "assistant", "content": [{"text": "b"}]},
+                }
+            ],
+            "b",
+        ),
+        (
+            CODEX,
+            [
+                {
+                    "type": "event_msg",
+                    "payload": {
+                        "type": "item_completed",
+                        "item": {"type": "AgentMessage", "content": [{"text": "c"}]},
+                    },
+                },
+                {"type": "event_msg", "payload": {"type": "other", "role": "assistant"}},
+            ],
+            "c",
+        ),
+        (CODEX, [{"type": "session_meta", "payload": {"thread_source": "subagent"}}, speak("a")], ""),
+        (
+            COPILOT,
+            [
+                {"type": "assistant.message", "data": {"content": "a"}},
+                {"type": "assistant.message", "agentId": "x", "data": {"content": "b"}},
+            ],
+            "a",
+        ),
+    ],
+)
+def test_the_last_words_are_those_of_the_agent_itself(
+    reader: TranscriptReader, some: list[Line], words: str
+) -> None:
+    broken = b'{"type":"assistant","x":{"type":"text"\n'
+
+    assert read_piece(reader, lines(*some) + broken).words == words
+    assert read_piece(reader._replace(words=None), lines(*some)).words == ""
+
+
 def test_subagents_write_beside_the_session() -> None:
     assert CLAUDE_CODE.parts("/h/s.jsonl", START) == ("/h/s/subagents/*.jsonl", "/h/s/subagents/*/*.jsonl")
 

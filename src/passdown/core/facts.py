@@ -17,6 +17,7 @@ from passdown.core.documents.fields import read_choice, read_instant
 from passdown.core.ids import FactId, fact_id, slug
 from passdown.core.json_text import dump, text_of
 from passdown.core.kinds import FactKind, Merging, kind_of
+from passdown.core.lazy_regex import pattern
 from passdown.core.problems import Malformed
 from passdown.core.times import render_millis
 
@@ -29,11 +30,23 @@ PROMPTED: Final = "prompt"
 CLAIMED: Final = "claimed"
 """The key of a goal that nobody stated: it is the title of the task that the session claimed."""
 
+AIM_CHARS: Final = 200
+"""How many characters of a prompt become a goal or the present step (C60)."""
+
+SETTLED: Final = frozenset({"completed", "deleted", "cancelled"})
+"""How far the items of a host's plan are that are no longer to be done."""
+
 TASK: Final = "task"
 """The further member of a checkpoint that names the task it belongs to."""
 
 NAMED: Final = "named"
 """The further member of a test whose command somebody named for others to run."""
+
+FAILED: Final = "failed: "
+"""What stands before a test that failed."""
+
+EDITS: Final = "edits"
+"""The further member of a file that says how often its session edited it."""
 
 FAILURE: Final = "error"
 """The further member of a checkpoint that says why it failed."""
@@ -127,6 +140,12 @@ class Fact(NamedTuple):
         return self._other(TIME)
 
     @property
+    def edits(self) -> int:
+        """How often its session edited a file; 1 if nobody counted."""
+        found = json.loads(dict(self.others).get(EDITS, "1")) if self.others else 1
+        return found if isinstance(found, int) else 1
+
+    @property
     def is_named(self) -> bool:
         """Whether somebody named a test's command for others to run."""
         return any(name == NAMED for name, _ in self.others)
@@ -148,30 +167,37 @@ def make_key(text: str) -> str:
 def identify(fact: Fact) -> str:
     """Give what facts of one kind that are one share; of those the latest holds.
 
-    1. There is one goal and one now.
+    1. There is one goal and one now, and only the last words of an agent count.
     2. A decision is its key; one without has the key that its words make. An answer is its question.
     3. A checkpoint is the phase of a task, or of an agent without one.
-    4. Of one test that was run, the last exit code counts.
+    4. Of one test that was run, however it was spelled, the last exit code counts (C121).
     5. The result of a gate is that of a track. There is one phase of the test-first cycle.
     6. Anything else is its text.
     """
     kind = fact.kind
     if kind not in _SPECIAL:  # 6
         return make_key(fact.text)
-    if kind in _REGISTERS:  # 1
+    if kind in _SINGLE:  # 1
         return ""
     if kind in _MAPS:  # 2
         return make_key(fact.key or (slug(fact.text) if kind == FactKind.DECISION else fact.text))
     if kind in _PHASES:  # 3, 5
         return _phase_of(fact)
-    return make_key(command_of(fact.text))  # 4
+    return make_key(_name_result(fact.text))  # 4
+
+
+def _name_result(text: str) -> str:
+    """Give the name of a test that was run; any other receipt is its own name."""
+    from passdown.core.test_names import name_of  # few calls have a test
+
+    return name_of(command_of(text))
 
 
 def identify_retracted(fact: Fact) -> str:
     """Give the identity of the fact that a retraction takes back; its key is the kind of that."""
     if fact.key in _REGISTERS:
         return ""
-    return make_key(command_of(fact.text) if fact.key == FactKind.RECEIPT else fact.text)
+    return make_key(_name_result(fact.text) if fact.key in _RESULTS else fact.text)
 
 
 def is_about(fact: Fact, kind: str, name: str) -> bool:
@@ -198,7 +224,9 @@ def _kinds_of(*merging: Merging) -> frozenset[str]:
 _REGISTERS: Final = _kinds_of(Merging.REGISTER)
 _MAPS: Final = _kinds_of(Merging.MAP)
 _PHASES: Final = _kinds_of(Merging.PHASES)
-_SPECIAL: Final = _REGISTERS | _MAPS | _PHASES | {FactKind.RECEIPT.value}
+_SINGLE: Final = _REGISTERS | {FactKind.WORDS.value}
+_RESULTS: Final = frozenset({FactKind.RECEIPT.value, FactKind.TEST.value})
+_SPECIAL: Final = _SINGLE | _MAPS | _PHASES | _RESULTS
 
 
 class ReadPhase(NamedTuple):
@@ -285,10 +313,25 @@ def command_of(receipt: str) -> str:
     return command if sign and command and code.isascii() and code.isdigit() else receipt
 
 
+def code_of(receipt: str) -> str:
+    """Give the exit code of a test that `show_test` shows; empty for any other receipt."""
+    return receipt[len(command_of(receipt)) :].removeprefix(_EXIT)
+
+
 def has_failed(receipt: str) -> bool:
     """Say whether a receipt is of a test that ended with anything but 0."""
-    code = receipt[len(command_of(receipt)) :].removeprefix(_EXIT)
-    return bool(code.strip("0"))
+    return bool(code_of(receipt).strip("0"))
+
+
+def is_commit(receipt: str) -> bool:
+    """Say whether a receipt is the whole id of a commit."""
+    return _COMMIT.fullmatch(receipt) is not None
+
+
+_COMMIT: Final = pattern(r"[0-9a-f]{40}|[0-9a-f]{64}")
+
+NO_RESULT: Final = frozenset({"126", "127"})
+"""The exit codes of a shell that could not run a command: they tell nothing of its tests (C121)."""
 
 
 def may_leave(fact: Fact) -> bool:
@@ -308,6 +351,13 @@ def may_leave(fact: Fact) -> bool:
         return is_result(fact.text)
     is_seen_file = kind is FactKind.FILE and fact.provenance is Provenance.OBSERVED
     return not is_seen_file or is_inside(fact.text)  # 3
+
+
+def has_result(fact: Fact) -> bool:
+    """Say whether events and briefs tell of a fact; a test tells nothing if nobody knows its result."""
+    if fact.kind != FactKind.TEST or fact.is_named:
+        return True
+    return fact.key.isdigit() and fact.key not in NO_RESULT
 
 
 def is_inside(path: str) -> bool:

@@ -5,10 +5,11 @@ Facts are taken in their order, the oldest first; `core.facts.identify` says whi
 1. Register (goal, now): the last one holds. In a journal, what was only observed, or carried on from another
    session, does not replace what was stated, and a prompt replaces nothing but a prompt.
 2. Steps (next): a list replaces the one before; steps that are added follow it.
-3. Set and map (done, questions, decisions, …): the last of each identity holds, and comes last.
+3. Set and map (done, questions, decisions, …): the last of each identity holds, and comes last. A test whose
+   result nobody knows replaces none whose result is known.
 4. Phases (checkpoints, gates, the test-first cycle): the last of each phase holds; all are kept beside.
 5. A retraction takes out the fact it names, until that is stated again. One in an event names a goal or now
-   by its text: by then another may hold.
+   by its text: by then another may hold. One of a receipt takes out the test of that name too.
 6. An answer takes out the question or the feedback it names, by text or id, and holds itself. One that an
    event tells only holds: the event names beside it what is taken out.
 7. What is done is no longer what somebody does now.
@@ -106,7 +107,14 @@ def _take_steps(folded: Folded, fact: Fact) -> None:  # 2
 
 
 def _take_one(folded: Folded, fact: Fact) -> None:  # 3
-    folded.hold(fact, identify(fact))
+    name = identify(fact)
+    if fact.kind == FactKind.TEST.value and not fact.key:
+        known = folded.tables.get(fact.kind, {}).get(name)
+        if known is not None and known.key:
+            if folded.ended is not None:
+                folded.ended(fact, known)
+            return
+    folded.hold(fact, name)
     if fact.kind == FactKind.DONE.value:
         _end_now(folded, fact)
 
@@ -130,6 +138,8 @@ def _take_retraction(folded: Folded, fact: Fact) -> None:  # 5
     name = identify_retracted(fact)
     if name or not fact.event or _is_held(folded, fact.key, fact.text):
         folded.end(fact.key, name, fact)
+        if fact.key == FactKind.RECEIPT.value:
+            folded.end(FactKind.TEST.value, name, fact)
 
 
 def _take_answer(folded: Folded, fact: Fact) -> None:  # 6

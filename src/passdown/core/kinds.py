@@ -159,6 +159,7 @@ class FactKind(StrEnum):
         KindRow(
             Merging.SET,
             event_key="receipts",
+            retraction_key="retracted_receipts",
             plural="receipts",
             brief_class=1,
             title="Already done; do not repeat",
@@ -210,6 +211,9 @@ class FactKind(StrEnum):
         KindRow(
             Merging.SET,
             event_key="files_modified",
+            plural="files",
+            brief_class=3,
+            title="Files changed, most edited first",
             observed_as=("edit", "edits"),
             repeated_as=("edited", 3),
         ),
@@ -230,6 +234,7 @@ class FactKind(StrEnum):
     READ = ("read", KindRow(Merging.SET, observed_as=("", "reads"), repeated_as=("read", 10)))
     COMMAND = ("command", KindRow(Merging.SET, observed_as=("", "commands"), repeated_as=("ran", 3)))
     PLAN = ("plan", KindRow(Merging.SET, observed_as=("", "plan_items")))
+    WORDS = ("words", KindRow(Merging.SET, observed_as=("", "words")))  # what the agent said last (C135)
     TDD = ("tdd", KindRow(Merging.PHASES))
 
     # --- the session itself -----------------------------------------------------------------------

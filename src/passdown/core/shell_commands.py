@@ -35,7 +35,7 @@ LEFT_OUT: Final = "…"
 """Where words of a shared command were left out."""
 
 _WRAPPERS: Final = frozenset(
-    {"sudo", "env", "time", "command", "exec", "nohup", "npx", "bunx", "xvfb-run", "!", LEFT_OUT}
+    {"sudo", "env", "time", "command", "exec", "nohup", "npx", "bunx", "uvx", "xvfb-run", "!", LEFT_OUT}
 )
 _VALUED: Final = frozenset({"timeout", "nice", "stdbuf", "ionice"})
 _VALUE: Final = pattern(r"-.*|[0-9.]+[smhd]?|[A-Z]+")
@@ -146,6 +146,15 @@ _FLAGS: Final = frozenset(
     ]
 )
 """Options that take no value in any of these programs, or whose value says nothing."""
+
+_VALUED_FLAGS: Final = frozenset(
+    ["-n", "-j", "-p", "--tb", "--maxfail", "--durations", "--timeout", "--color", "--cov-report"]
+)
+_FLAG_VALUE: Final = pattern(
+    r"[0-9]{1,4}|auto|logical|short|long|line|native|no|yes|term|term-missing|xml|html"
+    r"|no:(?:cacheprovider|randomly|xdist|warnings|cov|sugar)"
+)
+"""The options that only say how tests are run or shown, and the values that tell nothing else."""
 
 _KNOWN: Final = (
     frozenset[str]().union(*VERBS.values(), *TARGETS.values())
@@ -407,13 +416,14 @@ def share_test(command: str) -> str:
     """Return the words of a test's command that may leave the machine; `LEFT_OUT` replaces all others.
 
     1. Programs, runners and sub-commands that we know, by their names without the folder they are in.
-    2. Options that take no value. Variables, other options and their values stay.
+    2. Options without a value, or of which the value tells only how tests are run: `--tb=short`. Variables,
+       other options and their values stay.
     3. Paths in the project that name tests.
     4. Other paths, of plain lower-case words, unless they may be the value of an option.
 
     Sharing a shared command again changes nothing.
     """
-    if not is_test(command):
+    if not _HINT.search(command) or not is_test(command):
         return LEFT_OUT
     words = words_of(command)
     rest = _unwrap(words)
@@ -423,6 +433,27 @@ def share_test(command: str) -> str:
     shown += [_share_word(word, before) for before, word in pairwise(rest)]
     shared = " ".join(word for word, same in groupby(shown) for _ in (range(1) if word == LEFT_OUT else same))
     return shared if is_test(shared) else LEFT_OUT
+
+
+def find_runner(command: str) -> list[str]:
+    """Return what runs the tests of a command, without what starts it, and the words after it."""
+    path, *rest = _unwrap(words_of(command))
+    name = _name_of(path)
+    if _PYTHON.fullmatch(name) and "-m" in rest:
+        return rest[rest.index("-m") + 1 :]
+    if _PYTHON.fullmatch(name) or name in _SHELLS:
+        at = next(at for at, word in enumerate(rest) if not word.startswith(("-", LEFT_OUT)))
+        return [rest[at].removeprefix("./"), *rest[at + 1 :]]
+    return [path.removeprefix("./") if _SCRIPT.fullmatch(name) else name, *rest]
+
+
+def is_manner(word: str, before: str) -> bool:
+    """Return whether a word says how tests are run or shown, and not which ones."""
+    flag, sign, value = word.partition("=")
+    if sign:
+        return word in _FLAGS or (flag in _VALUED_FLAGS and _FLAG_VALUE.fullmatch(value) is not None)
+    is_value = before in _VALUED_FLAGS and _FLAG_VALUE.fullmatch(word) is not None
+    return is_value or word in _FLAGS or word in _VALUED_FLAGS
 
 
 def is_whole(command: str) -> bool:
@@ -449,7 +480,7 @@ def _share_program(path: str) -> str:
 
 
 def _share_word(word: str, before: str) -> str:
-    if word in _KNOWN:  # 1, 2
+    if word in _KNOWN or is_manner(word, before):  # 1, 2
         return word
     may_be_value = before.startswith("-") and before not in _FLAGS
     if _is_shared_path(word, may_be_value=may_be_value):

@@ -16,6 +16,15 @@ class UnfinishedWork(NamedTuple):
     """How many commits of the branch no remote has; None without a remote."""
 
 
+class DescribedCommit(NamedTuple):
+    """A commit as people know it."""
+
+    id: str
+    subject: str
+    files: tuple[str, ...] = ()
+    """The files that it changed, relative to the root; a merge lists none."""
+
+
 class GitHistory(Protocol):
     """The commits of one checkout. If git is missing or fails, the answer is empty and nothing raises."""
 
@@ -31,10 +40,18 @@ class GitHistory(Protocol):
         """
         ...
 
-    def commits_since(self, at: datetime) -> Sequence[str]:
+    def commits_since(self, at: datetime, after: str = "") -> Sequence[str]:
         """Return the ids of the commits made in this checkout since then, the oldest first.
 
-        Commits that were fetched, checked out or amended away are left out. Only reads files.
+        Git tells only the second: of the first one, commits are left out that were made until `after` was the
+        last, and always those that were fetched, checked out or amended away. Only reads files.
+        """
+        ...
+
+    def describe(self, commits: Sequence[str]) -> Sequence[DescribedCommit]:
+        """Return subjects and files of commits, given by their full ids, in the same order.
+
+        Commits that git does not have here, that no branch here has, and our own are left out. Starts git.
         """
         ...
 

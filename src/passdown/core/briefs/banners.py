@@ -4,7 +4,8 @@ from collections.abc import Iterable
 from datetime import datetime
 from typing import Final, NamedTuple
 
-from passdown.core.briefs.briefs import MAX_TEXT, NO_NOW
+from passdown.core.briefs.brief_lines import MAX_TEXT
+from passdown.core.briefs.briefs import NO_NOW
 from passdown.core.safe_text import one_line
 from passdown.core.times import render_millis
 

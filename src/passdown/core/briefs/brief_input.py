@@ -2,7 +2,7 @@
 
 1. Events are merged already; what they hold is the ground. What other checkouts hold is added.
 2. Lines of journals that no event covers are folded in with them, each at its own time.
-3. So is what any journal of this machine takes back of feedback and receipts, which events cannot say.
+3. So is what any journal of this machine takes back of feedback and receipts, which older events do not say.
 4. Goal and now come from one session (C152), and with next they are one line of work (C59): that of the
    session itself and those it goes on from, else the same track, else the same branch, else the project. A
    session that still runs may lend its goal to others of its track or branch; what it does now stays its own.
@@ -12,17 +12,25 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from datetime import datetime, timedelta
 from typing import Annotated, Final, NamedTuple
 
-from passdown.core.facts import CLAIMED, PROMPTED, Fact, Provenance, has_failed, identify, make_key, tell
+from passdown.core.facts import (
+    AIM_CHARS,
+    CLAIMED,
+    PROMPTED,
+    SETTLED,
+    Fact,
+    Provenance,
+    has_result,
+    identify,
+    make_key,
+    tell,
+)
 from passdown.core.fold import ANSWERED, Tables, fold
 from passdown.core.formats.journal import JournalLine, facts_of
 from passdown.core.kinds import MERGED, FactKind, Merging
-from passdown.core.lazy_regex import pattern
 from passdown.core.merge.event_facts import EventFacts
 from passdown.core.merge.merge import AIMS, SESSION_END, Digest, NewestFacts
 from passdown.core.sessions.session_facts import Account, name_work
 from passdown.records import field, record, replace
-
-_COMMIT: Final = pattern(r"[0-9a-f]{40}|[0-9a-f]{64}")
 
 
 class CurrentWork(NamedTuple):
@@ -33,6 +41,8 @@ class CurrentWork(NamedTuple):
     next: tuple[Fact, ...] = ()
     is_over: bool = False
     """Whether the session that did it has ended: then it is what it last worked on (C152)."""
+    before_it: tuple[Fact, ...] = ()
+    """Goal and now of an earlier session, where the last one only had prompts (C60)."""
 
     @property
     def work_name(self) -> str:
@@ -51,6 +61,14 @@ class CurrentWork(NamedTuple):
 
 
 NO_AIM: Final = CurrentWork()
+
+
+class CommitSubject(NamedTuple):
+    """A commit that git has, with its subject and files."""
+
+    fact: Fact
+    subject: str
+    files: tuple[str, ...] = ()
 
 
 class OtherSession(NamedTuple):
@@ -104,8 +122,12 @@ LISTED: Final = tuple(
     kind for kind in MERGED if kind.row.merging in {Merging.SET, Merging.MAP, Merging.PHASES}
 )
 """The kinds that everybody is told of, whatever their line of work."""
-_LASTING: Final = (*(kind for kind in LISTED if not kind.row.retraction_key), FactKind.FEEDBACK)
-"""What events can state and not take back; feedback they can, but older ones did not."""
+_LASTING: Final = (
+    *(kind for kind in LISTED if not kind.row.retraction_key),
+    FactKind.FEEDBACK,
+    FactKind.RECEIPT,
+)
+"""What events can state and not take back; feedback and receipts they can, but older ones did not."""
 
 
 @record
@@ -127,6 +149,11 @@ class BriefInput:
         field(default_factory=dict[str, str])
     )
     ledger: Annotated[str, "The ledger's path from the root."] = ""
+    words: Annotated[Fact | None, "What the agent of the last session said last (C135)."] = None
+    commits: Annotated[tuple[CommitSubject, ...], "The newest commits that a branch has, in order."] = ()
+    edits: Annotated[Mapping[str, int], "How often sessions here edited each file."] = field(
+        default_factory=dict[str, int]
+    )
     peers: Annotated[tuple[OtherSession, ...], "Other sessions that run."] = ()
     ahead: Annotated[tuple[Fact, ...], "What events say that are dated too far ahead to count here."] = ()
     documents: Annotated[tuple[Fact, ...], "What documents of others say that no event tells."] = ()
@@ -147,7 +174,7 @@ def gather(
     digest: Digest, elsewhere: Iterable[Fact], lines: Iterable[Fact], settled: Iterable[Fact] = ()
 ) -> Tables:
     """Fold what holds here and elsewhere, what no event covers, and what was taken back (1 to 3)."""
-    facts = [*facts_in(digest), *elsewhere, *map(tell, lines), *settled]
+    facts = [*facts_in(digest), *elsewhere, *map(tell, filter(has_result, lines)), *settled]
     facts.sort(key=lambda fact: fact.at)
     tables = fold(facts).tables
     return {kind.value: tables.get(kind, {}) for kind in LISTED}
@@ -185,7 +212,7 @@ def beyond_of(digest: Digest) -> Mapping[str, int]:
 
 
 def settled_by(session: str, lines: Iterable[JournalLine]) -> Iterator[Fact]:
-    """Give what lines take back of feedback and receipts: events cannot say so (3)."""
+    """Give what lines take back of feedback and receipts (3)."""
     for fact in facts_of(session, lines):
         kind = FactKind(fact.key).told if fact.kind == FactKind.RETRACTION and fact.key in _TAKEN else None
         if kind is not None:
@@ -213,30 +240,6 @@ def has_stated(account: Account) -> bool:
     return any(fact.provenance is Provenance.STATED for fact in own)
 
 
-# --- receipts -------------------------------------------------------------------------------------
-
-
-class SortedReceipts(NamedTuple):
-    """Receipts by what they mean for the next session: a failed test is not done."""
-
-    done: tuple[Fact, ...]
-    failed: tuple[Fact, ...]
-    failed_before: tuple[Fact, ...]
-    commits: tuple[Fact, ...]
-
-
-def sort_receipts(receipts: Sequence[Fact], is_fresh: Callable[[Fact], bool]) -> SortedReceipts:
-    """Tell apart what was done, what failed lately or before, and commits."""
-    failed = [fact for fact in receipts if has_failed(fact.text)]
-    commits = [fact for fact in receipts if _COMMIT.fullmatch(fact.text)]
-    return SortedReceipts(
-        tuple(fact for fact in receipts if fact not in failed and fact not in commits),
-        tuple(fact for fact in failed if is_fresh(fact)),
-        tuple(fact for fact in failed if not is_fresh(fact)),
-        tuple(commits),
-    )
-
-
 # --- aims -----------------------------------------------------------------------------------------
 
 
@@ -249,6 +252,46 @@ def work_of(account: Account, before: Sequence[Account] = ()) -> CurrentWork:
     is_left = one is not account and now is not None and make_key(now.text) in account.left
     is_strange = _is_of_another(one.goal, now, lambda fact: fact.session == one.session)
     return CurrentWork(one.goal, None if is_left or is_strange else now, one.of(FactKind.NEXT))
+
+
+def last_work_of(account: Account, before: Sequence[Account] = ()) -> CurrentWork:
+    """Give what a session or the last of those before it did; if that one stated nothing, its prompts (C60).
+
+    A session that only has prompts goes on with what the one before it stated.
+    What an earlier one aimed at is told beside it. Steps that nobody stated are those of the last plan.
+    """
+    stated = work_of(account, before)
+    gone = next((one for one in before if _has_own(one)), account)
+    last = account if _has_own(account) else gone
+    steps = stated.next or next(filter(None, map(planned_steps, (account, *before))), ())
+    prompts = last.of(FactKind.PROMPT)
+    if not prompts or any(_has_own(one, is_stated=True) for one in (last, gone)):
+        return stated._replace(next=steps)
+    goal, now = (
+        fact._replace(kind=kind.value, text=_cut(fact.text), key=PROMPTED)
+        for kind, fact in ((FactKind.GOAL, prompts[0]), (FactKind.NOW, prompts[-1]))
+    )
+    others = [stated.goal, stated.now if stated.now and stated.now.key != PROMPTED else None]
+    before_it = tuple(fact for fact in others if fact and fact.text != goal.text)
+    return CurrentWork(goal, now if now.text != goal.text else None, steps, before_it=before_it)
+
+
+def _has_own(account: Account, *, is_stated: bool = False) -> bool:
+    """Return whether a session has a goal, now or, unless it must have stated it, a prompt of its own."""
+    aims = [fact for fact in (account.goal, account.now) if fact and fact.session == account.session]
+    if is_stated:
+        return any(fact.key != PROMPTED for fact in aims)
+    return bool(aims or account.of(FactKind.PROMPT))
+
+
+def planned_steps(account: Account) -> tuple[Fact, ...]:
+    """Give the open items of a host's plan: the next steps of a session that stated none."""
+    return tuple(fact for fact in account.of(FactKind.PLAN) if fact.because not in SETTLED)
+
+
+def _cut(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= AIM_CHARS else f"{line[: AIM_CHARS - 1]}…"
 
 
 def _is_of_another(goal: Fact | None, now: Fact | None, is_own: Callable[[Fact], bool]) -> bool:

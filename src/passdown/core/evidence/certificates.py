@@ -13,7 +13,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Annotated, Final, NamedTuple
 
-from passdown.core.facts import ADD, Fact, identify, make_key, may_leave, show_fact, tell
+from passdown.core.facts import ADD, Fact, has_result, identify, make_key, may_leave, show_fact, tell
 from passdown.core.fold import fold
 from passdown.core.formats.journal import JournalLine, facts_of
 from passdown.core.ids import FactId
@@ -219,6 +219,7 @@ def find_unpublished(
             is_covered
             and fact.kind in _PUBLISHED
             and may_leave(fact)
+            and has_result(fact)
             and _public_name(tell(fact)) not in published
         ):
             what = f"{fact.text} (covered by an event, in none)"

@@ -99,7 +99,7 @@ class Event:
     open_questions: Annotated[tuple[str, ...], "Open questions; the union over all events."] = ()
     answers: Annotated[tuple[Pair, ...], "Answers by question or feedback; the newest of each wins."] = ()
     constraints: Annotated[tuple[str, ...], "What is ruled out or must hold."] = ()
-    receipts: Annotated[tuple[str, ...], "What was done and must not be done again."] = ()
+    receipts: Annotated[tuple[str, ...], "What was done once, results of tests, and commits."] = ()
     feedback: Annotated[tuple[str, ...], "What the user said."] = ()
     files_modified: Annotated[tuple[str, ...], "Changed files, relative to the project."] = ()
     provenance: Annotated[tuple[Pair, ...], "Fact id to observed or verified; older than `origins`."] = ()
@@ -109,6 +109,7 @@ class Event:
     retracted_done: Annotated[tuple[str, ...], "Work that turned out not to be done."] = ()
     retracted_decisions: Annotated[tuple[str, ...], "Keys of retracted decisions."] = ()
     retracted_constraints: Annotated[tuple[str, ...], "Constraints that no longer hold."] = ()
+    retracted_receipts: Annotated[tuple[str, ...], "Receipts and test results that no longer count."] = ()
     retracted_events: Annotated[tuple[str, ...], "Ids of events to ignore, whatever their `ts`."] = ()
     origins: Annotated[tuple[Pair, ...], "The origin of each fact, by the key that holds it."] = ()
     after: Annotated[tuple[str, ...], "The last events that the author had read."] = ()
@@ -196,8 +197,7 @@ def _read_record(
     record: tuple[tuple[str, str], ...], readers: Mapping[str, Callable[[str], object]]
 ) -> tuple[dict[str, object], tuple[Pair, ...]]:
     """Read the keys of a record; also return those that are not known, or whose values do not fit."""
-    values: dict[str, object] = {}
-    others: list[Pair] = []
+    values, others = dict[str, object](), list[Pair]()
     for key, text in record:
         reader = readers.get(key)
         if reader is None or key in values:

@@ -1,21 +1,24 @@
 """Turns observations into new facts of a session, each recorded once (C60, C61).
 
 1. An observation that a journal line already records is not recorded again: the line names its source.
-2. A file, a commit, a plan item with its status, and a command with its exit code are recorded once, however
-   often they are observed. A test is recorded each time it was run, because the last result counts.
+2. A file that was read, a commit, a plan item with its status, and a command with its exit code are recorded
+   once, however often they are observed. A test is recorded each time it was run, because the last result
+   counts, and an edited file each time, because a result is older than the edits after it (C121).
 3. Files are recorded by their paths from the project root, also in the command of a test. Files outside the
    project, git's own files, and the session's own documents are not recorded.
-4. If no goal is stated, it is the first prompt; if the present step is not stated, it is the last prompt.
+4. If no goal is stated, it is the first prompt; if the present step is not stated, it is the last prompt,
+   unless that is the goal.
 5. A commit that git also has is verified.
 6. A task that the session claimed with the tracker's own command is the one it works on, until it closes it.
-7. Characters that move the cursor or are invisible are escaped: the text may come from anywhere.
+7. Of what the agent said, only its last words are recorded; they stay on the machine (C135).
+8. Characters that move the cursor or are invisible are escaped: the text may come from anywhere.
 """
 
 import json
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Annotated, Final, NamedTuple
 
-from passdown.core.facts import PROMPTED, Provenance, make_key
+from passdown.core.facts import AIM_CHARS, EDITS, PROMPTED, Provenance, make_key
 from passdown.core.formats.journal import JournalLine
 from passdown.core.hosts.transcripts import Observation
 from passdown.core.kinds import FactKind
@@ -27,8 +30,8 @@ from passdown.records import record
 REF: Final = "ref"
 """The member of a line that names the source of the observation."""
 
-AIM_CHARS: Final = 200
-"""How many characters of a prompt become a goal or the present step (C60)."""
+WORDS_CHARS: Final = 500
+"""How many characters of the agent's last words are kept."""
 
 COMMAND_CHARS: Final = 500
 _SHORTEST_ID: Final = 7
@@ -53,6 +56,7 @@ class ObservationContext:
     files: Annotated[
         tuple[str, ...], "The files that git has seen change since then, relative to the root."
     ] = ()
+    words: Annotated[str, "What the agent said last."] = ""
 
 
 def refs_of(lines: Iterable[JournalLine]) -> set[str]:
@@ -73,21 +77,37 @@ def find_new_facts(
             done |= {one.ref} - {""}
     for name in on.commits:
         telling.take(Observation(FactKind.COMMIT, name, f"git {name}"))
+    seen_done, telling.told = telling.told, []
     for path in on.files:
         telling.take_file(FactKind.FILE, path, f"git {path}")
-    # Facts derived from prompts come before them: if a crash cuts off the prompts, both are found again.
-    told = (*_aims(account, telling.prompts), *telling.told)
+    # Facts derived from prompts come before them: if a crash cuts off the prompts, both are found again. Git
+    # does not tell when a file was edited; no test is outdated because of it.
+    told = (*_aims(account, telling.prompts), *telling.told, *seen_done, *_words(account, on.words))
     return [one._replace(said=one.said._replace(text=printable(one.said.text))) for one in told]
+
+
+def _words(account: Account, words: str) -> Iterator[NewObservation]:
+    """Yield what the agent said last, unless it is known (7)."""
+    if words and cut_words(words) not in {fact.text for fact in account.of(FactKind.WORDS)}:
+        yield NewObservation(NewFact(FactKind.WORDS, words), "")
+
+
+def cut_words(text: str) -> str:
+    """Cut what an agent said to what is kept of it (C135)."""
+    return text if len(text) <= WORDS_CHARS else f"{text[: WORDS_CHARS - 1]}…"
 
 
 def _aims(account: Account, prompts: Sequence[str]) -> Iterator[NewObservation]:
     """Yield the goal and the present step from prompts, unless they are stated (4)."""
     if not prompts:
         return
+    goal = account.goal.text if account.goal else ""
     if account.goal is None and not account.of(FactKind.PROMPT):
         yield NewObservation(NewFact(FactKind.GOAL, _cut(prompts[0]), PROMPTED), "")
-    if account.now is None or account.now.provenance is Provenance.OBSERVED:
-        yield NewObservation(NewFact(FactKind.NOW, _cut(prompts[-1]), PROMPTED), "")
+        goal = _cut(prompts[0])
+    last, now = _cut(prompts[-1]), account.now
+    if last != goal if now is None else now.provenance is Provenance.OBSERVED:
+        yield NewObservation(NewFact(FactKind.NOW, last, PROMPTED), "")
 
 
 def _cut(text: str) -> str:
@@ -112,6 +132,7 @@ class _NewFacts:
         } | {
             (str(FactKind.COMMAND), make_key(entry.text), entry.key) for entry in account.of(FactKind.COMMAND)
         }
+        self.edits = {make_key(entry.text): entry.edits for entry in account.of(FactKind.FILE)}
         self.commits = {entry.text for entry in account.of(FactKind.COMMIT)}
         self.plan = {make_key(entry.text): entry.because for entry in account.of(FactKind.PLAN)}
         self.task = account.task
@@ -124,9 +145,10 @@ class _NewFacts:
         match one.kind:
             case FactKind.PROMPT:
                 self._take_prompt(one)
-            case FactKind.FILE | FactKind.READ:
-                path = from_root(one.text, self.on.roots)
-                self.take_file(one.kind, path or "", one.ref)
+            case FactKind.FILE:
+                self._take_edit(from_root(one.text, self.on.roots) or "", one.ref)
+            case FactKind.READ:
+                self.take_file(one.kind, from_root(one.text, self.on.roots) or "", one.ref)
             case FactKind.COMMAND:
                 self._tell_once(NewFact(FactKind.COMMAND, one.text[:COMMAND_CHARS], code), one.ref)
             case FactKind.TEST:
@@ -141,9 +163,22 @@ class _NewFacts:
 
     def take_file(self, kind: FactKind, path: str, ref: str) -> None:
         """Record a file, unless it does not concern the project (3)."""
-        own = any(path == one or path.startswith(f"{one}/") for one in (".git", *self.on.own))
-        if path and not own:
+        if self._is_concerned(path):
             self._tell_once(NewFact(kind, one_line(path)), ref)
+
+    def _take_edit(self, path: str, ref: str) -> None:
+        """Record that a file was edited once more."""
+        if not self._is_concerned(path):
+            return
+        name = make_key(one_line(path))
+        count = self.edits[name] = self.edits.get(name, 0) + 1
+        self.known.add((str(FactKind.FILE), name))
+        counted = ((EDITS, str(count)),) if count > 1 else ()
+        self.told.append(NewObservation(NewFact(FactKind.FILE, one_line(path), others=counted), ref))
+
+    def _is_concerned(self, path: str) -> bool:
+        own = any(path == one or path.startswith(f"{one}/") for one in (".git", *self.on.own))
+        return bool(path) and not own
 
     def _take_prompt(self, one: Observation) -> None:
         if one.text != self.last:

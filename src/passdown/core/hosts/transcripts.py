@@ -1,4 +1,4 @@
-"""What a host's transcript records: prompts, plan items, files read and edited, commands, tests, commits.
+"""What a host's transcript records: prompts, plan items, files, commands, tests, commits, words.
 
 A transcript is a file of JSON lines that a host appends to. It is read in pieces, each from where the last
 one ended. The result does not depend on where the pieces were cut:
@@ -33,6 +33,8 @@ MAX_TEXT: Final = 2_000
 """How many characters of a prompt or command are kept."""
 
 _TIME: Final = 40
+_NO_RESULT: Final = frozenset({126, 127})
+"""The exit codes of a shell that could not run a command: they tell nothing of its tests (C121)."""
 _TRACKER: Final = "bd "
 """Every command of the tracker contains this."""
 
@@ -83,6 +85,8 @@ class TranscriptReading(NamedTuple):
     seen: tuple[Observation, ...]
     mark: TranscriptMark
     passed_over: int = 0
+    words: str = ""
+    """What the agent said last in it; empty if it said nothing, or is a subagent."""
 
 
 @record(frozen=False)
@@ -121,7 +125,8 @@ class TranscriptCollector:
         """Record a command with its exit code, the tests in it, and the commits that it printed."""
         self.see(FactKind.COMMAND, command, ref, exit=code)
         for number, one in enumerate(find_tests(command, code)):
-            self.see(FactKind.TEST, one.command, f"{ref} test {number}", exit=one.exit)
+            if one.exit not in _NO_RESULT:
+                self.see(FactKind.TEST, one.command, f"{ref} test {number}", exit=one.exit)
         self.see_commits(list(find_commits(command, output)), ref)
         if _TRACKER in command:
             self._see_tasks(command, code, output, ref)
@@ -180,6 +185,9 @@ class TranscriptReader(NamedTuple):
     fullness: Callable[[bytes], int | None] | None = None
     """Returns how full the context is, in percent, from a line that says so; not every host records it."""
 
+    words: Callable[[bytes], str] | None = None
+    """Returns what the agent says in a line; empty for a line of anything or anybody else."""
+
     def bookmark(self, path: str) -> str:
         """Return a name for a transcript that is unique among those of a session and its predecessors."""
         parts = path.replace("\\", "/").rsplit("/", 2)
@@ -206,10 +214,20 @@ def read_piece(reader: TranscriptReader, data: bytes, mark: TranscriptMark = STA
         is_agents=mark.is_agents,
     )
     passed_over = 0
-    for line in data[start : end - 1].split(b"\n"):
+    lines = data[start : end - 1].split(b"\n")
+    for line in lines:
         if reader.wants(line, collector.waiting):
             passed_over += not _take(reader, collector, line)
-    return TranscriptReading(tuple(collector.seen), _mark(collector, mark.offset + end), passed_over)
+    words = "" if collector.is_agents else _last_words(reader, lines)
+    return TranscriptReading(tuple(collector.seen), _mark(collector, mark.offset + end), passed_over, words)
+
+
+def _last_words(reader: TranscriptReader, lines: Sequence[bytes]) -> str:
+    """Return what the agent said last; only the line that has it is parsed."""
+    if reader.words is None:
+        return ""
+    said = (reader.words(line) for line in reversed(lines))
+    return storable(next(filter(None, said), ""))[:MAX_TEXT]
 
 
 def _mark(collector: TranscriptCollector, offset: int) -> TranscriptMark:
@@ -235,6 +253,15 @@ def _take(reader: TranscriptReader, collector: TranscriptCollector, line: bytes)
     collector.time = text_at(found, "timestamp")[:_TIME]
     reader.take(collector, found)
     return True
+
+
+def load_line(line: bytes) -> Object:
+    """Parse a line; an empty object if it is none."""
+    try:
+        value: object = json.loads(line.decode("utf-8", "replace"))
+    except (ValueError, RecursionError):
+        return {}
+    return object_at(value)
 
 
 def storable(text: str) -> str:

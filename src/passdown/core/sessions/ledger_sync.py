@@ -14,7 +14,7 @@ from itertools import groupby
 from typing import Final
 
 from passdown.core.documents.documents import key_line
-from passdown.core.facts import ADD, TIME, Fact, Provenance, make_key
+from passdown.core.facts import ADD, SETTLED, TIME, Fact, Provenance, make_key
 from passdown.core.formats.ledgers import (
     GateResult,
     Ledger,
@@ -51,7 +51,6 @@ TASK: Final = "task"
 """The keys of a binding: the track, and the task that was claimed."""
 
 _NOW: Final = "State/Now"
-_SETTLED: Final = frozenset({"completed", "deleted", "cancelled"})
 
 ShowTime = Callable[[datetime], str]
 """Returns the local time of day, HH:MM, of an instant."""
@@ -201,7 +200,7 @@ def _reads(account: Account) -> tuple[Fact, ...]:
 
 def _planned(account: Account) -> tuple[str, ...]:
     """Return the unfinished items of the host's plan: the next steps, as long as none are stated."""
-    return tuple(entry.text for entry in _shown(account, FactKind.PLAN) if entry.because not in _SETTLED)
+    return tuple(entry.text for entry in _shown(account, FactKind.PLAN) if entry.because not in SETTLED)
 
 
 def _shown(account: Account, kind: FactKind) -> tuple[Fact, ...]:

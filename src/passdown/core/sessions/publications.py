@@ -17,10 +17,13 @@ from passdown.core.facts import (
     FAILURE,
     Fact,
     GateStatus,
+    command_of,
+    has_result,
     identify,
     identify_retracted,
     make_key,
     read_phase,
+    share,
     tell,
 )
 from passdown.core.formats.events import Event, EventCheckpoint, EventGate
@@ -99,7 +102,7 @@ def _tell(whole: Account, wanted: Sequence[JournalLine], covered: int) -> Told:
 
 def _told_of(kind: FactKind, whole: Account) -> tuple[Fact, ...]:
     """Return the facts of a kind that others are told of."""
-    found = whole.of(kind)
+    found = tuple(filter(has_result, whole.of(kind)))
     if kind is not FactKind.GATE or not found:
         return found
     from passdown.core.sessions.track_gates import without_corrected  # few sessions have gates
@@ -131,8 +134,14 @@ def _take_back(whole: Account, wanted: Sequence[JournalLine]) -> dict[str, list[
     for fact in map(_named, facts_of(whole.session, wanted)):
         kind = _taken_back(fact)
         if kind is not None and kind.row.retraction_key and not _holds(whole, fact, kind):
-            told.setdefault(kind.row.retraction_key, {})[fact.text] = fact
+            told.setdefault(kind.row.retraction_key, {})[fact.text] = _share_retracted(fact, kind)
     return {key: list(facts.values()) for key, facts in told.items()}
+
+
+def _share_retracted(fact: Fact, kind: FactKind) -> Fact:
+    """Name a test that is taken back only by the words that may leave the machine (4)."""
+    is_test = kind is FactKind.RECEIPT and identify_retracted(fact) != make_key(fact.text)
+    return share(fact._replace(kind=FactKind.TEST.value, text=command_of(fact.text))) if is_test else fact
 
 
 _NEXT: Final = FactKind.NEXT.row.event_key
@@ -159,7 +168,8 @@ def _holds(whole: Account, fact: Fact, kind: FactKind) -> bool:
     if fact.kind == FactKind.ANSWER:
         asked = (*whole.of(FactKind.QUESTION), *whole.of(FactKind.FEEDBACK))
         return make_key(fact.text) in {make_key(one.text) for one in asked}
-    return identify_retracted(fact) in {identify(one) for one in whole.of(kind)}
+    stated = (one for same in FactKind if same.told is kind for one in whole.of(same))
+    return identify_retracted(fact) in {identify(one) for one in stated}
 
 
 def _in_own_order(told: Told, session: str, since: datetime | None) -> Told:

@@ -84,6 +84,7 @@ class SessionStart:
     file: Annotated[str, "That id as file names have it."] = ""
     checkout: Annotated[str, "The working copy, as an absolute path."] = ""
     branch: Annotated[str, "The branch at the start."] = "unknown"
+    commit: Annotated[str, "The last commit at the start."] = ""
     ledger: Annotated[str, "The ledger's path, relative to the root."] = ""
     process: Annotated[HostProcess, "The host's process."] = NO_PROCESS
     continues: Annotated[str, "The session that this one continues."] = ""
@@ -462,7 +463,7 @@ def make_start(start: SessionStart, at: datetime, agent: str) -> Fact:
         "fresh": start.is_fresh,
     }
     others = tuple((name, json.dumps(value, ensure_ascii=True)) for name, value in values.items() if value)
-    return Fact(kind=FactKind.START.value, text="started", at=at, agent=agent, others=others)
+    return Fact(FactKind.START.value, "started", at, agent, commit=start.commit, others=others)
 
 
 def read_start(fact: Fact) -> SessionStart:
@@ -480,6 +481,7 @@ def read_start(fact: Fact) -> SessionStart:
         file=text("file") if name_file(text("file")) == text("file") else "",
         checkout=text("checkout"),
         branch=text("branch", "unknown"),
+        commit=fact.commit,
         ledger=text("ledger"),
         process=_read_process(values.get("process")),
         continues=text("continues"),

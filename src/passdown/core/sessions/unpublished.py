@@ -3,7 +3,7 @@
 from collections.abc import Container, Iterable, Sequence
 from typing import Final
 
-from passdown.core.facts import Fact, Provenance, may_leave
+from passdown.core.facts import Fact, Provenance, has_result, may_leave
 from passdown.core.formats.journal import JournalLine
 from passdown.core.kinds import FactKind, Merging
 
@@ -25,7 +25,7 @@ def open_lines(lines: Iterable[JournalLine], covered: int) -> Sequence[JournalLi
 
 def _is_public(fact: Fact, steps: Container[str]) -> bool:
     if fact.kind != FactKind.RETRACTION:
-        return may_leave(fact)
+        return may_leave(fact) and has_result(fact)
     return fact.text in steps if fact.key == FactKind.NOW else fact.key in TAKEN_BACK
 
 

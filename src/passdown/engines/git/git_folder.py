@@ -247,17 +247,18 @@ def find_unfinished(folder: str) -> str:
 
 _MADE: Final = ("commit", "cherry-pick", "revert", "am")
 _OWN: Final = pattern(
-    r"commit(?: \(initial\))?: passdown: (?:[0-9]+ (?:event|archive file|document)|view)\b.*"
+    r"commit(?: \(initial\))?: passdown: (?:[0-9]+ (?:event|archive file|document)s?|view)\b.*"
 )
 _RECORD: Final = 1_048_576
 """How many bytes at the end of a checkout's reflog are read."""
 
 
-def read_made(folder: str, since: float) -> list[str]:
+def read_made(folder: str, since: float, after: str = "") -> list[str]:
     """Return the commits made since then according to the reflog of a checkout's HEAD, the oldest first.
 
     A line holds the id before and after, who, when, and how: ``commit: subject``. Commits replaced by an
-    amendment are left out, and so are our own. A repository that keeps its reflog elsewhere has none.
+    amendment are left out, and so are our own, and those of the first second until `after` was the last. A
+    repository that keeps its reflog elsewhere has none.
     """
     made: dict[str, None] = {}
     for line in read_end(os.path.join(folder, "logs", "HEAD")).decode("utf-8", "replace").split("\n"):
@@ -270,6 +271,8 @@ def read_made(folder: str, since: float) -> list[str]:
         is_merged = how.startswith("merge ") and "Merge made" in how
         if _ID.fullmatch(words[1]) and (how.startswith(_MADE) or is_merged) and not is_own(how):
             made[words[1]] = None
+        if words[1] == after and int(words[-2]) == since:
+            made.clear()
     return list(made)
 
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from passdown.engines.git.index_file import Mark
     from passdown.engines.git.process import Git
     from passdown.ports.commit_contents import CommitContent
-    from passdown.ports.git_history import UnfinishedWork
+    from passdown.ports.git_history import DescribedCommit, UnfinishedWork
 
 _HEADS: Final = "refs/heads/"
 _REMOTE: Final = "refs/remotes/origin/"
@@ -212,11 +212,20 @@ class GitRepository:
         text = self._ask(place, "rev-list", "--count", f"{commit}..HEAD", *wanted)
         return int(text) if text.isdigit() else None
 
-    def commits_since(self, at: datetime) -> Sequence[str]:
+    def commits_since(self, at: datetime, after: str = "") -> Sequence[str]:
         """Return the commits made in this checkout since then, the oldest first."""
         place = self._place()
         # Git stores whole seconds.
-        return git_folder.read_made(place.folder, int(at.timestamp())) if place else ()
+        return git_folder.read_made(place.folder, int(at.timestamp()), after) if place else ()
+
+    def describe(self, commits: Sequence[str]) -> "Sequence[DescribedCommit]":
+        """Return subjects and files of commits that a branch has and that are not ours."""
+        place = self._place()
+        if place is None or not commits:
+            return ()
+        from passdown.engines.git.commit_subjects import read_described  # most calls only read files
+
+        return read_described(self._git(place), commits)
 
     def texts_of(self, path: str) -> Sequence[bytes]:
         """Return the content of a file in the last commit and in each of its parents."""

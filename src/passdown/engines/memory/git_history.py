@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 
 from passdown.core.git_hash import git_blob_id
 from passdown.ports.commit_contents import CommitContent
-from passdown.ports.git_history import UnfinishedWork
+from passdown.ports.git_history import DescribedCommit, UnfinishedWork
 from passdown.ports.repository import Skipped
 
 
@@ -18,6 +18,7 @@ class MemoryHistory:
         self.counts: dict[str, int] = {}
         self.texts: dict[str, tuple[bytes, ...]] = {}
         self.works: list[tuple[datetime, str, tuple[str, ...]]] = []
+        self.subjects: dict[str, str] = {}
         self.obstacle: Skipped | None = None
         self.ignored: tuple[str, ...] = ()
         self.index: CommitContent | None = None
@@ -34,9 +35,19 @@ class MemoryHistory:
         del apart_from
         return self.counts.get(commit)
 
-    def commits_since(self, at: datetime) -> Sequence[str]:
+    def commits_since(self, at: datetime, after: str = "") -> Sequence[str]:
         """Return the commits made since then."""
-        return [name for made, name, _ in self.works if made >= at]
+        made = [name for made, name, _ in self.works if made >= at]
+        return made[made.index(after) + 1 :] if after in made else made
+
+    def describe(self, commits: Sequence[str]) -> Sequence[DescribedCommit]:
+        """Return the subjects that were set, with the files of the same commits."""
+        files = {name: paths for _, name, paths in self.works}
+        return [
+            DescribedCommit(name, self.subjects[name], files.get(name, ()))
+            for name in commits
+            if name in self.subjects
+        ]
 
     def texts_of(self, path: str) -> Sequence[bytes]:
         """Return the contents that were set for a path."""

@@ -60,7 +60,7 @@ from passdown.errors import CacheError
 from passdown.ports.event_log import FileMark
 from passdown.ports.index import EVERY, EventFile, EventLocation, LogChange, NewestEvents, PublishedExtent
 
-VERSION: Final = 5 << 24 | TABLE
+VERSION: Final = 6 << 24 | TABLE
 """The version of the schema and of the table of kinds."""
 
 _HERE: Final = Path(__file__).parent

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Final, TypedDict, Unpack
 
-from passdown.core.facts import ADD, Fact
+from passdown.core.facts import ADD, FAILED, Fact
 from passdown.core.kinds import FactKind
 from passdown.core.sessions.ledger_sync import RULED_OUT, UNCONFIRMED, NewFact, make_rule
 from passdown.core.sessions.session_facts import Account
@@ -19,6 +19,7 @@ from passdown.services.workspace.workspaces import Workspace
 class _Told(TypedDict, total=False):
     """What is told of a fact besides itself."""
 
+    echo: str
     lines: Sequence[str]
     more: Mapping[str, object]
     hint: str
@@ -71,8 +72,8 @@ def _describe_old(old: Fact | None) -> dict[str, object] | None:
     return {"text": old.text, "agent": old.agent, "session": old.session or None, "at": render_millis(old.at)}
 
 
-def state_done(kind: FactKind, /, *, text: str, session: str, as_json: bool) -> int:
-    """Record what is done; without a text, the current work is done."""
+def state_done(kind: FactKind, /, *, text: str, once: bool, session: str, as_json: bool) -> int:
+    """Record what is done, and that it must not be done again; without a text, the current work is done."""
     workspace = open_sessions()
     account = need_session(workspace, session)
     if not text and account.now is None:
@@ -80,7 +81,14 @@ def state_done(kind: FactKind, /, *, text: str, session: str, as_json: bool) -> 
             "there is no current work to mark as done", hint='say what is done: `passdown done "TEXT"`'
         )
     text = text.strip() or (account.now.text if account.now else "")
-    return _report(workspace, account, [NewFact(kind, text)], as_json=as_json)
+    said = NewFact(kind, text)
+    if not once:
+        return _report(workspace, account, [said], as_json=as_json)
+    facts = [said, NewFact(FactKind.RECEIPT, text)]
+    return _report(workspace, account, facts, as_json=as_json, echo=f"{_ONCE}: {text}")
+
+
+_ONCE: Final = "done, not to be done again"
 
 
 def state_now(kind: FactKind, /, *, text: str, clear: bool, session: str, as_json: bool) -> int:
@@ -169,14 +177,32 @@ def retract_fact(kind: FactKind, /, *, text: str, of_kind: str | None, session: 
             return _retract(workspace, account, NewFact(kind, found, one.value), as_json=as_json)
     if of_kind:  # stated by another session, or before this one
         return _retract(workspace, account, NewFact(kind, text, of_kind), as_json=as_json)
+    result = _find_result(workspace, account, text)
+    if result is not None:
+        return _retract(workspace, account, NewFact(kind, result, FactKind.RECEIPT.value), as_json=as_json)
     hint = "to retract another session's fact, give its full text and --kind"
     raise UsageError(f"this session has no fact that begins with {text[:60]!r}", hint=hint)
+
+
+def _find_result(workspace: Workspace, account: Account, text: str) -> str | None:
+    """Find the command of a test in the brief, by its text or by another way to spell it (C121)."""
+    from passdown.core.facts import command_of
+    from passdown.core.test_names import name_of
+    from passdown.services.handover.briefs import read_brief_input  # few facts that are retracted are tests
+
+    wanted = text.removeprefix(FAILED)
+    found = [one.text for one in read_brief_input(workspace, account).of(FactKind.RECEIPT)]
+    commands = {command_of(one): one for one in found}
+    same = next((one for one in commands if name_of(one) == name_of(command_of(wanted))), None)
+    return same or _choose(wanted, [*commands.items()])
 
 
 def _retract(workspace: Workspace, account: Account, said: NewFact, *, as_json: bool) -> int:
     """Retract a fact; for a decision, name the one that it had replaced, and how to bring that back."""
     if said.key != FactKind.DECISION:
-        return _report(workspace, account, [said], as_json=as_json)
+        is_once = said.key == FactKind.DONE and _find(account, FactKind.RECEIPT, said.text) == said.text
+        also = [said._replace(key=FactKind.RECEIPT.value)] if is_once else []
+        return _report(workspace, account, [said, *also], as_json=as_json)
     import shlex  # few facts that are retracted are decisions
 
     from passdown.services.sessions.decisions import find_history
@@ -209,7 +235,7 @@ def _report(
     if as_json:
         output.say_json({**_describe(kept, said.kind, said.text), **told.get("more", {})})
     else:
-        output.say("\n".join((_echo(said), *told.get("lines", ()))))
+        output.say("\n".join((told.get("echo") or _echo(said), *told.get("lines", ()))))
     if hint := told.get("hint"):
         output.note_hint(hint)
     return 0

@@ -140,6 +140,7 @@ _ROWS: Final = (
         "done",
         "Record what is done; without TEXT, your current work is done.",
         Argument("text", is_required=False),
+        Option("--once", "It must not be done again: a deploy, a migration, a message."),
         does="state_done",
     ),
     _fact(
@@ -189,7 +190,7 @@ _ROWS: Final = (
     _fact(
         "retract",
         "retraction",
-        "Take back a fact; TEXT is its text, the start of it, or a decision's key.",
+        "Take back a fact; TEXT is its text, the start of it, a decision's key, or a failed test.",
         _TEXT,
         Option("--kind", "The kind of fact.", name="of_kind", choices=_retractable),
         does="retract_fact",

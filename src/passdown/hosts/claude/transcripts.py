@@ -20,6 +20,7 @@ from passdown.core.hosts.transcripts import (
     TranscriptMark,
     TranscriptReader,
     list_at,
+    load_line,
     object_at,
     text_at,
 )
@@ -169,6 +170,21 @@ def _take_ran(
         collector.see_commits([commit], call.id)
 
 
+def _words(line: bytes) -> str:
+    """Return what the agent says in a line; what the host says in its place has no model."""
+    if b'"type":"text"' not in line or b'"type":"assistant"' not in line:
+        return ""
+    said = load_line(line)
+    is_agents = said.get("type") == "assistant" and not _is_hosts(said)
+    if not is_agents or text_at(said, "message", "model") == _NO_MODEL:
+        return ""
+    blocks = list_at(said, "message", "content")
+    return _texts([block for block in blocks if text_at(block, "type") == "text"]).strip()
+
+
+_NO_MODEL: Final = "<synthetic>"
+
+
 def _parts(path: str, mark: TranscriptMark) -> Sequence[str]:
     """Return the patterns of the files that the session's subagents write."""
     del mark
@@ -176,4 +192,4 @@ def _parts(path: str, mark: TranscriptMark) -> Sequence[str]:
     return (f"{stem}/subagents/*.jsonl", f"{stem}/subagents/*/*.jsonl")
 
 
-READER: Final = TranscriptReader("claude-code", _wants, _take, _parts)
+READER: Final = TranscriptReader("claude-code", _wants, _take, _parts, words=_words)

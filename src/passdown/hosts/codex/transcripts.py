@@ -17,6 +17,7 @@ from passdown.core.hosts.transcripts import (
     TranscriptMark,
     TranscriptReader,
     list_at,
+    load_line,
     number_at,
     object_at,
     text_at,
@@ -38,6 +39,7 @@ _RESULT: Final = pattern(rb'"(?:function_call|custom_tool_call)_output".*?"call_
 _GLANCE: Final = 600
 """How far into a line its type can be."""
 
+_SAID: Final = pattern(rb'"(?:agent_message|AgentMessage)"|"role":"assistant"')
 _SHELLS: Final = frozenset({"bash", "sh", "zsh", "cmd", "pwsh", "powershell"})
 _WITH_SCRIPT: Final = 3
 
@@ -206,6 +208,22 @@ def _load(text: str) -> object:
     return value
 
 
+def _words(line: bytes) -> str:
+    """Return what the agent says in a line: the event that reports it, or the model's response."""
+    if not _SAID.search(line[:_GLANCE]):
+        return ""
+    payload = object_at(load_line(line), "payload")
+    match payload.get("type"):
+        case "agent_message":
+            return text_at(payload, "message").strip()
+        case "item_completed" if text_at(payload, "item", "type") == "AgentMessage":
+            return _texts(list_at(payload, "item", "content")).strip()
+        case "message" if payload.get("role") == "assistant":
+            return _texts(list_at(payload, "content")).strip()
+        case _:
+            return ""
+
+
 def _parts(path: str, mark: TranscriptMark) -> Sequence[str]:
     """Return the patterns of the files that subagents write, which may be in the folder of a later day."""
     folder = path.replace("\\", "/").rpartition("/")[0]
@@ -218,4 +236,4 @@ def _parts(path: str, mark: TranscriptMark) -> Sequence[str]:
     ]
 
 
-READER: Final = TranscriptReader("codex", _wants, _take, _parts, fullness=_fullness)
+READER: Final = TranscriptReader("codex", _wants, _take, _parts, fullness=_fullness, words=_words)

@@ -14,6 +14,7 @@ from passdown.core.hosts.transcripts import (
     TranscriptMark,
     TranscriptReader,
     list_at,
+    load_line,
     number_at,
     object_at,
     text_at,
@@ -77,6 +78,14 @@ def _is_turn_end(line: bytes) -> bool:
     return line.startswith(b'{"type":"hook.start"') and b'"hookType":"agentStop"' in line
 
 
+def _words(line: bytes) -> str:
+    """Return what the agent says in a line; a subagent's line carries its id."""
+    if not line.startswith(b'{"type":"assistant.message"'):
+        return ""
+    said = load_line(line)
+    return "" if said.get("agentId") else text_at(said, "data", "content").strip()
+
+
 def _parts(path: str, mark: TranscriptMark) -> Sequence[str]:
     """Return no patterns: subagents write to the same file."""
     del path, mark
@@ -84,5 +93,5 @@ def _parts(path: str, mark: TranscriptMark) -> Sequence[str]:
 
 
 READER: Final = TranscriptReader(
-    "copilot", _wants, _take, _parts, has_own_folder=True, is_turn_end=_is_turn_end
+    "copilot", _wants, _take, _parts, has_own_folder=True, is_turn_end=_is_turn_end, words=_words
 )

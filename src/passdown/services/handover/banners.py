@@ -5,7 +5,7 @@ from typing import Final
 from passdown.core.briefs.banners import CombinedEvent, render_banner
 from passdown.core.briefs.brief_input import CurrentWork
 from passdown.core.merge.ranks import limit_of
-from passdown.services.log.history import EventTexts, label, parse_text
+from passdown.services.log.history import EventTexts, label, parse_text, read_subjects
 from passdown.services.workspace.workspaces import Workspace
 
 LISTED: Final = 5
@@ -27,10 +27,12 @@ def make_banner(workspace: Workspace, aim: CurrentWork) -> str:
         if not place.is_retracted and place.ranked_at <= until
     ]
     texts = EventTexts(workspace.log)
+    events = [parse_text(texts.read(place)) for place in places[:LISTED]]
+    subjects = read_subjects(workspace, events)
     listed = [
         # An event without a time or an agent has those of its file's name.
-        CombinedEvent(place.rank.at, place.rank.agent, label(parse_text(texts.read(place))))
-        for place in places[:LISTED]
+        CombinedEvent(place.rank.at, place.rank.agent, label(event, subjects))
+        for place, event in zip(places, events, strict=False)
     ]
     goal, now = (known.text if known else "" for known in (aim.goal, aim.now))
     return render_banner(listed, index.digest(1).event_count, goal, now, aim.work_name.capitalize())

@@ -20,6 +20,7 @@ from passdown.core.briefs.brief_input import (
     gather,
     has_stated,
     holdings_of,
+    last_work_of,
     lend_goal,
     newest_told,
     newest_work,
@@ -51,6 +52,12 @@ from passdown.ports.event_log import EventLog
 from passdown.ports.index import EventLocation, Index
 from passdown.ports.repository import UNKNOWN
 from passdown.records import record, replace
+from passdown.services.handover.seen_work import (
+    count_edits,
+    describe_commits,
+    find_last_words,
+    without_own_files,
+)
 from passdown.services.log.events import update_index
 from passdown.services.log.history import EventTexts, parse_text
 from passdown.services.log.legacy_view import read_legacy
@@ -169,6 +176,7 @@ class _BriefReader:
         settled = [*self._settled()]
         tables = gather(digest, self._elsewhere(), self._waiting(digest), settled)
         tables[FactKind.FEEDBACK] = self._with_loops(tables[FactKind.FEEDBACK], settled)
+        tables[FactKind.FILE] = without_own_files(self._workspace, tables[FactKind.FILE])
         return BriefInput(
             agent=own.agent,
             aim=aim,
@@ -179,6 +187,9 @@ class _BriefReader:
             due_gates=self._due_gates(tables) if own.track else {},
             team=TeamInput(holdings=holdings_of(own)),
             ledger=own.start.ledger,
+            words=find_last_words(self._chain()),
+            commits=describe_commits(self._workspace, tables[FactKind.RECEIPT].values()),
+            edits=count_edits(self._chain()),
             peers=(*self._peers(), *self._others_work(aim)),
             ahead=tuple(self._ahead()),
             documents=tuple(self._list_documents()),
@@ -189,6 +200,13 @@ class _BriefReader:
         """Return whether the session, or the one before it, recorded something; in a new checkout any."""
         before = self._before[:1] or self._lately
         return any(map(has_stated, (*([self._account] if self._account else []), *before)))
+
+    def _chain(self) -> Sequence[Account]:
+        """Give the session and those it goes on from, the nearest first; a fresh one is alone (C53)."""
+        own = self._account
+        if own is None:
+            return self._before
+        return [own] if own.start.is_fresh else [own, *self._before]
 
     def _list_documents(self) -> Iterator[Fact]:
         """Give the facts of every document that is read here: they count as much as those of events."""
@@ -293,7 +311,7 @@ class _BriefReader:
         account = self._account or Account()
         if account.track:
             return self._aim_of_track(account.track)
-        own = work_of(account, () if account.start.is_fresh else self._before)
+        own = last_work_of(account, () if account.start.is_fresh else self._before)
         if own.is_known or account.start.is_fresh:
             return own
         documents = self._aim_of_documents()

@@ -23,6 +23,7 @@ from passdown.core.sessions.session_facts import Account
 from passdown.errors import FormatError, StorageError, UsageError
 from passdown.ports.repository import Committed, Skipped
 from passdown.records import record, replace
+from passdown.services.handover.seen_work import own_paths
 from passdown.services.handover.snapshots import MANUAL, take_snapshot
 from passdown.services.handover.streams import (
     find_stream,
@@ -253,7 +254,7 @@ def make_review(
         file_hashes=hash_files(workspace, [file_hash.path for file_hash in handoff.file_hashes]),
     )
     commits = (
-        workspace.history.count_since(handoff.commit, _own_paths(workspace.settings.paths))
+        workspace.history.count_since(handoff.commit, own_paths(workspace.settings.paths))
         if handoff.commit
         else None
     )
@@ -268,12 +269,6 @@ def make_review(
         drift=drift,
         origins={(fact.kind, make_key(fact.text)): fact for fact in facts},
     )
-
-
-def _own_paths(paths: Paths) -> Sequence[str]:
-    """Name what our own commits change: they say nothing about the work."""
-    shared = (paths.archive, paths.handoffs, paths.events, paths.event_archive, paths.view)
-    return (paths.ledgers, paths.runtime, *shared)
 
 
 def resume_handoff(workspace: Workspace, review: HandoffReview, account: Account | None) -> ResumedSession:

@@ -1,9 +1,11 @@
 """Read the text of events, and combine the logs of several checkouts."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
+from types import MappingProxyType
 from typing import Final, NamedTuple
 
+from passdown.core.facts import is_commit
 from passdown.core.formats.events import Event, parse_event
 from passdown.core.formats.origins import parse_origins
 from passdown.core.kinds import FactKind
@@ -21,6 +23,9 @@ _CANDIDATES: Final = 10
 _GOAL: Final = FactKind.GOAL.row.event_key
 _NOW: Final = FactKind.NOW.row.event_key
 _LAST: Final = "Last worked on: "
+_NO_RECORD: Final = "no record"
+_NO_SUBJECTS: Final[Mapping[str, str]] = MappingProxyType({})
+_FILES: Final = 5
 
 
 class EventTexts:
@@ -55,26 +60,47 @@ def parse_text(text: str | None) -> Event:
         return Event()
 
 
-def label(event: Event) -> str:
-    """Return a short label for an event: what is being done or was done, or its type.
+def label(event: Event, subjects: Mapping[str, str] = _NO_SUBJECTS) -> str:
+    """Return a short label for an event: what is being done or was done, or else what was seen of it.
 
     A goal or now that its session only carried on is not its own. What a session was doing when it ended is
-    what it last worked on (C152).
+    what it last worked on (C152). `subjects` are those of commits, by their ids.
     """
+    found = (*_label_stated(event), *_label_seen(event, subjects), _NO_RECORD)
+    return " ".join(found[0].split())
+
+
+def _label_stated(event: Event) -> Iterator[str]:
+    """Yield what the session itself said."""
     origins = parse_origins(tuple((pair.key, pair.value) for pair in event.origins))
     carried = {key for key, found in origins.items() if any(one and one.agent for one in found)}
     doing = event.now if event.now and _NOW not in carried else ""
-    first = (
-        *((f"{_LAST}{doing}" if event.type == SESSION_END else doing,) if doing else ()),
-        *event.this_session,
-        *((event.goal,) if event.goal and _GOAL not in carried else ()),
-        *(f"{pair.key}: {pair.value}" for pair in event.decisions),
-        *event.open_questions,
-        *(f"{pair.key}: {pair.value}" for pair in event.answers),
-        *(f"retracts {name}" for name in event.retracted_events),
-        event.reason or event.type or "",
-    )
-    return " ".join(first[0].split())
+    if doing:
+        yield f"{_LAST}{doing}" if event.type == SESSION_END else doing
+    yield from event.this_session
+    if event.goal and _GOAL not in carried:
+        yield event.goal
+    yield from (f"{pair.key}: {pair.value}" for pair in event.decisions)
+    yield from event.open_questions
+    yield from (f"{pair.key}: {pair.value}" for pair in event.answers)
+    yield from (f"retracts {name}" for name in event.retracted_events)
+
+
+def _label_seen(event: Event, subjects: Mapping[str, str]) -> Iterator[str]:
+    """Yield what was seen of the work: subjects of commits, edited files, tests."""
+    known = [subjects[name] for name in event.receipts if name in subjects]
+    if known:
+        yield "; ".join(known)
+    if event.files_modified:
+        yield f"edited {', '.join(event.files_modified[:_FILES])}"
+    yield from (one for one in event.receipts if not is_commit(one))
+
+
+def read_subjects(workspace: Workspace, events: Iterable[Event]) -> Mapping[str, str]:
+    """Ask git for the subjects of the commits of events that say nothing themselves."""
+    silent = (event for event in events if next(_label_stated(event), None) is None)
+    names = [name for event in silent for name in event.receipts if is_commit(name)]
+    return {one.id: one.subject for one in workspace.history.describe(names)} if names else {}
 
 
 class EventFilter(NamedTuple):

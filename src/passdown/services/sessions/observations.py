@@ -10,6 +10,7 @@ from passdown.core.hosts.observations import (
     REF,
     NewObservation,
     ObservationContext,
+    cut_words,
     find_new_facts,
     from_root,
     refs_of,
@@ -74,6 +75,7 @@ class _Intake:
     seen: tuple[Observation, ...]
     marks: dict[str, TranscriptMark]
     passed_over: int
+    words: str = ""
 
 
 def observe(
@@ -102,6 +104,7 @@ def observe(
         intake = _read(source, known) if source else _Intake(seen=(), marks={}, passed_over=0)
         passed_over, refs = intake.passed_over, refs_of(lines)
         grounds = _grounds(workspace, known, source, with_files=with_files)
+        grounds = replace(grounds, words=intake.words)
         told = find_new_facts(known, refs, intake.seen, grounds)
         ran = [one for one in intake.seen if one.kind is FactKind.COMMAND and one.ref not in refs]
         commands = tuple(one.text for one in ran)
@@ -181,7 +184,7 @@ def _read(source: TranscriptSource, known: Account) -> _Intake:
     """Read the new parts of the session's transcript and those of its subagents."""
     seen: list[Observation] = []
     marks: dict[str, TranscriptMark] = {}
-    passed_over = 0
+    passed_over, words = 0, ""
     paths = [source.path]
     for path in paths:
         name = source.reader.bookmark(path)
@@ -191,6 +194,7 @@ def _read(source: TranscriptSource, known: Account) -> _Intake:
             reading = read_piece(source.reader, data, mark)
             seen += reading.seen
             passed_over += reading.passed_over
+            words = (reading.words or words) if path == source.path else words
             if reading.mark.offset == mark.offset:
                 break
             mark = reading.mark
@@ -198,7 +202,7 @@ def _read(source: TranscriptSource, known: Account) -> _Intake:
             marks[name] = mark
         found = source.transcripts.find(source.reader.parts(path, mark))
         paths += [one for one in found if one not in paths][: MOST_PARTS - len(paths)]
-    return _Intake(seen=tuple(seen), marks=marks, passed_over=passed_over)
+    return _Intake(seen=tuple(seen), marks=marks, passed_over=passed_over, words=words)
 
 
 def _grounds(
@@ -211,8 +215,8 @@ def _grounds(
     history = workspace.history if is_here else None
     return ObservationContext(
         roots=(known.start.checkout, *(source.roots if source and is_here else ())),
-        own=(paths.ledgers, paths.runtime),
-        commits=tuple(history.commits_since(since)) if history and since else (),
+        own=(paths.ledgers, paths.runtime, paths.archive, paths.events, paths.event_archive),
+        commits=tuple(history.commits_since(since, known.start.commit)) if history and since else (),
         files=tuple(history.files_since(since)) if history and since and with_files else (),
     )
 
@@ -220,14 +224,22 @@ def _grounds(
 def _facts(workspace: Workspace, known: Account, told: Sequence[NewObservation]) -> Sequence[Fact]:
     """Turn observations into facts with time and author, without secrets (3)."""
     texts, _ = redact_all([one.said.text for one in told])
+    said = [one.said._replace(text=text) for one, text in zip(told, texts, strict=True)]
     return [
-        _with_ref(make_fact(workspace, known, one.said._replace(text=text), one.provenance), one.ref)
-        for one, text in zip(told, texts, strict=True)
+        _with_ref(make_fact(workspace, known, _cut(new), one.provenance), one.ref)
+        for one, new in zip(told, said, strict=True)
     ]
 
 
+def _cut(new_fact: NewFact) -> NewFact:
+    """Cut an agent's words once they are redacted: half a secret would not be recognized."""
+    if new_fact.kind is not FactKind.WORDS:
+        return new_fact
+    return new_fact._replace(text=cut_words(new_fact.text))
+
+
 def _with_ref(fact: Fact, ref: str) -> Fact:
-    return fact._replace(others=((REF, dump(ref)),)) if ref else fact
+    return fact._replace(others=(*fact.others, (REF, dump(ref)))) if ref else fact
 
 
 def _bookmarks(workspace: Workspace, known: Account, marks: dict[str, TranscriptMark]) -> Sequence[Fact]:

@@ -274,6 +274,7 @@ def _begin(
         file=name_file(name, _list_states(workspace)) if name else "",
         checkout=workspace.root,
         branch=workspace.repository.branch(),
+        commit=workspace.repository.last_commit(),
         ledger=_choose_ledger(workspace, live, agent, name),
         process=process,
         continues=before.session if before else "",

@@ -23,6 +23,7 @@ from passdown.services.log.history import (
     label,
     list_places,
     parse_text,
+    read_subjects,
 )
 
 _USUAL: Final = 20
@@ -119,10 +120,10 @@ def read_since(text: str, now: datetime) -> datetime | None:
 
 
 def _say(sources: Sequence[CheckoutLog], found: Sequence[FoundEvent], limit: int) -> None:
-    for seen in found[:limit]:
-        source = sources[seen.where]
-        said = label(parse_text(source.texts.read(seen.place)))
-        output.say(event_lines(seen.place, said, source.mark))
+    events = [parse_text(sources[seen.where].texts.read(seen.place)) for seen in found[:limit]]
+    subjects = read_subjects(sources[0].project.workspace, events)
+    for seen, event in zip(found, events, strict=False):
+        output.say(event_lines(seen.place, label(event, subjects), sources[seen.where].mark))
     if not found:
         output.note("no events")
     if len(found) > limit:

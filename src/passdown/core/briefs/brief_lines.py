@@ -1,0 +1,136 @@
+"""The lines of a brief: each shows one fact, with where it comes from before a `>`, and its text after it.
+
+What sessions and people wrote is data: it stands on one line, without control or bidirectional characters,
+and is cut after 300 characters; what comes before the `>` is ours.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from datetime import datetime, timedelta
+from typing import Final, NamedTuple
+
+from passdown.core.briefs.brief_frame import BriefFrame
+from passdown.core.briefs.budgets import Budget, Size, measure
+from passdown.core.briefs.receipts import describe_result
+from passdown.core.facts import Fact, Provenance, show_fact
+from passdown.core.ids import FactId
+from passdown.core.kinds import FactKind
+from passdown.core.lazy_regex import pattern
+from passdown.core.safe_text import one_line
+from passdown.core.sessions.ledger_sync import RULED_OUT
+from passdown.core.times import age_words, is_older
+
+MAX_TEXT: Final = 300
+WORDS_LIMIT: Final = 500
+"""How many characters of an agent's last words are shown: all that are kept of them (C135)."""
+ALL_FACTS: Final = "passdown brief --json"
+"""The command that shows every fact in full."""
+MESSAGE: Final = "message"
+"""The kind of the lines that show messages."""
+INBOX: Final = "passdown inbox"
+
+_NAME: Final = 40
+_HASH: Final = 16
+_OLD: Final = timedelta(hours=24)
+_NOT_IN_NAMES: Final = pattern(r"[()<>`\s]+")
+
+
+class BriefLine(NamedTuple):
+    """One line of a brief; `id` is empty if it shows no fact, or only a part of one."""
+
+    text: str
+    id: FactId | str = ""
+    fact: Fact | None = None
+
+
+class FactLines:
+    """Renders facts as lines for an agent, at an instant."""
+
+    def __init__(
+        self,
+        agent: str,
+        now: datetime,
+        frame: BriefFrame,
+        limit: int,
+        budget: Budget,
+        *,
+        is_marked: bool = True,
+    ) -> None:
+        """Keep for whom, when and how long the lines are."""
+        self._agent = agent
+        self._now = now
+        self._frame = frame
+        self._limit = limit
+        self._budget = budget
+        self._is_marked = is_marked
+
+    def lines(
+        self, facts: Iterable[Fact], lead: Callable[[Fact], str] = lambda _: ""
+    ) -> tuple[BriefLine, ...]:
+        """Render facts until they alone fill the budget: later ones cannot be in the brief."""
+        lines: list[BriefLine] = []
+        size = Size()
+        for fact in facts:
+            if not self._budget.holds(size):
+                break
+            lines.append(self.line(fact, lead(fact)))
+            size = size.plus(measure(lines[-1].text))
+        return tuple(lines)
+
+    def line(self, fact: Fact, lead: str = "") -> BriefLine:
+        """Render a fact, with its origin in front of it."""
+        text = self.data(f"{lead}{_text_of(fact)}")
+        limit = WORDS_LIMIT if fact.kind == FactKind.WORDS and self._limit == MAX_TEXT else self._limit
+        is_cut = len(text) > limit
+        if is_cut:
+            text = f"{text[:limit].rstrip()}…"
+        marks = ", ".join(self._marks(fact, is_cut=is_cut)) if self._is_marked else ""
+        shown = f"({marks}) > {text}" if marks else f"> {text}"
+        return BriefLine(shown, "" if is_cut else fact.id, fact)
+
+    def results(self, files: Sequence[Fact]) -> Callable[..., BriefLine]:
+        """Return what renders the result of a test, with its commit and how many files changed since."""
+
+        def show(fact: Fact, lead: str = "") -> BriefLine:
+            line = self.line(fact, lead)
+            return line._replace(text=f"{line.text}{describe_result(fact, files)}")
+
+        return show
+
+    def data(self, text: str) -> str:
+        """Return text from outside as one safe line."""
+        return self._frame.clean(one_line(" ".join(text.split())))
+
+    def name(self, text: str) -> str:
+        """Return a name from outside that is safe to show before the `>`."""
+        shown = _NOT_IN_NAMES.sub("_", self.data(text))
+        return shown if len(shown) <= _NAME else f"{shown[:_NAME]}…"
+
+    def age(self, at: datetime) -> str:
+        """Return how long ago an instant was."""
+        return age_words(self._now - at)
+
+    def is_fresh(self, fact: Fact) -> bool:
+        """Return whether a fact was stated within the last day."""
+        return not is_older(fact.at, self._now, _OLD)
+
+    def _marks(self, fact: Fact, *, is_cut: bool) -> Iterator[str]:
+        is_own = fact.agent == self._agent
+        if not is_own:
+            yield self.name(fact.agent)
+        if not is_own or not self.is_fresh(fact):
+            yield self.age(fact.at)
+        if fact.branch:
+            yield f"on {self.name(fact.branch)}"
+        if fact.provenance is not Provenance.STATED:
+            yield fact.provenance.value
+        if is_cut:
+            command = INBOX if fact.kind == MESSAGE else ALL_FACTS
+            command = f"passdown event show {fact.event[:_HASH]}" if fact.event else command
+            yield f"cut: `{command}`"
+
+
+def _text_of(fact: Fact) -> str:
+    """Return what a line shows of a fact; the heading of constraints already says what they are."""
+    if fact.kind == FactKind.CONSTRAINT:
+        return fact.text.removeprefix(RULED_OUT)
+    return show_fact(fact)
