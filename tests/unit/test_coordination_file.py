@@ -97,6 +97,25 @@ def test_a_store_that_is_open_notices_that_its_file_was_lost(file: LoggedFile, w
     assert len(coordinator.members.members()) == 2
 
 
+def test_rows_that_somebody_else_wrote_do_not_count(file: LoggedFile) -> None:
+    file.ask("DELETE FROM leases")
+
+    coordinator = file.coordinate()
+
+    assert [one.resource.name for one in coordinator.leases.leases()] == ["src/"]
+    assert "differs from what was written to it: leases" in file.told[0]
+
+
+def test_a_file_that_was_touched_and_is_the_same_is_kept(file: LoggedFile) -> None:
+    file.ask("UPDATE signs SET newest = newest + 1")
+
+    file.coordinate()
+    file.close()
+    file.coordinate()
+
+    assert file.told == []
+
+
 @pytest.mark.parametrize("way", ["deleted", "replaced by an older copy"])
 def test_who_only_looks_sees_the_restored_file(file: LoggedFile, way: str) -> None:
     coordinator = file.coordinate()

@@ -146,4 +146,4 @@ def test_a_thousand_files_take_no_more_statements_and_writes_than_one(
     paths = [f"src/{number}.py" for number in range(1_000)]
 
     assert [count_calls(verb, *paths) for verb in ("reserve", "renew", "release")] == alone
-    assert max(alone) <= 20  # with what is written down before and after each change
+    assert max(alone) <= 22  # with what is written down before and after, and two that look at the file

@@ -169,7 +169,7 @@ class ChangeLog:
         if not periods:
             return None
         period = periods[-1]
-        lines = [_parse(line) for line in self._read_end(period).splitlines()]
+        lines = self._read_end(period)
         positions = dict(period.positions)
         state: FileState | None = None
         for line in lines:
@@ -179,15 +179,15 @@ class ChangeLog:
                 state = FileState(*line["file"]) if line["file"] else None
         return Known(period, positions, state)
 
-    def _read_end(self, period: Period) -> bytes:
-        """Return at least the last whole line of a period."""
+    def _read_end(self, period: Period) -> Sequence[Mapping[str, Any]]:
+        """Return the last lines of a period, with a change among them if it has one."""
         path = self._path(period.number, _CHANGES)
         with suppress(OSError):
-            end = read.read_end(path, _END)
-            if end.rstrip(b"\n").count(b"\n"):
-                return end
-            return read.read_trusted(path, _MOST)
-        return b""
+            lines = [_parse(line) for line in read.read_end(path, _END).splitlines()]
+            if any("position" in line for line in lines):
+                return lines
+            return [_parse(line) for line in read.read_trusted(path, _MOST).splitlines()]
+        return ()
 
     def is_full(self, period: Period, day: str) -> bool:
         """Return whether the next period is due: on another day, and after many changes."""

@@ -122,6 +122,7 @@ class CoordinationFile:
         self._path = path
         self._open_at = open_at
         self._recovery = recovery
+        self._positions: Mapping[str, int] = {}
         self.opened = OpenFile(path, recovery.log if recovery else None)
 
     def connect(self) -> CoordinationDatabase:
@@ -136,7 +137,7 @@ class CoordinationFile:
                 self._restore(recovery, known, lost)
                 known = recovery.log.known()
         database = database or self._open_here()
-        if not recovery.is_hurried and _is_copy_due(recovery, known, database):
+        if not recovery.is_hurried and self._is_copy_due(recovery, known):
             self._copy_here(recovery, database)
         return database
 
@@ -171,7 +172,8 @@ class CoordinationFile:
             return None, "is empty"
         try:
             database = self._open_here()
-            lost = find_loss(database, known)
+            self._positions = database.positions()
+            lost = find_loss(database.identity(), self._positions, known)
             is_touched = found != known.state or not self.opened.is_same()
             if not lost and is_touched and not recovery.is_hurried:
                 lost = self._examine(database, recovery, known)
@@ -243,6 +245,13 @@ class CoordinationFile:
         move_database(self._path, aside)
         return aside
 
+    def _is_copy_due(self, recovery: Recovery, known: Known | None) -> bool:
+        """Return whether a period begins: for a new file, on another day, after many changes, after a gap."""
+        if known is None or recovery.log.is_full(known.period, recovery.today()):
+            return True
+        has_gap = any(at > known.positions.get(name, 0) for name, at in self._positions.items())
+        return has_gap or known.period.version != len(CoordinationDatabase.scripts())
+
     def _copy_here(self, recovery: Recovery, database: CoordinationDatabase) -> None:
         """Begin a period with this database; if it cannot be copied, that is tried again later."""
         with suppress(StorageError):
@@ -261,7 +270,8 @@ def examine(path: str, log: ChangeLog) -> str:
         return "is empty" if find_state(path) else "is missing"
     try:
         with closing(CoordinationDatabase(open_read_only(path), path)) as database:
-            return find_loss(database, known) or _describe_damage(database.find_damage())
+            lost = find_loss(database.identity(), database.positions(), known)
+            return lost or _describe_damage(database.find_damage())
     except (StorageError, sqlite3.Error) as error:
         return f"is damaged: {error.__cause__ or error}" if is_damage(error.__cause__ or error) else ""
 
@@ -289,11 +299,10 @@ def _describe_damage(found: str) -> str:
     return f"is damaged: {found}" if found else ""
 
 
-def find_loss(database: CoordinationDatabase, known: Known) -> str:
+def find_loss(identity: int, positions: Mapping[str, int], known: Known) -> str:
     """Return why an open database is not the one that was there before; empty if it may be."""
-    if database.identity() != known.period.identity:
+    if identity != known.period.identity:
         return "is another one"
-    positions = database.positions()
     for name, at in known.positions.items():
         if positions.get(name, 0) < at:
             return f"is older than it was: it has change {positions.get(name, 0)} of {at}"
@@ -303,14 +312,6 @@ def find_loss(database: CoordinationDatabase, known: Known) -> str:
 def _has_bytes(path: str) -> bool:
     found = find_state(path)
     return found is not None and found.size > 0
-
-
-def _is_copy_due(recovery: Recovery, known: Known | None, database: CoordinationDatabase) -> bool:
-    """Return whether a period begins: on the first day, on another day, after many changes, after a gap."""
-    if known is None or recovery.log.is_full(known.period, recovery.today()):
-        return True
-    has_gap = any(at > known.positions.get(name, 0) for name, at in database.positions().items())
-    return has_gap or known.period.version != len(database.scripts())
 
 
 def describe_restored(lost: str, restored: "Restored", aside: str) -> str:
