@@ -12,15 +12,18 @@ Facts are taken in their order, the oldest first; `core.facts.identify` says whi
 6. An answer takes out the question or the feedback it names, by text or id, and holds itself. One that an
    event tells only holds: the event names beside it what is taken out.
 7. What is done is no longer what somebody does now.
+8. A decision takes out the statements under its key that it names, and so does a retraction of one
+   (`core.statements`). Of those that are left, the newest holds, and the others are kept beside it.
 """
 
 from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
-from typing import Final
+from typing import Final, NamedTuple
 
 from passdown.core.facts import ADD, PROMPTED, Fact, Provenance, identify, identify_retracted, make_key
 from passdown.core.kinds import FactKind, Merging
 from passdown.core.lazy_regex import pattern
+from passdown.core.statements import is_replaced, list_other_words, list_replaced
 
 Table = dict[str, Fact]
 Tables = dict[str, Table]
@@ -28,6 +31,13 @@ Tables = dict[str, Table]
 
 Ended = Callable[[Fact, Fact], None]
 """Called with a fact that holds no longer, and the one that took its place or took it out."""
+
+
+class Statement(NamedTuple):
+    """A decision in force, and its place among all decisions."""
+
+    number: int
+    fact: Fact
 
 
 class Folded:
@@ -38,7 +48,10 @@ class Folded:
         self.own = own
         self.tables: Tables = {}
         self.phases: dict[str, list[Fact]] = {}
+        self.statements: dict[str, list[Statement]] = {}
         self.ended = ended
+        self._number = 0
+        self._is_disordered = False
 
     def of(self, kind: str) -> tuple[Fact, ...]:
         """Give the facts of a kind that hold, the oldest first."""
@@ -61,6 +74,62 @@ class Folded:
         if old is not None and self.ended is not None:
             self.ended(old, by)
 
+    def list_contested(self) -> tuple[tuple[Fact, ...], ...]:
+        """Return the decisions of each key under which several are in force, both with the newest first."""
+        several = [one for one in self.statements.values() if len(one) > 1]
+        several.sort(key=_place_of, reverse=True)
+        shown = (list_other_words([one.fact for one in statements]) for statements in several)
+        return tuple(facts for facts in shown if len(facts) > 1)
+
+    def state(self, fact: Fact, key: str) -> None:
+        """Let a decision be in force, and take out those that it replaces (8)."""
+        known = self._take_out(fact, key)
+        self._number += 1
+        new = Statement(self._number, fact)
+        if known and self.own and fact.session != self.own and known[-1].fact.session == self.own:
+            known.insert(0, new)  # what is carried on does not overrule what the session itself stated
+            self._is_disordered = True
+        else:
+            known.append(new)
+        self._settle(key, known)
+
+    def take_back(self, fact: Fact, key: str) -> None:
+        """Take out the decisions that a retraction names (8)."""
+        known = self._take_out(fact, key)
+        self._is_disordered |= bool(known)
+        self._settle(key, known)
+
+    def _take_out(self, by: Fact, key: str) -> list[Statement]:
+        known = self.statements.get(key, [])
+        if not known:
+            return []
+        names = list_replaced(by)
+        kept = [one for one in known if not is_replaced(one.fact, by, names)]
+        if self.ended is not None:
+            for one in known:
+                if one not in kept:
+                    self.ended(one.fact, by)
+        return kept
+
+    def _settle(self, key: str, known: list[Statement]) -> None:
+        table = self.tables.setdefault(FactKind.DECISION.value, {})
+        table.pop(key, None)
+        self.statements.pop(key, None)
+        if known:
+            self.statements[key] = known
+            table[key] = known[-1].fact
+
+    def put_in_order(self) -> None:
+        """Let decisions stand in the order in which they were stated."""
+        if self._is_disordered:
+            table = self.tables[FactKind.DECISION.value]
+            keys = sorted(table, key=lambda key: _place_of(self.statements[key]))
+            self.tables[FactKind.DECISION.value] = {key: table[key] for key in keys}
+
+
+def _place_of(statements: list[Statement]) -> int:
+    return statements[-1].number
+
 
 def fold(facts: Iterable[Fact], ended: Ended | None = None, own: str = "") -> Folded:
     """Say which facts hold; see the cases above. `ended` is told of every fact that no longer does.
@@ -73,6 +142,7 @@ def fold(facts: Iterable[Fact], ended: Ended | None = None, own: str = "") -> Fo
         take = take_of(fact.kind)
         if take is not None:
             take(folded, fact)
+    folded.put_in_order()
     return folded
 
 
@@ -111,6 +181,10 @@ def _take_one(folded: Folded, fact: Fact) -> None:  # 3
         _end_now(folded, fact)
 
 
+def _take_decision(folded: Folded, fact: Fact) -> None:  # 8
+    folded.state(fact, identify(fact))
+
+
 def _take_phase(folded: Folded, fact: Fact) -> None:  # 4
     folded.phases.setdefault(fact.kind, []).append(fact)
     folded.hold(fact, identify(fact))
@@ -128,7 +202,9 @@ def _is_held(folded: Folded, register: str, text: str) -> bool:
 
 def _take_retraction(folded: Folded, fact: Fact) -> None:  # 5
     name = identify_retracted(fact)
-    if name or not fact.event or _is_held(folded, fact.key, fact.text):
+    if fact.key == _DECISION:
+        folded.take_back(fact, name)
+    elif name or not fact.event or _is_held(folded, fact.key, fact.text):
         folded.end(fact.key, name, fact)
 
 
@@ -142,6 +218,7 @@ def _take_answer(folded: Folded, fact: Fact) -> None:  # 6
     folded.hold(fact, identify(fact))
 
 
+_DECISION: Final = FactKind.DECISION.value
 _ID: Final = pattern(r"[0-9a-f]{12}")
 ANSWERED: Final = (FactKind.QUESTION.value, FactKind.FEEDBACK.value)
 _BY_MERGING: Final[Mapping[Merging, Callable[[Folded, Fact], None]]] = MappingProxyType(
@@ -160,6 +237,7 @@ _TAKE: Final[Mapping[str, Callable[[Folded, Fact], None]]] = MappingProxyType(
             for kind in FactKind
             if kind.row.merging is not Merging.NONE
         },
+        FactKind.DECISION.value: _take_decision,
         FactKind.ANSWER.value: _take_answer,
         FactKind.RETRACTION.value: _take_retraction,
     }
