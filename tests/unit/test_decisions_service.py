@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 
 from passdown.core.kinds import FactKind
+from passdown.core.sessions.decisions import KeyHistory
 from passdown.engines.memory.index import MemoryIndex
 from passdown.errors import CacheError
 from passdown.services.sessions.decisions import find_history
@@ -28,8 +29,7 @@ def test_without_a_cache_a_row_that_was_edited_by_hand_is_taken_in_and_nothing_i
     kept = update_ledger(damaged, account)
 
     assert [fact.text for fact in kept.account.of(FactKind.DECISION)] == ["Postgres"]
-    held, replaced, _ = find_history(damaged, account, "db")
-    assert (held, replaced) == (None, None)
-    held, replaced, _ = find_history(place.project, account, "db")
+    assert find_history(damaged, account, "db") == KeyHistory()
+    held, replaced, *_ = find_history(place.project, account, "db")
     assert held is not None
     assert (held.text, replaced) == ("Postgres", None)

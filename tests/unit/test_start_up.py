@@ -35,16 +35,18 @@ BUDGETS: Final = MappingProxyType(
         # Exchanging a ledger takes 4 modules of ours, and `ctypes` with 4 of its own.
         # The boot to which the process of a session belongs takes 2.
         # What others decided under the key is in the index of the events: 28 with the database (C151).
-        "decide": Budget(ours=111, others=80),
+        # Which decisions are in force under a key takes 2: the rule, and the index (C162).
+        "decide": Budget(ours=113, others=80),
         # The view takes 4 modules, the banner 2, whether there is a document from before Passdown 1, and what
         # other tools wrote down here 1; the frame of a brief 1, so that a turn's end need not load the brief;
         # whether somebody handed something over 1; which conversation it continues 1 (C153), where a ledger
-        # may lie 1, which lines are of a track 1, which document no event holds 1, and what is held 1.
-        "session start": Budget(ours=141, others=78),
+        # may lie 1, which lines are of a track 1, which document no event holds 1, and what is held 1. Which
+        # decisions are in force takes 2.
+        "session start": Budget(ours=143, others=78),
         # A turn that publishes commits, too: 12 modules for whether, and 3 for how; and makes the view: 6.
         # Other turns load 2 of these, to look whether an earlier one left something.
         # One judges what the turn did: whether the session gets worse (G9).
-        "turn end": Budget(ours=159, others=80),
+        "turn end": Budget(ours=161, others=80),
         "help": Budget(ours=12, others=80),
         # One module for each format.
         "list of formats": Budget(ours=56, others=92),

@@ -85,12 +85,12 @@ class Folded:
         """Let a decision be in force, and take out those that it replaces (8)."""
         known = self._take_out(fact, key)
         self._number += 1
-        new = Statement(self._number, fact)
         if known and self.own and fact.session != self.own and known[-1].fact.session == self.own:
-            known.insert(0, new)  # what is carried on does not overrule what the session itself stated
-            self._is_disordered = True
+            # What is carried on does not overrule what the session itself stated.
+            if self.ended is not None:
+                self.ended(fact, known[-1].fact)
         else:
-            known.append(new)
+            known.append(Statement(self._number, fact))
         self._settle(key, known)
 
     def take_back(self, fact: Fact, key: str) -> None:

@@ -5,7 +5,8 @@ What two writers decided without knowing of each other therefore stays side by s
 
 1. A statement is named by its session and its number there, or by its event if that tells no number.
 2. Facts are taken in their order, the oldest first, so each replaces only what ranks before it. One that
-   names nothing at all, as older versions write it, replaces all of that.
+   does not tell what it replaces, as older versions write it, replaces all of that. What a session decides
+   replaces what it decided before, since it knows its own journal.
 3. A statement that is carried on is the statement it repeats; the newest copy stands for both. In the journal
    of a session it does not overrule what the session itself stated.
 4. The newest statement in force wins. The others are shown beside it, each wording once.
@@ -24,6 +25,9 @@ REPLACES: Final = "replaces"
 
 CARRIED: Final = "of"
 """The further member of a decision that is carried on: the name of the statement that it repeats."""
+
+UNSEEN: Final = "; also decided, unseen by the other: "
+"""What stands between decisions of one key whose writers did not know of each other."""
 
 EVENT_NAME: Final = 16
 """How many characters of an event's hash name it."""
@@ -95,7 +99,18 @@ def is_replaced(one: Fact, by: Fact, names: Sequence[str] | None) -> bool:
     if names is None:  # 2
         return True
     name = name_statement(one)
-    return name in names or (bool(name) and by.kind == one.kind and name == name_statement(by))  # 3
+    if name in names:
+        return True
+    return by.kind == one.kind and bool(name) and _is_same_or_earlier(name, name_statement(by))
+
+
+def _is_same_or_earlier(name: str, later: str) -> bool:
+    """Return whether a name is that of the same statement (3), or of one that its session said before (2)."""
+    session, _, number = name.rpartition(":")
+    if name == later or not session:
+        return name == later
+    other, _, last = later.rpartition(":")
+    return session == other and int(number) < int(last)
 
 
 def list_other_words(in_force: Sequence[Fact]) -> tuple[Fact, ...]:

@@ -29,7 +29,7 @@ from passdown.core.briefs.brief_input import (
     sort_receipts,
 )
 from passdown.core.briefs.budgets import Budget, Size, measure
-from passdown.core.facts import Fact, Provenance, is_result, read_phase, show_fact
+from passdown.core.facts import Fact, Provenance, identify, is_result, read_phase, show_fact
 from passdown.core.ids import FactId
 from passdown.core.kinds import FURTHER, FactKind, kind_of
 from passdown.core.lazy_regex import pattern
@@ -195,6 +195,13 @@ class _Showing:
         shown = f"({marks}) > {text}" if marks else f"> {text}"
         return BriefLine(shown, "" if is_cut else fact.id, fact)
 
+    def contested(self, facts: Sequence[Fact]) -> BriefLine:
+        """Render decisions of one key that did not know of each other, each with its author and age."""
+        from passdown.core.briefs.contested_lines import render_contested  # few keys are contested
+
+        text, is_cut = render_contested(facts, self, self._limit)
+        return BriefLine(f"> {text}", "" if is_cut else facts[0].id, facts[0])
+
     def data(self, text: str) -> str:
         """Return text from outside as one safe line."""
         return self._frame.clean(one_line(" ".join(text.split())))
@@ -258,7 +265,7 @@ def _make_parts(brief_input: BriefInput, show: _Showing) -> Iterator[BriefPart]:
     orphans = [_show_orphan(one, show) for one in brief_input.team.orphans]
     yield _plain_part(2, "orphan", "Tasks of sessions that died", orphans, "passdown task list")
     yield _gates(brief_input, show)
-    yield _part(brief_input, show, FactKind.DECISION)
+    yield _decisions(brief_input, show)
     yield from _further(brief_input, show, 2)
     ahead = [_show_ahead(fact, show) for fact in brief_input.ahead]
     yield _plain_part(2, "ahead", "Dated ahead: counts nowhere here", ahead, "passdown doctor")
@@ -307,6 +314,15 @@ def _part(
     command = f"passdown view list {kind.row.plural}" if is_listed else ALL_FACTS
     total = len(facts) + brief_input.beyond.get(kind, 0)
     return BriefPart(kind.row.brief_class, kind, kind.row.title, lines, total, command)
+
+
+def _decisions(brief_input: BriefInput, show: _Showing) -> BriefPart:
+    """List decisions that did not know of each other first (C162)."""
+    keys = {identify(facts[0]) for facts in brief_input.contested}
+    rest = [fact for fact in brief_input.of(FactKind.DECISION) if identify(fact) not in keys]
+    part = _part(brief_input, show, FactKind.DECISION, rest)
+    lines = (*map(show.contested, brief_input.contested), *part.lines)
+    return part._replace(lines=lines, total=len(keys) + part.total)
 
 
 def _questions(brief_input: BriefInput, facts: Sequence[Fact], show: _Showing) -> BriefPart:
