@@ -4,17 +4,23 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from random import Random
+from types import ModuleType
 
 import pytest
 
+from passdown.core import fold as fold_module
+from passdown.core.facts import Fact
 from passdown.core.merge.event_facts import EventFacts, parse_event_facts
 from passdown.core.merge.merge import Digest, make_digest, merge_events
 from passdown.core.merge.projections import LIMIT
 from passdown.core.merge.rollups import RollupMember, parse_rollup, render_rollup
+from passdown.core.sessions import publications
+from passdown.core.statements import name_statement, write_replaced
 from passdown.engines.sqlite.event_index import open_index
 from passdown.ports.event_log import FileMark
 from passdown.ports.index import EventFile, LogChange
 from tests.proof import proof_count
+from tests.proofs import decision_histories
 from tests.proofs.conftest import Figures, Tell
 from tests.proofs.decision_histories import (
     TODAY,
@@ -117,3 +123,45 @@ def test_a_rollup_member_is_the_event_it_holds() -> None:
     history = make_history(Random(1), 30)
 
     assert all(parse_event_facts(data, "x.md") == history.events[name] for name, data in history.data.items())
+
+
+def keep_only_own_names(told: object, _wanted: object) -> object:
+    """Publish a decision with what it replaces itself, and not what came before it."""
+    return told
+
+
+def carry_nothing(_fact: Fact) -> tuple[tuple[str, str], ...]:
+    """Carry a decision on as if it were a new one that replaces nothing."""
+    return write_replaced(())
+
+
+def replace_all(_one: Fact, _by: Fact, _names: object) -> bool:
+    """Let every statement replace all before it, as older versions did."""
+    return True
+
+
+def replace_by_name_only(one: Fact, _by: Fact, names: Sequence[str] | None) -> bool:
+    """Take no notice of copies, nor of what a session decided before."""
+    return names is None or name_statement(one) in names
+
+
+BUGS = (
+    (publications, "_join_replaced", keep_only_own_names),
+    (decision_histories, "carry", carry_nothing),
+    (fold_module, "is_replaced", replace_all),
+    (fold_module, "is_replaced", replace_by_name_only),
+)
+
+
+@pytest.mark.proof
+@pytest.mark.parametrize("bug", BUGS, ids=lambda bug: bug[2].__name__)
+def test_a_rule_that_is_wrong_is_found_out(
+    bug: tuple[ModuleType, str, object], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(*bug)
+
+    for _, history in histories(0, 200):
+        sources = [*history.events.values()]
+        if read_shown(make_digest(merge_events(sources), 0, LIMIT)) != expect(history, sources):
+            return
+    pytest.fail("no history tells the difference")

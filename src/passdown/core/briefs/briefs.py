@@ -252,7 +252,8 @@ def _make_parts(brief_input: BriefInput, show: _Showing) -> Iterator[BriefPart]:
     questions = brief_input.of(FactKind.QUESTION)
     receipts = sort_receipts(brief_input.of(FactKind.RECEIPT), show.is_fresh)
     blocking = [fact for fact in questions if _BLOCKED.match(fact.text)]
-    blocking += [fact for fact in brief_input.of(FactKind.CHECKPOINT) if _has_failed(fact)]
+    phases = brief_input.of(FactKind.CHECKPOINT)
+    blocking += [fact for fact in phases if read_phase(fact).status == PhaseState.FAILED]
     blockers = [*map(show.line, blocking), *(show.line(fact, _FAILED) for fact in receipts.failed)]
     yield _plain_part(1, "blocker", "Blockers", blockers)
     yield _plain_part(1, "holding", "You hold", list(_holdings(brief_input, show)))
@@ -345,10 +346,6 @@ def _gates(brief_input: BriefInput, show: _Showing) -> BriefPart:
         for gate, why in brief_input.due_gates.items()
     ]
     return part._replace(lines=(*due, *part.lines), total=len(due) + part.total)
-
-
-def _has_failed(fact: Fact) -> bool:
-    return read_phase(fact).status == PhaseState.FAILED
 
 
 def _holdings(brief_input: BriefInput, show: _Showing) -> Iterator[BriefLine]:

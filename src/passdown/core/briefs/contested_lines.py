@@ -54,7 +54,8 @@ class _Plain(NamedTuple):
     def data(self, text: str) -> str:
         return one_line(" ".join(text.split()))
 
-    name = data
+    def name(self, text: str) -> str:
+        return self.data(text)
 
 
 def say_contested(facts: Sequence[Fact], age: Callable[[datetime], str], limit: int) -> str:

@@ -18,6 +18,7 @@ from passdown.core.merge.merge import AIMS, Digest, NewestFacts
 from passdown.core.phases import PhaseState, read_state
 from passdown.core.problems import Malformed
 from passdown.core.safe_text import one_line
+from passdown.core.statements import UNSEEN
 from passdown.core.times import render_millis
 
 T = TypeVar("T")
@@ -40,6 +41,9 @@ class SectionLimit(NamedTuple):
 _FINISHED: Final = SectionLimit(15, 2_900, "passdown view list done")
 _FOLLOWING: Final = SectionLimit(10, 1_500, "passdown view list next")
 _CHOICES: Final = SectionLimit(LIMIT, 3_000, "passdown view list decisions")
+_CONTESTED: Final = SectionLimit(5, 2_000, "passdown view list decisions")
+_SIDES: Final = 4
+_ONE_SIDE: Final = 400
 _RULES: Final = SectionLimit(LIMIT, 2_300, "passdown view list constraints")
 _OPEN: Final = SectionLimit(10, 1_500, "passdown view list questions")
 _ANSWERS: Final = SectionLimit(10, 1_000, "passdown view list answers")
@@ -68,6 +72,7 @@ def make_view(digest: Digest) -> View:
         next_earlier=next_earlier,
         decisions=decisions,
         decisions_earlier=decisions_earlier,
+        contested=tuple(_show_contested(digest)),
         constraints=constraints,
         constraints_earlier=constraints_earlier,
         questions=questions,
@@ -88,6 +93,26 @@ def make_view(digest: Digest) -> View:
             events_sha256=digest.events_sha256,
         ),
     )
+
+
+def _show_contested(digest: Digest) -> Iterator[str]:
+    """Yield the decisions that did not know of each other, with their days: a view depends on events alone.
+
+    What does not fit, `passdown view list decisions` shows.
+    """
+    size = _CONTESTED.size
+    for facts in digest.contested[: _CONTESTED.entries]:
+        line = UNSEEN.join(f"{_shorten(one.text, one, _ONE_SIDE)} ({_signed(one)})" for one in facts[:_SIDES])
+        more = f"; and {len(facts) - _SIDES} more" if len(facts) > _SIDES else ""
+        shown = f"{_shorten(facts[0].key, facts[0], 200)}: {line}{more}"
+        size -= _size(shown)
+        if size < 0:
+            return
+        yield shown
+
+
+def _signed(fact: Fact) -> str:
+    return f"{_shorten(fact.agent, fact, 80)}, {fact.at:%Y-%m-%d}"
 
 
 def _register(digest: Digest, kind: FactKind) -> str:
