@@ -5,6 +5,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
 from passdown import layout
+from passdown.core.facts import Fact
 from passdown.core.hosts.context_usage import ContextReading
 from passdown.core.hosts.signals import NO_SIGNS, Degradation
 from passdown.core.project.takeovers import TakeoverChoice, list_choices
@@ -26,6 +27,7 @@ from passdown.services.project.status import (
     count_handoffs,
     find_index_state,
 )
+from passdown.services.sessions.decisions import read_contested
 from passdown.services.sessions.journals import name_now, read_accounts, read_open
 from passdown.services.sessions.liveness import is_live, show_place
 from passdown.services.workspace.workspaces import Workspace
@@ -51,6 +53,7 @@ def show_status(*, show_all: bool, as_json: bool) -> int:
     tasks = _find_tasks(workspace)
     team = _find_team(workspace, tasks)
     outbox = find_waiting(workspace)
+    contested = read_contested(workspace)
     if as_json:
         output.say_json(
             {
@@ -65,6 +68,7 @@ def show_status(*, show_all: bool, as_json: bool) -> int:
                 **_describe_team(team),
                 "tracker": _describe_tracker(tasks),
                 "outbox": _describe_outbox(workspace, outbox),
+                "contested": _describe_contested(contested),
             }
         )
         return 0
@@ -76,6 +80,7 @@ def show_status(*, show_all: bool, as_json: bool) -> int:
         _say_session(workspace, account, state)
     _say_shared(team, tasks)
     _say_outbox(workspace, outbox)
+    _say_contested(workspace, contested)
     output.say(_say_handoffs(handoffs))
     output.say(say_index(index))
     if uncommitted:
@@ -93,6 +98,24 @@ def _say_shared(team: "TeamOverview | None", tasks: "TaskOverview | None") -> No
         from passdown.faces.cli.team_status import say_tracker
 
         say_tracker(tasks)
+
+
+def _describe_contested(contested: Sequence[Sequence[Fact]]) -> list[object]:
+    if not contested:
+        return []
+    from passdown.faces.cli.contested import describe_contested  # few decisions contradict each other
+
+    return describe_contested(contested)
+
+
+def _say_contested(workspace: Workspace, contested: Sequence[Sequence[Fact]]) -> None:
+    """Say which decisions did not know of each other, and how to settle them."""
+    if contested:
+        from passdown.faces.cli.contested import list_lines, make_hint
+
+        for line in list_lines(contested, workspace.now()):
+            output.say(output.wrapped(line, "", "  "))
+        output.note_hint(make_hint(contested))
 
 
 def _describe_outbox(workspace: Workspace, outbox: Sequence[SharedOperation]) -> list[object]:

@@ -124,16 +124,25 @@ def retract_only(new: NewFact, gone: Iterable[Fact]) -> NewFact:
     return new._replace(others=(*new.others, *write_replaced(filter(None, map(name_statement, gone)))))
 
 
+def read_contested(workspace: Workspace) -> Sequence[Sequence[Fact]]:
+    """Return the decisions of each key that did not know of each other; none without a cache.
+
+    What is dated so far ahead that it counts nowhere contradicts nothing.
+    """
+    try:
+        update_index(workspace.log, workspace.index)
+        until = limit_of(workspace.index.newest(workspace.now()).present)
+        return workspace.index.digest(_MOST, until).contested
+    except CacheError:
+        return ()
+
+
 def find_contested_key(workspace: Workspace, text: str) -> str:
     """Return the key under which several decisions are in force, by the key or the start of one of them.
 
     Returns "" if there is none, or if the text may mean several.
     """
-    try:
-        update_index(workspace.log, workspace.index)
-        contested = workspace.index.digest(_MOST).contested
-    except CacheError:
-        return ""
+    contested = read_contested(workspace)
     wanted = make_key(text)
     exact = [facts[0].key for facts in contested if make_key(facts[0].key) == wanted]
     begun = [facts[0].key for facts in contested if any(one.text.startswith(text) for one in facts)]
