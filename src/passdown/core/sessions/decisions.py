@@ -58,7 +58,7 @@ def read_history(said: Iterable[Fact]) -> KeyHistory:
     known = _follow(facts)
     in_force = tuple(one.fact for some in fold(facts).statements.values() for one in some)
     held = in_force[-1] if in_force else None
-    replaced = known.replaced if held is known.held else None
+    replaced = known.replaced if held is known.held and known.replaced not in in_force else None
     return KeyHistory(held, replaced, known.at, in_force)
 
 

@@ -175,7 +175,7 @@ def retract_fact(kind: FactKind, /, *, text: str, of_kind: str | None, session: 
         if found is not None:
             return _retract(workspace, account, NewFact(kind, found, one.value), text, as_json=as_json)
     decision = FactKind.DECISION.value
-    if of_kind in {None, decision} and (key := _find_contested(workspace, text)):
+    if (not of_kind or of_kind == decision) and (key := _find_contested(workspace, text)):
         return _retract(workspace, account, NewFact(kind, key, decision), text, as_json=as_json)
     if of_kind:  # stated by another session, or before this one
         return _retract(workspace, account, NewFact(kind, text, of_kind), text, as_json=as_json)
@@ -202,7 +202,7 @@ def _retract(workspace: Workspace, account: Account, said: NewFact, text: str, *
 
     history = find_history(workspace, account, said.text)
     gone = history.shown
-    if history.contested and not said.text.startswith(text):
+    if history.contested and text != said.text:
         gone = history.choose(text)
         said = retract_only(said, gone)
     held, old = history.held, history.replaced

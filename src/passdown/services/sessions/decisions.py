@@ -23,7 +23,7 @@ from passdown.core.sessions.session_facts import Account
 from passdown.core.statements import REPLACES, name_statement, write_replaced
 from passdown.errors import CacheError
 from passdown.services.log.events import update_index
-from passdown.services.sessions.journals import read_account
+from passdown.services.sessions.journals import read_account, read_open
 from passdown.services.workspace.workspaces import Workspace
 
 _NOBODY: Final = Account()
@@ -125,16 +125,20 @@ def retract_only(new: NewFact, gone: Iterable[Fact]) -> NewFact:
 
 
 def read_contested(workspace: Workspace) -> Sequence[Sequence[Fact]]:
-    """Return the decisions of each key that did not know of each other; none without a cache.
+    """Return the decisions of each key that did not know of each other, the newest key first.
 
-    What is dated so far ahead that it counts nowhere contradicts nothing.
+    Those that sessions here have not published yet count, too. Without a cache there are none.
     """
     try:
-        update_index(workspace.log, workspace.index)
+        decisions = Decisions(workspace, _NOBODY)
         until = limit_of(workspace.index.newest(workspace.now()).present)
-        return workspace.index.digest(_MOST, until).contested
+        told = [facts[0].key for facts in workspace.index.digest(_MOST, until).contested]
+        said = (fact.key for account in read_open(workspace) for fact in account.of(FactKind.DECISION))
+        shown = [decisions.find(key).shown for key in dict.fromkeys(map(make_key, (*told, *said)))]
     except CacheError:
         return ()
+    contested = [facts for facts in shown if len(facts) > 1]
+    return sorted(contested, key=lambda facts: facts[0].at, reverse=True)
 
 
 def find_contested_key(workspace: Workspace, text: str) -> str:
@@ -142,8 +146,7 @@ def find_contested_key(workspace: Workspace, text: str) -> str:
 
     Returns "" if there is none, or if the text may mean several.
     """
-    contested = read_contested(workspace)
-    wanted = make_key(text)
+    contested, wanted = read_contested(workspace), make_key(text)
     exact = [facts[0].key for facts in contested if make_key(facts[0].key) == wanted]
     begun = [facts[0].key for facts in contested if any(one.text.startswith(text) for one in facts)]
     found = exact or begun
