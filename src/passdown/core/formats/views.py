@@ -41,9 +41,7 @@ _EARLIER: Final = pattern(r"""And ([0-9]{1,9}) earlier: (?:`([^`\n]*)`|("[^\n]*"
 _SIGNED: Final = pattern(r" \(by [^\s()]+, (?:carried on by [^\s()]+, )?(?:not )?ended\)$")
 CONTRADICTION: Final = "Contradiction: "
 """How the line begins that shows decisions of one key that did not know of each other."""
-_CONTESTED: Final = pattern(
-    rf"(?:\A|\n)[ \t]*{CONTRADICTION}([^\s][^\n]*{re.escape(UNSEEN)}[^\n]*[^\s])\s*\Z"
-)
+_CONTESTED: Final = pattern(rf"(?:\A|\n){CONTRADICTION}([^\s][^\n]*{re.escape(UNSEEN)}[^\n]*[^\s])\s*\Z")
 _NOT_IN_NAMES: Final = pattern(r"[\s(),]+")
 _NAME: Final = 40
 _IN_CODE: Final = pattern(r"[^`\x00-\x1f\x7f-\x9f\u2028\u2029]*")
@@ -142,6 +140,7 @@ class BoundedList(Generic[T]):
     """A list whose last lines may say what contradicts an entry, and how many earlier entries there are."""
 
     items: ListOf[T]
+    may_contradict: bool = False
 
     def read(self, content: str, at: PlacePosition) -> PlaceReading[BoundedEntries[T]]:
         """Read the entries, what contradicts them, and the line about earlier ones."""
@@ -149,7 +148,7 @@ class BoundedList(Generic[T]):
         match = _EARLIER.fullmatch(last)
         body = body if match and newline else "" if match else content
         contested: list[str] = []
-        while found := _CONTESTED.search(body):
+        while self.may_contradict and (found := _CONTESTED.search(body)):
             contested.insert(0, found[1])
             body = body[: found.start()]
         reading = self.items.read(body, at)
@@ -198,7 +197,10 @@ _THIS_SESSION: Final = Place(
 )
 _NEXT: Final = Place("Ledger/Next", BoundedList(ListOf(str, str, tick="[ ]")), "### Next", required=False)
 _DECISIONS: Final = Place(
-    "Ledger/Decisions", BoundedList(ListOf(read_pair, write_pair)), "### Decisions", required=False
+    "Ledger/Decisions",
+    BoundedList(ListOf(read_pair, write_pair), may_contradict=True),
+    "### Decisions",
+    required=False,
 )
 _CONSTRAINTS: Final = Place(
     "Ledger/Constraints", BoundedList(ListOf(str, str)), "### Constraints", required=False

@@ -11,7 +11,15 @@ from passdown.core.documents.key_value import Pair
 from passdown.core.facts import Fact, read_phase, show_gate
 from passdown.core.formats.checkpoints import Phase
 from passdown.core.formats.streams import Question, read_question
-from passdown.core.formats.views import VERSION, Earlier, Footer, FurtherSection, View, sign_line
+from passdown.core.formats.views import (
+    CONTRADICTION,
+    VERSION,
+    Earlier,
+    Footer,
+    FurtherSection,
+    View,
+    sign_line,
+)
 from passdown.core.kinds import FURTHER, FactKind
 from passdown.core.lazy_regex import pattern
 from passdown.core.merge.merge import AIMS, Digest, NewestFacts
@@ -56,7 +64,9 @@ def make_view(digest: Digest) -> View:
     """Make the view of merged events; it depends on nothing else."""
     done, done_earlier = _take(digest.kinds[FactKind.DONE], _FINISHED, _text)
     following, next_earlier = _take(digest.kinds[FactKind.NEXT], _FOLLOWING, _signer(digest))
-    decisions, decisions_earlier = _take(digest.kinds[FactKind.DECISION], _CHOICES, _pair)
+    contested = tuple(_show_contested(digest))
+    choices = _CHOICES._replace(size=_CHOICES.size - sum(map(_size_contested, contested)))
+    decisions, decisions_earlier = _take(digest.kinds[FactKind.DECISION], choices, _pair)
     constraints, constraints_earlier = _take(digest.kinds[FactKind.CONSTRAINT], _RULES, _text)
     questions, questions_earlier = _take(digest.kinds[FactKind.QUESTION], _OPEN, _question)
     answers, answers_earlier = _take(digest.kinds[FactKind.ANSWER], _ANSWERS, _pair)
@@ -72,7 +82,7 @@ def make_view(digest: Digest) -> View:
         next_earlier=next_earlier,
         decisions=decisions,
         decisions_earlier=decisions_earlier,
-        contested=tuple(_show_contested(digest)),
+        contested=contested,
         constraints=constraints,
         constraints_earlier=constraints_earlier,
         questions=questions,
@@ -98,17 +108,21 @@ def make_view(digest: Digest) -> View:
 def _show_contested(digest: Digest) -> Iterator[str]:
     """Yield the decisions that did not know of each other, with their days: a view depends on events alone.
 
-    What does not fit, `passdown view list decisions` shows.
+    They take from the room of the decisions. What does not fit, `passdown view list decisions` shows.
     """
     size = _CONTESTED.size
     for facts in digest.contested[: _CONTESTED.entries]:
-        line = UNSEEN.join(f"{_shorten(one.text, one, _ONE_SIDE)} ({_signed(one)})" for one in facts[:_SIDES])
+        parts = (f"{_shorten(one.text, one, _ONE_SIDE)} ({_signed(one)})" for one in facts[:_SIDES])
         more = f"; and {len(facts) - _SIDES} more" if len(facts) > _SIDES else ""
-        shown = f"{_shorten(facts[0].key, facts[0], 200)}: {line}{more}"
-        size -= _size(shown)
+        shown = f"{_shorten(facts[0].key, facts[0], 200)}: {UNSEEN.join(parts)}{more}"
+        size -= _size_contested(shown)
         if size < 0:
             return
         yield shown
+
+
+def _size_contested(shown: str) -> int:
+    return len(shown.encode()) + len(CONTRADICTION) + 2
 
 
 def _signed(fact: Fact) -> str:
