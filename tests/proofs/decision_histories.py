@@ -169,7 +169,11 @@ def decide(history: History, writer: Writer) -> None:
     known = read_key(writer, key)
     told = frozenset((*find_in_force(history, writer, key), *_own_before(writer, key)))
     members = write_replaced(known.names)
-    _say(writer, known, Fact(DECISION, text, TODAY, writer.name, key, others=members), told)
+    fact = Fact(DECISION, text, TODAY, writer.name, key, others=members)
+    if history.random.random() < 0.03:  # nobody could look, as without a cache
+        _say(writer, known, fact._replace(others=()), None)
+    else:
+        _say(writer, known, fact, told)
 
 
 def retract(history: History, writer: Writer) -> None:
@@ -190,7 +194,7 @@ def _own_before(writer: Writer, key: str) -> Iterator[Spoken]:
     return (one for seq, one in writer.spoken.items() if one.key == key and seq not in writer.carried)
 
 
-def _say(writer: Writer, known: KeyHistory, fact: Fact, told: frozenset[Spoken]) -> None:
+def _say(writer: Writer, known: KeyHistory, fact: Fact, told: frozenset[Spoken] | None) -> None:
     now = writer.clock.now()
     at = next_instant(now, [known.at]) if known.at else now
     at = max(at, writer.touched or at)

@@ -160,7 +160,7 @@ def test_a_rule_that_is_wrong_is_found_out(
 ) -> None:
     monkeypatch.setattr(*bug)
 
-    for _, history in histories(0, 200):
+    for _, history in histories(0, 2_000):
         sources = [*history.events.values()]
         if read_shown(make_digest(merge_events(sources), 0, LIMIT)) != expect(history, sources):
             return

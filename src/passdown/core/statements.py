@@ -87,11 +87,10 @@ def carry(fact: Fact) -> tuple[tuple[str, str], ...]:
     return (*write_carried(name_statement(fact)), *write_replaced(list_replaced(fact)))
 
 
-def with_members(fact: Fact, members: Sequence[tuple[str, str]]) -> Fact:
-    """Return a fact with these further members in place of its own of the same names."""
-    names = {name for name, _ in members}
-    kept = tuple(pair for pair in fact.others if pair[0] not in names)
-    return fact._replace(others=(*kept, *members))
+def with_replaced(fact: Fact, names: Iterable[str] | None) -> Fact:
+    """Return a fact that names these statements as replaced, in place of those that it names."""
+    kept = tuple(pair for pair in fact.others if pair[0] != REPLACES)
+    return fact._replace(others=(*kept, *write_replaced(names)))
 
 
 def is_replaced(one: Fact, by: Fact, names: Sequence[str] | None) -> bool:

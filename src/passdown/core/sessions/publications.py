@@ -34,7 +34,7 @@ from passdown.core.phases import read_state
 from passdown.core.problems import Malformed
 from passdown.core.sessions.session_facts import Account, fold_journal, only_shared, read_ahead
 from passdown.core.sessions.unpublished import TAKEN_BACK, open_lines
-from passdown.core.statements import list_replaced, read_carried, with_members, write_replaced
+from passdown.core.statements import list_replaced, read_carried, with_replaced
 from passdown.records import names_of, replace
 
 Told = Mapping[str, Sequence[Fact]]
@@ -119,7 +119,7 @@ def _with_replaced(fact: Fact, said: Iterable[Fact]) -> Fact:
     lines = [one for one in said if one.seq <= fact.seq and is_about(one, FactKind.DECISION, name)]
     replaced = [list_replaced(one) for one in lines if not read_carried(one)]
     names = None if None in replaced else [one for some in replaced for one in some or ()]
-    return with_members(fact, write_replaced(names))
+    return with_replaced(fact, names)
 
 
 def _told_of(kind: FactKind, whole: Account) -> tuple[Fact, ...]:
