@@ -17,6 +17,7 @@ ROOM_ORDER = MappingProxyType(
                 "phases",
                 "facts",
                 "schemas",
+                "statements",
                 "fold",
                 "formats",
             ),

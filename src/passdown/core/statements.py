@@ -29,6 +29,9 @@ CARRIED: Final = "of"
 UNSEEN: Final = "; also decided, unseen by the other: "
 """What stands between decisions of one key whose writers did not know of each other."""
 
+CONTRADICTION: Final = "Contradiction: "
+"""How a line begins that shows such decisions, where nothing else tells what it is."""
+
 EVENT_NAME: Final = 16
 """How many characters of an event's hash name it."""
 

@@ -6,9 +6,9 @@ from typing import Final, NamedTuple
 
 from passdown.core.documents.conflicts import is_marker
 from passdown.core.documents.markdown import is_placeholder
-from passdown.core.formats.views import CONTRADICTION, GOAL, LEDGER, TITLE, UPDATED
+from passdown.core.formats.views import GOAL, LEDGER, TITLE, UPDATED
 from passdown.core.lazy_regex import pattern
-from passdown.core.statements import UNSEEN
+from passdown.core.statements import CONTRADICTION, UNSEEN
 
 _FOOTER: Final = "_synthesized:"
 _RULE: Final = "---"

@@ -26,7 +26,7 @@ from passdown.core.kinds import FURTHER
 from passdown.core.lazy_regex import pattern
 from passdown.core.problems import Problem, Unknown, error, warning
 from passdown.core.safe_text import one_line
-from passdown.core.statements import UNSEEN
+from passdown.core.statements import CONTRADICTION, UNSEEN
 from passdown.core.times import render_millis, render_seconds
 from passdown.records import field, record, replace
 
@@ -39,8 +39,6 @@ FOOTER: Final = "footer"
 _FOOTER: Final = pattern(r"\s*_synthesized:[ \t]*\r?\n(?P<keys>(?:[ \t]+[^\n]*\n|\r?\n)*)---\s*")
 _EARLIER: Final = pattern(r"""And ([0-9]{1,9}) earlier: (?:`([^`\n]*)`|("[^\n]*"))\r?""")
 _SIGNED: Final = pattern(r" \(by [^\s()]+, (?:carried on by [^\s()]+, )?(?:not )?ended\)$")
-CONTRADICTION: Final = "Contradiction: "
-"""How the line begins that shows decisions of one key that did not know of each other."""
 _CONTESTED: Final = pattern(rf"(?:\A|\n){CONTRADICTION}([^\s][^\n]*{re.escape(UNSEEN)}[^\n]*[^\s])\s*\Z")
 _NOT_IN_NAMES: Final = pattern(r"[\s(),]+")
 _NAME: Final = 40

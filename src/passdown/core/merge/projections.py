@@ -12,7 +12,6 @@ from passdown.core.facts import Fact, read_phase, show_gate
 from passdown.core.formats.checkpoints import Phase
 from passdown.core.formats.streams import Question, read_question
 from passdown.core.formats.views import (
-    CONTRADICTION,
     VERSION,
     Earlier,
     Footer,
@@ -26,7 +25,7 @@ from passdown.core.merge.merge import AIMS, Digest, NewestFacts
 from passdown.core.phases import PhaseState, read_state
 from passdown.core.problems import Malformed
 from passdown.core.safe_text import one_line
-from passdown.core.statements import UNSEEN
+from passdown.core.statements import CONTRADICTION, UNSEEN
 from passdown.core.times import render_millis
 
 T = TypeVar("T")

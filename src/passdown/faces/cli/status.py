@@ -14,7 +14,7 @@ from passdown.core.times import age_words, render_seconds
 from passdown.core.work.operations import SharedOperation, describe_operation
 from passdown.errors import PassdownError, StorageError, UsageError
 from passdown.faces.cli import output
-from passdown.faces.cli.lines import minute
+from passdown.faces.cli.lines import contested_lines, describe_contested, minute, settling_hint
 from passdown.faces.cli.sessions import describe, find_pause, open_sessions, say_age
 from passdown.records import as_dict
 from passdown.services.handover.context_usage import read_level
@@ -68,7 +68,7 @@ def show_status(*, show_all: bool, as_json: bool) -> int:
                 **_describe_team(team),
                 "tracker": _describe_tracker(tasks),
                 "outbox": _describe_outbox(workspace, outbox),
-                "contested": _describe_contested(contested),
+                "contested": describe_contested(contested),
             }
         )
         return 0
@@ -100,22 +100,12 @@ def _say_shared(team: "TeamOverview | None", tasks: "TaskOverview | None") -> No
         say_tracker(tasks)
 
 
-def _describe_contested(contested: Sequence[Sequence[Fact]]) -> list[object]:
-    if not contested:
-        return []
-    from passdown.faces.cli.contested import describe_contested  # few decisions contradict each other
-
-    return describe_contested(contested)
-
-
 def _say_contested(workspace: Workspace, contested: Sequence[Sequence[Fact]]) -> None:
     """Say which decisions did not know of each other, and how to settle them."""
     if contested:
-        from passdown.faces.cli.contested import list_lines, make_hint
-
-        for line in list_lines(contested, workspace.now()):
+        for line in contested_lines(contested, workspace.now()):
             output.say(output.wrapped(line, "", "  "))
-        output.note_hint(make_hint(contested))
+        output.note_hint(settling_hint(contested))
 
 
 def _describe_outbox(workspace: Workspace, outbox: Sequence[SharedOperation]) -> list[object]:

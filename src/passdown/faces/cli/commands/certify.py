@@ -7,7 +7,7 @@ from passdown.core.safe_text import one_line
 from passdown.errors import PassdownError, StorageError
 from passdown.faces.cli import output
 from passdown.faces.cli.commands.brief import call_here
-from passdown.faces.cli.contested import describe_contested, note_contested
+from passdown.faces.cli.lines import contested_lines, describe_contested, settling_hint
 from passdown.services.handover.certificates import certify
 from passdown.wiring.workspaces import read_named
 
@@ -39,7 +39,10 @@ def command(session: str, expect: str | None, *, as_json: bool) -> int:
             output.say(f"{one_line(one.where)}: {one.kind}: {one_line(one.text)}")
         for one in found.replaced:
             output.note(f"replaced by {one_line(one.where)}: {one.kind}: {one_line(one.text)}")
-        note_contested(found.contested, now)
+        for line in contested_lines(found.contested, now) if found.contested else ():
+            output.note(line)
+        if found.contested:
+            output.note_hint(settling_hint(found.contested))
         plural = "" if len(found.facts) == 1 else "s"
         output.say(f"{len(found.facts)} fact{plural}, {len(found.losses)} unaccounted")
         output.say(f"root {found.root}")

@@ -8,8 +8,8 @@ import click
 
 from passdown.core.briefs.contested_lines import say_contested
 from passdown.core.facts import Fact, read_phase, show_fact, show_phase
-from passdown.core.formats.views import CONTRADICTION
 from passdown.core.kinds import MERGED, FactKind
+from passdown.core.statements import CONTRADICTION
 from passdown.core.times import render_millis
 from passdown.errors import OutdatedError, PassdownError
 from passdown.faces.cli import output
