@@ -261,7 +261,7 @@ def publish(history: History, writer: Writer) -> None:
     assert written is not None
     source = history.add(here.log.read("", written.name) or b"")
     history.places[source.rank.hash] = [
-        _place(writer, fact if fact.seq else _numbered(writer, fact), published.line) for fact in source.facts
+        _place(writer, fact, published.line) if fact.seq else _place_unnumbered(fact) for fact in source.facts
     ]
 
 
@@ -278,12 +278,11 @@ def _strip(text: str) -> str:
     return ", ".join(entries)
 
 
-def _numbered(writer: Writer, fact: Fact) -> Fact:
-    """Give a fact without an origin the number of the line that it tells."""
+def _place_unnumbered(fact: Fact) -> Place:
+    """Note what an event says that tells no origin: nobody can know whether another event says it again."""
     is_void = fact.kind == FactKind.RETRACTION
-    key = fact.text if is_void else fact.key
-    found = [seq for seq, one in writer.spoken.items() if one.key == key and (not one.text) == is_void]
-    return fact._replace(seq=max(found))
+    one = Spoken(fact.text, "", None) if is_void else Spoken(fact.key, fact.text, None)
+    return Place(None if is_void else one, (one,))
 
 
 def _place(writer: Writer, fact: Fact, covered: int) -> Place:
