@@ -15,7 +15,7 @@ from passdown.core.merge.merge import Digest, make_digest, merge_events
 from passdown.core.merge.projections import LIMIT
 from passdown.core.merge.rollups import RollupMember, parse_rollup, render_rollup
 from passdown.core.sessions import publications
-from passdown.core.statements import name_statement, write_replaced
+from passdown.core.statements import write_replaced
 from passdown.engines.sqlite.event_index import open_index
 from passdown.ports.event_log import FileMark
 from passdown.ports.index import EventFile, LogChange
@@ -135,21 +135,19 @@ def carry_nothing(_fact: Fact) -> tuple[tuple[str, str], ...]:
     return write_replaced(())
 
 
-def replace_all(_one: Fact, _by: Fact, _names: object) -> bool:
+def name_nothing(_fact: Fact) -> None:
     """Let every statement replace all before it, as older versions did."""
-    return True
 
 
-def replace_by_name_only(one: Fact, _by: Fact, names: Sequence[str] | None) -> bool:
-    """Take no notice of copies, nor of what a session decided before."""
-    return names is None or name_statement(one) in names
+def know_no_session(_name: str) -> None:
+    """Take no notice of what a session decided before."""
 
 
 BUGS = (
     (publications, "_join_replaced", keep_only_own_names),
     (decision_histories, "carry", carry_nothing),
-    (fold_module, "is_replaced", replace_all),
-    (fold_module, "is_replaced", replace_by_name_only),
+    (fold_module, "list_replaced", name_nothing),
+    (fold_module, "read_name", know_no_session),
 )
 
 

@@ -16,14 +16,15 @@ Facts are taken in their order, the oldest first; `core.facts.identify` says whi
    (`core.statements`). Of those that are left, the newest holds, and the others are kept beside it.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from bisect import bisect_left, insort
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Final, NamedTuple
 
 from passdown.core.facts import ADD, PROMPTED, Fact, Provenance, identify, identify_retracted, make_key
 from passdown.core.kinds import FactKind, Merging
 from passdown.core.lazy_regex import pattern
-from passdown.core.statements import is_replaced, list_other_words, list_replaced
+from passdown.core.statements import list_other_words, list_replaced, name_statement, read_name
 
 Table = dict[str, Fact]
 Tables = dict[str, Table]
@@ -40,6 +41,58 @@ class Statement(NamedTuple):
     fact: Fact
 
 
+class InForce:
+    """The decisions in force under one key, the oldest first; each is found by its name."""
+
+    def __init__(self) -> None:
+        """Begin with none."""
+        self._by_name: dict[str, Statement] = {}
+        self._by_session: dict[str, list[tuple[int, str]]] = {}
+
+    def __len__(self) -> int:
+        """Return how many there are."""
+        return len(self._by_name)
+
+    def __iter__(self) -> Iterator[Statement]:
+        """Yield them, the oldest first."""
+        return iter(self._by_name.values())
+
+    @property
+    def last(self) -> Statement:
+        """The newest one."""
+        return next(reversed(self._by_name.values()))
+
+    def add(self, statement: Statement, name: str) -> None:
+        """Add a statement; one without a name can only be taken out with all others."""
+        self._by_name[name or f" {statement.number}"] = statement
+        origin = read_name(name)
+        if origin is not None:
+            insort(self._by_session.setdefault(origin.session, []), (origin.number, name))
+
+    def take_out(self, by: Fact) -> list[Fact]:
+        """Take out what a statement or retraction replaces, and return that."""
+        names = list_replaced(by)
+        if names is None:
+            gone = [one.fact for one in self]
+            self._by_name.clear()
+            self._by_session.clear()
+            return gone
+        if by.kind == _DECISION:
+            own = name_statement(by)
+            names = (*names, own, *self._earlier(own))
+        found = (self._by_name.pop(name, None) for name in names)
+        return [one.fact for one in found if one is not None]
+
+    def _earlier(self, name: str) -> Sequence[str]:
+        """Return the names of what the session of a statement said before it."""
+        origin = read_name(name)
+        known = self._by_session.get(origin.session, []) if origin else []
+        count = bisect_left(known, (origin.number, "")) if origin else 0
+        earlier = [one for _, one in known[:count]]
+        del known[:count]
+        return earlier
+
+
 class Folded:
     """What holds so far, and every phase on the way there."""
 
@@ -48,7 +101,7 @@ class Folded:
         self.own = own
         self.tables: Tables = {}
         self.phases: dict[str, list[Fact]] = {}
-        self.statements: dict[str, list[Statement]] = {}
+        self.statements: dict[str, InForce] = {}
         self.ended = ended
         self._number = 0
         self._is_disordered = False
@@ -85,12 +138,12 @@ class Folded:
         """Let a decision be in force, and take out those that it replaces (8)."""
         known = self._take_out(fact, key)
         self._number += 1
-        if known and self.own and fact.session != self.own and known[-1].fact.session == self.own:
+        if known and self.own and fact.session != self.own and known.last.fact.session == self.own:
             # What is carried on does not overrule what the session itself stated.
             if self.ended is not None:
-                self.ended(fact, known[-1].fact)
+                self.ended(fact, known.last.fact)
         else:
-            known.append(Statement(self._number, fact))
+            known.add(Statement(self._number, fact), name_statement(fact))
         self._settle(key, known)
 
     def take_back(self, fact: Fact, key: str) -> None:
@@ -99,36 +152,33 @@ class Folded:
         self._is_disordered |= bool(known)
         self._settle(key, known)
 
-    def _take_out(self, by: Fact, key: str) -> list[Statement]:
-        known = self.statements.get(key, [])
-        if not known:
-            return []
-        names = list_replaced(by)
-        kept = [one for one in known if not is_replaced(one.fact, by, names)]
-        if self.ended is not None:
-            for one in known:
-                if one not in kept:
-                    self.ended(one.fact, by)
-        return kept
+    def _take_out(self, by: Fact, key: str) -> InForce:
+        known = self.statements.get(key)
+        if known is None:
+            return InForce()
+        for old in known.take_out(by):
+            if self.ended is not None:
+                self.ended(old, by)
+        return known
 
-    def _settle(self, key: str, known: list[Statement]) -> None:
-        table = self.tables.setdefault(FactKind.DECISION.value, {})
+    def _settle(self, key: str, known: InForce) -> None:
+        table = self.tables.setdefault(_DECISION, {})
         table.pop(key, None)
         self.statements.pop(key, None)
         if known:
             self.statements[key] = known
-            table[key] = known[-1].fact
+            table[key] = known.last.fact
 
     def put_in_order(self) -> None:
         """Let decisions stand in the order in which they were stated."""
         if self._is_disordered:
-            table = self.tables[FactKind.DECISION.value]
+            table = self.tables[_DECISION]
             keys = sorted(table, key=lambda key: _place_of(self.statements[key]))
-            self.tables[FactKind.DECISION.value] = {key: table[key] for key in keys}
+            self.tables[_DECISION] = {key: table[key] for key in keys}
 
 
-def _place_of(statements: list[Statement]) -> int:
-    return statements[-1].number
+def _place_of(in_force: InForce) -> int:
+    return in_force.last.number
 
 
 def fold(facts: Iterable[Fact], ended: Ended | None = None, own: str = "") -> Folded:

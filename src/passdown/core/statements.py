@@ -14,7 +14,7 @@ What two writers decided without knowing of each other therefore stays side by s
 
 import json
 from collections.abc import Iterable, Sequence
-from typing import Final
+from typing import Final, NamedTuple
 
 from passdown.core.facts import Fact, make_key
 from passdown.core.json_text import dump
@@ -44,6 +44,19 @@ def is_name(text: str) -> bool:
     return _NAME.fullmatch(text) is not None
 
 
+class StatementOrigin(NamedTuple):
+    """The session that made a statement, and its number there."""
+
+    session: str
+    number: int
+
+
+def read_name(name: str) -> StatementOrigin | None:
+    """Read the session and number of a name; None if it names an event."""
+    session, _, number = name.rpartition(":")
+    return StatementOrigin(session, int(number)) if session else None
+
+
 def name_statement(fact: Fact) -> str:
     """Return the name of a statement (1); empty if nothing tells where it comes from."""
     if fact.others and (carried := read_carried(fact)):
@@ -56,7 +69,7 @@ def name_statement(fact: Fact) -> str:
 def read_carried(fact: Fact) -> str:
     """Return the name of the statement that a fact repeats; empty if it is the statement itself."""
     found = _read(fact, CARRIED)
-    return found if isinstance(found, str) else ""
+    return found if isinstance(found, str) and is_name(found) else ""
 
 
 def list_replaced(fact: Fact) -> tuple[str, ...] | None:
@@ -94,25 +107,6 @@ def with_replaced(fact: Fact, names: Iterable[str] | None) -> Fact:
     """Return a fact that names these statements as replaced, in place of those that it names."""
     kept = tuple(pair for pair in fact.others if pair[0] != REPLACES)
     return fact._replace(others=(*kept, *write_replaced(names)))
-
-
-def is_replaced(one: Fact, by: Fact, names: Sequence[str] | None) -> bool:
-    """Return whether a later statement or retraction, which names these, takes out an earlier statement."""
-    if names is None:  # 2
-        return True
-    name = name_statement(one)
-    if name in names:
-        return True
-    return by.kind == one.kind and bool(name) and _is_same_or_earlier(name, name_statement(by))
-
-
-def _is_same_or_earlier(name: str, later: str) -> bool:
-    """Return whether a name is that of the same statement (3), or of one that its session said before (2)."""
-    session, _, number = name.rpartition(":")
-    if name == later or not session:
-        return name == later
-    other, _, last = later.rpartition(":")
-    return session == other and int(number) < int(last)
 
 
 def list_other_words(in_force: Sequence[Fact]) -> tuple[Fact, ...]:

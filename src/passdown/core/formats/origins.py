@@ -82,7 +82,7 @@ def _render(fact: Fact, agent: str) -> str:
 def _render_statement(fact: Fact) -> Sequence[str]:
     """Write which statement a fact repeats, and which it replaces."""
     carried, replaced = read_carried(fact), list_replaced(fact)
-    words = [CARRIED, carried] if is_name(carried) else []
+    words = [CARRIED, carried] if carried else []
     if replaced is not None:
         words += [REPLACES, _BETWEEN.join(filter(is_name, replaced)) or _NOTHING]
     return words
