@@ -252,3 +252,34 @@ def test_events_of_older_versions_replace_all_before_them(clones: Clones) -> Non
     assert "unseen" not in clones.call(clones.one, "brief").out
     listed = json.loads(clones.call(clones.one, "view", "list", "decisions", "--json").out)
     assert [one["text"] for one in listed["facts"]] == ["SQLite"]
+
+
+@pytest.mark.requirement("C162", through="command")
+def test_a_decision_that_a_handoff_passes_on_is_the_same_decision(clones: Clones) -> None:
+    clones.start(clones.one, "amber", at="09:00")
+    clones.call(clones.one, "goal", "Ship it", "--session", "amber", at="09:00")
+    clones.call(clones.one, "decide", "store", "Postgres", "--session", "amber", at="09:01")
+    clones.call(clones.one, "decide", "queue", "Postgres", "--session", "amber", at="09:01")
+    assert clones.call(clones.one, "handoff", "create", "--session", "amber", at="09:02").code == 0
+    clones.end(clones.one, "amber", at="09:03")
+    clones.meet()
+
+    assert clones.call(clones.two, "handoff", "resume", at="10:00").code == 0
+    birch = json.loads(clones.call(clones.two, "status", "--json", at="10:01").out)["sessions"][0]["session"]
+    clones.call(clones.two, "publish", "--session", birch, at="10:02")
+
+    texts = [path.read_text(encoding="utf-8") for path in (clones.two.folder / EVENTS).glob("**/*.md")]
+    told = [pair.value for text in texts for pair in parse_event(text).origins if pair.key == "decisions"]
+    (first,) = [entry.split(", ") for entry in told if " of " not in entry]
+    (carried,) = [entry.split(", ") for entry in told if " of " in entry]
+    # Each repeats the statement of its own key, though the words are the same.
+    assert [entry.split(" of ")[1].split(":")[1].split() for entry in carried] == [
+        [entry.split()[0], "replaces", "-"] for entry in first
+    ]
+    clones.call(clones.two, "decide", "store", "SQLite", "--session", birch, at="10:03")
+    clones.end(clones.two, birch, at="10:04")
+    clones.meet()
+    for project in (clones.one, clones.two):
+        listed = json.loads(clones.call(project, "view", "list", "decisions", "--json").out)
+        assert [one["text"] for one in listed["facts"]] == ["SQLite", "Postgres"]
+        assert "unseen" not in clones.call(project, "brief").out
