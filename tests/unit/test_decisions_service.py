@@ -10,7 +10,12 @@ from passdown.core.sessions.session_facts import NewFact
 from passdown.core.statements import list_replaced
 from passdown.engines.memory.index import MemoryIndex
 from passdown.errors import CacheError
-from passdown.services.sessions.decisions import find_contested_key, find_history, read_contested
+from passdown.services.sessions.decisions import (
+    find_contested_key,
+    find_history,
+    plan_decision,
+    read_contested,
+)
 from passdown.services.sessions.journals import read_account
 from passdown.services.sessions.ledgers import update_ledger
 from tests.sessions import make_place, with_parts
@@ -64,3 +69,20 @@ def test_a_row_that_was_edited_by_hand_names_what_it_replaces() -> None:
 
     (decided,) = kept.account.of(FactKind.DECISION)
     assert (decided.text, list_replaced(decided)) == ("Postgres", (f"{account.session}:2",))
+
+
+@pytest.mark.requirement("C162")
+def test_what_another_session_has_not_published_is_not_replaced_unless_it_was_shown() -> None:
+    place = make_place()
+    one, two = place.start(is_new=True), place.start(is_new=True)
+    place.say(one, FactKind.DECISION, "SQLite", "db")
+
+    place.say(two, FactKind.DECISION, "Postgres", "db")
+    shown = plan_decision(place.project, two, NewFact(FactKind.DECISION, "Redis", "db"))
+
+    (decided,) = read_account(place.project, two.session).of(FactKind.DECISION)
+    assert list_replaced(decided) == ()
+    assert [fact.text for fact in shown.replaces] == ["Postgres", "SQLite"]
+    assert [[fact.text for fact in facts] for facts in read_contested(place.project)] == [
+        ["Postgres", "SQLite"]
+    ]

@@ -201,15 +201,14 @@ def _retract(workspace: Workspace, account: Account, said: NewFact, text: str, *
     from passdown.services.sessions.decisions import find_history, retract_only
 
     history = find_history(workspace, account, said.text)
-    gone = history.shown
-    if history.contested and text != said.text:
-        gone = history.choose(text)
+    gone = history.choose(text) if history.contested and text != said.text else history.in_force
+    if gone:  # what is named was shown
         said = retract_only(said, gone)
     held, old = history.held, history.replaced
     lines = [
         f"it was: {_show_old(workspace, one)}"
-        for one in gone
-        if history.contested or one.session != account.session
+        for one in history.shown
+        if one in gone and (history.contested or one.session != account.session)
     ]
     kept = [one for one in history.shown if one not in gone]
     lines += [f"still decided: {_show_old(workspace, one)}" for one in kept]

@@ -33,11 +33,15 @@ _MOST: Final = 1_000
 class Decisions:
     """What is decided, as a session knows it: each key is looked up once."""
 
-    def __init__(self, workspace: Workspace, account: Account) -> None:
-        """Bring the index up to date; raise a CacheError if it cannot be used."""
+    def __init__(self, workspace: Workspace, account: Account, *, only_own: bool = False) -> None:
+        """Bring the index up to date; raise a CacheError if it cannot be used.
+
+        With `only_own`, what other sessions have not published is left out: nobody told this one of it.
+        """
         self._workspace = workspace
         self._account = account
         self._known: dict[str, KeyHistory] = {}
+        self._only = {account.session, *self._before()} if only_own else None
         update_index(workspace.log, workspace.index)
 
     def find(self, key: str) -> KeyHistory:
@@ -52,6 +56,8 @@ class Decisions:
         index = self._workspace.index
         facts = [*index.said(FactKind.DECISION.value, key)]
         for session in self._workspace.journals.mentioning(dump(key)):
+            if self._only is not None and session not in self._only:
+                continue
             covered = index.published(session).line  # events tell of those lines, and may move them in time
             lines = (line for line in self._workspace.journals.read(session) if line.seq > covered)
             said = map(tell, facts_of(session, lines))
@@ -157,12 +163,13 @@ def name_replaced(workspace: Workspace, account: Account, said: Sequence[NewFact
     """Let decisions, and retractions of them, name what is in force for the session that says them (C162).
 
     What is carried on replaces what the first statement replaced. Where nobody can look, nothing is named.
+    What others here have not published is not in force for it, unless a command showed it and named it.
     """
     wanted = {one: key for one in said if (key := _key_to_name(one))}
     if not wanted:
         return said
     try:
-        decisions = Decisions(workspace, account)
+        decisions = Decisions(workspace, account, only_own=True)
         named = {one: write_replaced(decisions.find(key).names) for one, key in wanted.items()}
     except CacheError:
         return said
