@@ -154,7 +154,7 @@ class Folded:
 
     def _take_out(self, by: Fact, key: str) -> InForce:
         known = self.statements.get(key)
-        if known is None:
+        if known is None or not (by.others or self.ended):  # without names it replaces all of them
             return InForce()
         for old in known.take_out(by):
             if self.ended is not None:
