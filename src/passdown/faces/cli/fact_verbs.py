@@ -1,8 +1,8 @@
 """The verbs that state a fact: each writes one fact to the journal, then updates the ledger."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import MappingProxyType
-from typing import Final, TypedDict, Unpack
+from typing import TYPE_CHECKING, Final, TypedDict, Unpack
 
 from passdown.core.facts import ADD, Fact
 from passdown.core.kinds import FactKind
@@ -15,6 +15,9 @@ from passdown.faces.cli import output
 from passdown.faces.cli.sessions import need_session, note_ledger_update, open_sessions
 from passdown.services.sessions.ledgers import LedgerUpdate, update_ledger
 from passdown.services.workspace.workspaces import Workspace
+
+if TYPE_CHECKING:
+    from passdown.core.sessions.decisions import KeyHistory
 
 
 class _Told(TypedDict, total=False):
@@ -204,20 +207,26 @@ def _retract(workspace: Workspace, account: Account, said: NewFact, text: str, *
     gone = history.choose(text) if history.contested and text != said.text else history.in_force
     if gone:  # what is named was shown
         said = retract_only(said, gone)
-    held, old = history.held, history.replaced
-    lines = [
-        f"it was: {_show_old(workspace, one)}"
-        for one in history.shown
-        if one in gone and (history.contested or one.session != account.session)
-    ]
     kept = [one for one in history.shown if one not in gone]
-    lines += [f"still decided: {_show_old(workspace, one)}" for one in kept]
-    old = old if held in gone and not kept else None
-    lines += [f"it had replaced: {_show_old(workspace, old)}"] if old else []
+    old = history.replaced if history.held in gone and not kept else None
+    lines = [
+        *_show_retracted(workspace, account, history, gone),
+        *(f"still decided: {_show_old(workspace, one)}" for one in kept),
+        *([f"it had replaced: {_show_old(workspace, old)}"] if old else []),
+    ]
     command = shlex.join(["passdown", "decide", said.text, old.text]) if old else ""
     hint = f"to bring that back: `{command}`" if old else ""
     more = {"replaced": _describe_old(old), "still_decided": [_describe_old(one) for one in kept]}
     return _report(workspace, account, [said], as_json=as_json, lines=lines, more=more, hint=hint)
+
+
+def _show_retracted(
+    workspace: Workspace, account: Account, history: "KeyHistory", gone: Sequence[Fact]
+) -> Iterator[str]:
+    """Yield what is taken out, unless it is only what the session itself decided."""
+    for one in history.shown:
+        if one in gone and (history.contested or one.session != account.session):
+            yield f"it was: {_show_old(workspace, one)}"
 
 
 def _report(
