@@ -6,9 +6,10 @@ from passdown.engines.memory.index import MemoryIndex
 from passdown.engines.sqlite.event_index import SqliteIndex, open_index
 from passdown.ports.index import Index
 from passdown.testing.conformance.index import IndexConformance
+from passdown.testing.conformance.statements import StatementConformance
 
 
-class TestMemoryIndex(IndexConformance):
+class TestMemoryIndex(IndexConformance, StatementConformance):
     """The one that lives as long as the process."""
 
     def make(self, folder: Path) -> Index:
@@ -20,7 +21,7 @@ class TestMemoryIndex(IndexConformance):
         """Forget it."""
 
 
-class TestSqliteIndexWithWriteAheadLog(IndexConformance):
+class TestSqliteIndexWithWriteAheadLog(IndexConformance, StatementConformance):
     """The file of a local disk."""
 
     shared_memory = True

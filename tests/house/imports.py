@@ -18,6 +18,7 @@ ROOM_ORDER = MappingProxyType(
                 "phases",
                 "facts",
                 "schemas",
+                "statements",
                 "fold",
                 "formats",
             ),

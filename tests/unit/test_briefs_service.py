@@ -446,3 +446,59 @@ def test_every_fact_of_an_account_is_known() -> None:
         (FactKind.NOTE, "To myself"),
         (FactKind.FILE, "a.py"),
     }
+
+
+# --- decisions that did not know of each other (C162) ---------------------------------------------
+
+
+def put_decision(log: MemoryEventLog, number: int, text: str, replaces: str) -> None:
+    """Publish a decision as a session of another machine would."""
+    at = NOON - timedelta(hours=9 - number)
+    entry = f"{number} {at:%Y-%m-%dT%H:%M:%S.000Z} replaces {replaces}"
+    put_event(
+        log,
+        at,
+        f"remote-{number}",
+        session=f"s-{number}",
+        decisions=(Pair(key="store", value=text),),
+        origins=(Pair(key="decisions", value=entry),),
+    )
+
+
+@pytest.mark.requirement("C162")
+def test_what_another_checkout_decided_unseen_is_shown_with_its_branch() -> None:
+    place, there = make_place(), MemoryEventLog()
+    put_decision(place.log, 1, "Postgres", "-")
+    put_decision(there, 2, "SQLite", "-")
+
+    body = brief_of(place, None, OtherCheckoutLog(log=there, index=MemoryIndex(), branch="feat/x")).body
+
+    one, two = "Postgres (remote-1, 8 h)", "SQLite (remote-2, 7 h, on feat/x)"
+    assert f"Decisions:\n> store: {two}; also decided, unseen by the other: {one}\n" in body
+
+
+@pytest.mark.requirement("C162")
+def test_what_was_replaced_step_by_step_elsewhere_contradicts_nothing() -> None:
+    place, there = make_place(), MemoryEventLog()
+    for log in (place.log, there):
+        put_decision(log, 1, "Postgres", "-")
+    put_decision(there, 2, "Redis", "s-1:1")
+    put_decision(there, 3, "SQLite", "s-2:2")
+    other = OtherCheckoutLog(log=there, index=MemoryIndex(), branch="feat/x")
+
+    found = read_brief_input(place.project, None, [other])
+
+    assert found.contested == ()
+    assert [fact.text for fact in found.of(FactKind.DECISION)] == ["SQLite"]
+
+
+@pytest.mark.requirement("C162")
+def test_a_session_is_told_what_contradicts_what_it_has_not_published() -> None:
+    place = make_place()
+    account = place.start()
+    place.say(account, FactKind.DECISION, "SQLite", "store")
+    put_decision(place.log, 1, "Postgres", "-")
+
+    body = brief_of(place, account).body
+
+    assert f"> store: SQLite ({account.agent}, 0 s); also decided, unseen by the other: Postgres" in body

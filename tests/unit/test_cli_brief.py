@@ -55,10 +55,11 @@ BRIEF: Schema = {
         },
         "omitted": {"type": "array", "items": {"type": "object", "required": ["kind", "count", "command"]}},
         "facts": {"type": "array", "items": FACT},
+        "contested": {"type": "array", "items": {"type": "array", "items": FACT}},
         "documents": {"type": "array", "items": FACT},
         "account": {"type": "array", "items": FACT},
     },
-    "minProperties": 14,
+    "minProperties": 15,
     "additionalProperties": False,
 }
 

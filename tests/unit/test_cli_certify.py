@@ -32,9 +32,10 @@ CERTIFICATE: Schema = {
         "counts": {"type": "object"},
         "losses": {"type": "array", "items": FACT},
         "replaced": {"type": "array", "items": FACT},
+        "contested": {"type": "array"},
         "accounted": {"type": "array", "items": FACT},
     },
-    "minProperties": 8,
+    "minProperties": 9,
     "additionalProperties": False,
 }
 

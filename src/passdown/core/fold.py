@@ -13,15 +13,19 @@ Facts are taken in their order, the oldest first; `core.facts.identify` says whi
 6. An answer takes out the question or the feedback it names, by text or id, and holds itself. One that an
    event tells only holds: the event names beside it what is taken out.
 7. What is done is no longer what somebody does now.
+8. A decision takes out the statements under its key that it names, and so does a retraction of one
+   (`core.statements`). Of those that are left, the newest holds, and the others are kept beside it.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from bisect import bisect_left, insort
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
-from typing import Final
+from typing import Final, NamedTuple
 
 from passdown.core.facts import ADD, PROMPTED, Fact, Provenance, identify, identify_retracted, make_key
 from passdown.core.kinds import FactKind, Merging
 from passdown.core.lazy_regex import pattern
+from passdown.core.statements import list_other_words, list_replaced, name_statement, read_name
 
 Table = dict[str, Fact]
 Tables = dict[str, Table]
@@ -29,6 +33,65 @@ Tables = dict[str, Table]
 
 Ended = Callable[[Fact, Fact], None]
 """Called with a fact that holds no longer, and the one that took its place or took it out."""
+
+
+class Statement(NamedTuple):
+    """A decision in force, and its place among all decisions."""
+
+    number: int
+    fact: Fact
+
+
+class InForce:
+    """The decisions in force under one key, the oldest first; each is found by its name."""
+
+    def __init__(self) -> None:
+        """Begin with none."""
+        self._by_name: dict[str, Statement] = {}
+        self._by_session: dict[str, list[tuple[int, str]]] = {}
+
+    def __len__(self) -> int:
+        """Return how many there are."""
+        return len(self._by_name)
+
+    def __iter__(self) -> Iterator[Statement]:
+        """Yield them, the oldest first."""
+        return iter(self._by_name.values())
+
+    @property
+    def last(self) -> Statement:
+        """The newest one."""
+        return next(reversed(self._by_name.values()))
+
+    def add(self, statement: Statement, name: str) -> None:
+        """Add a statement; one without a name can only be taken out with all others."""
+        self._by_name[name or f" {statement.number}"] = statement
+        origin = read_name(name)
+        if origin is not None:
+            insort(self._by_session.setdefault(origin.session, []), (origin.number, name))
+
+    def take_out(self, by: Fact) -> list[Fact]:
+        """Take out what a statement or retraction replaces, and return that."""
+        names = list_replaced(by)
+        if names is None:
+            gone = [one.fact for one in self]
+            self._by_name.clear()
+            self._by_session.clear()
+            return gone
+        if by.kind == _DECISION:
+            own = name_statement(by)
+            names = (*names, own, *self._earlier(own))
+        found = (self._by_name.pop(name, None) for name in names)
+        return [one.fact for one in found if one is not None]
+
+    def _earlier(self, name: str) -> Sequence[str]:
+        """Return the names of what the session of a statement said before it."""
+        origin = read_name(name)
+        known = self._by_session.get(origin.session, []) if origin else []
+        count = bisect_left(known, (origin.number, "")) if origin else 0
+        earlier = [one for _, one in known[:count]]
+        del known[:count]
+        return earlier
 
 
 class Folded:
@@ -39,7 +102,10 @@ class Folded:
         self.own = own
         self.tables: Tables = {}
         self.phases: dict[str, list[Fact]] = {}
+        self.statements: dict[str, InForce] = {}
         self.ended = ended
+        self._number = 0
+        self._is_disordered = False
 
     def of(self, kind: str) -> tuple[Fact, ...]:
         """Give the facts of a kind that hold, the oldest first."""
@@ -62,6 +128,59 @@ class Folded:
         if old is not None and self.ended is not None:
             self.ended(old, by)
 
+    def list_contested(self) -> tuple[tuple[Fact, ...], ...]:
+        """Return the decisions of each key under which several are in force, both with the newest first."""
+        several = [one for one in self.statements.values() if len(one) > 1]
+        several.sort(key=_place_of, reverse=True)
+        shown = (list_other_words([one.fact for one in statements]) for statements in several)
+        return tuple(facts for facts in shown if len(facts) > 1)
+
+    def state(self, fact: Fact, key: str) -> None:
+        """Let a decision be in force, and take out those that it replaces (8)."""
+        known = self._take_out(fact, key)
+        self._number += 1
+        if known and self.own and fact.session != self.own and known.last.fact.session == self.own:
+            # What is carried on does not overrule what the session itself stated.
+            if self.ended is not None:
+                self.ended(fact, known.last.fact)
+        else:
+            known.add(Statement(self._number, fact), name_statement(fact))
+        self._settle(key, known)
+
+    def take_back(self, fact: Fact, key: str) -> None:
+        """Take out the decisions that a retraction names (8)."""
+        known = self._take_out(fact, key)
+        self._is_disordered |= bool(known)
+        self._settle(key, known)
+
+    def _take_out(self, by: Fact, key: str) -> InForce:
+        known = self.statements.get(key)
+        if known is None or not (by.others or self.ended):  # without names it replaces all of them
+            return InForce()
+        for old in known.take_out(by):
+            if self.ended is not None:
+                self.ended(old, by)
+        return known
+
+    def _settle(self, key: str, known: InForce) -> None:
+        table = self.tables.setdefault(_DECISION, {})
+        table.pop(key, None)
+        self.statements.pop(key, None)
+        if known:
+            self.statements[key] = known
+            table[key] = known.last.fact
+
+    def put_in_order(self) -> None:
+        """Let decisions stand in the order in which they were stated."""
+        if self._is_disordered:
+            table = self.tables[_DECISION]
+            keys = sorted(table, key=lambda key: _place_of(self.statements[key]))
+            self.tables[_DECISION] = {key: table[key] for key in keys}
+
+
+def _place_of(in_force: InForce) -> int:
+    return in_force.last.number
+
 
 def fold(facts: Iterable[Fact], ended: Ended | None = None, own: str = "") -> Folded:
     """Say which facts hold; see the cases above. `ended` is told of every fact that no longer does.
@@ -74,6 +193,7 @@ def fold(facts: Iterable[Fact], ended: Ended | None = None, own: str = "") -> Fo
         take = take_of(fact.kind)
         if take is not None:
             take(folded, fact)
+    folded.put_in_order()
     return folded
 
 
@@ -119,6 +239,10 @@ def _take_one(folded: Folded, fact: Fact) -> None:  # 3
         _end_now(folded, fact)
 
 
+def _take_decision(folded: Folded, fact: Fact) -> None:  # 8
+    folded.state(fact, identify(fact))
+
+
 def _take_phase(folded: Folded, fact: Fact) -> None:  # 4
     folded.phases.setdefault(fact.kind, []).append(fact)
     folded.hold(fact, identify(fact))
@@ -136,7 +260,9 @@ def _is_held(folded: Folded, register: str, text: str) -> bool:
 
 def _take_retraction(folded: Folded, fact: Fact) -> None:  # 5
     name = identify_retracted(fact)
-    if name or not fact.event or _is_held(folded, fact.key, fact.text):
+    if fact.key == _DECISION:
+        folded.take_back(fact, name)
+    elif name or not fact.event or _is_held(folded, fact.key, fact.text):
         folded.end(fact.key, name, fact)
         if fact.key == FactKind.RECEIPT.value:
             folded.end(FactKind.TEST.value, name, fact)
@@ -152,6 +278,7 @@ def _take_answer(folded: Folded, fact: Fact) -> None:  # 6
     folded.hold(fact, identify(fact))
 
 
+_DECISION: Final = FactKind.DECISION.value
 _ID: Final = pattern(r"[0-9a-f]{12}")
 ANSWERED: Final = (FactKind.QUESTION.value, FactKind.FEEDBACK.value)
 _BY_MERGING: Final[Mapping[Merging, Callable[[Folded, Fact], None]]] = MappingProxyType(
@@ -170,6 +297,7 @@ _TAKE: Final[Mapping[str, Callable[[Folded, Fact], None]]] = MappingProxyType(
             for kind in FactKind
             if kind.row.merging is not Merging.NONE
         },
+        FactKind.DECISION.value: _take_decision,
         FactKind.ANSWER.value: _take_answer,
         FactKind.RETRACTION.value: _take_retraction,
     }

@@ -30,6 +30,7 @@ from passdown.core.kinds import MERGED, FactKind, Merging
 from passdown.core.merge.event_facts import EventFacts
 from passdown.core.merge.merge import AIMS, SESSION_END, Digest, NewestFacts
 from passdown.core.sessions.session_facts import Account, name_work
+from passdown.core.statements import name_statement
 from passdown.records import field, record, replace
 
 
@@ -118,6 +119,9 @@ class TeamInput:
 
 NO_TEAM: Final = TeamInput()
 
+Contested = tuple[tuple[Fact, ...], ...]
+"""Decisions of keys under which several are in force; the newest key first, and in each key."""
+
 LISTED: Final = tuple(
     kind for kind in MERGED if kind.row.merging in {Merging.SET, Merging.MAP, Merging.PHASES}
 )
@@ -158,6 +162,7 @@ class BriefInput:
     ahead: Annotated[tuple[Fact, ...], "What events say that are dated too far ahead to count here."] = ()
     documents: Annotated[tuple[Fact, ...], "What documents of others say that no event tells."] = ()
     names_verbs: Annotated[bool, "Whether it is told how to record something."] = False
+    contested: Annotated[Contested, "Decisions of one key that did not know of each other."] = ()
 
     def of(self, kind: FactKind) -> tuple[Fact, ...]:
         """Give the facts of a kind, the newest first."""
@@ -170,18 +175,44 @@ class BriefInput:
         return (*one, *self.aim.next, *(known for kind in LISTED for known in self.of(kind)))
 
 
+class GatheredFacts(NamedTuple):
+    """What holds, and the decisions that contradict each other."""
+
+    tables: Tables
+    contested: Contested
+
+    def without_replaced(self, find_names: Callable[[str], Collection[str]]) -> "GatheredFacts":
+        """Leave out what is replaced by something that was itself replaced, and so is not gathered.
+
+        `find_names` gives the names of the statements in force under a key, by all that was said of it.
+        """
+        decisions = dict(self.tables[FactKind.DECISION.value])
+        contested: list[tuple[Fact, ...]] = []
+        for facts in self.contested:
+            key = identify(facts[0])
+            names = find_names(key)
+            kept = tuple(fact for fact in facts if name_statement(fact) in names) or facts
+            decisions[key] = kept[0]
+            contested += [kept] if len(kept) > 1 else []
+        return GatheredFacts({**self.tables, FactKind.DECISION.value: decisions}, tuple(contested))
+
+
 def gather(
     digest: Digest, elsewhere: Iterable[Fact], lines: Iterable[Fact], settled: Iterable[Fact] = ()
-) -> Tables:
+) -> GatheredFacts:
     """Fold what holds here and elsewhere, what no event covers, and what was taken back (1 to 3)."""
     facts = [*facts_in(digest), *elsewhere, *map(tell, filter(has_result, lines)), *settled]
     facts.sort(key=lambda fact: fact.at)
-    tables = fold(facts).tables
-    return {kind.value: tables.get(kind, {}) for kind in LISTED}
+    folded = fold(facts)
+    tables = {kind.value: folded.tables.get(kind, {}) for kind in LISTED}
+    return GatheredFacts(tables, folded.list_contested())
 
 
 def facts_in(digest: Digest, branch: str = "") -> Iterator[Fact]:
     """Give what merged events hold, the oldest first, marked with their branch if it is not ours."""
+    for facts in digest.contested:
+        for fact in reversed(facts):
+            yield fact._replace(branch=branch) if branch else fact
     for kind in LISTED:
         for fact in reversed(digest.kinds[kind].facts):
             yield fact._replace(branch=branch) if branch else fact
@@ -343,7 +374,8 @@ def only_shared_facts(digest: Digest, shared: Collection[Fact]) -> Digest:
         facts = tuple(fact for fact in kinds[kind].facts if fact in shared)
         left = len(kinds[kind].facts) - len(facts)
         kinds[kind] = NewestFacts(facts, kinds[kind].total - left)
-    return replace(digest, kinds=kinds)
+    contested = (tuple(fact for fact in facts if fact in shared) for facts in digest.contested)
+    return replace(digest, kinds=kinds, contested=tuple(facts for facts in contested if len(facts) > 1))
 
 
 def _work_in(sources: Sequence[EventFacts]) -> CurrentWork:

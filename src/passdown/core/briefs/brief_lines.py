@@ -96,6 +96,13 @@ class FactLines:
 
         return show
 
+    def contested(self, facts: Sequence[Fact]) -> BriefLine:
+        """Render decisions of one key that did not know of each other, each with its author and age."""
+        from passdown.core.briefs.contested_lines import render_contested  # few keys are contested
+
+        text, is_cut = render_contested(facts, self, self._limit)
+        return BriefLine(f"> {text}", "" if is_cut else facts[0].id, facts[0])
+
     def data(self, text: str) -> str:
         """Return text from outside as one safe line."""
         return self._frame.clean(one_line(" ".join(text.split())))

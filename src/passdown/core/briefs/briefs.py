@@ -32,7 +32,7 @@ from passdown.core.briefs.brief_input import (
 from passdown.core.briefs.brief_lines import ALL_FACTS, INBOX, MAX_TEXT, MESSAGE, BriefLine, FactLines
 from passdown.core.briefs.budgets import Budget, Size, measure
 from passdown.core.briefs.receipts import COMMIT_SIZE, sort_receipts
-from passdown.core.facts import FAILED, Fact, is_result, read_phase
+from passdown.core.facts import FAILED, Fact, identify, is_result, read_phase
 from passdown.core.kinds import FURTHER, FactKind, kind_of
 from passdown.core.lazy_regex import pattern
 from passdown.core.phases import PhaseState
@@ -167,7 +167,7 @@ def _make_parts(brief_input: BriefInput, show: FactLines) -> Iterator[BriefPart]
     orphans = [_show_orphan(one, show) for one in brief_input.team.orphans]
     yield _plain_part(2, "orphan", "Tasks of sessions that died", orphans, "passdown task list")
     yield _gates(brief_input, show)
-    yield _part(brief_input, show, FactKind.DECISION)
+    yield _decisions(brief_input, show)
     yield from _further(brief_input, show, 2)
     ahead = [_show_ahead(fact, show) for fact in brief_input.ahead]
     yield _plain_part(2, "ahead", "Dated ahead: counts nowhere here", ahead, "passdown doctor")
@@ -235,6 +235,15 @@ def _part(
     command = f"passdown view list {kind.row.plural}" if is_listed else ALL_FACTS
     total = len(facts) + brief_input.beyond.get(kind, 0)
     return BriefPart(kind.row.brief_class, kind, kind.row.title, lines, total, command)
+
+
+def _decisions(brief_input: BriefInput, show: FactLines) -> BriefPart:
+    """List decisions that did not know of each other first (C162)."""
+    keys = {identify(facts[0]) for facts in brief_input.contested}
+    rest = [fact for fact in brief_input.of(FactKind.DECISION) if identify(fact) not in keys]
+    part = _part(brief_input, show, FactKind.DECISION, rest)
+    lines = (*map(show.contested, brief_input.contested), *part.lines)
+    return part._replace(lines=lines, total=len(keys) + part.total)
 
 
 def _questions(brief_input: BriefInput, facts: Sequence[Fact], show: FactLines) -> BriefPart:

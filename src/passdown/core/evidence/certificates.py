@@ -77,6 +77,9 @@ class Certificate:
     replaced: Annotated[tuple[CertifiedFact, ...], "What a session holds and others replaced."] = field(
         default=()
     )
+    contested: Annotated[
+        tuple[tuple[Fact, ...], ...], "Decisions of one key that did not know of each other."
+    ] = field(default=())
 
     @property
     def root(self) -> str:
@@ -126,6 +129,7 @@ def _trace(facts: Iterable[Fact], name: Callable[[Fact], str], own: str = "") ->
     ended: dict[Fact, Fact] = {}
     folded = fold(single, ended.__setitem__, own)
     holding = {fact for table in folded.tables.values() for fact in table.values()}
+    holding |= {one.fact for statements in folded.statements.values() for one in statements}
     return [
         StatedFact(fact, name(fact))
         if fact in holding

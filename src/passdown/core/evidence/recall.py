@@ -236,7 +236,7 @@ def stand(history: RecallHistory) -> tuple[BriefInput, datetime]:
     waiting = [fact for name, lines in named[history.published :] for fact in facts_of(name, lines)]
     settled = [fact for name, lines in named for fact in settled_by(name, lines)]
     digest = make_digest(merge_events(source for source, _ in history.events), 0, _LIMIT)
-    tables = gather(digest, (), waiting, settled)
+    tables = gather(digest, (), waiting, settled).tables
     brief_input = BriefInput(
         agent=account.agent,
         aim=work_of(account, before),

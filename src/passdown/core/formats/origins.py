@@ -7,7 +7,13 @@ The key `origins` maps the name of another key to one entry for each of its valu
 
 An entry holds the sequence number of the fact in its session, and its time. These follow if they differ from
 what the event implies: the author, the provenance, and the last commit at that time. Readers of other keys
-skip `origins`; entries that do not fit their key are ignored.
+skip `origins`; entries that do not fit their key are ignored, and so are words that are not known.
+
+A decision, and a retraction of one, also tells what it replaces, `-` for nothing, and one that is carried on
+tells which statement it repeats (C162):
+
+    origins:
+      decisions: 9 2026-01-10T13:03:52.123Z by amber-1f of s-1f:4 replaces s-7c:12;0123456789abcdef
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -17,6 +23,15 @@ from typing import Final, NamedTuple
 from passdown.core.facts import Fact, Provenance
 from passdown.core.ids import fold_id
 from passdown.core.lazy_regex import pattern
+from passdown.core.statements import (
+    CARRIED,
+    REPLACES,
+    is_name,
+    list_replaced,
+    read_carried,
+    write_carried,
+    write_replaced,
+)
 from passdown.core.times import parse_instant, render_millis
 
 COMMIT_SIZE: Final = 12
@@ -25,6 +40,8 @@ COMMIT_SIZE: Final = 12
 _COMMIT: Final = pattern(r"[0-9a-f]{4,64}")
 _DIGITS: Final = 15
 _HEAD: Final = 2
+_NOTHING: Final = "-"
+_BETWEEN: Final = ";"
 
 
 class Origin(NamedTuple):
@@ -35,6 +52,13 @@ class Origin(NamedTuple):
     agent: str = ""
     provenance: Provenance = Provenance.STATED
     commit: str = ""
+    carried: str = ""
+    replaces: tuple[str, ...] | None = None
+
+    @property
+    def members(self) -> tuple[tuple[str, str], ...]:
+        """The further members that it gives the fact."""
+        return (*write_carried(self.carried), *write_replaced(self.replaces))
 
 
 def render_origins(told: Iterable[tuple[str, Sequence[Fact]]], agent: str) -> tuple[tuple[str, str], ...]:
@@ -50,7 +74,18 @@ def _render(fact: Fact, agent: str) -> str:
         words.append(fact.provenance.value)
     if fact.commit:
         words += ["at", fact.commit[:COMMIT_SIZE]]
+    if fact.others:
+        words += _render_statement(fact)
     return " ".join(words)
+
+
+def _render_statement(fact: Fact) -> Sequence[str]:
+    """Write which statement a fact repeats, and which it replaces."""
+    carried, replaced = read_carried(fact), list_replaced(fact)
+    words = [CARRIED, carried] if carried else []
+    if replaced is not None:
+        words += [REPLACES, _BETWEEN.join(filter(is_name, replaced)) or _NOTHING]
+    return words
 
 
 def parse_origins(pairs: Iterable[tuple[str, str]]) -> Mapping[str, Sequence[Origin | None]]:
@@ -78,9 +113,20 @@ def _read_rest(origin: Origin, words: Sequence[str]) -> Origin:
         elif word == "at":
             commit = next(rest, "")
             origin = origin._replace(commit=commit if _COMMIT.fullmatch(commit) else "")
+        elif word == CARRIED:
+            name = next(rest, "")
+            origin = origin._replace(carried=name if is_name(name) else "")
+        elif word == REPLACES:
+            origin = origin._replace(replaces=_read_replaced(next(rest, "")))
         elif word in _PROVENANCES:
             origin = origin._replace(provenance=Provenance(word))
     return origin
+
+
+def _read_replaced(word: str) -> tuple[str, ...] | None:
+    """Read the names of what is replaced; None if they cannot be read."""
+    names = () if word == _NOTHING else tuple(word.split(_BETWEEN))
+    return names if all(map(is_name, names)) else None
 
 
 _PROVENANCES: Final = frozenset(Provenance)

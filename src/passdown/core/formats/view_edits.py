@@ -8,10 +8,13 @@ from passdown.core.documents.conflicts import is_marker
 from passdown.core.documents.markdown import is_placeholder
 from passdown.core.formats.views import GOAL, LEDGER, TITLE, UPDATED
 from passdown.core.lazy_regex import pattern
+from passdown.core.statements import CONTRADICTION, UNSEEN
 
 _FOOTER: Final = "_synthesized:"
 _RULE: Final = "---"
-_OURS: Final = pattern(rf"{re.escape(UPDATED.head)}|And [0-9]{{1,9}} earlier: ")
+_OURS: Final = pattern(
+    rf"{re.escape(UPDATED.head)}|And [0-9]{{1,9}} earlier: |{CONTRADICTION}.+{re.escape(UNSEEN)}"
+)
 _HEADS: Final = frozenset({f"# {TITLE}", LEDGER.head})
 
 
@@ -25,8 +28,8 @@ class OwnLine(NamedTuple):
 def list_own_lines(text: str, known: Collection[str]) -> Iterator[OwnLine]:
     """Yield the lines of a view that may be a person's: not in `known`, and not of the frame.
 
-    The frame is the title, the headings, the footers, the time, the line about earlier entries, and conflict
-    markers. It may appear twice in a view that git merged.
+    The frame is the title, the headings, the footers, the time, the lines about earlier entries and about
+    decisions that contradict each other, and conflict markers. It may appear twice in a view that git merged.
     """
     section = ""
     is_footer = False

@@ -26,6 +26,7 @@ from passdown.core.kinds import FURTHER
 from passdown.core.lazy_regex import pattern
 from passdown.core.problems import Problem, Unknown, error, warning
 from passdown.core.safe_text import one_line
+from passdown.core.statements import CONTRADICTION, UNSEEN
 from passdown.core.times import render_millis, render_seconds
 from passdown.records import field, record, replace
 
@@ -38,6 +39,7 @@ FOOTER: Final = "footer"
 _FOOTER: Final = pattern(r"\s*_synthesized:[ \t]*\r?\n(?P<keys>(?:[ \t]+[^\n]*\n|\r?\n)*)---\s*")
 _EARLIER: Final = pattern(r"""And ([0-9]{1,9}) earlier: (?:`([^`\n]*)`|("[^\n]*"))\r?""")
 _SIGNED: Final = pattern(r" \(by [^\s()]+, (?:carried on by [^\s()]+, )?(?:not )?ended\)$")
+_CONTESTED: Final = pattern(rf"(?:\A|\n){CONTRADICTION}([^\s][^\n]*{re.escape(UNSEEN)}[^\n]*[^\s])\s*\Z")
 _NOT_IN_NAMES: Final = pattern(r"[\s(),]+")
 _NAME: Final = 40
 _IN_CODE: Final = pattern(r"[^`\x00-\x1f\x7f-\x9f\u2028\u2029]*")
@@ -87,6 +89,7 @@ class View:
     next_earlier: Annotated[Earlier | None, "The entries that the section leaves out."] = None
     decisions: Annotated[tuple[Pair, ...], "Decisions by key."] = ()
     decisions_earlier: Annotated[Earlier | None, "The entries that the section leaves out."] = None
+    contested: Annotated[tuple[str, ...], "Decisions of one key that did not know of each other."] = ()
     constraints: Annotated[tuple[str, ...], "What is ruled out or must hold."] = ()
     constraints_earlier: Annotated[Earlier | None, "The entries that the section leaves out."] = None
     questions: Annotated[tuple[Question, ...], "Open questions."] = ()
@@ -123,31 +126,40 @@ def _name(agent: str) -> str:
 
 
 class BoundedEntries(NamedTuple, Generic[T]):
-    """The newest entries of a section, and how many it leaves out."""
+    """The newest entries of a section, how many it leaves out, and what contradicts them."""
 
     items: tuple[T, ...] = ()
     earlier: Earlier | None = None
+    contested: tuple[str, ...] = ()
 
 
 @record(kw_only=False)
 class BoundedList(Generic[T]):
-    """A list whose last line may say how many earlier entries there are."""
+    """A list whose last lines may say what contradicts an entry, and how many earlier entries there are."""
 
     items: ListOf[T]
+    may_contradict: bool = False
 
     def read(self, content: str, at: PlacePosition) -> PlaceReading[BoundedEntries[T]]:
-        """Read the entries, and the line about earlier ones."""
+        """Read the entries, what contradicts them, and the line about earlier ones."""
         body, newline, last = content.rstrip().rpartition("\n")
         match = _EARLIER.fullmatch(last)
-        reading = self.items.read(body if match and newline else "" if match else content, at)
+        body = body if match and newline else "" if match else content
+        contested: list[str] = []
+        while self.may_contradict and (found := _CONTESTED.search(body)):
+            contested.insert(0, found[1])
+            body = body[: found.start()]
+        reading = self.items.read(body, at)
         earlier = Earlier(count=int(match[1]), command=_read_command(match)) if match else None
-        return PlaceReading(BoundedEntries(reading.value, earlier), reading.strays, reading.problems)
+        entries = BoundedEntries(reading.value, earlier, tuple(contested))
+        return PlaceReading(entries, reading.strays, reading.problems)
 
     def write(self, value: BoundedEntries[T]) -> str:
-        """Write the entries, then the line about earlier ones."""
+        """Write the entries, what contradicts them, and the line about earlier ones."""
         earlier = value.earlier
         line = f"And {earlier.count} earlier: {_write_command(earlier.command)}" if earlier else ""
-        return "\n\n".join(part for part in (self.items.write(value.items), line) if part)
+        contested = (f"{CONTRADICTION}{text}" for text in value.contested)
+        return "\n\n".join(part for part in (self.items.write(value.items), *contested, line) if part)
 
 
 def _read_command(match: re.Match[str]) -> str:
@@ -183,7 +195,10 @@ _THIS_SESSION: Final = Place(
 )
 _NEXT: Final = Place("Ledger/Next", BoundedList(ListOf(str, str, tick="[ ]")), "### Next", required=False)
 _DECISIONS: Final = Place(
-    "Ledger/Decisions", BoundedList(ListOf(read_pair, write_pair)), "### Decisions", required=False
+    "Ledger/Decisions",
+    BoundedList(ListOf(read_pair, write_pair), may_contradict=True),
+    "### Decisions",
+    required=False,
 )
 _CONSTRAINTS: Final = Place(
     "Ledger/Constraints", BoundedList(ListOf(str, str)), "### Constraints", required=False
@@ -271,6 +286,7 @@ def parse_view(text: str) -> View:
         next_earlier=bounded[_NEXT.name].earlier,
         decisions=found.place(_DECISIONS).items,
         decisions_earlier=found.place(_DECISIONS).earlier,
+        contested=found.place(_DECISIONS).contested,
         constraints=bounded[_CONSTRAINTS.name].items,
         constraints_earlier=bounded[_CONSTRAINTS.name].earlier,
         questions=found.place(_QUESTIONS).items,
@@ -345,7 +361,7 @@ def _content(view: View) -> DocumentContent:
                 NOW.holds((view.now,) if view.now else ()),
                 _THIS_SESSION.holds(BoundedEntries(view.this_session, view.this_session_earlier)),
                 _NEXT.holds(BoundedEntries(view.next, view.next_earlier)),
-                _DECISIONS.holds(BoundedEntries(view.decisions, view.decisions_earlier)),
+                _DECISIONS.holds(BoundedEntries(view.decisions, view.decisions_earlier, view.contested)),
                 _CONSTRAINTS.holds(BoundedEntries(view.constraints, view.constraints_earlier)),
                 _QUESTIONS.holds(BoundedEntries(view.questions, view.questions_earlier)),
                 _ANSWERS.holds(BoundedEntries(view.answers, view.answers_earlier)),

@@ -285,7 +285,13 @@ def _date(found: list[Fact], start: int, origins: Origins, name: str, latest: da
                 provenance=origin.provenance,
                 commit=origin.commit,
                 seq=origin.seq,
+                others=origin.members if _is_statement(fact) else fact.others,
             )
+
+
+def _is_statement(fact: Fact) -> bool:
+    """Return whether a fact states or takes back a decision: only those replace by name (C162)."""
+    return _DECISION in (fact.kind, fact.key)
 
 
 def _read_set(facts: list[Fact], name: str, value: object, frame: _Frame) -> None:
@@ -398,6 +404,7 @@ def _read_retractions(facts: list[Fact], name: str, value: object, frame: _Frame
 _NOW: Final = FactKind.NOW.row.event_key
 _DONE: Final = FactKind.DONE.row.event_key
 _RETRACTION: Final = FactKind.RETRACTION.value
+_DECISION: Final = FactKind.DECISION.value
 _CHECKPOINT: Final = FactKind.CHECKPOINT.value
 _BY_MERGING: Final[Mapping[Merging, Callable[[list[Fact], str, object, _Frame], None]]] = MappingProxyType(
     {

@@ -51,6 +51,8 @@ class Digest:
     skipped: int
     writers: Mapping[str, Writer]
     """Who told goal, now and next, by the hash of the event."""
+    contested: tuple[tuple[Fact, ...], ...] = ()
+    """The decisions of keys under which several are in force (C162); keys and decisions newest first."""
 
     def one(self, kind: FactKind) -> Fact | None:
         """Return the newest fact of a kind, or None."""
@@ -66,6 +68,7 @@ class Merged:
     ranks: tuple[EventRank, ...]
     latest: datetime | None
     writers: Mapping[str, Writer]
+    contested: tuple[tuple[Fact, ...], ...] = ()
 
 
 class OrderedEvents(NamedTuple):
@@ -97,6 +100,7 @@ def merge_events(sources: Iterable[EventFacts], until: datetime | None = None) -
         ranks=tuple(sorted([source.rank for source in unique.values()])),
         latest=ordered.at(heard[-1]) if heard else None,
         writers=_find_writers(folded.tables, heard),
+        contested=folded.list_contested(),
     )
 
 
@@ -177,6 +181,7 @@ def make_digest(merged: Merged, skipped: int, limit: int) -> Digest:
         events_sha256=hash_events(merged.ranks),
         skipped=skipped,
         writers=merged.writers,
+        contested=merged.contested[:limit],
     )
 
 

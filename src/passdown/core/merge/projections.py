@@ -11,13 +11,21 @@ from passdown.core.documents.key_value import Pair
 from passdown.core.facts import Fact, read_phase, show_gate
 from passdown.core.formats.checkpoints import Phase
 from passdown.core.formats.streams import Question, read_question
-from passdown.core.formats.views import VERSION, Earlier, Footer, FurtherSection, View, sign_line
+from passdown.core.formats.views import (
+    VERSION,
+    Earlier,
+    Footer,
+    FurtherSection,
+    View,
+    sign_line,
+)
 from passdown.core.kinds import FURTHER, FactKind
 from passdown.core.lazy_regex import pattern
 from passdown.core.merge.merge import AIMS, Digest, NewestFacts
 from passdown.core.phases import PhaseState, read_state
 from passdown.core.problems import Malformed
 from passdown.core.safe_text import one_line
+from passdown.core.statements import CONTRADICTION, UNSEEN
 from passdown.core.times import render_millis
 
 T = TypeVar("T")
@@ -40,6 +48,9 @@ class SectionLimit(NamedTuple):
 _FINISHED: Final = SectionLimit(15, 2_900, "passdown view list done")
 _FOLLOWING: Final = SectionLimit(10, 1_500, "passdown view list next")
 _CHOICES: Final = SectionLimit(LIMIT, 3_000, "passdown view list decisions")
+_CONTESTED: Final = SectionLimit(5, 2_000, "passdown view list decisions")
+_SIDES: Final = 4
+_ONE_SIDE: Final = 400
 _RULES: Final = SectionLimit(LIMIT, 2_300, "passdown view list constraints")
 _OPEN: Final = SectionLimit(10, 1_500, "passdown view list questions")
 _ANSWERS: Final = SectionLimit(10, 1_000, "passdown view list answers")
@@ -52,7 +63,9 @@ def make_view(digest: Digest) -> View:
     """Make the view of merged events; it depends on nothing else."""
     done, done_earlier = _take(digest.kinds[FactKind.DONE], _FINISHED, _text)
     following, next_earlier = _take(digest.kinds[FactKind.NEXT], _FOLLOWING, _signer(digest))
-    decisions, decisions_earlier = _take(digest.kinds[FactKind.DECISION], _CHOICES, _pair)
+    contested = tuple(_show_contested(digest))
+    choices = _CHOICES._replace(size=_CHOICES.size - sum(map(_size_contested, contested)))
+    decisions, decisions_earlier = _take(digest.kinds[FactKind.DECISION], choices, _pair)
     constraints, constraints_earlier = _take(digest.kinds[FactKind.CONSTRAINT], _RULES, _text)
     questions, questions_earlier = _take(digest.kinds[FactKind.QUESTION], _OPEN, _question)
     answers, answers_earlier = _take(digest.kinds[FactKind.ANSWER], _ANSWERS, _pair)
@@ -68,6 +81,7 @@ def make_view(digest: Digest) -> View:
         next_earlier=next_earlier,
         decisions=decisions,
         decisions_earlier=decisions_earlier,
+        contested=contested,
         constraints=constraints,
         constraints_earlier=constraints_earlier,
         questions=questions,
@@ -88,6 +102,30 @@ def make_view(digest: Digest) -> View:
             events_sha256=digest.events_sha256,
         ),
     )
+
+
+def _show_contested(digest: Digest) -> Iterator[str]:
+    """Yield the decisions that did not know of each other, with their days: a view depends on events alone.
+
+    They take from the room of the decisions. What does not fit, `passdown view list decisions` shows.
+    """
+    size = _CONTESTED.size
+    for facts in digest.contested[: _CONTESTED.entries]:
+        parts = (f"{_shorten(one.text, one, _ONE_SIDE)} ({_signed(one)})" for one in facts[:_SIDES])
+        more = f"; and {len(facts) - _SIDES} more" if len(facts) > _SIDES else ""
+        shown = f"{_shorten(facts[0].key, facts[0], 200)}: {UNSEEN.join(parts)}{more}"
+        size -= _size_contested(shown)
+        if size < 0:
+            return
+        yield shown
+
+
+def _size_contested(shown: str) -> int:
+    return len(shown.encode()) + len(CONTRADICTION) + 2
+
+
+def _signed(fact: Fact) -> str:
+    return f"{_shorten(fact.agent, fact, 80)}, {fact.at:%Y-%m-%d}"
 
 
 def _register(digest: Digest, kind: FactKind) -> str:

@@ -9,8 +9,10 @@ from itertools import chain, count
 from typing import NamedTuple
 
 from passdown.core.facts import Fact, make_key, show_reason
+from passdown.core.fold import fold
 from passdown.core.kinds import FactKind
 from passdown.core.sessions.session_facts import Account, NewFact
+from passdown.core.statements import list_other_words, name_statement
 from passdown.core.times import next_instant
 from passdown.records import replace
 
@@ -21,10 +23,47 @@ class KeyHistory(NamedTuple):
     held: Fact | None = None
     replaced: Fact | None = None
     at: datetime | None = None
+    in_force: tuple[Fact, ...] = ()
+    """All that nothing replaces, the oldest first; the last of them holds (C162)."""
+
+    @property
+    def contested(self) -> tuple[Fact, ...]:
+        """What was decided without knowing of the decision that holds, the newest first."""
+        return self.shown[1:]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the statements in force."""
+        return tuple(filter(None, map(name_statement, self.in_force)))
+
+    @property
+    def shown(self) -> tuple[Fact, ...]:
+        """What is in force, each wording once, the newest first."""
+        return list_other_words(self.in_force)
+
+    def choose(self, text: str) -> tuple[Fact, ...]:
+        """Return the statements that a text takes back: those that it is the words of, else all in force."""
+        wanted = make_key(text)
+        worded = [one for one in self.shown if make_key(one.text).startswith(wanted)]
+        exact = [one for one in worded if make_key(one.text) == wanted]
+        found = exact or worded
+        if len(found) != 1:
+            return self.in_force
+        return tuple(one for one in self.in_force if make_key(one.text) == make_key(found[0].text))
 
 
 def read_history(said: Iterable[Fact]) -> KeyHistory:
-    """Go through what was said under one key, the oldest first; the same text replaces nothing."""
+    """Go through what was said under one key, the oldest first."""
+    facts = [*said]
+    known = _follow(facts)
+    in_force = tuple(one.fact for some in fold(facts).statements.values() for one in some)
+    held = in_force[-1] if in_force else None
+    replaced = known.replaced if held is known.held and known.replaced not in in_force else None
+    return KeyHistory(held, replaced, known.at, in_force)
+
+
+def _follow(said: Iterable[Fact]) -> KeyHistory:
+    """Find the last decision and the one before it; the same text replaces nothing."""
     known = KeyHistory()
     for fact in said:
         if fact.kind == FactKind.RETRACTION:

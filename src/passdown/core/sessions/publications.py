@@ -3,6 +3,8 @@
 1. The last goal, now and list of next steps of those lines.
 2. What they state and do not take back again.
 3. What they take back or answer, also when it was stated before them.
+   A decision, or the retraction of one, replaces what the lines before it under its key replaced: of several
+   statements an event tells only the last (C162).
 4. Prompts, notes to oneself, plans, files that were read and commands stay on the machine, and so does a goal
    or now that is a prompt. Of commands only tests are told, with their exit codes.
 """
@@ -21,6 +23,7 @@ from passdown.core.facts import (
     has_result,
     identify,
     identify_retracted,
+    is_about,
     make_key,
     read_phase,
     share,
@@ -34,11 +37,13 @@ from passdown.core.phases import read_state
 from passdown.core.problems import Malformed
 from passdown.core.sessions.session_facts import Account, fold_journal, only_shared, read_ahead
 from passdown.core.sessions.unpublished import TAKEN_BACK, open_lines
+from passdown.core.statements import list_replaced, read_carried, with_replaced
 from passdown.records import names_of, replace
 
 Told = Mapping[str, Sequence[Fact]]
 """What an event says under each of its keys."""
 
+_DECISIONS: Final = FactKind.DECISION.row
 _FIELDS: Final = frozenset(names_of(Event))
 
 
@@ -62,7 +67,7 @@ def make_event(
         return None
     # All is folded, also what was published before: what was seen does not oust what was said then.
     whole = only_shared(fold_journal(account.session, lines))
-    told = _in_own_order(_tell(whole, wanted, covered), whole.session, since)
+    told = _in_own_order(_join_replaced(_tell(whole, wanted, covered), wanted), whole.session, since)
     values = {key: _write(key, facts, whole.task) for key, facts in told.items()}
     event = Event(
         agent=account.agent,
@@ -98,6 +103,26 @@ def _tell(whole: Account, wanted: Sequence[JournalLine], covered: int) -> Told:
         told.setdefault(kind.row.event_key, []).extend(map(tell, found))
     told |= _take_back(whole, wanted)
     return {key: sorted(facts, key=_seq_of) for key, facts in told.items() if facts}
+
+
+def _join_replaced(told: Told, wanted: Iterable[JournalLine]) -> Told:
+    """Let each decision, and each retraction of one, replace what the lines before it replaced (3)."""
+    keys = (_DECISIONS.event_key, _DECISIONS.retraction_key)
+    if not any(key in told for key in keys):
+        return told
+    said = [*facts_of("", wanted)]
+    joined = {key: [_with_replaced(fact, said) for fact in told[key]] for key in keys if key in told}
+    return {**told, **joined}
+
+
+def _with_replaced(fact: Fact, said: Iterable[Fact]) -> Fact:
+    if read_carried(fact):
+        return fact
+    name = identify_retracted(fact) if fact.kind == FactKind.RETRACTION else identify(fact)
+    lines = [one for one in said if one.seq <= fact.seq and is_about(one, FactKind.DECISION, name)]
+    replaced = [list_replaced(one) for one in lines if not read_carried(one)]
+    names = None if None in replaced else [one for some in replaced for one in some or ()]
+    return with_replaced(fact, names)
 
 
 def _told_of(kind: FactKind, whole: Account) -> tuple[Fact, ...]:
@@ -168,8 +193,16 @@ def _holds(whole: Account, fact: Fact, kind: FactKind) -> bool:
     if fact.kind == FactKind.ANSWER:
         asked = (*whole.of(FactKind.QUESTION), *whole.of(FactKind.FEEDBACK))
         return make_key(fact.text) in {make_key(one.text) for one in asked}
+    if kind is FactKind.DECISION:
+        return any(_is_restated(one, fact) for one in whole.of(kind))
     stated = (one for same in FactKind if same.told is kind for one in whole.of(same))
     return identify_retracted(fact) in {identify(one) for one in stated}
+
+
+def _is_restated(decision: Fact, retraction: Fact) -> bool:
+    """Return whether a session decided a key after a retraction, and so replaces what that took out."""
+    is_same = identify(decision) == identify_retracted(retraction)
+    return is_same and decision.seq > retraction.seq and not read_carried(decision)
 
 
 def _in_own_order(told: Told, session: str, since: datetime | None) -> Told:

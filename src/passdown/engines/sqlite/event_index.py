@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from passdown.core.facts import Fact, identify, make_key
 from passdown.core.fold import fold
@@ -35,11 +35,11 @@ from passdown.core.merge.ranks import (
 from passdown.core.times import to_micros
 from passdown.engines.sqlite.database import open_database
 from passdown.engines.sqlite.event_load import day_of, links_of, load, source_row
-from passdown.engines.sqlite.event_ranks import RankedDatabase, make_stored, newest_by_session, split_names
+from passdown.engines.sqlite.event_ranks import make_stored, newest_by_session, split_names
 from passdown.engines.sqlite.event_rows import (
     DAY,
+    DECISIONS,
     HOLDS,
-    KIND_OF,
     ORDER,
     PLAIN,
     REGISTERS,
@@ -56,6 +56,7 @@ from passdown.engines.sqlite.event_rows import (
     states_register,
     to_instant,
 )
+from passdown.engines.sqlite.event_statements import END, NONE, FactKey, StatedDatabase
 from passdown.errors import CacheError
 from passdown.ports.event_log import FileMark
 from passdown.ports.index import EVERY, EventFile, EventLocation, LogChange, NewestEvents, PublishedExtent
@@ -64,19 +65,10 @@ VERSION: Final = 6 << 24 | TABLE
 """The version of the schema and of the table of kinds."""
 
 _HERE: Final = Path(__file__).parent
-_END: Final = 2**63 - 1
-_NONE: Final = -(2**63)
 _CANDIDATES: Final = 1_024
 """How many events that no other comes after are looked at."""
 _LAST: Final = "\U0010ffff"
 """Sorts after every text that starts with a prefix, when appended to that prefix."""
-
-
-class FactKey(NamedTuple):
-    """What competing facts have in common."""
-
-    section: int
-    key: str
 
 
 def open_index(path: str, *, shared_memory: bool | None = None, wait: float | None = None) -> "SqliteIndex":
@@ -84,7 +76,7 @@ def open_index(path: str, *, shared_memory: bool | None = None, wait: float | No
     return open_database(SqliteIndex, path, shared_memory=shared_memory, wait=wait)
 
 
-class SqliteIndex(RankedDatabase):
+class SqliteIndex(StatedDatabase):
     """Stores the merged facts, and answers from database indexes."""
 
     title = "the cache of the event log"
@@ -251,7 +243,10 @@ class SqliteIndex(RankedDatabase):
     def _settle(self) -> None:
         """Recompute what holds for every fact and day that was touched."""
         for fact, held_before in self._held_before.items():
-            winner = self._find_winner(fact)
+            in_force = self._find_in_force(fact)
+            winner = int(in_force[0][ROW_ID]) if in_force else None
+            if fact.section == DECISIONS:
+                self._save_contested(fact, in_force)
             for number in self._holding(fact):
                 if number != winner:
                     self._run("set_state", PLAIN, number)
@@ -264,28 +259,6 @@ class SqliteIndex(RankedDatabase):
                 self._run("save_day", day, hash_day(hashes), len(hashes))
             else:
                 self._run("drop_day", day)
-
-    def _find_winner(self, fact: FactKey) -> int | None:
-        held = self._find_holding(fact)
-        return None if held is None else int(held[ROW_ID])
-
-    def _find_holding(self, fact: FactKey, until: datetime | None = None) -> tuple[Any, ...] | None:
-        """Return the row that holds; `fold` decides between the last statement and the last retraction."""
-        rows = [row for void in (False, True) if (row := self._newest_of(fact, until, void=void))]
-        rows.sort(key=lambda row: row[:ORDER])
-        kind = KIND_OF[fact.section]
-        facts = [make_fact(kind, row) if row[TEXT] is not None else make_void(kind, row) for row in rows]
-        held = fold(facts).of(kind)
-        return rows[facts.index(held[0])] if held else None
-
-    def _newest_of(self, fact: FactKey, until: datetime | None, *, void: bool) -> tuple[Any, ...] | None:
-        bucket = make_bucket(fact.section, fact.key, void=void)
-        values: dict[str, object] = {"bucket": bucket, "section": fact.section, "key": fact.key}
-        query = "newest_of_key"
-        if until is not None:
-            query, values["until"] = "newest_of_key_until", to_micros(until)
-        rows = self._select(query, values)
-        return max(rows, key=lambda row: row[:ORDER], default=None)
 
     # --- answers ------------------------------------------------------------------------------
 
@@ -305,7 +278,7 @@ class SqliteIndex(RankedDatabase):
 
     def _make_digest(self, limit: int, until: datetime | None = None) -> Digest:
         days = self._all("list_days")
-        last = _END if until is None else to_micros(until)
+        last = END if until is None else to_micros(until)
         latest = self._one("latest", last)
         kinds = {kind.value: self._newest(kind, limit, until) for kind in MERGED}
         names = dict.fromkeys(fact.event for kind in AIMS for fact in kinds[kind].facts)
@@ -316,6 +289,7 @@ class SqliteIndex(RankedDatabase):
             events_sha256=join_days({day_of(day): digest for day, digest, _ in days}),
             skipped=self._one("count_skipped")[0],
             writers={name: self._find_writer(name, last) for name in names},
+            contested=self._list_contested(until)[:limit],
         )
 
     def _find_writer(self, name: str, until: int) -> Writer:
@@ -339,7 +313,7 @@ class SqliteIndex(RankedDatabase):
         touched = [FactKey(section, key) for (key,) in self._all("keys_beyond", last, section)]
         moved = {number for fact in touched for number in self._holding(fact)}
         rows = [row for row in self._rows(kind, limit + len(moved)) if row[ROW_ID] not in moved]
-        found = [row for fact in touched if (row := self._find_holding(fact, until)) is not None]
+        found = [held[0] for fact in touched if (held := self._find_in_force(fact, until))]
         rows = sorted([*rows, *found], key=lambda row: row[:ORDER], reverse=True)[:limit]
         total = self._total(kind) - len(moved) + len(found)
         return NewestFacts(tuple([make_fact(kind.value, row) for row in rows]), total)
@@ -367,10 +341,6 @@ class SqliteIndex(RankedDatabase):
         rows.sort(key=lambda row: row[:ORDER], reverse=True)
         return rows[:limit]
 
-    def _select(self, query: str, values: Mapping[str, object]) -> list[tuple[Any, ...]]:
-        with self._reporting():
-            return self._connection.execute(self._queries[query], values).fetchall()
-
     def _total(self, kind: FactKind) -> int:
         row = self._one("count_of_section", section_number(kind))
         return int(row[0]) if row else 0
@@ -384,7 +354,7 @@ class SqliteIndex(RankedDatabase):
             return frozenset(text for text in texts if self._is_taken_back(FactKey(section, make_key(text))))
 
     def _is_taken_back(self, fact: FactKey) -> bool:
-        return self._newest_of(fact, None, void=True) is not None and self._find_holding(fact) is None
+        return self._newest_of(fact, None, void=True) is not None and not self._find_in_force(fact)
 
     def said(self, kind: str, name: str) -> Sequence[Fact]:
         """Return all that events state and take back of one fact, the oldest first."""
@@ -409,7 +379,7 @@ class SqliteIndex(RankedDatabase):
             ranks = self._all("newest_ranks", RECENT)
             present = find_present(now, newest_by_session(ranks).values())
             limit = to_micros(limit_of(present))
-            at = self._select("newest_until", {"until": limit, "none": _NONE})[0][0]
+            at = self._select("newest_until", {"until": limit, "none": NONE})[0][0]
             since = ranks[:SEEDS_AMONG][-1][2] if ranks else 0
             heads = [
                 Head(digest, bool(told), rank >= since)
@@ -421,7 +391,7 @@ class SqliteIndex(RankedDatabase):
             own = [name for (names,) in named for name in split_names(names)]
         return NewestEvents(
             present,
-            None if at == _NONE else to_instant(at),
+            None if at == NONE else to_instant(at),
             choose_heads(heads),
             choose_ahead(ahead, own),
         )

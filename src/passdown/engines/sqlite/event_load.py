@@ -113,9 +113,14 @@ def _load_facts(
     rows: list[tuple[Fact, FactRow]] = []
     for number, source in enumerate(in_order, 1):
         rows += zip(source.facts, fact_rows(source, number, len(rows) + 1), strict=True)
-    tables = fold(in_said_order(in_order[:heard])).tables
-    holding = {id(fact) for table in tables.values() for fact in table.values()}
+    folded = fold(in_said_order(in_order[:heard]))
+    holding = {id(fact) for table in folded.tables.values() for fact in table.values()}
     held = {row.id for fact, row in rows if id(fact) in holding}
+    contested = {id(fact) for facts in folded.list_contested() for fact in facts}
+    connection.executemany(
+        queries["add_contested"],
+        ((row.id, row.section, row.key) for fact, row in rows if id(fact) in contested),
+    )
     connection.executemany(
         queries["add_fact"],
         ((*row, VOID if row.source > heard else HOLDS if _is_held(row, held) else PLAIN) for _, row in rows),

@@ -96,6 +96,25 @@ SELECT facts.ts, sources.rank, sources.cause, sources.ts, sources.agent, sources
 FROM facts INDEXED BY facts_by_bucket JOIN sources ON sources.id = facts.source
 WHERE facts.bucket = :bucket AND facts.section = :section AND facts.key = :key AND facts.state < 2;
 
+-- name: said_of_key_until
+SELECT facts.ts, sources.rank, sources.cause, sources.ts, sources.agent, sources.name, sources.hash, facts.id,
+    facts.value, facts.key, facts.more, sources.session
+FROM facts INDEXED BY facts_by_bucket JOIN sources ON sources.id = facts.source
+WHERE facts.bucket = :bucket AND facts.section = :section AND facts.key = :key AND facts.state < 2
+    AND sources.rank <= :until
+ORDER BY facts.ts DESC;
+
+-- name: contested
+SELECT facts.ts, sources.rank, sources.cause, sources.ts, sources.agent, sources.name, sources.hash, facts.id,
+    facts.value, facts.key, facts.more, sources.session
+FROM contested JOIN facts ON facts.id = contested.fact JOIN sources ON sources.id = facts.source;
+
+-- name: add_contested
+INSERT INTO contested (fact, section, key) VALUES (?, ?, ?);
+
+-- name: drop_contested
+DELETE FROM contested WHERE section = ? AND key = ?;
+
 -- name: newest_of_key_until
 SELECT facts.ts, sources.rank, sources.cause, sources.ts, sources.agent, sources.name, sources.hash, facts.id,
     facts.value, facts.key, facts.more, sources.session

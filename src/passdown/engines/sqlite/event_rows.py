@@ -17,10 +17,12 @@ ORDER: Final = 8
 """How many columns of a row of facts say where it stands in their order; the last of them is its id."""
 ROW_ID: Final = 7
 TEXT: Final = 8
+MORE: Final = 10
 DAY: Final = 86_400_000_000
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _NUMBERS: Final = MappingProxyType({kind.value: zlib.crc32(kind.encode()) for kind in MERGED})
+DECISIONS: Final = _NUMBERS[FactKind.DECISION]
 KIND_OF: Final = MappingProxyType({number: kind for kind, number in _NUMBERS.items()})
 _NEWEST_ONLY: Final = frozenset({Merging.REGISTER, Merging.STEPS})
 _REGISTER_NUMBERS: Final = frozenset(_NUMBERS[kind] for kind in MERGED if kind.row.merging in _NEWEST_ONLY)
@@ -77,7 +79,8 @@ def fact_rows(source: EventFacts, number: int, first: int) -> list[FactRow]:
         key = _void_key(fact) if is_void else identify(fact)
         bucket = make_bucket(kind, key, void=is_void)
         micros = at_micros if fact.at is at else to_micros(fact.at)
-        value, more = (None, None) if is_void else (fact.text, _write_more(fact, key, source.rank.agent))
+        value = None if is_void else fact.text
+        more = _write_more(fact, key, source.rank.agent) if not is_void or fact.others else None
         rows.append(FactRow(row_id, number, kind, bucket, key, value, more, micros))
     return rows
 
@@ -103,7 +106,8 @@ def _write_more(fact: Fact, identity: str, agent: str) -> str | None:
 
 def make_void(kind: str, row: Sequence[Any]) -> Fact:
     """Return a retraction from a row of `newest_of_key`."""
-    return Fact(_RETRACTION, row[9], to_instant(row[0]), row[4], key=kind, event=row[6])
+    fact = Fact(_RETRACTION, row[9], to_instant(row[0]), row[4], event=row[6])
+    return _add_more(fact, row[MORE])._replace(key=kind)
 
 
 def make_fact(kind: str, row: Sequence[Any]) -> Fact:
@@ -112,6 +116,12 @@ def make_fact(kind: str, row: Sequence[Any]) -> Fact:
     fact = Fact(kind, text, to_instant(ts), agent, session=session, event=digest, event_id=name)
     if more is None:
         return fact._replace(key=identity) if kind == _DECISION else fact
+    return _add_more(fact, more)
+
+
+def _add_more(fact: Fact, more: str | None) -> Fact:
+    if more is None:
+        return fact
     key, because, provenance, commit, others, author, seq = json.loads(more)
     return fact._replace(
         agent=author,

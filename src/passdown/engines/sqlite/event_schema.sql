@@ -66,6 +66,14 @@ CREATE TABLE said (
     ts INTEGER NOT NULL
 );
 
+-- The decisions of keys under which several are in force, each wording once; one of each key holds.
+CREATE TABLE contested (
+    section INTEGER NOT NULL,
+    key TEXT NOT NULL,
+    fact INTEGER NOT NULL,
+    PRIMARY KEY (section, key, fact)
+) WITHOUT ROWID;
+
 -- What each event names as read: an id, or the start of a hash.
 CREATE TABLE links (
     name TEXT NOT NULL,

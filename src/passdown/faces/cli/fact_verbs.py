@@ -1,19 +1,23 @@
 """The verbs that state a fact: each writes one fact to the journal, then updates the ledger."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import MappingProxyType
-from typing import Final, TypedDict, Unpack
+from typing import TYPE_CHECKING, Final, TypedDict, Unpack
 
 from passdown.core.facts import ADD, FAILED, Fact
 from passdown.core.kinds import FactKind
 from passdown.core.sessions.ledger_sync import RULED_OUT, UNCONFIRMED, NewFact, make_rule
 from passdown.core.sessions.session_facts import Account
+from passdown.core.statements import UNSEEN
 from passdown.core.times import age_words, render_millis
 from passdown.errors import HeldError, UsageError
 from passdown.faces.cli import output
 from passdown.faces.cli.sessions import need_session, note_ledger_update, open_sessions
 from passdown.services.sessions.ledgers import LedgerUpdate, update_ledger
 from passdown.services.workspace.workspaces import Workspace
+
+if TYPE_CHECKING:
+    from passdown.core.sessions.decisions import KeyHistory
 
 
 class _Told(TypedDict, total=False):
@@ -48,14 +52,20 @@ def state_decision(
     project = open_here()
     account = need_session(project.workspace, session)
     planned = project.call(lambda workspace: plan_decision(workspace, account, said))
-    old = planned.replaces
-    if old is not None and planned.free_key and not replace:
+    shown = [_show_old(project.workspace, old) for old in planned.replaces]
+    if shown and planned.free_key and not replace:
+        what = "it" if len(shown) == 1 else "them"
         raise HeldError(
-            f"{planned.fact.key} is decided already: {_show_old(project.workspace, old)}",
-            hint=f"add --replace to replace it, or use another key, such as {planned.free_key}",
+            f"{planned.fact.key} is decided already: {UNSEEN.join(shown)}",
+            hint=f"add --replace to replace {what}, or use another key, such as {planned.free_key}",
         )
-    lines = [f"replaces: {_show_old(project.workspace, old)}"] if old else []
-    more = {"key": planned.fact.key, "replaces": _describe_old(old)}
+    old = planned.replaces[0] if planned.replaces else None
+    more = {
+        "key": planned.fact.key,
+        "replaces": _describe_old(old),
+        "also_replaces": [_describe_old(one) for one in planned.replaces[1:]],
+    }
+    lines = [f"replaces: {text}" for text in shown]
     return _report(
         project.workspace, planned.speaker, [planned.fact], as_json=as_json, lines=lines, more=more
     )
@@ -174,12 +184,17 @@ def retract_fact(kind: FactKind, /, *, text: str, of_kind: str | None, session: 
     for one in [FactKind(of_kind)] if of_kind else RETRACTABLE:
         found = _find(account, one, text)
         if found is not None:
-            return _retract(workspace, account, NewFact(kind, found, one.value), as_json=as_json)
+            return _retract(workspace, account, NewFact(kind, found, one.value), text, as_json=as_json)
+    decision = FactKind.DECISION.value
+    if (not of_kind or of_kind == decision) and (key := _find_contested(workspace, text)):
+        return _retract(workspace, account, NewFact(kind, key, decision), text, as_json=as_json)
     if of_kind:  # stated by another session, or before this one
-        return _retract(workspace, account, NewFact(kind, text, of_kind), as_json=as_json)
+        return _retract(workspace, account, NewFact(kind, text, of_kind), text, as_json=as_json)
     result = _find_result(workspace, account, text)
     if result is not None:
-        return _retract(workspace, account, NewFact(kind, result, FactKind.RECEIPT.value), as_json=as_json)
+        return _retract(
+            workspace, account, NewFact(kind, result, FactKind.RECEIPT.value), text, as_json=as_json
+        )
     hint = "to retract another session's fact, give its full text and --kind"
     raise UsageError(f"this session has no fact that begins with {text[:60]!r}", hint=hint)
 
@@ -197,23 +212,49 @@ def _find_result(workspace: Workspace, account: Account, text: str) -> str | Non
     return same or _choose(wanted, [*commands.items()])
 
 
-def _retract(workspace: Workspace, account: Account, said: NewFact, *, as_json: bool) -> int:
-    """Retract a fact; for a decision, name the one that it had replaced, and how to bring that back."""
+def _find_contested(workspace: Workspace, text: str) -> str:
+    from passdown.services.sessions.decisions import find_contested_key  # few facts are decisions
+
+    return find_contested_key(workspace, text)
+
+
+def _retract(workspace: Workspace, account: Account, said: NewFact, text: str, *, as_json: bool) -> int:
+    """Retract a fact; for a decision, name the one that it had replaced, and how to bring that back.
+
+    Of decisions that contradict each other, a text that is the words of one takes out that one (C162).
+    """
     if said.key != FactKind.DECISION:
         is_once = said.key == FactKind.DONE and _find(account, FactKind.RECEIPT, said.text) == said.text
         also = [said._replace(key=FactKind.RECEIPT.value)] if is_once else []
         return _report(workspace, account, [said, *also], as_json=as_json)
     import shlex  # few facts that are retracted are decisions
 
-    from passdown.services.sessions.decisions import find_history
+    from passdown.services.sessions.decisions import find_history, retract_only
 
-    held, old, _ = find_history(workspace, account, said.text)
-    lines = [f"it was: {_show_old(workspace, held)}"] if held and held.session != account.session else []
-    lines += [f"it had replaced: {_show_old(workspace, old)}"] if old else []
+    history = find_history(workspace, account, said.text)
+    gone = history.choose(text) if history.contested and text != said.text else history.in_force
+    if gone:  # what is named was shown
+        said = retract_only(said, gone)
+    kept = [one for one in history.shown if one not in gone]
+    old = history.replaced if history.held in gone and not kept else None
+    lines = [
+        *_show_retracted(workspace, account, history, gone),
+        *(f"still decided: {_show_old(workspace, one)}" for one in kept),
+        *([f"it had replaced: {_show_old(workspace, old)}"] if old else []),
+    ]
     command = shlex.join(["passdown", "decide", said.text, old.text]) if old else ""
     hint = f"to bring that back: `{command}`" if old else ""
-    more = {"replaced": _describe_old(old)}
+    more = {"replaced": _describe_old(old), "still_decided": [_describe_old(one) for one in kept]}
     return _report(workspace, account, [said], as_json=as_json, lines=lines, more=more, hint=hint)
+
+
+def _show_retracted(
+    workspace: Workspace, account: Account, history: "KeyHistory", gone: Sequence[Fact]
+) -> Iterator[str]:
+    """Yield what is taken out, unless it is only what the session itself decided."""
+    for one in history.shown:
+        if one in gone and (history.contested or one.session != account.session):
+            yield f"it was: {_show_old(workspace, one)}"
 
 
 def _report(

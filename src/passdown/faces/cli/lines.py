@@ -1,11 +1,15 @@
-"""Render events on lines that fit the terminal."""
+"""Render events, and decisions that contradict each other, on lines that fit the terminal."""
 
+import shlex
 import unicodedata
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Final
 
+from passdown.core.facts import Fact
 from passdown.core.safe_text import one_line
-from passdown.core.times import render_millis
+from passdown.core.statements import CONTRADICTION
+from passdown.core.times import age_words, render_millis
 from passdown.faces.cli import output
 from passdown.ports.index import EventLocation
 
@@ -13,6 +17,8 @@ _WIDEST: Final = 100
 _NARROWEST: Final = 40
 _SHORT: Final = 8
 _OURS: Final = "ev-"
+_WHOLE: Final = 1_000
+_FIRST: Final = 10
 
 
 def width() -> int:
@@ -62,3 +68,39 @@ def event_lines(place: EventLocation, label: str, mark: str = "") -> str:
     behind = cut(behind, width() // 3)
     line = first + cut(rest, width() - len(first) - _columns_of(behind)) + behind
     return f"{line}\n    {cut(label, width() - 4)}" if label else line
+
+
+# --- decisions that did not know of each other (C162) ---------------------------------------------
+
+
+def contested_lines(contested: Sequence[Sequence[Fact]], now: datetime) -> Sequence[str]:
+    """Return a line for each key, the newest first; what is not listed is counted."""
+    from passdown.core.briefs.contested_lines import say_contested  # few decisions contradict each other
+
+    shown = [
+        f"{CONTRADICTION}{say_contested(facts, lambda at: age_words(now - at), _WHOLE)}"
+        for facts in contested[:_FIRST]
+    ]
+    left = len(contested) - len(shown)
+    return [*shown, f"and {left} more: `passdown view list decisions`"] if left else shown
+
+
+def settling_hint(contested: Sequence[Sequence[Fact]]) -> str:
+    """Return how to settle the first of them."""
+    return f'to settle it: `passdown decide {shlex.quote(contested[0][0].key)} "TEXT" --replace`'
+
+
+def describe_contested(contested: Sequence[Sequence[Fact]]) -> list[object]:
+    """Return the contradictions as JSON data: the decision that holds comes first."""
+    return [{"key": facts[0].key, "decisions": [_describe(fact) for fact in facts]} for facts in contested]
+
+
+def _describe(fact: Fact) -> dict[str, object]:
+    return {
+        "text": fact.text,
+        "agent": fact.agent,
+        "session": fact.session or None,
+        "at": render_millis(fact.at),
+        "event": fact.event or None,
+        "branch": fact.branch or None,
+    }

@@ -5,6 +5,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
 from passdown import layout
+from passdown.core.facts import Fact
 from passdown.core.hosts.context_usage import ContextReading
 from passdown.core.hosts.signals import NO_SIGNS, Degradation
 from passdown.core.project.takeovers import TakeoverChoice, list_choices
@@ -13,7 +14,7 @@ from passdown.core.times import age_words, render_seconds
 from passdown.core.work.operations import SharedOperation, describe_operation
 from passdown.errors import PassdownError, StorageError, UsageError
 from passdown.faces.cli import output
-from passdown.faces.cli.lines import minute
+from passdown.faces.cli.lines import contested_lines, describe_contested, minute, settling_hint
 from passdown.faces.cli.sessions import describe, find_pause, open_sessions, say_age
 from passdown.records import as_dict
 from passdown.services.handover.context_usage import read_level
@@ -26,6 +27,7 @@ from passdown.services.project.status import (
     count_handoffs,
     find_index_state,
 )
+from passdown.services.sessions.decisions import read_contested
 from passdown.services.sessions.journals import name_now, read_accounts, read_open
 from passdown.services.sessions.liveness import is_live, show_place
 from passdown.services.workspace.workspaces import Workspace
@@ -51,6 +53,7 @@ def show_status(*, show_all: bool, as_json: bool) -> int:
     tasks = _find_tasks(workspace)
     team = _find_team(workspace, tasks)
     outbox = find_waiting(workspace)
+    contested = read_contested(workspace)
     if as_json:
         output.say_json(
             {
@@ -65,6 +68,7 @@ def show_status(*, show_all: bool, as_json: bool) -> int:
                 **_describe_team(team),
                 "tracker": _describe_tracker(tasks),
                 "outbox": _describe_outbox(workspace, outbox),
+                "contested": describe_contested(contested),
             }
         )
         return 0
@@ -76,6 +80,7 @@ def show_status(*, show_all: bool, as_json: bool) -> int:
         _say_session(workspace, account, state)
     _say_shared(team, tasks)
     _say_outbox(workspace, outbox)
+    _say_contested(workspace, contested)
     output.say(_say_handoffs(handoffs))
     output.say(say_index(index))
     if uncommitted:
@@ -93,6 +98,14 @@ def _say_shared(team: "TeamOverview | None", tasks: "TaskOverview | None") -> No
         from passdown.faces.cli.team_status import say_tracker
 
         say_tracker(tasks)
+
+
+def _say_contested(workspace: Workspace, contested: Sequence[Sequence[Fact]]) -> None:
+    """Say which decisions did not know of each other, and how to settle them."""
+    if contested:
+        for line in contested_lines(contested, workspace.now()):
+            output.say(output.wrapped(line, "", "  "))
+        output.note_hint(settling_hint(contested))
 
 
 def _describe_outbox(workspace: Workspace, outbox: Sequence[SharedOperation]) -> list[object]:

@@ -1,7 +1,7 @@
 """Brief a session: find what holds for it, and say it within a budget (C59, C65, C67, C68)."""
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import cached_property
 from typing import Annotated, Final
@@ -34,7 +34,7 @@ from passdown.core.briefs.brief_input import (
 )
 from passdown.core.briefs.briefs import Brief, pack_brief
 from passdown.core.briefs.budgets import Budget
-from passdown.core.facts import Fact, Provenance, identify, identify_retracted
+from passdown.core.facts import Fact, Provenance, identify, identify_retracted, is_about, tell
 from passdown.core.fold import Table, Tables
 from passdown.core.formats.events import Event
 from passdown.core.formats.journal import JournalLine, facts_of
@@ -174,7 +174,8 @@ class _BriefReader:
         aim = self.aim()
         aim = aim._replace(is_over=self._is_over(aim))
         settled = [*self._settled()]
-        tables = gather(digest, self._elsewhere(), self._waiting(digest), settled)
+        gathered = gather(digest, self._elsewhere(), self._waiting(digest), settled)
+        tables, contested = gathered.without_replaced(lambda key: self._name_in_force(key, digest))
         tables[FactKind.FEEDBACK] = self._with_loops(tables[FactKind.FEEDBACK], settled)
         tables[FactKind.FILE] = without_own_files(self._workspace, tables[FactKind.FILE])
         return BriefInput(
@@ -194,6 +195,7 @@ class _BriefReader:
             ahead=tuple(self._ahead()),
             documents=tuple(self._list_documents()),
             names_verbs=not self._knows_verbs(),
+            contested=contested,
         )
 
     def _knows_verbs(self) -> bool:
@@ -207,6 +209,17 @@ class _BriefReader:
         if own is None:
             return self._before
         return [own] if own.start.is_fresh else [own, *self._before]
+
+    def _name_in_force(self, key: str, digest: Digest) -> Collection[str]:
+        """Name the decisions in force under a key by all that is said of it here and elsewhere (C162)."""
+        from passdown.core.sessions.decisions import read_history  # few decisions contradict each other
+
+        kind = FactKind.DECISION.value
+        indexes = (self._index, *(one.index for one in self._others))
+        said = [fact for index in indexes for fact in index.said(kind, key) if fact.at <= self._until]
+        waiting = map(tell, self._waiting(digest))
+        said += [fact for fact in (*self._elsewhere(), *waiting) if is_about(fact, kind, key)]
+        return read_history(sorted(said, key=lambda fact: fact.at)).names
 
     def _list_documents(self) -> Iterator[Fact]:
         """Give the facts of every document that is read here: they count as much as those of events."""
@@ -234,6 +247,7 @@ class _BriefReader:
         if not track:
             return digest
         facts = [fact for kind in LISTED for fact in digest.kinds[kind].facts]
+        facts += [fact for some in digest.contested for fact in some]
         return only_shared_facts(digest, index.shared_with(kebab(track), facts))
 
     # --- which sessions -------------------------------------------------------------------------

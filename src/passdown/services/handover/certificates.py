@@ -72,7 +72,8 @@ def certify(
     own = account.session if account else ""
     journal = [one for one in journals if one.journal == own]
     replaced = tuple(find_replaced(journal, events, own, dates)) if own else ()
-    return replace(judge([*journals, *events, *documents], reach, losses), replaced=replaced)
+    found = judge([*journals, *events, *documents], reach, losses)
+    return replace(found, replaced=replaced, contested=brief_input.contested)
 
 
 def read_sources(log: EventLog) -> Iterator[EventFacts]:
@@ -88,4 +89,5 @@ def read_sources(log: EventLog) -> Iterator[EventFacts]:
 
 def _listed(digest: Digest) -> Iterator[str]:
     """Return the ids of the facts that `passdown view list` shows."""
-    return (fact.id for newest in digest.kinds.values() for fact in newest.facts)
+    yield from (fact.id for newest in digest.kinds.values() for fact in newest.facts)
+    yield from (fact.id for facts in digest.contested for fact in facts)

@@ -55,6 +55,7 @@ ARCHIVE: Final = "archive"
 OFFER: Final = "offer"
 """The kinds of handoffs; an offer is kept by the engine that sessions share."""
 _MOST_FACTS: Final = 1_000
+_DECISION: Final = FactKind.DECISION.value
 _NEVER: Final = datetime.min.replace(tzinfo=UTC)
 
 Run = Callable[[str], int | None]
@@ -262,13 +263,20 @@ def make_review(
     drift = find_drift(handoff, here, commits, test_now)
     update_index(workspace.log, workspace.index)
     digest = workspace.index.digest(_MOST_FACTS)
-    facts = [fact for newest in digest.kinds.values() for fact in newest.facts]
+    facts = [fact for some in digest.contested for fact in some]
+    facts += [fact for newest in digest.kinds.values() for fact in newest.facts]
+    decided = {(fact.kind, _keyed(fact.key, fact.text)): fact for fact in facts if fact.kind == _DECISION}
     return HandoffReview(
         listed=listed,
         handoff=handoff,
         drift=drift,
-        origins={(fact.kind, make_key(fact.text)): fact for fact in facts},
+        origins={**{(fact.kind, make_key(fact.text)): fact for fact in facts}, **decided},
     )
+
+
+def _keyed(key: str, text: str) -> str:
+    """Return how a decision is found: other keys may have the same words."""
+    return make_key(f"{key}\n{text}")
 
 
 def resume_handoff(workspace: Workspace, review: HandoffReview, account: Account | None) -> ResumedSession:
@@ -303,7 +311,8 @@ def make_offer_review(workspace: Workspace, offer: Offer, run: Run | None = None
 def _with_origin(new_fact: NewFact, review: HandoffReview) -> NewFact:
     """Keep the author and the time of a fact that is carried on; nobody takes over what others said."""
     told = f"{new_fact.text} ({new_fact.because})" if new_fact.because else new_fact.text.partition("\n")[0]
-    origin = review.find_origin(new_fact.kind, told)
+    origin = review.find_origin(new_fact.kind, _keyed(new_fact.key, told))
+    origin = origin or review.find_origin(new_fact.kind, told)
     handoff = review.handoff
     author = handoff.agent or handoff.session
     if origin is None and handoff.at is not None and author:

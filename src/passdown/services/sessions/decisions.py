@@ -1,6 +1,6 @@
 """Find what is decided under a key, in events and in the journals of this clone (C151)."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final, NamedTuple
 
 from passdown.core.facts import Fact, is_about, make_key, tell
@@ -20,22 +20,28 @@ from passdown.core.sessions.decisions import (
 )
 from passdown.core.sessions.ledger_sync import NewFact
 from passdown.core.sessions.session_facts import Account
+from passdown.core.statements import REPLACES, name_statement, write_replaced
 from passdown.errors import CacheError
 from passdown.services.log.events import update_index
-from passdown.services.sessions.journals import read_account
+from passdown.services.sessions.journals import read_account, read_open
 from passdown.services.workspace.workspaces import Workspace
 
 _NOBODY: Final = Account()
+_MOST: Final = 1_000
 
 
 class Decisions:
     """What is decided, as a session knows it: each key is looked up once."""
 
-    def __init__(self, workspace: Workspace, account: Account) -> None:
-        """Bring the index up to date; raise a CacheError if it cannot be used."""
+    def __init__(self, workspace: Workspace, account: Account, *, only_own: bool = False) -> None:
+        """Bring the index up to date; raise a CacheError if it cannot be used.
+
+        With `only_own`, what other sessions have not published is left out: nobody told this one of it.
+        """
         self._workspace = workspace
         self._account = account
         self._known: dict[str, KeyHistory] = {}
+        self._only = {account.session, *self._before()} if only_own else None
         update_index(workspace.log, workspace.index)
 
     def find(self, key: str) -> KeyHistory:
@@ -47,11 +53,16 @@ class Decisions:
 
     def _read(self, key: str) -> Sequence[Fact]:
         """Read all that was said under a key, without what is dated so far ahead that it counts nowhere."""
-        facts = [*self._workspace.index.said(FactKind.DECISION.value, key)]
+        index = self._workspace.index
+        facts = [*index.said(FactKind.DECISION.value, key)]
         for session in self._workspace.journals.mentioning(dump(key)):
-            said = map(tell, facts_of(session, self._workspace.journals.read(session)))
+            if self._only is not None and session not in self._only:
+                continue
+            covered = index.published(session).line  # events tell of those lines, and may move them in time
+            lines = (line for line in self._workspace.journals.read(session) if line.seq > covered)
+            said = map(tell, facts_of(session, lines))
             facts += [fact for fact in said if is_about(fact, FactKind.DECISION.value, key)]
-        limit = limit_of(self._workspace.index.newest(self._workspace.now()).present)
+        limit = limit_of(index.newest(self._workspace.now()).present)
         counted = [fact for fact in facts if fact.at <= limit]
         return sorted(counted, key=lambda fact: (fact.at, fact.session == self._account.session))
 
@@ -80,7 +91,8 @@ class PlannedDecision(NamedTuple):
 
     fact: NewFact
     """The decision with its key, and with the reason that is known if it says the same."""
-    replaces: Fact | None = None
+    replaces: tuple[Fact, ...] = ()
+    """What it replaces and says in other words, the newest first: more than one if they contradict."""
     free_key: str = ""
     """If what it replaces is another session's: a key under which it replaces nothing."""
     speaker: Account = _NOBODY
@@ -95,12 +107,14 @@ def plan_decision(workspace: Workspace, account: Account, new: NewFact) -> Plann
         new = new._replace(key=decisions.choose_key(new))
     history = decisions.find(new.key)
     held, speaker = history.held, speak_after(account, history, workspace.now())
+    new = new._replace(others=(*new.others, *write_replaced(history.names)))
     if held is None:
         return PlannedDecision(new, speaker=speaker)
     if says_same(new, held):
-        return PlannedDecision(keep_reason(new, held), speaker=speaker)
+        return PlannedDecision(keep_reason(new, held), history.contested, speaker=speaker)
     is_others = decisions.find_others(new) is not None
-    return PlannedDecision(new, held, decisions.choose_key(new) if is_others else "", speaker)
+    told = tuple(one for one in (held, *history.contested) if not says_same(new, one))
+    return PlannedDecision(new, told, decisions.choose_key(new) if is_others else "", speaker)
 
 
 def find_history(workspace: Workspace, account: Account, key: str) -> KeyHistory:
@@ -109,6 +123,66 @@ def find_history(workspace: Workspace, account: Account, key: str) -> KeyHistory
         return Decisions(workspace, account).find(key)
     except CacheError:
         return KeyHistory()
+
+
+def retract_only(new: NewFact, gone: Iterable[Fact]) -> NewFact:
+    """Let a retraction of a decision take out these statements and no others of its key."""
+    return new._replace(others=(*new.others, *write_replaced(filter(None, map(name_statement, gone)))))
+
+
+def read_contested(workspace: Workspace) -> Sequence[Sequence[Fact]]:
+    """Return the decisions of each key that did not know of each other, the newest key first.
+
+    Those that sessions here have not published yet count, too. Without a cache there are none.
+    """
+    try:
+        decisions = Decisions(workspace, _NOBODY)
+        until = limit_of(workspace.index.newest(workspace.now()).present)
+        told = [facts[0].key for facts in workspace.index.digest(_MOST, until).contested]
+        said = (fact.key for account in read_open(workspace) for fact in account.of(FactKind.DECISION))
+        shown = [decisions.find(key).shown for key in dict.fromkeys(map(make_key, (*told, *said)))]
+    except CacheError:
+        return ()
+    contested = [facts for facts in shown if len(facts) > 1]
+    return sorted(contested, key=lambda facts: facts[0].at, reverse=True)
+
+
+def find_contested_key(workspace: Workspace, text: str) -> str:
+    """Return the key under which several decisions are in force, by the key or the start of one of them.
+
+    Returns "" if there is none, or if the text may mean several.
+    """
+    contested, wanted = read_contested(workspace), make_key(text)
+    exact = [facts[0].key for facts in contested if make_key(facts[0].key) == wanted]
+    begun = [facts[0].key for facts in contested if any(one.text.startswith(text) for one in facts)]
+    found = exact or begun
+    return found[0] if len(found) == 1 else ""
+
+
+def name_replaced(workspace: Workspace, account: Account, said: Sequence[NewFact]) -> Sequence[NewFact]:
+    """Let decisions, and retractions of them, name what is in force for the session that says them (C162).
+
+    What is carried on replaces what the first statement replaced. Where nobody can look, nothing is named.
+    What others here have not published is not in force for it, unless a command showed it and named it.
+    """
+    wanted = {one: key for one in said if (key := _key_to_name(one))}
+    if not wanted:
+        return said
+    try:
+        decisions = Decisions(workspace, account, only_own=True)
+        named = {one: write_replaced(decisions.find(key).names) for one, key in wanted.items()}
+    except CacheError:
+        return said
+    return [one._replace(others=(*one.others, *named[one])) if one in named else one for one in said]
+
+
+def _key_to_name(new: NewFact) -> str:
+    """Return the key of a decision that is stated or taken back and does not say yet what it replaces."""
+    if new.origin is not None or any(name == REPLACES for name, _ in new.others):
+        return ""
+    if new.kind is FactKind.DECISION:
+        return new.key or slug(new.text)
+    return new.text if new.kind is FactKind.RETRACTION and new.key == FactKind.DECISION else ""
 
 
 def keep_apart(workspace: Workspace, account: Account, edits: Sequence[NewFact]) -> Sequence[NewFact]:

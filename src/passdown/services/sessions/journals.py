@@ -9,6 +9,7 @@ from passdown.core.ids import is_id
 from passdown.core.kinds import FactKind
 from passdown.core.sessions.ledger_sync import MAX_CHARS, NewFact, fits_a_line
 from passdown.core.sessions.session_facts import Account, fold_journal, is_last_word, name_work
+from passdown.core.statements import carry
 from passdown.errors import UsageError
 from passdown.services.workspace.workspaces import Workspace
 
@@ -119,6 +120,7 @@ def make_line(
         session=origin.session,
         commit=origin.commit,
         provenance=origin.provenance,
+        others=(*fact.others, *carry(origin)) if new_fact.kind is FactKind.DECISION else fact.others,
     )
     return JournalLine(seq=seq, fact=kept, at=fact.at, agent=fact.agent)
 

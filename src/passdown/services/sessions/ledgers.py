@@ -161,7 +161,8 @@ def _take_in(workspace: Workspace, account: Account, ledger: Ledger) -> int:
         return 0
 
     def make(seq: int) -> Sequence[JournalLine]:
-        edits = [one for one in _edits(workspace, account, ledger) if fits_a_line(one)]
+        found = [one for one in _edits(workspace, account, ledger) if fits_a_line(one)]
+        edits = _name_replaced(workspace, account, found)
         return [
             make_line(workspace, account, one, Provenance.STATED, seq + number)
             for number, one in enumerate(edits)
@@ -242,7 +243,8 @@ def _say_all(
 ) -> None:
     if new_facts:  # each write is synced
         known = read_account(workspace, account.session)
-        append_facts(workspace, account, [*begin_steps(new_facts, known)], provenance)
+        said = _name_replaced(workspace, account, [*begin_steps(new_facts, known)])
+        append_facts(workspace, account, said, provenance)
 
 
 def _text_of(workspace: Workspace, account: Account) -> str | None:
@@ -349,6 +351,15 @@ def _keep_apart(workspace: Workspace, account: Account, edits: Sequence[NewFact]
         return keep_apart(workspace, account, edits)
     except CacheError:  # what was written is not lost because nobody can look
         return edits
+
+
+def _name_replaced(workspace: Workspace, account: Account, said: Sequence[NewFact]) -> Sequence[NewFact]:
+    """Let decisions, and retractions of them, name what they replace (C162)."""
+    if not any(FactKind.DECISION in (one.kind, one.key) for one in said):
+        return said
+    from passdown.services.sessions.decisions import name_replaced  # few facts are decisions
+
+    return name_replaced(workspace, account, said)
 
 
 def _base(workspace: Workspace, account: Account, shown: int | None) -> Account | None:

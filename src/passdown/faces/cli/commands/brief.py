@@ -185,6 +185,7 @@ def _as_data(
         ],
         "omitted": [{"kind": one.kind, "count": one.left, "command": one.command} for one in brief.omitted],
         "facts": [_fact_data(one, brief) for one in brief_input.all()],
+        "contested": [[_fact_data(one, brief) for one in facts] for facts in brief_input.contested],
         "documents": [_fact_data(one, brief) for one in brief_input.documents],
         "account": [_fact_data(one, brief) for one in facts_held(account)] if account else [],
     }

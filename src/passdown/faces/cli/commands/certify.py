@@ -7,6 +7,7 @@ from passdown.core.safe_text import one_line
 from passdown.errors import PassdownError, StorageError
 from passdown.faces.cli import output
 from passdown.faces.cli.commands.brief import call_here
+from passdown.faces.cli.lines import contested_lines, describe_contested, settling_hint
 from passdown.services.handover.certificates import certify
 from passdown.wiring.workspaces import read_named
 
@@ -27,8 +28,9 @@ def command(session: str, expect: str | None, *, as_json: bool) -> int:
     1 if a fact is unaccounted for.
     """
     expected = _read(expect) if expect else []
-    found = call_here(
-        session, lambda workspace, account, others: certify(workspace, account, others, expected)
+    found, now = call_here(
+        session,
+        lambda workspace, account, others: (certify(workspace, account, others, expected), workspace.now()),
     )
     if as_json:
         output.say_json(_as_data(found))
@@ -37,6 +39,10 @@ def command(session: str, expect: str | None, *, as_json: bool) -> int:
             output.say(f"{one_line(one.where)}: {one.kind}: {one_line(one.text)}")
         for one in found.replaced:
             output.note(f"replaced by {one_line(one.where)}: {one.kind}: {one_line(one.text)}")
+        for line in contested_lines(found.contested, now) if found.contested else ():
+            output.note(line)
+        if found.contested:
+            output.note_hint(settling_hint(found.contested))
         plural = "" if len(found.facts) == 1 else "s"
         output.say(f"{len(found.facts)} fact{plural}, {len(found.losses)} unaccounted")
         output.say(f"root {found.root}")
@@ -63,6 +69,7 @@ def _as_data(found: Certificate) -> dict[str, object]:
         "counts": {how.value: found.count(how) for how in FactStatus},
         "losses": [_one(one) for one in found.losses],
         "replaced": [_one(one) for one in found.replaced],
+        "contested": describe_contested(found.contested),
         "accounted": [_one(one) for one in found.facts],
     }
 

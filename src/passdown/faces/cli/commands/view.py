@@ -6,8 +6,10 @@ from typing import Final
 
 import click
 
+from passdown.core.briefs.contested_lines import say_contested
 from passdown.core.facts import Fact, read_phase, show_fact, show_phase
 from passdown.core.kinds import MERGED, FactKind
+from passdown.core.statements import CONTRADICTION
 from passdown.core.times import render_millis
 from passdown.errors import OutdatedError, PassdownError
 from passdown.faces.cli import output
@@ -108,10 +110,14 @@ def list_section(above: bool, section: str, *, as_json: bool) -> None:
         project.call(lambda workspace: update_index(workspace.log, workspace.index, reading.step))
     digest = project.call(lambda workspace: workspace.index.digest(_ALL))
     facts = digest.kinds[_KINDS[section]].facts
+    contested = digest.contested if _KINDS[section] is FactKind.DECISION else ()
     if above or as_json:
         items = (output.render_json(_as_data(fact)) for fact in facts)
-        output.say_json_list("facts", items, {"section": section, "count": len(facts)})
+        more = {"contested": [[_as_data(fact) for fact in some] for some in contested]} if contested else {}
+        output.say_json_list("facts", items, {"section": section, "count": len(facts), **more})
         return
+    for some in contested:
+        output.say(f"{CONTRADICTION}{say_contested(some, lambda at: f'{at:%Y-%m-%d}', _ALL)}")
     for fact in facts:
         output.say(_text(fact))
         output.say(f"    {minute(fact.at)}  {_line(fact.agent)}  {_line(fact.event_id)}")

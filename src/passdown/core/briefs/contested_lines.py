@@ -1,0 +1,63 @@
+"""Decisions that did not know of each other, on one line (C162)."""
+
+from collections.abc import Callable, Sequence
+from datetime import datetime
+from typing import Final, NamedTuple, Protocol
+
+from passdown.core.facts import Fact
+from passdown.core.safe_text import one_line
+from passdown.core.statements import UNSEEN
+
+_MOST: Final = 4
+"""How many decisions of one key are shown beside each other."""
+_LEAST: Final = 40
+"""How many characters of each are shown, however many there are."""
+
+
+class Showing(Protocol):
+    """How texts, names and times are shown."""
+
+    def data(self, text: str) -> str:
+        """Return a text on one line."""
+        ...
+
+    def name(self, text: str) -> str:
+        """Return a name."""
+        ...
+
+    def age(self, at: datetime) -> str:
+        """Return when something was said."""
+        ...
+
+
+def render_contested(facts: Sequence[Fact], show: Showing, limit: int) -> tuple[str, bool]:
+    """Return the line, and whether it leaves something out; the decision that holds comes first."""
+    size = max(_LEAST, limit // len(facts))
+    texts = [show.data(fact.text) for fact in facts[:_MOST]]
+    shown = [text if len(text) <= size else f"{text[:size].rstrip()}…" for text in texts]
+    parts = [f"{text} ({_origin(fact, show)})" for text, fact in zip(shown, facts, strict=False)]
+    left = len(facts) - len(parts)
+    more = f"; and {left} more" if left else ""
+    return f"{show.data(facts[0].key)}: {UNSEEN.join(parts)}{more}", bool(left) or shown != texts
+
+
+def _origin(fact: Fact, show: Showing) -> str:
+    branch = f", on {show.name(fact.branch)}" if fact.branch else ""
+    return f"{show.name(fact.agent)}, {show.age(fact.at)}{branch}"
+
+
+class _Plain(NamedTuple):
+    """Shows texts and names whole."""
+
+    age: Callable[[datetime], str]
+
+    def data(self, text: str) -> str:
+        return one_line(" ".join(text.split()))
+
+    def name(self, text: str) -> str:
+        return self.data(text)
+
+
+def say_contested(facts: Sequence[Fact], age: Callable[[datetime], str], limit: int) -> str:
+    """Return the line for a person; `age` shows when each was decided."""
+    return render_contested(facts, _Plain(age), limit)[0]
