@@ -191,7 +191,7 @@ class SqliteStore(_LocalStore):
         self._turn = turn
         with turn.taken() as patience, patience.spending():
             self._database = place.connect()
-        finalize(self, _close, place.opened, turn.gate, 0.0)
+        finalize(self, _let_go, place.opened, turn.gate)
 
     @contextmanager
     def changing(self) -> Generator[Transaction, None, None]:
@@ -284,10 +284,19 @@ class SqliteStore(_LocalStore):
 
 
 def _close(opened: OpenFile, gate: Gate, wait: float | Patience) -> None:
-    """Close a file. Whoever lets a store go waits for nobody: the next one to open the file examines it."""
     with suppress(StorageError), gate.passed(wait):  # whoever is busy has it open, too
         opened.close()
     opened.close()
+
+
+def _let_go(opened: OpenFile, gate: Gate) -> None:
+    """Close the file of a store that nobody holds, without waiting: a workspace is let go, never closed.
+
+    If another process is busy, the next one to open the file examines it. If this is another thread, the
+    connection is closed when it goes.
+    """
+    with suppress(sqlite3.ProgrammingError):
+        _close(opened, gate, 0.0)
 
 
 def open_reader(
