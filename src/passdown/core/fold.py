@@ -286,7 +286,7 @@ _BY_MERGING: Final[Mapping[Merging, Callable[[Folded, Fact], None]]] = MappingPr
         Merging.REGISTER: _take_register,
         Merging.STEPS: _take_steps,
         Merging.SET: _take_one,
-        Merging.MAP: _take_one,
+        Merging.MAP: _take_decision,
         Merging.PHASES: _take_phase,
     }
 )
@@ -297,7 +297,6 @@ _TAKE: Final[Mapping[str, Callable[[Folded, Fact], None]]] = MappingProxyType(
             for kind in FactKind
             if kind.row.merging is not Merging.NONE
         },
-        FactKind.DECISION.value: _take_decision,
         FactKind.ANSWER.value: _take_answer,
         FactKind.RETRACTION.value: _take_retraction,
     }

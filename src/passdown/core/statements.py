@@ -14,7 +14,7 @@ What two writers decided without knowing of each other therefore stays side by s
 
 import json
 from collections.abc import Iterable, Sequence
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, cast
 
 from passdown.core.facts import Fact, make_key
 from passdown.core.json_text import dump
@@ -75,7 +75,7 @@ def read_carried(fact: Fact) -> str:
 def list_replaced(fact: Fact) -> tuple[str, ...] | None:
     """Return the names of what a statement or retraction replaces; None if it does not tell."""
     found = _read(fact, REPLACES) if fact.others else None
-    return tuple(map(str, found)) if isinstance(found, list) else None
+    return tuple(map(str, cast("list[object]", found))) if isinstance(found, list) else None
 
 
 def _read(fact: Fact, name: str) -> object:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from datetime import datetime
-from typing import Final, NamedTuple, Protocol
+from typing import Final, Protocol
 
 from passdown.core.facts import Fact
 from passdown.core.safe_text import one_line
@@ -46,10 +46,14 @@ def _origin(fact: Fact, show: Showing) -> str:
     return f"{show.name(fact.agent)}, {show.age(fact.at)}{branch}"
 
 
-class _Plain(NamedTuple):
+class _Plain:
     """Shows texts and names whole."""
 
-    age: Callable[[datetime], str]
+    def __init__(self, age: Callable[[datetime], str]) -> None:
+        self._age = age
+
+    def age(self, at: datetime) -> str:
+        return self._age(at)
 
     def data(self, text: str) -> str:
         return one_line(" ".join(text.split()))
