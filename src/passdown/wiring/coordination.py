@@ -62,11 +62,6 @@ class EngineFile(NamedTuple):
     """Whose sessions know what they hold, and who is told when a file that was lost is restored."""
 
     @property
-    def was_used(self) -> bool:
-        """Whether sessions have used the file of the clone, also if it was lost since (C146)."""
-        return os.path.lexists(self.path) or os.path.lexists(self.changes)
-
-    @property
     def project(self) -> str:
         """The name of the project in the database."""
         return f"{LOCAL}/{self.below}" if self.below else LOCAL

@@ -260,7 +260,8 @@ class LocalWorkspace:
             return None
         if url:
             return self.coordination if self._haste.lock_wait is None else None
-        return self.coordination if self.engine_file.was_used else None
+        places = (self._coordination_place, os.path.join(self._shared_folder, layout.COORDINATION_CHANGES))
+        return self.coordination if any(map(os.path.lexists, places)) else None  # it may have been lost
 
     def read_coordination(self) -> "Coordination | None":
         """Return what sessions of the project share, to be looked at."""

@@ -194,14 +194,9 @@ class _BriefReader:
             peers=(*self._peers(), *self._others_work(aim)),
             ahead=tuple(self._ahead()),
             documents=tuple(self._list_documents()),
-            names_verbs=not self._knows_verbs(),
+            names_verbs=not any(map(has_stated, (own, *(self._before[:1] or self._lately)))),
             contested=contested,
         )
-
-    def _knows_verbs(self) -> bool:
-        """Return whether the session, or the one before it, recorded something; in a new checkout any."""
-        before = self._before[:1] or self._lately
-        return any(map(has_stated, (*([self._account] if self._account else []), *before)))
 
     def _chain(self) -> Sequence[Account]:
         """Give the session and those it goes on from, the nearest first; a fresh one is alone (C53)."""
