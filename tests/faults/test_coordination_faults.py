@@ -11,6 +11,7 @@ import signal
 import sqlite3
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
@@ -102,7 +103,7 @@ class Traced(NamedTuple):
 
     def points(self) -> Iterator[tuple[str, int]]:
         """Name all calls, each with its number among those of its name."""
-        counts = dict.fromkeys(CALLS, 0)
+        counts: Counter[str] = Counter()
         for line in self.calls:
             if found := re.match(r"([a-z0-9]+)\(", line):
                 counts[found[1]] += 1
