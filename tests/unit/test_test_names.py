@@ -1,9 +1,14 @@
 """A test has one name, however its command is spelled."""
 
+from datetime import UTC, datetime
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from passdown.core.facts import Fact
+from passdown.core.fold import fold
+from passdown.core.kinds import FactKind
 from passdown.core.shell_commands import share_test
 from passdown.core.test_names import NamedTest, name_of, name_test
 
@@ -97,3 +102,14 @@ def test_a_command_and_what_others_see_of_it_have_one_name(command: str) -> None
     if name is not None:
         assert name_test(share_test(command)) == name
         assert name.covers(name)
+
+
+@pytest.mark.requirement("C121")
+def test_a_run_whose_result_nobody_knows_clears_nothing() -> None:
+    at = datetime(2026, 1, 11, 12, tzinfo=UTC)
+    failed, unknown = (
+        Fact(kind=FactKind.TEST.value, text=text, at=at, agent="amber", key=key)
+        for text, key in (("pytest -q", "1"), ("python -m pytest", ""))
+    )
+
+    assert [*fold([failed, unknown]).tables[FactKind.TEST.value].values()] == [failed]

@@ -91,12 +91,11 @@ def list_holders(workspace: Workspace) -> Sequence[KnownHolder]:
     """Return the sessions of the project that have not ended, with what their journals say that they hold."""
     roots = {workspace.root, *(root for root, _ in list_other_roots(workspace.repository))}
     found: list[KnownHolder] = []
-    for account in read_open(workspace):
-        if account.start.checkout in roots:
-            kinds = ((TASK, account.claims), (PATH, account.reservations))
-            held = [Fenced(Resource(kind, name), at) for kind, names in kinds for name, at in names.items()]
-            position = max((one.position for one in read_recorded(workspace, account.session)), default=0)
-            found.append(KnownHolder(make_member(workspace, account), tuple(held), position))
+    for account in [one for one in read_open(workspace) if one.start.checkout in roots]:
+        kinds = ((TASK, account.claims), (PATH, account.reservations))
+        held = [Fenced(Resource(kind, name), at) for kind, names in kinds for name, at in names.items()]
+        position = max((one.position for one in read_recorded(workspace, account.session)), default=0)
+        found.append(KnownHolder(make_member(workspace, account), tuple(held), position))
     return found
 
 
