@@ -11,6 +11,7 @@ from typing import Any, Final
 
 import pytest
 
+import passdown
 from passdown.hosts.plugins import ADD
 from tests.hosts.drivers import COPILOT, Codex, Copilot, Ground
 from tests.hosts.model import Model
@@ -32,8 +33,8 @@ OK: Final = Step(text="ok")
 def marketplace(tmp_path: Path) -> Path:
     """Give the marketplace of this repository, with the plugin as hosts get it from there."""
     folder = tmp_path / "marketplace"
-    for name in (".claude-plugin", "src/passdown/plugin"):
-        shutil.copytree(ROOT / name, folder / name)
+    shutil.copytree(ROOT / ".claude-plugin", folder / ".claude-plugin")
+    shutil.copytree(Path(passdown.__file__).parent / "plugin", folder / "src/passdown/plugin")
     return folder
 
 

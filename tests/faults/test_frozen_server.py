@@ -38,7 +38,7 @@ LIMIT: Final = 1
 """Seconds to wait; 10 by default."""
 BUSY: Final = 6.0
 """How many times its usual time a verb may take on a busy machine, without that for which it waits."""
-POINTS: Final = proof_count(fast=1, ci=2, long=1_000)
+POINTS: Final = proof_count(fast=1, ci=1, long=1_000)
 """At how many statements of a verb the server falls silent; each verb has others."""
 PLACES: Final = 3
 """How many verbs run at once: most of their time is waiting."""
