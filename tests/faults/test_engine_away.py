@@ -4,6 +4,7 @@ Without that time, each may cost twice what it usually does, in starts of Python
 """
 
 import json
+import shutil
 import sqlite3
 import subprocess
 import sys
@@ -14,6 +15,7 @@ from typing import Final
 
 import pytest
 
+from passdown import layout
 from tests.commands import environment
 from tests.coordination_files import too_new
 from tests.faults.hooked import CALL
@@ -72,6 +74,7 @@ def away(project: Project, how: str) -> Iterator[dict[str, str]]:
         for path in project.file.parent.glob(f"{project.file.name}-*"):
             path.unlink()
         project.file.write_bytes(b"no database" * 1_000)
+        shutil.rmtree(project.file.parent / layout.COORDINATION_CHANGES)  # nobody can restore it
         yield {}
     elif how == "newer":
         with too_new(project.file):
