@@ -2,6 +2,7 @@
 
 import gc
 import json
+import sys
 from datetime import timedelta
 from pathlib import Path
 from typing import Final
@@ -46,11 +47,19 @@ TOLD: Final = {
 }
 
 
+def is_lost(way: str) -> bool:
+    """Look whether anything is missing: where SQLite's own log is kept, it has all that a small file has."""
+    return way != "overwritten by an older copy" or sys.version_info < (3, 12)
+
+
 @pytest.mark.parametrize("way", WAYS)
 def test_what_is_held_stays_held_and_what_is_closed_stays_closed(hosts: Hosts, way: str) -> None:
     WAYS[way](hosts.database)
     told = TOLD[way]
 
+    if not is_lost(way):
+        assert hosts.run("birch", "reserve", "src/a.py").code == 3
+        return
     doctor = hosts.command("doctor")
     assert (doctor.code, f"coordination: the coordination database {told}" in doctor.out) == (1, True)
     refused = hosts.run("birch", "reserve", "src/a.py")
@@ -75,7 +84,7 @@ def test_fences_go_on_above_every_known_one(hosts: Hosts, way: str) -> None:
     WAYS[way](hosts.database)
 
     assert hosts.run("birch", "reserve", "docs/").code == 0
-    assert hosts.account("birch").reservations["docs/"] > known + 1
+    assert hosts.account("birch").reservations["docs/"] > known + is_lost(way)
     assert hosts.run("amber", "renew").code == 0
     assert hosts.run("amber", "release", "src/").code == 0
 

@@ -157,7 +157,12 @@ def copy_database(path: str, to: str) -> None:
 
 
 def is_damage(error: BaseException | None) -> bool:
-    """Return whether an error means a damaged file, not a locked or read-only one, a full disk or no FTS5."""
+    """Return whether an error means a damaged file, not a locked or read-only one, a full disk or no FTS5.
+
+    A file, or its log, that is shorter than others say it is was cut by somebody.
+    """
+    if getattr(error, "sqlite_errorname", "") == "SQLITE_IOERR_SHORT_READ":
+        return True
     return isinstance(error, sqlite3.DatabaseError) and not isinstance(error, sqlite3.OperationalError)
 
 
