@@ -306,7 +306,7 @@ def test_a_server_that_is_frozen_at_a_statement_ends_no_verb_late(places: list[P
         took = [one for found in pool.map(prove, range(len(VERBS))) for one in found]
     late = sum(one > LIMIT for one in took)
     print(f"{len(VERBS)} verbs, {len(took)} calls, {late} of them waited, longest {max(took):.1f} s")
-    assert late > len(VERBS)  # otherwise nothing was frozen
+    assert 2 * late > len(took)  # otherwise little was frozen
 
 
 @pytest.mark.requirement("C144", "C77", "C86", through="hook")

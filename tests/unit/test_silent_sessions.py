@@ -232,6 +232,19 @@ def test_of_the_words_of_an_agent_the_last_are_kept_cut_and_without_secrets(desk
 
 
 @pytest.mark.requirement("C135", through="hook")
+def test_words_that_the_transcript_does_not_have_yet_are_taken_from_the_hook(desk: Desk) -> None:
+    desk.start("first")
+    agent = desk.agent("first")
+    agent.ask("Ship it")
+    agent.say("I begin.")
+    desk.call("Stop", "first", last_assistant_message=WORDS)
+    desk.call("SubagentStop", "first", agent_id="a1", last_assistant_message="A subagent is done.")
+    desk.call("SessionEnd", "first", reason="other")
+
+    assert part(desk.start("second"), "Last words of the agent") == [WORDS]
+
+
+@pytest.mark.requirement("C135", through="hook")
 def test_commits_of_ours_and_on_no_branch_are_left_out(desk: Desk) -> None:
     desk.start("first")
     agent = desk.agent("first")

@@ -52,7 +52,7 @@ def read_call(
         subagent=text_at(payload, "agent_id"),
         subagent_type=text_at(payload, "agent_type"),
     )
-    if point is HookPoint.SUBAGENT_END:
+    if point in {HookPoint.TURN_END, HookPoint.SUBAGENT_END}:
         return call._replace(message=text_at(payload, "last_assistant_message"))
     if point is not HookPoint.BEFORE_TOOL:
         return call

@@ -14,6 +14,7 @@ from passdown.errors import CacheError, StorageError
 from passdown.faces.hooks import hook_log, quick
 from passdown.faces.hooks.hook_context import HookContext
 from passdown.faces.hooks.views import update_outdated
+from passdown.records import replace
 from passdown.services.handover.context_usage import (
     find_level_in_transcript,
     note_level,
@@ -194,7 +195,10 @@ def follow_save(context: HookContext) -> str:
 def _open_source(context: HookContext) -> TranscriptSource | None:
     if not context.call.transcript:
         return None
-    return open_source(context.root, Path(context.call.transcript), context.host, may_come=True)
+    source = open_source(context.root, Path(context.call.transcript), context.host, may_come=True)
+    if source is None or context.call.point is not HookPoint.TURN_END:
+        return source
+    return replace(source, said=context.call.message)
 
 
 def _look(context: HookContext, account: Account, source: TranscriptSource | None) -> tuple[Account, str]:

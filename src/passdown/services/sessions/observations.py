@@ -17,6 +17,7 @@ from passdown.core.hosts.observations import (
 )
 from passdown.core.hosts.signals import Signal, find_signals
 from passdown.core.hosts.transcripts import (
+    MAX_TEXT,
     START,
     Observation,
     TranscriptMark,
@@ -24,6 +25,7 @@ from passdown.core.hosts.transcripts import (
     parse_mark,
     read_piece,
     render_mark,
+    storable,
 )
 from passdown.core.json_text import dump
 from passdown.core.kinds import FactKind
@@ -52,6 +54,9 @@ class TranscriptSource:
     reader: Annotated[TranscriptReader, "How the host writes."]
     transcripts: Annotated[Transcripts, "What reads it."]
     roots: Annotated[tuple[str, ...], "The project's root, by every path that leads there."] = ()
+    said: Annotated[
+        str, "What the agent said last, if the host told; the transcript may not have it yet."
+    ] = ""
 
 
 @record
@@ -202,6 +207,7 @@ def _read(source: TranscriptSource, known: Account) -> _Intake:
             marks[name] = mark
         found = source.transcripts.find(source.reader.parts(path, mark))
         paths += [one for one in found if one not in paths][: MOST_PARTS - len(paths)]
+    words = storable(source.said)[:MAX_TEXT] or words
     return _Intake(seen=tuple(seen), marks=marks, passed_over=passed_over, words=words)
 
 
