@@ -37,7 +37,7 @@ ROOM: Final = 2.0
 SLOWER: Final = 3.0
 """So many times as slow a call is noticed."""
 
-MOST_TRIES: Final = 15
+MOST_TRIES: Final = 40
 TRIES_WHEN_SLOW: Final = 4
 _ROOM_OF_FIRST: Final = (1.25, 1.5)
 """What the first tries may cost: a single one says less, so it must be nearer to the usual cost."""

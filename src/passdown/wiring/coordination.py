@@ -151,9 +151,10 @@ def open_for_reading(file: EngineFile, settings: "Settings", processes: "Process
     path, project = (file.copy, settings.project.key) if url else (file.path, file.project)
     if url is None or not os.path.lexists(path):
         if url == "" and os.path.lexists(file.changes):
+            from passdown.engines.sqlite.coordination_database import TITLE
             from passdown.engines.sqlite.coordination_file import NEXT_COMMAND
 
-            raise AwayError("the coordination database is missing", hint=NEXT_COMMAND)
+            raise AwayError(f"{TITLE} is missing", hint=NEXT_COMMAND)
         return None
     from passdown.engines.sqlite.coordination import open_reader
 

@@ -15,6 +15,7 @@ import json
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Annotated, Final, NamedTuple, cast
 
+from passdown.core.facts import NO_RESULT
 from passdown.core.kinds import FactKind
 from passdown.core.shell_commands import find_commits, find_tests
 from passdown.records import field, record, replace
@@ -33,8 +34,6 @@ MAX_TEXT: Final = 2_000
 """How many characters of a prompt or command are kept."""
 
 _TIME: Final = 40
-_NO_RESULT: Final = frozenset({126, 127})
-"""The exit codes of a shell that could not run a command: they tell nothing of its tests (C121)."""
 _TRACKER: Final = "bd "
 """Every command of the tracker contains this."""
 
@@ -125,7 +124,7 @@ class TranscriptCollector:
         """Record a command with its exit code, the tests in it, and the commits that it printed."""
         self.see(FactKind.COMMAND, command, ref, exit=code)
         for number, one in enumerate(find_tests(command, code)):
-            if one.exit not in _NO_RESULT:
+            if str(one.exit) not in NO_RESULT:
                 self.see(FactKind.TEST, one.command, f"{ref} test {number}", exit=one.exit)
         self.see_commits(list(find_commits(command, output)), ref)
         if _TRACKER in command:

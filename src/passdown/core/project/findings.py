@@ -109,7 +109,9 @@ def lost_coordination(lost: str) -> Finding:
 
 def restored_coordination(told: str) -> Finding:
     """That file was restored lately."""
-    hint = "look at `passdown status` whether anything is missing; this is told for three days of work"
+    hint = (
+        "check with `passdown status` whether anything is missing; this notice stays for three days of work"
+    )
     return Finding(code=FindingKind.COORDINATION, what=told, hint=hint, severity=Severity.WARNING)
 
 

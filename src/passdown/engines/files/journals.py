@@ -13,6 +13,7 @@ from passdown.core.formats.journal import JournalLine, parse_line, render_line
 from passdown.core.lazy_regex import pattern
 from passdown.core.problems import Malformed
 from passdown.engines.files import read, write
+from passdown.engines.files.system_calls import leave_unsynced
 from passdown.errors import StorageError, UnsureError
 from passdown.records import replace
 
@@ -240,7 +241,7 @@ class FileJournals:
             return lines
 
         path, root = os.path.join(folder, name), self._roots[folder]
-        ways = self._ways if durable else replace(self._ways, sync=_leave_unsynced)
+        ways = self._ways if durable else replace(self._ways, sync=leave_unsynced)
         write.append(path, make_lines, local=True, is_locked=is_locked, operations=ways, root=root)
         return made
 
@@ -263,10 +264,6 @@ class FileJournals:
                 status = self._open[folder].get(folder).status(f"{session}{SUFFIX}")
                 times.append(status.st_mtime_ns)
         return max(times)
-
-
-def _leave_unsynced(handle: int) -> None:
-    """Do nothing: a line that nobody relies on need not survive a power cut."""
 
 
 @contextmanager

@@ -21,6 +21,10 @@ _CANNOT: Final = frozenset({errno.EINVAL, errno.ENOSYS, errno.EOPNOTSUPP, errno.
 _BUSY: Final = frozenset({errno.EAGAIN, errno.EACCES, errno.EDEADLK})
 
 
+def leave_unsynced(handle: int) -> None:
+    """Do nothing, in place of a sync: what is written need not survive a power cut."""
+
+
 def lock_file(handle: int, wait: float | None = None) -> bool:
     """Lock an open file, and return whether that worked within `wait` seconds; None waits without end.
 

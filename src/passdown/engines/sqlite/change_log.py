@@ -3,7 +3,7 @@
 The folder has periods, each with a number: a copy of the database as it was when the period began, unless it
 was new, and a file of changes. That file begins with a line about the period; each change is a line with the
 statements that made it. Only a process that has passed the database's gate writes here. Only the beginning of
-a period is synced: what makes a change durable is the database itself.
+a period is synced: a line that is lost when the power fails stands in the database.
 """
 
 import json
@@ -14,6 +14,7 @@ from typing import Any, Final, NamedTuple, cast
 
 from passdown.engines.coordination.rows import Statements
 from passdown.engines.files import read, write
+from passdown.engines.files.system_calls import leave_unsynced
 from passdown.engines.files.write import HERE
 from passdown.errors import StorageError
 from passdown.records import replace
@@ -109,7 +110,7 @@ class ChangeLog:
     def __init__(self, folder: str) -> None:
         """Name the folder; it is created with the first period."""
         self._folder = folder
-        self._unsynced = replace(HERE, sync=_leave_unsynced)
+        self._unsynced = replace(HERE, sync=leave_unsynced)
 
     # --- reading --------------------------------------------------------------------------------------
 
@@ -121,10 +122,6 @@ class ChangeLog:
             return []
         stems = (name.removesuffix(_CHANGES) for name in found if name.endswith(_CHANGES))
         return sorted(int(stem) for stem in stems if stem.isdecimal())
-
-    def exists(self) -> bool:
-        """Return whether a database was ever in use here."""
-        return bool(self._list())
 
     def copy_of(self, number: int) -> str:
         """Return the path of the copy that a period began with."""
@@ -165,14 +162,13 @@ class ChangeLog:
 
         If another process died in the middle of its line, that line says nothing.
         """
-        periods = self.periods()
-        if not periods:
+        newest_first = map(self._read_period, reversed(self._list()))
+        period = next(filter(None, newest_first), None)
+        if period is None:
             return None
-        period = periods[-1]
-        lines = self._read_end(period)
         positions = dict(period.positions)
         state: FileState | None = None
-        for line in lines:
+        for line in self._read_end(period):
             if "position" in line:
                 positions[line["project"]] = max(line["position"], positions.get(line["project"], 0))
             if "file" in line:
@@ -227,7 +223,7 @@ class ChangeLog:
 
     def begin(self, period: Period) -> None:
         """Begin a period whose copy is there."""
-        first = json.dumps({**period._asdict()}, separators=(",", ":")).encode() + b"\n"
+        first = json.dumps(period._asdict(), separators=(",", ":")).encode() + b"\n"
         write.replace(self._path(period.number, _CHANGES), first, local=True)
 
     def list_old(self) -> Sequence[str]:
@@ -245,7 +241,3 @@ def _parse(line: bytes) -> dict[str, Any]:
         if isinstance(found, dict):
             return cast("dict[str, Any]", found)
     return {}
-
-
-def _leave_unsynced(_: int) -> None:
-    """Do nothing: a line that is lost when the power fails stands in the database."""

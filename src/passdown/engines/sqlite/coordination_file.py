@@ -188,14 +188,14 @@ class CoordinationFile:
 
     def _examine(self, database: CoordinationDatabase, recovery: Recovery, known: Known) -> str:
         """Return what is wrong with a file that somebody may have touched; empty if nothing is."""
-        from passdown.engines.sqlite.restoring import compare, replay
+        from passdown.engines.sqlite.restoring import compare, find_base, replay
 
         if damage := _describe_damage(database.find_damage()):
             return damage
         if database.positions() == known.positions:
-            made = self._path + _NEW
-            with closing(self._make_base(recovery, made)) as expected:
-                replay(expected, recovery.log)
+            made, base = self._path + _NEW, find_base(recovery.log)
+            with closing(self._make_base(recovery, base, made)) as expected:
+                replay(expected, recovery.log, base)
                 differs = compare(database, expected)
             discard_database(made)
             if differs:
@@ -205,26 +205,23 @@ class CoordinationFile:
         self.opened.log_state()
         return ""
 
-    def _make_base(self, recovery: Recovery, made: str) -> CoordinationDatabase:
-        """Make a file from the newest copy that is whole."""
-        from passdown.engines.sqlite.restoring import find_base
-
+    def _make_base(self, recovery: Recovery, base: Period | None, made: str) -> CoordinationDatabase:
+        """Make a file as it was when a period began."""
         discard_database(made)
-        base = find_base(recovery.log)
         if base is not None and base.has_copy:
             copy_database(recovery.log.copy_of(base.number), made)
         return self._open_at(made)
 
     def _restore(self, recovery: Recovery, known: Known, lost: str) -> None:
-        from passdown.engines.sqlite.restoring import fill
+        from passdown.engines.sqlite.restoring import fill, find_base
 
         if recovery.is_hurried:
-            hint = NEXT_COMMAND
-            raise AwayError(f"{TITLE} {lost}", hint=hint)
+            raise AwayError(f"{TITLE} {lost}", hint=NEXT_COMMAND)
         made, log = self._path + _NEW, recovery.log
-        with closing(self._make_base(recovery, made)) as database:
+        base = find_base(log)
+        with closing(self._make_base(recovery, base, made)) as database:
             database.set_identity(known.period.identity)
-            restored = fill(database, log, known, recovery.holders(), recovery.tell_time)
+            restored = fill(database, log, base, known, recovery.holders(), recovery.tell_time)
             database.empty_log()
             aside = self._move_aside()
             told = describe_restored(lost, restored, os.path.basename(aside))
@@ -262,7 +259,7 @@ class CoordinationFile:
 
 
 def examine(path: str, log: ChangeLog) -> str:
-    """Return why a file counts as lost, for who only looks; empty if it does not."""
+    """Return why a file counts as lost, without changing anything; empty if it does not."""
     known = log.known()
     if known is None:
         return ""

@@ -55,10 +55,11 @@ def is_whole(log: ChangeLog, period: Period) -> bool:
     """Return whether a lost database can be made from the beginning of a period."""
     if not period.has_copy:
         return True
+    path = log.copy_of(period.number)
     try:
-        with closing(open_read_only(log.copy_of(period.number), immutable=True)) as connection:
-            return bool(connection.execute("PRAGMA integrity_check(1)").fetchone()[0] == "ok")
-    except sqlite3.Error:
+        with closing(CoordinationDatabase(open_read_only(path, immutable=True), path)) as copy:
+            return not copy.find_damage()
+    except (StorageError, sqlite3.Error):
         return False
 
 
@@ -73,16 +74,16 @@ def find_base(log: ChangeLog) -> Period | None:
 def fill(
     database: CoordinationDatabase,
     log: ChangeLog,
+    base: Period | None,
     known: Known,
     holders: Mapping[str, Sequence[KnownHolder]],
     tell_time: Callable[[Statements, str], ClockRow],
 ) -> Restored:
-    """Bring a database that has the base of `find_base` up to date.
+    """Bring a database that was made from a base up to date.
 
     `holders` are the sessions of each project, with what they know to hold.
     """
-    base = find_base(log)
-    changes, gaps = replay(database, log)
+    changes, gaps = replay(database, log, base)
     with database.changing():
         holdings = 0
         for project in sorted({*database.positions(), *known.positions, *holders}):
@@ -102,13 +103,13 @@ def fill(
     return Restored(base, changes, holdings, gaps)
 
 
-def replay(database: CoordinationDatabase, log: ChangeLog) -> tuple[int, int]:
-    """Make the logged changes again that a database with the base of `find_base` lacks.
+def replay(database: CoordinationDatabase, log: ChangeLog, base: Period | None) -> tuple[int, int]:
+    """Make the logged changes again that a database lacks which was made from a base.
 
     Return how many they are, and how many positions have none.
     """
     with database.changing():
-        return _replay(database, _changes_since(log, find_base(log)))
+        return _replay(database, _changes_since(log, base))
 
 
 def _changes_since(log: ChangeLog, base: Period | None) -> Iterator[LoggedChange]:

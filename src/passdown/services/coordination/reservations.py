@@ -125,7 +125,7 @@ def move_tasks(
         try:
             found = workspace.tracker.move(Operation(op), as_worker(account), held)
         except TrackerQueuedError as error:
-            workspace.warn(f"{error.message}")
+            workspace.warn(error.message)
             continue
         if isinstance(found, Held):
             workspace.warn(f"{task} now belongs to {found.agent} in the tracker")
