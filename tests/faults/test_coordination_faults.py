@@ -12,7 +12,7 @@ import sqlite3
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from itertools import product
@@ -53,6 +53,11 @@ class Command(NamedTuple):
     """A statement that counts 1 if it is done, and 0 if not."""
     again: int = 0
     """How the command ends that is repeated when it is done."""
+
+    @property
+    def call(self) -> tuple[str, ...]:
+        """Give the words with the session that says them."""
+        return (*self.words, "--session", self.session)
 
 
 _CLAIMED: Final = (("amber", "claim", "t-1"), ("amber", "reserve", "src/"))
@@ -110,21 +115,23 @@ class Traced(NamedTuple):
                 yield found[1], counts[found[1]]
 
 
-def run_traced(tracer: str, root: Path, command: Command, *rules: str) -> Traced:
+def run_traced(
+    tracer: str, root: Path, words: Sequence[str], *rules: str, calls: Sequence[str] = CALLS
+) -> Traced:
     """Run a command under the tracer; processes that it starts are left alone."""
     log = root.parent / f"{root.name}.trace"
-    words = [word for rule in rules for word in ("-e", rule)]
-    called = [sys.executable, "-m", "passdown", *command.words, "--session", command.session]
+    more = [word for rule in rules for word in ("-e", rule)]
+    called = [sys.executable, "-m", "passdown", *words]
     ended = subprocess.run(
-        [tracer, "-qq", "-o", str(log), "-e", f"trace={','.join(CALLS)}", *words, *called],
+        [tracer, "-qq", "-o", str(log), "-e", f"trace={','.join(calls)}", *more, *called],
         cwd=root,
         env=environment(PYTHONDONTWRITEBYTECODE="1"),
         capture_output=True,
         text=True,
         check=False,
     )
-    calls = log.read_text(encoding="utf-8", errors="replace").splitlines()
-    return Traced(ended.returncode, ended.stdout + ended.stderr, tuple(calls))
+    trace = log.read_text(encoding="utf-8", errors="replace").splitlines()
+    return Traced(ended.returncode, ended.stdout + ended.stderr, tuple(trace))
 
 
 def ask(root: Path, statement: str) -> list[tuple[object, ...]]:
@@ -221,7 +228,7 @@ def test_what_was_acknowledged_is_there_and_what_was_refused_is_not(
     kept = prepare(tmp_path / "kept", command)
     clean = shutil.copytree(kept, tmp_path / "clean")
     assert not is_done(clean, command)
-    unharmed = run_traced(strace, clean, command)
+    unharmed = run_traced(strace, clean, command.call)
     assert (unharmed.code, is_done(clean, command)) == (0, True), unharmed.said
     check_adopted(clean, command.session)
     points = [(fault, *point) for fault in FAULTS for point in unharmed.points()]
@@ -231,7 +238,7 @@ def test_what_was_acknowledged_is_there_and_what_was_refused_is_not(
     def check(point: Point) -> None:
         fault, call, number = point
         root = shutil.copytree(kept, tmp_path / f"{fault}-{call}-{number}")
-        ended = run_traced(strace, root, command, f"inject={call}:{fault}:when={number}")
+        ended = run_traced(strace, root, command.call, f"inject={call}:{fault}:when={number}")
         try:
             check_fault(ended, root, command, is_kill="KILL" in fault)
             check_again(root, command)

@@ -1,7 +1,6 @@
 """A server does what it is told, and its answer is lost on the way: each effect happens once (C142)."""
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
@@ -11,27 +10,18 @@ from passdown.core.formats.journal import parse_journal
 from passdown.core.kinds import FactKind
 from passdown.core.sessions.session_facts import fold_journal
 from passdown.core.work.operations import read_operations
-from passdown.engines.postgres.migrate import migrate
 from tests.commands import run
 from tests.e2e.test_team_server import Clone, make_clones
 from tests.faults.lives import JOURNALS
 from tests.proof import proof_count
 from tests.proxies import Proxy
-from tests.servers import APP, PORT, MigratedDatabase, Postgres
+from tests.servers import APP
 
 pytestmark = [pytest.mark.server, pytest.mark.proof]
 
 ROUNDS: Final = proof_count(fast=2, ci=7, long=170)
 """How many answers of each command are lost; half of the commands are typed again."""
 VERBS: Final = ("msg", "task add", "close")
-
-
-@pytest.fixture
-def proxy(own_postgres: Postgres) -> Iterator[Proxy]:
-    """A proxy before a server with tables."""
-    migrate(MigratedDatabase(own_postgres.address, "postgres").url("postgres"))
-    with Proxy(own_postgres.address.folder / f".s.PGSQL.{PORT}") as made:
-        yield made
 
 
 @pytest.fixture

@@ -138,7 +138,7 @@ def test_a_command_that_is_killed_happens_once(strace: str, tmp_path: Path, name
     kept = prepare(tmp_path / "kept", verb.command)
     assert ask(kept, verb.effects) == 0
     clean = shutil.copytree(kept, tmp_path / "clean")
-    unharmed = run_traced(strace, clean, verb.command)
+    unharmed = run_traced(strace, clean, verb.command.call)
     assert (unharmed.code, ask(clean, verb.effects)) == (0, 1), unharmed.said
     check_told(clean, verb)
     points = [*unharmed.points()]
@@ -149,7 +149,7 @@ def test_a_command_that_is_killed_happens_once(strace: str, tmp_path: Path, name
     def check(turn: int, point: tuple[str, int]) -> None:
         call, number = point
         root = shutil.copytree(kept, tmp_path / f"{call}-{number}")
-        ended = run_traced(strace, root, verb.command, f"inject={call}:signal=SIGKILL:when={number}")
+        ended = run_traced(strace, root, verb.command.call, f"inject={call}:signal=SIGKILL:when={number}")
         is_same = turn % 2 == 0 and not ended.said  # what was answered would be meant anew
         try:
             ran = finish(root, verb, is_same=is_same)

@@ -1,8 +1,6 @@
 """A command that coordinates through a server, killed at any write, sync or message: it happens once."""
 
 import json
-import subprocess
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
@@ -11,10 +9,10 @@ import pytest
 
 from passdown.core.formats.journal import parse_journal
 from passdown.core.work.operations import GRANTS, read_operations
-from tests.commands import environment, run
+from tests.commands import run
 from tests.e2e.test_team_server import Clone, make_clones
 from tests.faults.lives import JOURNALS
-from tests.faults.test_coordination_faults import Traced
+from tests.faults.test_coordination_faults import run_traced
 from tests.faults.test_lost_answers import count
 from tests.faults.test_write_faults import strace
 from tests.proof import proof_count
@@ -35,23 +33,6 @@ VERBS: Final = {
     "reserve": "reserve {text}",
     "claim": "claim {text}",
 }
-
-
-def run_traced(tracer: str, clone: Clone, words: Sequence[str], *rules: str) -> Traced:
-    """Run a command of a clone under the tracer."""
-    log = clone.folder.parent / "trace"
-    more = [word for rule in rules for word in ("-e", rule)]
-    called = [sys.executable, "-m", "passdown", *words, "--session", clone.name]
-    ended = subprocess.run(
-        [tracer, "-qq", "-o", str(log), "-e", f"trace={','.join(CALLS)}", *more, *called],
-        cwd=clone.folder,
-        env=environment(PYTHONDONTWRITEBYTECODE="1"),
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    calls = log.read_text(encoding="utf-8", errors="replace").splitlines()
-    return Traced(ended.returncode, ended.stdout + ended.stderr, tuple(calls))
 
 
 def count_effects(name: str, text: str, amber: Clone, birch: Clone) -> int:
@@ -94,7 +75,7 @@ def test_a_command_that_is_killed_happens_once(
         if points:
             call, number = points[(turn - 1) * len(points) // KILLS]
             rule = (f"inject={call}:signal=SIGKILL:when={number}",)
-        ended = run_traced(strace, amber, words, *rule)
+        ended = run_traced(strace, amber.folder, (*words, "--session", amber.name), *rule, calls=CALLS)
         points = points or [*ended.points()]
 
         is_same = turn % 2 == 0 and not ended.said

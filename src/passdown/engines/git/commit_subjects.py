@@ -4,12 +4,11 @@ import os
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from passdown.core.lazy_regex import pattern
+from passdown.core.facts import is_commit
 from passdown.engines.git.git_folder import is_own
 from passdown.engines.git.process import Git
 from passdown.ports.git_history import DescribedCommit
 
-_ID: Final = pattern(r"[0-9a-f]{40}|[0-9a-f]{64}")
 _MARK: Final = "\x01"
 _PARTS: Final = 3
 _ASKED: Final = (
@@ -21,7 +20,7 @@ _ASKED: Final = (
 
 def read_described(git: Git, commits: Sequence[str]) -> Sequence[DescribedCommit]:
     """Describe the commits that git has, in the order of the ids; leave out ours and those on no branch."""
-    asked = list(dict.fromkeys(name for name in commits if _ID.fullmatch(name)))
+    asked = list(dict.fromkeys(name for name in commits if is_commit(name)))
     answer = git.run(*_ASKED, data="".join(f"{name}\n" for name in asked).encode())
     found = {
         one.id: one for one in _split(os.fsdecode(answer.output)) if not is_own(f"commit: {one.subject}")
