@@ -24,7 +24,7 @@ from tests.gits import make_started
 from tests.lost_files import OLDER, WAYS, copy_database
 from tests.proof import proof_count
 
-pytestmark = [pytest.mark.process, pytest.mark.requirement("C146", through="command")]
+pytestmark = [pytest.mark.process, pytest.mark.timeout(0), pytest.mark.requirement("C146", through="command")]
 
 SESSIONS: Final = tuple(f"s{number}" for number in range(8))
 PATHS: Final = ("a.py", "b.py", "lib/")

@@ -154,6 +154,7 @@ def test_a_file_that_another_process_keeps_locked_is_read_to_judge_a_commit(team
     team.edit("other.txt")
     team.project.git("add", "--all")
     file = team.project.folder / ".git/passdown/coordination.sqlite"
+    team.monkeypatch.setenv("PASSDOWN_COORDINATION_WAIT_SECONDS", "1")
     with closing(sqlite3.connect(file, isolation_level=None)) as connection:
         connection.execute("BEGIN IMMEDIATE")
         for session, code in (("birch", 3), ("amber", 0)):

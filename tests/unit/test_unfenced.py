@@ -102,6 +102,7 @@ def test_claim_and_close_go_on_with_bd_alone_and_say_so(hosts: Hosts, bd: DyingB
 def test_the_next_verb_asks_for_the_lease_when_the_engine_is_back(
     hosts: Hosts, how: str, verb: tuple[str, ...]
 ) -> None:
+    hosts.monkeypatch.setenv("PASSDOWN_COORDINATION_WAIT_SECONDS", "1")
     with WAYS[how](hosts):
         hosts.pass_time(minutes=2)
         hosts.run("amber", "claim", "tp-1")
@@ -170,6 +171,7 @@ def test_what_was_closed_unfenced_is_released_by_the_next_verb(hosts: Hosts) -> 
 @pytest.mark.requirement("C86", "C98", through="command")
 def test_what_bd_says_is_another_s_is_refused_without_the_engine_too(hosts: Hosts, bd: DyingBd) -> None:
     hosts.run("birch", "claim", "tp-1")
+    hosts.monkeypatch.setenv("PASSDOWN_COORDINATION_WAIT_SECONDS", "1")
     with locked(hosts):
         hosts.pass_time(minutes=2)
         claimed = hosts.run("amber", "claim", "tp-1")
@@ -188,6 +190,7 @@ def test_what_bd_says_is_another_s_is_refused_without_the_engine_too(hosts: Host
 def test_an_engine_that_goes_away_between_two_questions_stops_no_claim(hosts: Hosts, bd: DyingBd) -> None:
     hosts.run("amber", "claim", "tp-1")
     hosts.run("birch", "reserve", "docs/")
+    hosts.monkeypatch.setenv("PASSDOWN_COORDINATION_WAIT_SECONDS", "1")
     with locked(hosts):  # nobody gives a second sign of life within a minute
         closed = hosts.ask("amber", "close")
         claimed = hosts.ask("amber", "claim", "tp-2")
