@@ -51,16 +51,19 @@ def find_state_edits(
 
     1. A file from before the session started is that of an earlier one.
     2. What differs from what we are about to write may be older than it: then it is what we wrote before.
+       Usually that is the time alone, and nothing needs to be folded again.
     3. A value that is not valid is kept if we have none, so it is not changed back.
     """
     there, new = _members(known.source or ""), _members(render_session_state(fill_state(known, account)))
     undone = {name: there.get(name) for name in _OURS if there.get(name) != new.get(name)}  # 3
     if _is_older(there.get(_TIME), account) or not undone:  # 1
         return {}
+    then = [end for end, line in enumerate(lines, 1) if render_seconds(line.written_at) == there.get(_TIME)]
+    if then and undone.keys() == {_TIME}:  # 2
+        return {}
     before = [
-        _members(render_session_state(fill_state(known, fold_journal(account.session, lines[: number + 1]))))
-        for number, line in enumerate(lines)
-        if render_seconds(line.written_at) == there.get(_TIME)
+        _members(render_session_state(fill_state(known, fold_journal(account.session, lines[:end]))))
+        for end in then
     ]
     ours = min(before, key=lambda one: sum(there.get(name) != one.get(name) for name in undone), default=new)
     return {name: _show(value) for name, value in undone.items() if value != ours.get(name)}  # 2

@@ -329,8 +329,8 @@ def _edits(workspace: Workspace, account: Account, ledger: Ledger) -> Sequence[N
     If it is unknown what it showed then, for example because the user rewrote it, missing facts may never
     have been in it, and are not retracted.
     """
-    base = _base(workspace, account, ledger.journal_seq)
     known = read_account(workspace, account.session)
+    base = _shown_account(workspace, known, ledger.journal_seq)
     if base is None:
         found = _keep_apart(workspace, account, find_edits(ledger, known, workspace.show_time))
         return [one for one in found if one.text and one.kind is not FactKind.RETRACTION]
@@ -360,6 +360,15 @@ def _name_replaced(workspace: Workspace, account: Account, said: Sequence[NewFac
     from passdown.services.sessions.decisions import name_replaced  # few facts are decisions
 
     return name_replaced(workspace, account, said)
+
+
+def _shown_account(workspace: Workspace, known: Account, shown: int | None) -> Account | None:
+    """Return an account with what a ledger shows; a command adds a line about its operation after that."""
+    lines = workspace.journals.read(known.session)
+    since = [line for line in lines if shown is not None and line.seq > shown]
+    if since and all(line.fact.kind == FactKind.OPERATION for line in since):
+        return known
+    return _base(workspace, known, shown)
 
 
 def _base(workspace: Workspace, account: Account, shown: int | None) -> Account | None:
