@@ -163,7 +163,7 @@ def _the_tracker_is_lost(day: WorkingDay) -> None:
     """The tracker is lost for an hour; what was wanted of it waits, and is done once."""
     day.lose_tracker()
     day.does("birch", "tdd", "green")
-    assert "Close waits" in day.does("birch", "close", "--note", "rates of nine countries").out
+    assert "Close queued" in day.does("birch", "close", "--note", "rates of nine countries").out
     day.does("amber", "gate", "pass", "design", "--note", "read it with the tracker away")
     assert day.run("birch", "claim").code != 0
     assert day.task("Totals with tax")["status"] == "in_progress"

@@ -83,7 +83,7 @@ class Round:
             self.wrong.append(f"exit code {done.code}: {done.err}")
         elif done.out.startswith(word) and not is_true:
             self.wrong.append(f"said {word!r}, which is not true")
-        elif not done.out.startswith((word, "Note queued: ", "Close waits: ")):
+        elif not done.out.startswith((word, "Note queued: ", "Close queued: ")):
             self.wrong.append(f"said {done.out!r}")
 
     def _add(self) -> str:

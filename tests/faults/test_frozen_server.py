@@ -419,5 +419,5 @@ def test_a_commit_that_nobody_answers_in_time_may_have_been_made(proxy: Proxy, t
     with pytest.raises(UnansweredError) as raised:
         made.add("t-2")
 
-    assert "the same operation id" in raised.value.hint
+    assert "Repeat the same command" in raised.value.hint
     made.store.close()

@@ -140,7 +140,7 @@ def test_a_connection_that_is_lost_during_the_commit_leaves_the_outcome_open(
     losing.join()
 
     assert "Nobody knows" in caught[0].hint
-    assert "same operation id" in caught[0].hint
+    assert "Repeat the same command" in caught[0].hint
     assert sorted(tasks(store)) == sorted(tried)
 
 

@@ -276,7 +276,7 @@ def test_what_waits_for_the_tracker_is_done(
     task = team.add("Sign in")
     team.run("amber", "claim", task)
     team.install(before="import sys\nif sys.argv[1] != 'version': sys.exit(1)\n")
-    assert "Close waits" in team.run("amber", "close").out
+    assert "Close queued" in team.run("amber", "close").out
 
     waits = team.run("birch", "preflight")
     team.install()

@@ -213,7 +213,7 @@ def test_a_close_waits_though_neither_engine_nor_tracker_answers(
         closed = hosts.run("amber", "close")
 
     assert closed.out == (
-        "Close waits: tp-1 Task tp-1 (completed, unfenced)\n"
+        "Close queued: tp-1 Task tp-1 (completed, unfenced)\n"
         "  the next command that reaches the tracker closes it\n" + EXPLAINED
     )
     done = hosts.run("amber", "task", "note", "tp-2", "x")

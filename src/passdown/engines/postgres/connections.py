@@ -32,7 +32,7 @@ _MARGIN: Final = 1.0
 _MOST_OPENINGS: Final = 1_000
 """How many rendered openings are kept; each project has a few."""
 _UNCHANGED: Final = "Nothing was changed. Try again later."
-_UNKNOWN: Final = "Nobody knows whether it was done. Repeat it with the same operation id: that is safe."
+_UNKNOWN: Final = "It may or may not have been done. Repeat the same command: it is done once."
 _SECRET_OPTIONS: Final = ("password", "sslpassword")
 
 

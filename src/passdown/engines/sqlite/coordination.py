@@ -258,7 +258,7 @@ class SqliteStore(_LocalStore):
         """Raise an error if a change may be neither in the file nor in its log."""
         if not (is_logged and self._turn.is_kept()):
             message = f"{TITLE} was removed or replaced while it was changed"
-            raise UnsureError(message, hint="Repeat the same operation: it is done once.")
+            raise UnsureError(message, hint="Repeat the same command: it is done once.")
 
     @contextmanager
     def _noting_damage(self) -> Generator[None, None, None]:

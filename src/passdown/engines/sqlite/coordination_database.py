@@ -42,7 +42,7 @@ class CoordinationDatabase(KeptDatabase):
             )
         if name.startswith(_UNSURE):
             message = f"{TITLE} may or may not hold the change: {error}"
-            return UnsureError(message, hint="Repeat the same operation: it is done once.")
+            return UnsureError(message, hint="Repeat the same command: it is done once.")
         if isinstance(error, sqlite3.IntegrityError):
             return StorageError(f"{TITLE} refused a change: {error}", hint=f"Nothing was changed in {path}.")
         return super().make_error(error, path)

@@ -137,7 +137,7 @@ def close(task: str, reason: str, text: str, message: str, session: str, *, as_j
         output.say_json(_close_data(found))
     elif found.outcome is None:
         unfenced = ", unfenced" * found.is_unfenced
-        output.say(f"Close waits: {found.task} {found.title} ({reason}{unfenced})")
+        output.say(f"Close queued: {found.task} {found.title} ({reason}{unfenced})")
         output.say("  the next command that reaches the tracker closes it")
         if found.is_unfenced:
             output.say(_UNFENCED)
