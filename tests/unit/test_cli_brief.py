@@ -58,8 +58,19 @@ BRIEF: Schema = {
         "contested": {"type": "array", "items": {"type": "array", "items": FACT}},
         "documents": {"type": "array", "items": FACT},
         "account": {"type": "array", "items": FACT},
+        "team": {
+            "type": "object",
+            "properties": {
+                **{
+                    name: {"type": "array"} for name in ("agents", "ready", "holdings", "messages", "orphans")
+                },
+                "said_at": {"type": ["string", "null"]},
+            },
+            "minProperties": 6,
+            "additionalProperties": False,
+        },
     },
-    "minProperties": 15,
+    "minProperties": 16,
     "additionalProperties": False,
 }
 

@@ -79,6 +79,26 @@ class OtherSession(NamedTuple):
     branch: str
     text: str
     at: datetime
+    session: str = ""
+
+
+class NamedTask(NamedTuple):
+    """A task, with its title as far as that is known here."""
+
+    task: str
+    title: str = ""
+    role: str = ""
+
+
+class TeamMember(NamedTuple):
+    """Another session that is at work, by what the engine of coordination says."""
+
+    session: str
+    agent: str
+    at: datetime
+    """When it was heard last."""
+    tasks: tuple[NamedTask, ...] = ()
+    files: tuple[str, ...] = ()
 
 
 class HeldName(NamedTuple):
@@ -115,6 +135,9 @@ class TeamInput:
     holdings: tuple[HeldName, ...] = ()
     messages: Annotated[tuple[UnreadMessage, ...], "The newest first."] = ()
     orphans: tuple[OrphanedTask, ...] = ()
+    members: Annotated[tuple[TeamMember, ...], "Who else is at work."] = ()
+    ready: Annotated[tuple[NamedTask, ...], "The first tasks that can be claimed."] = ()
+    said_at: Annotated[datetime | None, "When a server said so, if a copy of that was read (C77)."] = None
 
 
 NO_TEAM: Final = TeamInput()
@@ -148,7 +171,9 @@ class BriefInput:
     )
     task: Annotated[str, "The task the session has claimed."] = ""
     track: Annotated[str, "The track it is bound to."] = ""
-    team: Annotated[TeamInput, "What it holds, its mail, and tasks that others left."] = NO_TEAM
+    team: Annotated[
+        TeamInput, "What it holds, its mail, who else is at work, and tasks that others left."
+    ] = NO_TEAM
     due_gates: Annotated[Mapping[str, str], "The gates of the track that wait for a result, and why."] = (
         field(default_factory=dict[str, str])
     )

@@ -303,7 +303,7 @@ class _BriefReader:
             one = self._open[name]
             texts = [entry.text for entry in (one.goal, one.now) if entry]
             work = f" | {name_now(self._workspace, one)}: ".join(texts)
-            yield OtherSession(one.agent, one.branch, work, one.touched_at or self._workspace.now())
+            yield OtherSession(one.agent, one.branch, work, one.touched_at or self._workspace.now(), name)
 
     def _others_work(self, aim: CurrentWork) -> Iterator[OtherSession]:
         """Give the work that other tools wrote down, unless it is what this session is to do."""
