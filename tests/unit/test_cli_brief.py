@@ -33,8 +33,9 @@ FACT: Schema = {
         "event": {"type": ["string", "null"]},
         "branch": {"type": ["string", "null"]},
         "is_in_brief": {"type": "boolean"},
+        "is_unpublished": {"type": "boolean"},
     },
-    "minProperties": 10,
+    "minProperties": 11,
     "additionalProperties": False,
 }
 BRIEF: Schema = {

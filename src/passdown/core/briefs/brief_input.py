@@ -223,10 +223,18 @@ class GatheredFacts(NamedTuple):
 
 
 def gather(
-    digest: Digest, elsewhere: Iterable[Fact], lines: Iterable[Fact], settled: Iterable[Fact] = ()
+    digest: Digest,
+    elsewhere: Iterable[Fact],
+    lines: Iterable[Fact],
+    settled: Iterable[Fact] = (),
+    unpublished: Iterable[Fact] = (),
 ) -> GatheredFacts:
-    """Fold what holds here and elsewhere, what no event covers, and what was taken back (1 to 3)."""
+    """Fold what holds here and elsewhere, what no event covers, and what was taken back (1 to 3).
+
+    `unpublished` is what other sessions here stated; what is known without them is not theirs (C123).
+    """
     facts = [*facts_in(digest), *elsewhere, *map(tell, filter(has_result, lines)), *settled]
+    facts += _only_new(unpublished, facts)
     facts.sort(key=lambda fact: fact.at)
     folded = fold(facts)
     tables = {kind.value: folded.tables.get(kind, {}) for kind in LISTED}
@@ -251,6 +259,20 @@ def without_known(facts: Iterable[Fact], digest: Digest) -> Iterator[Fact]:
         is_answered = fact.kind == FactKind.QUESTION and identify(fact) in answered
         if not is_answered and _name(tell(fact)) not in held:
             yield fact
+
+
+def _only_new(found: Iterable[Fact], known: Sequence[Fact]) -> Sequence[Fact]:
+    """Leave out what is known, and questions that were answered since."""
+    names = {_name(fact) for fact in known}
+    answers = [(identify(fact), fact.at) for fact in known if fact.kind == FactKind.ANSWER]
+    return [
+        fact
+        for fact in found
+        if _name(fact) not in names
+        and not any(
+            fact.kind == FactKind.QUESTION and key == identify(fact) and at >= fact.at for key, at in answers
+        )
+    ]
 
 
 def _name(fact: Fact) -> tuple[str, str, str]:

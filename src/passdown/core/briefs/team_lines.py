@@ -83,7 +83,8 @@ def _show_agent(one: TeamAgent, show: FactLines) -> BriefLine:
     tasks = _name_all("task", [_name(task) for task in one.tasks])
     text = _BETWEEN.join(filter(None, (*tasks, *_name_all("files:", one.files), one.work))) or _SILENT
     fact = Fact(FactKind.NOTE, text, one.at, one.peer.agent, branch=one.peer.branch)
-    return BriefLine(show.line(fact).text, "", fact)
+    # Whoever is told what another one said speaks after it; that it was heard of says nothing (C120).
+    return BriefLine(show.line(fact).text, "", fact._replace(at=one.peer.at) if one.peer.text else None)
 
 
 def _name(one: NamedTask) -> str:

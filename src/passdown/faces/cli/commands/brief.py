@@ -23,12 +23,8 @@ from passdown.faces.cli.sessions import find_running
 from passdown.ports.index import EVERY
 from passdown.records import record, replace
 from passdown.services.handover.banners import make_banner
-from passdown.services.handover.briefs import (
-    LIMIT,
-    OtherCheckoutLog,
-    follow_events,
-    read_brief_input,
-)
+from passdown.services.handover.briefs import LIMIT, OtherCheckoutLog, read_brief_input
+from passdown.services.handover.deliveries import follow_events
 from passdown.services.log.events import update_index
 from passdown.services.sessions.journals import read_accounts
 from passdown.services.sessions.ledgers import update_ledger
@@ -140,7 +136,8 @@ def _show(
         else:
             output.say(text)
         return
-    brief_input = read_brief_input(workspace, account, others, EVERY if options.as_json else LIMIT)
+    limit = EVERY if options.as_json else LIMIT
+    brief_input = read_brief_input(workspace, account, others, limit, tells_peers=True)
     if (team := _read_team(workspace, account)) is not None:
         brief_input = replace(brief_input, team=team)
     frame = BriefFrame(nonce=workspace.entropy.token(_NONCE).hex())
@@ -243,6 +240,7 @@ def _fact_data(fact: Fact, brief: Brief) -> dict[str, object]:
         "event": fact.event or None,
         "branch": fact.branch or None,
         "is_in_brief": fact.id in brief.facts,
+        "is_unpublished": fact.is_unpublished,
     }
 
 
