@@ -190,6 +190,16 @@ def _as_data(
         "contested": [[_fact_data(one, brief) for one in facts] for facts in brief_input.contested],
         "documents": [_fact_data(one, brief) for one in brief_input.documents],
         "account": [_fact_data(one, brief) for one in facts_held(account)] if account else [],
+        "task": brief_input.task or None,
+        "track": brief_input.track or None,
+        "due_gates": dict(brief_input.due_gates),
+        "before": [_fact_data(one, brief) for one in brief_input.aim.before_it],
+        "words": _fact_data(brief_input.words, brief) if brief_input.words else None,
+        "commits": [
+            {**_fact_data(one.fact, brief), "subject": one.subject, "files": list(one.files)}
+            for one in brief_input.commits
+        ],
+        "ahead": [_fact_data(one, brief) for one in brief_input.ahead],
         "team": _team_data(brief_input),
     }
 
