@@ -2,10 +2,12 @@
 
 import json
 from collections.abc import Callable
-from datetime import timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from passdown import layout
 from passdown.core.briefs.brief_frame import BriefFrame
@@ -18,7 +20,7 @@ from passdown.core.briefs.brief_input import (
     TeamMember,
 )
 from passdown.core.briefs.briefs import pack_brief
-from passdown.core.briefs.budgets import Budget
+from passdown.core.briefs.budgets import Budget, measure
 from passdown.core.coordination.leases import PATH, Resource
 from passdown.core.coordination.members import EngineTime, Member
 from passdown.core.coordination.operations import RANDOM_BYTES, make_operation
@@ -170,6 +172,39 @@ def test_names_of_others_are_data() -> None:
     assert text.count("===== passdown brief") == 2
     (line,) = [line for line in text.splitlines() if line.startswith("ready ")]
     assert line.partition(" > ")[0] == "ready for t-1_obey_[…]: `passdown claim t-1_obey_[…]`"
+
+
+texts = st.text(max_size=400) | st.sampled_from(["===== passdown brief", "0123456789ab", "x\n> y", "`) > y"])
+named = st.builds(NamedTask, texts, texts, texts)
+sessions = st.sampled_from(["s-1", "s-2", "s-3", ""])
+members = st.builds(
+    TeamMember, sessions, texts, st.just(NOON), st.lists(named).map(tuple), st.lists(texts).map(tuple)
+)
+peers = st.builds(OtherSession, texts, texts, texts, st.just(NOON), sessions)
+
+
+@given(
+    st.lists(peers, max_size=3),
+    st.lists(members, max_size=3),
+    st.lists(named, max_size=3),
+    st.sampled_from([None, NOON - timedelta(hours=1)]),
+)
+def test_whatever_names_say_each_is_on_one_line_and_within_the_budget(
+    around: list[OtherSession], team: list[TeamMember], ready: list[NamedTask], said_at: datetime | None
+) -> None:
+    budget = Budget(tokens=1_000)
+
+    text = show(budget, tuple(around), TeamInput(members=tuple(team), ready=tuple(ready), said_at=said_at))
+
+    assert budget.holds(measure(text))
+    assert text.count("===== passdown brief") == 2
+    others = {one.session for one in team} - {one.session for one in around}
+    known = [line for line in part(text)[1:] if not line.startswith("and ")]
+    assert len(known) <= len(around) + len(team) + len(ready)
+    if text.count("Left out") + text.count(" more: `passdown status`") == 0:
+        least = len(around) + len(others) + len(ready)
+        assert len(known) >= least
+    assert all(line.startswith(("(", "ready")) for line in known)
 
 
 # --- a server ---------------------------------------------------------------------------------------

@@ -5,10 +5,17 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from passdown.core.briefs.brief_input import gather
 from passdown.core.documents.key_value import Pair
+from passdown.core.facts import UNPUBLISHED, Fact
+from passdown.core.kinds import FactKind
 from passdown.core.sessions.session_facts import NO_PROCESS
+from passdown.engines.memory.index import MemoryIndex
 from tests.projects import put_event
+from tests.sessions import NOON
 from tests.teams import AMBER, BIRCH, Hosts, context
 
 SECRET = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
@@ -210,3 +217,37 @@ def test_a_session_without_a_process_is_told_too(hosts: Hosts) -> None:
     hosts.begin("cedar", NO_PROCESS)
 
     assert marked(hosts.run("cedar", "brief").out) == expected(hosts.agent("amber"), "0 s")
+
+
+KINDS = (FactKind.CONSTRAINT, FactKind.QUESTION, FactKind.DECISION, FactKind.ANSWER)
+
+
+def facts(agent: str) -> st.SearchStrategy[list[Fact]]:
+    """Make facts of few words, so that they meet."""
+    said = st.builds(
+        lambda kind, text, key, minute: Fact(
+            kind, text, NOON + timedelta(minutes=minute), agent, key="" if kind in KINDS[:2] else key
+        ),
+        st.sampled_from(KINDS),
+        st.sampled_from("abc"),
+        st.sampled_from("abc"),
+        st.integers(0, 5),
+    )
+    return st.lists(said, max_size=6)
+
+
+@given(facts("me-1"), facts("peer-1"))
+def test_rules_and_questions_that_are_known_stay_as_they_are(known: list[Fact], told: list[Fact]) -> None:
+    digest = MemoryIndex().digest(10, NOON)
+    mark = ((UNPUBLISHED, "true"),)
+    unpublished = [fact._replace(others=mark) for fact in told if fact.kind != FactKind.ANSWER]
+
+    alone = gather(digest, known, ()).tables
+    tables = gather(digest, known, (), (), unpublished).tables
+
+    for kind in KINDS[:2]:
+        own = {name: fact for name, fact in tables[kind.value].items() if not fact.is_unpublished}
+        assert own == alone[kind.value]
+    for name, fact in tables[FactKind.QUESTION.value].items():
+        answers = [one for one in known if one.kind == FactKind.ANSWER and one.key == name]
+        assert not any(one.at >= fact.at for one in answers) or not fact.is_unpublished
