@@ -1,7 +1,9 @@
 """What a brief says of the team: who works on what, which files they hold, and which tasks are ready."""
 
 import json
+import sqlite3
 from collections.abc import Callable
+from contextlib import closing
 from datetime import datetime, timedelta
 from pathlib import Path
 
@@ -264,6 +266,20 @@ def test_a_hook_tells_what_a_server_said_and_how_long_ago(
     title = f"Other agents working here, and ready tasks (the server said so {said} ago):"
     assert told == [title, *far(said)]
     assert server.host.log() == ""
+
+
+@pytest.mark.requirement("C77")
+def test_a_copy_that_an_older_version_wrote_tells_who_holds_files(server: ServerTeam) -> None:
+    with closing(sqlite3.connect(server.copy, isolation_level=None)) as copy:
+        copy.execute("DELETE FROM tasks")
+        copy.execute("DELETE FROM leases WHERE kind = 'task'")
+
+    told = part(context(server.begin("amber", AMBER)))
+
+    assert told == [
+        "Other agents working here (the server said so 0 s ago):",
+        "(far-1, 0 s) > files: src/",
+    ]
 
 
 @pytest.mark.requirement("C77")
