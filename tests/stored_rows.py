@@ -332,6 +332,20 @@ class StoredRows(ABC):
 
             assert found == [tasks[name] for name in ("docs", "docs", "tests", "any")]
             assert change.first_ready("docs") == tasks["any"]
+            assert list(change.ready_tasks(2)) == [tasks["tests"], tasks["any"]]
+            assert list(change.ready_tasks(1)) == [tasks["tests"]]
+
+    def test_held_tasks_are_those_with_a_lease_that_has_not_ended(self, store: Store) -> None:
+        """A lease on a task of a tracker outside has none here."""
+        with store.changing() as change:
+            for name in ("t-2", "t-1", "free", "over"):
+                change.put_task(replace(TASK_ONE, task=name))
+            for name in ("t-2", "t-1", "over", "outside"):
+                lease = Lease(kind=TASK, name=name, session="s-1", fence=1, ttl=1.0, used=1.0)
+                change.put_lease(replace(lease, ended=2.0) if name == "over" else lease)
+            change.put_lease(replace(LEASE, kind=PATH, name="free", ended=None))
+
+            assert [one.task for one in change.held_tasks()] == ["t-1", "t-2"]
 
     def test_tasks_wait_for_each_other(self, store: Store) -> None:
         """Saying it twice is saying it once."""

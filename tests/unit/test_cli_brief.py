@@ -33,8 +33,9 @@ FACT: Schema = {
         "event": {"type": ["string", "null"]},
         "branch": {"type": ["string", "null"]},
         "is_in_brief": {"type": "boolean"},
+        "is_unpublished": {"type": "boolean"},
     },
-    "minProperties": 10,
+    "minProperties": 11,
     "additionalProperties": False,
 }
 BRIEF: Schema = {
@@ -58,8 +59,26 @@ BRIEF: Schema = {
         "contested": {"type": "array", "items": {"type": "array", "items": FACT}},
         "documents": {"type": "array", "items": FACT},
         "account": {"type": "array", "items": FACT},
+        "task": {"type": ["string", "null"]},
+        "track": {"type": ["string", "null"]},
+        "due_gates": {"type": "object", "additionalProperties": {"type": "string"}},
+        "before": {"type": "array", "items": FACT},
+        "words": {"anyOf": [FACT, {"type": "null"}]},
+        "commits": {"type": "array", "items": {"type": "object", "required": ["text", "subject", "files"]}},
+        "ahead": {"type": "array", "items": FACT},
+        "team": {
+            "type": "object",
+            "properties": {
+                **{
+                    name: {"type": "array"} for name in ("agents", "ready", "holdings", "messages", "orphans")
+                },
+                "said_at": {"type": ["string", "null"]},
+            },
+            "minProperties": 6,
+            "additionalProperties": False,
+        },
     },
-    "minProperties": 15,
+    "minProperties": 23,
     "additionalProperties": False,
 }
 
@@ -112,6 +131,17 @@ def test_a_session_is_told_what_it_said(command: Caller) -> None:
     assert by_agent["session"] == answer["session"]
     again = json.loads(command("brief", "--json", "--session", answer["session"]).out)
     assert (again["sha256"], again["nonce"] != answer["nonce"]) == (answer["sha256"], True)
+
+
+def test_programs_are_told_what_is_dated_ahead(command: Caller) -> None:
+    command("start")
+    put_event(command.folder, "2027-01-11T12:00:00Z", now="From the future")
+
+    answer = json.loads(command("brief", "--json").out)
+
+    jsonschema.validate(answer, BRIEF)
+    assert [one["text"] for one in answer["ahead"]] == ["From the future"]
+    assert "> From the future" in answer["text"]
 
 
 def test_a_session_that_ended_can_be_asked_for(command: Caller) -> None:

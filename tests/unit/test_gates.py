@@ -89,6 +89,8 @@ def _break(command: Caller) -> None:
 def test_a_track_goes_through_its_gates_and_escalates(command: Caller) -> None:
     """Follow seed 000: SPEED warns, FULL stops, the third failure asks a person."""
     assert "due: `passdown gate run plan-structure`" in command("brief").out
+    told = json.loads(command("brief", "--json").out)
+    assert (told["track"], "plan-structure" in told["due_gates"]) == (TRACK, True)
     listed = command("gate").out
     assert listed.splitlines()[1].split() == ["design", "-", "due:", "design.md"]
 

@@ -1,4 +1,4 @@
-"""The copy of what a server says about reserved files: the same code judges by it, and it grants nothing."""
+"""The copy of what a server says about sessions and what they hold: read by the same code, grants nothing."""
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
@@ -7,9 +7,10 @@ from pathlib import Path
 import pytest
 
 from passdown.core.coordination.choices import refuse_edit
-from passdown.core.coordination.leases import HELD, LOST, PATH, Fenced, Granted, Resource
+from passdown.core.coordination.leases import HELD, LOST, PATH, TASK, Fenced, Granted, Resource
 from passdown.core.coordination.members import EngineTime, Member
 from passdown.core.coordination.operations import RANDOM_BYTES, make_operation
+from passdown.core.coordination.tasks import Claimed, Task
 from passdown.engines.coordination.coordinator import Coordinator
 from passdown.engines.memory.coordination import MemoryStore
 from passdown.engines.sqlite.coordination import open_reader
@@ -23,17 +24,20 @@ SERVER_TIME = 5_000_000.0
 
 
 class CopiedServer:
-    """A server whose answers are copied to a file, with two sessions."""
+    """A server whose answers are copied to a file."""
 
     def __init__(self, folder: Path) -> None:
-        """Let the sessions take part."""
+        """Begin with nobody."""
         self.file = SharedFile(folder)
         self.seconds = SERVER_TIME
         self._made = 0
         store = MemoryStore(lambda: EngineTime(self.seconds))
         copy = ReservationCopy(str(self.file.path), "key", self.file.local)
         self.server = Coordinator(CopyingStore(store, copy), "a server")
-        for name in ("amber", "birch"):
+
+    def join(self, *names: str) -> None:
+        """Let sessions take part."""
+        for name in names:
             self.server.members.join(self.op(), Member(session=name, agent=f"{name}-1", process="alive"))
 
     def op(self) -> str:
@@ -62,11 +66,75 @@ class CopiedServer:
 @pytest.fixture
 def copied(tmp_path: Path) -> CopiedServer:
     """Give a server with two sessions."""
-    return CopiedServer(tmp_path)
+    server = CopiedServer(tmp_path)
+    server.join("amber", "birch")
+    return server
 
 
-def test_who_reserves_nothing_gets_no_file(copied: CopiedServer) -> None:
+def test_where_nobody_takes_part_there_is_no_file(tmp_path: Path) -> None:
+    copied = CopiedServer(tmp_path)
+
+    assert list(copied.server.members.members()) == []
     assert not copied.file.path.exists()
+
+
+@pytest.mark.requirement("C77")
+def test_the_copy_has_who_takes_part_and_what_they_hold_and_what_is_ready(copied: CopiedServer) -> None:
+    for name in ("t-1", "t-2", "t-3", "t-4", "t-5"):
+        task = Task(task=name, title=f"Title of {name}", body="long", note="longer")
+        copied.server.tasks.add(copied.op(), "amber", task)
+    copied.server.tasks.claim(copied.op(), "amber", ["t-2"])
+    copied.reserve("birch", "docs/")
+    copied.pass_time(60)
+
+    copy = copied.open()
+
+    assert [(one.session, one.silent, one.is_live) for one in copy.members.members()] == [
+        ("amber", 60.0, True),
+        ("birch", 60.0, True),
+    ]
+    assert [(one.session, one.resource.name, one.left) for one in copy.leases.leases()] == [
+        (one.session, one.resource.name, one.left) for one in copied.server.leases.leases()
+    ]
+    found = [(one.task.task, one.task.title, one.agent) for one in copy.tasks.tasks()]
+    assert found == [
+        ("t-1", "Title of t-1", ""),
+        ("t-2", "Title of t-2", "amber-1"),
+        ("t-3", "Title of t-3", ""),
+        ("t-4", "Title of t-4", ""),
+    ]
+    assert {(one.task.body, one.task.note) for one in copy.tasks.tasks()} == {("", "")}
+
+
+@pytest.mark.requirement("C77")
+def test_what_is_over_is_not_in_the_next_copy(copied: CopiedServer) -> None:
+    for name in ("t-1", "t-2"):
+        copied.server.tasks.add(copied.op(), "amber", Task(task=name, title="A title"))
+    claimed = copied.server.tasks.claim(copied.op(), "amber", ["t-1"])
+    assert isinstance(claimed, Claimed)
+    assert [one.resource.name for one in copied.open().leases.leases()] == ["t-1"]
+
+    held = Fenced(Resource(TASK, "t-1"), claimed.grants[0].fence)
+    copied.server.tasks.close(copied.op(), "amber", held, "completed", "")
+    copied.server.members.leave(copied.op(), "birch")
+
+    copy = copied.open()
+    assert [one.task.task for one in copy.tasks.tasks()] == ["t-2"]
+    assert list(copy.leases.leases()) == []
+    assert [one.session for one in copy.members.members()] == ["amber"]
+
+
+def test_of_many_sessions_those_are_copied_that_were_heard_last_or_hold_something(tmp_path: Path) -> None:
+    copied = CopiedServer(tmp_path)
+    names = [f"s{number:03}" for number in range(103)]
+    copied.join(*names[:3])
+    copied.reserve(names[0], "src/")
+    copied.pass_time(1)
+    copied.join(*names[3:])
+
+    found = {one.session for one in copied.open().members.members()}
+
+    assert found == {names[0], *names[-100:]}
 
 
 @pytest.mark.requirement("C77")
@@ -97,7 +165,7 @@ def test_each_change_renews_the_copy_and_its_age_is_known(copied: CopiedServer) 
 
     assert find_age(copied.open()) == 0.0
     assert judge_edit(copied.open(), "birch", ["src/a.py"]) == ()
-    assert copied.open().history.position() == 2
+    assert copied.open().history.position() == 4
     assert len(copied.open().history.since(0, 100)) == 1
 
 

@@ -129,6 +129,20 @@ def work_three_times(desk: Desk) -> list[str]:
     return made
 
 
+def test_programs_are_told_all_that_was_seen_of_silent_agents(desk: Desk) -> None:
+    made = work_three_times(desk)
+    desk.command("start", "--new", "--session", "next")
+
+    told = json.loads(desk.command("brief", "--json", "--session", "next"))
+
+    assert told["words"]["text"] == WORDS
+    assert [(one["text"], one["subject"], one["files"]) for one in told["commits"]] == [
+        (made[2], "Subtract numbers", ["src/calc.py", "src/part_2.py"]),
+        (made[1], "Parse numbers", ["src/calc.py", "src/part_1.py"]),
+        (made[0], "Add numbers", ["src/calc.py", "src/part_0.py"]),
+    ]
+
+
 FILES = ["src/calc.py", "src/part_0.py", "src/part_1.py", "src/part_2.py"]
 
 

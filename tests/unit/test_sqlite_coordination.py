@@ -90,7 +90,9 @@ def test_no_statement_looks_at_every_row(name: str) -> None:
     assert [step for *_, step in plan if step.startswith("SCAN") and step != "SCAN CONSTANT ROW"] == []
 
 
-@pytest.mark.parametrize("name", ["first_ready", "first_ready_for", "inbox", "log_since", "members"])
+@pytest.mark.parametrize(
+    "name", ["first_ready", "first_ready_for", "ready_tasks", "inbox", "log_since", "members"]
+)
 def test_what_is_asked_for_at_every_turn_is_not_sorted(name: str) -> None:
     connection = sqlite3.connect(":memory:")
     connection.executescript(rows.SCHEMA.read_text(encoding="utf-8"))

@@ -57,6 +57,12 @@ TRACK: Final = "track"
 TIME: Final = "time"
 """The further member of a decision, rule or gate's result: the time of day that somebody wrote by hand."""
 
+UNPUBLISHED: Final = "unpublished"
+"""The further member of what a brief tells of another session that has not published it yet (C123)."""
+
+NOT_PUBLISHED: Final = "not published yet"
+"""How a brief marks it."""
+
 _EXIT: Final = ": exit "
 
 GATES: Final = ("design", "spec", "plan-structure", "plan-execution", "completion")
@@ -149,6 +155,11 @@ class Fact(NamedTuple):
     def is_named(self) -> bool:
         """Whether somebody named a test's command for others to run."""
         return any(name == NAMED for name, _ in self.others)
+
+    @property
+    def is_unpublished(self) -> bool:
+        """Whether another session stated it and has not published it yet."""
+        return any(name == UNPUBLISHED for name, _ in self.others)
 
     def _other(self, name: str) -> str:
         return str(json.loads(dict(self.others).get(name, '""'))) if self.others else ""

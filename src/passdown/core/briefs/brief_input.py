@@ -79,6 +79,26 @@ class OtherSession(NamedTuple):
     branch: str
     text: str
     at: datetime
+    session: str = ""
+
+
+class NamedTask(NamedTuple):
+    """A task, with its title as far as that is known here."""
+
+    task: str
+    title: str = ""
+    role: str = ""
+
+
+class TeamMember(NamedTuple):
+    """Another session that is at work, by what the engine of coordination says."""
+
+    session: str
+    agent: str
+    at: datetime
+    """When it was heard last."""
+    tasks: tuple[NamedTask, ...] = ()
+    files: tuple[str, ...] = ()
 
 
 class HeldName(NamedTuple):
@@ -115,6 +135,9 @@ class TeamInput:
     holdings: tuple[HeldName, ...] = ()
     messages: Annotated[tuple[UnreadMessage, ...], "The newest first."] = ()
     orphans: tuple[OrphanedTask, ...] = ()
+    members: Annotated[tuple[TeamMember, ...], "Who else is at work."] = ()
+    ready: Annotated[tuple[NamedTask, ...], "The first tasks that can be claimed."] = ()
+    said_at: Annotated[datetime | None, "When a server said so, if a copy of that was read (C77)."] = None
 
 
 NO_TEAM: Final = TeamInput()
@@ -148,7 +171,9 @@ class BriefInput:
     )
     task: Annotated[str, "The task the session has claimed."] = ""
     track: Annotated[str, "The track it is bound to."] = ""
-    team: Annotated[TeamInput, "What it holds, its mail, and tasks that others left."] = NO_TEAM
+    team: Annotated[
+        TeamInput, "What it holds, its mail, who else is at work, and tasks that others left."
+    ] = NO_TEAM
     due_gates: Annotated[Mapping[str, str], "The gates of the track that wait for a result, and why."] = (
         field(default_factory=dict[str, str])
     )
@@ -198,10 +223,18 @@ class GatheredFacts(NamedTuple):
 
 
 def gather(
-    digest: Digest, elsewhere: Iterable[Fact], lines: Iterable[Fact], settled: Iterable[Fact] = ()
+    digest: Digest,
+    elsewhere: Iterable[Fact],
+    lines: Iterable[Fact],
+    settled: Iterable[Fact] = (),
+    unpublished: Iterable[Fact] = (),
 ) -> GatheredFacts:
-    """Fold what holds here and elsewhere, what no event covers, and what was taken back (1 to 3)."""
+    """Fold what holds here and elsewhere, what no event covers, and what was taken back (1 to 3).
+
+    `unpublished` is what other sessions here stated; what is known without them is not theirs (C123).
+    """
     facts = [*facts_in(digest), *elsewhere, *map(tell, filter(has_result, lines)), *settled]
+    facts += _only_new(unpublished, facts)
     facts.sort(key=lambda fact: fact.at)
     folded = fold(facts)
     tables = {kind.value: folded.tables.get(kind, {}) for kind in LISTED}
@@ -226,6 +259,20 @@ def without_known(facts: Iterable[Fact], digest: Digest) -> Iterator[Fact]:
         is_answered = fact.kind == FactKind.QUESTION and identify(fact) in answered
         if not is_answered and _name(tell(fact)) not in held:
             yield fact
+
+
+def _only_new(found: Iterable[Fact], known: Sequence[Fact]) -> Sequence[Fact]:
+    """Leave out what is known, and questions that were answered since."""
+    names = {_name(fact) for fact in known}
+    answers = [(identify(fact), fact.at) for fact in known if fact.kind == FactKind.ANSWER]
+    return [
+        fact
+        for fact in found
+        if _name(fact) not in names
+        and not any(
+            fact.kind == FactKind.QUESTION and key == identify(fact) and at >= fact.at for key, at in answers
+        )
+    ]
 
 
 def _name(fact: Fact) -> tuple[str, str, str]:

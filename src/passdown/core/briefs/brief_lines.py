@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 from passdown.core.briefs.brief_frame import BriefFrame
 from passdown.core.briefs.budgets import Budget, Size, measure
 from passdown.core.briefs.receipts import describe_result
-from passdown.core.facts import Fact, Provenance, show_fact
+from passdown.core.facts import NOT_PUBLISHED, Fact, Provenance, show_fact
 from passdown.core.ids import FactId
 from passdown.core.kinds import FactKind
 from passdown.core.lazy_regex import pattern
@@ -128,6 +128,8 @@ class FactLines:
             yield self.age(fact.at)
         if fact.branch:
             yield f"on {self.name(fact.branch)}"
+        if fact.is_unpublished:
+            yield NOT_PUBLISHED
         if fact.provenance is not Provenance.STATED:
             yield fact.provenance.value
         if is_cut:

@@ -26,7 +26,6 @@ from passdown.core.briefs.brief_input import (
     BriefInput,
     CommitSubject,
     OrphanedTask,
-    OtherSession,
     UnreadMessage,
 )
 from passdown.core.briefs.brief_lines import ALL_FACTS, INBOX, MAX_TEXT, MESSAGE, BriefLine, FactLines
@@ -64,6 +63,8 @@ class BriefPart(NamedTuple):
     lines: tuple[BriefLine, ...]
     total: int
     command: str = ALL_FACTS
+    noun: str = ""
+    """What its lines show, if that is not its kind."""
 
 
 class Omission(NamedTuple):
@@ -172,8 +173,7 @@ def _make_parts(brief_input: BriefInput, show: FactLines) -> Iterator[BriefPart]
     ahead = [_show_ahead(fact, show) for fact in brief_input.ahead]
     yield _plain_part(2, "ahead", "Dated ahead: counts nowhere here", ahead, "passdown doctor")
     yield _part(brief_input, show, FactKind.MALFORMED)
-    peers = [_show_peer(peer, show) for peer in brief_input.peers]
-    yield _plain_part(3, "peer", "Other agents working here", peers, "passdown status")
+    yield _team(brief_input, show)
     yield _plain_part(3, _POINTER, "Where to look", list(_pointers(brief_input, show)))
     for kind in (FactKind.ANSWER, FactKind.DONE):
         part = _part(brief_input, show, kind)
@@ -302,9 +302,15 @@ def _show_orphan(one: OrphanedTask, show: FactLines) -> BriefLine:
     return BriefLine(f"({origin}) > {show.data(one.title)[:MAX_TEXT]}")
 
 
-def _show_peer(peer: OtherSession, show: FactLines) -> BriefLine:
-    fact = Fact(FactKind.NOTE, peer.text or "(nothing stated)", peer.at, peer.agent, branch=peer.branch)
-    return BriefLine(show.line(fact).text, "", fact)
+def _team(brief_input: BriefInput, show: FactLines) -> BriefPart:
+    """Show who else is at work, and the first tasks that are ready."""
+    team = brief_input.team
+    if not (brief_input.peers or team.members or team.ready):
+        return _plain_part(3, "peer", "", [])
+    from passdown.core.briefs.team_lines import show_team  # many work alone
+
+    found = show_team(brief_input.peers, team, show)
+    return BriefPart(3, "peer", found.title, found.lines, len(found.lines), "passdown status", found.noun)
 
 
 def _show_ahead(fact: Fact, show: FactLines) -> BriefLine:
@@ -417,6 +423,8 @@ def _more(part: BriefPart, shown: int) -> str:
 
 def _noun(part: BriefPart) -> str:
     """Return the singular or plural name of what a part holds."""
+    if part.noun:
+        return part.noun
     kind = kind_of(part.kind)
     plural = kind.row.plural if kind and kind.row.plural else f"{part.kind}s"
     return part.kind if part.total == 1 else plural

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import Final, Protocol
 
-from passdown.core.facts import Fact
+from passdown.core.facts import NOT_PUBLISHED, Fact
 from passdown.core.safe_text import one_line
 from passdown.core.statements import UNSEEN
 
@@ -43,7 +43,8 @@ def render_contested(facts: Sequence[Fact], show: Showing, limit: int) -> tuple[
 
 def _origin(fact: Fact, show: Showing) -> str:
     branch = f", on {show.name(fact.branch)}" if fact.branch else ""
-    return f"{show.name(fact.agent)}, {show.age(fact.at)}{branch}"
+    mark = f", {NOT_PUBLISHED}" if fact.is_unpublished else ""
+    return f"{show.name(fact.agent)}, {show.age(fact.at)}{branch}{mark}"
 
 
 class _Plain:

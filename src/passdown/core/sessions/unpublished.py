@@ -3,9 +3,10 @@
 from collections.abc import Container, Iterable, Sequence
 from typing import Final
 
-from passdown.core.facts import Fact, Provenance, has_result, may_leave
+from passdown.core.facts import UNPUBLISHED, Fact, Provenance, has_result, may_leave
 from passdown.core.formats.journal import JournalLine
 from passdown.core.kinds import FactKind, Merging
+from passdown.core.sessions.session_facts import Account
 
 TAKEN_BACK: Final = frozenset(
     kind for kind in FactKind if kind.row.retraction_key or kind.row.merging is Merging.STEPS
@@ -27,6 +28,26 @@ def _is_public(fact: Fact, steps: Container[str]) -> bool:
     if fact.kind != FactKind.RETRACTION:
         return may_leave(fact) and has_result(fact)
     return fact.text in steps if fact.key == FactKind.NOW else fact.key in TAKEN_BACK
+
+
+TOLD_BEFORE: Final = (FactKind.CONSTRAINT, FactKind.DECISION, FactKind.QUESTION)
+"""What other sessions of the clone are told of before it is published (C123)."""
+
+
+def told_before(account: Account, covered: int) -> Sequence[Fact]:
+    """Return the rules, decisions and questions that a session stated and no event covers, marked as such.
+
+    What it carried on is that of another session, and what it took back or settled holds no more.
+    """
+    return [
+        fact._replace(others=(*fact.others, (UNPUBLISHED, "true")))
+        for kind in TOLD_BEFORE
+        for fact in account.of(kind)
+        if fact.seq > covered
+        and fact.session == account.session
+        and fact.provenance is Provenance.STATED
+        and may_leave(fact)
+    ]
 
 
 def has_stated(lines: Iterable[JournalLine]) -> bool:

@@ -125,6 +125,16 @@ SELECT task, title, body, priority, role, state, reason, note, waits, is_held, a
 WHERE project = ? AND state = 'open' AND waits = 0 AND is_held = 0 AND role IN ('', ?)
 ORDER BY priority, added LIMIT 1;
 
+-- name: ready_tasks
+SELECT task, title, body, priority, role, state, reason, note, waits, is_held, added FROM tasks
+WHERE project = ? AND state = 'open' AND waits = 0 AND is_held = 0
+ORDER BY priority, added LIMIT ?;
+
+-- name: held_tasks
+SELECT t.task, t.title, t.body, t.priority, t.role, t.state, t.reason, t.note, t.waits, t.is_held, t.added
+FROM leases AS l JOIN tasks AS t ON t.project = l.project AND t.task = l.name
+WHERE l.project = ? AND l.kind = 'task' AND l.ended IS NULL;
+
 -- name: tasks
 SELECT task, title, body, priority, role, state, reason, note, waits, is_held, added FROM tasks
 WHERE project = ? AND state <> 'closed' ORDER BY priority, added;

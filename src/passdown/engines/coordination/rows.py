@@ -167,6 +167,14 @@ class RowReading:
         """Return the first open task that is not held and waits for none, by priority, then by age."""
         return self._find(Task, "first_ready_for", role) if role else self._find(Task, "first_ready")
 
+    def ready_tasks(self, most: int) -> Sequence[Task]:
+        """Return the first open tasks that are not held and wait for none, by priority, then by age."""
+        return self._all(Task, "ready_tasks", most)
+
+    def held_tasks(self) -> Sequence[Task]:
+        """Return the tasks on which there are leases that have not ended, by id."""
+        return sorted(self._all(Task, "held_tasks"), key=attrgetter("task"))
+
     def tasks(self, *, closed: bool = False) -> Sequence[Task]:
         """Return the tasks that are not closed, or all, by priority, then by age."""
         return self._all(Task, "tasks_stored" if closed else "tasks")

@@ -107,6 +107,14 @@ class Reading(Protocol):
         """
         ...
 
+    def ready_tasks(self, most: int) -> Sequence[Task]:
+        """Return the first open tasks that are not held and wait for none, by priority, then by age."""
+        ...
+
+    def held_tasks(self) -> Sequence[Task]:
+        """Return the tasks on which there are leases that have not ended, by id."""
+        ...
+
     def tasks(self, *, closed: bool = False) -> Sequence[Task]:
         """Return the tasks that are not closed, or all, by priority, then by age."""
         ...

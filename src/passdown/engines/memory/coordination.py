@@ -1,12 +1,12 @@
 """The rows of coordination in memory: for tests, and as the plainest form of what a store promises."""
 
-from collections.abc import Callable, Generator, Iterable, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from copy import copy
 from threading import RLock
 from typing import Final
 
-from passdown.core.coordination.leases import Lease, Lifetimes
+from passdown.core.coordination.leases import TASK, Lease, Lifetimes
 from passdown.core.coordination.members import EngineTime, Member
 from passdown.core.coordination.messages import Message
 from passdown.core.coordination.offers import OFFERED, Offer
@@ -117,8 +117,19 @@ class MemoryTransaction:
 
     def first_ready(self, role: str) -> Task | None:
         """Return the first task that can be claimed."""
-        ready = (one for one in self.tasks() if one.state == OPEN and not one.waits and not one.is_held)
-        return next((one for one in ready if not role or one.role in {"", role}), None)
+        return next((one for one in self._ready() if not role or one.role in {"", role}), None)
+
+    def ready_tasks(self, most: int) -> Sequence[Task]:
+        """Return the first tasks that can be claimed."""
+        return [*self._ready()][:most]
+
+    def _ready(self) -> Iterator[Task]:
+        return (one for one in self.tasks() if one.state == OPEN and not one.waits and not one.is_held)
+
+    def held_tasks(self) -> Sequence[Task]:
+        """Return the tasks that somebody holds."""
+        names = sorted({lease.name for lease in self.leases(TASK)})
+        return [one for name in names if (one := self.find_task(name)) is not None]
 
     def tasks(self, *, closed: bool = False) -> Sequence[Task]:
         """Return tasks by priority, then by age."""

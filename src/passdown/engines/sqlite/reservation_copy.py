@@ -1,7 +1,8 @@
-"""A copy of what a server said about reserved files, for those who may not or cannot ask it (C77).
+"""A copy of what a server said about sessions, files and tasks, for those who may not or cannot ask it (C77).
 
 It is a database of coordination of its own, whose instants are those of this machine: whoever reads it judges
-by the same code as the server's clients. Nothing is granted by it.
+by the same code as the server's clients. Nothing is granted by it. Of tasks it has those that somebody holds
+and the first that are ready. Copies that older versions wrote have reserved files and their holders alone.
 """
 
 import os
@@ -9,9 +10,10 @@ from collections.abc import Generator, Sequence
 from contextlib import closing, contextmanager, suppress
 from typing import Final, NamedTuple
 
-from passdown.core.coordination.leases import COPIED, PATH, Lease
+from passdown.core.coordination.leases import COPIED, PATH, TASK, Lease
 from passdown.core.coordination.members import EngineTime, Member
 from passdown.core.coordination.silences import HeardSigns, Silence, find_silence
+from passdown.core.coordination.tasks import CLOSED, Task
 from passdown.engines.coordination.transactions import (
     LIFETIMES,
     LogRow,
@@ -27,15 +29,26 @@ from passdown.records import replace
 _WAIT: Final = 0.25
 """How long to wait for another process: it writes a copy that is as new."""
 _LONG_AGO: Final = -1.0
+_MOST_MEMBERS: Final = 100
+"""How many sessions are copied that hold nothing: those that were heard last."""
+_READY: Final = 3
+"""How many tasks are copied that can be claimed: as many as a brief names."""
 
 
 class ReadReservations(NamedTuple):
-    """What a server says about reserved files, at its time."""
+    """What a server says about sessions, files and tasks, at its time."""
 
     at: float
     leases: Sequence[Lease]
+    """All of files, and those of tasks that have not ended."""
     members: Sequence[Member]
+    tasks: Sequence[Task] = ()
     silences: Sequence[Silence] = ()
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether there is nothing to keep."""
+        return not (self.leases or self.members or self.tasks)
 
 
 class ReservationCopy:
@@ -49,7 +62,7 @@ class ReservationCopy:
 
     def write(self, read: ReadReservations) -> None:
         """Put what was read in the place of what the copy says; if that fails, it stays as old as it is."""
-        if not read.leases and not os.path.exists(self._path):
+        if read.is_empty and not os.path.exists(self._path):
             return
         with (
             suppress(StorageError),
@@ -62,13 +75,29 @@ class ReservationCopy:
 def _put(change: Transaction, read: ReadReservations) -> None:
     now = change.time
     later = now.seconds - read.at
-    change.put_leases([replace(lease, ended=_LONG_AGO) for lease in change.leases(PATH, ended=True)])
+    old = [lease for kind in (PATH, TASK) for lease in change.leases(kind, ended=True)]
+    change.put_leases([replace(lease, ended=_LONG_AGO) for lease in old])
     change.drop_old(0.0, now.seconds)
+    _put_tasks(change, read.tasks)
+    known = {member.session for member in read.members}
+    for member in change.members():
+        if member.session not in known:
+            change.put_member(replace(member, ended=now.seconds))
     for member in read.members:
         change.put_member(_move_member(member, later, now))
     change.put_leases([_move_lease(lease, later) for lease in read.leases])
     change.put_silences([Silence(one.began + later, one.ended + later) for one in read.silences])
     change.add_log(LogRow(change.fence, f"{COPIED}-{change.fence}", now.seconds, "", COPIED, "", "{}"))
+
+
+def _put_tasks(change: Transaction, tasks: Sequence[Task]) -> None:
+    """Put tasks in the place of those that are stored, without the texts that no brief shows."""
+    known = {task.task for task in tasks}
+    for task in change.tasks():
+        if task.task not in known:
+            change.put_task(replace(task, state=CLOSED))
+    for task in tasks:
+        change.put_task(replace(task, body="", note=""))
 
 
 def _move_member(member: Member, later: float, now: EngineTime) -> Member:
@@ -118,13 +147,19 @@ class CopyingStore(StoreAround):
 
 
 def _read(reading: Reading) -> ReadReservations:
-    leases = reading.leases(PATH, ended=True)
-    known = {member.session: member for member in reading.members()} if leases else {}
-    sessions = dict.fromkeys(lease.session for lease in leases)
+    leases = [*reading.leases(PATH, ended=True), *reading.leases(TASK)]
+    known = {member.session: member for member in reading.members()}
+    heard = sorted(known.values(), key=lambda member: member.seen, reverse=True)[:_MOST_MEMBERS]
+    sessions = dict.fromkeys((*(lease.session for lease in leases), *(member.session for member in heard)))
     members = (known.get(session) or reading.find_member(session) for session in sessions)
     now = reading.time.seconds
-    silences = _find_silences(reading.heard(), now) if leases else ()
-    return ReadReservations(now, leases, [one for one in members if one is not None], silences)
+    return ReadReservations(
+        now,
+        leases,
+        [one for one in members if one is not None],
+        [*reading.held_tasks(), *reading.ready_tasks(_READY)],
+        _find_silences(reading.heard(), now) if leases else (),
+    )
 
 
 def _find_silences(heard: HeardSigns, now: float) -> Sequence[Silence]:

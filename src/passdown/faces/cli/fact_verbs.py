@@ -164,7 +164,7 @@ def _list_open(workspace: Workspace, account: Account) -> Sequence[Fact]:
     """List what other or earlier sessions asked."""
     from passdown.services.handover.briefs import read_brief_input  # most sessions answer their own questions
 
-    return _list_waiting(read_brief_input(workspace, account).of)
+    return _list_waiting(read_brief_input(workspace, account, tells_peers=True).of)
 
 
 def _names(facts: Sequence[Fact]) -> Sequence[tuple[str, str]]:

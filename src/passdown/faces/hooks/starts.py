@@ -176,7 +176,22 @@ def _join(context: HookContext, started: StartedSession, told: Collection[str]) 
         joined = _JoinedSession(arrival.account, arrival.team, name_orphans(arrival.team))
 
     trouble = context.ask_engine(act)
-    return joined._replace(notices=[AWAY.format(trouble=trouble)]) if trouble else joined
+    if trouble:
+        return joined._replace(notices=[AWAY.format(trouble=trouble)])
+    return joined if joined.team else joined._replace(team=_read_copied(context, joined.account))
+
+
+def _read_copied(context: HookContext, account: Account) -> "TeamInput | None":
+    """Return what a server said last about the team: hooks do not ask it themselves (C77)."""
+    if not context.workspace.has_server:
+        return None
+    from passdown.services.coordination.team_input import read_copied_team  # few projects have a server
+
+    try:
+        return read_copied_team(context.workspace, account)
+    except StorageError as trouble:
+        context.note(trouble.message)
+        return None
 
 
 def _brief_unrecorded(context: HookContext, trouble: StorageError) -> HookReply:
@@ -255,6 +270,7 @@ def prompt(context: HookContext) -> HookReply:
     if is_mail:
         return _tell_mail(context, account)
     team, _ = _read_team(context, account)
+    team = team or _read_copied(context, account)
     sent = send_brief(context.workspace, account, _usual(context.host.budget), team=team)
     return HookReply(context=sent.text, notice=CUT)
 

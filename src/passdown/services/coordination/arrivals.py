@@ -42,10 +42,11 @@ def arrive(
             leave_project(workspace, one.account.session, coordination)
     join_project(workspace, started.account, is_alone=True)
     inherited = _inherit(workspace, started.account, coordination)  # 2
-    held = coordination.leases.leases(started.account.session)
+    leases = coordination.leases.leases()
+    held = [one for one in leases if one.session == started.account.session]
     known = read_account(workspace, started.account.session) if inherited else started.account
     account = record_held(workspace, known, held)  # 3
-    team = read_team(workspace, account.session, coordination, told=told, held=held)
+    team = read_team(workspace, account.session, coordination, told=told, leases=leases)
     return Arrival(account=account, team=team, inherited=inherited)
 
 

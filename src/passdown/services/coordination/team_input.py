@@ -1,17 +1,35 @@
-"""What a brief says about coordination: what the session holds, its mail, and tasks of sessions that died."""
+"""What a brief says about coordination: what the session holds, its mail, and what the team does."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import timedelta
 from types import MappingProxyType
 from typing import Final
 
-from passdown.core.briefs.brief_input import HeldName, OrphanedTask, TeamInput, UnreadMessage
+from passdown.core.briefs.brief_input import (
+    HeldName,
+    NamedTask,
+    OrphanedTask,
+    TeamInput,
+    TeamMember,
+    UnreadMessage,
+    holdings_of,
+)
 from passdown.core.coordination.leases import PATH, TASK
+from passdown.core.coordination.members import MemberState
 from passdown.core.coordination.messages import URGENT_MESSAGE
+from passdown.core.coordination.tasks import TaskState, is_ready
+from passdown.core.sessions.session_facts import Account
 from passdown.ports.coordination import Coordination, HeldResource
+from passdown.services.coordination.edits import find_age
+from passdown.services.sessions.journals import read_open
+from passdown.services.sessions.liveness import is_live
 from passdown.services.workspace.workspaces import Workspace
 
 _NAMES: Final = MappingProxyType({TASK: "task", PATH: "file"})
+_READY: Final = 3
+"""How many tasks are named that can be claimed."""
+_OLDEST: Final = 86_400.0
+"""How many seconds old a copy of what a server said may be: who worked yesterday says nothing."""
 
 
 def read_team(
@@ -20,22 +38,80 @@ def read_team(
     coordination: Coordination,
     *,
     told: Collection[str] = (),
-    held: Sequence[HeldResource] | None = None,
+    leases: Sequence[HeldResource] | None = None,
 ) -> TeamInput:
     """Return what concerns a session, except messages it is told otherwise; nothing is marked as read.
 
-    Whoever knows what it holds says so.
+    Whoever knows what all hold says so. Without a session, return what concerns everybody.
     """
-    if held is None:
-        held = coordination.leases.leases(session)
+    if leases is None:
+        leases = coordination.leases.leases()
     tasks = coordination.tasks.tasks()
     orphans = (one for one in tasks if one.is_orphaned and one.holder != session)
     titles = {one.task.task: one.task.title for one in tasks if one.holder == session}
+    others = [one for one in coordination.members.members() if one.session != session]
+    working = [one for one in others if one.is_live]
     return TeamInput(
-        holdings=_describe_holdings(held, titles),
-        messages=read_messages(workspace, session, coordination, told),
+        holdings=_describe_holdings([one for one in leases if one.session == session], titles),
+        messages=read_messages(workspace, session, coordination, told) if session else (),
         orphans=tuple(OrphanedTask(one.task.task, one.task.title, one.agent) for one in orphans),
+        members=tuple(_describe_members(workspace, working, leases, tasks)),
+        ready=_list_ready(workspace, tasks),
     )
+
+
+def read_copied_team(workspace: Workspace, account: Account | None) -> TeamInput | None:
+    """Return what a server said last about the team, as far as a copy in the clone has it (C77).
+
+    Who was at work then, and what was held, counts as such: the brief says how long ago that was. What the
+    session holds is what its journal says. None if there is no server, or no copy that is worth telling.
+    """
+    coordination = workspace.read_coordination() if workspace.has_server else None
+    age = find_age(coordination) if coordination else None
+    if coordination is None or age is None or age > _OLDEST:
+        return None
+    session = account.session if account else ""
+    leases = [one._replace(left=one.left + age) for one in coordination.leases.leases()]
+    holders = {one.session for one in leases if one.left > 0}
+    silent = workspace.settings.coordination.lease_minutes * 60.0 + age
+    others = [one for one in coordination.members.members() if one.session != session]
+    working = [one for one in others if one.silent < silent or one.session in holders]
+    tasks = coordination.tasks.tasks()
+    return TeamInput(
+        holdings=holdings_of(account) if account else (),
+        members=tuple(_describe_members(workspace, working, leases, tasks)),
+        ready=_list_ready(workspace, tasks),
+        said_at=workspace.now() - timedelta(seconds=age),
+    )
+
+
+def _describe_members(
+    workspace: Workspace,
+    working: Iterable[MemberState],
+    leases: Sequence[HeldResource],
+    tasks: Sequence[TaskState],
+) -> Iterator[TeamMember]:
+    """Describe sessions, the one that was heard last first; of those of this clone, only those that run."""
+    gone = {one.session for one in read_open(workspace) if not is_live(workspace, one)}
+    titles = {one.task.task: one.task.title for one in tasks}
+    now = workspace.now()
+    for one in sorted(working, key=lambda one: (one.silent, one.session)):
+        if one.session in gone:
+            continue
+        own = [lease.resource for lease in leases if lease.session == one.session and lease.left > 0]
+        yield TeamMember(
+            session=one.session,
+            agent=one.agent,
+            at=now - timedelta(seconds=one.silent),
+            tasks=tuple(NamedTask(name, titles.get(name, "")) for kind, name in own if kind == TASK),
+            files=tuple(name for kind, name in own if kind == PATH),
+        )
+
+
+def _list_ready(workspace: Workspace, tasks: Iterable[TaskState]) -> tuple[NamedTask, ...]:
+    """Name the first tasks that can be claimed; those in a tracker outside are not asked for here (C82)."""
+    ready = [NamedTask(one.task.task, one.task.title, one.task.role) for one in tasks if is_ready(one)]
+    return tuple(ready[:_READY]) if ready and not workspace.has_outside_tracker else ()
 
 
 def read_messages(

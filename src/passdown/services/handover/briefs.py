@@ -1,6 +1,5 @@
 """Brief a session: find what holds for it, and say it within a budget (C59, C65, C67, C68)."""
 
-import json
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import cached_property
@@ -22,7 +21,6 @@ from passdown.core.briefs.brief_input import (
     holdings_of,
     last_work_of,
     lend_goal,
-    newest_told,
     newest_work,
     only_shared_facts,
     settled_by,
@@ -34,7 +32,7 @@ from passdown.core.briefs.brief_input import (
 )
 from passdown.core.briefs.briefs import Brief, pack_brief
 from passdown.core.briefs.budgets import Budget
-from passdown.core.facts import Fact, Provenance, identify, identify_retracted, is_about, tell
+from passdown.core.facts import Fact, is_about, tell
 from passdown.core.fold import Table, Tables
 from passdown.core.formats.events import Event
 from passdown.core.formats.journal import JournalLine, facts_of
@@ -43,10 +41,8 @@ from passdown.core.kinds import FactKind
 from passdown.core.merge.event_facts import EventFacts, EventRank, source_of
 from passdown.core.merge.merge import Digest
 from passdown.core.merge.ranks import limit_of
-from passdown.core.sessions.ledger_sync import NewFact
-from passdown.core.sessions.session_facts import AHEAD, Account
+from passdown.core.sessions.session_facts import Account
 from passdown.core.sessions.track_lines import find_last_track
-from passdown.core.times import next_instant
 from passdown.errors import StorageError
 from passdown.ports.event_log import EventLog
 from passdown.ports.index import EventLocation, Index
@@ -62,14 +58,12 @@ from passdown.services.log.events import update_index
 from passdown.services.log.history import EventTexts, parse_text
 from passdown.services.log.legacy_view import read_legacy
 from passdown.services.sessions.journals import (
-    make_fact,
     name_now,
     newest_first,
     only_of_track,
     read_account,
     read_before,
     read_open,
-    write_fact,
 )
 from passdown.services.sessions.liveness import is_live
 from passdown.services.sessions.other_documents import (
@@ -112,37 +106,24 @@ def make_brief(
 
     What is in it does not depend on the nonce. A log of another checkout that cannot be read is left out.
     """
-    return pack_brief(
-        read_brief_input(workspace, account, others), budget, workspace.now(), BriefFrame(nonce=nonce)
-    )
-
-
-def follow_events(workspace: Workspace, account: Account, brief: Brief) -> None:
-    """Let what a session says from now on be later than all it was told, even if its clock is slow (C120).
-
-    It was told of events, and of what others have not published yet. What is dated ahead is not followed
-    (C115), but noted: its next event names it. Nothing is written if all clocks are right.
-    """
-    now = workspace.now()
-    known = max(now, account.touched_at or now)
-    read = workspace.index.newest(known, account.session)
-    shown = [line.fact for _, _, line in brief.lines if line.fact is not None]
-    told = newest_told(shown, account.agent)
-    newest = [at for at in (read.at, told and next_instant(told, [told])) if at is not None]
-    at = max((one for one in newest if one <= limit_of(read.present)), default=known)
-    ahead = [name for name in read.ahead if name not in account.ahead]
-    if (at > known or ahead) and account.ended_at is None:
-        sign = make_fact(workspace, account, NewFact(FactKind.HEARTBEAT, "alive"), Provenance.OBSERVED)
-        others = ((AHEAD, json.dumps(ahead)),) if ahead else ()
-        with suppress(StorageError):  # where nothing can be written, nothing will be said
-            write_fact(workspace, account.session, sign._replace(at=max(at, known), others=others))
+    brief_input = read_brief_input(workspace, account, others, tells_peers=True)
+    return pack_brief(brief_input, budget, workspace.now(), BriefFrame(nonce=nonce))
 
 
 def read_brief_input(
-    workspace: Workspace, account: Account | None, others: Sequence[OtherCheckoutLog] = (), limit: int = LIMIT
+    workspace: Workspace,
+    account: Account | None,
+    others: Sequence[OtherCheckoutLog] = (),
+    limit: int = LIMIT,
+    *,
+    tells_peers: bool = False,
 ) -> BriefInput:
-    """Find what holds for a session; without one, for whoever goes on from the last session here."""
-    return _BriefReader(workspace, account, others).stand(limit)
+    """Find what holds for a session; without one, for whoever goes on from the last session here.
+
+    With `tells_peers`, rules, decisions and questions that others here have not published yet are added: they
+    are for a brief alone, and not to be handed on or counted (C123).
+    """
+    return _BriefReader(workspace, account, others).stand(limit, tells_peers=tells_peers)
 
 
 class _BriefReader:
@@ -156,6 +137,7 @@ class _BriefReader:
         update_index(workspace.log, self._index)
         self._until = limit_of(self._index.newest(workspace.now()).present)
         self._others = list(_take_in(others))
+        self._unpublished: Sequence[Fact] = ()
         self._names = newest_first(workspace)
         self._foreign: dict[str, OtherDocument] = {}
         self._open = {one.session: one for one in read_open(workspace)}
@@ -167,14 +149,15 @@ class _BriefReader:
         own = [self._account] if self._account else []
         self._own = {*(one.session for one in (*own, *self._before)), *self._foreign}
 
-    def stand(self, limit: int) -> BriefInput:
+    def stand(self, limit: int, *, tells_peers: bool) -> BriefInput:
         """Put everything together."""
+        self._unpublished = self._find_unpublished() if tells_peers else ()
         digest = self._of_track(self._index, self.digest(limit))
         own = self._account or Account()
         aim = self.aim()
         aim = aim._replace(is_over=self._is_over(aim))
         settled = [*self._settled()]
-        gathered = gather(digest, self._elsewhere(), self._waiting(digest), settled)
+        gathered = gather(digest, self._elsewhere(), self._waiting(digest), settled, self._unpublished)
         tables, contested = gathered.without_replaced(lambda key: self._name_in_force(key, digest))
         tables[FactKind.FEEDBACK] = self._with_loops(tables[FactKind.FEEDBACK], settled)
         tables[FactKind.FILE] = without_own_files(self._workspace, tables[FactKind.FILE])
@@ -212,7 +195,7 @@ class _BriefReader:
         kind = FactKind.DECISION.value
         indexes = (self._index, *(one.index for one in self._others))
         said = [fact for index in indexes for fact in index.said(kind, key) if fact.at <= self._until]
-        waiting = map(tell, self._waiting(digest))
+        waiting = (*map(tell, self._waiting(digest)), *self._unpublished)
         said += [fact for fact in (*self._elsewhere(), *waiting) if is_about(fact, kind, key)]
         return read_history(sorted(said, key=lambda fact: fact.at)).names
 
@@ -294,16 +277,32 @@ class _BriefReader:
         for name in sorted(self._own - {*self._foreign}):
             if track and find_last_track(self._lines(name)) not in {"", track}:
                 continue
-            indexes = (self._index, *(one.index for one in self._others))
-            covered = max(index.published(name).line for index in indexes)
+            covered = self._covered(name)
             yield from facts_of(name, (line for line in self._lines(name) if line.seq > covered))
+
+    def _covered(self, name: str) -> int:
+        """Return up to which line events here and in other checkouts tell of a session."""
+        indexes = (self._index, *(one.index for one in self._others))
+        return max(index.published(name).line for index in indexes)
+
+    def _find_unpublished(self) -> Sequence[Fact]:
+        """Give what other sessions of the clone stated and have not published yet (C123)."""
+        track = self._account.track if self._account else ""
+        others = [one for name, one in self._open.items() if name not in self._own]
+        if track:
+            others = [one for one in others if self._track_of(one) in {"", track}]
+        if not others:
+            return ()
+        from passdown.services.handover.unpublished_facts import find_unpublished  # many work alone
+
+        return find_unpublished(others, self._covered)
 
     def _peers(self) -> Iterator[OtherSession]:
         for name in sorted(self._live - self._own):
             one = self._open[name]
             texts = [entry.text for entry in (one.goal, one.now) if entry]
             work = f" | {name_now(self._workspace, one)}: ".join(texts)
-            yield OtherSession(one.agent, one.branch, work, one.touched_at or self._workspace.now())
+            yield OtherSession(one.agent, one.branch, work, one.touched_at or self._workspace.now(), name)
 
     def _others_work(self, aim: CurrentWork) -> Iterator[OtherSession]:
         """Give the work that other tools wrote down, unless it is what this session is to do."""
@@ -455,19 +454,9 @@ class _BriefReader:
         workspace = self._workspace
         if not workspace.documents.is_folder(workspace.settings.paths.loops):
             return known
-        from passdown.services.sessions.loop_feedback import (
-            read_loops,
-            waiting_facts,
-        )  # few projects have any
+        from passdown.services.sessions.loop_feedback import add_waiting  # few projects have any
 
-        readings = read_loops(workspace)
-        over = readings.find_over([fact.text for fact in known.values()])
-        kept = {key: fact for key, fact in known.items() if fact.text not in over}
-        found = {identify(fact): fact for fact in waiting_facts(readings, workspace.now())}
-        answered = {identify_retracted(fact) for fact in settled if fact.key == FactKind.FEEDBACK}
-        new = {key: fact for key, fact in found.items() if key not in kept and key not in answered}
-        ended = self._index.retracted(FactKind.FEEDBACK.value, [fact.text for fact in new.values()])
-        return {**kept, **{key: fact for key, fact in new.items() if fact.text not in ended}}
+        return add_waiting(workspace, known, settled)
 
     @cached_property
     def _legacy(self) -> EventFacts | None:

@@ -14,7 +14,8 @@ from passdown.core.briefs.budgets import Budget
 from passdown.core.facts import Provenance
 from passdown.core.kinds import FactKind
 from passdown.core.sessions.ledger_sync import NewFact
-from passdown.core.sessions.session_facts import FEEDBACK, MAIL, MESSAGES, Account, Delivery
+from passdown.core.sessions.session_facts import AHEAD, FEEDBACK, MAIL, MESSAGES, Account, Delivery
+from passdown.core.times import next_instant
 from passdown.errors import StorageError
 from passdown.records import record, replace
 from passdown.services.sessions.journals import make_fact, read_account, read_open, write_fact
@@ -23,6 +24,7 @@ from passdown.services.workspace.workspaces import Workspace
 
 if TYPE_CHECKING:  # sending needs no transcript, and reading one needs no brief
     from passdown.core.briefs.brief_input import CurrentWork, TeamInput
+    from passdown.core.briefs.briefs import Brief
     from passdown.services.handover.briefs import OtherCheckoutLog
     from passdown.services.sessions.observations import TranscriptSource
 
@@ -67,13 +69,13 @@ def send_brief(
     """
     from passdown.core.briefs.brief_frame import BriefFrame
     from passdown.core.briefs.briefs import brief_hash, pack_brief
-    from passdown.services.handover.briefs import follow_events, read_brief_input
+    from passdown.services.handover.briefs import read_brief_input
 
     briefs = [one for one in account.deliveries if not one.is_mail]
     if cuts := sum(one.state == CUT for one in briefs):
         budget = budget.smaller(cuts)
     nonce = workspace.entropy.token(NONCE).hex()
-    brief_input = read_brief_input(workspace, account, others)
+    brief_input = read_brief_input(workspace, account, others, tells_peers=True)
     if team is not None:
         brief_input = replace(brief_input, team=team)
     brief = pack_brief(brief_input, budget, workspace.now(), BriefFrame(nonce=nonce))
@@ -87,6 +89,30 @@ def send_brief(
     _note(workspace, read_account(workspace, account.session), nonce, f"{SENT} {digest}", tuple(told))
     account = read_account(workspace, account.session)
     return SentBrief(account=account, text=brief.text, aim=brief_input.aim)
+
+
+def follow_events(workspace: Workspace, account: Account, brief: "Brief") -> None:
+    """Let what a session says from now on be later than all it was told, even if its clock is slow (C120).
+
+    It was told of events, and of what others have not published yet. What is dated ahead is not followed
+    (C115), but noted: its next event names it. Nothing is written if all clocks are right.
+    """
+    from passdown.core.briefs.brief_input import newest_told
+    from passdown.core.merge.ranks import limit_of
+
+    now = workspace.now()
+    known = max(now, account.touched_at or now)
+    read = workspace.index.newest(known, account.session)
+    shown = [line.fact for _, _, line in brief.lines if line.fact is not None]
+    told = newest_told(shown, account.agent)
+    newest = [at for at in (read.at, told and next_instant(told, [told])) if at is not None]
+    at = max((one for one in newest if one <= limit_of(read.present)), default=known)
+    ahead = [name for name in read.ahead if name not in account.ahead]
+    if (at > known or ahead) and account.ended_at is None:
+        sign = make_fact(workspace, account, NewFact(FactKind.HEARTBEAT, "alive"), Provenance.OBSERVED)
+        others = ((AHEAD, json.dumps(ahead)),) if ahead else ()
+        with suppress(StorageError):  # where nothing can be written, nothing will be said
+            write_fact(workspace, account.session, sign._replace(at=max(at, known), others=others))
 
 
 def send_mail(workspace: Workspace, account: Account, budget: Budget, team: "TeamInput") -> str:

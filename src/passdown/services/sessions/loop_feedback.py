@@ -16,7 +16,8 @@ from types import MappingProxyType
 from typing import Annotated, Final, NamedTuple, cast
 
 from passdown import layout
-from passdown.core.facts import Fact, Provenance
+from passdown.core.facts import Fact, Provenance, identify, identify_retracted
+from passdown.core.fold import Table
 from passdown.core.formats.change_states import ChangePhase, parse_change_state
 from passdown.core.formats.loops import parse_loop
 from passdown.core.kinds import FactKind
@@ -221,6 +222,18 @@ def _load(workspace: Workspace) -> LoopReadings:
         return _parse(json.loads(workspace.documents.read(path)))
     except (StorageError, ValueError, TypeError, KeyError, RecursionError):
         return LoopReadings()
+
+
+def add_waiting(workspace: Workspace, known: Table, settled: Iterable[Fact]) -> Table:
+    """Add what waits in the loop ledgers to feedback, and leave out what they show to be over (C105)."""
+    readings = read_loops(workspace)
+    over = readings.find_over([fact.text for fact in known.values()])
+    kept = {key: fact for key, fact in known.items() if fact.text not in over}
+    found = {identify(fact): fact for fact in waiting_facts(readings, workspace.now())}
+    answered = {identify_retracted(fact) for fact in settled if fact.key == FactKind.FEEDBACK}
+    new = {key: fact for key, fact in found.items() if key not in kept and key not in answered}
+    ended = workspace.index.retracted(FactKind.FEEDBACK.value, [fact.text for fact in new.values()])
+    return {**kept, **{key: fact for key, fact in new.items() if fact.text not in ended}}
 
 
 def _parse(found: object) -> LoopReadings:

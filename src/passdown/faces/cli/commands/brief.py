@@ -11,6 +11,7 @@ from passdown.core.briefs.brief_frame import BriefFrame
 from passdown.core.briefs.brief_input import BriefInput, TeamInput, facts_held
 from passdown.core.briefs.briefs import Brief, brief_hash, pack_brief
 from passdown.core.briefs.budgets import Budget
+from passdown.core.briefs.team_lines import list_agents
 from passdown.core.facts import Fact, show_fact
 from passdown.core.sessions.session_facts import Account
 from passdown.core.times import render_millis
@@ -22,12 +23,8 @@ from passdown.faces.cli.sessions import find_running
 from passdown.ports.index import EVERY
 from passdown.records import record, replace
 from passdown.services.handover.banners import make_banner
-from passdown.services.handover.briefs import (
-    LIMIT,
-    OtherCheckoutLog,
-    follow_events,
-    read_brief_input,
-)
+from passdown.services.handover.briefs import LIMIT, OtherCheckoutLog, read_brief_input
+from passdown.services.handover.deliveries import follow_events
 from passdown.services.log.events import update_index
 from passdown.services.sessions.journals import read_accounts
 from passdown.services.sessions.ledgers import update_ledger
@@ -139,8 +136,9 @@ def _show(
         else:
             output.say(text)
         return
-    brief_input = read_brief_input(workspace, account, others, EVERY if options.as_json else LIMIT)
-    if account is not None and (team := _read_team(workspace, account)) is not None:
+    limit = EVERY if options.as_json else LIMIT
+    brief_input = read_brief_input(workspace, account, others, limit, tells_peers=True)
+    if (team := _read_team(workspace, account)) is not None:
         brief_input = replace(brief_input, team=team)
     frame = BriefFrame(nonce=workspace.entropy.token(_NONCE).hex())
     brief = pack_brief(brief_input, budget, workspace.now(), frame)
@@ -152,18 +150,22 @@ def _show(
         output.say(brief.text)
 
 
-def _read_team(workspace: Workspace, account: Account) -> TeamInput | None:
-    """Return what the engine of coordination says about a session; None if it does not answer."""
+def _read_team(workspace: Workspace, account: Account | None) -> TeamInput | None:
+    """Return what the engine of coordination says; if it does not answer, what it said last, if known."""
     try:
         coordination = workspace.find_coordination()
         if coordination is None:
             return None
         from passdown.services.coordination.team_input import read_team  # few sessions coordinate
 
-        return read_team(workspace, account.session, coordination)
+        return read_team(workspace, account.session if account else "", coordination)
     except PassdownError as found:  # the rest of the brief does not depend on it
         output.note(found.message)
-        return None
+    from passdown.services.coordination.team_input import read_copied_team
+
+    with suppress(StorageError):
+        return read_copied_team(workspace, account)
+    return None
 
 
 def _as_data(
@@ -188,6 +190,51 @@ def _as_data(
         "contested": [[_fact_data(one, brief) for one in facts] for facts in brief_input.contested],
         "documents": [_fact_data(one, brief) for one in brief_input.documents],
         "account": [_fact_data(one, brief) for one in facts_held(account)] if account else [],
+        "task": brief_input.task or None,
+        "track": brief_input.track or None,
+        "due_gates": dict(brief_input.due_gates),
+        "before": [_fact_data(one, brief) for one in brief_input.aim.before_it],
+        "words": _fact_data(brief_input.words, brief) if brief_input.words else None,
+        "commits": [
+            {**_fact_data(one.fact, brief), "subject": one.subject, "files": list(one.files)}
+            for one in brief_input.commits
+        ],
+        "ahead": [_fact_data(one, brief) for one in brief_input.ahead],
+        "team": _team_data(brief_input),
+    }
+
+
+def _team_data(brief_input: BriefInput) -> dict[str, object]:
+    team = brief_input.team
+    return {
+        "agents": [
+            {
+                "agent": one.peer.agent,
+                "session": one.peer.session or None,
+                "branch": one.peer.branch or None,
+                "last_seen": render_millis(one.at),
+                "work": one.work or None,
+                "tasks": [{"id": task.task, "title": task.title or None} for task in one.tasks],
+                "files": list(one.files),
+            }
+            for one in list_agents(brief_input.peers, team)
+        ],
+        "ready": [{"id": one.task, "title": one.title, "role": one.role or None} for one in team.ready],
+        "holdings": [
+            {
+                "kind": one.kind,
+                "name": one.name,
+                "title": one.title or None,
+                "left": None if one.left is None else one.left.total_seconds(),
+            }
+            for one in team.holdings
+        ],
+        "messages": [
+            {"agent": one.agent, "text": one.text, "at": render_millis(one.at), "is_urgent": one.is_urgent}
+            for one in team.messages
+        ],
+        "orphans": [{"id": one.task, "title": one.title, "agent": one.agent} for one in team.orphans],
+        "said_at": None if team.said_at is None else render_millis(team.said_at),
     }
 
 
@@ -203,6 +250,7 @@ def _fact_data(fact: Fact, brief: Brief) -> dict[str, object]:
         "event": fact.event or None,
         "branch": fact.branch or None,
         "is_in_brief": fact.id in brief.facts,
+        "is_unpublished": fact.is_unpublished,
     }
 
 
