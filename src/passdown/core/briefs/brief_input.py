@@ -119,6 +119,33 @@ class TeamInput:
 
 NO_TEAM: Final = TeamInput()
 
+
+@record
+class Nearby:
+    """Which facts are near a session's work (C132); what no event told yet is of its own branch and track."""
+
+    named: Annotated[frozenset[tuple[str, str]], "Kind and text of facts that name a file at hand."] = (
+        frozenset()
+    )
+    of_track: Annotated[frozenset[str], "The hashes of the newest events of its track."] = frozenset()
+    of_branch: Annotated[frozenset[str], "The hashes of the newest events of its branch."] = frozenset()
+
+    def names(self, fact: Fact) -> bool:
+        """Return whether a fact names a file at hand."""
+        return (fact.kind, fact.text) in self.named
+
+    def distance(self, fact: Fact) -> tuple[bool, bool, bool]:
+        """Order facts: those that name a file at hand, then of the same track, then of the same branch."""
+        is_told = bool(fact.event)
+        return (
+            not self.names(fact),
+            is_told and fact.event not in self.of_track,
+            bool(fact.branch) or (is_told and fact.event not in self.of_branch),
+        )
+
+
+NOWHERE: Final = Nearby()
+
 Contested = tuple[tuple[Fact, ...], ...]
 """Decisions of keys under which several are in force; the newest key first, and in each key."""
 
@@ -163,6 +190,12 @@ class BriefInput:
     documents: Annotated[tuple[Fact, ...], "What documents of others say that no event tells."] = ()
     names_verbs: Annotated[bool, "Whether it is told how to record something."] = False
     contested: Annotated[Contested, "Decisions of one key that did not know of each other."] = ()
+
+    nearby: Annotated["Nearby", "What of it is near the session's work."] = NOWHERE
+
+    def nearest(self, kind: FactKind) -> tuple[Fact, ...]:
+        """Give the facts of a kind: those near the session's work first, then the newest."""
+        return tuple(sorted(self.of(kind), key=self.nearby.distance))
 
     def of(self, kind: FactKind) -> tuple[Fact, ...]:
         """Give the facts of a kind, the newest first."""
