@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from passdown.core.briefs.brief_frame import BriefFrame
 from passdown.core.briefs.brief_input import (
     BriefInput,
     CurrentWork,
@@ -303,10 +304,21 @@ def test_more_feedback_is_shown_only_while_the_head_stays_in_front() -> None:
 
 
 def test_feedback_and_next_go_where_not_even_the_shortest_head_fits() -> None:
-    brief = pack(crowd(300), Budget(tokens=250, characters=600))
+    wide = {kind: several(FactKind(kind), 5) for kind in ("constraint", "decision", "question", "done")}
+    feedback = table(
+        *(know(FactKind.FEEDBACK, f"{number}{'字' * 80}", hours=number) for number in range(1, 6))
+    )
+    steps = (know(FactKind.NEXT, "文" * 80),)
+    aim = CurrentWork(know(FactKind.GOAL, "語" * 80), know(FactKind.NOW, "語" * 80), steps)
+    brief_input = BriefInput(aim=aim, tables={**wide, FactKind.FEEDBACK: feedback})
+    budget, frame = Budget(tokens=250), BriefFrame(nonce="n" * 32, delimiter="=== brief ===".ljust(32, "="))
 
-    assert "> goal " in brief.body
-    assert "> feedback 0" not in brief.body or "and 39" in brief.body
+    brief = pack(brief_input, budget, frame)
+
+    assert budget.holds(brief.size)
+    assert brief.body.count("> " + "語" * 20 + "…") == 2
+    assert "> 3字" not in brief.body
+    assert "Left out: " in brief.body or "more: " in brief.body
 
 
 @pytest.mark.requirement("C162")
