@@ -18,7 +18,9 @@ _NO_FOLDS = frozenset({"transcripts.py"})
 # An example of a journal lists facts, and the table of verbs lists what each of them states.
 # A history for a measurement is made of facts, and a host's table says what its tools leave behind.
 # The permission rules list verbs that an agent may run; those that state a fact are called like its kind.
-_NO_TABLES = frozenset({"examples.py", "verbs.py", "recall.py", "transcripts.py", "permission_rules.py"})
+_NO_TABLES = frozenset(
+    {"examples.py", "verbs.py", "histories.py", "recall.py", "transcripts.py", "permission_rules.py"}
+)
 _NOQA = re.compile(r"#\s*(?:ruff:\s*)?noqa\b")
 
 

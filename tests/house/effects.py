@@ -28,6 +28,7 @@ WRITERS = MappingProxyType(
         "engines/files/archive.py": frozenset({"move"}),
         "engines/files/displaced.py": frozenset({"move"}),  # what `replace` displaced, once it was taken in
         "engines/sqlite/database.py": frozenset({"move"}),  # discards a damaged cache
+        "engines/scratch.py": frozenset({"write", "move"}),  # a folder for a measurement, in no project
     }
 )
 _OS_WRITES = words(

@@ -8,7 +8,6 @@ import jsonschema
 import pytest
 
 from passdown.core.briefs.brief_frame import BriefFrame, receipt_of
-from passdown.core.briefs.budgets import Budget
 from passdown.core.evidence import recall
 from passdown.engines.memory.index import MemoryIndex
 from passdown.errors import CacheError, StorageError
@@ -264,23 +263,27 @@ def test_what_cannot_be_meant_is_refused(command: Caller, arguments: list[str], 
     assert done.err.startswith(f"passdown: {message}\n  hint: ")
 
 
+@pytest.mark.requirement("C132", through="command")
 def test_recall_is_measured_and_shown(command: Caller) -> None:
-    done = command("brief", "--eval", "--sessions", "1,5", "--tokens", "400,1500")
+    done = command("brief", "--eval", "--sessions", "20,30", "--tokens", "400,1500")
 
     assert (done.code, done.err) == (0, "")
     lines = done.out.splitlines()
-    assert len(lines) == 3 + 4 + 2 + 1 + 2
+    assert len(lines) == 3 + 2 * 4
     assert all(len(line) <= 80 for line in lines)
-    answer = json.loads(command("brief", "--eval", "--sessions", "5", "--tokens", "1500", "--json").out)
+    answer = json.loads(command("brief", "--eval", "--sessions", "20", "--tokens", "1500", "--json").out)
     assert answer["is_good"]
-    assert (answer["rows"][0]["class_1"], answer["rows"][0]["class_1_in_preview"]) == (1, 1)
+    usual, cut, plain = answer["rows"]
+    assert (usual["kinds"], cut["characters"], plain["kinds"]) == ("all", 2_000, "few")
+    assert all(row["is_head_whole"] and row["is_head_in_preview"] for row in answer["rows"])
+    assert usual["decisions"] >= 5
+    assert plain["rules"] >= 8
 
 
 def test_recall_that_drops_is_a_failure(command: Caller, monkeypatch: pytest.MonkeyPatch) -> None:
-    row = recall.measure_recall(1, [Budget()], seeds=(1,))[0]
-    monkeypatch.setattr(recall, "measure_recall", lambda *_: [row._replace(classes=(0.9, 1.0, 1.0))])
+    monkeypatch.setattr(recall, "find_broken", lambda rows: rows[:1])
 
     done = command("brief", "--eval", "--sessions", "1")
 
     assert done.code == 1
-    assert "facts that every brief must contain are missing: 1 sessions, 1500 tokens" in done.err
+    assert "facts that every brief must contain are missing: 1 sessions, 500 tokens" in done.err

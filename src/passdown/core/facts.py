@@ -7,7 +7,7 @@ its facts have the event's own author and time.
 
 import json
 import unicodedata
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from datetime import datetime
 from enum import StrEnum
 from types import MappingProxyType
@@ -32,6 +32,13 @@ CLAIMED: Final = "claimed"
 
 AIM_CHARS: Final = 200
 """How many characters of a prompt become a goal or the present step (C60)."""
+
+
+def cut_aim(prompt: str) -> str:
+    """Return a prompt as a goal or present step: on one line, and cut."""
+    line = " ".join(prompt.split())
+    return line if len(line) <= AIM_CHARS else f"{line[: AIM_CHARS - 1]}…"
+
 
 SETTLED: Final = frozenset({"completed", "deleted", "cancelled"})
 """How far the items of a host's plan are that are no longer to be done."""
@@ -195,6 +202,20 @@ def identify(fact: Fact) -> str:
     if kind in _PHASES:  # 3, 5
         return _phase_of(fact)
     return make_key(_name_result(fact.text))  # 4
+
+
+def is_made_key(fact: Fact) -> bool:
+    """Return whether the key of a decision was made from its text, with or without the reason behind it."""
+    stated = fact.text.removesuffix(")")
+    starts = (stated[:place] for place in _find_all(stated, " ("))
+    return fact.key in {"", slug(fact.text)} or any(fact.key == slug(text) for text in starts)
+
+
+def _find_all(text: str, part: str) -> Iterator[int]:
+    place = text.find(part)
+    while place >= 0:
+        yield place
+        place = text.find(part, place + 1)
 
 
 def _name_result(text: str) -> str:

@@ -51,6 +51,10 @@ class KindRow(NamedTuple):
     """Whether `passdown retract` can find it."""
     is_sign: bool = False
     """Whether it is only a sign of life of a session, without content."""
+    brief_share: int = 0
+    """The percentage of the room of a brief that it has for itself."""
+    brief_count: int = 0
+    """How many of it a brief shows before it shows what has no share."""
 
 
 _NO_ROW: Final = KindRow()
@@ -122,6 +126,8 @@ class FactKind(StrEnum):
             brief_class=2,
             title="Decisions",
             can_retract=True,
+            brief_share=25,
+            brief_count=8,
         ),
     )
     CHECKPOINT = (
@@ -139,6 +145,8 @@ class FactKind(StrEnum):
             brief_class=2,
             title="Open questions",
             can_retract=True,
+            brief_share=15,
+            brief_count=6,
         ),
     )
     CONSTRAINT = (
@@ -152,6 +160,8 @@ class FactKind(StrEnum):
             brief_class=1,
             title="Ruled out",
             can_retract=True,
+            brief_share=22,
+            brief_count=8,
         ),
     )
     RECEIPT = (
@@ -271,6 +281,9 @@ def kind_of(name: str) -> FactKind | None:
 
 MERGED: Final[tuple[FactKind, ...]] = tuple(kind for kind in FactKind if kind.row.plural)
 """The kinds that events merge into a view, in the order in which lists name them."""
+
+INHERITED: Final[tuple[FactKind, ...]] = tuple(kind for kind in FactKind if kind.row.is_inherited)
+"""The kinds whose facts stay in force until somebody takes them back: decisions, questions and rules."""
 
 FURTHER: Final[tuple[FactKind, ...]] = tuple(kind for kind in FactKind if kind.row.heading)
 """The kinds for which ledger, event and view have no field of their own."""

@@ -40,6 +40,13 @@ class CommitContents(Protocol):
         """
         ...
 
+    def changed_since(self, branch: str) -> Sequence[str]:
+        """Return the files that commits changed since the current branch left another one; sorted.
+
+        Empty if git does not know that branch, here or at the remote ``origin``.
+        """
+        ...
+
     def hooks_path(self) -> str:
         """Return the folder that git's settings name for hooks, absolute; empty if it is git's own."""
         ...

@@ -8,6 +8,7 @@ from typing import Final, NamedTuple, Protocol
 from passdown.core.facts import Fact
 from passdown.core.merge.event_facts import EventFacts, EventRank
 from passdown.core.merge.merge import Digest
+from passdown.core.merge.named_files import NamedFiles
 from passdown.ports.event_log import FileMark
 
 EVERY: Final = 2_000_000_000
@@ -75,6 +76,37 @@ class NewestEvents(NamedTuple):
     """Those that are dated further ahead, and that this session has not named so far."""
 
 
+class Neighbourhood(NamedTuple):
+    """What a session works on: files, a track and a branch; each may be empty."""
+
+    files: tuple[str, ...] = ()
+    track: str = ""
+    branch: str = ""
+
+
+class NearFacts(NamedTuple):
+    """Decisions, rules and questions in force that are near a session's work (C132)."""
+
+    facts: tuple[Fact, ...] = ()
+    """Those that name one of the files, and those of the newest events of the track and the branch."""
+    named: frozenset[tuple[str, str]] = frozenset()
+    """Kind and text of those that name one of the files."""
+    files: NamedFiles = NamedFiles()
+    """How words name one of the files."""
+    of_track: frozenset[str] = frozenset()
+    """The hashes of the newest events of the track."""
+    of_branch: frozenset[str] = frozenset()
+    """The hashes of the newest events of the branch."""
+
+
+NEAR_EVENTS: Final = 100
+"""How many of the newest events of a track or branch are looked at for what is near."""
+NEAR_FACTS: Final = 500
+"""How many facts that name a file are found, the newest first."""
+NEAR_SESSIONS: Final = 3
+"""Of how many sessions the files are found."""
+
+
 class RetractedFacts(Protocol):
     """What events say of a fact over time, and what they take back."""
 
@@ -107,6 +139,17 @@ class EventContents(Protocol):
 
     def skipped_files(self) -> Sequence[str]:
         """Return the files with entries that could not be merged, by their paths in the log, sorted."""
+        ...
+
+    def near(self, place: Neighbourhood, until: datetime) -> NearFacts:
+        """Return what is near; events that rank later than `until` say nothing.
+
+        It costs the same, however many events there are.
+        """
+        ...
+
+    def files_of_last(self, track: str, branch: str, until: datetime) -> Sequence[str]:
+        """Return the files that the newest sessions of a track changed; without one, those of a branch."""
         ...
 
 

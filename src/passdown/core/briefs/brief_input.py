@@ -13,12 +13,12 @@ from datetime import datetime, timedelta
 from typing import Annotated, Final, NamedTuple
 
 from passdown.core.facts import (
-    AIM_CHARS,
     CLAIMED,
     PROMPTED,
     SETTLED,
     Fact,
     Provenance,
+    cut_aim,
     has_result,
     identify,
     make_key,
@@ -142,6 +142,33 @@ class TeamInput:
 
 NO_TEAM: Final = TeamInput()
 
+
+@record
+class Nearby:
+    """Which facts are near a session's work (C132); what no event told yet is of its own branch and track."""
+
+    named: Annotated[frozenset[tuple[str, str]], "Kind and text of facts that name a file at hand."] = (
+        frozenset()
+    )
+    of_track: Annotated[frozenset[str], "The hashes of the newest events of its track."] = frozenset()
+    of_branch: Annotated[frozenset[str], "The hashes of the newest events of its branch."] = frozenset()
+
+    def names(self, fact: Fact) -> bool:
+        """Return whether a fact names a file at hand."""
+        return (fact.kind, fact.text) in self.named
+
+    def distance(self, fact: Fact) -> tuple[bool, bool, bool]:
+        """Order facts: those that name a file at hand, then of the same track, then of the same branch."""
+        is_told = bool(fact.event)
+        return (
+            not self.names(fact),
+            is_told and fact.event not in self.of_track,
+            bool(fact.branch) or (is_told and fact.event not in self.of_branch),
+        )
+
+
+NOWHERE: Final = Nearby()
+
 Contested = tuple[tuple[Fact, ...], ...]
 """Decisions of keys under which several are in force; the newest key first, and in each key."""
 
@@ -188,6 +215,12 @@ class BriefInput:
     documents: Annotated[tuple[Fact, ...], "What documents of others say that no event tells."] = ()
     names_verbs: Annotated[bool, "Whether it is told how to record something."] = False
     contested: Annotated[Contested, "Decisions of one key that did not know of each other."] = ()
+
+    nearby: Annotated["Nearby", "What of it is near the session's work."] = NOWHERE
+
+    def nearest(self, kind: FactKind) -> tuple[Fact, ...]:
+        """Give the facts of a kind: those near the session's work first, then the newest."""
+        return tuple(sorted(self.of(kind), key=self.nearby.distance))
 
     def of(self, kind: FactKind) -> tuple[Fact, ...]:
         """Give the facts of a kind, the newest first."""
@@ -347,7 +380,7 @@ def last_work_of(account: Account, before: Sequence[Account] = ()) -> CurrentWor
     if not prompts or any(_has_own(one, is_stated=True) for one in (last, gone)):
         return stated._replace(next=steps)
     goal, now = (
-        fact._replace(kind=kind.value, text=_cut(fact.text), key=PROMPTED)
+        fact._replace(kind=kind.value, text=cut_aim(fact.text), key=PROMPTED)
         for kind, fact in ((FactKind.GOAL, prompts[0]), (FactKind.NOW, prompts[-1]))
     )
     others = [stated.goal, stated.now if stated.now and stated.now.key != PROMPTED else None]
@@ -366,11 +399,6 @@ def _has_own(account: Account, *, is_stated: bool = False) -> bool:
 def planned_steps(account: Account) -> tuple[Fact, ...]:
     """Give the open items of a host's plan: the next steps of a session that stated none."""
     return tuple(fact for fact in account.of(FactKind.PLAN) if fact.because not in SETTLED)
-
-
-def _cut(text: str) -> str:
-    line = " ".join(text.split())
-    return line if len(line) <= AIM_CHARS else f"{line[: AIM_CHARS - 1]}…"
 
 
 def _is_of_another(goal: Fact | None, now: Fact | None, is_own: Callable[[Fact], bool]) -> bool:

@@ -52,6 +52,11 @@ class Budget:
                 hint=f"the usual budget is {TOKENS} tokens and {CHARACTERS} characters",
             )
 
+    @property
+    def bytes(self) -> int:
+        """The most bytes of UTF-8 it may take."""
+        return self.tokens * _BYTES
+
     def holds(self, size: Size) -> bool:
         """Return whether a size is within both limits."""
         return size.tokens <= self.tokens and size.characters <= self.characters

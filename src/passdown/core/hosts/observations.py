@@ -18,7 +18,7 @@ import json
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Annotated, Final, NamedTuple
 
-from passdown.core.facts import AIM_CHARS, EDITS, PROMPTED, Provenance, make_key
+from passdown.core.facts import EDITS, PROMPTED, Provenance, cut_aim, make_key
 from passdown.core.formats.journal import JournalLine
 from passdown.core.hosts.transcripts import Observation
 from passdown.core.kinds import FactKind
@@ -103,17 +103,11 @@ def _aims(account: Account, prompts: Sequence[str]) -> Iterator[NewObservation]:
         return
     goal = account.goal.text if account.goal else ""
     if account.goal is None and not account.of(FactKind.PROMPT):
-        yield NewObservation(NewFact(FactKind.GOAL, _cut(prompts[0]), PROMPTED), "")
-        goal = _cut(prompts[0])
-    last, now = _cut(prompts[-1]), account.now
+        yield NewObservation(NewFact(FactKind.GOAL, cut_aim(prompts[0]), PROMPTED), "")
+        goal = cut_aim(prompts[0])
+    last, now = cut_aim(prompts[-1]), account.now
     if last != goal if now is None else now.provenance is Provenance.OBSERVED:
         yield NewObservation(NewFact(FactKind.NOW, last, PROMPTED), "")
-
-
-def _cut(text: str) -> str:
-    """Put a text on one line of limited length."""
-    line = " ".join(text.split())
-    return line if len(line) <= AIM_CHARS else f"{line[: AIM_CHARS - 1]}…"
 
 
 class _NewFacts:

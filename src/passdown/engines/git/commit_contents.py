@@ -90,6 +90,15 @@ def read_pushed(git: Git, tips: "Sequence[str]", known: "Sequence[str]") -> list
     return read_commits(git, *new, *old, "--not", "--remotes") if new else []
 
 
+def read_changed(git: Git, branch: str) -> list[str]:
+    """Return the files that commits changed since the last one that a branch has too."""
+    for start in ("refs/heads/", "refs/remotes/origin/"):
+        answer = git.run("diff", *_NAMES, "--no-ext-diff", f"{start}{branch}...HEAD", "--")
+        if answer.is_done:
+            return split_names(answer.output)
+    return []
+
+
 def read_hooks_path(git: Git, place: "GitPaths") -> str:
     """Return the folder that `core.hooksPath` names, absolute and without links; empty if it names none."""
     answer = git.run("config", "--type=path", "-z", "--get-all", "core.hooksPath")

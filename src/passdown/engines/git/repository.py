@@ -347,6 +347,15 @@ class GitRepository:
 
         return read_pushed(self._git(place), tips, known)
 
+    def changed_since(self, branch: str) -> Sequence[str]:
+        """Return the files that commits changed since the current branch left another one."""
+        place = self._place()
+        if place is None or "\0" in branch:
+            return ()
+        from passdown.engines.git.commit_contents import read_changed  # only on branches beside the main one
+
+        return read_changed(self._git(place), branch)
+
     def hooks_path(self) -> str:
         """Return the folder that git's settings name for hooks."""
         place = self._place()

@@ -24,6 +24,7 @@ class MemoryHistory:
         self.index: CommitContent | None = None
         self.spans: dict[str, tuple[CommitContent, ...]] = {}
         self.hooks = ""
+        self.changed: dict[str, tuple[str, ...]] = {}
         self.unfinished = UnfinishedWork()
 
     def head(self) -> str:
@@ -89,6 +90,10 @@ class MemoryHistory:
         """Return the commits that were set for a range, whatever the remote knows."""
         del known
         return self.spans.get(" ".join(tips))
+
+    def changed_since(self, branch: str) -> Sequence[str]:
+        """Return the files that were set for a branch."""
+        return self.changed.get(branch, ())
 
     def hooks_path(self) -> str:
         """Return the folder that was set."""

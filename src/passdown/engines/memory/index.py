@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from datetime import datetime
 
 from passdown.core.facts import Fact, identify, identify_retracted, is_about, make_key
-from passdown.core.kinds import FactKind
+from passdown.core.kinds import INHERITED, FactKind
 from passdown.core.merge.event_facts import EventFacts, all_retracted, is_retracted
 from passdown.core.merge.merge import (
     Digest,
@@ -16,6 +16,7 @@ from passdown.core.merge.merge import (
     order_by,
     order_events,
 )
+from passdown.core.merge.named_files import name_files, read_name
 from passdown.core.merge.ranks import (
     RECENT,
     SEEDS_AMONG,
@@ -26,7 +27,18 @@ from passdown.core.merge.ranks import (
     limit_of,
 )
 from passdown.ports.event_log import FileMark
-from passdown.ports.index import EVERY, EventFile, EventLocation, LogChange, NewestEvents, PublishedExtent
+from passdown.ports.index import (
+    EVERY,
+    NEAR_EVENTS,
+    NEAR_SESSIONS,
+    EventFile,
+    EventLocation,
+    LogChange,
+    NearFacts,
+    Neighbourhood,
+    NewestEvents,
+    PublishedExtent,
+)
 
 
 class MemoryIndex:
@@ -174,6 +186,37 @@ class MemoryIndex:
         """Return the files with entries that could not be merged, sorted."""
         return sorted("/".join(filter(None, (one.folder, one.name))) for one in self._files() if one.skipped)
 
+    def near(self, place: Neighbourhood, until: datetime) -> NearFacts:
+        """Return what is near; events that rank later than `until` say nothing."""
+        tables = merge_events(self._sources(), until).tables
+        known = [read_name(fact.text).name for fact in tables[FactKind.FILE].values()]
+        files = name_files(place.files, lambda name: known.count(name) <= 1)
+        heard = self._heard(until)
+        of_track = [one.rank.hash for one in heard if one.track and one.track == place.track][:NEAR_EVENTS]
+        of_branch = [one.rank.hash for one in heard if one.branch == place.branch][:NEAR_EVENTS]
+        held = [fact for kind in INHERITED for fact in tables[kind].values()]
+        named = [fact for fact in held if files.are_in(fact.text)]
+        facts = [fact for fact in held if fact in named or fact.event in {*of_track, *of_branch}]
+        facts.sort(key=lambda fact: fact.at, reverse=True)
+        return NearFacts(
+            tuple(facts),
+            frozenset((fact.kind, fact.text) for fact in named),
+            files,
+            frozenset(of_track),
+            frozenset(of_branch),
+        )
+
+    def files_of_last(self, track: str, branch: str, until: datetime) -> Sequence[str]:
+        """Return the files that the newest sessions of a track changed; without one, those of a branch."""
+        heard = self._heard(until)
+        events = [one for one in heard if one.track and one.track == track]
+        events = (events or [one for one in heard if one.branch == branch])[:NEAR_EVENTS]
+        sessions = list(dict.fromkeys(one.session or one.rank.agent for one in events))[:NEAR_SESSIONS]
+        told = (one for one in events if (one.session or one.rank.agent) in sessions)
+        return list(
+            dict.fromkeys(fact.text for one in told for fact in one.facts if fact.kind == FactKind.FILE)
+        )
+
     def recall(self, name: str) -> str | None:
         """Return what was remembered since the last change."""
         return self._notes.get(name)
@@ -181,6 +224,11 @@ class MemoryIndex:
     def remember(self, name: str, text: str) -> None:
         """Keep a text until the next change."""
         self._notes[name] = text
+
+    def _heard(self, until: datetime) -> list[EventFacts]:
+        """Return the events that count and rank no later, the last first."""
+        ordered = order_events({source.rank.hash: source for source in self._sources()}.values())
+        return [source for source in reversed(ordered.heard) if ordered.at(source) <= until]
 
     def _files(self) -> Iterator[EventFile]:
         for files in self._found.values():

@@ -35,6 +35,7 @@ from passdown.core.merge.ranks import (
 from passdown.core.times import to_micros
 from passdown.engines.sqlite.database import open_database
 from passdown.engines.sqlite.event_load import day_of, links_of, load, source_row
+from passdown.engines.sqlite.event_near import NearDatabase
 from passdown.engines.sqlite.event_ranks import make_stored, newest_by_session, split_names
 from passdown.engines.sqlite.event_rows import (
     DAY,
@@ -52,16 +53,17 @@ from passdown.engines.sqlite.event_rows import (
     make_bucket,
     make_fact,
     make_void,
+    name_rows,
     section_number,
     states_register,
     to_instant,
 )
-from passdown.engines.sqlite.event_statements import END, NONE, FactKey, StatedDatabase
+from passdown.engines.sqlite.event_statements import END, NONE, FactKey
 from passdown.errors import CacheError
 from passdown.ports.event_log import FileMark
 from passdown.ports.index import EVERY, EventFile, EventLocation, LogChange, NewestEvents, PublishedExtent
 
-VERSION: Final = 6 << 24 | TABLE
+VERSION: Final = 7 << 24 | TABLE
 """The version of the schema and of the table of kinds."""
 
 _HERE: Final = Path(__file__).parent
@@ -76,7 +78,7 @@ def open_index(path: str, *, shared_memory: bool | None = None, wait: float | No
     return open_database(SqliteIndex, path, shared_memory=shared_memory, wait=wait)
 
 
-class SqliteIndex(StatedDatabase):
+class SqliteIndex(NearDatabase):
     """Stores the merged facts, and answers from database indexes."""
 
     title = "the cache of the event log"
@@ -115,10 +117,6 @@ class SqliteIndex(StatedDatabase):
                     self._run("drop_folder", folder)
                 else:
                     self._run("save_folder", folder, mark)
-
-    def _is_empty(self) -> bool:
-        made = "SELECT 1 FROM sqlite_master WHERE name = 'facts_by_source'"
-        return self._connection.execute(made).fetchone() is None
 
     def _apply_to_rows(self, change: LogChange) -> None:
         self._held_before.clear()
@@ -196,6 +194,8 @@ class SqliteIndex(StatedDatabase):
             self._touch(row.section, row.key)
             held = HOLDS if states_register(row) else PLAIN
             self._run_row("add_fact", (*row, VOID if void else held))
+        for named in name_rows(rows):
+            self._run_row("add_named", named)
         for name in source.retracted:
             self._run("add_retraction", name, adder.source)
             for other, _, _, is_void in self._sources_named(name):

@@ -10,6 +10,7 @@ CREATE INDEX sources_odd ON sources (id) WHERE odd = 1;
 CREATE INDEX sources_by_session ON sources (session, covered);
 CREATE INDEX sources_by_name ON sources (name);
 CREATE INDEX sources_by_track ON sources (track, rank) WHERE track <> '';
+CREATE INDEX sources_by_branch ON sources (branch, rank);
 CREATE INDEX holds_by_source ON holds (source);
 CREATE INDEX facts_by_source ON facts (source);
 CREATE INDEX facts_by_bucket ON facts (bucket, ts);

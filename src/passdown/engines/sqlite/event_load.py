@@ -21,6 +21,7 @@ from passdown.engines.sqlite.event_rows import (
     FactRow,
     fact_rows,
     is_register,
+    name_rows,
     states_register,
 )
 from passdown.ports.index import EventFile
@@ -125,6 +126,7 @@ def _load_facts(
         queries["add_fact"],
         ((*row, VOID if row.source > heard else HOLDS if _is_held(row, held) else PLAIN) for _, row in rows),
     )
+    connection.executemany(queries["add_named"], name_rows(row for _, row in rows))
     counts = Counter(row.section for _, row in rows if row.id in held and not is_register(row.section))
     connection.executemany(queries["change_count"], counts.items())
 

@@ -319,6 +319,44 @@ SELECT 1 FROM facts INDEXED BY facts_by_bucket CROSS JOIN sources ON sources.id 
 WHERE facts.bucket = :bucket AND facts.section = :section AND facts.key = :key
     AND facts.value IS NOT NULL AND facts.state < 2 AND sources.track IN ('', :track) LIMIT 1;
 
+-- name: add_named
+INSERT OR IGNORE INTO named (name, bucket) VALUES (?, ?);
+
+-- name: facts_named
+SELECT facts.ts, sources.rank, sources.cause, sources.ts, sources.agent, sources.name, sources.hash, facts.id,
+    facts.value, facts.key, facts.more, sources.session, facts.section
+FROM named CROSS JOIN facts INDEXED BY facts_holding ON facts.bucket = named.bucket AND facts.state = 1
+    CROSS JOIN sources ON sources.id = facts.source
+WHERE named.name = :name AND sources.rank <= :until
+ORDER BY facts.ts DESC LIMIT :limit;
+
+-- name: files_with_name
+SELECT DISTINCT facts.key
+FROM named CROSS JOIN facts INDEXED BY facts_holding ON facts.bucket = named.bucket AND facts.state = 1
+WHERE named.name = ? AND facts.section = ? LIMIT ?;
+
+-- name: newest_of_track
+SELECT id, hash, CASE session WHEN '' THEN agent ELSE session END
+FROM sources INDEXED BY sources_by_track
+WHERE track = :value AND track <> '' AND void = 0 AND rank <= :until
+ORDER BY rank DESC, cause DESC, ts DESC, agent DESC, name DESC, hash DESC LIMIT :limit;
+
+-- name: newest_of_branch
+SELECT id, hash, CASE session WHEN '' THEN agent ELSE session END
+FROM sources INDEXED BY sources_by_branch
+WHERE branch = :value AND void = 0 AND rank <= :until
+ORDER BY rank DESC, cause DESC, ts DESC, agent DESC, name DESC, hash DESC LIMIT :limit;
+
+-- name: held_of_source
+SELECT facts.ts, sources.rank, sources.cause, sources.ts, sources.agent, sources.name, sources.hash, facts.id,
+    facts.value, facts.key, facts.more, sources.session, facts.section
+FROM facts INDEXED BY facts_by_source CROSS JOIN sources ON sources.id = facts.source
+WHERE facts.source = ? AND facts.state = 1;
+
+-- name: files_of_source
+SELECT value FROM facts INDEXED BY facts_by_source
+WHERE source = ? AND section = ? AND value IS NOT NULL AND state < 2;
+
 -- name: list_skipped
 SELECT folder, name FROM files WHERE skipped > 0;
 

@@ -2,14 +2,15 @@
 
 import json
 import zlib
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
 from passdown.core.facts import Fact, Provenance, identify, identify_retracted, make_key
-from passdown.core.kinds import MERGED, FactKind, Merging
+from passdown.core.kinds import INHERITED, MERGED, FactKind, Merging
 from passdown.core.merge.event_facts import EventFacts
+from passdown.core.merge.named_files import list_named, read_name
 from passdown.core.times import to_micros
 
 PLAIN, HOLDS, VOID = 0, 1, 2
@@ -83,6 +84,32 @@ def fact_rows(source: EventFacts, number: int, first: int) -> list[FactRow]:
         more = _write_more(fact, key, source.rank.agent) if not is_void or fact.others else None
         rows.append(FactRow(row_id, number, kind, bucket, key, value, more, micros))
     return rows
+
+
+LASTING: Final = frozenset(_NUMBERS[kind] for kind in INHERITED)
+"""The kinds whose facts are found by the files that they name."""
+FILES: Final = _NUMBERS[FactKind.FILE]
+
+
+def name_rows(rows: Iterable[FactRow]) -> Iterator[tuple[int, int]]:
+    """Yield the rows of `named` for what is stated: who names which file, and which file has which name."""
+    for row in rows:
+        if row.value is None:
+            continue
+        if row.section in LASTING:
+            yield from ((hash_name(name), row.bucket) for name in list_named(row.value))
+        elif row.section == FILES:
+            yield hash_file_name(read_name(row.value).name), row.bucket
+
+
+def hash_name(name: str) -> int:
+    """Return the short hash of how a fact names a file."""
+    return zlib.crc32(name.encode("utf-8", "surrogatepass"))
+
+
+def hash_file_name(name: str) -> int:
+    """Return the short hash of the name that a file has."""
+    return hash_name(f"/{name}")
 
 
 def _void_key(fact: Fact) -> str:

@@ -74,6 +74,14 @@ CREATE TABLE contested (
     PRIMARY KEY (section, key, fact)
 ) WITHOUT ROWID;
 
+-- Which buckets of decisions, rules and questions name a file, by a short hash of the last two parts of its
+-- path; and which buckets of files have a name, by a hash of that. What does not hold any more stays here.
+CREATE TABLE named (
+    name INTEGER NOT NULL,
+    bucket INTEGER NOT NULL,
+    PRIMARY KEY (name, bucket)
+) WITHOUT ROWID;
+
 -- What each event names as read: an id, or the start of a hash.
 CREATE TABLE links (
     name TEXT NOT NULL,

@@ -48,6 +48,7 @@ from passdown.ports.event_log import EventLog
 from passdown.ports.index import EventLocation, Index
 from passdown.ports.repository import UNKNOWN
 from passdown.records import record, replace
+from passdown.services.handover.hand_files import add_facts, find_near, judge_near
 from passdown.services.handover.seen_work import (
     count_edits,
     describe_commits,
@@ -152,8 +153,9 @@ class _BriefReader:
     def stand(self, limit: int, *, tells_peers: bool) -> BriefInput:
         """Put everything together."""
         self._unpublished = self._find_unpublished() if tells_peers else ()
-        digest = self._of_track(self._index, self.digest(limit))
         own = self._account or Account()
+        near = find_near(self._workspace, self._chain(), own.track, self._until)
+        digest = self._of_track(self._index, add_facts(self.digest(limit), near))
         aim = self.aim()
         aim = aim._replace(is_over=self._is_over(aim))
         settled = [*self._settled()]
@@ -179,6 +181,7 @@ class _BriefReader:
             documents=tuple(self._list_documents()),
             names_verbs=not any(map(has_stated, (own, *(self._before[:1] or self._lately)))),
             contested=contested,
+            nearby=judge_near(near, tables),
         )
 
     def _chain(self) -> Sequence[Account]:
@@ -357,10 +360,8 @@ class _BriefReader:
         left = only_of_track(self._workspace, self._account).left if self._account else ()
         running = [one for one in self._strangers(is_running=True) if self._track_of(one) == track]
         places = self._index.places_of(kebab(track), _RECENT)
-        events = self._read_heard(places)
-        said = work_of_track(
-            (source_of(event, rank) for rank, event in events), {one.agent for one in running}
-        )
+        events = (source_of(event, rank) for rank, event in self._read_heard(places))
+        said = work_of_track(events, {one.agent for one in running})
         resting = [work_of(one) for one in self._strangers(is_running=False) if self._track_of(one) == track]
         newest = newest_work([*resting, said])
         others = [one for one in (newest, said, lend_goal(map(work_of, running))) if one is not None]

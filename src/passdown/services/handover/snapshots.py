@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from passdown.core.facts import identify
-from passdown.core.kinds import FactKind
+from passdown.core.kinds import INHERITED
 from passdown.core.sessions.handoffs import Handoff, make_handoff
 from passdown.core.sessions.session_facts import Account
 from passdown.records import replace
@@ -14,7 +14,6 @@ from passdown.services.sessions.journals import only_of_track, read_before
 from passdown.services.workspace.workspaces import Workspace
 
 MANUAL: Final = "manual"
-_INHERITED: Final = tuple(kind for kind in FactKind if kind.row.is_inherited)
 
 
 def take_snapshot(workspace: Workspace, account: Account, trigger: str) -> Handoff:
@@ -28,7 +27,7 @@ def _with_inherited(workspace: Workspace, account: Account) -> Account:
     agents = {one.agent for one in _before(workspace, account)}
     brief_input = read_brief_input(workspace, account)
     lists = dict(account.lists)
-    for kind in _INHERITED:
+    for kind in INHERITED:
         own = account.of(kind)
         keys = set(map(identify, own))
         found = [one for one in brief_input.of(kind) if one.agent in agents and identify(one) not in keys]

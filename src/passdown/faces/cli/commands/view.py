@@ -9,17 +9,20 @@ import click
 from passdown.core.briefs.contested_lines import say_contested
 from passdown.core.facts import Fact, read_phase, show_fact, show_phase
 from passdown.core.kinds import MERGED, FactKind
+from passdown.core.merge.named_files import NamedFiles
 from passdown.core.statements import CONTRADICTION
-from passdown.core.times import render_millis
+from passdown.core.times import LAST_INSTANT, render_millis
 from passdown.errors import OutdatedError, PassdownError
 from passdown.faces.cli import output
 from passdown.faces.cli.lines import minute
 from passdown.faces.cli.progress import ReadingProgress
 from passdown.faces.cli.project import CliProject, open_here
+from passdown.ports.index import Neighbourhood
 from passdown.services.log.events import update_index
 from passdown.services.log.synthesis import is_legacy, preview_view
 from passdown.services.log.verification import Verdict, verify
 from passdown.services.log.views import ViewState, read_view
+from passdown.services.workspace.workspaces import Workspace
 from passdown.wiring.caches import open_memory_index
 
 _ALL: Final = 2_000_000_000
@@ -97,13 +100,17 @@ def _say_text(text: str, path: str, state: str, *, as_json: bool) -> None:
 
 @command.command("list", short_help="List everything that holds in a section.")
 @click.argument("section", type=click.Choice(list(_KINDS)), metavar="SECTION")
+@click.option("--about", default="", metavar="PATH", help="List only what names this file.")
 @_json_option
 @click.pass_obj
-def list_section(above: bool, section: str, *, as_json: bool) -> None:
+def list_section(above: bool, section: str, *, about: str, as_json: bool) -> None:
     """List everything that holds in a section, newest first, in full.
 
     SECTION is goal, now, next, done, decisions, constraints, questions, answers, checkpoints, gates,
     receipts, feedback or malformed: values of events that could not be read.
+
+    PATH is written from the project's root. A fact names a file by its path, by the last two parts of it, or
+    by its name alone if no other file that events tell of has that name.
     """
     project = open_here()
     with ReadingProgress() as reading:
@@ -111,6 +118,10 @@ def list_section(above: bool, section: str, *, as_json: bool) -> None:
     digest = project.call(lambda workspace: workspace.index.digest(_ALL))
     facts = digest.kinds[_KINDS[section]].facts
     contested = digest.contested if _KINDS[section] is FactKind.DECISION else ()
+    if about:
+        files = project.call(lambda workspace: _find_names(workspace, about))
+        facts = tuple(fact for fact in facts if files.are_in(_text(fact)))
+        contested = tuple(some for some in contested if any(files.are_in(fact.text) for fact in some))
     if above or as_json:
         items = (output.render_json(_as_data(fact)) for fact in facts)
         more = {"contested": [[_as_data(fact) for fact in some] for some in contested]} if contested else {}
@@ -121,8 +132,15 @@ def list_section(above: bool, section: str, *, as_json: bool) -> None:
     for fact in facts:
         output.say(_text(fact))
         output.say(f"    {minute(fact.at)}  {_line(fact.agent)}  {_line(fact.event_id)}")
-    if not facts:
+    if not facts and about:
+        output.note(f"nothing in section {section} names {about}")
+    elif not facts:
         output.note(f"section {section} is empty")
+
+
+def _find_names(workspace: Workspace, path: str) -> NamedFiles:
+    """Return how facts name a file."""
+    return workspace.index.near(Neighbourhood(files=(path,)), LAST_INSTANT).files
 
 
 def _line(text: str) -> str:

@@ -1,0 +1,13 @@
+"""A folder of its own for a measurement, outside of every project."""
+
+import tempfile
+from collections.abc import Generator
+from contextlib import contextmanager
+from pathlib import Path
+
+
+@contextmanager
+def scratch_folder() -> Generator[Path, None, None]:
+    """Make an empty folder that only its owner can read; it is removed at the end, with all it holds."""
+    with tempfile.TemporaryDirectory(prefix="passdown-") as folder:
+        yield Path(folder).resolve()
