@@ -6,10 +6,11 @@ from passdown.engines.memory.index import MemoryIndex
 from passdown.engines.sqlite.event_index import SqliteIndex, open_index
 from passdown.ports.index import Index
 from passdown.testing.conformance.index import IndexConformance
+from passdown.testing.conformance.read_progress import ReadProgressConformance
 from passdown.testing.conformance.statements import StatementConformance
 
 
-class TestMemoryIndex(IndexConformance, StatementConformance):
+class TestMemoryIndex(IndexConformance, StatementConformance, ReadProgressConformance):
     """The one that lives as long as the process."""
 
     def make(self, folder: Path) -> Index:
@@ -21,7 +22,7 @@ class TestMemoryIndex(IndexConformance, StatementConformance):
         """Forget it."""
 
 
-class TestSqliteIndexWithWriteAheadLog(IndexConformance, StatementConformance):
+class TestSqliteIndexWithWriteAheadLog(IndexConformance, StatementConformance, ReadProgressConformance):
     """The file of a local disk."""
 
     shared_memory = True

@@ -142,6 +142,7 @@ def _make_parts(brief_input: BriefInput, show: FactLines) -> Iterator[BriefPart]
     yield now._replace(title=aim.work_name.capitalize(), kind=aim.work_name.replace(" ", "_"))
     verbs = [BriefLine(_RECORD)] if brief_input.names_verbs else []
     yield _plain_part(1, _VERBS, "Record what matters when it happens", verbs)
+    yield _plain_part(1, "unread", "Not all events were read yet", list(_unread(brief_input)))
     yield _part(brief_input, show, FactKind.FEEDBACK)
     questions = brief_input.of(FactKind.QUESTION)
     receipts = sort_receipts(brief_input.of(FactKind.RECEIPT))
@@ -305,6 +306,13 @@ def _show_orphan(one: OrphanedTask, show: FactLines) -> BriefLine:
 def _show_peer(peer: OtherSession, show: FactLines) -> BriefLine:
     fact = Fact(FactKind.NOTE, peer.text or "(nothing stated)", peer.at, peer.agent, branch=peer.branch)
     return BriefLine(show.line(fact).text, "", fact)
+
+
+def _unread(brief_input: BriefInput) -> Iterator[BriefLine]:
+    """Say how much was read, if something is missing (C131)."""
+    if brief_input.unread:
+        read, left = f"{brief_input.read:,}", f"{brief_input.unread:,}"
+        yield BriefLine(f"read: the newest {read} events; not read: {left} files. `passdown brief` reads all")
 
 
 def _show_ahead(fact: Fact, show: FactLines) -> BriefLine:

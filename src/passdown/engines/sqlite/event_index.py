@@ -61,7 +61,7 @@ from passdown.errors import CacheError
 from passdown.ports.event_log import FileMark
 from passdown.ports.index import EVERY, EventFile, EventLocation, LogChange, NewestEvents, PublishedExtent
 
-VERSION: Final = 6 << 24 | TABLE
+VERSION: Final = 7 << 24 | TABLE
 """The version of the schema and of the table of kinds."""
 
 _HERE: Final = Path(__file__).parent
@@ -115,6 +115,7 @@ class SqliteIndex(StatedDatabase):
                     self._run("drop_folder", folder)
                 else:
                     self._run("save_folder", folder, mark)
+            self._run("save_unread", change.unread)
 
     def _is_empty(self) -> bool:
         made = "SELECT 1 FROM sqlite_master WHERE name = 'facts_by_source'"
@@ -435,6 +436,22 @@ class SqliteIndex(StatedDatabase):
     def skipped_files(self) -> Sequence[str]:
         """Return the files with entries that could not be merged, sorted."""
         return sorted("/".join(filter(None, row)) for row in self._all("list_skipped"))
+
+    def unread(self) -> int:
+        """Return how many files were left unread by the last change."""
+        row = self._one("count_unread")
+        return int(row[0]) if row else 0
+
+    def uncommitted(self) -> Sequence[str]:
+        """Return the files that are not known to be committed, sorted."""
+        return sorted("/".join(filter(None, row)) for row in self._all("list_uncommitted"))
+
+    def note_committed(self, paths: Collection[str]) -> None:
+        """Keep that these files are committed; if the cache cannot be written, they are looked up again."""
+        with suppress(CacheError), self.changing():
+            for path in paths:
+                folder, _, name = path.rpartition("/")
+                self._run("set_committed", folder, name)
 
     def recall(self, name: str) -> str | None:
         """Return what was remembered since the last change."""

@@ -58,7 +58,7 @@ from passdown.services.handover.seen_work import (
     find_last_words,
     without_own_files,
 )
-from passdown.services.log.events import update_index
+from passdown.services.log.events import update_portion
 from passdown.services.log.history import EventTexts, parse_text
 from passdown.services.log.legacy_view import read_legacy
 from passdown.services.sessions.journals import (
@@ -153,9 +153,10 @@ class _BriefReader:
     ) -> None:
         self._workspace = workspace
         self._index = workspace.index
-        update_index(workspace.log, self._index)
+        update_portion(workspace.log, self._index)
         self._until = limit_of(self._index.newest(workspace.now()).present)
         self._others = list(_take_in(others))
+        self._indexes = (self._index, *(one.index for one in self._others))
         self._names = newest_first(workspace)
         self._foreign: dict[str, OtherDocument] = {}
         self._open = {one.session: one for one in read_open(workspace)}
@@ -194,6 +195,8 @@ class _BriefReader:
             peers=(*self._peers(), *self._others_work(aim)),
             ahead=tuple(self._ahead()),
             documents=tuple(self._list_documents()),
+            read=digest.event_count,
+            unread=sum(index.unread() for index in self._indexes),
             names_verbs=not any(map(has_stated, (own, *(self._before[:1] or self._lately)))),
             contested=contested,
         )
@@ -210,8 +213,7 @@ class _BriefReader:
         from passdown.core.sessions.decisions import read_history  # few decisions contradict each other
 
         kind = FactKind.DECISION.value
-        indexes = (self._index, *(one.index for one in self._others))
-        said = [fact for index in indexes for fact in index.said(kind, key) if fact.at <= self._until]
+        said = [fact for index in self._indexes for fact in index.said(kind, key) if fact.at <= self._until]
         waiting = map(tell, self._waiting(digest))
         said += [fact for fact in (*self._elsewhere(), *waiting) if is_about(fact, kind, key)]
         return read_history(sorted(said, key=lambda fact: fact.at)).names
@@ -294,8 +296,7 @@ class _BriefReader:
         for name in sorted(self._own - {*self._foreign}):
             if track and find_last_track(self._lines(name)) not in {"", track}:
                 continue
-            indexes = (self._index, *(one.index for one in self._others))
-            covered = max(index.published(name).line for index in indexes)
+            covered = max(index.published(name).line for index in self._indexes)
             yield from facts_of(name, (line for line in self._lines(name) if line.seq > covered))
 
     def _peers(self) -> Iterator[OtherSession]:
@@ -495,5 +496,5 @@ def _take_in(others: Iterable[OtherCheckoutLog]) -> Iterator[OtherCheckoutLog]:
     for one in others:
         # What cannot be read there says nothing here; `passdown log` names the checkout.
         with suppress(StorageError):
-            update_index(one.log, one.index)
+            update_portion(one.log, one.index)
             yield one
