@@ -58,6 +58,12 @@ def cold(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Capture
     return Cold(tmp_path / "project", monkeypatch, capsys)
 
 
+@pytest.fixture
+def scene(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Scene:
+    """Give a small repository."""
+    return Scene(tmp_path / "project", monkeypatch, capsys)
+
+
 @pytest.mark.requirement("C131", "R131")
 def test_a_start_reads_the_newest_events_and_says_how_many_it_did_not_read(cold: Cold) -> None:
     answer = cold.start()
@@ -295,6 +301,26 @@ def test_events_are_committed_where_the_view_cannot_be_written(
 
     assert cold.own() == ["passdown: 1 event"]
     assert "the view was not committed: " in cold.host.log()
+
+
+@pytest.mark.requirement("C131")
+def test_what_was_archived_and_not_committed_is_committed_by_the_next_hook(scene: Scene) -> None:
+    old = f"{EVENTS}/2025-12-01T10-00-00Z_{AGENT}.md"
+    text = f"---\nts: 2025-12-01T10:00:00Z\nagent: {AGENT}\n---\n\nthis_session:\n- did it\n"
+    put(scene.project.folder, old, text)
+    scene.project.git("add", "--all")
+    scene.project.git("commit", "--quiet", "--message=events")
+    scene.start()
+    scene.command("synthesize", "--archive")
+    assert not (scene.project.folder / old).exists()
+
+    scene.work("read the code")
+
+    assert scene.own() == ["passdown: 3 events, 1 archive file, view"]
+    assert scene.uncommitted() == []
+    scene.pass_time(minutes=31)
+    scene.work("wrote the code")
+    assert scene.own()[0] == "passdown: 1 event, view"
 
 
 def count_viewed(scene: Scene, path: str = LOCAL) -> int:

@@ -205,9 +205,8 @@ def _is_to_be_left(workspace: Workspace, place: ViewLocation, *, to_commit: bool
 
 
 def _archive(workspace: Workspace) -> ArchivedEvents:
-    begin_archiving(workspace)
     days = workspace.settings.events.retention_days
-    archived = archive_events(workspace.log, workspace.clock, days)
+    archived = archive_events(workspace.log, workspace.clock, days, begin=lambda: begin_archiving(workspace))
     update_index(workspace.log, workspace.index)
     return archived
 
