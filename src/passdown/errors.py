@@ -15,7 +15,7 @@
     │   │   └── UnansweredError  5  it may or may not have been done; repeat it with the same operation id
     │   ├── NoServerError    5  the project is a team's, and the settings name no server
     │   └── CacheError       5  a cache cannot be used; the work can be done without it
-    │       └── UnreadError  5  the cache is not built yet, and there is no time to build it
+    │       └── UnreadError  5  not all events were read yet, and there is no time to do it
     └── TrackerError         1  the tracker did not do it; each says whether it can be tried again (G6)
         ├── TrackerMissingError   1  its program or its database is not there
         ├── TrackerAnswerError    1  its answer cannot be read
@@ -126,7 +126,7 @@ class CacheError(StorageError):
 
 
 class UnreadError(CacheError):
-    """Too many events are not in the cache yet for a hook to read them in time."""
+    """Not all events were read yet, and what is made from them must not leave any out (C131)."""
 
 
 class TrackerError(PassdownError):

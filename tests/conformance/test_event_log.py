@@ -38,11 +38,11 @@ class TestFileEventLogWithoutHandles(TestFileEventLog):
 
 
 class TestHurriedLog(TestFileEventLog):
-    """A log that is not large, for one in a hurry."""
+    """A log of which hooks read a portion."""
 
     def make(self, folder: Path) -> EventLog:
         """Make a log whose folder is not there yet."""
-        return BoundedLog(super().make(folder), 1_000, is_cached=True)
+        return BoundedLog(super().make(folder), 1_000, SystemClock())
 
 
 class TestMemoryEventLog(EventLogConformance):

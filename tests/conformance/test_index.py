@@ -7,10 +7,11 @@ from passdown.engines.sqlite.event_index import SqliteIndex, open_index
 from passdown.ports.index import Index
 from passdown.testing.conformance.index import IndexConformance
 from passdown.testing.conformance.near import NearConformance
+from passdown.testing.conformance.read_progress import ReadProgressConformance
 from passdown.testing.conformance.statements import StatementConformance
 
 
-class TestMemoryIndex(IndexConformance, StatementConformance, NearConformance):
+class TestMemoryIndex(IndexConformance, StatementConformance, NearConformance, ReadProgressConformance):
     """The one that lives as long as the process."""
 
     def make(self, folder: Path) -> Index:
@@ -22,7 +23,9 @@ class TestMemoryIndex(IndexConformance, StatementConformance, NearConformance):
         """Forget it."""
 
 
-class TestSqliteIndexWithWriteAheadLog(IndexConformance, StatementConformance, NearConformance):
+class TestSqliteIndexWithWriteAheadLog(
+    IndexConformance, StatementConformance, NearConformance, ReadProgressConformance
+):
     """The file of a local disk."""
 
     shared_memory = True

@@ -77,3 +77,24 @@ def test_the_fake_refuses_as_it_is_told() -> None:
 
     assert repository.commit(["a"], "a commit") == repository.refusal
     assert repository.commits == []
+
+
+@pytest.mark.parametrize("is_real", [False, True])
+@pytest.mark.parametrize("more", [0, 200])
+def test_committed_files_are_found_among_few_or_many(tmp_path: Path, more: int, *, is_real: bool) -> None:
+    files = ("a/b.md", "a/c/d.md", "top.md")
+    project = make_project(tmp_path)
+    for path in files:
+        project.write(path)
+    memory = MemoryRepository(MemoryDocuments(dict.fromkeys(files, b"")))
+    repository = GitRepository(tmp_path) if is_real else memory
+    asked = ["a/b.md", "top.md", "a/c", "a/c/e.md", *(f"a/none-{number}.md" for number in range(more))]
+    assert repository.committed_among(asked) == frozenset()
+    repository.commit(files, "files")
+
+    assert repository.committed_among(asked) == {"a/b.md", "top.md"}
+    assert repository.committed_among([]) == frozenset()
+
+
+def test_outside_of_git_nothing_is_committed(tmp_path: Path) -> None:
+    assert GitRepository(tmp_path).committed_among(["a.md"]) == frozenset()

@@ -1,65 +1,41 @@
-"""A large log that was never read does not hold up somebody who is in a hurry."""
+"""A hook reads a portion of a log: so many events, and none after a time."""
 
-import pytest
+from datetime import timedelta
 
-from passdown.engines.files.bounded_log import BoundedLog
+from passdown.engines.files.bounded_log import LEAST, SECONDS, BoundedLog
 from passdown.engines.memory.event_log import MemoryEventLog
-from passdown.errors import UnreadError
-
-DAYS = ("2026-01-09", "2026-01-10", "2026-01-11")
+from tests.events import MovedClock
 
 
-def make_log() -> MemoryEventLog:
-    log = MemoryEventLog()
-    for folder in ("", *DAYS):
-        for hour in range(4):
-            log.create(folder, f"{folder or '2026-01-08'}T0{hour}-00-00Z_toast.md", b"")
-    return log
+def test_no_more_events_are_read_than_allowed_however_often_somebody_asks() -> None:
+    log = BoundedLog(MemoryEventLog(), 5, MovedClock())
+
+    assert [log.may_read(1) for _ in range(5)] == [True, True, True, True, False]
+    assert not log.may_read()
 
 
-def test_a_cache_that_does_not_know_a_large_log_is_refused() -> None:
-    log = BoundedLog(make_log(), 15, is_cached=True)
+def test_a_file_of_many_events_counts_as_many() -> None:
+    log = BoundedLog(MemoryEventLog(), 1_000, MovedClock())
 
-    with pytest.raises(UnreadError, match="more than 15 events have not been read here yet") as found:
-        log.folders({})
-
-    assert found.value.hint == "run `passdown brief` to read them"
+    assert log.may_read(999)
+    assert not log.may_read(274)
 
 
-def test_a_cache_that_knows_the_log_or_a_log_that_is_not_large_is_no_matter() -> None:
-    whole = make_log()
+def test_no_events_are_read_after_a_while_but_always_some() -> None:
+    clock = MovedClock()
+    log = BoundedLog(MemoryEventLog(), 10 * LEAST, clock)
+    assert log.may_read()
+    clock.at += timedelta(seconds=SECONDS)
 
-    assert BoundedLog(whole, 15, is_cached=True).folders({"": 1}) == whole.folders({})
-    assert BoundedLog(whole, 16, is_cached=True).folders({}) == whole.folders({})
-    assert len(BoundedLog(whole, 1, is_cached=True).files("")) == 4
-
-
-@pytest.mark.parametrize(
-    ("most", "folders"), [(3, DAYS[2:]), (4, DAYS[1:]), (7, DAYS[1:]), (8, DAYS), (12, ("", *DAYS))]
-)
-def test_without_a_cache_the_newest_days_are_there(most: int, folders: tuple[str, ...]) -> None:
-    log = BoundedLog(make_log(), most, is_cached=False)
-
-    assert sorted(log.folders({})) == list(folders)
-    assert sorted(log.folders(log.folders({}))) == list(folders)
+    assert log.may_read(LEAST - 1)
+    assert not log.may_read(1)
 
 
-def test_without_a_cache_the_newest_files_of_a_folder_are_there() -> None:
-    log = BoundedLog(make_log(), 2, is_cached=False)
+def test_the_time_begins_with_the_first_event() -> None:
+    clock = MovedClock()
+    log = BoundedLog(MemoryEventLog(), 10 * LEAST, clock)
+    clock.at += timedelta(hours=1)
 
-    assert sorted(log.files("")) == ["2026-01-08T02-00-00Z_toast.md", "2026-01-08T03-00-00Z_toast.md"]
-
-
-def test_nothing_is_created_where_not_all_events_are_seen() -> None:
-    whole = make_log()
-    cut, cut_in_one = (BoundedLog(whole, most, is_cached=False) for most in (4, 2))
-    enough = BoundedLog(whole, 16, is_cached=False)
-    cut.folders({})
-    cut_in_one.files("")
-    enough.folders({})
-    enough.files("")
-
-    for log in (cut, cut_in_one):
-        with pytest.raises(UnreadError):
-            log.create("", "new.md", b"")
-    assert enough.create("", "new.md", b"")
+    assert log.may_read(LEAST)
+    clock.at += timedelta(seconds=SECONDS / 2)
+    assert log.may_read()

@@ -217,29 +217,6 @@ def test_the_ledger_is_up_to_date_at_every_moment_that_a_hook_knows(
     assert "heartbeat: 2026-01-11T13:00:00Z" in ledger()
 
 
-def test_a_large_log_that_was_never_read_is_told_and_its_newest_events_are_known(
-    stage: Stage, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(hooks, "LIMITS", hooks.LIMITS._replace(most=2))
-    events = stage.root / "thoughts" / "shared" / "handoffs" / "events"
-    events.mkdir(parents=True)
-    for hour in range(4):
-        text = f"---\nts: 2026-01-10T0{hour}:00:00Z\nagent: toast\n---\n\nthis_session:\n- did {hour}\n"
-        (events / f"2026-01-10T0{hour}-00-00Z_toast.md").write_text(text, encoding="utf-8")
-
-    answer = stage.call("SessionStart", source="startup")
-
-    said = "Passdown: more than 2 events have not been read here yet; run `passdown brief` to read them"
-    assert answer["systemMessage"] == said
-    assert "did 3" in context(answer)
-    assert "did 1" not in context(answer)
-    assert stage.log().endswith("SessionStart: more than 2 events have not been read here yet\n")
-    assert "did 1" in stage.command("brief").out
-    again = stage.call("SessionStart", source="clear")
-    assert again["systemMessage"].startswith("Passdown: 4 events")
-    assert "did 1" in context(again)
-
-
 @pytest.mark.requirement("C52")
 def test_a_clear_keeps_the_session_of_the_same_process(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
     own = SystemProcesses().find_host()

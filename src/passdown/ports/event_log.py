@@ -37,6 +37,13 @@ class EventLog(Protocol):
         """Return a file's whole content, or None if it is gone, unreadable, or too large to be ours."""
         ...
 
+    def may_read(self, events: int = 0) -> bool:
+        """Count events that were just read for an index; return whether more of them may be read now.
+
+        A log that a hook opens lets it read a portion of what is new, and the next hook goes on (C131).
+        """
+        ...
+
     def create(self, folder: str, name: str, data: bytes) -> bool:
         """Create a file; return False if it already exists. When it returns True, the file is durable.
 

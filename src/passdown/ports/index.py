@@ -31,6 +31,8 @@ class LogChange(NamedTuple):
     folders: Mapping[str, int | None]
     gone: Sequence[tuple[str, str]]
     found: Sequence[EventFile]
+    unread: int = 0
+    """How many files of the log are left to be read."""
 
 
 class EventLocation(NamedTuple):
@@ -153,7 +155,26 @@ class EventContents(Protocol):
         ...
 
 
-class Index(RetractedFacts, EventContents, Protocol):
+class ReadProgress(Protocol):
+    """How far a log was read, and which of its files may not be committed yet."""
+
+    def unread(self) -> int:
+        """Return how many files were left unread by the last change: with any, the index is incomplete.
+
+        An incomplete index serves the brief alone (C131): `services.log.indexing` refuses all else.
+        """
+        ...
+
+    def uncommitted(self) -> Sequence[str]:
+        """Return the files, by their paths in the log, that are not known to be committed, sorted."""
+        ...
+
+    def note_committed(self, paths: Collection[str]) -> None:
+        """Keep that these files are committed, until they change; it may be forgotten at any time."""
+        ...
+
+
+class Index(RetractedFacts, EventContents, ReadProgress, Protocol):
     """All events found in one log, ready to be queried; it may be lost at any time and rebuilt."""
 
     def changing(self) -> AbstractContextManager[None]:

@@ -1,4 +1,4 @@
-"""What services need to know about git's index: which files it tracks."""
+"""What services need to know about the files that git tracks, and those that the last commit has."""
 
 from collections.abc import Sequence
 from typing import Protocol
@@ -19,4 +19,11 @@ class Tracking(Protocol):
 
     def names(self) -> Sequence[str] | None:
         """Return the paths of all files below the root that git tracks; None without git, or if unknown."""
+        ...
+
+    def committed_among(self, paths: Sequence[str]) -> frozenset[str]:
+        """Return those of some paths that are files in the last commit; links and submodules are left out.
+
+        Git is started. The result is empty before the first commit and without git.
+        """
         ...

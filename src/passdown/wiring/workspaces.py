@@ -156,7 +156,7 @@ class LocalWorkspace:
             return log
         from passdown.engines.files.bounded_log import BoundedLog  # only hooks have a limit
 
-        return BoundedLog(log, self._haste.most, is_cached=self._haste.is_cached)
+        return BoundedLog(log, self._haste.most, self.clock)
 
     @cached_property
     def index(self) -> "Index":

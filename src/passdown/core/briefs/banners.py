@@ -22,15 +22,19 @@ class CombinedEvent(NamedTuple):
 
 
 def render_banner(
-    combined: Iterable[CombinedEvent], total: int, goal: str, now: str, title: str = "Now"
+    combined: Iterable[CombinedEvent], total: int, goal: str, now: str, title: str = "Now", unread: int = 0
 ) -> str:
-    """Render the combined events, newest first, then the goal and current or last work (R121)."""
+    """Render the combined events, newest first, then the goal and current or last work (R121).
+
+    `unread` is how many files of events were not read yet.
+    """
     shown = [
         f"  {_plain(one.agent, _NAME)}  {_minute(one.at)}  {_plain(one.label, _LABEL)}" for one in combined
     ]
     count = f"{total} event" + ("" if total == 1 else "s")
     rest = [f"  and {total - len(shown)} earlier: `passdown log --all`"] if total > len(shown) else []
-    lines = [f"Passdown: {count} combined", *shown, *rest]
+    left = f"; {unread} files of events are not read yet: `passdown brief` reads them" if unread else ""
+    lines = [f"Passdown: {count} combined{left}", *shown, *rest]
     lines += [f"Goal: {_plain(goal, MAX_TEXT) or NO_NOW}", f"{title}: {_plain(now, MAX_TEXT) or NO_NOW}"]
     return "\n".join(lines)
 

@@ -213,6 +213,8 @@ class BriefInput:
     peers: Annotated[tuple[OtherSession, ...], "Other sessions that run."] = ()
     ahead: Annotated[tuple[Fact, ...], "What events say that are dated too far ahead to count here."] = ()
     documents: Annotated[tuple[Fact, ...], "What documents of others say that no event tells."] = ()
+    read: Annotated[int, "How many events of this checkout were read."] = 0
+    unread: Annotated[int, "How many files of events were not read yet (C131)."] = 0
     names_verbs: Annotated[bool, "Whether it is told how to record something."] = False
     contested: Annotated[Contested, "Decisions of one key that did not know of each other."] = ()
 

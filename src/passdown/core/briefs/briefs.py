@@ -142,6 +142,8 @@ def _make_head(brief_input: BriefInput, show: FactLines) -> Iterator[BriefPart]:
     yield _one_part(FactKind.GOAL, aim.goal, NO_GOAL, show)
     now = _one_part(FactKind.NOW, aim.now, NO_NOW, show)
     yield now._replace(title=aim.work_name.capitalize(), kind=aim.work_name.replace(" ", "_"))
+    unread = list(_unread(brief_input))
+    yield _plain_part(1, "unread", "Not all events were read yet", unread)._replace(head=1)
     yield _part(brief_input, show, FactKind.FEEDBACK)._replace(head=_FEEDBACK)
     steps = [show.line(fact) for fact in aim.next]
     yield _plain_part(2, FactKind.NEXT, FactKind.NEXT.row.title, steps)._replace(head=1)
@@ -329,6 +331,13 @@ def _team(brief_input: BriefInput, show: FactLines) -> BriefPart:
     found = show_team(brief_input.peers, team, show)
     part = _plain_part(3, "peer", found.title, found.lines, "passdown status")
     return part._replace(noun=found.noun)
+
+
+def _unread(brief_input: BriefInput) -> Iterator[BriefLine]:
+    """Say how much was read, if something is missing (C131)."""
+    if brief_input.unread:
+        read, left = f"{brief_input.read:,}", f"{brief_input.unread:,}"
+        yield BriefLine(f"read: the newest {read} events; not read: {left} files. `passdown brief` reads all")
 
 
 def _show_ahead(fact: Fact, show: FactLines) -> BriefLine:

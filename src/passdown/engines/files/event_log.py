@@ -59,6 +59,11 @@ class FileEventLog:
         except OSError:
             return None
 
+    def may_read(self, events: int = 0) -> bool:
+        """Let everything be read."""
+        del events
+        return True
+
     def create(self, folder: str, name: str, data: bytes) -> bool:
         """Create a file, durably; return False if the name exists."""
         path = os.path.join(self._events, folder, name)

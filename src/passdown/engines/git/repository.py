@@ -1,7 +1,9 @@
 """The `Repository` that contains a folder on this machine, and its `GitHistory`."""
 
 import os
+import posixpath
 import sys
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Final
@@ -21,6 +23,8 @@ _HEADS: Final = "refs/heads/"
 _REMOTE: Final = "refs/remotes/origin/"
 _USUAL: Final = ("main", "master")
 _FILE_MODES: Final = ("100644", "100755", "100664")
+_FEW: Final = 100
+"""Up to so many paths of a folder git looks up one by one; for more, it lists the folder."""
 
 
 class GitRepository:
@@ -108,11 +112,28 @@ class GitRepository:
             return {}
         starts = [folder.strip("/") for folder in folders]
         only = ("--", *(f"{start}/" for start in starts)) if all(starts) else ()
-        answer = self._git(place).run("ls-tree", "-r", "-z", "HEAD", *only)
-        found: dict[str, str] = {}
+        return self._list_tree(place, *only)
+
+    def committed_among(self, paths: Sequence[str]) -> frozenset[str]:
+        """Return those of some paths that are files in the last commit."""
+        from passdown.engines.git.process import in_portions  # most calls only read files
+
+        place = self._place()
+        if place is None:
+            return frozenset()
+        counts = Counter(map(posixpath.dirname, paths))
+        many = {folder for folder, count in counts.items() if count > _FEW}
+        wanted = [f"{folder or '.'}/" for folder in sorted(many)]
+        wanted += [path for path in paths if posixpath.dirname(path) not in many]
+        found = (self._list_tree(place, "--", *portion) for portion in in_portions(wanted))
+        return frozenset(path for some in found for path in some).intersection(paths)
+
+    def _list_tree(self, place: git_folder.GitPaths, *only: str) -> Mapping[str, str]:
+        """Return the ids of files in the last commit by path: all of them, or those that are named."""
         from passdown.engines.git.process import split_names  # most calls only read files
 
-        for line in split_names(answer.output):
+        found: dict[str, str] = {}
+        for line in split_names(self._git(place).run("ls-tree", "-r", "-z", "HEAD", *only).output):
             facts, _, path = line.partition("\t")
             mode, _, name = facts.split(" ")
             if mode in _FILE_MODES:

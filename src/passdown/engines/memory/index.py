@@ -50,18 +50,21 @@ class MemoryIndex:
         self._found: dict[str, dict[str, EventFile]] = {}
         self._merged: Merged | None = None
         self._notes: dict[str, str] = {}
+        self._unread = 0
+        self._committed: set[tuple[str, FileMark]] = set()
 
     @contextmanager
     def changing(self) -> Generator[None, None, None]:
         """Keep everything applied within, or nothing; nobody else sees this index."""
-        before = self._folders.copy(), {folder: files.copy() for folder, files in self._found.items()}
+        found = {folder: files.copy() for folder, files in self._found.items()}
+        before = self._folders.copy(), found, self._unread
         is_kept = False
         try:
             yield
             is_kept = True
         finally:
             if not is_kept:
-                self._folders, self._found = before
+                self._folders, self._found, self._unread = before
                 self._merged = None
 
     def folders(self) -> Mapping[str, int]:
@@ -76,6 +79,7 @@ class MemoryIndex:
         """Apply a change."""
         self._merged = None
         self._notes.clear()
+        self._unread = change.unread
         for folder, name in change.gone:
             self._found.get(folder, {}).pop(name, None)
         for found in change.found:
@@ -216,6 +220,22 @@ class MemoryIndex:
         return list(
             dict.fromkeys(fact.text for one in told for fact in one.facts if fact.kind == FactKind.FILE)
         )
+
+    def unread(self) -> int:
+        """Return how many files were left unread by the last change."""
+        return self._unread
+
+    def uncommitted(self) -> Sequence[str]:
+        """Return the files that are not known to be committed, sorted."""
+        return sorted(path for path, mark in self._marks() if (path, mark) not in self._committed)
+
+    def note_committed(self, paths: Collection[str]) -> None:
+        """Keep that these files are committed."""
+        self._committed.update(one for one in self._marks() if one[0] in paths)
+
+    def _marks(self) -> Iterator[tuple[str, FileMark]]:
+        for one in self._files():
+            yield "/".join(filter(None, (one.folder, one.name))), one.mark
 
     def recall(self, name: str) -> str | None:
         """Return what was remembered since the last change."""

@@ -67,6 +67,10 @@ class MemoryRepository:
         starts = tuple(f"{folder.strip('/')}/".lstrip("/") for folder in folders)
         return {path: name for path, name in self._files().items() if path.startswith(starts)}
 
+    def committed_among(self, paths: Sequence[str]) -> frozenset[str]:
+        """Return those of some paths that are files in the last commit."""
+        return frozenset(self._files()).intersection(paths)
+
     def is_ignored(self, path: str) -> bool:
         """Return whether a path is ignored."""
         is_named = any(path == one or path.startswith(f"{one}/") for one in self._ignored)

@@ -117,6 +117,7 @@ class SqliteIndex(NearDatabase):
                     self._run("drop_folder", folder)
                 else:
                     self._run("save_folder", folder, mark)
+            self._run("save_unread", change.unread)
 
     def _apply_to_rows(self, change: LogChange) -> None:
         self._held_before.clear()
@@ -435,6 +436,22 @@ class SqliteIndex(NearDatabase):
     def skipped_files(self) -> Sequence[str]:
         """Return the files with entries that could not be merged, sorted."""
         return sorted("/".join(filter(None, row)) for row in self._all("list_skipped"))
+
+    def unread(self) -> int:
+        """Return how many files were left unread by the last change."""
+        row = self._one("count_unread")
+        return int(row[0]) if row else 0
+
+    def uncommitted(self) -> Sequence[str]:
+        """Return the files that are not known to be committed, sorted."""
+        return sorted("/".join(filter(None, row)) for row in self._all("list_uncommitted"))
+
+    def note_committed(self, paths: Collection[str]) -> None:
+        """Keep that these files are committed; if the cache cannot be written, they are looked up again."""
+        with suppress(CacheError), self.changing():
+            for path in paths:
+                folder, _, name = path.rpartition("/")
+                self._run("set_committed", folder, name)
 
     def recall(self, name: str) -> str | None:
         """Return what was remembered since the last change."""

@@ -20,6 +20,19 @@ INSERT INTO files (id, folder, name, size, changed, number, skipped) VALUES (?, 
 -- name: drop_file
 DELETE FROM files WHERE id = ?;
 
+-- name: list_uncommitted
+SELECT folder, name FROM files WHERE committed = 0;
+
+-- name: set_committed
+UPDATE files SET committed = 1 WHERE folder = ? AND name = ?;
+
+-- name: count_unread
+SELECT unread FROM progress;
+
+-- name: save_unread
+INSERT INTO progress (id, unread) VALUES (0, ?)
+ON CONFLICT (id) DO UPDATE SET unread = excluded.unread;
+
 -- name: count_skipped
 SELECT coalesce(sum(skipped), 0) FROM files WHERE skipped > 0;
 

@@ -5,6 +5,7 @@ CREATE TABLE folders (
     mark INTEGER NOT NULL
 ) WITHOUT ROWID;
 
+-- `committed` is 1 if the file was found in a commit since it was read.
 CREATE TABLE files (
     id INTEGER PRIMARY KEY,
     folder TEXT NOT NULL,
@@ -12,7 +13,14 @@ CREATE TABLE files (
     size INTEGER NOT NULL,
     changed INTEGER NOT NULL,
     number INTEGER NOT NULL,
-    skipped INTEGER NOT NULL
+    skipped INTEGER NOT NULL,
+    committed INTEGER NOT NULL DEFAULT 0
+);
+
+-- How many files of the log were left unread by the last change: with any, the index is incomplete.
+CREATE TABLE progress (
+    id INTEGER PRIMARY KEY CHECK (id = 0),
+    unread INTEGER NOT NULL
 );
 
 -- One row per event, wherever it is stored. `void` is 1 if another event retracts it. `rank` and `cause` are

@@ -177,7 +177,7 @@ def _commit(workspace: Workspace, triggers: "Sequence[CommitTrigger]") -> object
     if find_pause(workspace):
         return None
     try:
-        committed = commit_waiting(workspace, triggers)
+        committed = commit_waiting(workspace, triggers, note=output.note)
         trouble = find_trouble(committed)
     except PassdownError as found:  # the session has started, or the event is written
         committed, trouble = None, found.message

@@ -10,7 +10,7 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from passdown.core.hosts.hook_calls import HookCall, HookPoint, HookReply
-from passdown.errors import CacheError, PassdownError, UnreadError
+from passdown.errors import CacheError, PassdownError
 from passdown.faces.hooks import hook_log, quick
 from passdown.faces.hooks.hook_context import HookContext
 from passdown.ports.host import Host
@@ -18,8 +18,8 @@ from passdown.services.workspace.workspaces import ReadLimits
 from passdown.wiring.projects import open_hosts, read_settings
 from passdown.wiring.workspaces import open_workspace
 
-LIMITS: Final = ReadLimits(wait=0.02, lock_wait=0.25, most=2_000)
-"""Hooks do not wait for a cache that another process writes, and do not read a large new log.
+LIMITS: Final = ReadLimits(wait=0.02, lock_wait=0.25, most=1_500)
+"""Hooks do not wait for a cache that another process writes, and read a portion of a large new log (C131).
 
 They wait a little for another process that writes to the same journal; then they leave it to that process, or
 to the next hook, to publish.
@@ -106,17 +106,14 @@ def _answer(host: Host, call: HookCall, root: Path) -> int:
     context = _open(host, call, root, LIMITS, warnings.append, deferred.append)
     _note_damage(context)
     act: Callable[[HookContext], HookReply] = _load(*ACTS[call.point])
-    is_cached = True
     try:
         reply = act(context)
     except CacheError as found:  # another process may hold it for long; continue without it
-        is_cached = False
         hook_log.log_trouble(str(root), f"{call.event}: {found.message}")
         deferred.clear()
         limits = LIMITS._replace(is_cached=False)
-        reply = act(_open(host, call, root, limits, warnings.append, deferred.append))
-        if isinstance(found, UnreadError) and call.point is HookPoint.START:
-            reply = reply._replace(notice=f"Passdown: {found.message}; {found.hint}")
+        context = _open(host, call, root, limits, warnings.append, deferred.append)
+        reply = act(context)
     for text in warnings:
         context.note(text)
         reply = reply._replace(notice=f"{reply.notice}; {text}" if reply.notice else f"Passdown: {text}")
@@ -126,7 +123,7 @@ def _answer(host: Host, call: HookCall, root: Path) -> int:
         hook_log.log_trouble(str(root), f"{call.event}: {reason}")
     if reason is None:
         _do_deferred(context, deferred)
-    if is_cached and call.point in AFTER:
+    if call.point in AFTER:
         _follow_up(context)
     return len(reply.context) + len(reply.refusal)
 

@@ -24,7 +24,7 @@ from passdown.services.handover.deliveries import (
     send_mail,
     take_notice,
 )
-from passdown.services.log.commit_marks import is_known_committed
+from passdown.services.log.commit_marks import is_known_committed, owes_view
 from passdown.services.log.legacy_view import find_legacy
 from passdown.services.sessions.journals import read_open
 from passdown.services.sessions.other_documents import has_documents
@@ -251,11 +251,12 @@ def commit_ended(context: HookContext) -> str:
     wanted = workspace.settings.commit
     if not (wanted.session_end or wanted.start) or not workspace.repository.is_there():
         return ""
-    if is_known_committed(workspace):
+    if is_known_committed(workspace) and not owes_view(workspace):
         return ""
     from passdown.services.sessions.owed_commits import AT_START, commit_waiting, find_trouble
 
-    return find_trouble(commit_waiting(workspace, AT_START))
+    is_cached = context.limits.is_cached
+    return find_trouble(commit_waiting(workspace, AT_START, with_view=is_cached, note=context.note))
 
 
 def prompt(context: HookContext) -> HookReply:

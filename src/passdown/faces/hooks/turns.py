@@ -10,7 +10,7 @@ from passdown import layout
 from passdown.core.hosts.context_usage import ContextLevel, ContextReading
 from passdown.core.hosts.hook_calls import HookPoint, HookReply
 from passdown.core.sessions.session_facts import Account
-from passdown.errors import CacheError, StorageError
+from passdown.errors import CacheError, StorageError, UnreadError
 from passdown.faces.hooks import hook_log, quick
 from passdown.faces.hooks.hook_context import HookContext
 from passdown.faces.hooks.views import update_outdated
@@ -168,8 +168,9 @@ def _publish(context: HookContext, account: Account, reason: str) -> None:
     try:
         publish(context.workspace, account.session, kind="checkpoint", reason=reason)
     except StorageError as found:
-        if isinstance(found, CacheError) and context.limits.is_cached:  # it can be done without the cache
-            raise
+        is_unread = isinstance(found, UnreadError)  # without the cache even less was read
+        if isinstance(found, CacheError) and context.limits.is_cached and not is_unread:
+            raise  # it can be done without the cache
         hook_log.log_trouble(str(context.root), f"{context.call.event}: {found.message}")
 
 
@@ -183,7 +184,8 @@ def follow_up(context: HookContext) -> str:
         return ""
     from passdown.services.sessions.owed_commits import AFTER_TURN, commit_waiting, find_trouble
 
-    return find_trouble(commit_waiting(context.workspace, AFTER_TURN))
+    is_cached = context.limits.is_cached
+    return find_trouble(commit_waiting(context.workspace, AFTER_TURN, with_view=is_cached, note=context.note))
 
 
 def follow_save(context: HookContext) -> str:

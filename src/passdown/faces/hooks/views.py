@@ -1,6 +1,6 @@
 """Hooks make the local view at a start and after each event, as far as their time allows (R131, R132)."""
 
-from passdown.errors import PassdownError
+from passdown.errors import PassdownError, UnreadError
 from passdown.faces.hooks.hook_context import HookContext
 from passdown.services.log.local_view import is_outdated, mark_outdated, update_local_view
 
@@ -8,13 +8,15 @@ from passdown.services.log.local_view import is_outdated, mark_outdated, update_
 def update_view(context: HookContext) -> None:
     """Make the local view, or leave it to the next hook and log why.
 
-    Without the cache not all events may be visible, and a view must not leave any out.
+    1. As long as not all events were read, there is none: a view must not leave any out.
+    2. Without the cache nobody keeps a slower hook from overwriting a newer view.
     """
-    if context.limits.is_cached:
+    if context.limits.is_cached:  # 2
         try:
             update_local_view(context.workspace)
         except PassdownError as found:
-            context.note(f"the view was not updated: {found.message}")
+            if not isinstance(found, UnreadError):  # 1
+                context.note(f"the view was not updated: {found.message}")
         else:
             return
     mark_outdated(context.workspace)

@@ -16,8 +16,8 @@ _CONSIDERED: Final = 50
 def make_banner(workspace: Workspace, aim: CurrentWork) -> str:
     """List the newest events that count, and what a session was told of its work.
 
-    The index must be up to date. Events that were retracted, or are dated too far ahead to count, are not
-    listed.
+    The index must be up to date, or the banner says how much is not read. Events that were retracted, or are
+    dated too far ahead to count, are not listed.
     """
     index = workspace.index
     until = limit_of(index.newest(workspace.now()).present)
@@ -35,4 +35,5 @@ def make_banner(workspace: Workspace, aim: CurrentWork) -> str:
         for place, event in zip(places, events, strict=False)
     ]
     goal, now = (known.text if known else "" for known in (aim.goal, aim.now))
-    return render_banner(listed, index.digest(1).event_count, goal, now, aim.work_name.capitalize())
+    count, unread = index.digest(1).event_count, index.unread()
+    return render_banner(listed, count, goal, now, aim.work_name.capitalize(), unread)

@@ -55,7 +55,7 @@ from passdown.services.handover.seen_work import (
     find_last_words,
     without_own_files,
 )
-from passdown.services.log.events import update_index
+from passdown.services.log.events import update_portion
 from passdown.services.log.history import EventTexts, parse_text
 from passdown.services.log.legacy_view import read_legacy
 from passdown.services.sessions.journals import (
@@ -135,9 +135,10 @@ class _BriefReader:
     ) -> None:
         self._workspace = workspace
         self._index = workspace.index
-        update_index(workspace.log, self._index)
+        update_portion(workspace.log, self._index)
         self._until = limit_of(self._index.newest(workspace.now()).present)
         self._others = list(_take_in(others))
+        self._indexes = (self._index, *(one.index for one in self._others))
         self._unpublished: Sequence[Fact] = ()
         self._names = newest_first(workspace)
         self._foreign: dict[str, OtherDocument] = {}
@@ -179,6 +180,8 @@ class _BriefReader:
             peers=(*self._peers(), *self._others_work(aim)),
             ahead=tuple(self._ahead()),
             documents=tuple(self._list_documents()),
+            read=digest.event_count,
+            unread=sum(index.unread() for index in self._indexes),
             names_verbs=not any(map(has_stated, (own, *(self._before[:1] or self._lately)))),
             contested=contested,
             nearby=judge_near(near, tables),
@@ -196,8 +199,7 @@ class _BriefReader:
         from passdown.core.sessions.decisions import read_history  # few decisions contradict each other
 
         kind = FactKind.DECISION.value
-        indexes = (self._index, *(one.index for one in self._others))
-        said = [fact for index in indexes for fact in index.said(kind, key) if fact.at <= self._until]
+        said = [fact for index in self._indexes for fact in index.said(kind, key) if fact.at <= self._until]
         waiting = (*map(tell, self._waiting(digest)), *self._unpublished)
         said += [fact for fact in (*self._elsewhere(), *waiting) if is_about(fact, kind, key)]
         return read_history(sorted(said, key=lambda fact: fact.at)).names
@@ -285,8 +287,7 @@ class _BriefReader:
 
     def _covered(self, name: str) -> int:
         """Return up to which line events here and in other checkouts tell of a session."""
-        indexes = (self._index, *(one.index for one in self._others))
-        return max(index.published(name).line for index in indexes)
+        return max(index.published(name).line for index in self._indexes)
 
     def _find_unpublished(self) -> Sequence[Fact]:
         """Give what other sessions of the clone stated and have not published yet (C123)."""
@@ -485,5 +486,5 @@ def _take_in(others: Iterable[OtherCheckoutLog]) -> Iterator[OtherCheckoutLog]:
     for one in others:
         # What cannot be read there says nothing here; `passdown log` names the checkout.
         with suppress(StorageError):
-            update_index(one.log, one.index)
+            update_portion(one.log, one.index)
             yield one

@@ -29,6 +29,7 @@ from passdown.ports.event_log import EventLog
 from passdown.ports.index import EVERY
 from passdown.records import replace
 from passdown.services.handover.briefs import OtherCheckoutLog, read_brief_input
+from passdown.services.log.events import update_index
 from passdown.services.workspace.workspaces import Workspace
 
 _NONCE: Final = "certified"
@@ -44,6 +45,7 @@ def certify(
 
     `expected` are texts of facts that a user was told are kept; one that is found nowhere is a loss.
     """
+    update_index(workspace.log, workspace.index)
     brief_input = read_brief_input(workspace, account, others)
     brief = pack_brief(brief_input, Budget(), workspace.now(), BriefFrame(nonce=_NONCE))
     index = workspace.index

@@ -9,6 +9,7 @@ from passdown.core.sessions.handoffs import Handoff, make_handoff
 from passdown.core.sessions.session_facts import Account
 from passdown.records import replace
 from passdown.services.handover.briefs import read_brief_input
+from passdown.services.log.events import update_index
 from passdown.services.sessions.archives import read_checkout_state
 from passdown.services.sessions.journals import only_of_track, read_before
 from passdown.services.workspace.workspaces import Workspace
@@ -17,7 +18,11 @@ MANUAL: Final = "manual"
 
 
 def take_snapshot(workspace: Workspace, account: Account, trigger: str) -> Handoff:
-    """Return what a session would pass on now, of its track alone if it has one; without secrets."""
+    """Return what a session would pass on now, of its track alone if it has one; without secrets.
+
+    Raises an UnreadError if not all events were read.
+    """
+    update_index(workspace.log, workspace.index)
     inherited = _with_inherited(workspace, only_of_track(workspace, account))
     return make_handoff(inherited, read_checkout_state(workspace, account), trigger)
 

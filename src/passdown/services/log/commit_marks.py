@@ -1,7 +1,7 @@
-"""Two marks that save work: a session has published something, and everything was committed.
+"""Marks that save work: a session has published something, everything was committed, the view was not.
 
-Neither decides anything. If one is lost, git is asked once more. This is separate from `commits`, because
-most hooks find that there is nothing to do, and need no more than this.
+None decides anything. If one is lost, git is asked once more, or the next event brings the view. This is
+separate from `commits`, because most hooks find that there is nothing to do, and need no more than this.
 """
 
 from typing import Final
@@ -14,6 +14,10 @@ _NOTE: Final = "committed"
 """The name under which an index remembers that everything was committed."""
 _TO_COMMIT: Final = Mark(
     layout.TO_COMMIT, b"A running session published something; the end of a turn commits it.\n"
+)
+
+_TO_COMMIT_VIEW: Final = Mark(
+    layout.TO_COMMIT_VIEW, b"Events were committed without the view; a later hook commits it.\n"
 )
 
 
@@ -32,8 +36,33 @@ def unmark(workspace: Workspace) -> None:
     _TO_COMMIT.remove(workspace)  # one that stays costs one question to git at the end of the next turn
 
 
+def mark_view(workspace: Workspace) -> None:
+    """Note that events were committed without the tracked view; hooks make up for it once they can."""
+    _TO_COMMIT_VIEW.put(workspace)
+
+
+def owes_view(workspace: Workspace) -> bool:
+    """Return whether the view may lack events that are committed, and is to be committed on this branch."""
+    if not _TO_COMMIT_VIEW.is_put(workspace):
+        return False
+    from passdown.services.log.views import view_place  # hardly ever needed
+
+    return view_place(workspace.repository, workspace.settings).is_tracked
+
+
+def unmark_view(workspace: Workspace) -> None:
+    """Note that the tracked view was committed."""
+    _TO_COMMIT_VIEW.remove(workspace)
+
+
 def describe_files(workspace: Workspace) -> str:
-    """Return a text that changes with every event and every session record; the index must be up to date."""
+    """Return a text that changes with every event and every session record; the index must be up to date.
+
+    Raises an UnreadError if not all events were read.
+    """
+    from passdown.services.log.indexing import require_complete  # most hooks describe nothing
+
+    require_complete(workspace.index)
     records = list(workspace.documents.list(workspace.settings.paths.archive))
     return f"{workspace.index.digest(1).events_sha256} {len(records)} {records[-1] if records else ''}"
 
@@ -45,5 +74,5 @@ def remember_committed(workspace: Workspace, described: str) -> None:
 
 def is_known_committed(workspace: Workspace) -> bool:
     """Return whether all files were committed, and none has been added since."""
-    remembered = workspace.index.recall(_NOTE)
+    remembered = None if workspace.index.unread() else workspace.index.recall(_NOTE)
     return remembered is not None and remembered == describe_files(workspace)

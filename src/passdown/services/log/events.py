@@ -1,13 +1,14 @@
 """Write events, and bring an index up to date with the log."""
 
 import hashlib
-from collections.abc import Iterator, Mapping, Sequence
-from datetime import datetime
-from typing import NamedTuple
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from datetime import datetime, timedelta
+from typing import Final, NamedTuple
 
 from passdown.core.formats.events import Event, render_event
 from passdown.core.formats.origins import parse_origins
-from passdown.core.ids import event_file_name
+from passdown.core.ids import event_file_name, fold_id
 from passdown.core.merge.event_facts import ID_SIZE, parse_event_facts, read_covered
 from passdown.core.merge.ranks import limit_of
 from passdown.core.merge.rollups import is_rollup, parse_rollup
@@ -17,32 +18,85 @@ from passdown.ports.clock import Clock
 from passdown.ports.event_log import EventLog, FileMark
 from passdown.ports.index import NOT_PUBLISHED, EventFile, Index, LogChange, NewestEvents, PublishedExtent
 from passdown.records import replace
-from passdown.services.log.indexing import UNREAD, Step, bring_up_to_date, find_changed
+from passdown.services.log.indexing import (
+    UNREAD,
+    NewFile,
+    Step,
+    bring_up_to_date,
+    find_changed,
+    make_unread,
+    require_complete,
+)
+
+_A_DAY: Final = timedelta(days=1)
 
 
 def update_index(log: EventLog, index: Index, step: Step | None = None) -> None:
-    """Bring an index up to date with its log; if nothing changed, only folders are checked."""
+    """Bring an index up to date with its log; if nothing changed, only folders are checked.
+
+    Raises an UnreadError if the log lets only a portion be read, which is kept: what is made from an index
+    must not leave anything out, except a brief (C131).
+    """
+    update_portion(log, index, step)
+    require_complete(index)
+
+
+def update_portion(log: EventLog, index: Index, step: Step | None = None) -> int:
+    """Read as much of what is new as the log allows, the newest first; return how many files are unread."""
+    unread = index.unread()
+    if unread and not log.may_read():
+        return unread
     known = index.folders()
     there = find_changed(log, known)
-    if there is None:
-        return
+    if there is None and not unread:
+        return 0
     with index.changing():
         # If another process has changed the index, the folders must be checked again.
-        bring_up_to_date(log, _Events(log, index), there if index.folders() == known else None, step)
+        _take_in(_Events(log, index), there if index.folders() == known else None, step)
+    return index.unread()
+
+
+def _take_in(target: "_Events", there: Mapping[str, int] | None = None, step: Step | None = None) -> None:
+    """Read what is new and apply it, within a change of the index."""
+    bring_up_to_date(target.log, target, there, step)
+    if not target.is_applied and target.index.unread():  # what was unread is gone
+        target.apply({}, (), ())
 
 
 class _Events:
     """The events of a log as an update target, all applied at once."""
 
-    def __init__(self, log: EventLog, index: Index) -> None:
-        self._log = log
-        self._index = index
+    def __init__(
+        self, log: EventLog, index: Index, needs: Callable[[str, str], bool] = lambda *_: False
+    ) -> None:
+        """Keep the log and the index, and which files are read however many others are."""
+        self.log = log
+        self.index = index
         self.folders = index.folders
         self.files = index.files
+        self.is_applied = False
+        self.is_lacking = False
+        """Whether a file that is needed could not be read."""
+        self._needs = needs
+        self._unread: Counter[str] = Counter()
+
+    def choose(self, new: Sequence[NewFile]) -> Iterator[NewFile]:
+        """Yield the newest files that may be read, and those that are needed."""
+        for folder, name, mark in sorted(new, key=_age_of, reverse=True):
+            if self.log.may_read() or self._needs(folder, name):
+                yield folder, name, mark
+            else:
+                self._unread[folder] += 1
 
     def read(self, folder: str, name: str, mark: FileMark) -> EventFile:
-        data = self._log.read(folder, name)
+        found = self._read(folder, name, mark)
+        self.log.may_read(max(len(found.sources), 1))
+        return found
+
+    def _read(self, folder: str, name: str, mark: FileMark) -> EventFile:
+        data = self.log.read(folder, name)
         if data is None:
+            self.is_lacking = self.is_lacking or self._needs(folder, name)
             return EventFile(folder, name, UNREAD, (), 1)
         if is_rollup(name):
             rollup = parse_rollup(data)
@@ -58,7 +112,16 @@ class _Events:
     def apply(
         self, folders: Mapping[str, int | None], gone: Sequence[tuple[str, str]], found: Sequence[EventFile]
     ) -> None:
-        self._index.apply(LogChange(folders, gone, found))
+        # A folder with unread files is listed again next time.
+        whole = {folder: mark for folder, mark in folders.items() if folder not in self._unread}
+        self.index.apply(LogChange(whole, gone, found, self._unread.total()))
+        self.is_applied = True
+
+
+def _age_of(new: NewFile) -> tuple[str, str]:
+    """Sort files by the time in their names; a rollup comes after the events of its day."""
+    folder, name, _ = new
+    return (f"{folder}U" if is_rollup(name) else name), folder
 
 
 class WrittenEvent(NamedTuple):
@@ -80,18 +143,37 @@ def write_event(
     """
     with index.changing():
         catch_up(log, index)
+        require_complete(index)
         return add_event(log, index, clock, event, by_day=by_day)
 
 
 def catch_up(log: EventLog, index: Index) -> None:
-    """Bring an index up to date within a change of it."""
-    bring_up_to_date(log, _Events(log, index))
+    """Read as much of what is new as the log allows, within a change of the index."""
+    _take_in(_Events(log, index))
+
+
+def catch_up_session(log: EventLog, index: Index, agent: str, began: datetime | None) -> None:
+    """Read as `catch_up` does, and at least all events of the session in which an agent works (C131).
+
+    They are in files that are named after the agent, or in the rollups of the days since the session began;
+    a day earlier counts, too, because another machine's clock may have been ahead. Raises an UnreadError if
+    one of them cannot be read.
+    """
+    end, since = f"_{fold_id(agent)}.md", (began - _A_DAY).date().isoformat() if began else ""
+
+    def is_own(folder: str, name: str) -> bool:
+        return folder >= since if is_rollup(name) else name.endswith(end)
+
+    target = _Events(log, index, is_own)
+    _take_in(target)
+    if target.is_lacking and (unread := index.unread()):
+        raise make_unread(unread)
 
 
 def add_event(
     log: EventLog, index: Index, clock: Clock, event: Event, *, by_day: bool
 ) -> WrittenEvent | None:
-    """Write an event as `write_event` does, within a change of an index that is up to date."""
+    """Write an event as `write_event` does, within a change of an index that has its session's events."""
     last = read_covered(event.covers or "")
     published = index.published(event.session) if event.session else NOT_PUBLISHED
     if last and last <= published.line:
@@ -100,7 +182,7 @@ def add_event(
     # Whose clock was set back goes on from its own last event.
     read = index.newest(max(now, published.at or now), event.session or "")
     written = _create(log, read, published, event, by_day=by_day)
-    catch_up(log, index)
+    _take_in(_Events(log, index, lambda *place: place == (written.folder, written.name)))
     return written
 
 

@@ -1,17 +1,28 @@
-"""Bring an index up to date with its source files."""
+"""Bring an index up to date with its source files, and refuse one that has not read all of them.
 
-from collections.abc import Callable, Mapping, Sequence
+What an incomplete index may be used for: the brief alone, which says how much was read (C131). Whoever makes
+anything else from an index calls `require_complete`, or brings it up to date by `events.update_index`, which
+does. `events.update_portion` is for those who may go on: the brief, and whoever publishes a session or
+commits events without a view.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple, Protocol, TypeVar
 
+from passdown.errors import UnreadError
 from passdown.ports.event_log import FileMark
 
 if TYPE_CHECKING:  # an event log is a search source, but does not need the search
+    from passdown.ports.index import ReadProgress
     from passdown.ports.search import SearchSource
 
 T = TypeVar("T")
 
 Step = Callable[[int, int], None]
 """Called from time to time with the number of files read and their total."""
+
+NewFile = tuple[str, str, FileMark]
+"""A file that is new or changed: its folder, its name and its mark."""
 
 UNREAD: Final = FileMark(-1, -1, -1)
 """The mark of a file that could not be read, so that the next update tries it again."""
@@ -32,6 +43,10 @@ class IndexTarget(Protocol[T]):
         """Read a file that is new or changed."""
         ...
 
+    def choose(self, new: Sequence[NewFile]) -> Iterable[NewFile]:
+        """Return those of the new files that are to be read now, in this order."""
+        ...
+
     def is_enough(self) -> bool:
         """Return whether what was read since the last `apply` should be applied before reading more."""
         ...
@@ -48,7 +63,19 @@ class _Difference(NamedTuple):
 
     folders: dict[str, int | None]
     gone: list[tuple[str, str]]
-    new: list[tuple[str, str, FileMark]]
+    new: list[NewFile]
+
+
+def require_complete(index: "ReadProgress") -> None:
+    """Raise an UnreadError if not all events were read."""
+    if unread := index.unread():
+        raise make_unread(unread)
+
+
+def make_unread(count: int) -> UnreadError:
+    """Make the error that says how many files were not read."""
+    files = "1 file of events has" if count == 1 else f"{count} files of events have"
+    return UnreadError(f"{files} not been read here yet", hint="run `passdown brief` to read all of them")
 
 
 def find_changed(source: "SearchSource", known: Mapping[str, int]) -> Mapping[str, int] | None:
@@ -84,7 +111,7 @@ def bring_up_to_date(
     if not any(difference):
         return
     found: list[T] = []
-    for number, (folder, name, mark) in enumerate(difference.new, 1):
+    for number, (folder, name, mark) in enumerate(target.choose(difference.new), 1):
         found.append(target.read(folder, name, mark))
         if step is not None:
             step(number, len(difference.new))

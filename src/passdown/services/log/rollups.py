@@ -1,6 +1,6 @@
 """Archive old events: a rollup stands for each day, and the files move to the archive (C22)."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from datetime import date, timedelta
 from typing import NamedTuple
 
@@ -31,8 +31,12 @@ class ArchivedEvents(NamedTuple):
     made: tuple[tuple[str, str], ...]
 
 
-def archive_events(log: EventLog, clock: Clock, days: int, step: Step | None = None) -> ArchivedEvents:
+def archive_events(
+    log: EventLog, clock: Clock, days: int, step: Step | None = None, begin: Callable[[], None] | None = None
+) -> ArchivedEvents:
     """Archive the events that are older than a number of days, in whole UTC days.
+
+    `begin` is called before the first change, if there is any.
 
     1. First a rollup of the events that no rollup of that day holds is created, durably; only then are files
        moved.
@@ -42,6 +46,8 @@ def archive_events(log: EventLog, clock: Clock, days: int, step: Step | None = N
     due = _due(log, _last_day(clock, days))
     gone: list[tuple[str, str]] = []
     made: list[tuple[str, str]] = []
+    if due and begin is not None:
+        begin()
     for number, (day, loose) in enumerate(sorted(due.items()), 1):
         folder = day.isoformat()
         known = _known(log, folder)

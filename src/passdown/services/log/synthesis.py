@@ -18,6 +18,7 @@ from passdown.services.log.events import update_index
 from passdown.services.log.indexing import Step
 from passdown.services.log.local_view import mark_updated
 from passdown.services.log.rollups import ArchivedEvents, archive_events
+from passdown.services.log.uncommitted import begin_archiving, end_archiving, list_uncommitted
 from passdown.services.log.views import (
     ViewState,
     WrittenView,
@@ -135,8 +136,7 @@ def synthesize(
     if archive is None:  # 3
         archive = settings.events.archive and (to_commit or not workspace.repository.is_there())
     if archive:
-        archived = archive_events(workspace.log, workspace.clock, settings.events.retention_days)
-        update_index(workspace.log, workspace.index)
+        archived = _archive(workspace)
     if to_commit and trigger is not None:
         committed = _commit(workspace, place, trigger, also)
     digest = workspace.index.digest(1)
@@ -204,14 +204,24 @@ def _is_to_be_left(workspace: Workspace, place: ViewLocation, *, to_commit: bool
     return there is not None and find_view_owner(there) is ViewOwner.FOREIGN
 
 
+def _archive(workspace: Workspace) -> ArchivedEvents:
+    days = workspace.settings.events.retention_days
+    archived = archive_events(workspace.log, workspace.clock, days, begin=lambda: begin_archiving(workspace))
+    update_index(workspace.log, workspace.index)
+    return archived
+
+
 def _commit(
     workspace: Workspace, place: ViewLocation, trigger: CommitTrigger, also: Sequence[str]
 ) -> Committed | Skipped | NotDue:
     own = [*list_uncommitted(workspace), *([place.path] if place.is_tracked else [])]
     paths = list(dict.fromkeys((*also, *own)))
-    return commit(
+    committed = commit(
         workspace.repository, workspace.documents, workspace.clock, workspace.settings, trigger, paths
     )
+    if isinstance(committed, Committed):
+        end_archiving(workspace)
+    return committed
 
 
 def is_uncommitted(workspace: Workspace, place: ViewLocation) -> bool:
@@ -223,21 +233,3 @@ def is_uncommitted(workspace: Workspace, place: ViewLocation) -> bool:
     there = read_view(workspace.documents, place.path) if place.is_tracked else None
     known = workspace.repository.listing(place.path.rpartition("/")[0]).get(place.path, "")
     return there is not None and git_blob_id(there, like=known) != known
-
-
-def list_uncommitted(workspace: Workspace) -> Sequence[str]:
-    """Return the events, rollups, archived files and records added or archived since the last commit.
-
-    A file that is gone and not in the archive was removed by the user, who commits that.
-    """
-    ours = workspace.settings.paths
-    folders = (ours.events, ours.event_archive, ours.archive)
-    committed = set(workspace.repository.listing(*folders))
-    there = {path for folder in folders for path in workspace.documents.list(folder)}
-    gone = committed - there
-    archived = {_name(path) for path in there if gone and path.startswith(f"{ours.event_archive}/")}
-    return sorted((there - committed) | {path for path in gone if _name(path) in archived})
-
-
-def _name(path: str) -> str:
-    return path.rpartition("/")[2]

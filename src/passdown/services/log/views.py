@@ -91,10 +91,15 @@ def count_if_current(
 
 
 def make_text(index: "Index") -> str:
-    """Render the view of the events in an index; the same events produce the same bytes."""
+    """Render the view of the events in an index; the same events produce the same bytes.
+
+    Raises an UnreadError if not all events were read.
+    """
     from passdown.core.formats.views import render_view
     from passdown.core.merge.projections import LIMIT, make_view  # a check often needs no view
+    from passdown.services.log.indexing import require_complete
 
+    require_complete(index)
     digest = index.digest(LIMIT)
     text = render_view(make_view(digest))
     index.remember(NOTE, f"{_hash(text.encode())} {digest.event_count}")

@@ -44,7 +44,7 @@ from passdown.ports.search import (
     SearchSource,
 )
 from passdown.records import record
-from passdown.services.log.indexing import UNREAD, Step, bring_up_to_date, find_changed
+from passdown.services.log.indexing import UNREAD, NewFile, Step, bring_up_to_date, find_changed
 from passdown.services.sessions.journals import read_labelled
 from passdown.services.workspace.workspaces import Workspace
 
@@ -176,6 +176,9 @@ class _IndexedSource:
 
     def files(self, folder: str) -> Mapping[str, FileMark]:
         return self._index.files(self._kind, folder)
+
+    def choose(self, new: Sequence[NewFile]) -> Sequence[NewFile]:
+        return new
 
     def is_enough(self) -> bool:
         return self._held >= BATCH or self._size >= BATCH_CHARACTERS

@@ -22,7 +22,7 @@ from passdown.core.lazy_regex import pattern
 from passdown.core.sessions.ledger_sync import NewFact, find_edits
 from passdown.core.sessions.session_facts import Account, fold_journal
 from passdown.core.times import parse_instant
-from passdown.errors import FormatError, StorageError
+from passdown.errors import FormatError, StorageError, UnreadError
 from passdown.ports.repository import UNKNOWN
 from passdown.records import record, replace
 from passdown.services.sessions.journals import read_labelled
@@ -161,19 +161,20 @@ def _read_streams(workspace: Workspace) -> Iterator[tuple[datetime, str, str]]:
 
 
 def read_new_section(workspace: Workspace, name: str, text: str) -> OtherDocument | None:
-    """Return what a stream document says that nobody else tells; None if that is nothing."""
+    """Return what a stream document says that nobody else tells; None if that is nothing.
+
+    As long as not all events were read, nobody knows whether they tell it, and what became of it (C131).
+    """
     from passdown.core.formats.streams import parse_stream  # most projects have none
     from passdown.core.sessions.document_events import read_stream_content
     from passdown.services.sessions.document_news import find_news
 
     try:
         content = read_stream_content(parse_stream(text), name)
-    except FormatError:
+        news = find_news(workspace, content.facts, name)
+    except (FormatError, UnreadError):
         return None
-    said = [
-        NewFact(FactKind(one.kind), one.text, one.key, one.because)
-        for one in find_news(workspace, content.facts, name)
-    ]
+    said = [NewFact(FactKind(one.kind), one.text, one.key, one.because) for one in news]
     found = _make_document(content.author, content.at, said, content.event.branch or UNKNOWN)
     return found and replace(found, stream=name)
 

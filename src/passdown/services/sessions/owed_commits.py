@@ -1,29 +1,36 @@
 """Commits that nobody asks for: of ended sessions at the next start, of running ones between turns (C117)."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
-from typing import Annotated, Final
+from typing import Annotated, Final, NamedTuple
 
 from passdown.core.formats.archives import parse_archive
 from passdown.core.formats.events import parse_event
 from passdown.core.times import age_words
-from passdown.errors import FormatError, StorageError
+from passdown.errors import CacheError, FormatError, PassdownError, StorageError
 from passdown.ports.repository import Committed, Skipped, SkipReason
 from passdown.records import record
 from passdown.services.log.commit_marks import (
     describe_files,
     is_known_committed,
     mark_to_commit,
+    mark_view,
+    owes_view,
     remember_committed,
     unmark,
+    unmark_view,
 )
-from passdown.services.log.commits import CommitTrigger, NotDue, find_not_due
-from passdown.services.log.events import update_index
-from passdown.services.log.synthesis import list_uncommitted, synthesize
+from passdown.services.log.commits import CommitTrigger, NotDue, commit, find_not_due
+from passdown.services.log.events import update_portion
+from passdown.services.log.synthesis import synthesize
+from passdown.services.log.uncommitted import list_uncommitted
+from passdown.services.log.views import view_place
 from passdown.services.sessions.journals import read_account
 from passdown.services.sessions.liveness import is_live
 from passdown.services.workspace.workspaces import Workspace
 
+CommitOutcome = Committed | Skipped | NotDue | None
+"""What became of a commit; None if there was nothing to commit."""
 AT_START: Final = (CommitTrigger.START, CommitTrigger.OWED)
 """What a start may commit: what ended sessions left; what is running, only if the settings say so."""
 AFTER_TURN: Final = (CommitTrigger.EVENT, CommitTrigger.CHECKPOINT, CommitTrigger.OWED)
@@ -52,40 +59,94 @@ class UncommittedFiles:
 
 
 def commit_waiting(
-    workspace: Workspace, triggers: Sequence[CommitTrigger]
-) -> Committed | Skipped | NotDue | None:
+    workspace: Workspace,
+    triggers: Sequence[CommitTrigger],
+    *,
+    with_view: bool = True,
+    note: Callable[[str], None] = lambda _: None,
+) -> CommitOutcome:
     """Commit what sessions published and nobody committed, if one of the triggers calls for it.
 
-    What is to be committed is what the last commit lacks, and nothing else is remembered, so a commit that
-    fails or is cut off is made the next time.
+    What is to be committed is what the last commit lacks, so a commit that fails or is cut off is made the
+    next time.
 
     1. A setting may rule it out, or the last checkpoint commit may be too recent.
     2. Nothing is committed where the user is in the middle of something: see `GitHistory.find_obstacle`. This
        is checked before the view is written, so that no tracked file is changed without its commit.
-    3. A commit that is owed is made only if one of the files comes from a session that has ended.
+    3. A commit that is owed is made only if one of the files comes from a session that has ended, or the view
+       lacks what was committed.
+    4. As long as not all events were read, or if the cache or the view is in the way, events are committed
+       without a view (C131), and a later call makes up for it. `note` is told what was in the way.
 
     Returns None if nothing is to be committed.
     """
     trigger = _choose(workspace, triggers)  # 1
     if isinstance(trigger, NotDue):
         return trigger
-    obstacle = _find_obstacle(workspace, files_only=True)  # 2
-    if obstacle is not None:
+    if (obstacle := _find_obstacle(workspace, files_only=True)) is not None:  # 2
         return _put_off(workspace, obstacle)
-    update_index(workspace.log, workspace.index)
-    described = describe_files(workspace)
-    paths = () if is_known_committed(workspace) else list_uncommitted(workspace)
-    if not paths:
-        return _settle(workspace, described, None)
-    if trigger is CommitTrigger.OWED and not _is_owed(workspace, paths):  # 3
+    files = _find_waiting(workspace, note, with_view=with_view)
+    if not (files.paths or files.owes_view):
+        return _settle(workspace, files.described, None)
+    if trigger is CommitTrigger.OWED and not (files.owes_view or _is_owed(workspace, files.paths)):  # 3
         return None
-    obstacle = _find_obstacle(workspace)
-    if obstacle is not None:
+    if (obstacle := _find_obstacle(workspace)) is not None:
         return _put_off(workspace, obstacle)
+    described = files.described
+    done = _commit_with_view(workspace, trigger, note) if described else None
+    if done is None:  # 4
+        described, done = "", _commit_events(workspace, trigger, files.paths)
+    return _settle(workspace, described, done)
+
+
+class _WaitingFiles(NamedTuple):
+    """What may be committed."""
+
+    paths: Sequence[str]
+    described: str = ""
+    """What identifies these files; empty if they are to be committed without a view."""
+    owes_view: bool = False
+    """Whether the view lacks what was committed."""
+
+
+def _find_waiting(workspace: Workspace, note: Callable[[str], None], *, with_view: bool) -> _WaitingFiles:
+    """Find what the last commit lacks; without a view if not all events were read (4)."""
+    unread = _read_new(workspace, note)
+    if not with_view or unread != 0:
+        return _WaitingFiles(list_uncommitted(workspace, is_indexed=unread is not None))
+    paths = () if is_known_committed(workspace) else list_uncommitted(workspace)
+    return _WaitingFiles(paths, describe_files(workspace), owes_view(workspace))
+
+
+def _read_new(workspace: Workspace, note: Callable[[str], None]) -> int | None:
+    """Read what is new; return how many files are unread, or None if another process writes to the cache."""
+    try:
+        return update_portion(workspace.log, workspace.index)
+    except CacheError as found:
+        note(found.message)
+        return None
+
+
+def _commit_with_view(
+    workspace: Workspace, trigger: CommitTrigger, note: Callable[[str], None]
+) -> CommitOutcome:
+    """Make the view and commit it with the events; return None if the view is in the way."""
     # Archiving takes long; the end of a turn leaves it to the next start.
     archive = None if trigger is CommitTrigger.OWED else False
-    done = synthesize(workspace, archive=archive, trigger=trigger, to_commit=True).committed
-    return _settle(workspace, described, done)
+    try:
+        return synthesize(workspace, archive=archive, trigger=trigger, to_commit=True).committed
+    except PassdownError as found:
+        note(f"the view was not committed: {found.message}")
+        return None
+
+
+def _commit_events(workspace: Workspace, trigger: CommitTrigger, paths: Sequence[str]) -> CommitOutcome:
+    """Commit events and records alone, and remember that the view lacks them."""
+    settings = workspace.settings
+    done = commit(workspace.repository, workspace.documents, workspace.clock, settings, trigger, paths)
+    if isinstance(done, Committed) and view_place(workspace.repository, settings).is_tracked:
+        mark_view(workspace)
+    return done
 
 
 def _put_off(workspace: Workspace, obstacle: Skipped) -> Skipped:
@@ -97,15 +158,20 @@ def _put_off(workspace: Workspace, obstacle: Skipped) -> Skipped:
     return obstacle
 
 
-def _settle(
-    workspace: Workspace, described: str, done: Committed | Skipped | NotDue | None
-) -> Committed | Skipped | NotDue | None:
-    """Remember that what was described is committed, if that is so."""
+def _settle(workspace: Workspace, described: str, done: CommitOutcome) -> CommitOutcome:
+    """Remember that what was described is committed, if that is so.
+
+    If nothing was described, events may be unread or the view may be missing: the next turn looks again.
+    """
     if isinstance(done, Skipped) and done.why is not SkipReason.NOTHING:
         return _put_off(workspace, done)
-    if not isinstance(done, NotDue):
+    if not described:
+        mark_to_commit(workspace)
+    elif not isinstance(done, NotDue):
         unmark(workspace)
         remember_committed(workspace, described)
+        if done is not None:
+            unmark_view(workspace)
     return done
 
 
@@ -148,7 +214,7 @@ def _read_session(workspace: Workspace, path: str) -> str:
         return ""
 
 
-def find_trouble(outcome: Committed | Skipped | NotDue | None) -> str:
+def find_trouble(outcome: CommitOutcome) -> str:
     """Return why a commit failed, if the user has to do something about it; else an empty string."""
     if isinstance(outcome, Skipped) and outcome.why in {SkipReason.NO_IDENTITY, SkipReason.REFUSED}:
         return f"{outcome.reason}; {outcome.hint}"

@@ -7,7 +7,7 @@ from passdown.core.formats.journal import JournalLine
 from passdown.core.sessions.publications import make_event
 from passdown.core.sessions.secrets import redact_lines
 from passdown.core.sessions.session_facts import fold_journal
-from passdown.services.log.events import WrittenEvent, add_event, catch_up, update_index
+from passdown.services.log.events import WrittenEvent, add_event, catch_up_session, update_portion
 from passdown.services.log.local_view import mark_outdated
 from passdown.services.sessions.liveness import show_place
 from passdown.services.workspace.workspaces import Workspace
@@ -22,8 +22,8 @@ def publish(workspace: Workspace, session: str, *, kind: str, reason: str) -> Wr
     one builds and creates an event at a time, while it holds the lock of the journal. Secrets in facts are
     redacted, with a mark.
 
-    Raises a StorageError if the journal is in use or cannot be locked, or if the event could not be written;
-    the facts stay in the journal, and are published next time.
+    Raises a StorageError if the journal is in use or cannot be locked, if an event of the session cannot be
+    read, or if the new one could not be written; the facts stay in the journal, and are published next time.
     """
     written: list[WrittenEvent] = []
 
@@ -41,23 +41,27 @@ def publish(workspace: Workspace, session: str, *, kind: str, reason: str) -> Wr
 
 @contextmanager
 def publishing(workspace: Workspace) -> Generator[None, None, None]:
-    """Read all events that are new, and keep other writers of the index out.
+    """Read what is new, and keep other writers of the index out.
 
     Whoever needs both takes the index first and then the lock of a journal. So nobody waits for the index
     while others wait to add a fact to the journal.
     """
-    update_index(workspace.log, workspace.index)
+    update_portion(workspace.log, workspace.index)
     with workspace.index.changing():
         yield
 
 
 def write_open(workspace: Workspace, session: str, *, kind: str, reason: str) -> WrittenEvent | None:
-    """Write what is open as an event, within `publishing` and with the journal locked."""
-    catch_up(workspace.log, workspace.index)
+    """Write what is open as an event, within `publishing` and with the journal locked.
+
+    It needs all events of the session, and no others (C131). Raises an UnreadError if one cannot be read.
+    """
     lines, _ = redact_lines(workspace.journals.read(session))
+    account = fold_journal(session, lines)
+    catch_up_session(workspace.log, workspace.index, account.agent, account.started_at)
     published = workspace.index.published(session)
     event = make_event(
-        show_place(workspace, fold_journal(session, lines)),
+        show_place(workspace, account),
         lines,
         published.line,
         kind=kind,

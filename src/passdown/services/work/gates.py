@@ -32,6 +32,7 @@ from passdown.errors import UsageError
 from passdown.records import record
 from passdown.services.handover.track_papers import find_paper, list_papers
 from passdown.services.handover.tracks import find_results
+from passdown.services.log.events import update_index
 from passdown.services.sessions.ledgers import update_ledger
 from passdown.services.work.plan_commands import CommandRun
 from passdown.services.workspace.workspaces import Workspace
@@ -233,6 +234,7 @@ def find_blocking(workspace: Workspace, account: Account, gate: str) -> str:
     """Return the question of an escalated gate that no person has answered; empty without one."""
     start = blocked_by(gate, account.track)
     asked = [fact.text for fact in account.of(FactKind.QUESTION) if fact.text.startswith(start)]
+    update_index(workspace.log, workspace.index)
     digest = workspace.index.digest(_MOST_QUESTIONS)
     answers = (*digest.kinds[FactKind.ANSWER].facts, *account.of(FactKind.ANSWER))
     answered = {fact.key for fact in answers}

@@ -228,7 +228,7 @@ class ReadLimits(NamedTuple):
     """Seconds to wait for the lock of a journal before something is published, and for other writers of what
     sessions share; None is the default."""
     most: int = 0
-    """How many events that were never read before may be read; 0 means all."""
+    """How many events that are new to an index may be read; 0 means all."""
     is_cached: bool = True
 
 

@@ -46,6 +46,12 @@ class EventLogConformance(ABC):
         assert log.files(folder)["a.md"].size == len(data)
         assert {"", folder} == set(log.folders({}))
 
+    def test_events_may_be_read_as_long_as_few_were(self, log: EventLog) -> None:
+        """Whoever reads few events may go on, however often it asks."""
+        assert log.may_read()
+        assert log.may_read(10)
+        assert log.may_read()
+
     def test_a_name_is_created_once(self, log: EventLog) -> None:
         """The second call returns False, and changes nothing."""
         assert log.create("", "a.md", b"one")
