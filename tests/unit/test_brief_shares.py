@@ -21,6 +21,7 @@ from passdown.core.briefs.brief_input import (
     UnreadMessage,
 )
 from passdown.core.briefs.budgets import PREVIEW, Budget
+from passdown.core.briefs.packing import SEEN_SHARE, SHARES
 from passdown.core.documents.key_value import Pair
 from passdown.core.evidence.histories import END, SessionHistory, make_history
 from passdown.core.facts import Fact, Provenance
@@ -70,7 +71,7 @@ def command(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str],
     return Caller(monkeypatch, capsys, project.folder)
 
 
-@pytest.mark.requirement("C132", through="command")
+@pytest.mark.requirement("C126", "C132", through="command")
 @pytest.mark.parametrize(("sessions", "feedback"), [(20, 1), (20, 15), (100, 1), (250, 1)])
 def test_what_stays_in_force_is_in_the_brief_at_any_age(
     command: Caller, sessions: int, feedback: int
@@ -284,6 +285,19 @@ def test_shares_never_exceed_the_budget_and_the_head_is_first(tokens: int, chars
     assert brief.body.split("\n")[1] == "Goal:"
     assert "\nNow:\n" in brief.body
     assert pack(crowd(length), budget) == brief
+
+
+@pytest.mark.requirement("C132")
+def test_shares_take_no_more_than_the_room_and_no_part_has_two() -> None:
+    shares = [(share.percent, sorted(share.kinds)) for share in SHARES]
+
+    assert (15, ["blocker", "holding", "message"]) in shares
+    assert (22, ["constraint"]) in shares
+    assert (25, ["decision"]) in shares
+    assert (15, ["question"]) in shares
+    every = [*SHARES, SEEN_SHARE]
+    assert sum(share.percent for share in every) == 97
+    assert sum(len(share.kinds) for share in every) == len(frozenset().union(*(one.kinds for one in every)))
 
 
 def test_many_kinds_that_are_left_out_are_counted() -> None:

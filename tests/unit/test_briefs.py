@@ -13,6 +13,7 @@ from passdown.core.briefs.brief_frame import UNKNOWN, BriefFrame, receipt_of
 from passdown.core.briefs.brief_input import BriefInput, CommitSubject, CurrentWork, OtherSession
 from passdown.core.briefs.briefs import Brief, brief_hash, pack_brief
 from passdown.core.briefs.budgets import Budget
+from passdown.core.briefs.packing import Omission
 from passdown.core.facts import Fact, Provenance, identify, is_commit
 from passdown.core.fold import Table
 from passdown.core.kinds import FactKind
@@ -368,7 +369,7 @@ def test_feedback_without_end_leaves_goal_and_now() -> None:
     assert "more: `passdown view list feedback`" in brief.body
     assert Budget(tokens=250).holds(brief.size)
     shown = brief.body.count("> feedback")
-    assert brief.omitted == ((FactKind.FEEDBACK, 500 - shown, "passdown view list feedback"),)
+    assert brief.omitted == (Omission(FactKind.FEEDBACK, 500 - shown, "passdown view list feedback"),)
 
 
 def test_a_part_of_which_nothing_fits_is_named() -> None:

@@ -67,12 +67,14 @@ class NamedFiles(NamedTuple):
     """How words name one of some files."""
 
     wanted: frozenset[str] = frozenset()
+    spaced: frozenset[str] = frozenset()
+    """Those of them that are not one word."""
 
     def are_in(self, text: str) -> bool:
         """Return whether a text names one of them (2)."""
         if not self.wanted.isdisjoint(list_named(text)):
             return True
-        return any(name in text for name in self.wanted if _WORD.fullmatch(name) is None)
+        return any(name in text for name in self.spaced)
 
 
 def name_files(paths: Iterable[str], is_unique: Callable[[str], bool]) -> NamedFiles:
@@ -81,4 +83,5 @@ def name_files(paths: Iterable[str], is_unique: Callable[[str], bool]) -> NamedF
     counts = Counter(one.name for one in files)
     names = {one.name for one in files if one.has_folder}
     unique = {name for name in names if counts[name] == 1 and is_unique(name)}
-    return NamedFiles(frozenset({one.pair for one in files} | unique))
+    wanted = frozenset({one.pair for one in files} | unique)
+    return NamedFiles(wanted, frozenset(name for name in wanted if _WORD.fullmatch(name) is None))
