@@ -62,6 +62,8 @@ class Repository(Scene):
         return int(count)
 
 
+@pytest.mark.proof
+@pytest.mark.timeout(3_600)
 @pytest.mark.requirement("C131", "R131", "R133", "R135")
 @pytest.mark.parametrize("count", SIZES)
 def test_hooks_publish_and_commit_at_once_and_make_a_view_when_all_is_read(

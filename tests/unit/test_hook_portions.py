@@ -259,10 +259,19 @@ def test_every_hook_works_while_not_all_events_are_read(cold: Cold, monkeypatch:
     cold.start()
     assert cold.command("track", "bind", "auth", "--session", HOST).code == 0
     forget_cache(cold)
+    transcript = ClaudeTranscript(path=cold.host.transcript, root=cold.project.folder, session=HOST)
+    transcript.ask("Fix the lexer")
+    transcript.edit("src/lexer.py")
+    transcript.run("pytest -q", code=1)
+    transcript.say("It fails")
     for event in ("Stop", "UserPromptSubmit", "SubagentStart", "SubagentStop", "PreCompact", "SessionEnd"):
         cold.host.call(event, prompt="go on", trigger="auto", reason="logout", agent_id="a", agent_type="b")
 
     assert "not read" in context(cold.start(NEXT))
+    goal, (published,) = cold.host.own().goal, cold.events()
+    assert goal is not None
+    assert goal.text == "Fix the lexer"
+    assert published.receipts == ("pytest -q: exit 1",)
     told = {line.split(": ", 1)[1] for line in cold.host.log().splitlines()}
     assert all("files of events have not been read here yet" in line for line in told), told
 

@@ -17,10 +17,10 @@ from passdown.services.log.synthesis import (
     find_ahead,
     is_legacy,
     is_uncommitted,
-    list_uncommitted,
     preview_view,
     synthesize,
 )
+from passdown.services.log.uncommitted import list_uncommitted
 from passdown.services.log.views import ViewState, view_place
 from passdown.services.workspace.workspaces import Workspace
 from passdown.settings import FILE_NAME, EventSettings, Settings, ViewSettings

@@ -1,5 +1,7 @@
 """State that git tracks is not there for services, and is not written by them."""
 
+from collections.abc import Sequence
+
 import pytest
 
 from passdown.core.project.tracked_paths import TrackedPaths, find_tracked
@@ -30,6 +32,11 @@ class Index:
 
     def names(self) -> None:
         """Know no names."""
+
+    def committed_among(self, paths: Sequence[str]) -> frozenset[str]:
+        """Know no commit."""
+        del paths
+        return frozenset()
 
     def tracked(self, folder: str) -> TrackedPaths:
         """Say what is tracked."""
