@@ -27,7 +27,7 @@ def find_near(workspace: Workspace, chain: Sequence[Account], track: str, until:
     branch = workspace.repository.branch()
     track = kebab(track) if track else ""
     seen = [fact.text for one in chain[:_SESSIONS] for fact in _list_seen(one)]
-    last = workspace.index.files_of_last(track, branch, until) if _is_new(chain) else ()
+    last = () if seen else workspace.index.files_of_last(track, branch, until)
     files = tuple(dict.fromkeys([*seen, *_list_changed(workspace, branch), *last]))[:_MOST]
     return workspace.index.near(Neighbourhood(files, track, branch), until)
 
@@ -35,11 +35,6 @@ def find_near(workspace: Workspace, chain: Sequence[Account], track: str, until:
 def _list_seen(account: Account) -> Iterable[Fact]:
     """List the files that a session edited or read, the last first."""
     return (fact for kind in (FactKind.FILE, FactKind.READ) for fact in reversed(account.of(kind)))
-
-
-def _is_new(chain: Sequence[Account]) -> bool:
-    """Return whether the session itself has edited nothing yet."""
-    return not chain or chain[0].ended_at is not None or not chain[0].of(FactKind.FILE)
 
 
 def _list_changed(workspace: Workspace, branch: str) -> Sequence[str]:
