@@ -19,7 +19,7 @@ from tests.unit.test_hooks import context
 SIZES = {Level.FAST: (2_001,), Level.CI: (2_001, 10_000), Level.LONG: (2_001, 10_000, 100_000)}[LEVEL]
 Answer = TypeVar("Answer")
 FLAT = 10_000
-"""Larger logs have a folder for each day, as the doctor advises."""
+"""This one has all events in one folder; the others have a folder for each day."""
 
 
 class Repository(Scene):
@@ -30,7 +30,7 @@ class Repository(Scene):
     ) -> None:
         """Commit the events."""
         super().__init__(folder, monkeypatch, capsys)
-        put_log(self.project.folder, count, by_day=count > FLAT)
+        put_log(self.project.folder, count, by_day=count != FLAT)
         self._stamp_commits(-1440)
         self.project.git("add", "--all")
         self.project.git("commit", "--quiet", "--message=events")

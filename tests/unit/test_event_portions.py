@@ -1,19 +1,23 @@
 """An index that reads its log in portions is incomplete until the last one, and then as good as any."""
 
 import contextlib
+import os
 import tempfile
 from collections.abc import Sequence
 from contextlib import closing
 from datetime import UTC, datetime
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from passdown.engines.files.bounded_log import BoundedLog
+from passdown.engines.files.event_log import FileEventLog
 from passdown.engines.memory.event_log import MemoryEventLog
 from passdown.engines.memory.index import MemoryIndex
 from passdown.engines.sqlite.event_index import open_index
+from passdown.engines.system import SystemClock
 from passdown.errors import UnreadError
 from passdown.ports.event_log import EventLog
 from passdown.ports.index import LogChange
@@ -119,6 +123,25 @@ class _Lossy(BoundedLog):
 
     def read(self, folder: str, name: str) -> bytes | None:
         return None if "10-00-00Z" in name else super().read(folder, name)
+
+
+@pytest.mark.parametrize("by_day", [False, True])
+def test_folders_that_did_not_change_are_read_to_the_end(tmp_path: Path, *, by_day: bool) -> None:
+    for day in ("2026-01-08", "2026-01-09", "2026-01-10"):
+        for number in range(4):
+            place = tmp_path / "events" / (day if by_day else "")
+            place.mkdir(parents=True, exist_ok=True)
+            name = f"{day}T10-00-{number:02}Z_{AGENTS[0]}.md"
+            (place / name).write_text(make_text_of({"now": "Lexer"}, f"{day}T10:00:{number:02}Z", AGENTS[0]))
+    for place in (tmp_path / "events", *(tmp_path / "events").iterdir()):
+        os.utime(place, (1_700_000_000, 1_700_000_000))  # long ago
+    files = FileEventLog(str(tmp_path / "events"), str(tmp_path / "archive"), SystemClock())
+    index = MemoryIndex()
+
+    left = [update_portion(bound(files, 5), index) for _ in range(4)]
+
+    assert left == [7, 2, 0, 0]
+    assert index.digest(1).event_count == 12
 
 
 @given(

@@ -313,6 +313,22 @@ def test_events_are_committed_where_the_view_cannot_be_written(
 
 
 @pytest.mark.requirement("C131")
+def test_an_end_commits_events_where_the_view_cannot_be_written(scene: Scene) -> None:
+    (scene.project.folder / VIEW).mkdir(parents=True)
+    scene.start()
+    scene.command("done", "read the code", "--session", HOST)
+
+    ended = scene.command("end", "--session", HOST)
+
+    assert "current.md" in ended.err
+    assert scene.own() == ["passdown: 1 event, 1 document"]
+    (scene.project.folder / VIEW).rmdir()
+    scene.pass_time(minutes=31)
+    scene.start(NEXT)
+    assert scene.own()[0] == "passdown: view"
+
+
+@pytest.mark.requirement("C131")
 def test_what_was_archived_and_not_committed_is_committed_by_the_next_hook(scene: Scene) -> None:
     old = f"{EVENTS}/2025-12-01T10-00-00Z_{AGENT}.md"
     text = f"---\nts: 2025-12-01T10:00:00Z\nagent: {AGENT}\n---\n\nthis_session:\n- did it\n"

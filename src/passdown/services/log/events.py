@@ -112,8 +112,10 @@ class _Events:
     def apply(
         self, folders: Mapping[str, int | None], gone: Sequence[tuple[str, str]], found: Sequence[EventFile]
     ) -> None:
-        # A folder with unread files is listed again next time.
-        whole = {folder: mark for folder, mark in folders.items() if folder not in self._unread}
+        # A folder with unread files is listed again next time, and so is the top folder: if its mark is the
+        # known one, a log looks only at the folders that are known, too.
+        left = {"", *self._unread} if self._unread else set[str]()
+        whole = {folder: mark for folder, mark in folders.items() if folder not in left}
         self.index.apply(LogChange(whole, gone, found, self._unread.total()))
         self.is_applied = True
 

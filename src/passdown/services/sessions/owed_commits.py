@@ -95,7 +95,7 @@ def commit_waiting(
     described = files.described
     done = _commit_with_view(workspace, trigger, note) if described else None
     if done is None:  # 4
-        described, done = "", _commit_events(workspace, trigger, files.paths)
+        described, done = "", commit_events(workspace, trigger, files.paths)
     return _settle(workspace, described, done)
 
 
@@ -140,7 +140,7 @@ def _commit_with_view(
         return None
 
 
-def _commit_events(workspace: Workspace, trigger: CommitTrigger, paths: Sequence[str]) -> CommitOutcome:
+def commit_events(workspace: Workspace, trigger: CommitTrigger, paths: Sequence[str]) -> CommitOutcome:
     """Commit events and records alone, and remember that the view lacks them."""
     settings = workspace.settings
     done = commit(workspace.repository, workspace.documents, workspace.clock, settings, trigger, paths)

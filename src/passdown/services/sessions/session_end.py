@@ -10,10 +10,12 @@ from passdown.records import record
 from passdown.services.log.commits import CommitTrigger, NotDue
 from passdown.services.log.events import WrittenEvent
 from passdown.services.log.synthesis import SynthesisResult, synthesize
+from passdown.services.log.uncommitted import list_uncommitted
 from passdown.services.log.views import WrittenView
 from passdown.services.sessions.archives import SESSION_END, ArchivedLedger, archive_ledger
 from passdown.services.sessions.journals import read_account
 from passdown.services.sessions.ledgers import open_ledger, write_back
+from passdown.services.sessions.owed_commits import commit_events
 from passdown.services.sessions.sessions import publish_end
 from passdown.services.workspace.workspaces import Workspace
 
@@ -36,7 +38,7 @@ def close_session(
     """End a session and do everything that follows; with `keep` its ledger stays until the next start (C37).
 
     The event is written first, so that everything the session knew is safe. What fails after that is
-    reported, and done next time.
+    reported, and done next time; a view that fails does not stop the commit.
     """
     is_here = account.start.checkout == workspace.root
     opened = open_ledger(workspace, account) if is_here else None
@@ -58,6 +60,7 @@ def close_session(
         committed, view = made.committed, made.written
     except PassdownError as found:
         troubles.append(found)
+        committed = commit_events(workspace, CommitTrigger.SESSION_END, list_uncommitted(workspace))
     return ClosedSession(
         account=ended,
         written=written,
