@@ -309,6 +309,22 @@ def test_many_kinds_that_are_left_out_are_counted() -> None:
     assert last.endswith(" kinds: `passdown brief --json`")
 
 
+@pytest.mark.requirement("C132")
+def test_further_next_steps_come_before_what_has_no_share() -> None:
+    steps = tuple(know(FactKind.NEXT, f"next {number} ".ljust(40, "x")) for number in range(30))
+    tables = {
+        FactKind.RECEIPT.value: several(FactKind.RECEIPT, 30),
+        FactKind.DONE.value: several(FactKind.DONE, 9),
+    }
+    brief_input = BriefInput(agent="me", aim=CurrentWork(next=steps), tables=tables)
+
+    bodies = [pack(brief_input, Budget(tokens=tokens)).body for tokens in range(300, 1_200, 50)]
+
+    shown = [(body.count("> next "), body.count("> receipt ")) for body in bodies]
+    assert all(receipts == 0 for steps_shown, receipts in shown if steps_shown < 29)
+    assert shown[-1][1] > 0
+
+
 def test_more_feedback_is_shown_only_while_the_head_stays_in_front() -> None:
     feedback = several(FactKind.FEEDBACK, 40, 100)
     aim = CurrentWork(know(FactKind.GOAL, "Ship it"), next=(know(FactKind.NEXT, "Release"),))
