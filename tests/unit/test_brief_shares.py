@@ -229,11 +229,11 @@ def test_facts_that_name_a_file_come_first_then_those_of_the_track_of_the_branch
     assert shown == ["names", "both", "own", "track", "branch", "old branch", "elsewhere", "newest"]
 
 
-def crowd(length: int = 100) -> BriefInput:
+def crowd(length: int = 100, count: int = 400) -> BriefInput:
     """Make an input in which every part is full."""
 
     def many(kind: FactKind, lead: str = "") -> Table:
-        texts = (f"{lead}{kind.value} {number} ".ljust(length, "x") for number in range(400))
+        texts = (f"{lead}{kind.value} {number} ".ljust(length, "x") for number in range(count))
         facts = (know(kind, text, OTHER, hour, key="", event="e" * 64) for hour, text in enumerate(texts, 1))
         return table(*facts)
 
@@ -279,12 +279,14 @@ def test_with_every_other_part_full_there_are_five_decisions_three_questions_and
 def test_shares_never_exceed_the_budget_and_the_head_is_first(tokens: int, chars: int, length: int) -> None:
     budget = Budget(tokens=tokens, characters=chars)
 
-    brief = pack(crowd(length), budget)
+    brief_input = crowd(length, 15)
+
+    brief = pack(brief_input, budget)
 
     assert budget.holds(brief.size)
     assert brief.body.split("\n")[1] == "Goal:"
     assert "\nNow:\n" in brief.body
-    assert pack(crowd(length), budget) == brief
+    assert pack(brief_input, budget) == brief
 
 
 @pytest.mark.requirement("C132")
@@ -305,6 +307,22 @@ def test_many_kinds_that_are_left_out_are_counted() -> None:
 
     assert last.startswith("Left out: ")
     assert last.endswith(" kinds: `passdown brief --json`")
+
+
+@pytest.mark.requirement("C132")
+def test_further_next_steps_come_before_what_has_no_share() -> None:
+    steps = tuple(know(FactKind.NEXT, f"next {number} ".ljust(40, "x")) for number in range(30))
+    tables = {
+        FactKind.RECEIPT.value: several(FactKind.RECEIPT, 30),
+        FactKind.DONE.value: several(FactKind.DONE, 9),
+    }
+    brief_input = BriefInput(agent="me", aim=CurrentWork(next=steps), tables=tables)
+
+    bodies = [pack(brief_input, Budget(tokens=tokens)).body for tokens in range(300, 1_200, 50)]
+
+    shown = [(body.count("> next "), body.count("> receipt ")) for body in bodies]
+    assert all(receipts == 0 for steps_shown, receipts in shown if steps_shown < 29)
+    assert shown[-1][1] > 0
 
 
 def test_more_feedback_is_shown_only_while_the_head_stays_in_front() -> None:
