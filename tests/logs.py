@@ -8,7 +8,7 @@ from typing import Final
 from passdown.core.ids import event_file_name
 from tests.projects import EVENTS
 
-FIRST: Final = datetime(2026, 1, 6, tzinfo=UTC)
+FIRST: Final = datetime(2026, 1, 9, tzinfo=UTC)
 LAST: Final = datetime(2026, 1, 11, tzinfo=UTC)
 """When the first and the last event of a log were written; the others lie between them, equally far apart."""
 AGENT: Final = "amber-0000beef"
