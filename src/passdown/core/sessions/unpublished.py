@@ -5,7 +5,7 @@ from typing import Final
 
 from passdown.core.facts import UNPUBLISHED, Fact, Provenance, has_result, may_leave
 from passdown.core.formats.journal import JournalLine
-from passdown.core.kinds import FactKind, Merging
+from passdown.core.kinds import INHERITED, FactKind, Merging
 from passdown.core.sessions.session_facts import Account
 
 TAKEN_BACK: Final = frozenset(
@@ -30,10 +30,6 @@ def _is_public(fact: Fact, steps: Container[str]) -> bool:
     return fact.text in steps if fact.key == FactKind.NOW else fact.key in TAKEN_BACK
 
 
-TOLD_BEFORE: Final = (FactKind.CONSTRAINT, FactKind.DECISION, FactKind.QUESTION)
-"""What other sessions of the clone are told of before it is published (C123)."""
-
-
 def told_before(account: Account, covered: int) -> Sequence[Fact]:
     """Return the rules, decisions and questions that a session stated and no event covers, marked as such.
 
@@ -41,7 +37,7 @@ def told_before(account: Account, covered: int) -> Sequence[Fact]:
     """
     return [
         fact._replace(others=(*fact.others, (UNPUBLISHED, "true")))
-        for kind in TOLD_BEFORE
+        for kind in INHERITED
         for fact in account.of(kind)
         if fact.seq > covered
         and fact.session == account.session
