@@ -46,6 +46,7 @@ def is_end_of_index(step: str) -> bool:
     return step in {
         "SCAN files USING INDEX files_with_skipped",
         "SCAN files USING COVERING INDEX files_with_skipped",
+        "SCAN files USING INDEX files_uncommitted",
         "SCAN sources USING INDEX sources_odd",
         "SCAN sources USING COVERING INDEX sources_odd",
         "SCAN sources USING INDEX sources_unfollowed",

@@ -27,7 +27,7 @@ SELECT folder, name FROM files WHERE committed = 0;
 UPDATE files SET committed = 1 WHERE folder = ? AND name = ?;
 
 -- name: count_unread
-SELECT unread FROM progress;
+SELECT unread FROM progress WHERE id = 0;
 
 -- name: save_unread
 INSERT INTO progress (id, unread) VALUES (0, ?)
