@@ -191,12 +191,12 @@ class _Writer:
     ) -> tuple[tuple[Pair, ...], tuple[Pair, ...]]:
         """Decide something new; sometimes an earlier key again, knowing of it or not."""
         decided = [self._state(FactKind.DECISION, number, f"choice-{number}")]
-        if is_late:
-            settled = [one for one in self.held[FactKind.DECISION][:-1] if one.key not in self.contested]
-            if settled:
-                old = settled[self._rng.below(len(settled))]
-                self.held[FactKind.DECISION].remove(old)
-                decided.append(self._state(FactKind.DECISION, number, old.key))
+        earlier = self.held[FactKind.DECISION][:-1] if is_late else []
+        settled = [one for one in earlier if one.key not in self.contested]
+        if settled:
+            old = settled[self._rng.below(len(settled))]
+            self.held[FactKind.DECISION].remove(old)
+            decided.append(self._state(FactKind.DECISION, number, old.key))
         is_unknowing = number % _UNKNOWING == _UNKNOWING - 2 and number > 0
         key = f"choice-{number - 1}"
         if is_unknowing:
