@@ -67,7 +67,7 @@ class _Events:
     """The events of a log as an update target, all applied at once."""
 
     def __init__(
-        self, log: EventLog, index: Index, needs: Callable[[str, str], bool] = lambda *_: False
+        self, log: EventLog, index: Index, needs: Callable[[str, str], bool] = lambda _folder, _name: False
     ) -> None:
         """Keep the log and the index, and which files are read however many others are."""
         self.log = log
@@ -184,7 +184,8 @@ def add_event(
     # Whose clock was set back goes on from its own last event.
     read = index.newest(max(now, published.at or now), event.session or "")
     written = _create(log, read, published, event, by_day=by_day)
-    _take_in(_Events(log, index, lambda *place: place == (written.folder, written.name)))
+    new = (written.folder, written.name)
+    _take_in(_Events(log, index, lambda folder, name: (folder, name) == new))
     return written
 
 
