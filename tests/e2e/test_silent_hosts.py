@@ -4,6 +4,7 @@
 them; without the folder a test is skipped.
 """
 
+import re
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -36,6 +37,20 @@ def make_codex(place: Ground, find: Callable[[str], str]) -> tuple[Driver, str, 
     driver = Codex(find("codex"), place)
     (place.home / ".codex" / "hooks.json").write_text(hooks(), encoding="utf-8")
     return driver, "exec_command", ["--dangerously-bypass-hook-trust"]
+
+
+PAGE = Path(__file__).parents[2] / "docs" / "explanation" / "brief.md"
+
+
+def list_lines(text: str) -> list[str]:
+    """Give the lines of a brief without what differs each time: ids, ages and the host."""
+    return re.sub(r"\b(claude|codex)-|[0-9a-f]{8,}|\d+ (s|min)\b", "…", text).splitlines()
+
+
+def read_printed() -> str:
+    """Give the brief that the documentation shows."""
+    _, _, rest = PAGE.read_text(encoding="utf-8").partition("The fourth was told:\n\n```text\n")
+    return rest.partition("```")[0]
 
 
 def work(tool: str, number: int) -> list[Step]:
@@ -92,6 +107,7 @@ def test_what_silent_sessions_did_is_in_the_next_brief_and_in_another_clone(
     assert f"failed: {TEST}: exit 1 at commit " in fourth
     assert "please do part 2" in fourth
     assert "do not repeat" not in fourth
+    assert list_lines(fourth) == list_lines(read_printed())
 
     project.git("add", "--all")
     project.git("commit", "--quiet", "--message=All events")
