@@ -33,6 +33,9 @@ CLAIMED: Final = "claimed"
 AIM_CHARS: Final = 200
 """How many characters of a prompt become a goal or the present step (C60)."""
 
+WORDS_CHARS: Final = 500
+"""How many characters of an agent's last words are kept and shown (C135)."""
+
 
 def cut_aim(prompt: str) -> str:
     """Return a prompt as a goal or present step: on one line, and cut."""

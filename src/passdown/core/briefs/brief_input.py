@@ -217,8 +217,7 @@ class BriefInput:
     unread: Annotated[int, "How many files of events were not read yet (C131)."] = 0
     names_verbs: Annotated[bool, "Whether it is told how to record something."] = False
     contested: Annotated[Contested, "Decisions of one key that did not know of each other."] = ()
-
-    nearby: Annotated["Nearby", "What of it is near the session's work."] = NOWHERE
+    nearby: Annotated[Nearby, "What of it is near the session's work."] = NOWHERE
 
     def nearest(self, kind: FactKind) -> tuple[Fact, ...]:
         """Give the facts of a kind: those near the session's work first, then the newest."""

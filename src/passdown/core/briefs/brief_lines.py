@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 from passdown.core.briefs.brief_frame import BriefFrame
 from passdown.core.briefs.budgets import Budget, Size, measure
 from passdown.core.briefs.receipts import describe_result
-from passdown.core.facts import NOT_PUBLISHED, Fact, Provenance, show_fact
+from passdown.core.facts import NOT_PUBLISHED, WORDS_CHARS, Fact, Provenance, show_fact
 from passdown.core.ids import FactId
 from passdown.core.kinds import FactKind
 from passdown.core.lazy_regex import pattern
@@ -20,8 +20,6 @@ from passdown.core.sessions.ledger_sync import RULED_OUT
 from passdown.core.times import age_words, is_older
 
 MAX_TEXT: Final = 300
-WORDS_LIMIT: Final = 500
-"""How many characters of an agent's last words are shown: all that are kept of them (C135)."""
 ALL_FACTS: Final = "passdown brief --json"
 """The command that shows every fact in full."""
 MESSAGE: Final = "message"
@@ -79,7 +77,7 @@ class FactLines:
     def line(self, fact: Fact, lead: str = "") -> BriefLine:
         """Render a fact, with its origin in front of it."""
         text = self.data(f"{lead}{_text_of(fact)}")
-        limit = WORDS_LIMIT if fact.kind == FactKind.WORDS and self._limit == MAX_TEXT else self._limit
+        limit = WORDS_CHARS if fact.kind == FactKind.WORDS and self._limit == MAX_TEXT else self._limit
         is_cut = len(text) > limit
         if is_cut:
             text = f"{text[:limit].rstrip()}…"

@@ -1,7 +1,7 @@
 """The brief: what a starting session is told, within a budget (C59, C67, C68).
 
-1. The head is always in: goal, now, the three newest feedbacks and their count, and the first next step. It
-   comes first, so the first 2,000 characters alone are a safe brief.
+1. The head is always in: goal, now, how much is unread, the three newest feedbacks and their count, and the
+   first next step. It comes first, so the first 2,000 characters alone are a safe brief.
 2. The rest has shares of the room (`packing`): blockers, what the session holds and mail; rules; decisions;
    questions; the team; what a session did that stated nothing. Facts that name a file at hand come first in
    their share, then those of the same track, of the same branch, and the newest. Omitted lines are counted,
@@ -247,7 +247,7 @@ def _part(
 
 
 def _lead_of(kind: FactKind) -> Callable[[Fact], str]:
-    """Return what says what is before a fact of a kind: its key, unless that was made from the text."""
+    """Return what gives the text before a fact of a kind: its key, unless that was made from the words."""
     if kind is FactKind.DECISION:
         return lambda one: "" if is_made_key(one) else f"{one.key}: "
     return lambda one: f"{one.key} → " if kind is FactKind.ANSWER else ""

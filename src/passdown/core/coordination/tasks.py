@@ -8,6 +8,8 @@ from passdown.records import record
 
 OPEN: Final = "open"
 CLOSED: Final = "closed"
+MOST_READY: Final = 3
+"""How many tasks a brief names that can be claimed."""
 BLOCKED: Final = "blocked"
 """Somebody gave it up because something outside is missing; `open` it again when that is there."""
 

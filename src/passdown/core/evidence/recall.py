@@ -140,9 +140,9 @@ def _is_kept(row: RecallRow) -> bool:
         return False
     if row.tokens < USUAL:
         return True
-    least = _PLAIN if row.is_plain else _CROWDED
+    wanted = _PLAIN if row.is_plain else _CROWDED
     has_room = row.characters > PREVIEW
-    is_enough = all(found >= most for found, most in zip(row.recalled, least, strict=True))
+    is_enough = all(found >= least for found, least in zip(row.recalled, wanted, strict=True))
     return row.is_head_whole and row.is_head_first and (is_enough or not has_room)  # 2, 3
 
 

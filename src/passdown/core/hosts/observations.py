@@ -18,7 +18,7 @@ import json
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Annotated, Final, NamedTuple
 
-from passdown.core.facts import EDITS, PROMPTED, Provenance, cut_aim, make_key
+from passdown.core.facts import EDITS, PROMPTED, WORDS_CHARS, Provenance, cut_aim, make_key
 from passdown.core.formats.journal import JournalLine
 from passdown.core.hosts.transcripts import Observation
 from passdown.core.kinds import FactKind
@@ -29,9 +29,6 @@ from passdown.records import record
 
 REF: Final = "ref"
 """The member of a line that names the source of the observation."""
-
-WORDS_CHARS: Final = 500
-"""How many characters of the agent's last words are kept."""
 
 COMMAND_CHARS: Final = 500
 _SHORTEST_ID: Final = 7

@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 from passdown.core.coordination.leases import COPIED, PATH, TASK, Lease
 from passdown.core.coordination.members import EngineTime, Member
 from passdown.core.coordination.silences import HeardSigns, Silence, find_silence
-from passdown.core.coordination.tasks import CLOSED, Task
+from passdown.core.coordination.tasks import CLOSED, MOST_READY, Task
 from passdown.engines.coordination.transactions import (
     LIFETIMES,
     LogRow,
@@ -31,8 +31,6 @@ _WAIT: Final = 0.25
 _LONG_AGO: Final = -1.0
 _MOST_MEMBERS: Final = 100
 """How many sessions are copied that hold nothing: those that were heard last."""
-_READY: Final = 3
-"""How many tasks are copied that can be claimed: as many as a brief names."""
 
 
 class ReadReservations(NamedTuple):
@@ -157,7 +155,7 @@ def _read(reading: Reading) -> ReadReservations:
         now,
         leases,
         [one for one in members if one is not None],
-        [*reading.held_tasks(), *reading.ready_tasks(_READY)],
+        [*reading.held_tasks(), *reading.ready_tasks(MOST_READY)],
         _find_silences(reading.heard(), now) if leases else (),
     )
 

@@ -17,7 +17,7 @@ from passdown.core.briefs.brief_input import (
 from passdown.core.coordination.leases import PATH, TASK
 from passdown.core.coordination.members import MemberState
 from passdown.core.coordination.messages import URGENT_MESSAGE
-from passdown.core.coordination.tasks import TaskState, is_ready
+from passdown.core.coordination.tasks import MOST_READY, TaskState, is_ready
 from passdown.core.sessions.session_facts import Account
 from passdown.ports.coordination import Coordination, HeldResource
 from passdown.services.coordination.edits import find_age
@@ -26,8 +26,6 @@ from passdown.services.sessions.liveness import is_live
 from passdown.services.workspace.workspaces import Workspace
 
 _NAMES: Final = MappingProxyType({TASK: "task", PATH: "file"})
-_READY: Final = 3
-"""How many tasks are named that can be claimed."""
 _OLDEST: Final = 86_400.0
 """How many seconds old a copy of what a server said may be: who worked yesterday says nothing."""
 
@@ -111,7 +109,7 @@ def _describe_members(
 def _list_ready(workspace: Workspace, tasks: Iterable[TaskState]) -> tuple[NamedTask, ...]:
     """Name the first tasks that can be claimed; those in a tracker outside are not asked for here (C82)."""
     ready = [NamedTask(one.task.task, one.task.title, one.task.role) for one in tasks if is_ready(one)]
-    return tuple(ready[:_READY]) if ready and not workspace.has_outside_tracker else ()
+    return tuple(ready[:MOST_READY]) if ready and not workspace.has_outside_tracker else ()
 
 
 def read_messages(
