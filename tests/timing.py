@@ -46,9 +46,10 @@ _USUAL: Final = Path(__file__).with_name("usual.toml")
 _START: Final = (sys.executable, "-I", "-c", "pass")
 _MODE: Final = os.environ.get("PASSDOWN_TIMES", "")
 _CODE: Final = {
-    "work": "import time; _end = time.process_time() + {}\nwhile time.process_time() < _end: pass\n",
+    "work": "for _ in range({:.0f}): pass\n",
     "wait": "import time; time.sleep({})\n",
 }
+_TURNS: Final = 1_000_000
 _MEMORY: Final = Path("/dev/shm")  # noqa: S108 - a folder is made in it that is ours alone
 _ROOM_IN_MEMORY: Final = 100_000_000
 IS_SLOWED: Final = _MODE in _CODE
@@ -135,11 +136,31 @@ def drag(script: str) -> str:
 @contextmanager
 def dragging(how: str, seconds: float) -> Iterator[None]:
     """Make each program slower, by work or by waiting."""
-    mark = _drag.set(_CODE[how].format(seconds))
+    mark = _drag.set(make_slower(how, seconds))
     try:
         yield
     finally:
         _drag.reset(mark)
+
+
+def make_slower(how: str, seconds: float) -> str:
+    """Give a line that takes so long, by waiting or by work.
+
+    Work is counted in turns of a loop, since the speed of a machine changes within seconds: the line becomes
+    slower with the program that it drags.
+    """
+    return _CODE[how].format(seconds / time_turn() if how == "work" else seconds)
+
+
+def time_turn() -> float:
+    """Give the seconds of the processor that one turn of the loop takes at least."""
+    turns = compile(_CODE["work"].format(_TURNS), "<turns>", "exec")
+    took = []
+    for _ in range(5):
+        began = time.process_time()
+        exec(turns, {})  # noqa: S102 - a line of ours
+        took.append(time.process_time() - began)
+    return min(took) / _TURNS
 
 
 @functools.cache
@@ -207,7 +228,7 @@ def rule(is_quick: bool, told: str) -> None:
 def drag_here(seconds: float) -> None:
     """Be three times as slow, after something that took so long here, if a test is to notice that."""
     if IS_SLOWED:
-        exec(_CODE[_MODE].format((SLOWER - 1) * seconds))  # noqa: S102 - a line of ours
+        exec(make_slower(_MODE, (SLOWER - 1) * seconds), {})  # noqa: S102 - a line of ours
 
 
 def start_python(count: int) -> Took:
