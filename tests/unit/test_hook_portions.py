@@ -73,8 +73,20 @@ def test_a_start_reads_the_newest_events_and_says_how_many_it_did_not_read(cold:
     assert "did 99" in brief
     assert "choice 80" in brief
     assert "choice 70" not in brief
-    assert answer["systemMessage"].startswith("Passdown: 20 events combined; 80 files of events are not read")
+    assert answer["systemMessage"].startswith(
+        "Passdown: 20 events combined; not read yet: 80 files of events ("
+    )
     assert cold.host.log() == ""
+
+
+@pytest.mark.requirement("C131")
+def test_one_file_that_was_not_read_is_one_file(cold: Cold, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(hooks, "LIMITS", hooks.LIMITS._replace(most=COUNT - 1))
+
+    answer = cold.start()
+
+    assert f"read: the newest {COUNT - 1} events; not read: 1 file. `passdown brief`" in context(answer)
+    assert "; not read yet: 1 file of events (" in answer["systemMessage"]
 
 
 @pytest.mark.requirement("C131", "R131", "R135")

@@ -33,7 +33,8 @@ def render_banner(
     ]
     count = f"{total} event" + ("" if total == 1 else "s")
     rest = [f"  and {total - len(shown)} earlier: `passdown log --all`"] if total > len(shown) else []
-    left = f"; {unread} files of events are not read yet: `passdown brief` reads them" if unread else ""
+    files = "1 file" if unread == 1 else f"{unread:,} files"
+    left = f"; not read yet: {files} of events (`passdown brief` reads all)" if unread else ""
     lines = [f"Passdown: {count} combined{left}", *shown, *rest]
     lines += [f"Goal: {_plain(goal, MAX_TEXT) or NO_NOW}", f"{title}: {_plain(now, MAX_TEXT) or NO_NOW}"]
     return "\n".join(lines)

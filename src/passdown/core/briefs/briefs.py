@@ -336,8 +336,9 @@ def _team(brief_input: BriefInput, show: FactLines) -> BriefPart:
 def _unread(brief_input: BriefInput) -> Iterator[BriefLine]:
     """Say how much was read, if something is missing (C131)."""
     if brief_input.unread:
-        read, left = f"{brief_input.read:,}", f"{brief_input.unread:,}"
-        yield BriefLine(f"read: the newest {read} events; not read: {left} files. `passdown brief` reads all")
+        left = "1 file" if brief_input.unread == 1 else f"{brief_input.unread:,} files"
+        read = f"read: the newest {brief_input.read:,} events; not read: {left}"
+        yield BriefLine(f"{read}. `passdown brief` reads all")
 
 
 def _show_ahead(fact: Fact, show: FactLines) -> BriefLine:
