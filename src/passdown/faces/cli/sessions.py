@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 from passdown.core.sessions.session_facts import Account
 from passdown.core.times import age_words
-from passdown.errors import PassdownError, UnknownSessionError, UsageError
+from passdown.errors import PassdownError, SeveralSessionsError, UnknownSessionError, UsageError
 from passdown.faces.cli import output
 from passdown.faces.cli.project import open_here
 from passdown.services.sessions.ledgers import LedgerUpdate
-from passdown.services.sessions.liveness import find_session
+from passdown.services.sessions.liveness import find_session, list_here
 from passdown.services.workspace.workspaces import Workspace
 from passdown.wiring.projects import list_ancestors, open_hosts
 
@@ -92,6 +92,21 @@ def need_person(action: str, session: str = "", *, hint: str) -> None:
     caller = find_caller(session)
     if not caller.is_person:
         raise UsageError(f"only a person at a terminal may {action}: {caller.because}", hint=hint)
+
+
+def choose_session(workspace: Workspace, wanted: str) -> Account:
+    """Find the chosen session as `need_session` does; a person is asked if several run here."""
+    try:
+        return need_session(workspace, wanted)
+    except SeveralSessionsError:
+        if not find_caller(wanted).is_person:
+            raise
+        import click  # few have several sessions in one checkout
+
+        agents = sorted(one.agent for one in list_here(workspace))
+        asked = f"Which session takes it? ({', '.join(agents)})"
+        chosen: str = click.prompt(asked, type=click.Choice(agents), show_choices=False, err=True)
+        return need_session(workspace, chosen)
 
 
 def note_ledger_update(update: LedgerUpdate) -> None:
