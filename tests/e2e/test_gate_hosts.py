@@ -24,7 +24,7 @@ pytestmark = pytest.mark.timeout(240)
 TRACK: Final = "auth_20260111"
 BEGIN: Final = f"passdown track bind {TRACK}"
 FAIL: Final = "passdown gate fail plan-execution --note '2 tests fail'"
-KEPT: Final = "kept as a comment: only a person may lift an escalated gate, and "
+KEPT: Final = "kept as a comment: only a person can lift an escalated gate, not an agent ("
 BARE: Final = 'env -i HOME="$HOME" PATH="$PATH" PYTHONPATH="$PYTHONPATH"'
 TRY_GATE: Final = "passdown gate pass plan-execution --note mine; echo ended with $?"
 

@@ -85,8 +85,8 @@ def test_what_an_agent_answers_is_kept_as_a_comment_and_the_gate_stays_escalated
     done = command(*LIFT)
 
     assert done.code == 1
-    assert f"comment: {COMMENT}\nkept as a comment: only a person may" in done.out
-    assert f"only a person may lift an escalated gate, and {reason}" in _words(done)
+    assert f"comment: {COMMENT}\nkept as a comment: only a person can" in done.out
+    assert f"only a person can lift an escalated gate, not an agent ({reason})" in _words(done)
     assert (
         f'a person decides, at a terminal of their own: `passdown answer "{QUESTION[:40]}" TEXT`'
         in _words(done)
@@ -104,7 +104,7 @@ def test_a_person_who_names_a_session_speaks_for_it(command: Caller, monkeypatch
 
     done = command(*LIFT, "--session", amber)
 
-    assert (done.code, f"and --session names {amber}" in _words(done)) == (1, True)
+    assert (done.code, f"not an agent (--session names {amber})" in _words(done)) == (1, True)
     assert _is_escalated(command)
 
 

@@ -190,7 +190,7 @@ def _answer_gate(
     facts = answer_escalation(said.key, said.text, comments, is_person=caller.is_person)
     if caller.is_person:
         return _report(workspace, account, facts, as_json=as_json)
-    kept = f"kept as a comment: only a person may lift an escalated gate, and {caller.because}"
+    kept = f"kept as a comment: only a person can lift an escalated gate, not an agent ({caller.because})"
     more = {"question": said.key, "is_answered": False, "because": caller.because}
     hint = f'a person decides, at a terminal of their own: `passdown answer "{said.key[:40]}" TEXT`'
     _report(workspace, account, facts, as_json=as_json, lines=[kept], more=more, hint=hint)
