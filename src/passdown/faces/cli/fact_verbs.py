@@ -193,7 +193,8 @@ def _answer_gate(
     kept = f"kept as a comment: only a person can lift an escalated gate, not an agent ({caller.because})"
     more = {"question": said.key, "is_answered": False, "because": caller.because}
     hint = f'a person decides, at a terminal of their own: `passdown answer "{said.key[:40]}" TEXT`'
-    _report(workspace, account, facts, as_json=as_json, lines=[kept], more=more, hint=hint)
+    lines = [output.wrapped(kept, "", "  ")]
+    _report(workspace, account, facts, as_json=as_json, lines=lines, more=more, hint=hint)
     return PassdownError.exit_code
 
 
