@@ -14,6 +14,7 @@ from passdown.engines.process import SystemProcesses
 from passdown.settings import FILE_NAME
 from tests.commands import Caller, Done
 from tests.gits import Project, make_started
+from tests.people import sit_down
 from tests.projects import stop_clock
 from tests.sessions import LEDGER
 
@@ -86,7 +87,9 @@ def _break(command: Caller) -> None:
 
 
 @pytest.mark.requirement("R44", "R45", "R46", "R47", "R48", "R49", "R31", "C101", "C102", "G7")
-def test_a_track_goes_through_its_gates_and_escalates(command: Caller) -> None:
+def test_a_track_goes_through_its_gates_and_escalates(
+    command: Caller, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Follow seed 000: SPEED warns, FULL stops, the third failure asks a person."""
     assert "due: `passdown gate run plan-structure`" in command("brief").out
     told = json.loads(command("brief", "--json").out)
@@ -124,6 +127,7 @@ def test_a_track_goes_through_its_gates_and_escalates(command: Caller) -> None:
     waiting = _run(command, "plan-execution")
     assert (waiting.code, "a person decides" in waiting.out) == (1, True)
     assert command("gate", "pass", "plan-execution", "--note", "I say so").code == 1
+    sit_down(monkeypatch)
     assert command("answer", "BLOCKED: the gate", "Fix the first command, then go on").code == 0
 
     passed = _run(command, "plan-execution")

@@ -6,7 +6,7 @@ import click
 import pytest
 
 from passdown.engines import system
-from passdown.faces.cli import output
+from tests.people import sit_down, stand_up
 from tests.teams import Team, break_database
 from tests.unit.test_beads_commands import BeadsTeam
 
@@ -153,17 +153,36 @@ def test_one_may_wait_for_the_lock(team: Team, *, ends: bool) -> None:
     assert len(waits) == (3 if ends else 120)
 
 
-@pytest.mark.requirement("G4")
+def _answer(team: Team, answer: str = "") -> list[str]:
+    """Let a person choose birch, and answer like this; give what they are asked."""
+    asked = list[str]()
+
+    def choose(text: str, **_: object) -> str:
+        asked.append(text)
+        return team.agent("birch") if text.startswith("Which session") else answer
+
+    team.monkeypatch.setattr(click, "prompt", choose)
+    return asked
+
+
+@pytest.mark.requirement("G4", "C122")
 def test_only_a_person_takes_a_track_by_force(team: Team) -> None:
     team.run("amber", "track", "bind", "sign-in")
-    refused = team.run("birch", "track", "bind", "sign-in", "--force")
-    team.monkeypatch.setattr(output, "has_person", lambda: True)
+    bind = ("track", "bind", "sign-in", "--force")
+    sit_down(team.monkeypatch)
+    asked = _answer(team)
+    named = team.run("birch", *bind)
+    stand_up(team.monkeypatch)
+    refused = team.run("birch", *bind)
+    sit_down(team.monkeypatch)
 
-    done = team.run("birch", "track", "bind", "sign-in", "--force")
+    done = team.command(*bind)
 
-    assert (refused.code, done.code) == (2, 0)
-    assert "only a person at a terminal" in refused.err
-    team.monkeypatch.setattr(output, "has_person", lambda: False)
+    assert (named.code, refused.code, done.code) == (2, 2, 0)
+    for one in (named, refused):
+        assert "only a person at a terminal" in one.err
+    assert asked == [f"Which session takes it? ({team.agent('amber')}, {team.agent('birch')})"]
+    stand_up(team.monkeypatch)
     assert team.run("amber", "preflight").code == 3
     both = team.run("birch", "preflight", "--wait", "--continue")
     assert (both.code, "exclude each other" in both.err) == (2, True)
@@ -179,15 +198,27 @@ def test_a_person_is_asked(team: Team, answer: str, code: int, holder: str, *, i
     team.run("amber", "track", "bind", "sign-in")
     if is_prepared:
         team.run("birch", "preflight")
-    team.monkeypatch.setattr(output, "has_person", lambda: True)
+    sit_down(team.monkeypatch)
     team.monkeypatch.setattr(system, "pause", lambda _: None)
-    team.monkeypatch.setattr(click, "prompt", lambda *_, **__: answer)
+    asked = _answer(team, answer)
+
+    done = team.command("track", "bind", "sign-in")
+
+    assert done.code == code
+    assert asked[1:] == ["Continue beside it, wait, force it, or quit? [c/w/f/q]"]
+    assert steps(team, holder)["lock"] == "sign-in is locked by this session"
+    assert team.account("birch").track == ("" if code else "sign-in")
+
+
+@pytest.mark.requirement("C122")
+def test_whoever_names_a_session_is_asked_and_may_not_force(team: Team) -> None:
+    team.run("amber", "track", "bind", "sign-in")
+    sit_down(team.monkeypatch)
+    asked = _answer(team, "c")
 
     done = team.run("birch", "track", "bind", "sign-in")
 
-    assert done.code == code
-    assert steps(team, holder)["lock"] == "sign-in is locked by this session"
-    assert team.account("birch").track == ("" if code else "sign-in")
+    assert (done.code, asked) == (0, ["Continue beside it, wait, or quit? [c/w/q]"])
 
 
 # --- what is in the way ---------------------------------------------------------------------------------

@@ -2,10 +2,13 @@
 
 from pathlib import Path
 
+import click
 import pytest
 
+from passdown.core.hosts.persons import Ancestor
 from passdown.engines.files.journals import FileJournals
 from passdown.engines.sqlite.coordination_database import CoordinationDatabase
+from tests.people import sit_down
 from tests.projects import put
 from tests.teams import Team
 
@@ -116,6 +119,33 @@ def test_what_a_living_session_holds_cannot_be_taken_over(team: Team) -> None:
     account = team.account("birch")
     assert (list(account.claims), list(account.reservations)) == ([task], ["src/"])
     assert team.run("amber", "reserve", "src/x").code == 3
+
+
+@pytest.mark.requirement("C122", "C82")
+def test_only_a_person_takes_over_from_a_living_session(team: Team) -> None:
+    task = team.add("one")
+    team.run("amber", "claim")
+    force = ("takeover", task, "--force")
+    asked = list[str]()
+
+    def choose(text: str, **_: object) -> str:
+        asked.append(text)
+        return team.agent("birch")
+
+    team.monkeypatch.setattr(click, "prompt", choose)
+    sit_down(team.monkeypatch, [Ancestor("sh"), Ancestor("codex")])
+    below = team.command(*force)
+    sit_down(team.monkeypatch)
+    named = team.run("birch", *force)
+
+    taken = team.command(*force)
+
+    refused = "only a person at a terminal may take over from a session that is alive: "
+    assert (below.code, f"{refused}codex started it" in below.err) == (2, True)
+    assert (named.code, f"{refused}--session names birch" in named.err) == (2, True)
+    assert (taken.code, f"taken over: {task} " in taken.out) == (0, True)
+    assert asked == [f"Which session takes it? ({team.agent('amber')}, {team.agent('birch')})"]
+    assert list(team.account("birch").claims) == [task]
 
 
 def test_a_thousand_files_take_no_more_statements_and_writes_than_one(

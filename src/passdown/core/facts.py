@@ -82,6 +82,10 @@ DUE: Final = "DUE"
 """What a fact says of a gate that waits for a result; it stays on the machine."""
 
 
+ESCALATED: Final = "BLOCKED: the gate "
+"""How the question begins that an escalated gate asks a person."""
+
+
 class GateStatus(StrEnum):
     """How a validation gate ended."""
 
@@ -183,6 +187,11 @@ def make_key(text: str) -> str:
     if text.isascii() and "\r" not in text:
         return text
     return unicodedata.normalize("NFC", text.replace("\r\n", "\n").replace("\r", "\n"))
+
+
+def is_escalation(question: str) -> bool:
+    """Return whether an escalated gate asks this; only a person may answer it or take it back (C154)."""
+    return make_key(question).startswith(ESCALATED)
 
 
 def identify(fact: Fact) -> str:

@@ -192,6 +192,19 @@ class FactKind(StrEnum):
         "answer",
         KindRow(Merging.MAP, event_key="answers", plural="answers", brief_class=3, title="Answers"),
     )
+    COMMENT = (  # what an agent answered to a question that only a person may answer (C154)
+        "comment",
+        KindRow(
+            Merging.SET,
+            event_key="comments",
+            retraction_key="retracted_comments",
+            plural="comments",
+            brief_class=2,
+            title="Comments on what waits for a person",
+            heading="Comments",
+            can_retract=True,
+        ),
+    )
     GATE = (
         "gate",
         KindRow(Merging.PHASES, event_key="gates", plural="gates", brief_class=2, title="Gates"),

@@ -2,7 +2,8 @@
 
 1. What an account knows is written into the ledger; everything else in the document stays.
 2. What a user or agent added to the ledger since it was rendered becomes facts; what they removed is
-   retracted. The number of the last journal line in the ledger shows what was there before.
+   retracted. The number of the last journal line in the ledger shows what was there before. The question of
+   an escalated gate comes back: nobody sees whether a person removed it (C154).
 3. A time of day that they wrote stays: that of a new row is a member of its fact, that of a row which was
    there stays in the ledger as long as the fact is not stated again (C26).
 """
@@ -14,7 +15,7 @@ from itertools import groupby
 from typing import Final
 
 from passdown.core.documents.documents import key_line
-from passdown.core.facts import ADD, SETTLED, TIME, Fact, Provenance, make_key
+from passdown.core.facts import ADD, SETTLED, TIME, Fact, Provenance, is_escalation, make_key
 from passdown.core.formats.ledgers import (
     GateResult,
     Ledger,
@@ -357,7 +358,7 @@ def _list_edits(
     old = {make_key(text): entry for text, entry in zip(before, entries, strict=False)}
     new = {make_key(text): text for text in after}
     for key, entry in old.items():
-        if key not in new:
+        if key not in new and not (kind is FactKind.QUESTION and is_escalation(entry.text)):  # C154
             yield NewFact(FactKind.RETRACTION, entry.text, kind.value)
     yield from (NewFact(kind, text) for key, text in new.items() if key not in old)
 

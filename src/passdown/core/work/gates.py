@@ -4,6 +4,7 @@
    work; `--validate-warn` makes them warnings. A paper that is missing stops it in any mode.
 2. A file about the whole project that is missing is a note: the check that needs it is left out.
 3. The third failed attempt escalates: a person must decide, and every brief says so.
+4. Only a person's answer lifts that, and ends the comments; what an agent answers is a comment (C154).
 """
 
 from collections.abc import Iterable, Sequence
@@ -11,7 +12,7 @@ from types import MappingProxyType
 from typing import Annotated, Final, NamedTuple
 
 from passdown import layout
-from passdown.core.facts import Fact, GateStatus
+from passdown.core.facts import ESCALATED, Fact, GateStatus
 from passdown.core.kinds import FactKind
 from passdown.core.sessions.session_facts import NewFact
 from passdown.core.sessions.track_gates import MOST_ATTEMPTS
@@ -37,6 +38,8 @@ QUESTIONS: Final = MappingProxyType(
 )
 """What an agent has to judge, and says with `gate pass` or `gate fail`."""
 _LONGEST: Final = 300
+_BLOCKED: Final = "BLOCKED: "
+_FAILED: Final = " failed "
 
 
 class GateChoice(NamedTuple):
@@ -72,14 +75,27 @@ def decide(
     return GateVerdict(gate, status, "; ".join([*absent, *findings])[:_LONGEST])
 
 
-def escalate(gate: str, track: str, failures: Iterable[Fact]) -> NewFact:
-    """Return the question that a person must answer (3)."""
+def escalate(gate: str, track: str, failures: Iterable[Fact], answers: int = 0) -> NewFact:
+    """Return the question that a person must answer (3); it differs from those that have `answers`."""
     reasons = [fact.because for fact in failures if fact.because][-MOST_ATTEMPTS:]
     listed = "; ".join(f"{number}. {reason}" for number, reason in enumerate(reasons, 1))
-    text = f"{blocked_by(gate, track)} {MOST_ATTEMPTS} times, a person must decide: {listed}"
+    again = f" (again, after {answers} answer{'s' * (answers > 1)})" if answers else ""
+    text = f"{blocked_by(gate, track)} {MOST_ATTEMPTS} times{again}, a person must decide: {listed}"
     return NewFact(FactKind.QUESTION, text)
 
 
 def blocked_by(gate: str, track: str) -> str:
     """Return how the question begins that an escalated gate asks."""
-    return f"BLOCKED: the gate {gate} of {track or 'this session'} failed"
+    return f"{ESCALATED}{gate} of {track or 'this session'} failed"
+
+
+def answer_escalation(
+    question: str, text: str, comments: Iterable[str], *, is_person: bool
+) -> Sequence[NewFact]:
+    """Return what is recorded when somebody answers an escalated gate, the answer or comment first (4)."""
+    about = f"{question.removeprefix(_BLOCKED).partition(_FAILED)[0]}: "
+    if not is_person:
+        return [NewFact(FactKind.COMMENT, f"{about}{text.strip()}" if text.strip() else "")]
+    ended = [one for one in comments if one.startswith(about)]
+    over = (NewFact(FactKind.RETRACTION, one, FactKind.COMMENT.value) for one in ended)
+    return [NewFact(FactKind.ANSWER, text, question), *over]

@@ -4,16 +4,23 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, TypedDict, Unpack
 
-from passdown.core.facts import ADD, FAILED, Fact
+from passdown.core.facts import ADD, FAILED, Fact, is_escalation
 from passdown.core.kinds import FactKind
 from passdown.core.sessions.ledger_sync import RULED_OUT, UNCONFIRMED, NewFact, make_rule
 from passdown.core.sessions.session_facts import Account
 from passdown.core.statements import UNSEEN
 from passdown.core.times import age_words, render_millis
-from passdown.errors import HeldError, UsageError
+from passdown.errors import HeldError, PassdownError, SeveralSessionsError, UsageError
 from passdown.faces.cli import output
-from passdown.faces.cli.sessions import need_session, note_ledger_update, open_sessions
+from passdown.faces.cli.sessions import (
+    find_caller,
+    need_person,
+    need_session,
+    note_ledger_update,
+    open_sessions,
+)
 from passdown.services.sessions.ledgers import LedgerUpdate, update_ledger
+from passdown.services.sessions.liveness import list_here
 from passdown.services.workspace.workspaces import Workspace
 
 if TYPE_CHECKING:
@@ -140,7 +147,7 @@ def ask_question(kind: FactKind, /, *, text: str, unconfirmed: bool, session: st
 def answer_question(kind: FactKind, /, *, question: str, text: str, session: str, as_json: bool) -> int:
     """Answer the question or feedback that starts with a text: of this session, or open in the project."""
     workspace = open_sessions()
-    account = need_session(workspace, session)
+    account = _need_answering(workspace, session, question)
     answered = [(one.key, one.key) for one in account.of(kind)]  # a new answer replaces it
     waiting = _list_waiting(account.of)
     found = _choose(question, _names(waiting)) or _choose(question, answered)
@@ -150,9 +157,45 @@ def answer_question(kind: FactKind, /, *, question: str, text: str, session: str
     if found is None:
         hint = "`passdown brief` lists the open questions and the unanswered feedback"
         raise UsageError(f"no open question or feedback begins with {question[:60]!r}", hint=hint)
+    if is_escalation(found):
+        return _answer_gate(workspace, account, NewFact(kind, text, found), session, as_json=as_json)
     is_feedback = any(one.kind == FactKind.FEEDBACK and one.text == found for one in waiting)
     over = [NewFact(FactKind.RETRACTION, found, FactKind.FEEDBACK.value)] if is_feedback else []
     return _report(workspace, account, [NewFact(kind, text, found), *over], as_json=as_json)
+
+
+def _need_answering(workspace: Workspace, session: str, question: str) -> Account:
+    """Find the session that keeps an answer; if several run, a person's answer goes to the one that asked."""
+    try:
+        return need_session(workspace, session)
+    except SeveralSessionsError:
+        if not find_caller(session).is_person:
+            raise
+        running = list_here(workspace)
+        asking = (one for one in running if _choose(question, _names(_list_waiting(one.of))))
+        return next(asking, running[0])
+
+
+def _answer_gate(
+    workspace: Workspace, account: Account, said: NewFact, session: str, *, as_json: bool
+) -> int:
+    """Let a person lift the escalation of a gate; keep what an agent answers as a comment (C154)."""
+    from passdown.core.work.gates import answer_escalation  # few questions are those of gates
+    from passdown.services.handover.briefs import read_brief_input
+
+    caller = find_caller(session)
+    _clean(said)
+    known = read_brief_input(workspace, account, tells_peers=True).of(FactKind.COMMENT)
+    comments = dict.fromkeys(one.text for one in (*account.of(FactKind.COMMENT), *known))
+    facts = answer_escalation(said.key, said.text, comments, is_person=caller.is_person)
+    if caller.is_person:
+        return _report(workspace, account, facts, as_json=as_json)
+    kept = f"kept as a comment: only a person can lift an escalated gate, not an agent ({caller.because})"
+    more = {"question": said.key, "is_answered": False, "because": caller.because}
+    hint = f'a person decides, at a terminal of their own: `passdown answer "{said.key[:40]}" TEXT`'
+    lines = [output.wrapped(kept, "", "  ")]
+    _report(workspace, account, facts, as_json=as_json, lines=lines, more=more, hint=hint)
+    return PassdownError.exit_code
 
 
 def _list_waiting(facts_of: Callable[[FactKind], Sequence[Fact]]) -> Sequence[Fact]:
@@ -184,11 +227,13 @@ def retract_fact(kind: FactKind, /, *, text: str, of_kind: str | None, session: 
     for one in [FactKind(of_kind)] if of_kind else RETRACTABLE:
         found = _find(account, one, text)
         if found is not None:
+            _need_allowed(one, found, session)
             return _retract(workspace, account, NewFact(kind, found, one.value), text, as_json=as_json)
     decision = FactKind.DECISION.value
     if (not of_kind or of_kind == decision) and (key := _find_contested(workspace, text)):
         return _retract(workspace, account, NewFact(kind, key, decision), text, as_json=as_json)
     if of_kind:  # stated by another session, or before this one
+        _need_allowed(FactKind(of_kind), text, session)
         return _retract(workspace, account, NewFact(kind, text, of_kind), text, as_json=as_json)
     result = _find_result(workspace, account, text)
     if result is not None:
@@ -197,6 +242,12 @@ def retract_fact(kind: FactKind, /, *, text: str, of_kind: str | None, session: 
         )
     hint = "to retract another session's fact, give its full text and --kind"
     raise UsageError(f"this session has no fact that begins with {text[:60]!r}", hint=hint)
+
+
+def _need_allowed(kind: FactKind, text: str, session: str) -> None:
+    """Raise a UsageError if only a person may take a fact back, and no person does (C154)."""
+    if kind is FactKind.QUESTION and is_escalation(text):
+        need_person("take back the question of an escalated gate", session, hint="a person answers it")
 
 
 def _find_result(workspace: Workspace, account: Account, text: str) -> str | None:

@@ -58,6 +58,15 @@ def list_live(workspace: Workspace) -> Sequence[Account]:
     return [account for account in read_open(workspace) if is_live(workspace, account)]
 
 
+def list_here(workspace: Workspace) -> Sequence[Account]:
+    """List the sessions that run in this checkout, the oldest first."""
+    return _only_here(workspace, read_open(workspace))
+
+
+def _only_here(workspace: Workspace, accounts: Sequence[Account]) -> Sequence[Account]:
+    return [one for one in accounts if one.start.checkout == workspace.root and is_live(workspace, one)]
+
+
 def find_session(
     workspace: Workspace, wanted: str, ids: Iterable[str] = (), *, has_own: bool = False
 ) -> Account | None:
@@ -74,7 +83,7 @@ def find_session(
     told = _find_told(accounts, ids)
     if told is not None or has_own:  # 2
         return told
-    here = [one for one in accounts if one.start.checkout == workspace.root and is_live(workspace, one)]
+    here = _only_here(workspace, accounts)
     if len(here) > 1:  # 3
         names = ", ".join(f"{one.session} ({one.agent})" for one in here)
         raise SeveralSessionsError(

@@ -1,7 +1,7 @@
 """Judge the gates of a track: check what can be counted, take somebody's word for the rest (C101)."""
 
 from collections.abc import Sequence
-from typing import Annotated, Final
+from typing import Annotated, Final, NamedTuple
 
 from passdown import layout
 from passdown.core.facts import DUE, GATES, Fact, GateStatus, Provenance, is_result
@@ -33,6 +33,7 @@ from passdown.records import record
 from passdown.services.handover.track_papers import find_paper, list_papers
 from passdown.services.handover.tracks import find_results
 from passdown.services.log.events import update_index
+from passdown.services.sessions.journals import read_open
 from passdown.services.sessions.ledgers import update_ledger
 from passdown.services.work.plan_commands import CommandRun
 from passdown.services.workspace.workspaces import Workspace
@@ -225,7 +226,7 @@ def record_verdict(
         for fact in list_results(account, account.track)
         if fact.key == verdict.gate and fact.text == GateStatus.FAIL
     ]
-    asked = escalate(verdict.gate, account.track, failures)
+    asked = escalate(verdict.gate, account.track, failures, _count_answers(workspace, account, verdict.gate))
     account = update_ledger(workspace, account, [asked]).account
     return JudgedGate(account=account, verdict=verdict, attempts=attempts, question=asked.text)
 
@@ -233,13 +234,35 @@ def record_verdict(
 def find_blocking(workspace: Workspace, account: Account, gate: str) -> str:
     """Return the question of an escalated gate that no person has answered; empty without one."""
     start = blocked_by(gate, account.track)
-    asked = [fact.text for fact in account.of(FactKind.QUESTION) if fact.text.startswith(start)]
+    asked = _read_asked(workspace, account)
+    answered = {fact.key for fact in asked.answers}
+    waiting = (fact.text for fact in asked.questions if fact.text not in answered)
+    return next((text for text in waiting if text.startswith(start)), "")
+
+
+def _count_answers(workspace: Workspace, account: Account, gate: str) -> int:
+    """Count how often people decided about a gate."""
+    start = blocked_by(gate, account.track)
+    return len({fact.key for fact in _read_asked(workspace, account).answers if fact.key.startswith(start)})
+
+
+class _Asked(NamedTuple):
+    """Questions and answers, of this session first."""
+
+    questions: Sequence[Fact]
+    answers: Sequence[Fact]
+
+
+def _read_asked(workspace: Workspace, account: Account) -> _Asked:
+    """Read what sessions asked and answered: in events, and what sessions on this machine did not publish."""
     update_index(workspace.log, workspace.index)
-    digest = workspace.index.digest(_MOST_QUESTIONS)
-    answers = (*digest.kinds[FactKind.ANSWER].facts, *account.of(FactKind.ANSWER))
-    answered = {fact.key for fact in answers}
-    others = [fact.text for fact in digest.kinds[FactKind.QUESTION].facts if fact.text.startswith(start)]
-    return next((text for text in (*asked, *others) if text not in answered), "")
+    told = workspace.index.digest(_MOST_QUESTIONS).kinds
+    others = (one for one in read_open(workspace) if one.session != account.session)
+    known = (account, *others)
+    return _Asked(
+        [*(fact for one in known for fact in one.of(FactKind.QUESTION)), *told[FactKind.QUESTION].facts],
+        [*(fact for one in known for fact in one.of(FactKind.ANSWER)), *told[FactKind.ANSWER].facts],
+    )
 
 
 def needs_completion(workspace: Workspace, account: Account) -> bool:

@@ -4,6 +4,7 @@ import hashlib
 
 import click
 
+from passdown.core.facts import ESCALATED
 from passdown.core.formats.events import Event
 from passdown.core.ids import clean_foreign, make_agent
 from passdown.core.merge.event_facts import ID_SIZE
@@ -12,7 +13,7 @@ from passdown.errors import FormatError, PassdownError, UsageError
 from passdown.faces.cli import output
 from passdown.faces.cli.commands import log
 from passdown.faces.cli.project import open_here
-from passdown.faces.cli.sessions import update_view
+from passdown.faces.cli.sessions import need_person, update_view
 from passdown.ports.clock import Clock
 from passdown.services.log.events import WrittenEvent, write_event
 from passdown.services.log.history import find_event
@@ -73,7 +74,10 @@ def retract(above: bool, name: str, *, because: str, agent: str, as_json: bool) 
     """
     project = open_here()
     sources = log.read_checkout_logs(project, _clean(name))
-    place = find_event([source.places for source in sources], name).place
+    seen = find_event([source.places for source in sources], name)
+    place = seen.place
+    if ESCALATED in (sources[seen.where].texts.read(place) or ""):
+        need_person("retract an event about an escalated gate", hint="a person answers the gate's question")
     if place.is_retracted:
         if above or as_json:
             output.say_json({"retracted": place.rank.id, "event": None})

@@ -19,7 +19,7 @@ from passdown.faces.cli.commands.work.preflight import (
 )
 from passdown.faces.cli.commands.work.tdd import read_choice, tdd_options
 from passdown.faces.cli.coordination import HELD_CODE, as_value
-from passdown.faces.cli.sessions import find_running, need_session, open_sessions
+from passdown.faces.cli.sessions import choose_session, find_running, need_session, open_sessions
 from passdown.faces.hooks.hook_log import log_metrics
 from passdown.records import replace
 from passdown.services.handover.tracks import (
@@ -79,7 +79,7 @@ def bind(above: bool, track: str, task: str, session: str, *, as_json: bool) -> 
         raise UsageError("name a track, a task, or both", hint="run `passdown track bind TRACK --task ID`")
     choice = read_choice()
     workspace = open_sessions()
-    account = need_session(workspace, session)
+    account = choose_session(workspace, session)
     account, held = prepare_track(workspace, account, track.strip() or account.track)
     if held:
         return _say_held(held, as_json=above or as_json)

@@ -7,7 +7,6 @@ import click
 
 from passdown.core.coordination.leases import Granted, Held, Lost, Released
 from passdown.core.times import seconds_words
-from passdown.errors import UsageError
 from passdown.faces.cli import output
 from passdown.faces.cli.coordination import (
     HELD_CODE,
@@ -21,7 +20,7 @@ from passdown.faces.cli.coordination import (
     session_option,
 )
 from passdown.faces.cli.project import current_folder
-from passdown.faces.cli.sessions import need_session, open_sessions
+from passdown.faces.cli.sessions import choose_session, need_person, need_session, open_sessions
 from passdown.services.coordination.path_words import (
     CoveredPattern,
     PathWords,
@@ -124,15 +123,14 @@ def takeover(name: str, session: str, *, force: bool, as_json: bool) -> int:
     """Take over a task, or all that an agent holds, from a dead session.
 
     A session is dead if it gave no sign of life for ten minutes, and its process is not running. Time in
-    which no session could be heard, as when the server was away, does not count.
+    which no session could be heard, as when the server was away, does not count. At a terminal you are
+    asked which session takes it over if several run here. With --session it is that session's call and not
+    a person's, so --force is refused.
     """
-    if force and not output.has_person():
-        raise UsageError(
-            "only a person at a terminal may take over from a session that is alive",
-            hint="ask its agent: `passdown msg`",
-        )
+    if force:
+        need_person("take over from a session that is alive", session, hint="ask its agent: `passdown msg`")
     workspace = open_shared()
-    outcome = take_over(workspace, need_session(workspace, session), name, force=force)
+    outcome = take_over(workspace, choose_session(workspace, session), name, force=force)
     code = _report(outcome, "taken over", as_json=as_json)
     if isinstance(outcome, Held) and outcome.left > 0 and not as_json:
         wait = seconds_words(outcome.left)

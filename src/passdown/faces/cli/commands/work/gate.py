@@ -189,7 +189,7 @@ def _is_blocked(workspace: Workspace, account: Account, name: str, *, as_json: b
         output.say_json({"gate": name, "track": account.track, "status": None, "question": question})
     elif question:
         output.say(output.wrapped(question, "", "  "))
-        output.say(output.hint(f'a person decides: `passdown answer "{question[:40]}" TEXT`'))
+        output.say(output.hint(f'a person decides at a terminal: `passdown answer "{question[:40]}" TEXT`'))
     return bool(question)
 
 

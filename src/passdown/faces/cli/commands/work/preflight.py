@@ -9,7 +9,7 @@ from passdown.core.sessions.session_facts import Account
 from passdown.errors import PassdownError, TrackerMissingError, UsageError
 from passdown.faces.cli import output
 from passdown.faces.cli.coordination import HELD_CODE, as_value, json_option, session_option
-from passdown.faces.cli.sessions import need_session, open_sessions
+from passdown.faces.cli.sessions import choose_session, find_caller, need_person, open_sessions
 from passdown.records import replace
 from passdown.services.workspace.workspaces import Workspace
 
@@ -63,12 +63,15 @@ def _read_choice() -> "LockChoice | None":
         return None
     from passdown.services.coordination.track_locks import LockChoice
 
-    if chosen == LockChoice.FORCE.value and not output.has_person():
-        raise UsageError(
-            "only a person at a terminal may take a track from a session that is alive",
-            hint="wait for it with --wait, or work beside it with --continue",
-        )
+    if chosen == LockChoice.FORCE.value:
+        hint = "wait for it with --wait, or work beside it with --continue"
+        need_person("take a track from a session that is alive", _named_session(), hint=hint)
     return LockChoice(chosen)
+
+
+def _named_session() -> str:
+    """Return what `--session` names."""
+    return str(click.get_current_context().params.get("session", ""))
 
 
 @click.command(short_help="Look at everything that can be in the way before you work.")
@@ -88,7 +91,7 @@ def preflight(track: str, session: str, *, as_json: bool) -> int:
     track.
     """
     workspace = open_sessions()
-    report = _run(workspace, need_session(workspace, session), track)
+    report = _run(workspace, choose_session(workspace, session), track)
     if as_json:
         output.say_json(
             {
@@ -130,9 +133,11 @@ def _ask(workspace: Workspace, report: "PreflightReport", request: "PreflightReq
     from passdown.services.work.preflight import LOCK, check_lock
 
     output.note(next(one.text for one in report.steps if one.step == LOCK))
-    letters = {choice.value[0]: choice for choice in LockChoice}
+    may_force = find_caller(_named_session()).is_person
+    letters = {one.value[0]: one for one in LockChoice if may_force or one is not LockChoice.FORCE}
+    force = " force it," * may_force
     answer: str = click.prompt(
-        "Continue beside it, wait, force it, or quit? [c/w/f/q]",
+        f"Continue beside it, wait,{force} or quit? [{'/'.join([*letters, 'q'])}]",
         type=click.Choice([*letters, "q"]),
         show_choices=False,
         default="q",
