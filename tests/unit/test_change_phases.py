@@ -126,8 +126,7 @@ def test_the_phase_of_a_change_decides_what_comes_next(agent: Caller, phase: str
     ("loop", "phase", "files", "missing"),
     [
         ("ideation", "specs", {}, "past its ideas"),
-        ("proposal", "ideation", {}, "has no seed.md"),
-        ("proposal", "ideation", {"seed.md": "# Seed\n"}, ""),
+        ("proposal", "ideation", {}, ""),
         ("ideation", "proposal", {}, ""),
         ("discovery", "specs", {}, "has no specs"),
         ("discovery", "specs", {"specs/a.md": "# A\n"}, ""),

@@ -100,7 +100,6 @@ def test_a_person_and_an_agent_go_through_all_eight_loops_in_manual_mode(
 
     # The person leaves the placeholder: that means to go on.
     assert "no feedback waits" in ok(agent("loop", "continue", "habits"))
-    person.write("seed.md", "# Habits\n")
 
     # The proposal waits for the person's approval, which is a word in the state of the change.
     ok(agent("loop", "open", "habits", "proposal"))
