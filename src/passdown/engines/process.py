@@ -2,13 +2,16 @@
 
 import os
 import sys
-from collections.abc import Callable
-from typing import Final
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Final
 
 from passdown.core.sessions.session_facts import NO_PROCESS, HostProcess
 from passdown.engines.boot import PROC, SystemBootClock
 from passdown.engines.files import read
 from passdown.ports.clock import BootClock
+
+if TYPE_CHECKING:
+    from passdown.core.hosts.persons import Ancestor
 
 _START_FIELD: Final = 19
 _SHELLS: Final = frozenset({"sh", "bash", "zsh", "dash", "fish", "env", "sudo", "timeout", "uv", "cmd.exe"})
@@ -55,6 +58,35 @@ class SystemProcesses:
             found = shell if name in _TERMINALS else pid
             return HostProcess(found, self._started(found), self._boot()) if found else NO_PROCESS
         return NO_PROCESS
+
+    def list_ancestors(self) -> "Iterator[Ancestor]":
+        """Yield the processes that started this one, the nearest first, as far as the system tells.
+
+        One whose parent has ended has the parent that the system gave it instead, usually the first process.
+        """
+        from passdown.core.hosts.persons import Ancestor  # hooks do not ask
+
+        pid, seen = os.getppid(), set[int]()
+        while pid > 0 and pid not in seen:  # numbers are used again: a chain may change while it is read
+            seen.add(pid)
+            name, parent = self._describe(pid)
+            if not name:
+                return
+            yield Ancestor(name, self._words(pid), self._variables(pid))
+            pid = parent
+
+    def _words(self, pid: int) -> tuple[str, ...]:
+        """Return the command line of a process."""
+        if self._proc:
+            return tuple(filter(None, _read(f"{self._proc}/{pid}/cmdline").split("\0")))
+        return tuple(self._ask(pid, "args").split())
+
+    def _variables(self, pid: int) -> frozenset[str]:
+        """Return the names of the variables that a process was started with; only Linux tells."""
+        if not self._proc:
+            return frozenset()
+        entries = (entry.partition("=") for entry in _read(f"{self._proc}/{pid}/environ").split("\0"))
+        return frozenset(name for name, _, value in entries if value)
 
     def is_alive(self, process: HostProcess) -> bool | None:
         """Compare number, start and boot; in another container the same number is another process."""

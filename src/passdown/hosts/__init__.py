@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from passdown.errors import UsageError
 
 if TYPE_CHECKING:
+    from passdown.core.hosts.persons import AgentSigns
     from passdown.ports.host import Host
 
 _OWN_VARIABLE: Final = "PASSDOWN_SESSION"
@@ -23,6 +24,8 @@ class HostRow(NamedTuple):
     """The environment variables that hold the id of the session for a command."""
     agent_variables: tuple[str, ...] = ()
     """Further variables that say that an agent runs the command, in versions that do not tell its session."""
+    programs: tuple[str, ...] = ()
+    """The names of its programs, as a list of processes shows them."""
 
 
 class CallingSession(NamedTuple):
@@ -61,8 +64,18 @@ class Table:
 
         What older tools set does not count, because other programs use the same names.
         """
+        return any(variables.get(name) for name in self._agent_variables())
+
+    def _agent_variables(self) -> list[str]:
         names = [name for row in self.rows for name in (*row.session_variables, *row.agent_variables)]
-        return any(variables.get(name) for name in (_OWN_VARIABLE, *names))
+        return [_OWN_VARIABLE, *names]
+
+    def agent_signs(self) -> "AgentSigns":
+        """Return how agents are recognized: by Passdown's variable, by those of hosts, by their programs."""
+        from passdown.core.hosts.persons import AgentSigns  # few commands ask who calls them
+
+        programs = frozenset(name for row in self.rows for name in row.programs)
+        return AgentSigns(self._agent_variables(), programs)
 
     def load(self) -> "Iterator[Host]":
         """Return all hosts."""
@@ -105,12 +118,24 @@ def _load(row: HostRow) -> "Host":
 
 
 HOSTS: Final = Table(
-    HostRow(("claude", "claude-code"), "passdown.hosts.claude", ("CLAUDE_CODE_SESSION_ID",)),
+    HostRow(
+        ("claude", "claude-code"),
+        "passdown.hosts.claude",
+        ("CLAUDE_CODE_SESSION_ID",),
+        programs=("claude", "claude-code"),
+    ),
     HostRow(
         ("codex",),
         "passdown.hosts.codex",
         ("CODEX_SESSION_ID", "CODEX_THREAD_ID"),
         ("CODEX_SANDBOX", "CODEX_SANDBOX_NETWORK_DISABLED"),
+        ("codex", "codex-linux-sandbox"),
     ),
-    HostRow(("copilot",), "passdown.hosts.copilot", ("COPILOT_AGENT_SESSION_ID",), ("COPILOT_CLI",)),
+    HostRow(
+        ("copilot",),
+        "passdown.hosts.copilot",
+        ("COPILOT_AGENT_SESSION_ID",),
+        ("COPILOT_CLI",),
+        ("copilot",),
+    ),
 )

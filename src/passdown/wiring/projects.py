@@ -2,8 +2,9 @@
 
 import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from passdown import hosts, layout
 from passdown.errors import NoServerError, StorageError, UsageError
@@ -16,6 +17,9 @@ from passdown.settings import (
     parse_environment,
     parse_settings,
 )
+
+if TYPE_CHECKING:
+    from passdown.core.hosts.persons import Ancestor
 
 
 def find_root(start: Path) -> Path:
@@ -124,6 +128,13 @@ def _no_server(team: str) -> NoServerError:
 def open_hosts() -> hosts.Table:
     """Return the table of hosts; each is loaded when it is asked for."""
     return hosts.HOSTS
+
+
+def list_ancestors() -> "Iterator[Ancestor]":
+    """Yield the processes that started this one, the nearest first."""
+    from passdown.engines.process import SystemProcesses  # few commands ask who calls them
+
+    return SystemProcesses().list_ancestors()
 
 
 def find_runtime_folder(root: str) -> str:

@@ -1,18 +1,22 @@
-"""Find the session that a command is about, and report on it."""
+"""Find the session that a command is about, and who runs it, and report on the session."""
 
 import os
 from contextlib import suppress
 from datetime import timedelta
+from typing import TYPE_CHECKING
 
 from passdown.core.sessions.session_facts import Account
 from passdown.core.times import age_words
-from passdown.errors import PassdownError, UnknownSessionError
+from passdown.errors import PassdownError, UnknownSessionError, UsageError
 from passdown.faces.cli import output
 from passdown.faces.cli.project import open_here
 from passdown.services.sessions.ledgers import LedgerUpdate
 from passdown.services.sessions.liveness import find_session
 from passdown.services.workspace.workspaces import Workspace
-from passdown.wiring.projects import open_hosts
+from passdown.wiring.projects import list_ancestors, open_hosts
+
+if TYPE_CHECKING:
+    from passdown.core.hosts.persons import CommandCaller
 
 
 def open_sessions() -> Workspace:
@@ -69,6 +73,25 @@ def _settle(workspace: Workspace, account: Account) -> Account:
     from passdown.services.coordination.unfenced import settle_unfenced  # few calls need it
 
     return settle_unfenced(workspace, account)
+
+
+def find_caller(session: str = "") -> "CommandCaller":
+    """Return whether a person runs this command, and why not; `session` is what `--session` names (C122).
+
+    This is the one place that collects what `core.hosts.persons` decides from.
+    """
+    from passdown.core.hosts.persons import CallerSigns, decide_caller  # few commands ask who calls them
+
+    variables = frozenset(name for name, value in os.environ.items() if value)
+    signs = CallerSigns(session, variables, list_ancestors(), output.has_person())
+    return decide_caller(signs, open_hosts().agent_signs())
+
+
+def need_person(action: str, session: str = "", *, hint: str) -> None:
+    """Raise a UsageError unless a person runs this command; `action` is what only a person may do."""
+    caller = find_caller(session)
+    if not caller.is_person:
+        raise UsageError(f"only a person at a terminal may {action}: {caller.because}", hint=hint)
 
 
 def note_ledger_update(update: LedgerUpdate) -> None:

@@ -112,6 +112,9 @@ class HostConformance(ABC):
         for name in (*self.row.session_variables, *host.signs.variables):
             assert name.isidentifier()
             assert name == name.upper()
+        for name in self.row.programs:
+            assert name == name.strip() != ""
+            assert "/" not in name
         ids = Table(self.row).session_ids(dict.fromkeys(self.row.session_variables, "id-1"))
         assert ids == ["id-1"] * len(self.row.session_variables)
 
