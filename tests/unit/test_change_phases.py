@@ -281,7 +281,7 @@ def test_a_change_that_is_reconciled_is_finished_and_nothing_of_it_is_lost(recon
     ("path", "old", "new", "problem", "hint"),
     [
         (STATE, "complete", "pending", "habits is not reconciled", "append habits reconcile TEXT --complete"),
-        (STATE, "approved", "draft", "the proposal of habits is not approved", "a person writes"),
+        (STATE, "approved", "draft", "the proposal of habits is not approved", "a person approves"),
         (TASKS, "[x]", "[-]", "tasks of habits are open: 01", "implement them first"),
     ],
 )

@@ -90,7 +90,7 @@ def test_open_begins_a_change_and_says_where(command: Caller, project: Project) 
         (("feedback", "habits", "ideation", " "), 2, "feedback needs a text", "in a few words"),
         (("continue", "other"), 2, "there is no change other", "the changes are habits"),
         (("open", "docs", "ideation"), 1, "changes/docs is there, and has no state.md", "another name"),
-        (("open", "habits", "tasks"), 1, "not approved", "`- Status: approved`"),
+        (("open", "habits", "tasks"), 1, "not approved", "passdown loop approve habits"),
     ],
 )
 def test_what_cannot_be_done_is_refused_with_what_to_do(

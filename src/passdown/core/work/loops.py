@@ -17,8 +17,6 @@ from types import MappingProxyType
 from typing import Annotated, Final, NamedTuple
 
 from passdown.core.formats.change_states import (
-    APPROVED,
-    STATUS,
     ChangePhase,
     ChangeState,
     Lane,
@@ -250,10 +248,20 @@ def _refuse_change(kind: LoopKind, facts: ChangeFacts) -> LoopRefusal | None:
         hint = f"open its next loop; `passdown loop continue {name}` names it"
         return LoopRefusal(f"{name} is in the {facts.lane.value} lane, which has no {kind.value}", hint)
     if kind not in BEGINNINGS and not facts.is_approved:
-        hint = (
-            f"a person writes `- {STATUS}: {APPROVED}` under Proposal in the state of {name}; so in auto mode"
-        )
+        hint = f"a person approves it, also in auto mode: `passdown loop approve {name}`"
         return LoopRefusal(f"the proposal of {name} is not approved", hint)
+    return None
+
+
+def find_approval_refusal(facts: ChangeFacts) -> LoopRefusal | None:
+    """Return why a proposal cannot be approved now; None if it can, or was before."""
+    name = facts.name
+    if facts.phase is ChangePhase.FINISHED:
+        return LoopRefusal(f"{name} is finished", "begin another change")
+    is_before = _ORDER.index(facts.phase) < _ORDER.index(ChangePhase.PROPOSAL)
+    if is_before and LoopKind.PROPOSAL.value not in facts.loops:
+        hint = f"it is written in its loop: `passdown loop open {name} proposal`"
+        return LoopRefusal(f"{name} has no proposal yet", hint)
     return None
 
 
@@ -386,7 +394,7 @@ def _advise(loop: LoopName, facts: ChangeFacts) -> str:
         who = "the proposal" if facts.lane is not Lane.FULL else "specs and discovery"
         return f"break {who} down into tasks"
     if loop.kind is LoopKind.PROPOSAL and not facts.is_approved:
-        return "revise the proposal; a person approves it in the state of the change"
+        return f"revise the proposal; a person approves it: `passdown loop approve {facts.name}`"
     return f"go on with the {loop.text} loop"
 
 

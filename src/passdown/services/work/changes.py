@@ -1,4 +1,4 @@
-"""Read changes, sum them up, and finish them (C105); what people edit at that moment is never lost."""
+"""Read changes, sum them up, approve and finish them (C105); what people edit meanwhile is never lost."""
 
 from collections.abc import Callable, Collection, Sequence
 from datetime import datetime
@@ -7,11 +7,13 @@ from typing import Annotated, Final
 from passdown import layout
 from passdown.core.documents.conflicts import refuse_conflict
 from passdown.core.formats.change_states import (
+    APPROVED,
     COMPLETE,
     ChangePhase,
     ChangeState,
     parse_change_state,
     render_change_state,
+    with_status,
 )
 from passdown.core.formats.loops import SUCCESS, Loop, Turn, parse_loop, read_result
 from passdown.core.kinds import FactKind
@@ -22,6 +24,7 @@ from passdown.core.work.loops import (
     ChangeFacts,
     LoopRoute,
     begin_state,
+    find_approval_refusal,
     find_finish_refusal,
     find_route,
     is_change_name,
@@ -202,7 +205,27 @@ def _summarize_loop(
     )
 
 
-# --- the end --------------------------------------------------------------------------------------
+# --- approval and end -----------------------------------------------------------------------------
+
+
+def approve_change(workspace: Workspace, name: str) -> bool:
+    """Approve the proposal of a change, and return whether it was not approved before; only for a person.
+
+    Raises a PassdownError if there is no such change, or nothing to approve; nothing is changed then.
+    """
+    facts = need_change(workspace, name)
+    refused = find_approval_refusal(facts)
+    if refused is not None:
+        raise PassdownError(refused.problem, hint=refused.hint)
+    if facts.is_approved:
+        return False
+    revise_state(workspace, facts, _with_approval)
+    return True
+
+
+def _with_approval(text: str) -> str:
+    state = parse_change_state(text)
+    return render_change_state(replace(state, proposal=with_status(state.proposal, APPROVED)))
 
 
 def finish_change(workspace: Workspace, account: Account, name: str) -> bool:

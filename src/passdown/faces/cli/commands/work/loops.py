@@ -20,12 +20,13 @@ from passdown.errors import UsageError
 from passdown.faces.cli import output
 from passdown.faces.cli.commands.work.preflight import prepare_freely, skip_preflight_option
 from passdown.faces.cli.coordination import find_author, json_option, session_option
-from passdown.faces.cli.sessions import need_session, open_sessions
+from passdown.faces.cli.sessions import find_caller, need_person, need_session, open_sessions
 from passdown.services.handover.briefs import read_brief_input
 from passdown.services.handover.deliveries import note_shown_feedback
 from passdown.services.work.changes import (
     ChangeSummary,
     LoopSummary,
+    approve_change,
     finish_change,
     list_changes,
     need_change,
@@ -220,7 +221,8 @@ def feedback(above: bool, change: str, name: str, text: str, session: str, *, as
     answers it.
     """
     workspace = open_sessions()
-    left = leave_feedback(workspace, find_author(workspace, session), change, name, _read_text(text))
+    account = None if find_caller(session).is_person else find_author(workspace, session)
+    left = leave_feedback(workspace, account, change, name, _read_text(text))
     if above or as_json:
         output.say_json(_item_data(left))
         return
@@ -321,6 +323,28 @@ def _choose(workspace: Workspace, *, yes: bool) -> str:
     if output.has_person() and click.confirm(f"There are several changes ({names}). Go on with {name}?"):
         return name
     raise UsageError("there are several changes", hint=f"name one of {names}")
+
+
+@loop.command(short_help="Approve the proposal of a change; for people.")
+@click.argument("change")
+@json_option
+@click.pass_obj
+def approve(above: bool, change: str, *, as_json: bool) -> None:
+    """Approve the proposal of a change, so that its specs, or in short lanes its tasks, can begin.
+
+    Only a person at a terminal may, in every mode. It writes `approved` below Proposal in the state of the
+    change.
+    """
+    workspace = open_sessions()
+    need_change(workspace, change)
+    hint = f"ask the user to run `passdown loop approve {change}`"
+    need_person(f"approve the proposal of {change}", hint=hint)
+    is_new = approve_change(workspace, change)
+    if above or as_json:
+        state = layout.change_state(workspace.settings.paths.loops, change)
+        output.say_json({"change": change, "is_approved": True, "state": state, "is_new": is_new})
+        return
+    output.say(f"approved the proposal of {change}" if is_new else f"{change} was approved already")
 
 
 @loop.command(short_help="Finish a change that is reconciled.")
