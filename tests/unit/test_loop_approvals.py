@@ -192,6 +192,14 @@ def test_the_next_loop_verb_of_a_session_takes_in_what_a_person_left(
     assert b"habits/proposal turn 1: Nobody should feel guilty" in journal
 
 
+def test_a_loop_is_opened_by_whom_no_session_can_be_told(command: Caller) -> None:
+    assert command("start", "--session", "amber", "--nickname", "amber").code == 0
+
+    done = command("loop", "open", "habits", "proposal")
+
+    assert (done.code, done.err) == (0, "")
+
+
 @pytest.mark.requirement("C122", through="command")
 @pytest.mark.usefixtures("ancestors")
 def test_feedback_of_a_named_session_is_recorded_by_it(command: Caller, project: Project) -> None:

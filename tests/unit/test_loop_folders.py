@@ -173,6 +173,17 @@ def test_what_a_state_says_counts_more_than_the_ledgers(agent: Caller) -> None:
     assert go_on(agent)["phase"] == "specs"
 
 
+def test_a_state_without_ledgers_has_no_loop_yet(agent: Caller) -> None:
+    put(agent.folder, "changes/habits/state.md", "# SDD State: habits\n")
+
+    done = agent("loop", "append", "habits", "ideation", "x")
+
+    assert done.code == 2
+    assert done.err == (
+        "passdown: habits has no loop ideation\n  hint: open it: `passdown loop open habits ideation`\n"
+    )
+
+
 _BEFORE = ("ideation", "proposal", "specs", "discovery", "tasks")
 
 
