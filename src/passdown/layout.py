@@ -44,7 +44,6 @@ CODEMAPS = "conductor/CODEMAPS"
 LOOP_FOLDER = "loops"
 """The folder of a change's loop ledgers."""
 CHANGE_STATE = "state.md"
-CHANGE_SEED = "seed.md"
 CHANGE_PROPOSAL = "proposal.md"
 CHANGE_TASKS = "tasks.md"
 CHANGE_THOUGHTS = "thoughts"
@@ -212,7 +211,12 @@ def change_state(changes: str, change: str) -> str:
 
 def loop_ledger(changes: str, change: str, loop: str) -> str:
     """Return the path of the ledger of a loop."""
-    return f"{changes}/{change}/{LOOP_FOLDER}/{loop}{_DOCUMENT}"
+    return f"{changes}/{change}/{loop_file(loop)}"
+
+
+def loop_file(loop: str) -> str:
+    """Return the path of the ledger of a loop from the folder of its change."""
+    return f"{LOOP_FOLDER}/{loop}{_DOCUMENT}"
 
 
 def loop_of(path: str) -> str:

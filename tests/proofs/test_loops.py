@@ -20,13 +20,13 @@ from passdown.engines.sqlite.event_index import SqliteIndex, open_index
 from passdown.errors import PassdownError, UsageError
 from passdown.services.handover.briefs import read_brief_input
 from passdown.services.sessions.sessions import StartRequest, start_session
+from passdown.services.work.changes import list_changes
 from passdown.services.work.feedback import dismiss_feedback
 from passdown.services.work.loops import (
     OpenRequest,
     TurnRequest,
     append_turn,
     leave_feedback,
-    list_changes,
     open_loop,
     refresh,
 )

@@ -126,8 +126,7 @@ def test_the_phase_of_a_change_decides_what_comes_next(agent: Caller, phase: str
     ("loop", "phase", "files", "missing"),
     [
         ("ideation", "specs", {}, "past its ideas"),
-        ("proposal", "ideation", {}, "has no seed.md"),
-        ("proposal", "ideation", {"seed.md": "# Seed\n"}, ""),
+        ("proposal", "ideation", {}, ""),
         ("ideation", "proposal", {}, ""),
         ("discovery", "specs", {}, "has no specs"),
         ("discovery", "specs", {"specs/a.md": "# A\n"}, ""),
@@ -282,7 +281,7 @@ def test_a_change_that_is_reconciled_is_finished_and_nothing_of_it_is_lost(recon
     ("path", "old", "new", "problem", "hint"),
     [
         (STATE, "complete", "pending", "habits is not reconciled", "append habits reconcile TEXT --complete"),
-        (STATE, "approved", "draft", "the proposal of habits is not approved", "a person writes"),
+        (STATE, "approved", "draft", "the proposal of habits is not approved", "a person approves"),
         (TASKS, "[x]", "[-]", "tasks of habits are open: 01", "implement them first"),
     ],
 )

@@ -8,10 +8,11 @@ from pathlib import Path
 
 import pytest
 
+from passdown.core.formats.loops import MAX_BYTES, MAX_LINES
 from passdown.engines.files.documents import FileDocuments
 from tests.commands import Caller
 from tests.gits import Project
-from tests.projects import make_january, put, stop_clock
+from tests.projects import listing, make_january, put, stop_clock
 
 LEDGER = "changes/habits/loops/ideation.md"
 
@@ -89,7 +90,7 @@ def test_open_begins_a_change_and_says_where(command: Caller, project: Project) 
         (("feedback", "habits", "ideation", " "), 2, "feedback needs a text", "in a few words"),
         (("continue", "other"), 2, "there is no change other", "the changes are habits"),
         (("open", "docs", "ideation"), 1, "changes/docs is there, and has no state.md", "another name"),
-        (("open", "habits", "tasks"), 1, "not approved", "`- Status: approved`"),
+        (("open", "habits", "tasks"), 1, "not approved", "passdown loop approve habits"),
     ],
 )
 def test_what_cannot_be_done_is_refused_with_what_to_do(
@@ -104,6 +105,66 @@ def test_what_cannot_be_done_is_refused_with_what_to_do(
     assert problem in said
     assert hint in said
     assert all(len(line) <= 80 for line in done.err.splitlines())
+
+
+@pytest.mark.requirement("G16", "C105", through="command")
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("append", "habit", "ideation", "x"),
+        ("feedback", "habit", "ideation", "x"),
+        ("continue", "habit"),
+        ("status", "habit"),
+        ("finish", "habit"),
+        ("open", "habit", "specs"),
+        ("open", "habit", "tasks", "--lane", "quick"),
+        ("open", "habit", "plan-01"),
+    ],
+    ids=lambda arguments: "-".join(arguments[::2]),
+)
+def test_a_change_that_does_not_exist_is_an_error_that_says_so(
+    looped: Caller, project: Project, arguments: tuple[str, ...]
+) -> None:
+    before = listing(project.folder / "changes")
+
+    done = looped("loop", *arguments)
+
+    assert done.code == 2
+    assert done.err == "passdown: there is no change habit\n  hint: the changes are habits\n"
+    assert done.out == ""
+    assert listing(project.folder / "changes") == before
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("append", "habits", "ideation", "x"),
+        ("feedback", "habits", "ideation", "x"),
+        ("finish", "habits"),
+        ("open", "habits", "reconcile"),
+    ],
+    ids=lambda arguments: arguments[0],
+)
+def test_without_any_change_it_says_how_to_begin_and_starts_no_session(
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    project: Project,
+    arguments: tuple[str, ...],
+) -> None:
+    done = Caller(monkeypatch, capsys, project.folder)("loop", *arguments)
+
+    assert done.code == 2
+    assert done.err == (
+        "passdown: there is no change habits\n  hint: begin it: `passdown loop open habits ideation`\n"
+    )
+
+
+@pytest.mark.requirement("G16", through="command")
+def test_a_proposal_follows_the_ideas_without_any_other_paper(looped: Caller, project: Project) -> None:
+    done = looped("loop", "open", "habits", "proposal")
+
+    assert done.out == "opened changes/habits/loops/proposal.md (0 turns); phase: proposal\n"
+    assert {path.name for path in (project.folder / "changes/habits").iterdir()} == {"state.md", "loops"}
 
 
 def test_feedback_needs_a_turn(command: Caller) -> None:
@@ -140,7 +201,6 @@ def test_what_a_person_writes_into_the_state_at_that_moment_is_not_lost(
     looped: Caller, project: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     state = project.folder / "changes/habits/state.md"
-    put(project.folder, "changes/habits/seed.md", "# Seed\n")
     replace, late = FileDocuments.replace, ["- Status: approved"]
 
     def edited(documents: FileDocuments, path: str, data: bytes, **options: object) -> None:
@@ -158,9 +218,8 @@ def test_what_a_person_writes_into_the_state_at_that_moment_is_not_lost(
 
 
 def test_a_state_that_is_edited_all_the_time_is_given_up(
-    looped: Caller, project: Project, monkeypatch: pytest.MonkeyPatch
+    looped: Caller, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    put(project.folder, "changes/habits/seed.md", "# Seed\n")
     monkeypatch.setattr(FileDocuments, "displaced", lambda *_: [b"# SDD State: habits\n"])
 
     done = looped("loop", "open", "habits", "proposal")
@@ -255,6 +314,51 @@ def test_dismissed_feedback_waits_no_longer(looped: Caller) -> None:
     assert "Use SQLite" not in looped("brief").out
 
 
+def _waiting(command: Caller) -> object:
+    """How much feedback `loop` counts in the first loop."""
+    return json.loads(command("loop", "--json").out)["changes"][0]["loops"][0]["waiting"]
+
+
+@pytest.mark.requirement("C105", through="command")
+@pytest.mark.parametrize(
+    "ending",
+    [("feedback", "dismiss", "habits/ideation turn 1"), ("answer", "habits/ideation turn 1", "It does.")],
+    ids=["dismissed", "answered"],
+)
+def test_feedback_that_waits_no_longer_is_not_counted_and_no_turn_answers_it(
+    looped: Caller, project: Project, ending: Sequence[str]
+) -> None:
+    looped("loop", "feedback", "habits", "ideation", "Use SQLite")
+    looped("loop", "continue", "habits")  # the session was shown it
+    counted = _waiting(looped)
+    assert looped(*ending).code == 0
+
+    listed = looped("loop").out
+    added = looped("loop", "append", "habits", "ideation", "Next.")
+
+    assert (counted, _waiting(looped)) == (1, 0)
+    assert "  ideation: 1 turn\n" in listed
+    assert added.out == f"added turn 2 to {LEDGER}\n"
+    assert added.err == ""
+    assert "Answers the feedback" not in (project.folder / LEDGER).read_text(encoding="utf-8")
+    named = looped("loop", "append", "habits", "ideation", "After all.", "--answers", "1").out
+    assert "it answers the feedback of turn 1" in named
+
+
+def test_feedback_in_a_finished_change_waits_for_nobody(looped: Caller, project: Project) -> None:
+    looped("loop", "feedback", "habits", "ideation", "Use SQLite")
+    state = project.folder / "changes/habits/state.md"
+    state.write_text(
+        state.read_text(encoding="utf-8").replace("\nideation\n", "\nfinished\n"), encoding="utf-8"
+    )
+
+    assert _waiting(looped) == 0
+    state.write_text(
+        state.read_text(encoding="utf-8").replace("\nfinished\n", "\nideation\n"), encoding="utf-8"
+    )
+    assert _waiting(looped) == 1
+
+
 def test_feedback_of_a_loop_is_answered_like_any_other(looped: Caller) -> None:
     looped("loop", "feedback", "habits", "ideation", "Use SQLite")
 
@@ -277,6 +381,73 @@ def test_a_change_keeps_its_lane_and_its_mode(looped: Caller, flags: Sequence[st
     assert f"habits exists already, and {said}" in done.err
     assert "of its state.md" in done.err
     assert looped("loop", "open", "habits", "ideation", "--lane", "full").code == 0
+
+
+# --- how much a ledger holds ----------------------------------------------------------------------
+
+
+def _fill(project: Project, line: str, count: int) -> bytes:
+    """Write a ledger of one turn by hand that has so many lines; return it."""
+    head = "# Ideation Loop\n\n## Turn 1\n\n"
+    tail = "\n## User Feedback\n\n---\n"
+    text = f"{head}{line * (count - head.count(chr(10)) - tail.count(chr(10)))}{tail}"
+    put(project.folder, LEDGER, text)
+    return text.encode()
+
+
+@pytest.mark.requirement("R154", "C105", through="command")
+@pytest.mark.parametrize(
+    ("verb", "text"),
+    [
+        ("append", "x" * (MAX_BYTES + 9)),
+        ("append", "é" * (MAX_BYTES // 2)),
+        ("append", "x\n" * MAX_LINES),
+        ("feedback", "x" * (MAX_BYTES + 9)),
+    ],
+    ids=["characters", "bytes", "lines", "feedback"],
+)
+def test_a_turn_that_no_ledger_can_hold_is_refused(
+    monkeypatch: pytest.MonkeyPatch, looped: Caller, project: Project, verb: str, text: str
+) -> None:
+    before = (project.folder / LEDGER).read_bytes()
+    monkeypatch.setattr(sys, "stdin", io.StringIO(text))
+
+    done = looped("loop", verb, "habits", "ideation", "-")
+
+    assert done.code == 1
+    said = " ".join(done.err.split())
+    assert f"{LEDGER} would be over {MAX_BYTES} bytes or {MAX_LINES} lines, so nothing was added" in said
+    assert "hint: put long texts into a file of their own" in said
+    assert (project.folder / LEDGER).read_bytes() == before
+
+
+@pytest.mark.requirement("R154", "R155", "C105", through="command")
+@pytest.mark.parametrize("verb", ["append", "feedback"])
+def test_a_full_ledger_takes_no_turn_and_no_feedback_and_can_still_be_read(
+    looped: Caller, project: Project, verb: str
+) -> None:
+    before = _fill(project, "a line\n", MAX_LINES - 4)
+
+    done = looped("loop", verb, "habits", "ideation", "One more.")
+
+    assert done.code == 1
+    assert "so nothing was added" in " ".join(done.err.split())
+    assert (project.folder / LEDGER).read_bytes() == before
+    assert "  ideation: 1 turn" in looped("loop").out
+
+
+@pytest.mark.requirement("R155", through="command")
+@pytest.mark.parametrize("verb", ["append", "feedback"])
+def test_nothing_is_added_to_a_ledger_that_is_too_long_to_be_read(
+    looped: Caller, project: Project, verb: str
+) -> None:
+    before = _fill(project, f"{'x' * 1_000_000}\n", 50)
+
+    done = looped("loop", verb, "habits", "ideation", "One more.")
+
+    assert done.code == 5
+    assert f"{LEDGER}" in done.err
+    assert (project.folder / LEDGER).read_bytes() == before
 
 
 # --- where it goes on -----------------------------------------------------------------------------
@@ -307,7 +478,7 @@ def test_status_lists_all_changes(looped: Caller, command: Caller) -> None:
 
     assert looped("loop").out == (
         "habits: ideation (full lane, manual mode, not approved)\n"
-        "  ideation: 1 turn, 1 with feedback that no later turn answers\n"
+        "  ideation: 1 turn, unanswered feedback: 1\n"
     )
     status = json.loads(command("loop", "--json").out)["changes"][0]
     assert status["next_loop"] == "ideation"

@@ -11,6 +11,7 @@ import pytest
 from passdown.core.formats.loops import PLACEHOLDER
 from tests.commands import Caller, Done
 from tests.gits import Project
+from tests.people import sit_down, stand_up
 from tests.projects import make_january, put, stop_clock
 
 CHANGE = "changes/habits"
@@ -80,7 +81,7 @@ def ok(done: Done) -> str:
 
 @pytest.mark.requirement("R142", "R143", "R144", "R145", "R146", "R147", "R148", "R154", "R155", "R158")
 def test_a_person_and_an_agent_go_through_all_eight_loops_in_manual_mode(
-    agent: Caller, person: Person
+    monkeypatch: pytest.MonkeyPatch, agent: Caller, person: Person
 ) -> None:
     # The agent explores an idea, and stops: the person answers in an editor.
     ok(agent("loop", "open", "habits", "ideation"))
@@ -100,14 +101,15 @@ def test_a_person_and_an_agent_go_through_all_eight_loops_in_manual_mode(
 
     # The person leaves the placeholder: that means to go on.
     assert "no feedback waits" in ok(agent("loop", "continue", "habits"))
-    person.write("seed.md", "# Habits\n")
 
-    # The proposal waits for the person's approval, which is a word in the state of the change.
+    # The proposal waits for the person's approval, which they give at their terminal.
     ok(agent("loop", "open", "habits", "proposal"))
     ok(agent("loop", "append", "habits", "proposal", "A habit tracker without a server."))
     refused = agent("loop", "open", "habits", "specs")
     assert (refused.code, "the proposal of habits is not approved" in refused.err) == (1, True)
-    person.change("state.md", "Status: draft", "Status: approved")
+    sit_down(monkeypatch)
+    ok(agent("loop", "approve", "habits"))
+    stand_up(monkeypatch)
 
     # Specs, discovery, tasks.
     ok(agent("loop", "open", "habits", "specs"))

@@ -39,6 +39,6 @@ class ChangeFiles(Protocol):
 
         The file is created if there is none. Nobody else can add to it in the meantime; what was there is
         never changed. When it returns, what was added survives a power cut. Raises a StorageError if it
-        cannot be written.
+        cannot be read or written; nothing is added then.
         """
         ...

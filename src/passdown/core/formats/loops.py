@@ -43,6 +43,8 @@ MAX_CHARS: Final = 33_554_432
 """How long a ledger may be; the number of its turns is not limited (R150)."""
 MAX_LINES: Final = 1_000_000
 """How many lines it may have: ten million empty ones take seconds and a gigabyte."""
+MAX_BYTES: Final = MAX_CHARS
+"""How many bytes a ledger may have to which something is added; files above that are not read."""
 
 FEEDBACK: Final = "User Feedback"
 PLACEHOLDER: Final = "(Leave blank to continue. Write notes here to guide the next iteration.)"
@@ -243,7 +245,8 @@ IMPLEMENTATION: Final = "Implementation"
 RESULT: Final = "Result"
 SECTIONS: Final = ("Changes Made", "Validation Results", "Deviations from Plan", RESULT)
 """What the ledger of an implementation has in each turn, in this order (R156)."""
-RESULTS: Final = ("SUCCESS", "PARTIAL", "FAILED")
+SUCCESS: Final = "SUCCESS"
+RESULTS: Final = (SUCCESS, "PARTIAL", "FAILED")
 """What the result of an implementation can be (R157)."""
 
 
@@ -313,6 +316,12 @@ def render_loop(loop: Loop) -> str:
 def render_turn(text: str, turn: Turn) -> str:
     """Return what must be added to the text of a ledger so that a turn follows (5)."""
     return _added(text, _write_turn(turn))
+
+
+def has_room(ledger: bytes, added: bytes) -> bool:
+    """Return whether a ledger can still be read when something is added to it."""
+    lines = ledger.count(b"\n") + added.count(b"\n") + 1  # one more where its last line does not end
+    return len(ledger) + len(added) < MAX_BYTES and lines < MAX_LINES
 
 
 def render_feedback(text: str, feedback: str) -> str:

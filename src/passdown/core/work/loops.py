@@ -3,23 +3,30 @@
 1. Each phase of a change has its loop; plans and implementations have one for each task (R144).
 2. What a loop needs before it is opened follows the lanes of the seed. Only a person approves a proposal,
    also in auto mode.
-3. A change goes on in the loop of its phase. What only begins, or implements, is not run by itself.
+3. A change goes on in the loop of its phase; where no state says it, the ledgers do. What only begins, or
+   implements, is not run by itself.
 4. A change ends when it is reconciled and nobody waits for an answer; its ledgers stay.
 5. Before a turn an agent may revise its work: by judgement in manual mode, three times in auto mode (R151 to
    R153). An implementation may be validated and fixed 20 times in auto mode, and not again in manual mode.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from enum import StrEnum
 from types import MappingProxyType
 from typing import Annotated, Final, NamedTuple
 
-from passdown.core.formats.change_states import APPROVED, STATUS, ChangePhase, ChangeState, Lane, RunMode
+from passdown.core.formats.change_states import (
+    ChangePhase,
+    ChangeState,
+    Lane,
+    RunMode,
+    make_change_state,
+)
 from passdown.core.formats.loops import IMPLEMENTATION, SECTIONS
 from passdown.core.ids import is_stream_name
 from passdown.core.lazy_regex import pattern
-from passdown.records import record
+from passdown.records import record, replace
 
 
 class LoopKind(StrEnum):
@@ -121,11 +128,11 @@ class ChangeFacts:
 
     name: Annotated[str, "The name of the change."]
     state: Annotated[ChangeState | None, "Its state; None if there is no such change."] = None
-    has_seed: Annotated[bool, "Whether its ideation ended with a `seed.md`."] = False
     has_specs: Annotated[bool, "Whether anything is in `specs/`."] = False
     tasks: Annotated[tuple[TaskMark, ...], "Its tasks."] = ()
     plans: Annotated[frozenset[str], "The tasks that have a plan."] = frozenset()
     loops: Annotated[frozenset[str], "The loops that have a ledger."] = frozenset()
+    succeeded: Annotated[frozenset[str], "The tasks whose implementation ended with SUCCESS."] = frozenset()
 
     @property
     def lane(self) -> Lane:
@@ -139,13 +146,32 @@ class ChangeFacts:
 
     @property
     def phase(self) -> ChangePhase:
-        """Its phase."""
-        return (self.state and self.state.phase) or ChangePhase.INITIALIZED
+        """Its phase; that of its last ledger, if no state says it."""
+        return (self.state and self.state.phase) or self._stage[0]
+
+    @property
+    def task(self) -> str:
+        """The task at work, as its state says, or its last ledger; empty if neither does."""
+        stated = self.state is not None and self.state.phase is not None
+        return (self.state.current_task if self.state else "") or ("" if stated else self._stage[1])
+
+    @property
+    def _stage(self) -> tuple[ChangePhase, str]:
+        last = find_last(self.loops)
+        return (PHASE_OF[last.kind], last.task) if last else (ChangePhase.INITIALIZED, "")
 
     @property
     def is_approved(self) -> bool:
         """Whether a person approved its proposal."""
         return self.state is not None and self.state.is_approved
+
+
+def begin_state(facts: ChangeFacts, lane: Lane | None = None, mode: RunMode | None = None) -> ChangeState:
+    """Return the state of a change that has none: a new one, or as far as its ledgers are."""
+    state = make_change_state(facts.name, lane or facts.lane, mode or facts.mode)
+    if find_last(facts.loops) is None:
+        return state
+    return replace(state, phase=facts.phase, current_task=facts.task)
 
 
 class LoopRefusal(NamedTuple):
@@ -170,6 +196,22 @@ PHASE_OF: Final = MappingProxyType(
 )
 """The phase in which each loop runs (C40)."""
 _NOT_IN_SHORT_LANES: Final = frozenset({LoopKind.IDEATION, LoopKind.SPECS, LoopKind.DISCOVERY})
+BEGINNINGS: Final = frozenset({LoopKind.IDEATION, LoopKind.PROPOSAL})
+"""The loops with which a change can begin."""
+
+
+def find_last(loops: Iterable[str]) -> LoopName | None:
+    """Return the loop that a change with these ledgers came to last; None if none of them is one of a change.
+
+    Tasks are planned and implemented one after the other, so of their ledgers those of the last task count.
+    """
+    order = [*LoopKind]
+    found = [name for loop in loops if (name := parse_loop_name(loop)) is not None]
+    return max(
+        found,
+        key=lambda one: (one.kind is LoopKind.RECONCILE, int(one.task or 0), order.index(one.kind)),
+        default=None,
+    )
 
 
 def refuse_other_way(facts: ChangeFacts, lane: Lane | None, mode: RunMode | None) -> LoopRefusal | None:
@@ -189,8 +231,8 @@ def find_refusal(loop: LoopName, facts: ChangeFacts, *, is_forced: bool = False)
     refused = _refuse_change(kind, facts)
     if refused is not None:
         return refused
-    if kind in {LoopKind.IDEATION, LoopKind.PROPOSAL}:
-        return _refuse_beginning(kind, facts)
+    if kind in BEGINNINGS:
+        return _refuse_ideation(facts) if kind is LoopKind.IDEATION else None
     if kind is LoopKind.TASKS:
         return _refuse_tasks(facts, is_forced=is_forced)
     return _refuse_task(loop, facts) if kind in _PER_TASK else _refuse_other(kind, facts)
@@ -205,24 +247,29 @@ def _refuse_change(kind: LoopKind, facts: ChangeFacts) -> LoopRefusal | None:
     if facts.lane is not Lane.FULL and kind in _NOT_IN_SHORT_LANES:
         hint = f"open its next loop; `passdown loop continue {name}` names it"
         return LoopRefusal(f"{name} is in the {facts.lane.value} lane, which has no {kind.value}", hint)
-    if kind not in {LoopKind.IDEATION, LoopKind.PROPOSAL} and not facts.is_approved:
-        hint = (
-            f"a person writes `- {STATUS}: {APPROVED}` under Proposal in the state of {name}; so in auto mode"
-        )
+    if kind not in BEGINNINGS and not facts.is_approved:
+        hint = f"a person approves it, also in auto mode: `passdown loop approve {name}`"
         return LoopRefusal(f"the proposal of {name} is not approved", hint)
     return None
 
 
-def _refuse_beginning(kind: LoopKind, facts: ChangeFacts) -> LoopRefusal | None:
-    if kind is LoopKind.IDEATION:
-        if _ORDER.index(facts.phase) <= _ORDER.index(ChangePhase.PROPOSAL):
-            return None
-        hint = "open another change for another idea"
-        return LoopRefusal(f"{facts.name} is in the phase {facts.phase.value}, past its ideas", hint)
-    if facts.phase is ChangePhase.IDEATION and not facts.has_seed:
-        hint = "end the ideation with a `seed.md` in the folder of the change"
-        return LoopRefusal(f"{facts.name} has no seed.md", hint)
+def find_approval_refusal(facts: ChangeFacts) -> LoopRefusal | None:
+    """Return why a proposal cannot be approved now; None if it can, or was before."""
+    name = facts.name
+    if facts.phase is ChangePhase.FINISHED:
+        return LoopRefusal(f"{name} is finished", "begin another change")
+    is_before = _ORDER.index(facts.phase) < _ORDER.index(ChangePhase.PROPOSAL)
+    if is_before and LoopKind.PROPOSAL.value not in facts.loops:
+        hint = f"it is written in its loop: `passdown loop open {name} proposal`"
+        return LoopRefusal(f"{name} has no proposal yet", hint)
     return None
+
+
+def _refuse_ideation(facts: ChangeFacts) -> LoopRefusal | None:
+    if _ORDER.index(facts.phase) <= _ORDER.index(ChangePhase.PROPOSAL):
+        return None
+    hint = "open another change for another idea"
+    return LoopRefusal(f"{facts.name} is in the phase {facts.phase.value}, past its ideas", hint)
 
 
 def _refuse_tasks(facts: ChangeFacts, *, is_forced: bool) -> LoopRefusal | None:
@@ -317,18 +364,29 @@ def find_route(facts: ChangeFacts) -> LoopRoute:
     kind = next(kind for kind, one in PHASE_OF.items() if one is phase)
     loop = LoopName(kind, _task_of(facts) if kind in _PER_TASK else "")
     if phase is ChangePhase.IMPLEMENTING:
-        advice = f"implement the plan of task {loop.task or '?'}, then append its result to {loop.text}"
-        return LoopRoute(loop, is_run=False, advice=advice)
+        return _route_implementation(loop, facts)
     if facts.state is not None and facts.state.is_reconciled:
         advice = f"{name} is reconciled; ask the user whether it is finished: `passdown loop finish {name}`"
         return LoopRoute(None, is_run=False, advice=advice)
     return LoopRoute(loop, is_run=True, advice=_advise(loop, facts))
 
 
+def _route_implementation(loop: LoopName, facts: ChangeFacts) -> LoopRoute:
+    """Return where an implementation goes on; one that is done, with the next task or the documentation."""
+    marks = {task.number: task.mark for task in facts.tasks}
+    is_done = marks[loop.task] == DONE_MARK if loop.task in marks else loop.task in facts.succeeded
+    if not is_done:
+        advice = f"implement the plan of task {loop.task or '?'}, then append its result to {loop.text}"
+        return LoopRoute(loop, is_run=False, advice=advice)
+    left = [number for number, mark in marks.items() if mark != DONE_MARK]
+    following = LoopName(LoopKind.PLAN, left[0]) if left else LoopName(LoopKind.RECONCILE)
+    advice = f"task {loop.task} is done; go on with `passdown loop open {facts.name} {following.text}`"
+    return LoopRoute(following, is_run=False, advice=advice)
+
+
 def _task_of(facts: ChangeFacts) -> str:
-    stated = facts.state.current_task if facts.state else ""
     at_work = [task.number for task in facts.tasks if task.mark == AT_WORK_MARK]
-    return stated or next(iter(at_work), "")
+    return facts.task or next(iter(at_work), "")
 
 
 def _advise(loop: LoopName, facts: ChangeFacts) -> str:
@@ -336,7 +394,7 @@ def _advise(loop: LoopName, facts: ChangeFacts) -> str:
         who = "the proposal" if facts.lane is not Lane.FULL else "specs and discovery"
         return f"break {who} down into tasks"
     if loop.kind is LoopKind.PROPOSAL and not facts.is_approved:
-        return "revise the proposal; a person approves it in the state of the change"
+        return f"revise the proposal; a person approves it: `passdown loop approve {facts.name}`"
     return f"go on with the {loop.text} loop"
 
 

@@ -67,12 +67,13 @@ class FileChanges:
 
     def append(self, change: str, name: str, make: Callable[[bytes], bytes]) -> bytes:
         """Add to a file, in a single write at its end."""
+        path = self._path(change, name)
 
         def make_all(tail: bytes) -> bytes:
             del tail  # the end of a long file alone
-            return make(self.read(change, name) or b"")
+            return make(read.read(self._root, path, read.DOCUMENT))
 
-        return write.append(self._path(change, name), make_all, local=False, root=self._root)
+        return write.append(path, make_all, local=False, root=self._root)
 
     def _path(self, change: str, name: str) -> str:
         return os.path.join(self._folder, change, name)

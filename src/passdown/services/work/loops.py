@@ -1,28 +1,26 @@
-"""Open loops, add turns, leave feedback, and go on with a change (C105)."""
+"""Open loops, add turns, and leave feedback (C105)."""
 
-from collections.abc import Callable, Collection, Sequence
-from datetime import datetime
-from typing import Annotated, Final
+from collections.abc import Collection, Sequence
+from typing import Annotated
 
 from passdown import layout
-from passdown.core.documents.conflicts import refuse_conflict
 from passdown.core.formats.change_states import (
     COMPLETE,
     PENDING,
-    ChangePhase,
-    ChangeState,
     Lane,
     RunMode,
-    make_change_state,
     parse_change_state,
     render_change_state,
     with_status,
 )
 from passdown.core.formats.loops import (
+    MAX_BYTES,
+    MAX_LINES,
+    SUCCESS,
     Loop,
     Turn,
+    has_room,
     parse_loop,
-    read_result,
     render_feedback,
     render_loop,
     render_turn,
@@ -36,11 +34,11 @@ from passdown.core.work.loop_feedback import (
     find_feedback,
     name_feedback,
     next_number,
-    place_of,
     shorten,
 )
 from passdown.core.work.loops import (
     AT_WORK_MARK,
+    BEGINNINGS,
     DONE_MARK,
     LOOPS,
     PHASE_OF,
@@ -48,28 +46,29 @@ from passdown.core.work.loops import (
     ImplementationReport,
     LoopKind,
     LoopName,
-    LoopRoute,
-    find_finish_refusal,
+    begin_state,
     find_refusal,
-    find_route,
-    is_change_name,
     judge_cycles,
     mark_task,
-    may_go_on,
     parse_loop_name,
-    parse_tasks,
     refuse_other_way,
     render_report,
 )
-from passdown.errors import FormatError, PassdownError, StorageError, UsageError
+from passdown.errors import PassdownError, UsageError
 from passdown.records import record, replace
-from passdown.services.handover.briefs import read_brief_input
 from passdown.services.handover.deliveries import CUT
 from passdown.services.sessions.ledgers import update_ledger
 from passdown.services.sessions.loop_feedback import read_loops, take_in_feedback
+from passdown.services.work.changes import (
+    find_settled,
+    need_change,
+    need_ledger,
+    read_change,
+    read_ledger,
+    revise,
+    revise_state,
+)
 from passdown.services.workspace.workspaces import Workspace
-
-_ROUNDS: Final = 5
 
 
 @record
@@ -120,128 +119,12 @@ class AddedTurn:
     advice: Annotated[str, "What the user should know about its cycles; empty if nothing."]
 
 
-@record
-class LoopSummary:
-    """A loop, in short."""
-
-    loop: Annotated[str, "Its name."]
-    path: Annotated[str, "Its ledger, from the root."]
-    turns: Annotated[int, "How many turns it has."]
-    waiting: Annotated[int, "How much feedback waits in it."]
-    result: Annotated[str, "How the last implementation ended; empty for other loops."]
-    last: Annotated[Turn | None, "Its last turn."] = None
-    last_at: Annotated[datetime | None, "When that was added."] = None
-
-
-@record
-class ChangeSummary:
-    """A change, and where it goes on."""
-
-    facts: Annotated[ChangeFacts, "What is there of it."]
-    route: Annotated[LoopRoute, "Where it goes on."]
-    goes_on: Annotated[bool, "Whether an agent goes on to the next phase without asking."]
-    loops: Annotated[tuple[LoopSummary, ...], "Its loops."]
-    changed: Annotated[int, "When anything of it last changed."]
-
-
-# --- reading --------------------------------------------------------------------------------------
-
-
-def read_change(workspace: Workspace, name: str) -> ChangeFacts:
-    """Return what is there of a change; raise a FormatError if its state cannot be read."""
-    _require_change(name)
-    files, documents = workspace.change_files.files(name), workspace.documents
-    changes = workspace.settings.paths.loops
-    specs = layout.change_paper(changes, name, layout.CHANGE_SPECS)
-    plans = layout.change_paper(changes, name, layout.CHANGE_PLANS)
-    return ChangeFacts(
-        name=name,
-        state=_read_state(workspace, name) if layout.CHANGE_STATE in files else None,
-        has_seed=documents.exists(layout.change_paper(changes, name, layout.CHANGE_SEED)),
-        has_specs=any(documents.list(specs)),
-        tasks=parse_tasks(_read_tasks(workspace, name)),
-        plans=frozenset(path.rpartition("/")[2].removesuffix(".md") for path in documents.list(plans)),
-        loops=frozenset(loop for path in files if (loop := layout.loop_of(path))),
-    )
-
-
-def _require_change(name: str) -> None:
-    if not is_change_name(name):
-        hint = "use kebab case without separators, like habit-tracker"
-        raise UsageError(f"{name[:60]!r} cannot be the name of a change", hint=hint)
-
-
-def _need_loop(name: str) -> LoopName:
+def need_loop(name: str) -> LoopName:
+    """Return the loop of this name; raise a UsageError if there is no such loop."""
     loop = parse_loop_name(name)
     if loop is None:
         raise UsageError(f"there is no loop {name[:60]!r}", hint=f"the loops are {LOOPS}")
     return loop
-
-
-def _read_state(workspace: Workspace, name: str) -> ChangeState:
-    data = workspace.change_files.read(name, layout.CHANGE_STATE) or b""
-    text = data.decode("utf-8", "replace")
-    refuse_conflict(layout.change_state(workspace.settings.paths.loops, name), text)
-    return parse_change_state(text)
-
-
-def _read_tasks(workspace: Workspace, name: str) -> str:
-    path = layout.change_paper(workspace.settings.paths.loops, name, layout.CHANGE_TASKS)
-    if not workspace.documents.exists(path):
-        return ""
-    return workspace.documents.read(path).decode("utf-8", "replace")
-
-
-def read_ledger(workspace: Workspace, change: str, loop: str) -> Loop:
-    """Read the ledger of a loop; one that is not there is empty."""
-    data = workspace.change_files.read(change, _ledger_name(loop)) or b""
-    return parse_loop(data.decode("utf-8", "replace"))
-
-
-def _ledger_name(loop: str) -> str:
-    return layout.loop_ledger("", "", loop).removeprefix("//")
-
-
-def summarize(workspace: Workspace, name: str) -> ChangeSummary:
-    """Return a change with its loops, and where it goes on; raise a UsageError if there is no such change."""
-    facts = read_change(workspace, name)
-    if facts.state is None and not facts.loops:
-        known = ", ".join(_list_names(workspace))
-        hint = f"the changes are {known}" if known else "begin one: `passdown loop open CHANGE ideation`"
-        raise UsageError(f"there is no change {name}", hint=hint)
-    marks = workspace.change_files.files(name)
-    return ChangeSummary(
-        facts=facts,
-        route=find_route(facts),
-        goes_on=may_go_on(facts),
-        loops=tuple(_summarize_loop(workspace, name, loop) for loop in sorted(facts.loops)),
-        changed=max((mark.changed for mark in marks.values()), default=0),
-    )
-
-
-def _summarize_loop(workspace: Workspace, change: str, loop: str) -> LoopSummary:
-    ledger = read_ledger(workspace, change, loop)
-    last = ledger.turns[-1] if ledger.turns else None
-    return LoopSummary(
-        loop=loop,
-        path=layout.loop_ledger(workspace.settings.paths.loops, change, loop),
-        turns=len(ledger.turns),
-        waiting=sum(not item.is_named for item in find_feedback(f"{change}/{loop}", ledger)),
-        result=read_result(last) if last else "",
-        last=last,
-        last_at=last.at if last else None,
-    )
-
-
-def list_changes(workspace: Workspace) -> Sequence[ChangeSummary]:
-    """Return every change, the one that changed last first; folders without a state or a ledger are none."""
-    found = [summarize(workspace, name) for name in _list_names(workspace)]
-    return sorted(found, key=lambda one: (-one.changed, one.facts.name))
-
-
-def _list_names(workspace: Workspace) -> Sequence[str]:
-    files = workspace.change_files
-    return [name for name in files.changes() if is_change_name(name) and files.files(name)]
 
 
 # --- opening --------------------------------------------------------------------------------------
@@ -250,34 +133,34 @@ def _list_names(workspace: Workspace) -> Sequence[str]:
 def open_loop(workspace: Workspace, request: OpenRequest) -> OpenedLoop:
     """Open a loop, and its change if there is none; set the phase of the change.
 
-    Raises a PassdownError if the change is not as far as the loop needs it; nothing is changed then.
+    Only ideation and proposal begin a change; a folder of ledgers without a state gets one. Raises a
+    PassdownError if the change is not as far as the loop needs it; nothing is changed then.
     """
-    loop = _need_loop(request.loop)
+    loop = need_loop(request.loop)
     facts, name = read_change(workspace, request.change), request.change
-    is_new = facts.state is None
-    if facts.state is None:
+    is_new = facts.state is None and not facts.loops
+    if is_new and loop.kind not in BEGINNINGS:
+        need_change(workspace, name)
+    if is_new:
         _refuse_folder(workspace, facts)
-        lane, mode = request.lane or Lane.FULL, request.mode or RunMode.MANUAL
-        facts = replace(facts, state=make_change_state(name, lane, mode))
+    if facts.state is None:
+        facts = replace(facts, state=begin_state(facts, request.lane, request.mode))
     refused = refuse_other_way(facts, request.lane, request.mode)
     refused = refused or find_refusal(loop, facts, is_forced=request.is_forced)
     if refused is not None:
         raise PassdownError(refused.problem, hint=refused.hint)
     paths = workspace.settings.paths
-    state_path = layout.change_state(paths.loops, name)
-    if is_new and facts.state is not None:
-        workspace.documents.create(state_path, render_change_state(facts.state).encode())
-    _revise(workspace, state_path, lambda text: _with_phase(text, loop))
+    state_path = revise_state(workspace, facts, lambda text: _with_phase(text, loop))
     if loop.kind is LoopKind.PLAN:
         tasks = layout.change_paper(paths.loops, name, layout.CHANGE_TASKS)
-        _revise(workspace, tasks, lambda text: mark_task(text, loop.task, AT_WORK_MARK))
+        revise(workspace, tasks, lambda text: mark_task(text, loop.task, AT_WORK_MARK))
 
     def begin(content: bytes) -> bytes:
         return b"" if content.strip() else render_loop(Loop(title=loop.title)).encode()
 
-    workspace.change_files.append(name, _ledger_name(loop.text), begin)
+    workspace.change_files.append(name, layout.loop_file(loop.text), begin)
     return OpenedLoop(
-        path=layout.loop_ledger(paths.loops, name, loop.text),
+        path=_path(workspace, name, loop),
         state_path=state_path,
         facts=read_change(workspace, name),
         loop=loop,
@@ -289,7 +172,7 @@ def open_loop(workspace: Workspace, request: OpenRequest) -> OpenedLoop:
 def _refuse_folder(workspace: Workspace, facts: ChangeFacts) -> None:
     """Refuse to begin a change in a folder that is something else."""
     folder = layout.change_paper(workspace.settings.paths.loops, facts.name, "").rstrip("/")
-    if not facts.loops and workspace.documents.exists(folder):
+    if workspace.documents.exists(folder):
         hint = "choose another name, or move the folder away"
         raise PassdownError(f"{folder} is there, and has no {layout.CHANGE_STATE}", hint=hint)
 
@@ -302,33 +185,6 @@ def _with_phase(text: str, loop: LoopName) -> str:
     return render_change_state(replace(state, phase=PHASE_OF[loop.kind], current_task=task))
 
 
-def _revise(workspace: Workspace, path: str, revise: Callable[[str], str]) -> None:
-    """Revise a file that people edit; what somebody writes at that moment is revised instead of lost."""
-    documents = workspace.documents
-    data = documents.read(path, settled=True)
-    for _ in range(_ROUNDS):
-        revised = revise(_decode(path, data)).encode()
-        if revised != data:
-            documents.replace(path, revised, expected=data)
-        displaced = documents.displaced(path)
-        if not displaced:
-            return
-        data = displaced[-1]
-        documents.replace(path, data)
-        documents.displaced(path, displaced)
-    raise StorageError(f"{path} is being edited", hint="run the command again")
-
-
-def _decode(path: str, data: bytes) -> str:
-    """Return the text of a file that is about to be revised; raise a FormatError if that would lose bytes."""
-    try:
-        text = data.decode("utf-8")
-    except UnicodeDecodeError:
-        raise FormatError(f"{path} is not UTF-8 text", hint="save it as UTF-8") from None
-    refuse_conflict(path, text)
-    return text
-
-
 # --- turns ----------------------------------------------------------------------------------------
 
 
@@ -338,37 +194,32 @@ def append_turn(workspace: Workspace, account: Account, request: TurnRequest) ->
     It names the feedback that the session was shown, and what is asked for; that feedback is answered then.
     Raises a PassdownError if the agent revised its work too often in auto mode (R152).
     """
-    loop = _need_loop(request.loop)
-    facts = read_change(workspace, request.change)
-    if loop.text not in facts.loops:
-        hint = f"open it: `passdown loop open {request.change} {loop.text}`"
-        raise UsageError(f"{request.change} has no loop {loop.text}", hint=hint)
+    loop = need_loop(request.loop)
+    facts = need_ledger(workspace, request.change, loop.text)
     advice = _judge_cycles(loop, facts.mode, request)
+    _need_room(_path(workspace, request.change, loop), b"", _encode(request.text))
     account = take_in_feedback(workspace, account, [request.change])
-    told = {one for sent in account.deliveries if sent.state != CUT for one in sent.feedback}
-    added = _write_turn(workspace, account, request, loop, {*told, *request.answers})
+    settled = find_settled(workspace, account, [request.change])
+    added = _write_turn(workspace, account, request, loop, settled)
     said = [NewFact(FactKind.TURN, _show_turn(request, loop, added.number))]
     if request.escalation:
         place = f"{request.change}/{loop.text} turn {added.number}"
         said.append(NewFact(FactKind.QUESTION, f"{place}: {shorten(request.escalation.strip())}"))
     update_ledger(workspace, account, said)
     take_in_feedback(workspace, account, [request.change])
-    _mark_progress(workspace, request, loop)
+    _mark_progress(workspace, request, loop, facts)
     return replace(added, advice=advice)
 
 
-_DONE: Final = "SUCCESS"
-
-
-def _mark_progress(workspace: Workspace, request: TurnRequest, loop: LoopName) -> None:
+def _mark_progress(workspace: Workspace, request: TurnRequest, loop: LoopName, facts: ChangeFacts) -> None:
     """Mark a task that is implemented as done, or the change as reconciled."""
     changes = workspace.settings.paths.loops
-    if request.report is not None and request.report.result == _DONE:
+    if request.report is not None and request.report.result == SUCCESS:
         path = layout.change_paper(changes, request.change, layout.CHANGE_TASKS)
         if workspace.documents.exists(path):
-            _revise(workspace, path, lambda text: mark_task(text, loop.task, DONE_MARK))
+            revise(workspace, path, lambda text: mark_task(text, loop.task, DONE_MARK))
     if request.is_complete:
-        _revise(workspace, layout.change_state(changes, request.change), _with_reconciled)
+        revise_state(workspace, facts, _with_reconciled)
 
 
 def _with_reconciled(text: str) -> str:
@@ -390,30 +241,54 @@ def _show_turn(request: TurnRequest, loop: LoopName, number: int) -> str:
 
 
 def _write_turn(
-    workspace: Workspace, account: Account, request: TurnRequest, loop: LoopName, told: Collection[str]
+    workspace: Workspace, account: Account, request: TurnRequest, loop: LoopName, settled: Collection[str]
 ) -> AddedTurn:
     name = f"{request.change}/{loop.text}"
     at = workspace.now()
+    told = {one for sent in account.deliveries if sent.state != CUT for one in sent.feedback}
+    path = _path(workspace, request.change, loop)
     found: list[AddedTurn] = []
 
     def make(content: bytes) -> bytes:
         text = content.decode("utf-8", "replace")
         ledger = parse_loop(text)
-        waiting = [item for item in find_feedback(name, ledger) if not item.is_named]
-        answered = [item for item in waiting if item.id in told or str(item.turn) in told]
+        unnamed = [item for item in find_feedback(name, ledger) if not item.is_named]
+        waiting = [item for item in unnamed if item.text not in settled]
+        answered = [
+            item
+            for item in unnamed
+            if (item.id in told and item in waiting)
+            or not {item.id, str(item.turn)}.isdisjoint(request.answers)
+        ]
         turn = Turn(
             number=next_number(ledger.turns),
             at=at,
             agent=account.agent,
             text=_compose(request, answered),
         )
-        path = layout.loop_ledger(workspace.settings.paths.loops, request.change, loop.text)
         left = tuple(item for item in waiting if item not in answered)
         found.append(AddedTurn(path=path, number=turn.number, answered=tuple(answered), left=left, advice=""))
-        return render_turn(text, turn).encode()
+        return _need_room(path, content, render_turn(text, turn).encode())
 
-    workspace.change_files.append(request.change, _ledger_name(loop.text), make)
+    workspace.change_files.append(request.change, layout.loop_file(loop.text), make)
     return found[-1]
+
+
+def _path(workspace: Workspace, change: str, loop: LoopName) -> str:
+    return layout.loop_ledger(workspace.settings.paths.loops, change, loop.text)
+
+
+def _encode(text: str) -> bytes:
+    """Return the bytes of a text; what no file can hold is escaped."""
+    return text.encode("utf-8", "backslashreplace")
+
+
+def _need_room(path: str, content: bytes, added: bytes) -> bytes:
+    """Return what is added to a ledger; refuse it if the ledger could not be read any more."""
+    if not has_room(content, added):
+        problem = f"{path} would be over {MAX_BYTES} bytes or {MAX_LINES} lines, so nothing was added"
+        raise PassdownError(problem, hint="put long texts into a file of their own, and name it in the turn")
+    return added
 
 
 def _compose(request: TurnRequest, answered: Sequence[LoopFeedback]) -> str:
@@ -425,47 +300,24 @@ def _compose(request: TurnRequest, answered: Sequence[LoopFeedback]) -> str:
         f"### Escalated\n\n{request.escalation.strip()}" if request.escalation else "",
     ]
     text = "\n\n".join(part for part in parts if part.strip()).replace("\r\n", "\n")
-    return redact(text.encode("utf-8", "backslashreplace").decode()).text
-
-
-# --- the end --------------------------------------------------------------------------------------
-
-
-def finish_change(workspace: Workspace, account: Account, name: str) -> bool:
-    """Finish a change, and return whether it was not finished before; all its files stay.
-
-    Raises a PassdownError if something is left to do, or feedback waits; nothing is changed then.
-    """
-    facts = summarize(workspace, name).facts
-    if facts.phase is ChangePhase.FINISHED:
-        return False
-    account = take_in_feedback(workspace, account, [name])
-    said = [fact.text for fact in reversed(read_brief_input(workspace, account).of(FactKind.FEEDBACK))]
-    refused = find_finish_refusal(facts, [place_of(one) for one in said if one.startswith(f"{name}/")])
-    if refused is not None:
-        raise PassdownError(refused.problem, hint=refused.hint)
-    update_ledger(workspace, account, [NewFact(FactKind.DONE, f"finished the change {name}")])
-    _revise(workspace, layout.change_state(workspace.settings.paths.loops, name), _with_end)
-    take_in_feedback(workspace, account, [name])
-    return True
-
-
-def _with_end(text: str) -> str:
-    state = parse_change_state(text)
-    return render_change_state(replace(state, phase=ChangePhase.FINISHED, finish_status=COMPLETE))
+    return redact(_encode(text).decode()).text
 
 
 # --- feedback -------------------------------------------------------------------------------------
 
 
-def leave_feedback(workspace: Workspace, account: Account, change: str, loop: str, text: str) -> LoopFeedback:
-    """Add feedback to the last turn of a loop, as a person would in an editor, and record it."""
-    name = _need_loop(loop)
-    facts = read_change(workspace, change)
-    if name.text not in facts.loops:
-        known = ", ".join(sorted(facts.loops)) or "not opened yet"
-        raise UsageError(f"{change} has no loop {name.text}", hint=f"its loops are {known}")
-    said = redact(text.strip().encode("utf-8", "backslashreplace").decode().replace("\r\n", "\n")).text
+def leave_feedback(
+    workspace: Workspace, account: Account | None, change: str, loop: str, text: str
+) -> LoopFeedback:
+    """Add feedback to the last turn of a loop, as a person would in an editor.
+
+    The session records it; without one, the next start or the next loop verb of a session does.
+    """
+    name = need_loop(loop)
+    need_ledger(workspace, change, name.text)
+    path = _path(workspace, change, name)
+    data = _need_room(path, b"", _encode(text.strip()))
+    said = redact(data.decode().replace("\r\n", "\n")).text
 
     def make(content: bytes) -> bytes:
         before = content.decode("utf-8", "replace")
@@ -474,12 +326,14 @@ def leave_feedback(workspace: Workspace, account: Account, change: str, loop: st
             hint = "tell every session instead: `passdown tell TEXT`"
             raise UsageError(f"{change}/{name.text} has no turn yet", hint=hint)
         added = render_feedback(before, said)
+        data = _need_room(path, content, added.encode())
         if parse_loop(before + added).turns[-1].feedback == turns[-1].feedback:  # blank, or only a comment
             raise UsageError("feedback needs a text", hint="say in a few words what the next turn should do")
-        return added.encode()
+        return data
 
-    workspace.change_files.append(change, _ledger_name(name.text), make)
-    take_in_feedback(workspace, account, [change])
+    workspace.change_files.append(change, layout.loop_file(name.text), make)
+    if account is not None:
+        take_in_feedback(workspace, account, [change])
     ledger = read_ledger(workspace, change, name.text)
     return [*find_feedback(f"{change}/{name.text}", ledger)][-1]
 

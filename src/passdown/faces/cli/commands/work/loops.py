@@ -9,32 +9,38 @@ import click
 from passdown import layout
 from passdown.core.facts import Fact
 from passdown.core.formats.change_states import ChangePhase, Lane, RunMode
-from passdown.core.formats.loops import RESULTS
+from passdown.core.formats.loops import MAX_CHARS, RESULTS
 from passdown.core.kinds import FactKind
 from passdown.core.safe_text import printable
 from passdown.core.schemas import to_data
 from passdown.core.times import age_words
 from passdown.core.work.loop_feedback import LoopFeedback
-from passdown.core.work.loops import ImplementationReport, LoopKind, parse_loop_name
+from passdown.core.work.loops import ImplementationReport, LoopKind, find_last, parse_loop_name
 from passdown.errors import UsageError
 from passdown.faces.cli import output
 from passdown.faces.cli.commands.work.preflight import prepare_freely, skip_preflight_option
-from passdown.faces.cli.coordination import json_option, session_option
-from passdown.faces.cli.sessions import need_session, open_sessions
+from passdown.faces.cli.coordination import find_author, json_option, session_option
+from passdown.faces.cli.sessions import find_caller, need_person, need_session, open_sessions
 from passdown.services.handover.briefs import read_brief_input
 from passdown.services.handover.deliveries import note_shown_feedback
-from passdown.services.work.loops import (
+from passdown.services.work.changes import (
     ChangeSummary,
     LoopSummary,
+    approve_change,
+    finish_change,
+    list_changes,
+    need_change,
+    need_ledger,
+    summarize,
+)
+from passdown.services.work.loops import (
     OpenRequest,
     TurnRequest,
     append_turn,
-    finish_change,
     leave_feedback,
-    list_changes,
+    need_loop,
     open_loop,
     refresh,
-    summarize,
 )
 from passdown.services.workspace.workspaces import Workspace
 
@@ -81,7 +87,11 @@ def open_(above: bool, /, change: str, name: str, **options: object) -> None:
         mode=RunMode.AUTO if options["auto"] else None,
         is_forced=bool(options["force"]),
     )
-    opened = open_loop(open_sessions(), request)
+    workspace = open_sessions()
+    opened = open_loop(workspace, request)
+    account = find_author(workspace, "")
+    if account is not None:
+        refresh(workspace, account, [change])
     if above or options["as_json"]:
         output.say_json(
             {
@@ -138,6 +148,7 @@ def append(above: bool, /, change: str, name: str, text: str, session: str, **op
         is_complete=bool(options["complete"]),
     )
     workspace = open_sessions()
+    need_ledger(workspace, change, need_loop(name).text)  # before a session is started for it
     account = prepare_freely(workspace, need_session(workspace, session))
     added = append_turn(workspace, account, request)
     if above or options["as_json"]:
@@ -165,7 +176,7 @@ def _many(value: object) -> Sequence[object]:
 
 
 def _read_text(text: str) -> str:
-    return sys.stdin.read() if text == "-" else text
+    return sys.stdin.read(MAX_CHARS + 1) if text == "-" else text
 
 
 def _make_report(name: str, options: dict[str, object]) -> ImplementationReport | None:
@@ -206,10 +217,12 @@ def _item_data(one: LoopFeedback) -> dict[str, object]:
 def feedback(above: bool, change: str, name: str, text: str, session: str, *, as_json: bool) -> None:
     """Leave feedback for the last turn of a loop, as you would in an editor; `-` reads it.
 
-    It waits in every brief until a turn answers it.
+    It is written into the ledger, whichever sessions are running, and waits in every brief until a turn
+    answers it.
     """
     workspace = open_sessions()
-    left = leave_feedback(workspace, need_session(workspace, session), change, name, _read_text(text))
+    account = None if find_caller(session).is_person else find_author(workspace, session)
+    left = leave_feedback(workspace, account, change, name, _read_text(text))
     if above or as_json:
         output.say_json(_item_data(left))
         return
@@ -241,8 +254,7 @@ def continue_(above: bool, change: str, session: str, *, yes: bool, as_json: boo
     ]
     if facts:
         note_shown_feedback(workspace, account, [fact.id for fact in facts])
-    target = found.route.loop
-    last = next((one for one in found.loops if target is not None and one.loop == target.text), None)
+    last = _find_shown(found)
     if above or as_json:
         output.say_json(
             {
@@ -256,6 +268,14 @@ def continue_(above: bool, change: str, session: str, *, yes: bool, as_json: boo
     output.say(f"next: {found.route.advice}")
     output.say(_explain_mode(found))
     _say_last(workspace, last, facts)
+
+
+def _find_shown(found: ChangeSummary) -> LoopSummary | None:
+    """Return the loop in which a change goes on; if that is not open yet, the one that it came to last."""
+    if found.route.loop is None:
+        return None
+    wanted = (found.route.loop, find_last(found.facts.loops))
+    return next((one for name in wanted for one in found.loops if name and one.loop == name.text), None)
 
 
 def _say_last(workspace: Workspace, last: LoopSummary | None, facts: Sequence[Fact]) -> None:
@@ -305,6 +325,28 @@ def _choose(workspace: Workspace, *, yes: bool) -> str:
     raise UsageError("there are several changes", hint=f"name one of {names}")
 
 
+@loop.command(short_help="Approve the proposal of a change; for people.")
+@click.argument("change")
+@json_option
+@click.pass_obj
+def approve(above: bool, change: str, *, as_json: bool) -> None:
+    """Approve the proposal of a change, so that its specs, or in short lanes its tasks, can begin.
+
+    Only a person at a terminal may, in every mode. It writes `approved` below Proposal in the state of the
+    change.
+    """
+    workspace = open_sessions()
+    need_change(workspace, change)
+    hint = f"ask the user to run `passdown loop approve {change}`"
+    need_person(f"approve the proposal of {change}", hint=hint)
+    is_new = approve_change(workspace, change)
+    if above or as_json:
+        state = layout.change_state(workspace.settings.paths.loops, change)
+        output.say_json({"change": change, "is_approved": True, "state": state, "is_new": is_new})
+        return
+    output.say(f"approved the proposal of {change}" if is_new else f"{change} was approved already")
+
+
 @loop.command(short_help="Finish a change that is reconciled.")
 @click.argument("change")
 @skip_preflight_option
@@ -317,6 +359,7 @@ def finish(above: bool, change: str, session: str, *, as_json: bool) -> None:
     Nothing is deleted. Its ledgers are not read at starts any more, and no loop of it can be opened.
     """
     workspace = open_sessions()
+    need_change(workspace, change)  # before a session is started for it
     account = prepare_freely(workspace, need_session(workspace, session))
     is_new = finish_change(workspace, account, change)
     changes = workspace.settings.paths.loops
@@ -356,15 +399,14 @@ def _say_status(change: str, *, as_json: bool) -> None:
 def _say_change(found: ChangeSummary) -> None:
     facts = found.facts
     approval = "approved" if facts.is_approved else "not approved"
-    task = facts.state.current_task if facts.state else ""
-    at = f", task {task}" if task else ""
+    at = f", task {facts.task}" if facts.task else ""
     how = f"{facts.lane.value} lane, {facts.mode.value} mode, {approval}"
     output.say(f"{facts.name}: {facts.phase.value}{at} ({how})")
 
 
 def _describe_loop(one: LoopSummary) -> str:
     turns = f"{one.turns} turn{'' if one.turns == 1 else 's'}"
-    waiting = f", {one.waiting} with feedback that no later turn answers" if one.waiting else ""
+    waiting = f", unanswered feedback: {one.waiting}" if one.waiting else ""
     result = f", {one.result}" if one.result else ""
     return f"{one.loop}: {turns}{result}{waiting}"
 
@@ -377,7 +419,7 @@ def _change_data(found: ChangeSummary) -> dict[str, object]:
         "lane": facts.lane.value,
         "mode": facts.mode.value,
         "is_approved": facts.is_approved,
-        "task": (facts.state.current_task if facts.state else "") or None,
+        "task": facts.task or None,
         "next_loop": found.route.loop.text if found.route.loop else None,
         "is_run": found.route.is_run,
         "goes_on": found.goes_on,
