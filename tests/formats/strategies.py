@@ -290,8 +290,8 @@ checkpoints = st.builds(
     validation=maybe(
         st.builds(
             ValidationState,
-            test_count=counts,
-            tests_passing=counts,
+            test_count=maybe(counts),
+            tests_passing=maybe(counts),
             files_modified=items,
             last_test_command=maybe(texts),
             last_test_exit_code=maybe(st.integers(-255, 255)),

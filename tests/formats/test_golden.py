@@ -416,7 +416,7 @@ def test_the_minimal_stream_is_read() -> None:
     assert Pair(key="resource_allocation", value="balanced") in stream.resolved
     assert stream.last_failure == ""
     assert stream.checkpoint is not None
-    assert stream.checkpoint.validation == ValidationState()
+    assert stream.checkpoint.validation == ValidationState(test_count=0, tests_passing=0)
     assert stream.checkpoint.resume == (
         Pair(key="Current focus", value="(not started)"),
         Pair(key="Next action", value="Begin Phase 1"),

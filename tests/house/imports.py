@@ -14,6 +14,7 @@ ROOM_ORDER = MappingProxyType(
                 "kinds",
                 "shell_commands",
                 "test_names",
+                "test_counts",
                 "documents",
                 "phases",
                 "facts",

@@ -65,7 +65,7 @@ def test_a_phase_whose_test_fails_says_so_in_the_resume_context_and_in_briefs(da
     assert failed.code == 1
     assert json.loads(failed.out)["state"] == "failed"
     assert f"- Phase 2 (Lexer): ✗ FAILED ({CHECKS}: exit 3)" in stream(day)
-    assert f"- Blockers: Phase 2 failed: {CHECKS}: exit 3" in stream(day)
+    assert f"- Blockers: Phase 2 (Lexer) failed: {CHECKS}: exit 3" in stream(day)
     assert "Phase 2 (Lexer): failed" in day.command("brief").out
     write_check(day, 0)
     assert day.command("checkpoint", "validate", "2", "--yes").code == 0  # the last test is known
@@ -116,7 +116,7 @@ def test_a_session_goes_on_from_a_checkpoint_only_if_the_test_ends_as_it_did(day
     refused = day.command("checkpoint", "resume", "--yes")
 
     assert refused.code == 1
-    assert "not resumed: the test exited with 0 then, and with 1 now" in refused.err
+    assert "not resumed: the test of phase 1 exited with 0 then, and with 1 now" in refused.err
     assert json.loads(day.command("checkpoint", "resume", "--yes", "--json").out)["exit_code_now"] == 1
     write_check(day, 0)
     resumed = day.command("checkpoint", "resume", "--yes")
@@ -127,7 +127,8 @@ def test_a_session_goes_on_from_a_checkpoint_only_if_the_test_ends_as_it_did(day
     assert "SQLite" in day.command("brief").out
     assert day.command("checkpoint", "validate", "2", "--yes").code == 0
     over = json.loads(day.command("checkpoint", "resume", "--yes", "--json").out)
-    assert over == {"version": 1, "resumed": True, "next": None}
+    test = {"command": CHECKS, "phase": 2, "exit_code_then": 0, "exit_code_now": 0}
+    assert over == {"version": 1, "resumed": True, "next": None, "tests": [test]}
 
 
 @pytest.mark.requirement("R95", "C104")

@@ -12,9 +12,8 @@ from passdown.core.formats.ledgers import Ledger, LedgerDecision
 from passdown.core.formats.streams import Checkpoint, Stream, parse_stream, render_stream
 from passdown.core.kinds import FactKind
 from passdown.core.phases import PhaseState
+from passdown.core.sessions.handoff_streams import NO_STEP, STARTED, from_stream, to_stream
 from passdown.core.sessions.handoffs import (
-    NO_STEP,
-    STARTED,
     CheckoutState,
     FileHash,
     Handoff,
@@ -23,11 +22,9 @@ from passdown.core.sessions.handoffs import (
     facts_to_carry,
     find_drift,
     from_archive,
-    from_stream,
     handoff_from_ledger,
     make_handoff,
     to_archive,
-    to_stream,
 )
 from passdown.core.sessions.ledger_sync import NewFact
 from passdown.core.sessions.session_facts import Account, fold_journal
@@ -284,6 +281,7 @@ def test_what_an_archive_passes_on_is_read_back() -> None:
         started_at=None,
         answered=(),
         phases=(),
+        retries=(),
         feedback=("shorter names",),
     )
     assert made == expected

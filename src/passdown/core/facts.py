@@ -61,6 +61,19 @@ EDITS: Final = "edits"
 FAILURE: Final = "error"
 """The further member of a checkpoint that says why it failed."""
 
+TESTED: Final = "test"
+"""The further member of a checkpoint that names the command that was run for it."""
+
+TESTS: Final = "tests"
+PASSING: Final = "passing"
+"""The further members of a test or checkpoint: how many tests there are, and how many of them pass."""
+
+RETRIES: Final = "retries"
+"""The further member of a checkpoint that says how often its phase has failed since it was last validated."""
+
+STREAM: Final = "stream"
+"""The further member of a checkpoint that names the stream document that shows it."""
+
 TRACK: Final = "track"
 """The further member of a gate's result that names the track it belongs to."""
 

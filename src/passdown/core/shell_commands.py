@@ -457,8 +457,8 @@ def is_manner(word: str, before: str) -> bool:
 
 
 def is_whole(command: str) -> bool:
-    """Return whether nothing was left out of a shared command."""
-    return LEFT_OUT not in command
+    """Return whether nothing was left out of a shared command, and no secret was redacted in it."""
+    return LEFT_OUT not in command and not _REDACTED.search(command)
 
 
 def _name_of(path: str) -> str:

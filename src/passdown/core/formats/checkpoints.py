@@ -30,6 +30,8 @@ _PHASE: Final = pattern(
 _OPENED: Final = pattern(r"```(?:json)?\s*\Z")
 _EDGE: Final = pattern(r"^\{", re.MULTILINE)
 _TRIES: Final = 8
+_LEFT_OUT: Final = frozenset({"test_count", "tests_passing"})
+"""The members that are left out if nobody knows them (C155)."""
 
 
 @record
@@ -46,8 +48,8 @@ class Phase:
 class ValidationState:
     """What a resumed agent re-runs before it continues."""
 
-    test_count: Annotated[int, "Number of tests in scope.", in_member()] = 0
-    tests_passing: Annotated[int, "Number of passing tests.", in_member()] = 0
+    test_count: Annotated[int | None, "Number of tests in scope; left out if unknown.", in_member()] = None
+    tests_passing: Annotated[int | None, "Number of passing tests; left out if unknown.", in_member()] = None
     files_modified: Annotated[tuple[str, ...], "Files changed in this session.", in_member()] = ()
     last_test_command: Annotated[str | None, "The command that validates again.", in_member()] = None
     last_test_exit_code: Annotated[int | None, "The exit code to expect.", in_member()] = None
@@ -96,11 +98,15 @@ class JsonBlock:
         )
 
     def write(self, value: ValidationState | None) -> str:
-        """Write one member per line."""
+        """Write one member per line, without counts that nobody knows."""
         if value is None:
             return ""
-        fields = declared_fields(ValidationState)
-        members = [(one.name, dump(one.to_json(getattr(value, one.field)))) for one in fields]
+        told = [(one, getattr(value, one.field)) for one in declared_fields(ValidationState)]
+        members = [
+            (one.name, dump(one.to_json(found)))
+            for one, found in told
+            if found is not None or one.name not in _LEFT_OUT
+        ]
         members += value.others
         lines = ",\n".join(f"  {dump(name)}: {text}" for name, text in members)
         return f"```json\n{{\n{lines}\n}}\n```"

@@ -19,7 +19,8 @@ from passdown.core.formats.streams import Checkpoint, Stream
 from passdown.core.ids import event_file_name, fold_id
 from passdown.core.kinds import FactKind
 from passdown.core.merge.event_facts import ID_SIZE, EventRank, source_of
-from passdown.core.sessions.handoffs import NO_STEP, STARTED, Handoff, facts_to_carry, from_stream
+from passdown.core.sessions.handoff_streams import NO_STEP, STARTED, from_stream
+from passdown.core.sessions.handoffs import Handoff, facts_to_carry
 from passdown.core.sessions.secrets import redact_all
 from passdown.records import record, replace
 

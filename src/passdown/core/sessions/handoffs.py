@@ -1,66 +1,47 @@
 """The handoff: what a session passes on, in one model that several documents show (C19).
 
 1. It is made from an account, or from a ledger whose journal is missing; secrets are removed when it is made.
-2. A stream document shows it in its Ledger section; nothing else in the document changes (R74).
+2. A stream document shows it in its Ledger section; see `core.sessions.handoff_streams`.
 3. An archive shows it as the record of the session (G2).
 4. Read back from either, it holds what the next session carries on and what has changed since (G18).
 """
 
-import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from datetime import datetime, timedelta
-from types import MappingProxyType
-from typing import Annotated, Final, NamedTuple, cast
+from typing import Annotated, Final, NamedTuple
 
 from passdown.core.documents.fields import read_count
-from passdown.core.documents.key_value import Pair
 from passdown.core.documents.keys import PLACE
 from passdown.core.documents.scalars import read_scalar, write_scalar
-from passdown.core.facts import Fact, make_key
+from passdown.core.facts import Fact
 from passdown.core.formats.archives import LEDGER, Archive, ArchiveDecision, Artifact, archive_status
-from passdown.core.formats.checkpoints import Phase, ValidationState
+from passdown.core.formats.checkpoints import Phase
 from passdown.core.formats.ledgers import Ledger
-from passdown.core.formats.streams import (
-    Checkpoint,
-    Stream,
-    Workflow,
-    read_question,
-    write_question,
-)
 from passdown.core.ids import slug
-from passdown.core.json_text import dump
 from passdown.core.kinds import FactKind
-from passdown.core.phases import PhaseState
 from passdown.core.problems import Malformed, Unknown
 from passdown.core.sessions.ledger_sync import RULED_OUT, NewFact, make_rule, split_decision
 from passdown.core.sessions.progress import (
-    ACTIVE,
+    count_retries,
+    find_failure,
     find_unconfirmed,
-    is_derived,
-    join_phases,
+    list_phase_tests,
     phases_of,
-    update_status,
-    update_workflow,
+    read_counts,
 )
 from passdown.core.sessions.secrets import redact, redact_account, redact_all
 from passdown.core.sessions.session_facts import Account, only_shared
+from passdown.core.test_counts import CountedTests
 from passdown.core.times import is_older
-from passdown.records import record, replace
+from passdown.records import record
 
 OLD_AFTER: Final = timedelta(hours=24)
 """The age after which a handoff may be out of date."""
 
-STARTED: Final = "Session started"
-NO_STEP: Final = "Name the next step"
-RULED_OUT_KEY: Final = RULED_OUT.removesuffix(": ")
-CONTEXT: Final = "## Context\n\nMinimal handoff created for ledger tracking. Full context to be added."
-_HASH: Final = "sha256:"
+HASH: Final = "sha256:"
+"""What stands before the hash of a file."""
+
 _COMMIT: Final = "commit"
-_HASHES: Final = "file_hashes"
-_FOCUS: Final = "Current focus"
-_ACTION: Final = "Next action"
-_BLOCKERS: Final = "Blockers"
-_PHASE: Final = "Phase "
 
 
 class HandoffDecision(NamedTuple):
@@ -114,6 +95,10 @@ class Handoff:
     phases: Annotated[tuple[Phase, ...], "The state of each phase."] = ()
     test: Annotated[str, "The command that tests it."] = ""
     test_exit: Annotated[int | None, "The exit code of that command."] = None
+    counted: Annotated[CountedTests | None, "How many of its tests pass, if it told."] = None
+    phase_tests: Annotated[tuple[tuple[int, str], ...], "The test of each phase that was validated."] = ()
+    retries: Annotated[tuple[tuple[int, int], ...], "How often each phase failed since its last pass."] = ()
+    failure: Annotated[str, "What failed last and was not mended since."] = ""
     file_hashes: Annotated[tuple[FileHash, ...], "The changed files, with the hash of each."] = ()
     redacted: Annotated[tuple[str, ...], "The names of the rules that found the removed secrets."] = ()
 
@@ -170,6 +155,10 @@ def make_handoff(account: Account, checkout_state: CheckoutState, trigger: str) 
         phases=tuple(phases_of(clean)),
         test=tests[-1].text if tests else "",
         test_exit=_number(tests[-1].key) if tests else None,
+        counted=read_counts(tests[-1]) if tests else None,
+        phase_tests=tuple(list_phase_tests(clean).items()),
+        retries=tuple(count_retries(clean).items()),
+        failure=find_failure(clean),
         file_hashes=tuple(
             FileHash(path, one.hash) for path, one in zip(paths, checkout_state.file_hashes, strict=True)
         ),
@@ -221,175 +210,12 @@ def _number(text: str) -> int | None:
         return None
 
 
-def to_stream(handoff: Handoff, name: str, known: Stream | None = None) -> Stream:
-    """Write a handoff into a stream document, an existing or a new one (2).
-
-    In an existing document, what the session does not know stays: decisions of others, unanswered questions,
-    and everything outside the Ledger section.
-    """
-    stream = known or _new_stream(handoff, name)
-    checkpoint = _to_checkpoint(handoff, stream.checkpoint or Checkpoint())
-    now = "" if make_key(stream.now) in handoff.left else stream.now
-    return replace(
-        stream,
-        status=update_status(handoff.trigger, stream.status),
-        updated=handoff.at,
-        goal=_line(handoff.goal) or stream.goal,
-        ledger_branch=handoff.branch or stream.ledger_branch,
-        test=_line(handoff.test) or stream.test,
-        now=handoff.now or now,
-        this_session=handoff.done or stream.this_session,
-        next=handoff.next or stream.next,
-        decisions=tuple(_join_pairs(stream.decisions, handoff.choices)),
-        questions=tuple(read_question(text) for text in _join_questions(stream, handoff)),
-        workflow=update_workflow(stream.workflow, checkpoint.phases, is_told=bool(handoff.phases)),
-        checkpoint=checkpoint,
-    )
-
-
-def _line(text: str) -> str:
-    return text.replace("\n", " ")
-
-
-def _to_checkpoint(handoff: Handoff, known: Checkpoint) -> Checkpoint:
-    return replace(
-        known,
-        agent=handoff.agent or known.agent,
-        task=_line(handoff.task or handoff.goal) or known.task,
-        started=known.started or handoff.started_at,
-        last_updated=handoff.at,
-        phases=join_phases(known.phases, handoff.phases),
-        validation=_to_validation(handoff, known.validation or ValidationState()),
-        resume=tuple(_resume_notes(handoff, known.resume)),
-    )
-
-
-def _new_stream(handoff: Handoff, name: str) -> Stream:
-    """Make the minimal document (R83)."""
-    resolved = [Pair(key="goal", value=_line(handoff.goal))] if handoff.goal else []
-    return Stream(
-        date=handoff.at,
-        session_name=name,
-        branch=handoff.branch or "unknown",
-        status=ACTIVE,
-        title=f"Work Stream: {name}",
-        this_session=(STARTED,),
-        next=(NO_STEP,),
-        workflow=Workflow(phase=1, retries=0, max_retries=3),
-        resolved=(*resolved, Pair(key="resource_allocation", value="balanced")),
-        checkpoint=Checkpoint(phases=(Phase(phase=1, state=PhaseState.PENDING),)),
-        context=CONTEXT,
-    )
-
-
-def _join_pairs(known: Iterable[Pair], choices: Iterable[HandoffDecision]) -> Iterator[Pair]:
-    """Merge the session's choices into the existing ones; a constraint is identified by its text."""
-    table = {_pair_key(pair): pair for pair in known}
-    for choice in choices:
-        text = f"{choice.text} ({choice.because})" if choice.because else choice.text
-        pair = Pair(key=choice.key or RULED_OUT_KEY, value=_line(text))
-        table[_pair_key(pair)] = pair
-    return iter(table.values())
-
-
-def _pair_key(pair: Pair) -> str:
-    return make_key(f"{pair.key} {pair.value}" if pair.key == RULED_OUT_KEY else pair.key)
-
-
-def _join_questions(stream: Stream, handoff: Handoff) -> Sequence[str]:
-    known = [text for text in map(write_question, stream.questions) if not is_derived(text)]
-    table = {make_key(text): text for text in (*known, *handoff.questions, *handoff.unconfirmed)}
-    answered = set(map(make_key, handoff.answered))
-    return [text for key, text in table.items() if key not in answered]
-
-
-def _to_validation(handoff: Handoff, known: ValidationState) -> ValidationState:
-    """Keep what a resumed session checks: files with their hashes, the commit, the test."""
-    hashes = {
-        file_hash.path: f"{_HASH}{file_hash.hash}" for file_hash in handoff.file_hashes if file_hash.hash
-    }
-    members = {
-        **({_COMMIT: dump(handoff.commit)} if handoff.commit else {}),
-        **({_HASHES: json.dumps(hashes, ensure_ascii=False)} if hashes else {}),
-    }
-    others = {name: text for name, text in known.others if name not in {_COMMIT, _HASHES}}
-    return replace(
-        known,
-        files_modified=tuple(file_hash.path for file_hash in handoff.file_hashes) or known.files_modified,
-        last_test_command=handoff.test or known.last_test_command,
-        last_test_exit_code=handoff.test_exit if handoff.test else known.last_test_exit_code,
-        others=tuple({**others, **members}.items()),
-    )
-
-
-def _resume_notes(handoff: Handoff, known: Iterable[Pair]) -> Iterator[Pair]:
-    table = {pair.key: pair.value for pair in known}
-    focus = table.get(_FOCUS, "")
-    table[_FOCUS] = handoff.now or ("" if make_key(focus) in handoff.left else focus) or "(not started)"
-    table[_ACTION] = next(iter(handoff.next), "") or table.get(_ACTION, "") or "Begin Phase 1"
-    failed = [one for one in handoff.phases if one.state is PhaseState.FAILED]
-    if failed or table.get(_BLOCKERS, "").startswith(_PHASE):
-        table[_BLOCKERS] = "; ".join(map(_show_failure, failed)) or "(none)"
-    table.setdefault(_BLOCKERS, "(none)")
-    return (Pair(key=key, value=_line(value)) for key, value in table.items())
-
-
-def _show_failure(phase: Phase) -> str:
-    why = f": {phase.detail}" if phase.detail else ""
-    return f"{_PHASE}{phase.phase} failed{why}"
-
-
-def from_stream(stream: Stream) -> Handoff:
-    """Read a handoff back from a stream document (4)."""
-    checkpoint = stream.checkpoint or Checkpoint()
-    validation = checkpoint.validation or ValidationState()
-    others = dict(validation.others)
-    hashes = _read_hashes(others.get(_HASHES, "{}"))
-    commit: object = json.loads(others.get(_COMMIT, '""'))
-    asked = [write_question(one) for one in stream.questions]
-    choices = (
-        HandoffDecision("", one.value)
-        if one.key == RULED_OUT_KEY
-        else HandoffDecision(one.key, one.value or one.key)
-        for one in stream.decisions
-    )
-    return Handoff(
-        at=stream.updated or stream.date,
-        agent=checkpoint.agent,
-        started_at=checkpoint.started,
-        branch=stream.ledger_branch or stream.branch or "",
-        commit=commit if isinstance(commit, str) else "",
-        goal=stream.goal,
-        now=stream.now,
-        done=stream.this_session,
-        next=tuple(text for text in stream.next if text != NO_STEP),
-        choices=tuple(choices),
-        questions=tuple(text for text in asked if not is_derived(text)),
-        unconfirmed=tuple(text for text in asked if is_derived(text)),
-        phases=checkpoint.phases,
-        test=validation.last_test_command or stream.test,
-        test_exit=validation.last_test_exit_code,
-        file_hashes=tuple(FileHash(path, hashes.get(path, "")) for path in validation.files_modified),
-    )
-
-
-def _read_hashes(text: str) -> Mapping[str, str]:
-    found: object = json.loads(text)
-    if not isinstance(found, dict):
-        return MappingProxyType({})
-    return {
-        path: value.removeprefix(_HASH)
-        for path, value in cast("dict[object, object]", found).items()
-        if isinstance(path, str) and isinstance(value, str)
-    }
-
-
 def to_archive(handoff: Handoff, ledger: str = "") -> Archive:
     """Write a handoff as the archive of a session, optionally followed by its whole ledger (3)."""
     front = {
         "branch": handoff.branch,
         _COMMIT: handoff.commit,
-        "test": _line(handoff.test),
+        "test": handoff.test.replace("\n", " "),
         "test_exit_code": "" if handoff.test_exit is None else str(handoff.test_exit),
     }
     unknown = [
@@ -409,7 +235,7 @@ def to_archive(handoff: Handoff, ledger: str = "") -> Archive:
         next_steps=handoff.next,
         decisions=tuple(_show_choice(choice) for choice in handoff.choices),
         modified=tuple(
-            Artifact(file=file_hash.path, note=f"{_HASH}{file_hash.hash}" if file_hash.hash else "")
+            Artifact(file=file_hash.path, note=f"{HASH}{file_hash.hash}" if file_hash.hash else "")
             for file_hash in handoff.file_hashes
         ),
         context="\n".join(handoff.feedback),
@@ -458,7 +284,7 @@ def from_archive(archive: Archive) -> Handoff:
         test=front.get("test", ""),
         test_exit=_number(front.get("test_exit_code", "")),
         file_hashes=tuple(
-            FileHash(one.file, one.note.removeprefix(_HASH) if one.note.startswith(_HASH) else "")
+            FileHash(one.file, one.note.removeprefix(HASH) if one.note.startswith(HASH) else "")
             for one in archive.modified
         ),
     )

@@ -9,6 +9,7 @@
    or now that is a prompt. Of commands only tests are told, with their exit codes.
 """
 
+import json
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Final
@@ -17,6 +18,10 @@ from passdown.core.documents.fields import read_count
 from passdown.core.documents.key_value import Pair
 from passdown.core.facts import (
     FAILURE,
+    PASSING,
+    RETRIES,
+    TESTED,
+    TESTS,
     Fact,
     GateStatus,
     command_of,
@@ -256,6 +261,10 @@ def _gate(fact: Fact) -> EventGate:
     )
 
 
+_MORE: Final = frozenset({FAILURE, TESTED, TESTS, PASSING, RETRIES})
+"""What an event tells of a checkpoint beyond its phase."""
+
+
 def _checkpoint(fact: Fact, task: str) -> EventCheckpoint:
     """Write a checkpoint; what is no number of a phase is left out."""
     phase, status, name = read_phase(fact)
@@ -269,5 +278,7 @@ def _checkpoint(fact: Fact, task: str) -> EventCheckpoint:
         updated=fact.at,
         name=name or None,
         task=task or None,
-        others=(Pair(key=FAILURE, value=fact.failure),) if fact.failure else (),
+        others=tuple(
+            Pair(key=name, value=str(json.loads(value))) for name, value in fact.others if name in _MORE
+        ),
     )

@@ -29,6 +29,7 @@ if TYPE_CHECKING:  # each command imports what it needs
     from collections.abc import Collection, Sequence
 
     from passdown.core.formats.checkpoints import Phase
+    from passdown.core.sessions.progress import RanTest
     from passdown.faces.hooks.handoff_news import HandoffReport
     from passdown.services.log.commits import CommitTrigger
     from passdown.services.log.events import WrittenEvent
@@ -338,14 +339,14 @@ def save_phase(
     account: Account,
     phase: "Phase",
     *,
-    test: tuple[str, int] | None = None,
+    tests: "Sequence[RanTest]" = (),
     stream: str = "",
 ) -> "tuple[SavedCheckpoint, str | None]":
     """Save a checkpoint, update the view, and commit if the settings say so; also return that commit."""
     from passdown.services.sessions.owed_commits import AT_CHECKPOINT
     from passdown.services.work.checkpoints import save_checkpoint
 
-    saved = save_checkpoint(workspace, account, phase, test=test, stream=stream)
+    saved = save_checkpoint(workspace, account, phase, tests=tests, stream=stream)
     note_ledger_update(saved.update)
     update_view(workspace)
     return saved, _commit_id(_commit(workspace, AT_CHECKPOINT))

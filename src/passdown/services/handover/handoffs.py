@@ -9,6 +9,7 @@ from passdown.core.documents.conflicts import refuse_conflict
 from passdown.core.facts import Fact, Provenance, make_key
 from passdown.core.formats.archives import Archive, parse_archive, parse_archive_file_name
 from passdown.core.kinds import FactKind
+from passdown.core.sessions.handoff_streams import from_stream
 from passdown.core.sessions.handoffs import (
     CheckoutState,
     Handoff,
@@ -16,7 +17,6 @@ from passdown.core.sessions.handoffs import (
     facts_to_carry,
     find_drift,
     from_archive,
-    from_stream,
 )
 from passdown.core.sessions.ledger_sync import NewFact
 from passdown.core.sessions.session_facts import Account

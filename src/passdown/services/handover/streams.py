@@ -2,11 +2,14 @@
 
 from contextlib import suppress
 
+from passdown import layout
 from passdown.core.documents.conflicts import refuse_conflict
 from passdown.core.formats.streams import Stream, parse_stream, render_stream
 from passdown.core.ids import is_stream_name, kebab
 from passdown.core.problems import Severity
-from passdown.core.sessions.handoffs import Handoff, to_stream
+from passdown.core.sessions.handoff_streams import to_stream
+from passdown.core.sessions.handoffs import Handoff
+from passdown.core.sessions.progress import find_saved_stream
 from passdown.core.sessions.secrets import redact
 from passdown.core.sessions.session_facts import Account
 from passdown.errors import FormatError, PassdownError, UsageError
@@ -21,14 +24,18 @@ def find_stream(
 ) -> str:
     """Return the path of the stream document that a session keeps; empty if nothing names one (R57, R59).
 
-    It is the one that was named, else that of the track, else the only one that can be updated, else, with
-    `by_goal`, one that is named after the goal. Raises a UsageError for a name that no stream can have.
+    It is the one that was named, or whose path was given, else that of the track, else the one that shows the
+    last checkpoint, else the only one that can be updated, else, with `by_goal`, one that is named after the
+    goal. Raises a UsageError for a name that no stream can have.
     """
-    name = wanted or (kebab(account.track) if account and account.track else "") or _find_only(workspace)
+    name = _name_of(workspace, wanted) if wanted else _find_own_name(account) or _find_only(workspace)
     if not name and by_goal and account and account.goal:
         name = kebab(redact(account.goal.text).text)
     if not name:
         return ""
+    if "/" in name:
+        hint = "name one of those that `passdown handoff list` shows"
+        raise UsageError(f"{name} is not a stream document of this project", hint=hint)
     if not is_stream_name(name):
         raise UsageError(f"{name} is not a valid stream name", hint=f"use kebab case, like {kebab(name)}")
     paths = workspace.settings.paths
@@ -37,6 +44,21 @@ def find_stream(
             f"{name} is already used as a folder for something else", hint="give the stream another name"
         )
     return stream_path(paths, name)
+
+
+def _name_of(workspace: Workspace, wanted: str) -> str:
+    """Return the name of a stream that was named, or whose document was (R94)."""
+    folder, _, last = wanted.rpartition("/")
+    start, _, name = folder.rpartition("/")
+    is_path = last == layout.CURRENT and start == workspace.settings.paths.handoffs
+    return name if is_path else wanted
+
+
+def _find_own_name(account: Account | None) -> str:
+    """Return the name of the stream that a session works on, or shows its checkpoints in."""
+    if account is None:
+        return ""
+    return kebab(account.track) if account.track else find_saved_stream(account)
 
 
 def _find_only(workspace: Workspace) -> str:
@@ -105,6 +127,16 @@ def find_own_stream(workspace: Workspace, account: Account, wanted: str = "") ->
     path = find_stream(workspace, account, wanted)
     is_there = bool(path) and check_stream(workspace, path) is not None
     return path if is_there or account.track or wanted else ""
+
+
+def preview_stream(workspace: Workspace, account: Account, path: str) -> Stream:
+    """Return what the document of a session would say now; nothing is written.
+
+    Raises a PassdownError for one that must be mended first.
+    """
+    known = check_stream(workspace, path) if path else None
+    name = path.split("/")[-2] if path else ""
+    return to_stream(take_snapshot(workspace, account, MANUAL), name, known)
 
 
 def update_stream(workspace: Workspace, account: Account, path: str) -> None:

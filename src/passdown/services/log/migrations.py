@@ -27,6 +27,7 @@ from passdown.core.merge.rollups import is_rollup, parse_rollup
 from passdown.core.phases import PhaseState, read_state
 from passdown.core.problems import Malformed, Unknown
 from passdown.core.safe_text import one_line
+from passdown.core.sessions.handoff_streams import from_stream
 from passdown.errors import FormatError, PassdownError, StorageError
 from passdown.ports.event_log import EventLog
 from passdown.records import record, replace
@@ -272,7 +273,7 @@ def _read_stream(stream: Stream) -> MigratedContent:
     event = Event(
         stream=stream.session_name,
         goal=stream.goal or None,
-        now=stream.now or None,
+        now=from_stream(stream).now or None,
         next=stream.next or None,
         this_session=stream.this_session,
         decisions=stream.decisions,

@@ -137,6 +137,22 @@ def observe(
     )
 
 
+def observe_files(workspace: Workspace, account: Account) -> Account:
+    """Record the files that git has seen change since a session began; return what the session knows then.
+
+    Starts git. Raises a StorageError if nothing could be written.
+    """
+    on = replace(_grounds(workspace, account, None, with_files=True), commits=())
+
+    def make(seq: int) -> Sequence[JournalLine]:
+        known = fold_journal(account.session, workspace.journals.read(account.session))
+        facts = _facts(workspace, known, find_new_facts(known, (), (), on))
+        return [JournalLine(seq=seq + number, fact=fact) for number, fact in enumerate(facts)]
+
+    workspace.journals.extend(account.session, make)
+    return update_ledger(workspace, read_account(workspace, account.session)).account
+
+
 def _follow(
     workspace: Workspace, known: Account, seen: Sequence[Observation], grounds: ObservationContext
 ) -> "WorkNews":
@@ -221,7 +237,10 @@ def _grounds(
     history = workspace.history if is_here else None
     return ObservationContext(
         roots=(known.start.checkout, *(source.roots if source and is_here else ())),
-        own=(paths.ledgers, paths.runtime, paths.archive, paths.events, paths.event_archive),
+        own=(
+            *(paths.ledgers, paths.runtime, paths.archive, paths.handoffs),
+            *(paths.events, paths.event_archive, paths.view),
+        ),
         commits=tuple(history.commits_since(since, known.start.commit)) if history and since else (),
         files=tuple(history.files_since(since)) if history and since and with_files else (),
     )

@@ -1,22 +1,34 @@
-"""Checkpoints of a piece of work: begin a phase, validate it, let it fail, and go on from it (C104)."""
+"""Checkpoints of a piece of work: begin a phase, validate it, let it fail, and go on from it (C104, C155)."""
 
+from collections.abc import Iterable, Sequence
 from typing import Annotated
 
-from passdown.core.facts import FAILURE, NAMED
+from passdown.core.facts import FAILURE, NAMED, RETRIES, STREAM, TESTED
 from passdown.core.formats.checkpoints import Phase
-from passdown.core.formats.streams import open_phase
+from passdown.core.formats.streams import Stream, open_phase
 from passdown.core.json_text import dump
 from passdown.core.kinds import FactKind
 from passdown.core.phases import PhaseState
-from passdown.core.sessions.handoffs import Handoff, from_stream
+from passdown.core.sessions.handoff_streams import from_stream
+from passdown.core.sessions.handoffs import Handoff
 from passdown.core.sessions.ledger_sync import NewFact
+from passdown.core.sessions.progress import RanTest, count_retries, phases_of, write_counts
+from passdown.core.sessions.secrets import redact
 from passdown.core.sessions.session_facts import Account
 from passdown.errors import UsageError
 from passdown.records import record
 from passdown.services.handover.handoffs import HandoffReview, resume_handoff, review_handoff
-from passdown.services.handover.streams import find_own_stream, find_stream, read_stream, update_stream
+from passdown.services.handover.streams import (
+    check_stream,
+    find_own_stream,
+    find_stream,
+    preview_stream,
+    read_stream,
+    update_stream,
+)
 from passdown.services.log.events import WrittenEvent
 from passdown.services.sessions.ledgers import LedgerUpdate, update_ledger
+from passdown.services.sessions.observations import observe_files
 from passdown.services.sessions.publications import publish
 from passdown.services.workspace.workspaces import Workspace
 
@@ -35,25 +47,56 @@ def save_checkpoint(
     account: Account,
     phase: Phase,
     *,
-    test: tuple[str, int] | None = None,
+    tests: Sequence[RanTest] = (),
     stream: str = "",
 ) -> SavedCheckpoint:
     """Record the state of a phase; publish it, and show it in the stream document of the track (R90 to R93).
 
-    `test` is the command that was run for it, with its exit code. Raises a PassdownError if the document must
-    be mended first; then nothing is recorded.
+    `tests` are those that were run for it, the last one last. With them go the files that git has seen change
+    since the session began. Raises a PassdownError if the document must be mended first; then nothing is
+    recorded.
     """
-    find_own_stream(workspace, account, stream)
-    failure = ((FAILURE, dump(phase.detail)),) if phase.detail else ()
-    named = ((NAMED, "true"),)  # a checkpoint tells what to run (C102)
-    said = [NewFact(FactKind.TEST, test[0], str(test[1]), others=named)] if test else []
-    said.append(NewFact(FactKind.CHECKPOINT, phase.state.value, str(phase.phase), phase.name, others=failure))
+    path = find_own_stream(workspace, account, stream)
+    said = [*map(_tell_test, tests), _tell_phase(workspace, account, phase, tests, path)]
     update = update_ledger(workspace, account, said)
-    path = find_own_stream(workspace, update.account, stream)  # an edit of the ledger may bind another track
+    account = observe_files(workspace, update.account)
+    path = find_own_stream(workspace, account, stream)  # an edit of the ledger may bind another track
     if path:
-        update_stream(workspace, update.account, path)
+        update_stream(workspace, account, path)
     written = publish(workspace, account.session, kind="checkpoint", reason="checkpoint")
     return SavedCheckpoint(update=update, stream=path, written=written)
+
+
+def _tell_test(test: RanTest) -> NewFact:
+    named = (NAMED, "true")  # a checkpoint tells what to run (C102)
+    return NewFact(FactKind.TEST, test.command, str(test.code), others=(named, *write_counts(test.counted)))
+
+
+def _tell_phase(
+    workspace: Workspace, account: Account, phase: Phase, tests: Sequence[RanTest], path: str
+) -> NewFact:
+    """Make the fact of a checkpoint; secrets are redacted in what stands beside its text."""
+    retries = _count_failures(workspace, account, phase, path)
+    members = {
+        FAILURE: redact(phase.detail).text,
+        TESTED: redact(tests[-1].command).text if tests else "",
+        RETRIES: 0 if phase.state is PhaseState.VALIDATED else retries,
+        STREAM: path.split("/")[-2] if path else "",
+    }
+    others = tuple((name, dump(value)) for name, value in members.items() if value)
+    counts = write_counts(tests[-1].counted) if tests else ()
+    return NewFact(
+        FactKind.CHECKPOINT, phase.state.value, str(phase.phase), phase.name, others=(*others, *counts)
+    )
+
+
+def _count_failures(workspace: Workspace, account: Account, phase: Phase, path: str) -> int:
+    """Count how often a phase has failed since it was last validated, in this session and before (R69)."""
+    known = count_retries(account).get(phase.phase)
+    if known is None:
+        stream = check_stream(workspace, path) if path else None
+        known = dict(from_stream(stream).retries).get(phase.phase, 0) if stream else 0
+    return known + (phase.state is PhaseState.FAILED)
 
 
 def find_test(workspace: Workspace, account: Account) -> str:
@@ -70,11 +113,25 @@ def find_resume_point(workspace: Workspace, account: Account | None, stream: str
 
     Raises a UsageError if there is no such document.
     """
+    return review_handoff(workspace, _need_stream(workspace, account, stream))
+
+
+def _need_stream(workspace: Workspace, account: Account | None, stream: str) -> str:
     path = find_stream(workspace, account, stream)
     if not path or not workspace.documents.exists(path):
         hint = "name one of those that `passdown handoff list` shows"
         raise UsageError(f"there is no stream document{f' {stream}' if stream else ''}", hint=hint)
-    return review_handoff(workspace, path)
+    return path
+
+
+def read_progress(workspace: Workspace, account: Account | None, stream: str = "") -> Stream:
+    """Return what the document of a session that saved phases says or would say; else that of a stream.
+
+    Raises a UsageError if there is neither.
+    """
+    if account and not stream and phases_of(account):
+        return preview_stream(workspace, account, find_own_stream(workspace, account))
+    return read_stream(workspace, _need_stream(workspace, account, stream))
 
 
 def find_next_phase(handoff: Handoff) -> Phase | None:
@@ -83,11 +140,9 @@ def find_next_phase(handoff: Handoff) -> Phase | None:
     return next((one for one in handoff.phases if one.phase == number), None)
 
 
-def resume_from(workspace: Workspace, review: HandoffReview, account: Account | None) -> Account:
-    """Go on from a checkpoint: carry what it knows, and begin the next open phase (R94)."""
+def resume_from(
+    workspace: Workspace, review: HandoffReview, account: Account | None, ran: Iterable[RanTest] = ()
+) -> Account:
+    """Go on from a checkpoint: carry what it knows, and record the tests that were run again (R94)."""
     account = resume_handoff(workspace, review, account).account
-    phase = find_next_phase(review.handoff)
-    if phase is None or phase.state is PhaseState.IN_PROGRESS:
-        return account
-    begun = NewFact(FactKind.CHECKPOINT, PhaseState.IN_PROGRESS.value, str(phase.phase), phase.name)
-    return update_ledger(workspace, account, [begun]).account
+    return update_ledger(workspace, account, [*map(_tell_test, ran)]).account

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator
 from typing import Annotated, Final
 
 from passdown.core.safe_text import printable
+from passdown.core.test_counts import CountedTests, add_counts, count_tests
 from passdown.core.work.plan_commands import CommandLine, PlanCommand, is_safe_for_batch
 from passdown.ports.programs import ProgramResult, Programs
 from passdown.records import record
@@ -22,6 +23,7 @@ class CommandRun:
     line: Annotated[CommandLine, "The line."]
     code: Annotated[int, "The exit code of the first command that failed, or 0; negative if none ended."]
     output: Annotated[str, "What its commands printed, the middle left out if that is long."] = ""
+    counted: Annotated[CountedTests | None, "How many tests there are and pass, if they told."] = None
 
     @property
     def has_passed(self) -> bool:
@@ -52,7 +54,8 @@ def _run_line(programs: Programs, line: CommandLine) -> CommandRun:
         code = result.code
         failed = failed or code
         texts.append(result.text)
-    return CommandRun(line=line, code=failed, output=cut_output("".join(texts)))
+    counted = add_counts(map(count_tests, texts))
+    return CommandRun(line=line, code=failed, output=cut_output("".join(texts)), counted=counted)
 
 
 def _run(programs: Programs, command: PlanCommand) -> ProgramResult:

@@ -43,12 +43,21 @@ def agree_and_run(
 
 def run_test(workspace: Workspace, text: str, *, yes: bool, as_json: bool) -> CommandRun:
     """Show the test of a document, ask, and run it; raise `PassdownError` if the user did not agree."""
-    runs = agree_and_run(workspace, [read_command_line(text)], yes=yes, as_json=as_json)
+    return run_tests(workspace, [text], yes=yes, as_json=as_json)[0]
+
+
+def run_tests(
+    workspace: Workspace, texts: Sequence[str], *, yes: bool, as_json: bool
+) -> Sequence[CommandRun]:
+    """Show the tests of a document, ask, and run them; raise `PassdownError` if the user did not agree."""
+    if not texts:
+        return ()
+    runs = agree_and_run(workspace, [read_command_line(text) for text in texts], yes=yes, as_json=as_json)
     if not runs:
         raise PassdownError(
             "the test was not run, so nothing was done", hint="agree at a terminal, or with --yes"
         )
-    return runs[0]
+    return runs
 
 
 def make_test_runner(workspace: Workspace, *, yes: bool, as_json: bool) -> Callable[[str], int | None]:

@@ -1,0 +1,371 @@
+"""A handoff in a stream document: how its Ledger section shows it, and how it is read back (S1, R53 to R95).
+
+1. Nothing outside the Ledger section changes (R74). In it, what the session does not know stays: decisions of
+   others, unanswered questions, phases of others, and what a person wrote.
+2. Now, Current focus, Next action, Blockers and Last Failure say what happened (C155). Where nobody stated
+   them, they follow from the phases, and are made anew each time: what follows is never read back as stated.
+3. Validation State is of the last test that was run; what is not known of it is left out. Beside it stand the
+   test of each validated phase, the commit, and the hashes of the files.
+"""
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from types import MappingProxyType
+from typing import Final, NamedTuple, cast
+
+from passdown.core.documents.key_value import Pair
+from passdown.core.facts import make_key
+from passdown.core.formats.checkpoints import Phase, ValidationState
+from passdown.core.formats.streams import (
+    Checkpoint,
+    Stream,
+    Workflow,
+    open_phase,
+    read_question,
+    write_question,
+)
+from passdown.core.json_text import dump
+from passdown.core.lazy_regex import pattern
+from passdown.core.phases import PhaseState
+from passdown.core.sessions.handoffs import HASH, FileHash, Handoff, HandoffDecision
+from passdown.core.sessions.ledger_sync import RULED_OUT
+from passdown.core.sessions.progress import (
+    ACTIVE,
+    NEW_WORKFLOW,
+    is_derived,
+    join_phases,
+    name_phase,
+    show_failure,
+    update_status,
+    update_workflow,
+)
+from passdown.core.test_counts import CountedTests
+from passdown.records import replace
+
+STARTED: Final = "Session started"
+NO_STEP: Final = "Name the next step"
+RULED_OUT_KEY: Final = RULED_OUT.removesuffix(": ")
+CONTEXT: Final = "## Context\n\nMinimal handoff created for ledger tracking. Full context to be added."
+_COMMIT: Final = "commit"
+_HASHES: Final = "file_hashes"
+_PHASE_TESTS: Final = "phase_tests"
+_FOCUS: Final = "Current focus"
+_ACTION: Final = "Next action"
+_BLOCKERS: Final = "Blockers"
+_NONE: Final = "(none)"
+_NOT_STARTED: Final = "(not started)"
+_NOTHING_NOW: Final = "(no present step)"
+_ALL_DONE: Final = "(all phases are validated)"
+_VERBS: Final = MappingProxyType(
+    {PhaseState.PENDING: "Begin", PhaseState.IN_PROGRESS: "Continue", PhaseState.FAILED: "Retry"}
+)
+_FAILED_PHASE: Final = pattern(r"Phase ([0-9]{1,9})(?: \(.*?\))? failed")
+_BLOCKED: Final = pattern(r"\s*block(?:ed|er|ing)\b", re.IGNORECASE)
+
+
+def to_stream(handoff: Handoff, name: str, known: Stream | None = None) -> Stream:
+    """Write a handoff into a stream document, an existing or a new one (1)."""
+    stream = known or _new_stream(handoff, name)
+    checkpoint = stream.checkpoint or Checkpoint()
+    phases = join_phases(checkpoint.phases, handoff.phases)
+    stated = _unless_left(_unless_made(stream.now, checkpoint.phases), handoff)
+    now = handoff.now or stated or _make_now(phases, handoff.done)
+    return replace(
+        stream,
+        status=update_status(handoff.trigger, stream.status),
+        updated=handoff.at,
+        goal=_line(handoff.goal) or stream.goal,
+        ledger_branch=handoff.branch or stream.ledger_branch,
+        test=_line(handoff.test) or stream.test,
+        now=now,
+        this_session=handoff.done or stream.this_session,
+        next=handoff.next or _list_left(stream.next, handoff.done),
+        decisions=tuple(_join_pairs(stream.decisions, handoff.choices)),
+        questions=tuple(read_question(text) for text in _join_questions(stream, handoff)),
+        workflow=update_workflow(
+            stream.workflow, phases, dict(handoff.retries), is_told=bool(handoff.phases)
+        ),
+        last_failure=_tell_failure(handoff, stream.last_failure, phases),
+        checkpoint=_to_checkpoint(handoff, checkpoint, phases, now),
+    )
+
+
+def _to_checkpoint(handoff: Handoff, known: Checkpoint, phases: tuple[Phase, ...], now: str) -> Checkpoint:
+    return replace(
+        known,
+        agent=handoff.agent or known.agent,
+        task=_line(handoff.task or handoff.goal) or known.task,
+        started=known.started or handoff.started_at,
+        last_updated=handoff.at,
+        phases=phases,
+        validation=_to_validation(handoff, known.validation or ValidationState(), phases),
+        resume=_join_notes(known.resume, _resume_notes(handoff, known, now, phases)),
+    )
+
+
+def _line(text: str) -> str:
+    return text.replace("\n", " ")
+
+
+def _new_stream(handoff: Handoff, name: str) -> Stream:
+    """Make the minimal document (R83, R88)."""
+    resolved = [Pair(key="goal", value=_line(handoff.goal))] if handoff.goal else []
+    return Stream(
+        date=handoff.at,
+        session_name=name,
+        branch=handoff.branch or "unknown",
+        status=ACTIVE,
+        title=f"Work Stream: {name}",
+        this_session=(STARTED,),
+        next=(NO_STEP,),
+        workflow=NEW_WORKFLOW,
+        resolved=(*resolved, Pair(key="resource_allocation", value="balanced")),
+        checkpoint=Checkpoint(
+            phases=(Phase(phase=1, state=PhaseState.PENDING),),
+            validation=ValidationState(test_count=0, tests_passing=0),
+        ),
+        context=CONTEXT,
+    )
+
+
+def _join_pairs(known: Iterable[Pair], choices: Iterable[HandoffDecision]) -> Iterator[Pair]:
+    """Merge the session's choices into the existing ones; a constraint is identified by its text."""
+    table = {_pair_key(pair): pair for pair in known}
+    for choice in choices:
+        text = f"{choice.text} ({choice.because})" if choice.because else choice.text
+        pair = Pair(key=choice.key or RULED_OUT_KEY, value=_line(text))
+        table[_pair_key(pair)] = pair
+    return iter(table.values())
+
+
+def _pair_key(pair: Pair) -> str:
+    return make_key(f"{pair.key} {pair.value}" if pair.key == RULED_OUT_KEY else pair.key)
+
+
+def _join_questions(stream: Stream, handoff: Handoff) -> Sequence[str]:
+    known = [text for text in map(write_question, stream.questions) if not is_derived(text)]
+    table = {make_key(text): text for text in (*known, *handoff.questions, *handoff.unconfirmed)}
+    answered = set(map(make_key, handoff.answered))
+    return [text for key, text in table.items() if key not in answered]
+
+
+# --- what follows from the phases (2) -------------------------------------------------------------
+
+
+def _find_open(phases: tuple[Phase, ...]) -> Phase | None:
+    number = open_phase(phases)
+    return next((one for one in phases if one.phase == number), None)
+
+
+def _make_now(phases: tuple[Phase, ...], done: Sequence[str]) -> str:
+    """Name the present step where nobody stated it: the phase at work."""
+    at_work = _find_open(phases)
+    if at_work is not None and at_work.state is not PhaseState.PENDING:
+        return name_phase(at_work)
+    is_begun = bool(done) or any(one.state is not PhaseState.PENDING for one in phases)
+    return _NOTHING_NOW if is_begun else _NOT_STARTED
+
+
+def _unless_made(now: str, phases: Iterable[Phase]) -> str:
+    """Return a present step, unless it follows from the phases of its document: nobody stated it then."""
+    return "" if now in {_NOTHING_NOW, _NOT_STARTED, *map(name_phase, phases)} else now
+
+
+def _unless_left(now: str, handoff: Handoff) -> str:
+    return "" if make_key(now) in handoff.left else now
+
+
+def _list_left(steps: tuple[str, ...], done: Sequence[str]) -> tuple[str, ...]:
+    """Return the next steps of a document without those that the session has done."""
+    left = tuple(step for step in steps if step not in done)
+    return left or ((NO_STEP,) if steps else ())
+
+
+def _make_action(phases: tuple[Phase, ...]) -> str:
+    at_work = _find_open(phases)
+    return f"{_VERBS[at_work.state]} {name_phase(at_work)}" if at_work else _ALL_DONE
+
+
+def _tell_failure(handoff: Handoff, known: str, phases: tuple[Phase, ...]) -> str:
+    """Say what failed last; what others said of a phase holds as long as that is failed (R72)."""
+    if handoff.failure:
+        return handoff.failure
+    phase = _FAILED_PHASE.match(known)
+    if phase:
+        failed = {one.phase for one in phases if one.state is PhaseState.FAILED}
+        return known if int(phase[1]) in failed else ""
+    return "" if known.startswith("`") and handoff.test else known  # its test has passed since
+
+
+def _resume_notes(handoff: Handoff, known: Checkpoint, now: str, phases: tuple[Phase, ...]) -> Iterator[Pair]:
+    """Say where to go on (R89)."""
+    table = {pair.key: pair.value for pair in known.resume}
+    focus = _unless_left(_unless_made(table.get(_FOCUS, ""), known.phases), handoff)
+    yield Pair(key=_FOCUS, value=_line(handoff.now or focus or now))
+    made = {f"{verb} {name_phase(one)}" for verb in _VERBS.values() for one in known.phases}
+    action = table.get(_ACTION, "")
+    if action in {_ALL_DONE, *made, *handoff.done}:
+        action = ""
+    yield Pair(key=_ACTION, value=_line(next(iter(handoff.next), "") or action or _make_action(phases)))
+    blockers = "; ".join(_list_blockers(handoff, phases)) or _unless_blocked(table.get(_BLOCKERS, ""))
+    yield Pair(key=_BLOCKERS, value=_line(blockers or _NONE))
+
+
+def _join_notes(known: Iterable[Pair], notes: Iterable[Pair]) -> tuple[Pair, ...]:
+    """Put notes where they stand; what somebody added stays."""
+    return tuple({pair.key: pair for pair in (*known, *notes)}.values())
+
+
+def _list_blockers(handoff: Handoff, phases: tuple[Phase, ...]) -> Iterator[str]:
+    yield from (show_failure(one) for one in phases if one.state is PhaseState.FAILED)
+    yield from (text for text in handoff.questions if _BLOCKED.match(text))
+
+
+def _unless_blocked(blockers: str) -> str:
+    """Return the blockers of a document, unless they are those that are made anew each time."""
+    return "" if _FAILED_PHASE.match(blockers) or _BLOCKED.match(blockers) else blockers
+
+
+# --- what a resumed session checks (3) ------------------------------------------------------------
+
+
+def _to_validation(handoff: Handoff, known: ValidationState, phases: tuple[Phase, ...]) -> ValidationState:
+    """Keep files with their hashes, the commit, the last test, and the tests of validated phases."""
+    hashes = {one.path: f"{HASH}{one.hash}" for one in handoff.file_hashes if one.hash}
+    others = dict(known.others)
+    validated = {one.phase for one in phases if one.state is PhaseState.VALIDATED}
+    tests = {**_read_phase_tests(others), **dict(handoff.phase_tests)}
+    tests = {phase: tests[phase] for phase in sorted(validated & tests.keys())}
+    members = {
+        _COMMIT: handoff.commit,
+        _HASHES: hashes,
+        _PHASE_TESTS: {str(phase): test for phase, test in tests.items()},
+    }
+    kept = {name: text for name, text in others.items() if name not in members}
+    kept |= {name: dump(value) for name, value in members.items() if value}
+    state = replace(
+        known,
+        files_modified=tuple(one.path for one in handoff.file_hashes) or known.files_modified,
+        others=tuple(kept.items()),
+    )
+    if not handoff.test:
+        return state
+    counted = handoff.counted
+    return replace(
+        state,
+        test_count=counted.total if counted else None,
+        tests_passing=counted.passing if counted else None,
+        last_test_command=handoff.test,
+        last_test_exit_code=handoff.test_exit,
+    )
+
+
+def _read_phase_tests(others: Mapping[str, str]) -> Mapping[int, str]:
+    found: object = json.loads(others.get(_PHASE_TESTS, "{}"))
+    members = cast("dict[str, object]", found) if isinstance(found, dict) else {}
+    return {
+        int(phase): test
+        for phase, test in members.items()
+        if phase.isascii() and phase.isdigit() and isinstance(test, str)
+    }
+
+
+class RepeatedTest(NamedTuple):
+    """A test that runs again before somebody goes on."""
+
+    command: str
+    expected: int | None
+    """The exit code that it must have; None for any."""
+    phase: int | None = None
+    """The phase that it validated; None for the last test that was run."""
+
+
+def list_repeated(handoff: Handoff) -> Sequence[RepeatedTest]:
+    """Return what must still end as it did before somebody goes on from a checkpoint (R94, R95).
+
+    That is the test of the last validated phase, and the last one that was run. If they are one command, its
+    last exit code counts. Where nobody knows that, a test must pass if a phase was validated.
+    """
+    phase = find_last_validated(handoff)
+    code = handoff.test_exit if handoff.test_exit is not None or phase is None else 0
+    last = [RepeatedTest(handoff.test, code)] if handoff.test else []
+    command = dict(handoff.phase_tests).get(phase.phase, "") if phase else ""
+    if phase is None or not command:
+        return last
+    if command == handoff.test:
+        return [RepeatedTest(command, code, phase.phase)]
+    return [RepeatedTest(command, 0, phase.phase), *last]
+
+
+def find_last_validated(handoff: Handoff) -> Phase | None:
+    """Return the last phase that is validated."""
+    return next((one for one in reversed(handoff.phases) if one.state is PhaseState.VALIDATED), None)
+
+
+# --- read back ------------------------------------------------------------------------------------
+
+
+def from_stream(stream: Stream) -> Handoff:
+    """Read a handoff back from a stream document."""
+    checkpoint = stream.checkpoint or Checkpoint()
+    validation = checkpoint.validation or ValidationState()
+    others = dict(validation.others)
+    hashes = _read_hashes(others.get(_HASHES, "{}"))
+    asked = [write_question(one) for one in stream.questions]
+    choices = (
+        HandoffDecision("", one.value)
+        if one.key == RULED_OUT_KEY
+        else HandoffDecision(one.key, one.value or one.key)
+        for one in stream.decisions
+    )
+    return Handoff(
+        at=stream.updated or stream.date,
+        agent=checkpoint.agent,
+        started_at=checkpoint.started,
+        branch=stream.ledger_branch or stream.branch or "",
+        commit=_read_commit(others),
+        goal=stream.goal,
+        now=_unless_made(stream.now, checkpoint.phases),
+        done=stream.this_session,
+        next=tuple(text for text in stream.next if text != NO_STEP),
+        choices=tuple(choices),
+        questions=tuple(text for text in asked if not is_derived(text)),
+        unconfirmed=tuple(text for text in asked if is_derived(text)),
+        phases=checkpoint.phases,
+        test=validation.last_test_command or stream.test,
+        test_exit=validation.last_test_exit_code,
+        counted=_read_counts(validation),
+        phase_tests=tuple(_read_phase_tests(others).items()),
+        retries=_read_retries(stream.workflow),
+        failure=stream.last_failure,
+        file_hashes=tuple(FileHash(path, hashes.get(path, "")) for path in validation.files_modified),
+    )
+
+
+def _read_commit(others: Mapping[str, str]) -> str:
+    commit: object = json.loads(others.get(_COMMIT, '""'))
+    return commit if isinstance(commit, str) else ""
+
+
+def _read_hashes(text: str) -> Mapping[str, str]:
+    found: object = json.loads(text)
+    if not isinstance(found, dict):
+        return MappingProxyType({})
+    return {
+        path: value.removeprefix(HASH)
+        for path, value in cast("dict[object, object]", found).items()
+        if isinstance(path, str) and isinstance(value, str)
+    }
+
+
+def _read_retries(workflow: Workflow) -> tuple[tuple[int, int], ...]:
+    """Return how often the phase at work failed, if a document says so."""
+    return ((workflow.phase, workflow.retries),) if workflow.phase and workflow.retries else ()
+
+
+def _read_counts(validation: ValidationState) -> CountedTests | None:
+    count, passing = validation.test_count, validation.tests_passing
+    if count is None or passing is None or not validation.last_test_command:
+        return None
+    return CountedTests(count, passing)
