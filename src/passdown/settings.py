@@ -20,10 +20,8 @@ FILE_NAME: Final = layout.SETTINGS
 PREFIX: Final = "PASSDOWN_"
 
 _CONTROL: Final = pattern(r"[\x00-\x1f\x7f]")
-_URL: Final = pattern(r"postgresql://\S+|https://[^\s/?#]\S*|unix:\S.*")
 _PROJECT_KEY: Final = pattern(r"(?:p-[0-9a-f]{32})?")
 _NAME: Final = pattern(r"[A-Za-z0-9_-]{0,64}")
-_SECRETS: Final = ("password", "token", "secret")
 _NUMBER: Final = pattern(r"-?[0-9]{1,9}")
 _YES: Final = frozenset({"true", "1"})
 _NO: Final = frozenset({"false", "0"})
@@ -257,6 +255,14 @@ class TddSettings:
 
 
 @record
+class SessionSettings:
+    """What a session is to others, unless `passdown start --team` or `--role` says it."""
+
+    team: Annotated[str, "The team that it belongs to.", PlainName(), UserOnly()] = ""
+    role: Annotated[str, "What it works on: it claims tasks for this role.", PlainName(), UserOnly()] = ""
+
+
+@record
 class TeamSettings:
     """The server of each team: `platform = "postgresql://db.example.com/passdown"`; `""` if it needs none."""
 
@@ -277,6 +283,7 @@ Section = (
     | GuardSettings
     | GateSettings
     | TddSettings
+    | SessionSettings
     | TeamSettings
 )
 
@@ -306,6 +313,7 @@ class Settings:
     tdd: Annotated[TddSettings, "Whether the test-first cycle is followed."] = field(
         default_factory=TddSettings
     )
+    session: Annotated[SessionSettings, "Team and role."] = field(default_factory=SessionSettings)
     teams: Annotated[TeamSettings, "The servers of teams."] = field(default_factory=TeamSettings)
 
 
@@ -414,7 +422,7 @@ def _check(value: object, hint: object, name: str, *, is_text: bool) -> object:
     checks = {
         ServerUrl: _check_url,
         ProjectKey: _check_key,
-        PlainName: _check_name,
+        PlainName: check_name,
         ProjectPath: _check_path,
     }
     check = next((check for mark, check in checks.items() if _has(hint, mark)), _check_text)
@@ -455,7 +463,8 @@ def _check_text(value: object, name: str) -> str:
     raise UsageError(f"{name} is not a single line of text", hint="write it in quotes, on one line")
 
 
-def _check_name(value: object, name: str) -> str:
+def check_name(value: object, name: str) -> str:
+    """Return a plain name, or raise a `UsageError` that says what it is for."""
     if isinstance(value, str) and _NAME.fullmatch(value):
         return value
     raise UsageError(f"{name} is not a name", hint="write letters, digits, - and _ in quotes")
@@ -469,25 +478,16 @@ def _check_key(value: object, name: str) -> str:
 
 def _check_url(value: object, name: str) -> str:
     """Return the URL of a server, or raise a `UsageError`, which must not show what may be a password."""
+    from passdown.core.coordination.server_urls import has_secret, is_url  # few settings have one
+
     url = _check_text(value, name)
-    if url and not _URL.fullmatch(url):
+    if url and not is_url(url):
         hint = "write postgresql://host/database, https://host or unix:/path"
         raise UsageError(f"{name} is not the URL of a server", hint=hint)
-    if _has_secret(url):
+    if has_secret(url):
         hint = "leave it out; PostgreSQL finds passwords in the file that PGPASSFILE names, or in a service"
         raise UsageError(f"{name} contains a password or token", hint=hint)
     return url
-
-
-def _has_secret(url: str) -> bool:
-    """Return whether a URL has a password before its host, a token there, or either in its query."""
-    scheme, _, rest = url.partition("://")
-    address, _, query = rest.partition("?")
-    user = address.rpartition("@")[0]
-    if ":" in user or (user and scheme == "https"):
-        return True
-    keys = [part.partition("=")[0].lower() for part in query.split("&")]
-    return any(word in key for key in keys for word in _SECRETS)
 
 
 def _check_path(value: object, name: str) -> str:

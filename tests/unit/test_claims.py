@@ -392,3 +392,54 @@ def test_a_binding_goes_to_ledger_state_and_brief_and_leaves_no_trace_elsewhere(
     assert "0 unaccounted" in team.run("amber", "certify").out
     for word in ("fence", "operation"):
         assert json.loads(team.command("search", word, "--json").out)["matches"] == []
+
+
+@pytest.mark.requirement("R166", "R164", through="command")
+def test_of_several_claimed_tasks_the_first_that_was_named_is_the_current_one(team: Team) -> None:
+    one, two, three = (team.add(title) for title in ("Sign in", "Sign out", "Sign up"))
+
+    for session, names in (("amber", (three, one)), ("birch", (two,))):
+        team.run(session, "claim", *names)
+
+    assert (team.account("amber").task, team.account("birch").task) == (three, two)
+    assert goal_of(team, "amber") == "Sign up"
+    assert f"task: {three}\n" in team.run("amber", "track", "show").out
+    assert team.run("amber", "close").out.startswith(f"Closed: {three} Sign up (completed)\n")
+    assert team.account("amber").task == one
+
+
+@pytest.mark.requirement("R166", "R34", through="command")
+def test_a_task_that_is_named_becomes_the_current_one_beside_another(team: Team) -> None:
+    one, two, three = (team.add(title) for title in ("Sign in", "Sign out", "Sign up"))
+    team.run("amber", "claim")
+    assert (team.account("amber").task, goal_of(team, "amber")) == (one, "Sign in")
+
+    team.run("amber", "claim", three, two)
+
+    assert (team.account("amber").task, goal_of(team, "amber")) == (three, "Sign up")
+    assert team.ask("amber", "claim")["claimed"][0]["id"] in {one, two, three}
+    assert team.account("amber").task == three
+    team.run("amber", "claim", one, two)
+    assert team.account("amber").task == one
+    team.add("Sign off")
+    team.run("amber", "claim", "--another")
+    assert (team.account("amber").task, len(team.account("amber").claims)) == (one, 4)
+
+
+def goal_of(team: Team, session: str) -> str:
+    """Give the goal of a session."""
+    goal = team.account(session).goal
+    return goal.text if goal else ""
+
+
+@pytest.mark.requirement("R187", through="command")
+def test_done_as_a_reason_means_completed(team: Team) -> None:
+    task = team.add("Sign in")
+    team.run("amber", "claim", task)
+
+    done = team.run("amber", "close", "--reason", "done", "--note", "it works")
+
+    assert done.out == f"Closed: {task} Sign in (completed)\n"
+    shown = json.loads(team.command("task", "show", task, "--json").out)
+    assert "COMPLETED: it works" in json.dumps(shown)
+    assert team.run("amber", "close", task, "--reason", "finished").code == 2

@@ -41,17 +41,18 @@ def test_two_ids_of_one_process_are_two_sessions(project: Project) -> None:
     assert {found["goal"] for found in sessions(project)} == {"First", "Second"}
 
 
-@pytest.mark.requirement("C123")
-def test_a_verb_starts_the_session_it_names_and_says_so(project: Project) -> None:
+@pytest.mark.requirement("C161")
+def test_a_verb_starts_no_session_by_name(project: Project) -> None:
     call(project, "start")
 
     done = call(project, "now", "Look around", "--session", "other")
 
-    assert (done.code, done.out) == (0, "now: Look around\n")
-    assert done.err.startswith("passdown: there was no session other; started other-")
+    assert (done.code, done.out) == (2, "")
+    assert done.err.startswith("passdown: there is no session other\n")
+    assert len(sessions(project)) == 1
+    call(project, "start", "--new", "--session", "other")
     again = call(project, "now", "Look again", "--session", "other")
     assert again == Done(0, "now: Look again\n", "")
-    assert len(sessions(project)) == 2
 
 
 def test_an_ended_session_is_not_started_again_by_a_verb(project: Project) -> None:
@@ -68,11 +69,13 @@ def test_an_ended_session_is_not_started_again_by_a_verb(project: Project) -> No
 def test_a_handoff_is_resumed_in_the_session_that_is_named(project: Project) -> None:
     call(project, "goal", "Ship it")
     call(project, "handoff", "create", "--stream", "work")
+    assert call(project, "handoff", "resume", "work", "--session", "other").code == 2
+    call(project, "start", "--session", "other", "--fresh")
 
     done = call(project, "handoff", "resume", "work", "--session", "other")
 
     assert done.code == 0, done.err
-    assert done.err.startswith("passdown: there was no session other; started other-")
+    assert {one["goal"] for one in sessions(project)} == {"Ship it"}
     assert len(sessions(project)) == 2
 
 

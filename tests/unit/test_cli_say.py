@@ -190,6 +190,70 @@ def test_a_fact_is_taken_back_by_its_text_its_start_or_its_key(command: Caller, 
     assert (unknown.code, "this session has no fact" in unknown.err) == (2, True)
 
 
+@pytest.mark.requirement("R29", through="command")
+def test_a_fact_is_found_in_upper_or_lower_case(command: Caller, project: Project) -> None:
+    command("ask", "Why is it so?")
+    command("ask", "WHO asks?")
+    command("done", "Wrote the Parser")
+    command("decide", "Store", "SQLite is enough")
+    command("rule-out", "Daemons")
+
+    assert command("answer", "why IS", "because").code == 0
+    assert command("answer", "who asks?", "I do").code == 0
+    assert parse_ledger(ledger(project)).questions == ()
+    for text, out in (("wrote THE", "Wrote the Parser"), ("daemons", "Ruled out: Daemons")):
+        assert command("retract", text) == Done(0, f"retraction: {out}\n", "")
+    assert command("retract", "sqlite IS").out == "retraction: Store\n"
+    found = parse_ledger(ledger(project))
+    assert (found.done, found.decisions) == ((), ())
+
+
+def test_the_same_letters_and_a_whole_text_come_first_and_a_start_must_be_unique(
+    command: Caller, project: Project
+) -> None:
+    for text in ("docs", "Docs", "Docs for hooks", "read it"):
+        command("done", text)
+    command("ask", "Read what?")
+    command("done", "Deploy", "--once")
+
+    several = command("retract", "READ")
+    assert (several.code, "several facts begin with 'READ'" in several.err) == (2, True)
+    assert command("retract", "DOCS").code == 2
+    assert command("retract", "docs").out == "retraction: docs\n"
+    assert command("retract", "DOCS").out == "retraction: Docs\n"
+    assert command("retract", "READ", "--kind", "done").out == "retraction: read it\n"
+    assert command("retract", "deploy").out == "retraction: Deploy\n"
+    assert parse_ledger(ledger(project)).done == ("Docs for hooks",)
+    assert "Deploy" not in command("brief").out
+
+
+def test_another_sessions_fact_is_found_by_its_start_and_kind(command: Caller) -> None:
+    command("rule-out", "No Threads in hooks")
+    command("end")
+    command("start")
+
+    assert command("retract", "no threads").code == 2
+    done = command("retract", "no threads", "--kind", "constraint")
+
+    assert done.out == "retraction: Ruled out: No Threads in hooks\n"
+    assert "Threads" not in command("brief").out
+    assert command("retract", "never said", "--kind", "constraint").out == "retraction: never said\n"
+
+
+@pytest.mark.requirement("C152", "R25", through="command")
+def test_what_is_done_leaves_the_next_steps_and_is_kept_as_typed(command: Caller, project: Project) -> None:
+    command("next", "Write the Docs", "Write the docs for hooks", "Ship it")
+
+    assert command("done", "write the docs").out == "done: write the docs\n"
+    assert command("done", "SHIP  it").code == 0
+    found = parse_ledger(ledger(project))
+    assert (found.done, found.next) == (("write the docs", "SHIP  it"), ("Write the docs for hooks",))
+    command("publish")
+    assert "Write the Docs\n" not in command("brief").out
+    command("now", "write the docs FOR hooks")
+    assert parse_ledger(ledger(project)).next == ()
+
+
 def test_edits_by_hand_are_taken_in_and_counted(command: Caller, project: Project) -> None:
     command("done", "a")
     for old, new, told in (("- a\n", "- a\n- b\n", "1 manual edit"), ("- b\n", "- c\n", "2 manual edits")):

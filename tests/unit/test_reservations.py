@@ -177,3 +177,18 @@ def test_a_thousand_files_take_no_more_statements_and_writes_than_one(
 
     assert [count_calls(verb, *paths) for verb in ("reserve", "renew", "release")] == alone
     assert max(alone) <= 22  # with what is written down before and after, and two that look at the file
+
+
+@pytest.mark.requirement("R212", through="command")
+@pytest.mark.parametrize(
+    ("ttl", "told"), [("10", "11 min"), ("90", "1 h"), ("10m", "11 min"), ("90s", "2 min"), ("2h", "2 h")]
+)
+def test_a_number_alone_is_how_many_minutes_a_reservation_lasts(team: Team, ttl: str, told: str) -> None:
+    done = team.run("amber", "reserve", "src/auth.ts", "--ttl", ttl)
+
+    assert done.out.startswith("reserved: src/auth.ts (fence ")
+    assert f", {told} without a sign of life)" in done.out  # with a minute of grace
+    for wrong in ("0", "-1", "1.5", "\u0661\u0660", "10 m"):
+        refused = team.run("birch", "reserve", "docs/", "--ttl", wrong)
+        assert (refused.code, refused.out) == (2, ""), wrong
+    assert team.run("birch", "inbox", "--wait", "10").code == 2

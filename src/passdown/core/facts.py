@@ -7,7 +7,7 @@ its facts have the event's own author and time.
 
 import json
 import unicodedata
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
 from enum import StrEnum
 from types import MappingProxyType
@@ -205,6 +205,26 @@ def make_key(text: str) -> str:
 def is_escalation(question: str) -> bool:
     """Return whether an escalated gate asks this; only a person may answer it or take it back (C154)."""
     return make_key(question).startswith(ESCALATED)
+
+
+def find_named(text: str, entries: Sequence[tuple[str, Sequence[str]]]) -> list[str]:
+    """Return what a text may mean, of entries that each have several names.
+
+    1. A whole name comes before the start of one.
+    2. The same letters come before those in another case.
+    """
+    wanted, folded = make_key(text), make_key(text).casefold()
+    ways: tuple[Callable[[str], bool], ...] = (
+        lambda name: name == wanted,
+        lambda name: name.casefold() == folded,
+        lambda name: name.startswith(wanted),
+        lambda name: name.casefold().startswith(folded),
+    )
+    for fits in ways:
+        found = [one for one, names in entries if any(fits(make_key(name)) for name in names)]
+        if found:
+            return list(dict.fromkeys(found))
+    return []
 
 
 def identify(fact: Fact) -> str:

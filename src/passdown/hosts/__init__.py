@@ -51,6 +51,10 @@ class Table:
         names = [name for row in self.rows for name in row.session_variables]
         return [text for name in (_OWN_VARIABLE, *names, *_OLDER_VARIABLES) if (text := variables.get(name))]
 
+    def find_given(self, variables: Mapping[str, str]) -> str:
+        """Return the id in Passdown's own variable; empty if there is none."""
+        return variables.get(_OWN_VARIABLE, "")
+
     def find_caller(self, variables: Mapping[str, str]) -> "CallingSession | None":
         """Return the session of a host that runs the command, which needs no hook to be known."""
         for row in self.rows:

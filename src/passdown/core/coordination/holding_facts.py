@@ -41,28 +41,34 @@ def find_changes(kind: FactKind, known: Mapping[str, int], held: Mapping[str, in
             yield make_lost(kind, name)
 
 
-def rebind(account: Account, tasks: Mapping[str, int]) -> Iterator[NewFact]:
+def rebind(account: Account, tasks: Mapping[str, int], first: str = "") -> Iterator[NewFact]:
     """Bind the session to a task that it holds, and unbind it from one that it held (R34, R35).
 
-    The title of a task is the goal only while the session is bound to it.
+    `first` is the task that it asked for first, by name: it works on that one now. The title of a task is the
+    goal only while the session is bound to it.
     """
-    is_left = bool(account.task) and account.task not in tasks
+    is_other = first in tasks and first != account.task
+    is_left = bool(account.task) and (is_other or account.task not in tasks)
     if account.goal and account.goal.key == CLAIMED and is_left:
         yield NewFact(FactKind.RETRACTION, account.goal.text, FactKind.GOAL.value)
-    if tasks and account.task not in tasks:
-        yield NewFact(FactKind.BINDING, next(iter(tasks)), ledger_sync.TASK)
+    if tasks and (is_other or account.task not in tasks):
+        yield NewFact(FactKind.BINDING, first if is_other else next(iter(tasks)), ledger_sync.TASK)
     elif account.task in account.claims and account.task not in tasks:
         yield NewFact(FactKind.BINDING, "", ledger_sync.TASK)
 
 
-def list_granted(account: Account, grants: Iterable[Grant], tasks: Iterable[Task] = ()) -> Sequence[NewFact]:
+def list_granted(
+    account: Account, grants: Iterable[Grant], tasks: Iterable[Task] = (), first: str = ""
+) -> Sequence[NewFact]:
     """Return the facts of what a session was granted; without a fence, the tracker alone decided (C86).
 
-    The title of the task that it is bound to is its goal, until it states one.
+    `first` is the task that it asked for first, by name. The title of the task that it is bound to is its
+    goal, until it states one.
     """
     granted = {Resource(one.kind, one.name): one.fence for one in grants}
     known = {Resource(TASK, name) for name in account.claims}
-    facts = _list(account, {one: fence for one, fence in granted.items() if fence or one not in known}, ())
+    new = {one: fence for one, fence in granted.items() if fence or one not in known}
+    facts = _list(account, new, (), first)
     bound = [one.text for one in facts if one.kind is FactKind.BINDING]
     titles = [_shorten(one.title) for one in tasks if one.task in bound and not _has_goal(account)]
     return [*facts, *(NewFact(FactKind.GOAL, title, CLAIMED) for title in titles if title)]
@@ -113,7 +119,7 @@ def make_done(task: str, title: str) -> NewFact:
 
 
 def _list(
-    account: Account, granted: Mapping[Resource, int], released: Sequence[Resource]
+    account: Account, granted: Mapping[Resource, int], released: Sequence[Resource], first: str = ""
 ) -> Sequence[NewFact]:
     """Return what changes for an account: only what it does not know yet."""
     facts: list[NewFact] = []
@@ -125,4 +131,4 @@ def _list(
         held |= {one.name: fence for one, fence in granted.items() if one.kind == kind}
         facts += find_changes(fact_kind, known, held)
         tasks = held if kind == TASK else tasks
-    return [*facts, *rebind(account, tasks)]
+    return [*facts, *rebind(account, tasks, first)]

@@ -6,11 +6,11 @@ from typing import Final, NamedTuple
 
 from passdown.core.coordination.tasks import BLOCKED, COMPLETED, SKIPPED
 from passdown.core.facts import Fact
-from passdown.core.formats.journal import JournalLine
+from passdown.core.formats.journal import JournalLine, put_in_order
 from passdown.core.kinds import FactKind
 from passdown.core.sessions.grants import GRANTED, UNFENCED
 from passdown.core.sessions.ledger_sync import RULED_OUT
-from passdown.core.sessions.session_facts import Account, put_in_order
+from passdown.core.sessions.session_facts import Account
 
 _LABELS: Final[Mapping[str, Sequence[str]]] = MappingProxyType(
     {

@@ -15,12 +15,11 @@ from typing import Annotated, Final, NamedTuple
 
 from passdown.core.facts import ADD, Fact, has_result, identify, make_key, may_leave, show_fact, tell
 from passdown.core.fold import fold
-from passdown.core.formats.journal import JournalLine, facts_of
+from passdown.core.formats.journal import JournalLine, facts_of, put_in_order
 from passdown.core.ids import FactId
 from passdown.core.kinds import FactKind, Merging, kind_of
 from passdown.core.merge.event_facts import ID_SIZE, EventFacts, all_retracted, is_retracted
 from passdown.core.merge.merge import in_said_order, order_events
-from passdown.core.sessions.session_facts import put_in_order
 from passdown.core.times import render_seconds
 from passdown.records import field, record
 

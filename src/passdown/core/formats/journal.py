@@ -7,6 +7,7 @@ that is torn, damaged or newer is kept as it is and reported; the lines around i
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
+from itertools import pairwise
 from typing import Annotated, Final, cast
 from zlib import crc32
 
@@ -73,6 +74,19 @@ def facts_of(session: str, lines: Iterable[JournalLine]) -> Iterator[Fact]:
         fact = line.fact
         key = identify(fact) if fact.kind == FactKind.DECISION else fact.key
         yield fact._replace(key=key, seq=line.seq, session=fact.session or session)
+
+
+def put_in_order(lines: list[JournalLine]) -> list[JournalLine]:
+    """Sort lines and remove duplicates; this is not needed if the numbers grow, as they nearly always do."""
+    if all(before.seq < after.seq for before, after in pairwise(lines)):
+        return lines
+    return sorted(set(lines), key=_order)
+
+
+def _order(line: JournalLine) -> tuple[object, ...]:
+    """Return the sort key of a line: its number, then its time, then its content."""
+    fact = line.fact
+    return (line.seq, line.written_at, line.written_by, fact, line.others)
 
 
 def checksum(text: str) -> str:

@@ -8,7 +8,7 @@ from datetime import datetime
 from itertools import chain, count
 from typing import NamedTuple
 
-from passdown.core.facts import Fact, make_key, show_reason
+from passdown.core.facts import Fact, find_named, make_key, show_reason
 from passdown.core.fold import fold
 from passdown.core.kinds import FactKind
 from passdown.core.sessions.session_facts import Account, NewFact
@@ -43,13 +43,10 @@ class KeyHistory(NamedTuple):
 
     def choose(self, text: str) -> tuple[Fact, ...]:
         """Return the statements that a text takes back: those that it is the words of, else all in force."""
-        wanted = make_key(text)
-        worded = [one for one in self.shown if make_key(one.text).startswith(wanted)]
-        exact = [one for one in worded if make_key(one.text) == wanted]
-        found = exact or worded
+        found = find_named(text, [(make_key(one.text), (one.text,)) for one in self.shown])
         if len(found) != 1:
             return self.in_force
-        return tuple(one for one in self.in_force if make_key(one.text) == make_key(found[0].text))
+        return tuple(one for one in self.in_force if make_key(one.text) == found[0])
 
 
 def read_history(said: Iterable[Fact]) -> KeyHistory:

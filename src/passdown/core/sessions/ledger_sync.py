@@ -72,13 +72,18 @@ def carry_steps(steps: Iterable[Fact]) -> Iterator[NewFact]:
 
 
 def begin_steps(new_facts: Iterable[NewFact], account: Account) -> Iterator[NewFact]:
-    """Take what is done now out of the next steps (C152)."""
-    steps = {make_key(fact.text): fact.text for fact in account.of(FactKind.NEXT)}
+    """Take what is done now, or is done, out of the next steps (C152); upper and lower case are one."""
     for one in new_facts:
         yield one
-        step = steps.get(make_key(one.text)) if one.kind is FactKind.NOW else None
-        if step is not None:
-            yield NewFact(FactKind.RETRACTION, step, FactKind.NEXT.value)
+        if one.kind in {FactKind.NOW, FactKind.DONE}:
+            said = _fold_words(one.text)
+            for step in account.of(FactKind.NEXT):
+                if _fold_words(step.text) == said:
+                    yield NewFact(FactKind.RETRACTION, step.text, FactKind.NEXT.value)
+
+
+def _fold_words(text: str) -> str:
+    return " ".join(make_key(text).split()).casefold()
 
 
 def fill_ledger(ledger: Ledger, account: Account, show_time: ShowTime) -> Ledger:

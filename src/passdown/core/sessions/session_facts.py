@@ -3,18 +3,18 @@
 Lines are applied in the order of their numbers. If two have the same number, which can happen on a file
 system without locks, both count. A later goal, now or decision of the same key replaces the earlier one; a
 list grows; a retraction removes a fact until it is stated again. Everything that identifies a session (host,
-process, checkout, ledger) is in its first line, so the journal alone is enough to continue.
+process, checkout, ledger) is in its first line, so the journal alone is enough to continue; a later line of
+that kind says it anew, when a start takes an empty session as its own, or gives one a team or a role.
 """
 
 import json
 from collections.abc import Iterable, Mapping
 from datetime import datetime
-from itertools import pairwise
 from typing import Annotated, Final, NamedTuple, TypeVar, cast
 
 from passdown.core.facts import PROMPTED, Fact, make_key, may_leave, share
 from passdown.core.fold import fold
-from passdown.core.formats.journal import JournalLine, facts_of
+from passdown.core.formats.journal import JournalLine, facts_of, put_in_order
 from passdown.core.ids import fold_id, name_file
 from passdown.core.kinds import FactKind, Merging
 from passdown.core.sessions.grants import CLOSED_UNFENCED, GRANTED, UNFENCED, take_grant
@@ -90,6 +90,8 @@ class SessionStart:
     continues: Annotated[str, "The session that this one continues."] = ""
     mode: Annotated[str, "SA or MA."] = "SA"
     is_fresh: Annotated[bool, "Whether it starts without the goal of earlier sessions."] = False
+    team: Annotated[str, "Its team, if somebody gave it one (C150)."] = ""
+    role: Annotated[str, "What it works on, if somebody said so."] = ""
 
 
 @record
@@ -209,19 +211,6 @@ def fold_without_end(session: str, lines: Iterable[JournalLine]) -> Account:
     return fold_journal(session, (line for line in lines if line.fact.kind != FactKind.END))
 
 
-def put_in_order(lines: list[JournalLine]) -> list[JournalLine]:
-    """Sort lines and remove duplicates; this is not needed if the numbers grow, as they nearly always do."""
-    if all(before.seq < after.seq for before, after in pairwise(lines)):
-        return lines
-    return sorted(set(lines), key=_order)
-
-
-def _order(line: JournalLine) -> tuple[object, ...]:
-    """Return the sort key of a line: its number, then its time, then its content."""
-    fact = line.fact
-    return (line.seq, line.written_at, line.written_by, fact, line.others)
-
-
 def only_shared(account: Account) -> Account:
     """Return an account without what stays on this machine: some facts, and words of a test's command."""
     goal, now = account.goal, account.now
@@ -255,7 +244,8 @@ class _Life:
     def take(self, line: JournalLine) -> None:
         """Apply one line; for an unknown kind, only its time is used."""
         fact = line.fact
-        self.agent = self.agent or line.written_by
+        if not self.agent or fact.kind == FactKind.START:
+            self.agent = line.written_by
         self.last_seq = line.seq
         if line.written_by == self.agent:  # what others write to settle its operations is no sign of life
             self.touched_at = line.written_at
@@ -269,8 +259,9 @@ class _Life:
 
 def _take_start(account: Account, fact: Fact) -> Account:
     start = read_start(fact)
-    ids = (start.host_session,) if start.host_session else ()
-    return replace(account, start=start, branch=start.branch, started_at=fact.at, host_sessions=ids)
+    ids = (*account.host_sessions, *filter(None, [start.host_session]))
+    account = replace(account, start=start, branch=start.branch, host_sessions=tuple(dict.fromkeys(ids)))
+    return account if account.started_at else replace(account, started_at=fact.at)
 
 
 def _take_host(account: Account, fact: Fact) -> Account:
@@ -448,7 +439,7 @@ def _take_work(account: Account, fact: Fact) -> Account:
 
 
 def make_start(start: SessionStart, at: datetime, agent: str) -> Fact:
-    """Make the fact for the first line of a journal."""
+    """Make the fact for the first line of a journal, or for one that says it anew."""
     values = {
         "host": start.host,
         "host_session": start.host_session,
@@ -461,6 +452,8 @@ def make_start(start: SessionStart, at: datetime, agent: str) -> Fact:
         "continues": start.continues,
         "mode": start.mode,
         "fresh": start.is_fresh,
+        "team": start.team,
+        "role": start.role,
     }
     others = tuple((name, json.dumps(value, ensure_ascii=True)) for name, value in values.items() if value)
     return Fact(FactKind.START.value, "started", at, agent, commit=start.commit, others=others)
@@ -487,6 +480,8 @@ def read_start(fact: Fact) -> SessionStart:
         continues=text("continues"),
         mode=text("mode", "SA"),
         is_fresh=values.get("fresh") is True,
+        team=text("team"),
+        role=text("role"),
     )
 
 

@@ -7,9 +7,8 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 
 from passdown.core.facts import TRACK, Fact
-from passdown.core.formats.journal import JournalLine
+from passdown.core.formats.journal import JournalLine, put_in_order
 from passdown.core.kinds import FactKind, Merging, kind_of
-from passdown.core.sessions.session_facts import put_in_order
 
 _REGISTERS: Final = frozenset({FactKind.GOAL.value, FactKind.NOW.value})
 

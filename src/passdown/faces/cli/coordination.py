@@ -9,18 +9,20 @@ import click
 
 from passdown.core.coordination.choices import list_choices, tell_holder
 from passdown.core.coordination.leases import Held, Lost
-from passdown.core.coordination.messages import WaitingMessage, count_unread
+from passdown.core.coordination.messages import URGENT_MESSAGE, WaitingMessage
 from passdown.core.coordination.operations import VerbCall
 from passdown.core.coordination.tasks import BLOCKED, CLOSED, OPEN, TaskState, is_ready
+from passdown.core.safe_text import printable
 from passdown.core.sessions.session_facts import Account
-from passdown.core.times import parse_duration
-from passdown.errors import HeldError, SeveralSessionsError, UsageError
+from passdown.core.times import parse_duration, seconds_words
+from passdown.errors import HeldError, SeveralSessionsError, UnwritableError, UsageError
 from passdown.faces.cli import output
 from passdown.faces.cli.lines import cut, width
 from passdown.faces.cli.project import current_folder, open_here
 from passdown.faces.cli.sessions import find_running
 from passdown.faces.cli.tree import TypedCommand
 from passdown.records import as_dict, is_record
+from passdown.services.coordination.mail import acknowledge_mail
 from passdown.services.operations.operations import note_answered
 from passdown.services.workspace.verbs import VerbRun
 from passdown.services.workspace.workspaces import Workspace
@@ -132,15 +134,32 @@ def describe_task(state: TaskState) -> str:
     return shown.state if shown.state != OPEN else "waits"
 
 
-def say_mail(mail: Sequence[WaitingMessage]) -> None:
-    """Say that there is mail (R169); it counts as read only when `passdown inbox` printed it."""
-    if mail:
-        output.say(f"{count_unread(len(mail))}: run `passdown inbox`")
+def say_messages(mail: Sequence[WaitingMessage]) -> None:
+    """Print messages; what others wrote is quoted."""
+    for one in mail:
+        age = seconds_words(one.age)
+        urgent = ", urgent" if one.message.priority == URGENT_MESSAGE else ""
+        output.say(f"{one.message.agent}, {age} ago{urgent}:")
+        for line in printable(one.message.content).splitlines():
+            output.say(f"> {line}")
 
 
-def read_seconds(text: str, option: str) -> float:
-    """Parse a span of time that an option has; raise a UsageError for one that cannot be read."""
-    seconds = parse_duration(text)
+def mark_as_read(workspace: Workspace, account: Account, mail: Sequence[WaitingMessage]) -> None:
+    """Mark messages as read that were printed; where nothing can be written they stay unread (C87)."""
+    try:
+        acknowledge_mail(workspace, account, mail)
+    except UnwritableError as found:
+        output.note(f"they stay unread: {found.message}")
+        output.note_hint(found.hint)
+
+
+def read_seconds(text: str, option: str, unit: str = "") -> float:
+    """Parse a span of time that an option has; raise a UsageError for one that cannot be read.
+
+    `unit` is what a number alone counts, if the option allows that.
+    """
+    is_number = text.isascii() and text.isdecimal()
+    seconds = parse_duration(f"{text}{unit}" if is_number else text)
     if not seconds:
         raise UsageError(f"{option}: `{text}` is not a valid span of time", hint="write 90s, 10m, 2h or 1d")
     return seconds

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, TypedDict, Unpack
 
-from passdown.core.facts import ADD, FAILED, Fact, is_escalation
+from passdown.core.facts import ADD, FAILED, Fact, find_named, is_escalation
 from passdown.core.kinds import FactKind
 from passdown.core.sessions.ledger_sync import RULED_OUT, UNCONFIRMED, NewFact, make_rule
 from passdown.core.sessions.session_facts import Account
@@ -148,12 +148,12 @@ def answer_question(kind: FactKind, /, *, question: str, text: str, session: str
     """Answer the question or feedback that starts with a text: of this session, or open in the project."""
     workspace = open_sessions()
     account = _need_answering(workspace, session, question)
-    answered = [(one.key, one.key) for one in account.of(kind)]  # a new answer replaces it
+    answered = [(one.key, (one.key,)) for one in account.of(kind)]  # a new answer replaces it
     waiting = _list_waiting(account.of)
-    found = _choose(question, _names(waiting)) or _choose(question, answered)
+    found = _choose_of(question, waiting) or _choose(question, answered)
     if found is None:
         waiting = _list_open(workspace, account)
-        found = _choose(question, _names(waiting))
+        found = _choose_of(question, waiting)
     if found is None:
         hint = "`passdown brief` lists the open questions and the unanswered feedback"
         raise UsageError(f"no open question or feedback begins with {question[:60]!r}", hint=hint)
@@ -172,7 +172,7 @@ def _need_answering(workspace: Workspace, session: str, question: str) -> Accoun
         if not find_caller(session).is_person:
             raise
         running = list_here(workspace)
-        asking = (one for one in running if _choose(question, _names(_list_waiting(one.of))))
+        asking = (one for one in running if _choose_of(question, _list_waiting(one.of)))
         return next(asking, running[0])
 
 
@@ -210,6 +210,10 @@ def _list_open(workspace: Workspace, account: Account) -> Sequence[Fact]:
     return _list_waiting(read_brief_input(workspace, account, tells_peers=True).of)
 
 
+def _choose_of(text: str, facts: Sequence[Fact]) -> str | None:
+    return _choose(text, [(name, (name, shown)) for name, shown in _names(facts)])
+
+
 def _names(facts: Sequence[Fact]) -> Sequence[tuple[str, str]]:
     """Return each text, and how it may be called too: the prefixes that we add may be left out."""
     return [(one.text, one.text.removeprefix(_PREFIXES.get(one.kind, ""))) for one in facts]
@@ -224,23 +228,24 @@ def retract_fact(kind: FactKind, /, *, text: str, of_kind: str | None, session: 
     """Retract the fact that starts with a text."""
     workspace = open_sessions()
     account = need_session(workspace, session)
-    for one in [FactKind(of_kind)] if of_kind else RETRACTABLE:
-        found = _find(account, one, text)
-        if found is not None:
-            _need_allowed(one, found, session)
-            return _retract(workspace, account, NewFact(kind, found, one.value), text, as_json=as_json)
+    own = [fact for one in ([FactKind(of_kind)] if of_kind else RETRACTABLE) for fact in account.of(one)]
+    if found := _find(own, text):
+        of, name = found
+        _need_allowed(of, name, session)
+        return _retract(workspace, account, NewFact(kind, name, of.value), text, as_json=as_json)
     decision = FactKind.DECISION.value
     if (not of_kind or of_kind == decision) and (key := _find_contested(workspace, text)):
         return _retract(workspace, account, NewFact(kind, key, decision), text, as_json=as_json)
     if of_kind:  # stated by another session, or before this one
-        _need_allowed(FactKind(of_kind), text, session)
-        return _retract(workspace, account, NewFact(kind, text, of_kind), text, as_json=as_json)
+        name = _find_told(workspace, account, FactKind(of_kind), text)
+        _need_allowed(FactKind(of_kind), name, session)
+        return _retract(workspace, account, NewFact(kind, name, of_kind), text, as_json=as_json)
     result = _find_result(workspace, account, text)
     if result is not None:
         return _retract(
             workspace, account, NewFact(kind, result, FactKind.RECEIPT.value), text, as_json=as_json
         )
-    hint = "to retract another session's fact, give its full text and --kind"
+    hint = "to retract another session's fact, give its text and --kind"
     raise UsageError(f"this session has no fact that begins with {text[:60]!r}", hint=hint)
 
 
@@ -260,7 +265,15 @@ def _find_result(workspace: Workspace, account: Account, text: str) -> str | Non
     found = [one.text for one in read_brief_input(workspace, account).of(FactKind.RECEIPT)]
     commands = {command_of(one): one for one in found}
     same = next((one for one in commands if name_of(one) == name_of(command_of(wanted))), None)
-    return same or _choose(wanted, [*commands.items()])
+    return same or _choose(wanted, [(name, (name, shown)) for name, shown in commands.items()])
+
+
+def _find_told(workspace: Workspace, account: Account, kind: FactKind, text: str) -> str:
+    """Return what names a fact of another session that a brief tells, or the text itself."""
+    from passdown.services.handover.briefs import read_brief_input  # most sessions retract their own facts
+
+    found = _find(read_brief_input(workspace, account).of(kind), text)
+    return found[1] if found else text
 
 
 def _find_contested(workspace: Workspace, text: str) -> str:
@@ -275,7 +288,9 @@ def _retract(workspace: Workspace, account: Account, said: NewFact, text: str, *
     Of decisions that contradict each other, a text that is the words of one takes out that one (C162).
     """
     if said.key != FactKind.DECISION:
-        is_once = said.key == FactKind.DONE and _find(account, FactKind.RECEIPT, said.text) == said.text
+        is_once = said.key == FactKind.DONE and any(
+            one.text == said.text for one in account.of(FactKind.RECEIPT)
+        )
         also = [said._replace(key=FactKind.RECEIPT.value)] if is_once else []
         return _report(workspace, account, [said, *also], as_json=as_json)
     import shlex  # few facts that are retracted are decisions
@@ -362,19 +377,27 @@ def _clean(new_fact: NewFact) -> NewFact:
     return new_fact._replace(text=text, because=new_fact.because.strip())
 
 
-def _find(account: Account, kind: FactKind, text: str) -> str | None:
-    """Find a fact by its text, the start of it, or a decision's key; return None if there is none."""
-    entries = account.of(kind)
-    if kind is FactKind.DECISION:
-        return _choose(text, [(entry.key, entry.text) for entry in entries])
-    return _choose(text, _names(entries))
+def _find(facts: Sequence[Fact], text: str) -> tuple[FactKind, str] | None:
+    """Find a fact by its text, the start of it, or a decision's key: its kind, and what names it there.
+
+    A text that two kinds have is the first one's, as that of `done --once`.
+    """
+    called: dict[str, tuple[FactKind, Sequence[str]]] = {}
+    for kind in RETRACTABLE:
+        for name, shown in _name_of_kind(kind, facts):
+            called.setdefault(name, (kind, (name, shown)))
+    chosen = _choose(text, [(name, names) for name, (_, names) in called.items()])
+    return None if chosen is None else (called[chosen][0], chosen)
 
 
-def _choose(text: str, names: Sequence[tuple[str, str]]) -> str | None:
-    """Return the name that a text matches, whole or by its start; raise `UsageError` if several do."""
-    exact = [name for name, shown in names if text in {name, shown}]
-    begun = [name for name, shown in names if shown.startswith(text) or name.startswith(text)]
-    found = list(dict.fromkeys(exact or begun))
+def _name_of_kind(kind: FactKind, facts: Sequence[Fact]) -> Sequence[tuple[str, str]]:
+    own = [one for one in facts if one.kind == kind]
+    return [(one.key, one.text) for one in own] if kind is FactKind.DECISION else _names(own)
+
+
+def _choose(text: str, entries: Sequence[tuple[str, Sequence[str]]]) -> str | None:
+    """Return what a text names, by one of its names or the start of one; raise `UsageError` if many do."""
+    found = find_named(text, entries)
     if len(found) > 1:
         raise UsageError(f"several facts begin with {text[:60]!r}", hint="give more of the text")
     return found[0] if found else None

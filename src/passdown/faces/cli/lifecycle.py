@@ -11,6 +11,7 @@ from passdown.errors import PassdownError, UsageError
 from passdown.faces.cli import output
 from passdown.faces.cli.sessions import (
     describe,
+    find_new_id,
     find_pause,
     find_running,
     need_session,
@@ -26,7 +27,7 @@ from passdown.services.workspace.workspaces import Workspace
 from passdown.wiring.projects import open_hosts
 
 if TYPE_CHECKING:  # each command imports what it needs
-    from collections.abc import Collection, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
     from passdown.core.formats.checkpoints import Phase
     from passdown.core.sessions.progress import RanTest
@@ -43,21 +44,11 @@ def start_session(*, multi: bool, as_json: bool, **request: str | bool) -> int:
     from passdown.faces.hooks.handoff_search import find_news
     from passdown.services.coordination.finishing import finish_dead
     from passdown.services.sessions.owed_commits import AT_START
-    from passdown.services.sessions.sessions import StartRequest, start_session
+    from passdown.services.sessions.sessions import start_session
     from passdown.wiring.workspaces import open_with_handoffs
 
     workspace = open_sessions()
-    asked = StartRequest(
-        host=str(request["host"]),
-        host_session=str(request["host_session"]),
-        is_named=bool(request["host_session"]),
-        nickname=str(request["nickname"]),
-        track=str(request["track"]),
-        mode="MA" if multi else "",
-        is_new=bool(request["is_new"]),
-        is_fresh=bool(request["is_fresh"]),
-    )
-    asked = _with_caller(asked)
+    asked = _with_caller(workspace, _read_request(request, multi=multi))
     if asked.host not in PLATFORMS:
         output.note(f"unknown host {asked.host}; it is recorded as given")
     finish_dead(workspace)
@@ -77,6 +68,7 @@ def start_session(*, multi: bool, as_json: bool, **request: str | bool) -> int:
         output.say_json(
             {
                 **describe(started.account),
+                **{key: name or None for key, name in _list_given(started.account)},
                 "is_new": started.is_new,
                 "recovered": [one.account.session for one in started.recovered],
                 "archived": [one.path for one in started.archived if one.path],
@@ -95,13 +87,35 @@ def start_session(*, multi: bool, as_json: bool, **request: str | bool) -> int:
     return 0
 
 
-def _with_caller(asked: "StartRequest") -> "StartRequest":
-    """Return what a start asks for with the session that the host of the command names, if it fits."""
+def _read_request(request: "Mapping[str, str | bool]", *, multi: bool) -> "StartRequest":
+    """Return what a start asks for, as it was typed."""
+    from passdown.services.sessions.sessions import StartRequest
+    from passdown.settings import check_name
+
+    return StartRequest(
+        host=str(request["host"]),
+        host_session=str(request["host_session"]),
+        is_named=bool(request["host_session"]),
+        nickname=str(request["nickname"]),
+        track=str(request["track"]),
+        mode="MA" if multi else "",
+        is_new=bool(request["is_new"]),
+        is_fresh=bool(request["is_fresh"]),
+        team=check_name(request["team"], "--team"),
+        role=check_name(request["role"], "--role"),
+    )
+
+
+def _with_caller(workspace: Workspace, asked: "StartRequest") -> "StartRequest":
+    """Return what a start asks for with the session that the environment of the command names, if it fits."""
     caller = open_hosts().find_caller(os.environ)
     is_other = asked.is_new or asked.host_session or (caller and asked.host not in {GENERIC, caller.host})
-    if caller is None or is_other:
+    if is_other:
         return asked
-    return replace(asked, host=caller.host, host_session=caller.session)
+    if caller is not None:
+        return replace(asked, host=caller.host, host_session=caller.session)
+    given = find_new_id(workspace)
+    return replace(asked, host_session=given, is_named=bool(given))
 
 
 def _take_in(workspace: Workspace, started: "StartedSession") -> "StartedSession":
@@ -198,6 +212,8 @@ def _say_started(workspace: Workspace, started: "StartedSession") -> None:
     word = "started" if started.is_new else "is already running"
     output.say(f"{account.agent} {word} on {account.branch} ({account.session})")
     output.say(f"ledger: {account.start.ledger}")
+    if given := [f"{key}: {name}" for key, name in _list_given(account) if name]:
+        output.say(", ".join(given))
     if account.goal:
         output.say(f"goal: {account.goal.text}")
     from passdown.services.log.legacy_view import find_legacy
@@ -213,6 +229,10 @@ def _say_started(workspace: Workspace, started: "StartedSession") -> None:
     for other in started.others:
         doing = other.now.text if other.now else "it has not said what it is doing"
         output.note(f"{other.agent} is also working here (last seen {say_age(workspace, other)}): {doing}")
+
+
+def _list_given(account: Account) -> "Sequence[tuple[str, str]]":
+    return (("team", account.start.team), ("role", account.start.role))
 
 
 def _say_recovered(workspace: Workspace, started: "StartedSession", one: "RecoveredSession") -> None:

@@ -1,17 +1,16 @@
 """Find the session that a command is about, and who runs it, and report on the session."""
 
 import os
-from contextlib import suppress
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from passdown.core.sessions.session_facts import Account
 from passdown.core.times import age_words
-from passdown.errors import PassdownError, SeveralSessionsError, UnknownSessionError, UsageError
+from passdown.errors import PassdownError, SeveralSessionsError, UsageError
 from passdown.faces.cli import output
 from passdown.faces.cli.project import open_here
 from passdown.services.sessions.ledgers import LedgerUpdate
-from passdown.services.sessions.liveness import find_session, list_here
+from passdown.services.sessions.liveness import find_called, find_named_session, find_session, list_here
 from passdown.services.workspace.workspaces import Workspace
 from passdown.wiring.projects import list_ancestors, open_hosts
 
@@ -27,35 +26,56 @@ def open_sessions() -> Workspace:
 def find_running(workspace: Workspace, wanted: str) -> Account | None:
     """Find the chosen session; return None if none is running.
 
-    A host's own session that no hook has told of, as before its hooks are trusted, is not another one.
+    A host's own session that no hook has told of, as before its hooks are trusted, is not another one, and
+    neither is one that the environment names and nobody knows.
     """
+    if wanted:
+        from passdown.services.sessions.session_names import find_by_name  # most calls name none
+
+        return find_by_name(workspace, wanted)
     hosts = open_hosts()
-    has_own = hosts.find_caller(os.environ) is not None
-    return find_session(workspace, wanted, hosts.session_ids(os.environ), has_own=has_own)
+    if told := find_named_session(workspace, hosts.session_ids(os.environ)):
+        return told
+    has_own = hosts.find_caller(os.environ) is not None or bool(find_new_id(workspace))
+    return find_session(workspace, "", has_own=has_own)
 
 
-def need_session(workspace: Workspace, wanted: str) -> Account:
-    """Find the chosen session; start it if there is no such session, or if none is running (C51, C123).
+def find_new_id(workspace: Workspace) -> str:
+    """Return the id in PASSDOWN_SESSION that no session has, and none had; empty if there is none."""
+    name = open_hosts().find_given(os.environ)
+    return "" if not name or find_called(workspace, name) else name
+
+
+def find_ready(workspace: Workspace, wanted: str) -> Account | None:
+    """Find the chosen session, and let it be ready for a command; return None if none is running.
 
     What it claimed or closed while the engine was away is settled first (C86), and what a command began that
     was cut off is finished (C142).
     """
-    found = None
-    with suppress(UnknownSessionError):  # it is started
-        found = find_running(workspace, wanted)
+    found = find_running(workspace, wanted)
+    if found is None:
+        return None
+    found = _finish(workspace, found) if found.unfinished else found
+    return _settle(workspace, found) if found.unfenced else found
+
+
+def need_session(workspace: Workspace, wanted: str) -> Account:
+    """Find the chosen session; start one if none is running, or if the environment names a new one (C161)."""
+    found = find_ready(workspace, wanted)
     if found is not None:
-        found = _finish(workspace, found) if found.unfinished else found
-        return _settle(workspace, found) if found.unfenced else found
+        return found
     from passdown.services.coordination.finishing import finish_dead  # most calls find a session
     from passdown.services.sessions.sessions import StartRequest, start_session
 
     finish_dead(workspace)
-    request = StartRequest(host_session=wanted, is_named=bool(wanted))
-    missing = f"there was no session {wanted}" if wanted else "no session was running here"
-    caller = open_hosts().find_caller(os.environ)
-    if caller is not None and not wanted:
+    request, missing = StartRequest(), "no session was running here"
+    caller, given = open_hosts().find_caller(os.environ), find_new_id(workspace)
+    if caller is not None:
         request = StartRequest(host=caller.host, host_session=caller.session)
         missing = f"this session of {caller.host} was not known yet"
+    elif given:
+        request = StartRequest(host_session=given, is_named=True)
+        missing = f"there was no session {given}, which PASSDOWN_SESSION names"
     started = start_session(workspace, request)
     output.note(f"{missing}; started {started.account.agent}")
     return started.account
@@ -94,10 +114,10 @@ def need_person(action: str, session: str = "", *, hint: str) -> None:
         raise UsageError(f"only a person at a terminal may {action}: {caller.because}", hint=hint)
 
 
-def choose_session(workspace: Workspace, wanted: str) -> Account:
-    """Find the chosen session as `need_session` does; a person is asked if several run here."""
+def choose_ready(workspace: Workspace, wanted: str) -> Account | None:
+    """Find the chosen session as `find_ready` does; a person is asked if several run here."""
     try:
-        return need_session(workspace, wanted)
+        return find_ready(workspace, wanted)
     except SeveralSessionsError:
         if not find_caller(wanted).is_person:
             raise
@@ -106,7 +126,12 @@ def choose_session(workspace: Workspace, wanted: str) -> Account:
         agents = sorted(one.agent for one in list_here(workspace))
         asked = f"Which session takes it? ({', '.join(agents)})"
         chosen: str = click.prompt(asked, type=click.Choice(agents), show_choices=False, err=True)
-        return need_session(workspace, chosen)
+        return find_ready(workspace, chosen)
+
+
+def choose_session(workspace: Workspace, wanted: str) -> Account:
+    """Find the chosen session as `need_session` does; a person is asked if several run here."""
+    return choose_ready(workspace, wanted) or need_session(workspace, wanted)
 
 
 def note_ledger_update(update: LedgerUpdate) -> None:

@@ -116,6 +116,8 @@ _ROWS: Final = (
         ),
         Option("--nickname", "A name for the agent.", "NAME"),
         Option("--track", "The track to work on.", "TRACK"),
+        Option("--team", "The team that the session belongs to.", "NAME"),
+        Option("--role", "What the session works on: it claims tasks for this role, or for anybody.", "ROLE"),
         Option("--multi", "Several agents work together."),
         Option("--new", "Start another session even if one is running.", name="is_new"),
         Option("--fresh", "Do not continue the goal of the last session.", name="is_fresh"),

@@ -83,6 +83,7 @@ def claim_tasks(workspace: Workspace, account: Account, wish: ClaimWish) -> Clai
 
     Without the engine that sessions share, a tracker outside decides alone (C86).
     """
+    wish = wish._replace(role=wish.role or account.start.role)
     coordination: Coordination | None = None
     mail: Sequence[WaitingMessage] = ()
     with GoingOn(workspace):

@@ -75,14 +75,14 @@ def leave_project(workspace: Workspace, session: str, coordination: Coordination
 
 
 def make_member(workspace: Workspace, account: Account, role: str = "") -> Member:
-    """Describe a session to the others."""
+    """Describe a session to the others: with the team and role that it was given (C150), or claims for."""
     process = account.start.process
     return Member(
         session=account.session,
         agent=account.agent,
         name=nickname_of(account),
-        team=workspace.settings.coordination.team or DEFAULT_TEAM,
-        role=role or ANY_ROLE,
+        team=account.start.team or workspace.settings.coordination.team or DEFAULT_TEAM,
+        role=account.start.role or role or ANY_ROLE,
         process=json.dumps(list(process)) if process != NO_PROCESS else "",
     )
 

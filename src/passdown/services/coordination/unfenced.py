@@ -46,7 +46,8 @@ def name_held(workspace: Workspace, account: Account, wish: ClaimWish) -> ClaimW
     if wish.tasks or wish.another:
         return wish
     worker = find_worker(workspace, account)
-    found = [state for task in account.claims if (state := workspace.tracker.find(task)) is not None]
+    names = sorted(account.claims, key=lambda name: name != account.task)  # the current one stays that
+    found = [state for task in names if (state := workspace.tracker.find(task)) is not None]
     own = [one.task for one in found if worker.is_called(one.agent) and one.task.state != CLOSED]
     return wish._replace(tasks=tuple(one.task for one in own))
 

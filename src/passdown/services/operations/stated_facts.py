@@ -24,7 +24,8 @@ def _list(account: Account, operation: SharedOperation, outcome: object) -> Sequ
     match outcome:
         case Granted() | Claimed() | Accepted():
             tasks = outcome.tasks if isinstance(outcome, Claimed) else ()
-            return list_granted(account, outcome.grants, tasks)
+            named = operation.task.partition(" ")[0] if tasks else ""
+            return list_granted(account, outcome.grants, tasks, named)
         case Inherited():
             grants = [_grant(kind, name, outcome.fence) for kind, name in outcome.resources]
             return list_granted(account, grants)

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final, NamedTuple
 
-from passdown.core.facts import Fact, is_about, make_key, tell
+from passdown.core.facts import Fact, find_named, is_about, make_key, tell
 from passdown.core.formats.journal import facts_of
 from passdown.core.ids import slug
 from passdown.core.json_text import dump
@@ -152,10 +152,8 @@ def find_contested_key(workspace: Workspace, text: str) -> str:
 
     Returns "" if there is none, or if the text may mean several.
     """
-    contested, wanted = read_contested(workspace), make_key(text)
-    exact = [facts[0].key for facts in contested if make_key(facts[0].key) == wanted]
-    begun = [facts[0].key for facts in contested if any(one.text.startswith(text) for one in facts)]
-    found = exact or begun
+    contested = [(facts[0].key, [one.text for one in facts]) for facts in read_contested(workspace)]
+    found = find_named(text, [(key, (key, *texts)) for key, texts in contested])
     return found[0] if len(found) == 1 else ""
 
 

@@ -1,6 +1,7 @@
 """Maintain a session's ledger: take in edits by hand, record new facts, and render it."""
 
 from collections.abc import Sequence
+from contextlib import suppress
 from functools import reduce
 from typing import Annotated, Final
 
@@ -190,7 +191,7 @@ def _tell_moved(workspace: Workspace, account: Account, ledger: Ledger, facts: S
 def _take_in_elsewhere(workspace: Workspace, account: Account, ledger: Ledger) -> bool:
     """Journal edits of a ledger that lay in the same place for another session; return if it is known."""
     owner = Account()
-    if ledger.session_id != account.label:
+    if ledger.session_id not in {account.label, account.session}:
         owner = read_labelled(workspace, ledger.session_id)
     if (owner.start.checkout, owner.start.ledger) != (workspace.root, account.start.ledger):
         return False
@@ -270,7 +271,7 @@ def read_ledger(workspace: Workspace, account: Account) -> LedgerReading:
 
 def _judge(workspace: Workspace, account: Account, reading: LedgerReading) -> LedgerReading:
     owner = reading.ledger.session_id
-    if reading.problems or owner in {None, account.label}:  # 1, 2
+    if reading.problems or owner in {None, account.label, account.session}:  # 1, 2
         return reading
     if read_labelled(workspace, owner).is_published:  # 3
         return LedgerReading(ledger=Ledger(), text=reading.text, data=reading.data)
@@ -429,6 +430,15 @@ def write_state(workspace: Workspace, account: Account) -> None:
     text = render_session_state(fill_state(known, account))
     if text != before:
         documents.replace(path, text.encode(), local=True)
+
+
+def remove_state(workspace: Workspace, account: Account) -> None:
+    """Remove the state file of a session that gets another name."""
+    documents = workspace.documents
+    path = layout.session_state(workspace.settings.paths.runtime, account.file_id)
+    with suppress(StorageError):  # one that stays is only old
+        if documents.exists(path):
+            documents.remove(path, documents.read(path))
 
 
 def _read_state(workspace: Workspace, path: str, text: str) -> SessionState:

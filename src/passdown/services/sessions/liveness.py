@@ -8,7 +8,7 @@ from passdown.core.sessions.session_facts import Account
 from passdown.core.times import is_older
 from passdown.errors import SeveralSessionsError, UnknownSessionError, UsageError
 from passdown.records import replace
-from passdown.services.sessions.journals import read_accounts, read_open
+from passdown.services.sessions.journals import read_account, read_accounts, read_open
 from passdown.services.workspace.workspaces import Workspace, list_other_roots
 
 STALE_AFTER: Final = timedelta(minutes=10)
@@ -72,7 +72,8 @@ def find_session(
 ) -> Account | None:
     """Return the session that a command refers to (C51), or None if none runs here.
 
-    1. The session that was named, by its id or its agent.
+    1. The session that was named, by its id, its agent or an id of its host; a host names it so. What a user
+       names is found in `session_names`.
     2. The session that the environment names, by our id or the host's; the first match counts.
     3. The only session that runs in this checkout, unless the command `has_own`, which nobody knows yet. If
        there are several, raises a SeveralSessionsError that lists them.
@@ -116,6 +117,14 @@ def _find_named(workspace: Workspace, accounts: Sequence[Account], wanted: str) 
     if any(is_called(account, wanted) for account in read_accounts(workspace)):
         raise UsageError(f"session {wanted} has ended", hint="run `passdown start` to start another")
     raise UnknownSessionError(f"there is no session {wanted}", hint="`passdown status` lists the sessions")
+
+
+def find_called(workspace: Workspace, name: str) -> Account | None:
+    """Return the newest session that has a name; one that has not ended comes first."""
+    known = [read_account(workspace, session) for session in workspace.journals.mentioning(name)]
+    called = [one for one in known if is_called(one, name)]
+    order = [(one.ended_at is None, one.started_at or workspace.now(), one.session) for one in called]
+    return next((one for one in called if one.session == max(order)[-1]), None)
 
 
 def is_called(account: Account, name: str) -> bool:

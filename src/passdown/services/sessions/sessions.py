@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Annotated, Final
 from passdown import layout
 from passdown.core.facts import Provenance
 from passdown.core.formats.journal import JournalLine
+from passdown.core.formats.ledgers import GENERIC
 from passdown.core.formats.state_file import choose_mode, read_preferred_mode
 from passdown.core.ids import clean_foreign, make_agent, name_file
 from passdown.core.kinds import FactKind
-from passdown.core.sessions.conversations import find_cleared
+from passdown.core.sessions.conversations import find_cleared, is_empty
 from passdown.core.sessions.ledger_sync import TRACK, NewFact, carry_bindings, carry_steps
 from passdown.core.sessions.session_facts import (
     MARK,
@@ -24,7 +25,7 @@ from passdown.core.sessions.session_facts import (
 )
 from passdown.core.sessions.track_lines import find_last_track
 from passdown.errors import CacheError, FormatError, PassdownError, StorageError
-from passdown.records import record
+from passdown.records import record, replace
 from passdown.services.log.events import WrittenEvent
 from passdown.services.sessions.journals import (
     append_fact,
@@ -38,6 +39,7 @@ from passdown.services.sessions.journals import (
 from passdown.services.sessions.ledgers import (
     is_free,
     read_ledger,
+    remove_state,
     take_in_late,
     update_ledger,
 )
@@ -56,7 +58,7 @@ RECOVERED: Final = "recovered"
 class StartRequest:
     """What a start asks for."""
 
-    host: Annotated[str, "The program the agent runs in."] = "generic"
+    host: Annotated[str, "The program the agent runs in."] = GENERIC
     host_session: Annotated[str, "The host's id of the session."] = ""
     is_named: Annotated[bool, "The user chose that id: it is never another session's (C123)."] = False
     nickname: Annotated[str, "What the agent is called; the host if empty."] = ""
@@ -66,6 +68,14 @@ class StartRequest:
     is_fork: Annotated[bool, "A child of the session that the same process runs."] = False
     goes_on: Annotated[bool, "After a clear or a compaction: its session gets this id (C153)."] = False
     is_fresh: Annotated[bool, "Do not carry the goal of the last session on."] = False
+    team: Annotated[str, "The team of the session; empty for what the settings say (C150)."] = ""
+    role: Annotated[str, "What the session works on; empty for what the settings say."] = ""
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether it asks for any session, without a name, a track or a mode."""
+        given = (self.host_session, self.nickname, self.track, self.mode)
+        return self.host == GENERIC and not any(given)
 
 
 @record
@@ -161,7 +171,9 @@ def start_session(workspace: Workspace, request: StartRequest) -> StartedSession
     3. A new id from the same process in the same checkout is added, after a clear or a compaction, to the
        session whose conversation that ended (C153). A start without an id shows the session of its process.
        If the user named it, it is the session that is called so, or a new one (C123).
-    4. Otherwise a new session starts; it continues the one that had the host's id, or the last one here. If
+    4. A session of the same terminal that has done nothing, and that nobody named, becomes the one that is
+       asked for.
+    5. Otherwise a new session starts; it continues the one that had the host's id, or the last one here. If
        the one that had the host's id died, it keeps that one's track and task (C82).
     """
     workspace.sweep()  # 1
@@ -172,7 +184,12 @@ def start_session(workspace: Workspace, request: StartRequest) -> StartedSession
     with _one_at_a_time(workspace):
         live = list_live(workspace)
         known = None if request.is_new else _find_running(workspace, request, live, process)
-        account = _join(workspace, known, request) if known else _begin(workspace, request, process, live)
+        empty = _find_empty(workspace, request, live, process)
+        if known is not None and (request.is_plain or empty is None or known.session != empty.session):
+            account = _join(workspace, known, request)
+        else:
+            known, beside = None, [one for one in live if one != empty]
+            account = _begin(workspace, request, process, beside, empty)
     account = _read_loops(workspace, account)
     others = tuple(one for one in live if one.session != account.session)
     return StartedSession(
@@ -251,7 +268,30 @@ def _find_continued(request: StartRequest, own: Sequence[Account]) -> Account | 
     return own[-1] if own and not request.host_session else None
 
 
+def _find_empty(
+    workspace: Workspace, request: StartRequest, live: Sequence[Account], process: HostProcess
+) -> Account | None:
+    """Return a session of the same terminal that has done nothing yet; not if what it carried on must go."""
+    if request.is_new or request.is_fork or process == NO_PROCESS:
+        return None
+    here = [one for one in live if one.start.checkout == workspace.root and one.start.process == process]
+    empty = [one for one in here if one.start.host == GENERIC and is_empty(one)]
+    return next((one for one in reversed(empty) if not _must_drop(workspace, request, one)), None)
+
+
+def _must_drop(workspace: Workspace, request: StartRequest, empty: Account) -> bool:
+    """Return whether a session carried something on that is not for the one that is asked for."""
+    if not (empty.goal or empty.now or empty.lists):
+        return False
+    before = read_account(workspace, empty.start.continues)
+    return request.is_fresh or _leaves_track(workspace, request, before)
+
+
 def _join(workspace: Workspace, account: Account, request: StartRequest) -> Account:
+    team, role = request.team or account.start.team, request.role or account.start.role
+    if (team, role) != (account.start.team, account.start.role):
+        start = replace(account.start, team=team, role=role, branch=account.branch)
+        write_fact(workspace, account.session, make_start(start, workspace.now(), account.agent))
     if request.host_session and not is_called(account, request.host_session):
         append_fact(workspace, account, NewFact(FactKind.HOST, request.host_session), Provenance.OBSERVED)
     else:
@@ -260,14 +300,40 @@ def _join(workspace: Workspace, account: Account, request: StartRequest) -> Acco
 
 
 def _begin(
-    workspace: Workspace, request: StartRequest, process: HostProcess, live: Sequence[Account]
+    workspace: Workspace,
+    request: StartRequest,
+    process: HostProcess,
+    live: Sequence[Account],
+    empty: Account | None,
 ) -> Account:
-    """Write the first line of a journal, carry over what should continue, and render the ledger."""
+    """Write the first line of a journal, carry over what should continue, and render the ledger.
+
+    An empty session goes on under its id, in its ledger, with what it carried over.
+    """
+    agent, start = _identify(workspace, request, process, live, empty)
+    session = empty.session if empty else f"s-{workspace.entropy.token(6).hex()}"
+    write_fact(workspace, session, make_start(start, workspace.now(), agent))
+    if empty:
+        remove_state(workspace, empty)
+    before = read_account(workspace, start.continues) if start.continues else None
+    if before is not None and (empty is None or empty.start.continues != start.continues):
+        _carry_over(workspace, request, read_account(workspace, session), before)
+    bound = _bind(workspace, request, before)
+    return update_ledger(workspace, read_account(workspace, session), bound).account
+
+
+def _identify(
+    workspace: Workspace,
+    request: StartRequest,
+    process: HostProcess,
+    live: Sequence[Account],
+    empty: Account | None,
+) -> tuple[str, SessionStart]:
+    """Return the agent of a session, and what else identifies it."""
     before = _find_before(workspace, request)
     name = _choose_name(request, live)
     agent = make_agent(request.nickname or name or request.host, workspace.entropy.token(4))
-    session = f"s-{workspace.entropy.token(6).hex()}"
-    start = SessionStart(
+    return agent, SessionStart(
         host=request.host,
         host_session=request.host_session,
         name=name,
@@ -275,26 +341,24 @@ def _begin(
         checkout=workspace.root,
         branch=workspace.repository.branch(),
         commit=workspace.repository.last_commit(),
-        ledger=_choose_ledger(workspace, live, agent, name),
+        ledger=empty.start.ledger if empty else _choose_ledger(workspace, live, agent, name),
         process=process,
         continues=before.session if before else "",
         is_fresh=request.is_fresh,
-        mode=choose_mode(
-            request.mode, find_preferred_mode(workspace), is_shared=bool(live) or workspace.has_server
-        ),
+        mode=foresee_mode(workspace, request.mode, live),
+        team=request.team or workspace.settings.session.team,
+        role=request.role or workspace.settings.session.role,
     )
-    write_fact(workspace, session, make_start(start, workspace.now(), agent))
-    account = read_account(workspace, session)
-    is_apart = before is None or request.is_fresh or _leaves_track(workspace, request, before)
-    carried = [] if before is None or is_apart else list(_carry(before))
-    for said in carried:
-        append_fact(workspace, account, said, Provenance.OBSERVED)
-    bookmarks = before.bookmarks if before else Account().bookmarks
-    for name, mark in bookmarks.items():  # what was read then is not read again
+
+
+def _carry_over(workspace: Workspace, request: StartRequest, account: Account, before: Account) -> None:
+    """Carry over what a session goes on with, and how far transcripts were read."""
+    if not request.is_fresh and not _leaves_track(workspace, request, before):
+        for said in _carry(before):
+            append_fact(workspace, account, said, Provenance.OBSERVED)
+    for name, mark in before.bookmarks.items():  # what was read then is not read again
         fact = make_fact(workspace, account, NewFact(FactKind.BOOKMARK, name), Provenance.OBSERVED)
-        write_fact(workspace, session, fact._replace(others=((MARK, mark),)))
-    bound = _bind(workspace, request, before)
-    return update_ledger(workspace, read_account(workspace, session), bound).account
+        write_fact(workspace, account.session, fact._replace(others=((MARK, mark),)))
 
 
 def _leaves_track(workspace: Workspace, request: StartRequest, before: Account) -> bool:
@@ -322,6 +386,12 @@ def _died(before: Account, request: StartRequest) -> bool:
     """Return whether this is the same session of the host, which did not end and now continues."""
     is_same = request.host_session in before.host_sessions and not request.is_fresh
     return is_same and before.end_reason == RECOVERED
+
+
+def foresee_mode(workspace: Workspace, asked: str, live: Sequence[Account]) -> str:
+    """Return the mode of a session that starts beside those that run."""
+    is_shared = bool(live) or workspace.has_server
+    return choose_mode(asked, find_preferred_mode(workspace), is_shared=is_shared)
 
 
 def find_preferred_mode(workspace: Workspace) -> str:

@@ -6,10 +6,10 @@ from typing import Annotated, Final, NamedTuple, TypeVar
 
 from passdown import layout
 from passdown.core.coordination.choices import tell_holder
-from passdown.core.coordination.leases import TASK, Held
+from passdown.core.coordination.leases import TASK, TRACK, Held, Resource
 from passdown.core.problems import Severity
 from passdown.core.safe_text import one_line
-from passdown.core.sessions.session_facts import PREFLIGHT, Account
+from passdown.core.sessions.session_facts import PREFLIGHT, Account, SessionStart
 from passdown.core.times import age_words, seconds_words
 from passdown.errors import PassdownError, StorageError, TrackerError, TrackerMissingError
 from passdown.ports.coordination import Coordination
@@ -18,9 +18,10 @@ from passdown.services.coordination.addressed_handoffs import FoundHandoff
 from passdown.services.coordination.overview import read_tasks
 from passdown.services.coordination.track_locks import LockChoice, lock_track
 from passdown.services.operations.recorded_tracker import BOARD
+from passdown.services.operations.waiting import find_waiting
 from passdown.services.sessions.journals import read_account, read_open, write_heartbeat
-from passdown.services.sessions.liveness import is_live
-from passdown.services.sessions.sessions import find_preferred_mode
+from passdown.services.sessions.liveness import is_live, list_live
+from passdown.services.sessions.sessions import find_preferred_mode, foresee_mode
 from passdown.services.work.session_contexts import recall_context
 from passdown.services.work.tracker_changes import catch_up
 from passdown.services.workspace.workspaces import Workspace
@@ -28,6 +29,7 @@ from passdown.settings import TrackerChoice
 
 LOCK: Final = "lock"
 """The name of the step that locks the track."""
+_NOTHING: Final = "nothing waits for the tracker"
 _SHOWN: Final = 60
 _NAMED: Final = 3
 T = TypeVar("T")
@@ -58,7 +60,7 @@ class PreflightStep:
 class PreflightReport:
     """What a preflight came to."""
 
-    account: Account
+    account: Annotated[Account, "The session; without an id if nobody has started one."]
     steps: tuple[PreflightStep, ...]
     held: Annotated[Held | None, "Who works on the track, if the session did not get it."] = None
 
@@ -81,6 +83,45 @@ def run_preflight(workspace: Workspace, account: Account, request: PreflightRequ
     )
     write_heartbeat(workspace, account, PREFLIGHT)
     return PreflightReport(account=read_account(workspace, account.session), steps=steps, held=held)
+
+
+def look_ahead(workspace: Workspace, request: PreflightRequest) -> PreflightReport:
+    """Look at the same before a session starts: nothing is locked, done or written down."""
+    mode = foresee_mode(workspace, "", list_live(workspace))
+    nobody = Account(start=SessionStart(mode=mode))
+    held = _find_holder(workspace, request.track)
+    steps = (
+        _check_tracker(workspace),
+        PreflightStep(step="mode", text=f"{mode}, if a session starts now"),
+        _show_lock(request.track, held),
+        _recall(workspace, None),
+        _count_waiting(workspace),
+        *_find_silent(workspace, nobody, request.late),
+    )
+    return PreflightReport(account=nobody, steps=steps, held=held)
+
+
+def _find_holder(workspace: Workspace, track: str) -> Held | None:
+    """Return who has a track, if somebody does who is alive."""
+    wanted = Resource(TRACK, track)
+    leases = _ask(workspace, lambda one: iter(one.leases.leases())) if track else ()
+    found = next((one for one in leases if one.resource == wanted and one.left > 0), None)
+    if found is None:
+        return None
+    return Held(kind=TRACK, name=track, held=track, session=found.session, agent=found.agent, left=found.left)
+
+
+def _show_lock(track: str, held: Held | None) -> PreflightStep:
+    if held is not None:
+        text = f"track {tell_holder(track, held.held, held.agent, held.left)}"
+        return PreflightStep(step=LOCK, text=text, is_notable=True)
+    return PreflightStep(step=LOCK, text=f"{track} is free" if track else "no track to lock")
+
+
+def _count_waiting(workspace: Workspace) -> PreflightStep:
+    waiting = find_waiting(workspace)
+    text = f"{len(waiting)} waiting; a session does that" if waiting else _NOTHING
+    return PreflightStep(step="outbox", text=text, is_notable=bool(waiting))
 
 
 def _check_tracker(workspace: Workspace) -> PreflightStep:
@@ -136,7 +177,7 @@ def check_lock(
     return PreflightStep(step=LOCK, text=text, is_notable=True), outcome
 
 
-def _recall(workspace: Workspace, account: Account) -> PreflightStep:
+def _recall(workspace: Workspace, account: Account | None) -> PreflightStep:
     """Say what the saved context is about, and whether it keeps its contract."""
     try:
         path, context = recall_context(workspace, account)
@@ -154,7 +195,7 @@ def _recall(workspace: Workspace, account: Account) -> PreflightStep:
 
 def _catch_up(workspace: Workspace, account: Account) -> PreflightStep:
     """Do what waits for the tracker."""
-    nothing = PreflightStep(step="outbox", text="nothing waits for the tracker")
+    nothing = PreflightStep(step="outbox", text=_NOTHING)
     try:
         if workspace.find_tracker() is None:
             return nothing

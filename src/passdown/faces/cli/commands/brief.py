@@ -26,8 +26,8 @@ from passdown.services.handover.banners import make_banner
 from passdown.services.handover.briefs import LIMIT, OtherCheckoutLog, read_brief_input
 from passdown.services.handover.deliveries import follow_events
 from passdown.services.log.events import update_index
-from passdown.services.sessions.journals import read_accounts
 from passdown.services.sessions.ledgers import update_ledger
+from passdown.services.sessions.session_names import find_by_name
 from passdown.services.workspace.workspaces import Workspace
 
 if TYPE_CHECKING:
@@ -118,11 +118,10 @@ def call_here(wanted: str, work: Callable[[Workspace, Account | None, Sequence[O
 
 def _find(workspace: Workspace, wanted: str) -> Account | None:
     """Find the chosen session; it may have ended, because it is only read."""
-    for account in reversed(read_accounts(workspace)) if wanted else ():
-        if wanted in {account.session, account.agent, *account.host_sessions}:
-            return account
+    if wanted:
+        return find_by_name(workspace, wanted, may_have_ended=True)
     try:
-        return find_running(workspace, wanted)
+        return find_running(workspace, "")
     except SeveralSessionsError:  # it is for the next one
         return None
 

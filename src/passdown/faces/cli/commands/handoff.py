@@ -17,7 +17,14 @@ from passdown.faces.cli.commands.work.command_runs import make_test_runner, run_
 from passdown.faces.cli.drift import drift_lines
 from passdown.faces.cli.kept_views import note_kept_view
 from passdown.faces.cli.lines import cut, width
-from passdown.faces.cli.sessions import describe, find_running, need_session, note_committed, open_sessions
+from passdown.faces.cli.sessions import (
+    describe,
+    find_new_id,
+    find_running,
+    need_session,
+    note_committed,
+    open_sessions,
+)
 from passdown.ports.repository import Committed
 from passdown.records import record
 from passdown.services.handover.handoffs import (
@@ -305,7 +312,8 @@ def resume(above: bool, name: str, session: str, *, run_test: bool, yes: bool, a
     if not as_json:
         for line in drift_lines(review.drift, is_run=run_test):
             output.say(line)
-    account = need_session(workspace, session) if session else find_running(workspace, "")
+    is_given = bool(session or find_new_id(workspace))
+    account = need_session(workspace, session) if is_given else find_running(workspace, "")
     resumed = resume_handoff(workspace, review, account)
     if as_json:
         output.say_json({**_listed_data(review.listed), **_resumed_data(review, resumed)})

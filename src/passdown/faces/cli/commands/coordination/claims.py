@@ -1,11 +1,16 @@
 """`passdown claim`, `passdown close`: take a task that no other session has, and finish it."""
 
+from collections.abc import Sequence
+from contextlib import suppress
 from typing import Final
 
 import click
 
+from passdown.core.coordination.handoff_rules import QUOTED
 from passdown.core.coordination.leases import Held, Lost
+from passdown.core.coordination.messages import WaitingMessage
 from passdown.core.coordination.tasks import COMPLETED, REASONS, Claimed, NothingReady, TaskClosed
+from passdown.errors import StorageError
 from passdown.faces.cli import output
 from passdown.faces.cli.commands.work.preflight import prepare, skip_preflight_option
 from passdown.faces.cli.commands.work.tdd import read_choice, tdd_options
@@ -14,10 +19,11 @@ from passdown.faces.cli.coordination import (
     again_option,
     as_value,
     json_option,
+    mark_as_read,
     open_shared,
     say_held,
     say_lost,
-    say_mail,
+    say_messages,
     say_waiting,
     session_option,
 )
@@ -30,6 +36,10 @@ from passdown.services.project.metrics import make_phase_metrics
 from passdown.services.work import tracker_changes
 from passdown.services.work.tdd import choose_cycle, end_cycle
 
+_DONE: Final = "done"
+"""Another word for completed."""
+_MAIL: Final = 5
+"""How many messages a claim shows (C150)."""
 _UNFENCED: Final = "  no lease could be asked for; your next command does that when it can"
 
 
@@ -45,11 +55,12 @@ _UNFENCED: Final = "  no lease could be asked for; your next command does that w
 def claim(tasks: tuple[str, ...], role: str, session: str, *, another: bool, as_json: bool) -> int:
     """Claim a task: the named ones, or the first that is ready.
 
-    Of the named tasks you get all or none. No other session can have a task that yours has. A session that
-    has a task and names none is given that one again. Exits with 3 if another session has a named task, and
-    with 0 if there is nothing to claim. The phases of the test-first cycle are followed unless --no-tdd or
-    the settings say otherwise. While sessions cannot be coordinated, Beads alone decides, and the claim is
-    marked unfenced; the session's next command asks for the lease.
+    Of the named tasks you get all or none, and the first is the current one. No other session can have a task
+    that yours has. A session that has a task and names none is given that one again. The newest five messages
+    that wait are printed first, and count as read. Exits with 3 if another session has a named task, and with
+    0 if there is nothing to claim. The phases of the test-first cycle are followed unless --no-tdd or the
+    settings say otherwise. While sessions cannot be coordinated, Beads alone decides, and the claim is marked
+    unfenced; the session's next command asks for the lease.
     """
     workspace = open_shared()
     choice = read_choice()
@@ -57,7 +68,7 @@ def claim(tasks: tuple[str, ...], role: str, session: str, *, another: bool, as_
     account = prepare(workspace, need_session(workspace, session))
     found = tracker_changes.claim(workspace, account, wish)
     if isinstance(found.outcome, Claimed):
-        title = found.outcome.tasks[-1].title if found.outcome.tasks else ""
+        title = next((one.title for one in found.outcome.tasks if one.task == found.account.task), "")
         account, skipped = choose_cycle(workspace, found.account, choice=choice, title=title)
         found = replace(found, account=account)
         if skipped:
@@ -66,11 +77,13 @@ def claim(tasks: tuple[str, ...], role: str, session: str, *, another: bool, as_
         output.say_json(_claim_data(found))
     else:
         _say_claim(found)
+    with suppress(StorageError):  # the task is claimed; what cannot be marked is shown again
+        mark_as_read(workspace, account, found.mail[-_MAIL:])
     return HELD_CODE if isinstance(found.outcome, Held) else 0
 
 
 def _say_claim(found: ClaimResult) -> None:
-    say_mail(found.mail)
+    _say_mail(found.mail)
     outcome = found.outcome
     if isinstance(outcome, Held):
         say_held(outcome)
@@ -85,6 +98,15 @@ def _say_claim(found: ClaimResult) -> None:
                 output.say(f"  {before} had it, and gave no sign of life for too long")
         if is_unfenced:
             output.say(_UNFENCED)
+
+
+def _say_mail(mail: Sequence[WaitingMessage]) -> None:
+    """Print the newest messages that wait, and how many there are besides (R169)."""
+    if mail:
+        output.say(QUOTED)
+        say_messages(mail[-_MAIL:])
+    if len(mail) > _MAIL:
+        output.say(f"{len(mail) - _MAIL} earlier: run `passdown inbox`")
 
 
 def _claim_data(found: ClaimResult) -> dict[str, object]:
@@ -107,12 +129,19 @@ def _claim_data(found: ClaimResult) -> dict[str, object]:
         "held": as_value(outcome) if isinstance(outcome, Held) else None,
         "waiting": as_value(outcome.waiting) if isinstance(outcome, NothingReady) else [],
         "mail": len(found.mail),
+        "messages": as_value(found.mail[-_MAIL:]),
     }
 
 
 @click.command(short_help="Close a task that the session has; its files are released.")
 @click.argument("task", metavar="[ID]", default="")
-@click.option("--reason", type=click.Choice(REASONS), default=COMPLETED, show_default=True, help="Why.")
+@click.option(
+    "--reason",
+    type=click.Choice([*REASONS, _DONE]),
+    default=COMPLETED,
+    show_default=True,
+    help="Why; `done` means completed.",
+)
 @click.option("--note", "text", default="", metavar="TEXT", help="What was done, or why not.")
 @click.option("--msg", "message", default="", metavar="TEXT", help="Tell the team.")
 @again_option
@@ -127,6 +156,7 @@ def close(task: str, reason: str, text: str, message: str, session: str, *, as_j
     task any more. If the tracker does not answer, the close waits for it and is
     done by the next command that reaches it.
     """
+    reason = COMPLETED if reason == _DONE else reason
     workspace = open_shared()
     account = need_session(workspace, session)
     ended = end_cycle(workspace, account) if account.tdd else ()

@@ -13,18 +13,17 @@ from passdown.core.coordination.messages import (
     NobodyThere,
     WaitingMessage,
 )
-from passdown.core.safe_text import printable
 from passdown.core.schemas import to_data
-from passdown.core.sessions.session_facts import Account
-from passdown.core.times import seconds_words
-from passdown.errors import StorageError, UnansweredError, UnsureError, UnwritableError, UsageError
+from passdown.errors import StorageError, UnansweredError, UnsureError, UsageError
 from passdown.faces.cli import output
 from passdown.faces.cli.coordination import (
     again_option,
     as_value,
     json_option,
+    mark_as_read,
     open_shared,
     read_seconds,
+    say_messages,
     session_option,
 )
 from passdown.faces.cli.sessions import need_session, open_sessions
@@ -34,8 +33,7 @@ from passdown.services.coordination.addressed_handoffs import (
     leave_message,
     settle_handoffs,
 )
-from passdown.services.coordination.mail import acknowledge_mail, read_mail, send_message, wait_for_mail
-from passdown.services.workspace.workspaces import Workspace
+from passdown.services.coordination.mail import read_mail, send_message, wait_for_mail
 from passdown.wiring.workspaces import open_checkouts, open_with_handoffs
 
 
@@ -110,18 +108,9 @@ def inbox(session: str, wait: str, *, keep: bool, as_json: bool) -> None:
     else:
         _say_messages(mail, [line for one in handoffs for line in handoff_lines(one, workspace.now())])
     if not keep:
-        _acknowledge(workspace, account, mail)
+        mark_as_read(workspace, account, mail)
         for trouble in settle_handoffs(workspace, account, own):
             output.note(trouble)
-
-
-def _acknowledge(workspace: Workspace, account: Account, mail: Sequence[WaitingMessage]) -> None:
-    """Mark messages as read that were printed; where nothing can be written they stay unread (C87)."""
-    try:
-        acknowledge_mail(workspace, account, mail)
-    except UnwritableError as found:
-        output.note(f"they stay unread: {found.message}")
-        output.note_hint(found.hint)
 
 
 def _say_messages(mail: Sequence[WaitingMessage], handoffs: Sequence[str]) -> None:
@@ -131,9 +120,4 @@ def _say_messages(mail: Sequence[WaitingMessage], handoffs: Sequence[str]) -> No
     output.say(QUOTED)
     for line in handoffs:
         output.say(line)
-    for one in mail:
-        age = seconds_words(one.age)
-        urgent = ", urgent" if one.message.priority == URGENT_MESSAGE else ""
-        output.say(f"{one.message.agent}, {age} ago{urgent}:")
-        for line in printable(one.message.content).splitlines():
-            output.say(f"> {line}")
+    say_messages(mail)

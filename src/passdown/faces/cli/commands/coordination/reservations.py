@@ -46,7 +46,12 @@ literal_option = click.option(
 
 @click.command(short_help="Reserve files before you edit them.")
 @click.argument("patterns", nargs=-1, metavar="PATH...")
-@click.option("--ttl", default="10m", show_default=True, help="How long without a sign of life.")
+@click.option(
+    "--ttl",
+    default="10m",
+    show_default=True,
+    help="How long without a sign of life; a number alone is minutes.",
+)
 @click.option("--all", "everything", is_flag=True, help="Allow a pattern that matches every file.")
 @again_option
 @literal_option
@@ -66,7 +71,7 @@ def reserve(
     another session holds one of them.
     """
     workspace = open_shared()
-    seconds = read_seconds(ttl, "--ttl")
+    seconds = read_seconds(ttl, "--ttl", "m")
     understood = _understand(workspace, patterns, literal=literal)
     account = need_session(workspace, session)
     wanted = keep_held(account.reservations, understood)

@@ -9,7 +9,7 @@ from passdown.core.sessions.session_facts import Account
 from passdown.errors import PassdownError, TrackerMissingError, UsageError
 from passdown.faces.cli import output
 from passdown.faces.cli.coordination import HELD_CODE, as_value, json_option, session_option
-from passdown.faces.cli.sessions import choose_session, find_caller, need_person, open_sessions
+from passdown.faces.cli.sessions import choose_ready, find_caller, need_person, open_sessions
 from passdown.records import replace
 from passdown.services.workspace.workspaces import Workspace
 
@@ -20,6 +20,7 @@ if TYPE_CHECKING:  # a session needs the rest once
 
 _SKIP: Final = "passdown.skip-preflight"
 _CHOICE: Final = "passdown.lock-choice"
+_NO_SESSION: Final = "no session yet; `passdown start` begins one"
 _FLAGS: Final = (
     ("--continue", "Work beside another session that has the track."),
     ("--wait", "Wait up to ten minutes for a session that has the track."),
@@ -85,30 +86,43 @@ def preflight(track: str, session: str, *, as_json: bool) -> int:
     In this order: the tracker; the mode; the lock of the track, TRACK or that of the session; the saved
     context; what waits for the tracker, which is done now; what sessions left that died; sessions that are
     silent. `claim`, `track bind`, `gate` and `loop` do it once in a session, and print only what is in the
-    way.
+    way. Without a session it only looks: nothing is locked or done, and none is started.
 
     Exits with 1 if the settings ask for Beads and `bd` is missing, and with 3 if another session has the
     track.
     """
     workspace = open_sessions()
-    report = _run(workspace, choose_session(workspace, session), track)
+    account = choose_ready(workspace, session)
+    report = _run(workspace, account, track) if account else _look(workspace, track)
     if as_json:
         output.say_json(
             {
-                "session": report.account.session,
-                "agent": report.account.agent,
+                "session": report.account.session or None,
+                "agent": report.account.agent or None,
                 "mode": report.account.start.mode,
                 "steps": as_value(report.steps),
                 "held": as_value(report.held) if report.held else None,
             }
         )
     else:
-        output.say(f"{report.account.agent} ({report.account.session})")
+        output.say(f"{account.agent} ({account.session})" if account else _NO_SESSION)
         for one in report.steps:
             output.say(output.wrapped(f"{one.step + ':':<9} {one.text}", "", " " * 10))
     if report.held and not as_json:
         say_lock_choices(report.held)
     return HELD_CODE if report.held else 0
+
+
+def _look(workspace: Workspace, track: str) -> "PreflightReport":
+    """Do what a preflight does before a session starts."""
+    from passdown.services.coordination.addressed_handoffs import find_late_handoffs
+    from passdown.services.work.preflight import PreflightRequest, look_ahead
+    from passdown.wiring.workspaces import open_with_handoffs
+
+    if _read_choice() is not None:
+        raise UsageError("no session is running here that could have a track", hint="run `passdown start`")
+    late = tuple(find_late_handoffs(workspace, Account(), open_with_handoffs(workspace)))
+    return look_ahead(workspace, PreflightRequest(track, late=late))
 
 
 def _run(
