@@ -11,7 +11,7 @@ from typing import Final
 import pytest
 
 from passdown.settings import FILE_NAME
-from tests.commands import environment, run
+from tests.commands import Caller, environment, run
 from tests.gits import make_started
 from tests.terminals import Terminal
 
@@ -24,14 +24,14 @@ BARE: Final = ("env", "-i", *(f"{name}={os.environ.get(name, '')}" for name in (
 
 
 @pytest.fixture
-def folder(tmp_path: Path) -> Path:
+def folder(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Path:
     """Give a project whose gate is escalated."""
-    folder = make_started(tmp_path / "project").folder
-    (folder / FILE_NAME).write_text('[gates]\nmode = "full"\n', encoding="utf-8")
-    run("track", "bind", "auth", cwd=folder)
+    command = Caller(monkeypatch, capsys, make_started(tmp_path / "project").folder)
+    (command.folder / FILE_NAME).write_text('[gates]\nmode = "full"\n', encoding="utf-8")
+    command("track", "bind", "auth")
     for _ in range(3):
-        assert run("gate", "fail", "design", "--note", "no goal", cwd=folder).code == 1
-    return folder
+        assert command("gate", "fail", "design", "--note", "no goal").code == 1
+    return command.folder
 
 
 def _run_by_agent(folder: Path, *before: str, text: str) -> str:
