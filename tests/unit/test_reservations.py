@@ -143,6 +143,8 @@ def test_only_a_person_takes_over_from_a_living_session(team: Team) -> None:
     refused = "only a person at a terminal may take over from a session that is alive: "
     assert (below.code, f"{refused}codex started it" in below.err) == (2, True)
     assert (named.code, f"{refused}--session names birch" in named.err) == (2, True)
+    assert "hint: ask its agent" in below.err
+    assert "hint: leave out --session" in named.err
     assert (taken.code, f"taken over: {task} " in taken.out) == (0, True)
     assert asked == [f"Which session takes it? ({team.agent('amber')}, {team.agent('birch')})"]
     assert list(team.account("birch").claims) == [task]

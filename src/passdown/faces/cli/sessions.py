@@ -111,6 +111,8 @@ def need_person(action: str, session: str = "", *, hint: str) -> None:
     """Raise a UsageError unless a person runs this command; `action` is what only a person may do."""
     caller = find_caller(session)
     if not caller.is_person:
+        if session and find_caller().is_person:
+            hint = "leave out --session: with it the session acts, and not you"
         raise UsageError(f"only a person at a terminal may {action}: {caller.because}", hint=hint)
 
 
