@@ -8,6 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from passdown.core.hosts.transcripts import TranscriptCollector
+from passdown.core.kinds import FactKind
 from passdown.core.test_counts import MAX_CHARS, CountedTests, add_counts, count_tests
 
 GO = """\
@@ -102,6 +104,20 @@ def test_what_is_not_told_is_not_known(output: str) -> None:
 def test_the_last_words_count() -> None:
     assert count_tests(f"3 passed in 0.10s\n{CARGO}") == CountedTests(5, 3)
     assert count_tests(f"{CARGO}3 passed in 0.10s\n") == CountedTests(3, 3)
+
+
+@pytest.mark.parametrize(
+    ("command", "counted"),
+    [("pytest -q", [CountedTests(3, 3)]), ("pytest a && pytest b", [None, None]), ("ls", [])],
+)
+def test_of_several_tests_in_one_command_of_an_agent_none_is_counted(
+    command: str, counted: list[CountedTests | None]
+) -> None:
+    collector = TranscriptCollector()
+
+    collector.see_command(command, 0, "3 passed in 0.10s\n", "call")
+
+    assert [one.counted for one in collector.seen if one.kind is FactKind.TEST] == counted
 
 
 def test_the_counts_of_several_commands_are_added() -> None:

@@ -355,6 +355,11 @@ def show_test(command: str, code: str) -> str:
     return f"{command}{_EXIT}{code}" if code.isdigit() else command
 
 
+def tell_counts(counted: tuple[int, int] | None) -> tuple[tuple[str, str], ...]:
+    """Return the further members that tell how many tests there are, and how many pass; none if unknown."""
+    return ((TESTS, dump(counted[0])), (PASSING, dump(counted[1]))) if counted else ()
+
+
 def command_of(receipt: str) -> str:
     """Give the command of a test that `show_test` shows; any other receipt is all of it."""
     command, sign, code = receipt.rpartition(_EXIT)

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from typing import Annotated
 
-from passdown.core.facts import FAILURE, NAMED, RETRIES, STREAM, TESTED
+from passdown.core.facts import FAILURE, NAMED, RETRIES, STREAM, TESTED, tell_counts
 from passdown.core.formats.checkpoints import Phase
 from passdown.core.formats.streams import Stream, open_phase
 from passdown.core.json_text import dump
@@ -12,7 +12,7 @@ from passdown.core.phases import PhaseState
 from passdown.core.sessions.handoff_streams import from_stream
 from passdown.core.sessions.handoffs import Handoff
 from passdown.core.sessions.ledger_sync import NewFact
-from passdown.core.sessions.progress import RanTest, count_retries, phases_of, write_counts
+from passdown.core.sessions.progress import RanTest, count_retries, phases_of
 from passdown.core.sessions.secrets import redact
 from passdown.core.sessions.session_facts import Account
 from passdown.errors import UsageError
@@ -69,7 +69,7 @@ def save_checkpoint(
 
 def _tell_test(test: RanTest) -> NewFact:
     named = (NAMED, "true")  # a checkpoint tells what to run (C102)
-    return NewFact(FactKind.TEST, test.command, str(test.code), others=(named, *write_counts(test.counted)))
+    return NewFact(FactKind.TEST, test.command, str(test.code), others=(named, *tell_counts(test.counted)))
 
 
 def _tell_phase(
@@ -84,7 +84,7 @@ def _tell_phase(
         STREAM: path.split("/")[-2] if path else "",
     }
     others = tuple((name, dump(value)) for name, value in members.items() if value)
-    counts = write_counts(tests[-1].counted) if tests else ()
+    counts = tell_counts(tests[-1].counted) if tests else ()
     return NewFact(
         FactKind.CHECKPOINT, phase.state.value, str(phase.phase), phase.name, others=(*others, *counts)
     )
