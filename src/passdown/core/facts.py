@@ -154,6 +154,11 @@ class Fact(NamedTuple):
         return self._other(TASK)
 
     @property
+    def stream(self) -> str:
+        """The stream document that shows a checkpoint."""
+        return self._other(STREAM)
+
+    @property
     def track(self) -> str:
         """The track that a gate's result belongs to."""
         return self._other(TRACK)

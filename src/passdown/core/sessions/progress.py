@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Annotated, Final, NamedTuple
 
 from passdown.core.documents.fields import read_count
-from passdown.core.facts import PASSING, RETRIES, STREAM, TESTED, TESTS, Fact, show_test
+from passdown.core.facts import PASSING, RETRIES, TESTED, TESTS, Fact, show_test
 from passdown.core.formats.archives import ArchiveStatus
 from passdown.core.formats.checkpoints import Phase
 from passdown.core.formats.streams import Workflow, open_phase
@@ -86,8 +86,7 @@ def list_phase_tests(account: Account) -> Mapping[int, str]:
 
 def find_saved_stream(account: Account) -> str:
     """Return the name of the stream document that showed the last checkpoint of a session; empty if none."""
-    names = (_member(fact, STREAM) for fact in reversed(account.of(FactKind.CHECKPOINT)))
-    return next((name for name in names if isinstance(name, str)), "")
+    return next((fact.stream for fact in reversed(account.of(FactKind.CHECKPOINT)) if fact.stream), "")
 
 
 def find_failure(account: Account) -> str:

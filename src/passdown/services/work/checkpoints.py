@@ -75,8 +75,14 @@ def _tell_test(test: RanTest) -> NewFact:
 def _tell_phase(
     workspace: Workspace, account: Account, phase: Phase, tests: Sequence[RanTest], path: str
 ) -> NewFact:
-    """Make the fact of a checkpoint; secrets are redacted in what stands beside its text."""
-    retries = _count_failures(workspace, account, phase, path)
+    """Make the fact of a checkpoint, with the name that its phase has already, if it has one.
+
+    Secrets are redacted in what stands beside its text.
+    """
+    stream = check_stream(workspace, path) if path else None
+    known = from_stream(stream) if stream else Handoff()
+    retries = _count_failures(account, phase, known)
+    names = {one.phase: one.name for one in (*known.phases, *phases_of(account)) if one.name}
     members = {
         FAILURE: redact(phase.detail).text,
         TESTED: redact(tests[-1].command).text if tests else "",
@@ -85,18 +91,16 @@ def _tell_phase(
     }
     others = tuple((name, dump(value)) for name, value in members.items() if value)
     counts = tell_counts(tests[-1].counted) if tests else ()
-    return NewFact(
-        FactKind.CHECKPOINT, phase.state.value, str(phase.phase), phase.name, others=(*others, *counts)
-    )
+    name = phase.name or names.get(phase.phase, "")
+    return NewFact(FactKind.CHECKPOINT, phase.state.value, str(phase.phase), name, others=(*others, *counts))
 
 
-def _count_failures(workspace: Workspace, account: Account, phase: Phase, path: str) -> int:
+def _count_failures(account: Account, phase: Phase, known: Handoff) -> int:
     """Count how often a phase has failed since it was last validated, in this session and before (R69)."""
-    known = count_retries(account).get(phase.phase)
-    if known is None:
-        stream = check_stream(workspace, path) if path else None
-        known = dict(from_stream(stream).retries).get(phase.phase, 0) if stream else 0
-    return known + (phase.state is PhaseState.FAILED)
+    before = count_retries(account).get(phase.phase)
+    if before is None:
+        before = dict(known.retries).get(phase.phase, 0)
+    return before + (phase.state is PhaseState.FAILED)
 
 
 def find_test(workspace: Workspace, account: Account) -> str:
