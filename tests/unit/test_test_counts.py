@@ -77,6 +77,7 @@ NODE = "# tests 5\n# suites 1\n# pass 4\n# fail 1\n# cancelled 0\n# skipped 0\n#
         ("# tests 2\n# suites 0\n# pass 2\n# fail 0\n".replace("#", "\u2139"), 2, 2),
         (GO, 3, 1),
         (CARGO, 5, 3),
+        (f"note: Some details are omitted, run with `RUST_BACKTRACE=full`.\n{CARGO}", 5, 3),
     ],
 )
 def test_each_runner_is_understood(output: str, count: int, passing: int) -> None:
@@ -93,6 +94,8 @@ def test_each_runner_is_understood(output: str, count: int, passing: int) -> Non
         "ok  \texample.com/sums\t0.002s\n",
         "--- FAIL: TestSub (0.00s)\nFAIL\n",  # without -v nobody knows of the others
         f"{GO}\n… 12 bytes are left out …\n{GO}",
+        f"{GO}\n... [120 lines truncated] ...\n{GO}",
+        f"{CARGO}\n[... omitted 12 of 300 lines ...]\n{CARGO}",
         f"{'x' * MAX_CHARS}\n{CARGO}",
         "we had 12 tests passed in 3.0s before\n",
     ],
