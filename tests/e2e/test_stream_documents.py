@@ -2,11 +2,12 @@
 
 import json
 import re
+import sys
 from typing import Any
 
 import pytest
 
-from tests.commands import Caller, say_all
+from tests.commands import Caller, Terminal, say_all
 from tests.formats.test_golden import GOLDEN
 from tests.gits import Project
 from tests.projects import put, stop_clock
@@ -180,3 +181,26 @@ def test_the_check_says_that_separate_ledger_files_are_deprecated(command: Calle
 
     assert (problem["field"], problem["severity"]) == ("path", "warning")
     assert problem["problem"] == "separate ledger files are deprecated"
+
+
+@pytest.mark.requirement("R94", "C102", "C155", through="command")
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no pseudo-terminals")
+def test_a_person_at_a_terminal_agrees_to_the_test_of_the_last_validated_phase(
+    command: Caller, project: Project
+) -> None:
+    put(project.folder, "check.py", "print('3 passed in 0.10s')\n")
+    test = f"{sys.executable} check.py"
+    command("start")
+    command("goal", "Let people sign in")
+    begun = ("checkpoint", "start", "1", "--name", "Model", "--stream", "auth")
+    assert command(*begun).code == 0
+    assert command("checkpoint", "validate", "1", "--test", test, "--yes").code == 0
+    command("publish", "--checkpoint", "2", "--state", "pending", "--name", "Login")
+    for answer, code, state in (("n", 1, "○ PENDING"), ("y", 0, "→ IN_PROGRESS")):
+        with Terminal("checkpoint", "resume", STREAM, cwd=project.folder) as terminal:
+            terminal.read_until("Run 1 of them, without a shell? [y/N]")
+            assert test in terminal.seen.replace("\r\n  ", " ")
+            terminal.type(f"{answer}\n")
+            assert terminal.close().code == code
+        assert f"- Phase 2 (Login): {state}" in "\n".join(section(project, "#### Phase Status"))
+    assert section(project, "#### Phase Status")[0] == "- Phase 1 (Model): ✓ VALIDATED (3 tests passing)"

@@ -319,6 +319,29 @@ def test_the_failures_of_a_phase_are_counted_on_by_the_next_session(day: Day) ->
     assert section(stream(day), "#### Last Failure") == ["Phase 1 (Grammar) failed: still wrong"]
 
 
+@pytest.mark.requirement("R92", "R94", "C155", through="command")
+def test_a_failed_phase_blocks_nobody_once_another_session_goes_on_with_it(day: Day) -> None:
+    day.command("checkpoint", "fail", "1", "the design is wrong", "--name", "Grammar")
+    day.command("checkpoint", "fail", "2", "no time", "--name", "Lexer")
+    day.command("end")
+    day.pass_time(minutes=5)
+    day.command("start", "--fresh")
+    day.command("track", "bind", "parser")
+    brief = day.command("brief").out
+    assert "Phase 1 (Grammar): failed" in brief
+    assert day.command("checkpoint", "resume", "--yes").code == 0
+    assert "Phase 1 (Grammar): failed" not in day.command("brief").out
+    put_test(day, "first.py")
+    day.pass_time(minutes=5)
+
+    day.command("checkpoint", "validate", "1", "--test", SAME_TEST, "--yes")
+
+    brief = day.command("brief").out
+    assert "Phase 1" not in brief
+    assert "Phase 2 (Lexer): failed" in brief
+    assert any("  status: validated\n" in event and "  name: Grammar\n" in event for event in day.events())
+
+
 @pytest.mark.requirement("R69", "R83", through="command")
 def test_a_new_document_has_every_key_of_the_workflow(day: Day) -> None:
     assert section(stream_of_new(day), "### Workflow State") == [

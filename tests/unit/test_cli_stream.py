@@ -133,9 +133,9 @@ def test_an_assumption_is_marked_until_somebody_answers_it(command: Caller) -> N
     assert "UNCONFIRMED" not in hand_over(command)[0]
 
 
-def run_test(command: Caller, transcript: Path, number: int, code: int) -> None:
+def run_test(command: Caller, transcript: Path, number: int, code: int, said: str = "out") -> None:
     """Let a test end with an exit code, as Claude Code writes it down."""
-    result = {"content": f"Exit code {code}\nout" if code else "out", "is_error": bool(code)}
+    result = {"content": f"Exit code {code}\n{said}" if code else said, "is_error": bool(code)}
     with transcript.open("a", encoding="utf-8") as file:
         for kind, content in (
             ("assistant", {"type": "tool_use", "id": f"t{number}", "name": "Bash", "input": BASH}),
@@ -165,3 +165,20 @@ def test_work_that_no_test_confirms_is_marked_until_one_does(command: Caller, tm
 
     run_test(command, transcript, 2, 0)
     assert mark not in hand_over(command)[0]
+
+
+@pytest.mark.requirement("R72", "R88", "C155", through="command")
+def test_a_test_that_an_agent_ran_is_counted_in_its_runners_words(command: Caller, tmp_path: Path) -> None:
+    transcript = tmp_path / "transcript.jsonl"
+    command("start", "--host", "claude", "--session", "h-1")
+    run_test(command, transcript, 1, 1, "== 1 failed, 8 passed in 0.10s ==")
+
+    text, _ = hand_over(command)
+
+    assert "\n#### Last Failure\n`pytest -q`: exit 1, 8 of 9 tests passing\n" in text
+    assert '"test_count": 9,\n  "tests_passing": 8,\n' in text
+    run_test(command, transcript, 2, 0)
+    text, _ = hand_over(command)
+    assert "\n#### Last Failure\n(none)\n" in text
+    assert "test_count" not in text
+    assert '"last_test_exit_code": 0' in text

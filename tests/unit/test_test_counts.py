@@ -8,6 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from passdown.core.hosts.transcripts import TranscriptCollector
+from passdown.core.kinds import FactKind
 from passdown.core.test_counts import MAX_CHARS, CountedTests, add_counts, count_tests
 
 GO = """\
@@ -75,6 +77,7 @@ NODE = "# tests 5\n# suites 1\n# pass 4\n# fail 1\n# cancelled 0\n# skipped 0\n#
         ("# tests 2\n# suites 0\n# pass 2\n# fail 0\n".replace("#", "\u2139"), 2, 2),
         (GO, 3, 1),
         (CARGO, 5, 3),
+        (f"note: Some details are omitted, run with `RUST_BACKTRACE=full`.\n{CARGO}", 5, 3),
     ],
 )
 def test_each_runner_is_understood(output: str, count: int, passing: int) -> None:
@@ -91,6 +94,8 @@ def test_each_runner_is_understood(output: str, count: int, passing: int) -> Non
         "ok  \texample.com/sums\t0.002s\n",
         "--- FAIL: TestSub (0.00s)\nFAIL\n",  # without -v nobody knows of the others
         f"{GO}\n… 12 bytes are left out …\n{GO}",
+        f"{GO}\n... [120 lines truncated] ...\n{GO}",
+        f"{CARGO}\n[... omitted 12 of 300 lines ...]\n{CARGO}",
         f"{'x' * MAX_CHARS}\n{CARGO}",
         "we had 12 tests passed in 3.0s before\n",
     ],
@@ -102,6 +107,20 @@ def test_what_is_not_told_is_not_known(output: str) -> None:
 def test_the_last_words_count() -> None:
     assert count_tests(f"3 passed in 0.10s\n{CARGO}") == CountedTests(5, 3)
     assert count_tests(f"{CARGO}3 passed in 0.10s\n") == CountedTests(3, 3)
+
+
+@pytest.mark.parametrize(
+    ("command", "counted"),
+    [("pytest -q", [CountedTests(3, 3)]), ("pytest a && pytest b", [None, None]), ("ls", [])],
+)
+def test_of_several_tests_in_one_command_of_an_agent_none_is_counted(
+    command: str, counted: list[CountedTests | None]
+) -> None:
+    collector = TranscriptCollector()
+
+    collector.see_command(command, 0, "3 passed in 0.10s\n", "call")
+
+    assert [one.counted for one in collector.seen if one.kind is FactKind.TEST] == counted
 
 
 def test_the_counts_of_several_commands_are_added() -> None:

@@ -158,6 +158,11 @@ class Fact(NamedTuple):
         return self._other(TASK)
 
     @property
+    def stream(self) -> str:
+        """The stream document that shows a checkpoint."""
+        return self._other(STREAM)
+
+    @property
     def track(self) -> str:
         """The track that a gate's result belongs to."""
         return self._other(TRACK)
@@ -382,6 +387,11 @@ def show_reason(fact: Fact) -> str:
 def show_test(command: str, code: str) -> str:
     """Show a test that was run, with its exit code if that is known."""
     return f"{command}{_EXIT}{code}" if code.isdigit() else command
+
+
+def tell_counts(counted: tuple[int, int] | None) -> tuple[tuple[str, str], ...]:
+    """Return the further members that tell how many tests there are, and how many pass; none if unknown."""
+    return ((TESTS, dump(counted[0])), (PASSING, dump(counted[1]))) if counted else ()
 
 
 def command_of(receipt: str) -> str:

@@ -18,7 +18,11 @@ MAX_CHARS: Final = 2_000_000
 """How many characters of an output are read, from its end."""
 
 _COLOUR: Final = pattern(r"\x1b\[[0-9;]{0,20}[A-Za-z]")
-_LEFT_OUT: Final = pattern(r"^… [0-9]+ (?:bytes|characters) are left out …$", re.MULTILINE)
+_LEFT_OUT: Final = pattern(
+    r"[0-9] (?:bytes|characters|chars|lines|tokens) (?:are )?(?:left out|truncated|omitted)"
+    r"|omitted [0-9]+ of [0-9]+ lines|[Oo]utput (?:was )?truncated"
+)
+"""How Passdown and hosts say that a part of an output is missing."""
 _PART: Final = pattern(r"([0-9]{1,9}) ([a-z]+)")
 _NAMED: Final = pattern(r"([a-z ]+)=([0-9]{1,9})")
 

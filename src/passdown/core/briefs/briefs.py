@@ -158,7 +158,8 @@ def _make_rest(brief_input: BriefInput, show: FactLines) -> Iterator[BriefPart]:
     receipts = sort_receipts(brief_input.of(FactKind.RECEIPT))
     results = show.results(brief_input.of(FactKind.FILE))
     blocking = [fact for fact in questions if _BLOCKED.match(fact.text)]
-    blocking += [fact for fact in brief_input.of(FactKind.CHECKPOINT) if _has_failed(fact)]
+    phases = brief_input.of(FactKind.CHECKPOINT)
+    blocking += [fact for fact in phases if _has_failed(fact) and not _is_taken_up(fact, phases)]
     blockers = [
         *map(show.line, blocking),
         *(results(fact, FAILED) for fact in receipts.failed if show.is_fresh(fact)),
@@ -289,6 +290,12 @@ def _gates(brief_input: BriefInput, show: FactLines) -> BriefPart:
 
 def _has_failed(fact: Fact) -> bool:
     return read_phase(fact).status == PhaseState.FAILED
+
+
+def _is_taken_up(failed: Fact, phases: Sequence[Fact]) -> bool:
+    """Return whether somebody has told of a failed phase of the same stream document since (C155)."""
+    later = (one for one in phases if one.at > failed.at and one.stream == failed.stream)
+    return bool(failed.stream) and any(one.key == failed.key for one in later)
 
 
 def _holdings(brief_input: BriefInput, show: FactLines) -> Iterator[BriefLine]:

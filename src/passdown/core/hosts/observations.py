@@ -18,7 +18,15 @@ import json
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Annotated, Final, NamedTuple
 
-from passdown.core.facts import EDITS, PROMPTED, WORDS_CHARS, Provenance, cut_aim, make_key
+from passdown.core.facts import (
+    EDITS,
+    PROMPTED,
+    WORDS_CHARS,
+    Provenance,
+    cut_aim,
+    make_key,
+    tell_counts,
+)
 from passdown.core.formats.journal import JournalLine
 from passdown.core.hosts.transcripts import Observation
 from passdown.core.kinds import FactKind
@@ -144,7 +152,8 @@ class _NewFacts:
                 self._tell_once(NewFact(FactKind.COMMAND, one.text[:COMMAND_CHARS], code), one.ref)
             case FactKind.TEST:
                 text = _without(one.text, self.on.roots)[:COMMAND_CHARS]
-                self.told.append(NewObservation(NewFact(FactKind.TEST, text, code), one.ref))
+                new = NewFact(FactKind.TEST, text, code, others=tell_counts(one.counted))
+                self.told.append(NewObservation(new, one.ref))
             case FactKind.COMMIT:
                 self._take_commit(one)
             case FactKind.BINDING:

@@ -13,12 +13,15 @@ The parts that are specific to a host (which lines matter, and how to read them)
 
 import json
 from collections.abc import Callable, Collection, Mapping, Sequence
-from typing import Annotated, Final, NamedTuple, cast
+from typing import TYPE_CHECKING, Annotated, Final, NamedTuple, cast
 
 from passdown.core.facts import NO_RESULT
 from passdown.core.kinds import FactKind
 from passdown.core.shell_commands import find_commits, find_tests
 from passdown.records import field, record, replace
+
+if TYPE_CHECKING:  # few commands are tests
+    from passdown.core.test_counts import CountedTests
 
 MAX_LINE: Final = 33_554_432
 MAX_WAITING: Final = 100
@@ -52,6 +55,8 @@ class Observation(NamedTuple):
     """The progress of a plan item, or what became of a task."""
     time: str = ""
     """When the host wrote the line, as it says so."""
+    counted: "CountedTests | None" = None
+    """How many tests pass, as the runner of a test says."""
 
 
 class ToolCall(NamedTuple):
@@ -88,6 +93,12 @@ class TranscriptReading(NamedTuple):
     """What the agent said last in it; empty if it said nothing, or is a subagent."""
 
 
+def _count(output: str) -> "CountedTests | None":
+    from passdown.core.test_counts import count_tests  # few commands are tests
+
+    return count_tests(output)
+
+
 @record(frozen=False)
 class TranscriptCollector:
     """Collects observations from lines; a host's transcript reader writes into it."""
@@ -104,7 +115,7 @@ class TranscriptCollector:
         """Record an observation; an empty text is ignored."""
         clean = storable(text).strip()
         if clean:
-            one = Observation(kind, clean[:MAX_TEXT], ref, time=self.time, **more)  # type: ignore[arg-type]  # exit, status
+            one = Observation(kind, clean[:MAX_TEXT], ref, time=self.time, **more)  # type: ignore[arg-type]  # exit, status, counted
             self.seen.append(one)
 
     def wait(self, call: ToolCall) -> None:
@@ -123,9 +134,11 @@ class TranscriptCollector:
     def see_command(self, command: str, code: int | None, output: str, ref: str) -> None:
         """Record a command with its exit code, the tests in it, and the commits that it printed."""
         self.see(FactKind.COMMAND, command, ref, exit=code)
-        for number, one in enumerate(find_tests(command, code)):
+        tests = [*find_tests(command, code)]
+        counted = _count(output) if len(tests) == 1 else None  # of several nobody knows whose words they are
+        for number, one in enumerate(tests):
             if str(one.exit) not in NO_RESULT:
-                self.see(FactKind.TEST, one.command, f"{ref} test {number}", exit=one.exit)
+                self.see(FactKind.TEST, one.command, f"{ref} test {number}", exit=one.exit, counted=counted)
         self.see_commits(list(find_commits(command, output)), ref)
         if _TRACKER in command:
             self._see_tasks(command, code, output, ref)

@@ -11,7 +11,7 @@ from types import MappingProxyType
 from typing import Final, NamedTuple, cast
 
 from passdown.core.documents.frontmatter import split_front_matter
-from passdown.core.facts import TASK, TRACK, Fact, Provenance, command_of
+from passdown.core.facts import STREAM, TASK, TRACK, Fact, Provenance, command_of
 from passdown.core.formats.events import (
     Event,
     EventCheckpoint,
@@ -336,8 +336,9 @@ def _read_checkpoint(record: Mapping[str, str], frame: _Frame) -> Fact:
 
     One without an agent is its writer's.
     """
-    stated, task = record.get("updated"), record.get("task", "")
+    stated = record.get("updated")
     at = parse_instant(stated) if stated else None
+    others = ((name, record.get(name, "")) for name in (TASK, STREAM))
     return Fact(
         _CHECKPOINT,
         _state_of(record.get("status", "")),
@@ -345,7 +346,7 @@ def _read_checkpoint(record: Mapping[str, str], frame: _Frame) -> Fact:
         record.get("agent") or frame.agent,
         record.get("phase", ""),
         record.get("name", ""),
-        others=((TASK, dump(task)),) if task else (),
+        others=tuple((name, dump(text)) for name, text in others if text),
         session=frame.session,
         event=frame.hash,
         event_id=frame.id,

@@ -10,11 +10,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Annotated, Final, NamedTuple
 
 from passdown.core.documents.fields import read_count
-from passdown.core.facts import PASSING, RETRIES, STREAM, TESTED, TESTS, Fact, show_test
+from passdown.core.facts import PASSING, RETRIES, TESTED, TESTS, Fact, show_test
 from passdown.core.formats.archives import ArchiveStatus
 from passdown.core.formats.checkpoints import Phase
 from passdown.core.formats.streams import Workflow, open_phase
-from passdown.core.json_text import dump
 from passdown.core.kinds import FactKind
 from passdown.core.phases import PhaseState, read_state
 from passdown.core.problems import Malformed
@@ -45,11 +44,6 @@ class RanTest(NamedTuple):
     command: Annotated[str, "What was run."]
     code: Annotated[int, "Its exit code; negative if it did not end by itself."]
     counted: Annotated[CountedTests | None, "How many tests pass, if it told."] = None
-
-
-def write_counts(counted: CountedTests | None) -> tuple[tuple[str, str], ...]:
-    """Return the further members of a fact that tell how many tests pass (1)."""
-    return ((TESTS, dump(counted.total)), (PASSING, dump(counted.passing))) if counted else ()
 
 
 def read_counts(fact: Fact) -> CountedTests | None:
@@ -92,8 +86,7 @@ def list_phase_tests(account: Account) -> Mapping[int, str]:
 
 def find_saved_stream(account: Account) -> str:
     """Return the name of the stream document that showed the last checkpoint of a session; empty if none."""
-    names = (_member(fact, STREAM) for fact in reversed(account.of(FactKind.CHECKPOINT)))
-    return next((name for name in names if isinstance(name, str)), "")
+    return next((fact.stream for fact in reversed(account.of(FactKind.CHECKPOINT)) if fact.stream), "")
 
 
 def find_failure(account: Account) -> str:

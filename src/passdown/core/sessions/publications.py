@@ -20,6 +20,7 @@ from passdown.core.facts import (
     FAILURE,
     PASSING,
     RETRIES,
+    STREAM,
     TESTED,
     TESTS,
     Fact,
@@ -261,7 +262,7 @@ def _gate(fact: Fact) -> EventGate:
     )
 
 
-_MORE: Final = frozenset({FAILURE, TESTED, TESTS, PASSING, RETRIES})
+_MORE: Final = frozenset({FAILURE, TESTED, TESTS, PASSING, RETRIES, STREAM})
 """What an event tells of a checkpoint beyond its phase."""
 
 

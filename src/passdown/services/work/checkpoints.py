@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from typing import Annotated
 
-from passdown.core.facts import FAILURE, NAMED, RETRIES, STREAM, TESTED
+from passdown.core.facts import FAILURE, NAMED, RETRIES, STREAM, TESTED, tell_counts
 from passdown.core.formats.checkpoints import Phase
 from passdown.core.formats.streams import Stream, open_phase
 from passdown.core.json_text import dump
@@ -12,7 +12,7 @@ from passdown.core.phases import PhaseState
 from passdown.core.sessions.handoff_streams import from_stream
 from passdown.core.sessions.handoffs import Handoff
 from passdown.core.sessions.ledger_sync import NewFact
-from passdown.core.sessions.progress import RanTest, count_retries, phases_of, write_counts
+from passdown.core.sessions.progress import RanTest, count_retries, phases_of
 from passdown.core.sessions.secrets import redact
 from passdown.core.sessions.session_facts import Account
 from passdown.errors import UsageError
@@ -69,14 +69,20 @@ def save_checkpoint(
 
 def _tell_test(test: RanTest) -> NewFact:
     named = (NAMED, "true")  # a checkpoint tells what to run (C102)
-    return NewFact(FactKind.TEST, test.command, str(test.code), others=(named, *write_counts(test.counted)))
+    return NewFact(FactKind.TEST, test.command, str(test.code), others=(named, *tell_counts(test.counted)))
 
 
 def _tell_phase(
     workspace: Workspace, account: Account, phase: Phase, tests: Sequence[RanTest], path: str
 ) -> NewFact:
-    """Make the fact of a checkpoint; secrets are redacted in what stands beside its text."""
-    retries = _count_failures(workspace, account, phase, path)
+    """Make the fact of a checkpoint, with the name that its phase has already, if it has one.
+
+    Secrets are redacted in what stands beside its text.
+    """
+    stream = check_stream(workspace, path) if path else None
+    known = from_stream(stream) if stream else Handoff()
+    retries = _count_failures(account, phase, known)
+    names = {one.phase: one.name for one in (*known.phases, *phases_of(account)) if one.name}
     members = {
         FAILURE: redact(phase.detail).text,
         TESTED: redact(tests[-1].command).text if tests else "",
@@ -84,19 +90,17 @@ def _tell_phase(
         STREAM: path.split("/")[-2] if path else "",
     }
     others = tuple((name, dump(value)) for name, value in members.items() if value)
-    counts = write_counts(tests[-1].counted) if tests else ()
-    return NewFact(
-        FactKind.CHECKPOINT, phase.state.value, str(phase.phase), phase.name, others=(*others, *counts)
-    )
+    counts = tell_counts(tests[-1].counted) if tests else ()
+    name = phase.name or names.get(phase.phase, "")
+    return NewFact(FactKind.CHECKPOINT, phase.state.value, str(phase.phase), name, others=(*others, *counts))
 
 
-def _count_failures(workspace: Workspace, account: Account, phase: Phase, path: str) -> int:
+def _count_failures(account: Account, phase: Phase, known: Handoff) -> int:
     """Count how often a phase has failed since it was last validated, in this session and before (R69)."""
-    known = count_retries(account).get(phase.phase)
-    if known is None:
-        stream = check_stream(workspace, path) if path else None
-        known = dict(from_stream(stream).retries).get(phase.phase, 0) if stream else 0
-    return known + (phase.state is PhaseState.FAILED)
+    before = count_retries(account).get(phase.phase)
+    if before is None:
+        before = dict(known.retries).get(phase.phase, 0)
+    return before + (phase.state is PhaseState.FAILED)
 
 
 def find_test(workspace: Workspace, account: Account) -> str:
