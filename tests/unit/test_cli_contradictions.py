@@ -180,7 +180,10 @@ def test_retracting_the_key_takes_out_all_that_are_shown(clones: Clones) -> None
 
 
 @pytest.mark.requirement("C162", through="command")
-@pytest.mark.parametrize(("words", "left"), [("SQLite", "Postgres"), ("Post", "SQLite")])
+@pytest.mark.parametrize(
+    ("words", "left"),
+    [("SQLite", "Postgres"), ("Post", "SQLite"), ("sqLITE", "Postgres"), ("POST", "SQLite")],
+)
 def test_retracting_the_words_of_one_takes_out_only_that_one(clones: Clones, words: str, left: str) -> None:
     agents = {"Postgres": clones.decide(clones.one, "Postgres", at="09:00")}
     agents["SQLite"] = clones.decide(clones.two, "SQLite", at="10:00")

@@ -51,6 +51,18 @@ def test_a_session_is_found_by_an_id_an_agent_a_nickname_or_a_start_of_one(team:
 
 
 @pytest.mark.requirement("C161", through="command")
+def test_a_nickname_is_found_as_it_was_given_and_before_the_start_of_another(team: Team) -> None:
+    for nickname in ("Tea Pot", "tea", "tea-pot-lid"):
+        team.command("start", "--new", "--nickname", nickname)
+
+    for nickname in ("Tea Pot", "tea"):
+        assert team.run(nickname, "now", f"with {nickname}").code == 0, nickname
+
+    doing = {one["agent"].rpartition("-")[0]: one["now"] for one in list_all(team)}
+    assert doing == {"tea-pot": "with Tea Pot", "tea": "with tea", "tea-pot-lid": None}
+
+
+@pytest.mark.requirement("C161", through="command")
 def test_only_a_start_makes_a_session_by_name_and_a_slip_is_told_what_comes_nearest(team: Team) -> None:
     team.join("amber", "birch")
     team.add("Sign in")
@@ -250,6 +262,17 @@ def test_a_start_takes_the_empty_session_of_its_terminal(team: Team) -> None:
     assert "\nsession_id: T-abc\n" in ledger
     assert team.run("T-abc", "goal", "Ship it") == Done(0, "goal: Ship it\n", "")
     assert team.run("toast", "end").code == 0
+
+
+def test_an_empty_session_without_its_state_file_is_taken_as_well(team: Team) -> None:
+    team.command("heartbeat")
+    for path in (team.project.folder / ".conductor").glob("session-state_*"):
+        path.unlink()
+
+    assert team.command("start", "--session", "T-abc").code == 0
+
+    assert len(list_all(team)) == 1
+    assert (team.project.folder / ".conductor/session-state_T-abc.json").exists()
 
 
 @pytest.mark.requirement("C107", through="command")
