@@ -30,7 +30,7 @@ def command(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str],
     folder = make_started(tmp_path / "project").folder
     (folder / FILE_NAME).write_text('[gates]\nmode = "full"\n', encoding="utf-8")
     caller = Caller(monkeypatch, capsys, folder)
-    caller("start", "--nickname", "amber")
+    caller("start", "--session", "amber")
     caller("track", "bind", TRACK)
     _fail(caller)
     return caller
@@ -52,7 +52,7 @@ def _words(done: Done) -> str:
 
 
 def _name(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("PASSDOWN_SESSION", "s-1")
+    monkeypatch.setenv("PASSDOWN_SESSION", "amber")
 
 
 def _start_by_host(monkeypatch: pytest.MonkeyPatch) -> None:

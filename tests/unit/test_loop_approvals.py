@@ -205,7 +205,7 @@ def test_a_loop_is_opened_by_whom_no_session_can_be_told(command: Caller) -> Non
 def test_feedback_of_a_named_session_is_recorded_by_it(command: Caller, project: Project) -> None:
     before = _journals(project)
 
-    assert command("loop", "feedback", "habits", "proposal", "No guilt", "--session", "forge").code == 2
+    assert command("loop", "feedback", "habits", "proposal", "No guilt", "--session", "nobody").code == 2
     agent = json.loads(command("status", "--json").out)["sessions"][0]["agent"]
     assert command("loop", "feedback", "habits", "proposal", "No guilt", "--session", agent).code == 0
 
