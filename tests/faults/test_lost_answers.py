@@ -22,22 +22,36 @@ pytestmark = [pytest.mark.server, pytest.mark.proof]
 ROUNDS: Final = proof_count(fast=2, ci=7, long=170)
 """How many answers of each command are lost; half of the commands are typed again."""
 VERBS: Final = ("msg", "task add", "close")
+WAIT: Final = "PASSDOWN_COORDINATION_WAIT_SECONDS"
+TRIES: Final = 5
+"""How often a command whose answer is not lost is typed: on a busy machine a server may count as away."""
 
 
 @pytest.fixture
 def clones(tmp_path: Path, proxy: Proxy, monkeypatch: pytest.MonkeyPatch) -> tuple[Clone, Clone]:
     """Two clones that coordinate through the proxy."""
     monkeypatch.setenv("PASSDOWN_COORDINATION_URL", proxy.url(APP, "postgres"))
-    monkeypatch.setenv("PASSDOWN_COORDINATION_WAIT_SECONDS", "1")
+    monkeypatch.setenv(WAIT, "60")
     return make_clones(tmp_path)
+
+
+def insist(clone: Clone, *words: str, names_session: bool = True) -> str:
+    """Run a command until a busy machine lets it through; return what it printed."""
+    for _ in range(TRIES):
+        (clone.folder / ".git/passdown/engine-away.json").unlink(missing_ok=True)
+        done = clone(*words) if names_session else run(*words, cwd=clone.folder)
+        if done.code != 5:
+            assert done.code == 0, (words, done)
+            return done.out
+    pytest.fail(f"{words}: the server was away {TRIES} times")
 
 
 def count(name: str, text: str, amber: Clone, birch: Clone) -> int:
     """Count how often the effect of a command is there."""
     if name == "msg":
-        told = json.loads(birch("inbox", "--keep", "--json").out)["messages"]
+        told = json.loads(insist(birch, "inbox", "--keep", "--json"))["messages"]
         return sum(one["message"]["content"] == text for one in told)
-    tasks = json.loads(run("task", "list", "--all", "--json", cwd=amber.folder).out)["tasks"]
+    tasks = json.loads(insist(amber, "task", "list", "--all", "--json", names_session=False))["tasks"]
     alike = [one["task"] for one in tasks if one["task"]["title"] == text]
     return len(alike) if name == "task add" else sum(one["state"] == "closed" for one in alike)
 
@@ -55,7 +69,7 @@ def check_settled(clone: Clone, text: str, *, is_closed: bool) -> None:
 @pytest.mark.requirement("C142", "C144", through="command")
 @pytest.mark.parametrize("name", VERBS)
 def test_what_was_done_without_an_answer_is_done_once(
-    clones: tuple[Clone, Clone], proxy: Proxy, name: str
+    clones: tuple[Clone, Clone], proxy: Proxy, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
     amber, birch = clones
     points, lost = 0, 0
@@ -65,21 +79,21 @@ def test_what_was_done_without_an_answer_is_done_once(
             name, ("close", f"t-{turn}")
         )
         if name == "close":
-            assert amber("task", "add", text, "--id", f"t-{turn}").code == 0
-            assert amber("claim", f"t-{turn}").code == 0
+            insist(amber, "task", "add", text, "--id", f"t-{turn}")
+            insist(amber, "claim", f"t-{turn}")
         proxy.restore()
         if points:
             proxy.silent_from, proxy.swallows_answer = 1 + (turn - 1) * points // ROUNDS, True
+            monkeypatch.setenv(WAIT, "1")
         ended = amber(*words)
+        monkeypatch.setenv(WAIT, "60")
         points = points or proxy.messages
         lost += ended.code == 5
         proxy.restore()
-        (amber.folder / ".git/passdown/engine-away.json").unlink(missing_ok=True)
 
         is_same = turn % 2 == 0
         if ended.code != 0:
-            again = amber(*words) if is_same else amber("now", f"working on {turn}")
-            assert again.code == 0, (turn, ended, again)
+            insist(amber, *(words if is_same else ("now", f"working on {turn}")))
 
         found = count(name, text, amber, birch)
         what = (turn, is_same, ended)
