@@ -149,6 +149,7 @@ def test_worktrees_with_the_key_and_without_it_never_grant_a_file_twice(team: Te
     assert team.run("amber", "reserve", "src/").code == 0
     assert team.command("team", "init", "--yes").code == 0
     team.monkeypatch.chdir(other)
+    team.join("birch")
 
     refused = team.run("birch", "reserve", "src/app.py")
 
