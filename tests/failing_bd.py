@@ -1,6 +1,7 @@
 """A program that stands before a real `bd` and lets calls fail, with what a real one said once.
 
-A plan, a file, says from which call on, how many fail, with what, and whether that is after their effect.
+A plan, a file, says from which call on, how many fail, with what, whether that is after their effect, and
+whether only calls of some verbs count.
 """
 
 import json
@@ -22,8 +23,9 @@ hit = False
 if words[:1] != ["version"] and "--help" not in words and os.path.exists(path):
     with open(path) as file:
         plan = json.load(file)
-    plan["seen"] += 1
-    hit = plan["first"] <= plan["seen"] < plan["first"] + plan["times"]
+    counts = not plan["verbs"] or words[0] in plan["verbs"].split()
+    plan["seen"] += counts
+    hit = counts and plan["first"] <= plan["seen"] < plan["first"] + plan["times"]
     with open(path, "w") as file:
         json.dump(plan, file)
 if hit and not plan["after"]:
@@ -44,6 +46,7 @@ class Failure(NamedTuple):
     first: int
     times: int
     after: bool
+    verbs: str = ""
 
     @property
     def said(self) -> str:

@@ -16,6 +16,19 @@ from tests.projects import make_january, put, stop_clock
 
 CHANGE = "changes/habits"
 LOOPS = ("ideation", "proposal", "specs", "discovery", "tasks", "plan-01", "implement-01", "reconcile")
+CRITIQUE = """\
+Revised the goals.
+
+### Archimedes Critique
+
+**Contradictions**: None
+**Missing Cases**: What if somebody misses days?
+**Risk Flags**: A reset could feel punishing
+**Suggestions**: Grace days
+
+### Changes Made
+
+- Added grace days"""
 
 
 @pytest.fixture
@@ -283,3 +296,45 @@ def test_feedback_that_was_replaced_counts_again_when_that_is_undone(
     ok(agent("loop", "continue", "habits"))
 
     assert brief(agent) == ["habits/ideation turn 1: SQLite."]
+
+
+@pytest.mark.requirement("R149")
+def test_a_structured_critique_stays_in_its_turn_and_is_shown_to_the_next(
+    agent: Caller, person: Person
+) -> None:
+    ok(agent("loop", "open", "habits", "ideation"))
+    ok(agent("loop", "append", "habits", "ideation", CRITIQUE))
+    person.answer("ideation", "Two grace days.")
+
+    shown = ok(agent("loop", "continue", "habits"))
+    checked = agent("check", f"{CHANGE}/loops/ideation.md")
+
+    assert f"## Turn 1\n\n{CRITIQUE}\n\n## User Feedback\n" in person.read("loops/ideation.md")
+    assert [line for line in CRITIQUE.splitlines() if line and f"> {line}\n" not in shown] == []
+    assert brief(agent) == ["habits/ideation turn 1: Two grace days."]
+    assert checked.code == 0, checked
+
+
+@pytest.mark.requirement("R150")
+def test_a_loop_of_three_hundred_turns_goes_on_like_any_other(agent: Caller, person: Person) -> None:
+    ok(agent("loop", "open", "habits", "ideation"))
+    ok(agent("loop", "append", "habits", "ideation", "Said 1."))
+    first = person.read("loops/ideation.md")
+    head, _, turn = first.partition("## Turn 1\n")
+    numbered = (
+        f"## Turn {number}\n{turn.replace('Said 1.', f'Said {number}.')}\n" for number in range(1, 301)
+    )
+    person.write("loops/ideation.md", head + "".join(numbered))
+    person.answer("ideation", "Go on.")
+
+    shown = ok(agent("loop", "continue", "habits"))
+    added = ok(agent("loop", "append", "habits", "ideation", "Said 301."))
+
+    assert "> Said 300." in shown
+    assert "habits/ideation turn 300: Go on." in shown
+    assert "it answers the feedback of turn 300" in added
+    assert person.read("loops/ideation.md").count("## Turn ") == 301
+    last = person.read("loops/ideation.md").partition("\n## Turn 301\n")[2]
+    assert last.startswith("\nAnswers the feedback of turn 300 (")
+    assert "\n\nSaid 301.\n\n## User Feedback\n" in last
+    assert agent("check", f"{CHANGE}/loops/ideation.md").code == 0

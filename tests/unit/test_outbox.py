@@ -79,7 +79,13 @@ class Faults:
     blind: int = 0
     """How often it does not tell a task."""
     hint: str = "Look at the task."
+    errors: list[TrackerError] = field(default_factory=list[TrackerError])
+    """What the next calls fail with, instead."""
     about: TrackerInfo = TrackerInfo("outside", "Outside 1.0", can_sync=True)  # noqa: RUF009  # it is never changed
+
+    def fail_with(self, *errors: TrackerError) -> None:
+        """Let the next calls fail, each with its own error."""
+        self.plan, self.errors = ["before"] * len(errors), [*errors]
 
     def meet(self, moment: str, call: str) -> None:
         """Fail if this is the moment to."""
@@ -88,7 +94,7 @@ class Faults:
             self.plan = self.plan or [""]
         if self.plan[0] == moment:
             self.plan.pop(0)
-            raise self.error("the tracker died", hint=self.hint)
+            raise self.errors.pop(0) if self.errors else self.error("the tracker died", hint=self.hint)
         if moment == "after":
             self.plan.pop(0)
 
@@ -578,6 +584,78 @@ def test_a_sync_that_fails_three_times_is_owed(desk: Desk) -> None:
     assert tracker_changes.sync(desk.workspace, desk.account) == "ok"
     assert not desk.workspace.documents.exists(".conductor/unsynced.json")
     assert not desk.workspace.documents.exists(".conductor/unsynced_beads.txt")
+
+
+@pytest.mark.requirement("R190", "R191", "R192", "R193")
+def test_a_sync_that_is_owed_without_a_session_is_in_the_files_until_it_is_done(desk: Desk) -> None:
+    desk.faults.plan = ["before"] * 3
+    saved = ".conductor/unsynced.json and .conductor/unsynced_beads.txt"
+
+    with pytest.raises(TrackerError, match=f"after 3 attempts; what is not synced is in {saved}"):
+        tracker_changes.sync(desk.workspace, None)
+
+    unsynced = json.loads(desk.place.read(".conductor/unsynced.json"))
+    assert (unsynced["agentId"], unsynced["reason"]) == ("", "sync_failed_after_retries")
+    assert desk.place.read(".conductor/unsynced_beads.txt") == f"{desk.task}\n"
+
+    assert tracker_changes.sync(desk.workspace, None) == "ok"
+    assert not desk.workspace.documents.exists(".conductor/unsynced.json")
+    assert not desk.workspace.documents.exists(".conductor/unsynced_beads.txt")
+
+
+@pytest.mark.requirement("R193")
+@pytest.mark.parametrize("text", ["mine\n", '{"reason": "another tool failed"}\n'])
+def test_without_a_session_a_file_that_others_wrote_is_left_alone_and_not_named(
+    desk: Desk, text: str
+) -> None:
+    desk.place.write(text, ".conductor/unsynced.json")
+    desk.faults.plan = ["before"] * 3
+
+    with pytest.raises(TrackerError, match="sync failed after 3 attempts; a later command tries again"):
+        tracker_changes.sync(desk.workspace, None)
+
+    assert desk.place.read(".conductor/unsynced.json") == text
+    assert not desk.workspace.documents.exists(".conductor/unsynced_beads.txt")
+
+
+@pytest.mark.requirement("R193")
+def test_a_file_of_another_kind_is_left_alone_and_not_named(desk: Desk) -> None:
+    desk.place.write("mine\n", ".conductor/unsynced.json")
+    desk.faults.plan = ["before"] * 3
+
+    with pytest.raises(TrackerError, match="sync failed after 3 attempts; a later command tries again"):
+        tracker_changes.sync(desk.workspace, desk.account)
+
+    assert desk.place.read(".conductor/unsynced.json") == "mine\n"
+
+
+@pytest.mark.requirement("R197")
+@pytest.mark.parametrize("then", [TrackerUnsureError, TrackerBusyError, TrackerSpentError])
+def test_a_task_that_may_have_been_made_is_told_though_only_the_look_failed_since(
+    desk: Desk, then: type[TrackerError]
+) -> None:
+    failures = [
+        TrackerUnsureError("bd died", hint="It may have been done."),
+        then("no answer", hint="Later."),
+    ]
+    desk.faults.fail_with(*failures, then("no answer", hint="Later."))
+
+    with pytest.raises(TrackerError, match=r"failed after [23] attempts: no answer") as found:
+        desk.add("one")
+
+    assert found.value.hint == "It may have been done."
+
+
+@pytest.mark.requirement("R197")
+def test_the_hint_of_a_new_task_is_that_of_the_latest_error_if_nothing_can_have_been_made(desk: Desk) -> None:
+    desk.faults.fail_with(
+        TrackerBusyError("busy", hint="Later."), TrackerError("two have this title", hint="Look at them.")
+    )
+
+    with pytest.raises(TrackerError, match="failed after 2 attempts: two have this title") as found:
+        desk.add("one")
+
+    assert found.value.hint == "Look at them."
 
 
 def test_operations_of_a_session_that_ended_are_found_by_another(desk: Desk) -> None:

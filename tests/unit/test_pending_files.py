@@ -23,7 +23,7 @@ from passdown.core.work.pending_files import (
     render_pending,
     render_unsynced,
 )
-from passdown.errors import StorageError
+from passdown.errors import StorageError, TrackerError
 from passdown.services.operations.waiting import find_waiting
 from passdown.services.work import tracker_changes
 from passdown.services.work.pending_files import take_in_files, update_files
@@ -290,6 +290,28 @@ def test_files_that_cannot_be_written_are_left_to_the_journals(
     assert not desk.note("kept")
 
     assert [one.note for one in find_waiting(desk.workspace)] == ["kept"]
+
+
+@pytest.mark.requirement("R193")
+@pytest.mark.parametrize("has_session", [True, False])
+@pytest.mark.parametrize("call", ["replace", "exists"])
+def test_files_that_cannot_be_read_or_written_are_not_named(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch, call: str, *, has_session: bool
+) -> None:
+    real = getattr(desk.place.documents, call)
+
+    def refuse(path: str, *arguments: Any, **named: Any) -> Any:
+        if "unsynced" in path:
+            raise StorageError("no")
+        return real(path, *arguments, **named)
+
+    monkeypatch.setattr(desk.place.documents, call, refuse)
+    desk.faults.plan = ["before"] * 3
+
+    with pytest.raises(TrackerError, match="sync failed after 3 attempts; a later command tries again"):
+        tracker_changes.sync(desk.workspace, desk.account if has_session else None)
+
+    assert [one.action for one in find_waiting(desk.workspace)] == [OperationAction.SYNC]
 
 
 def test_files_that_somebody_else_updates_are_left_to_them(desk: Desk) -> None:

@@ -119,8 +119,9 @@ def _say_outbox(workspace: Workspace, outbox: Sequence[SharedOperation]) -> None
     for one in outbox:
         said = f"{one.action} {one.task}".rstrip()
         age = age_words(workspace.now() - one.at)
+        by = f", by {one.agent}" if one.agent else ""
         why = f": {one.error}" if one.error else ""
-        output.say(output.wrapped(f"{said}, {age} old, by {one.agent}{why}", "  ", "    "))
+        output.say(output.wrapped(f"{said}, {age} old{by}{why}", "  ", "    "))
 
 
 def _state(workspace: Workspace, account: Account) -> str:

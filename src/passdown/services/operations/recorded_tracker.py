@@ -38,6 +38,7 @@ from passdown.errors import (
     TrackerQueuedError,
     TrackerRefusedError,
     TrackerSpentError,
+    TrackerUnsureError,
     UsageError,
 )
 from passdown.ports.tracker import NOBODY, ClaimWish, Tracker, TrackerInfo, Worker
@@ -183,7 +184,8 @@ class RecordedTracker:
 
         1. What the tracker refuses is settled, and raised.
         2. What failed three times waits, if it is safe to repeat: the operation is open.
-        3. A claim or a new task is not repeated later: the last error is raised with exit code 1 (C16, R197).
+        3. A claim or a new task is not repeated later: the last error is raised with exit code 1 (C16, R197),
+           with the hint that a new task may have been made, even if only the look for it failed since.
         4. All tries end when the tracker has no time left (C148).
         """
         workspace = self._workspace
@@ -195,7 +197,7 @@ class RecordedTracker:
                 operation = note_before(workspace, self._tracker, operation)
                 answer = act(Operation(operation.id, operation.before, is_repeat=was_begun or number > 0))
             except (TrackerError, StorageError, UsageError) as error:
-                found = error
+                found = _pick_told(operation.action, found, error)
                 operation = settle(workspace, operation, judge(error), error=error.message)
                 if not operation.is_open:  # 1
                     raise
@@ -247,6 +249,14 @@ def describe_move(workspace: Workspace, account: Account, op: str, task: str, af
 def judge(error: PassdownError) -> Outcome:
     """Return what an error of the tracker means for an operation."""
     return Outcome.REFUSED if isinstance(error, TrackerRefusedError | UsageError) else Outcome.FAILED
+
+
+def _pick_told(action: OperationAction, before: PassdownError | None, error: PassdownError) -> PassdownError:
+    """Return the error whose hint is told: that of the latest, unless a task may have been made before it."""
+    is_recoverable = isinstance(error, TrackerError) and error.is_recoverable
+    if action is OperationAction.CREATE and isinstance(before, TrackerUnsureError) and is_recoverable:
+        return before
+    return error
 
 
 def _may_try_again(action: OperationAction, error: PassdownError) -> bool:

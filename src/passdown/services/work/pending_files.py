@@ -60,12 +60,27 @@ def update_files(workspace: Workspace, account: Account | None) -> None:
     """Take in what other tools left in the files, and write what waits after the last attempt.
 
     Whatever somebody writes to a file at this moment is taken in by the next call. Files that cannot be read
-    or written stay as they are: the journals have everything.
+    or written stay as they are: the journals have everything. Without a session nothing is taken in, and only
+    a sync that is owed is written.
     """
-    if account is not None:
-        with workspace.locks.held(_LOCK, _WAIT) as is_held:
-            if is_held:
-                _write_all(workspace, _take_in_all(workspace, account))
+    if account is None and not _may_owe_sync(workspace):
+        return
+    with workspace.locks.held(_LOCK, _WAIT) as is_held:
+        if is_held and account is not None:
+            _write_all(workspace, _take_in_all(workspace, account))
+        elif is_held:
+            unsynced, syncs = _open(workspace, layout.UNSYNCED), _find_syncs(workspace)
+            if _is_known(workspace, unsynced):
+                _write_unsynced(workspace, unsynced, syncs)
+
+
+def find_unsynced_files(workspace: Workspace) -> Sequence[str]:
+    """Return the files that say that a sync is owed; none if they could not be written."""
+    unsynced, tasks = (_open(workspace, name) for name in (layout.UNSYNCED, layout.UNSYNCED_TASKS))
+    texts = [render_unsynced(one).encode() for one in _find_syncs(workspace)]
+    if unsynced is None or unsynced.data not in texts:
+        return ()
+    return [file.path for file in (unsynced, tasks) if file and file.data]
 
 
 class _OpenFiles(NamedTuple):
@@ -90,13 +105,37 @@ def _write_all(workspace: Workspace, files: _OpenFiles) -> None:
     for file, lines, (_, action) in zip(files.pending, files.kept, _PENDING, strict=True):
         of_action = [one for one in waiting if one.action is action]
         _write(workspace, file, render_pending(of_action, lines))
-    syncs = [one for one in waiting if one.action is OperationAction.SYNC]
-    if files.is_ours and (syncs or (files.unsynced and files.unsynced.data)):
+    if files.is_ours:
+        syncs = [one for one in waiting if one.action is OperationAction.SYNC]
+        _write_unsynced(workspace, files.unsynced, syncs)
+
+
+def _write_unsynced(workspace: Workspace, file: _OpenFile | None, syncs: Sequence[SharedOperation]) -> None:
+    if syncs or (file and file.data):
         text = render_unsynced(syncs[0]) if syncs else ""
-        if files.unsynced and files.unsynced.data != text.encode():
+        if file and file.data != text.encode():
             tasks = _list_unsynced(workspace) if syncs else ()
             _write(workspace, _open(workspace, layout.UNSYNCED_TASKS), render_unsynced_tasks(tasks))
-        _write(workspace, files.unsynced, text)
+        _write(workspace, file, text)
+
+
+def _find_syncs(workspace: Workspace) -> Sequence[SharedOperation]:
+    waiting = (one for one in find_waiting(workspace) if one.action is OperationAction.SYNC)
+    return [one for one in waiting if is_rendered(one)]
+
+
+def _may_owe_sync(workspace: Workspace) -> bool:
+    """Return whether a sync is owed or was; else whoever has no session writes nothing, not even a lock."""
+    path = f"{workspace.settings.paths.runtime}/{layout.UNSYNCED}"
+    with suppress(StorageError):  # a file that cannot be read stays as it is
+        return workspace.documents.exists(path) or bool(_find_syncs(workspace))
+    return False
+
+
+def _is_known(workspace: Workspace, file: _OpenFile | None) -> bool:
+    """Return whether all that a file says is in the journals, so that it may be replaced."""
+    found = [read_unsynced(text, "") for text in (file.texts if file else ())]
+    return all(one is not None and workspace.journals.mentioning(one.id) for one in found)
 
 
 def _list_unsynced(workspace: Workspace) -> Sequence[str]:

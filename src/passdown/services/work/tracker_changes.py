@@ -3,12 +3,11 @@
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 
-from passdown import layout
 from passdown.core.coordination.operations import Operation
 from passdown.core.coordination.tasks import Task
 from passdown.core.project.metrics import Metric, MetricKind
 from passdown.core.sessions.session_facts import Account
-from passdown.core.work.operations import WAITS, OperationAction, Outcome, SharedOperation
+from passdown.core.work.operations import OperationAction, Outcome, SharedOperation
 from passdown.errors import TrackerError, TrackerQueuedError, TrackerRefusedError
 from passdown.ports.tracker import ClaimWish
 from passdown.services.coordination.claims import (
@@ -23,7 +22,7 @@ from passdown.services.coordination.membership import as_worker, find_worker
 from passdown.services.coordination.tasks import add_task, is_outside
 from passdown.services.operations.operations import abandon, journal_of, next_operation
 from passdown.services.operations.waiting import find_operation, find_waiting, read_all
-from passdown.services.work.pending_files import take_in_files, update_files
+from passdown.services.work.pending_files import find_unsynced_files, take_in_files, update_files
 from passdown.services.workspace.workspaces import Workspace
 from passdown.settings import TrackerChoice
 
@@ -102,15 +101,11 @@ def sync(workspace: Workspace, account: Account | None) -> str:
             return workspace.tracker.sync(worker, push=workspace.settings.tracker.push)
     except TrackerQueuedError:
         tries = max(one.tries for one in find_waiting(workspace) if one.action is OperationAction.SYNC)
-        saved = f"{workspace.settings.paths.runtime}/{layout.UNSYNCED}"
-        owed = (
-            f"the tasks that are not synced are in {saved}"
-            if tries >= len(WAITS)
-            else "a later command tries again"
-        )
+        saved = " and ".join(find_unsynced_files(workspace))
+        owed = f"what is not synced is in {saved}" if saved else "a later command tries again"
         raise TrackerError(
             f"sync failed after {tries} attempt{'s' * (tries > 1)}; {owed}",
-            hint="Run `passdown sync` when the remote is back; every other verb tries it again, too.",
+            hint="Run `passdown sync` when the cause is gone; every other verb tries it again, too.",
         ) from None
 
 

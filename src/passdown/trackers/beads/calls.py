@@ -41,6 +41,7 @@ _LONGEST_ERROR: Final = 300
 _CHANGES: Final = frozenset({"create", "update", "close", "heartbeat"})
 _LATER: Final = "Try again when it answers."
 _LOOK: Final = "It may have been done; look with `passdown task show ID`."
+_LOOK_FOR_NEW: Final = "It may have been done; look with `passdown task list`."
 
 
 class UnknownTaskError(UsageError):
@@ -190,8 +191,7 @@ class Calls:
             raise TrackerMissingError(f"bd was not started: {done.text}", hint="Is it still installed?")
         if done.code == TIMED_OUT or done.code < 0:
             why = done.text if done.code == TIMED_OUT else f"it was ended by signal {-done.code}"
-            hint = _LOOK if words[0] in _CHANGES else _LATER
-            raise TrackerUnsureError(f"`bd {words[0]}` did not finish: {why}", hint=hint)
+            raise TrackerUnsureError(f"`bd {words[0]}` did not finish: {why}", hint=_find_hint(words[0]))
         return done
 
 
@@ -223,9 +223,14 @@ def _read(build: Build, verb: str, done: ProgramResult) -> tuple[Issue, ...]:
         raise TrackerUnsureError(f"bd finds no database: {said}", hint=hint)
     if done.is_done and not answer.is_readable:
         raise TrackerAnswerError(f"the answer of `bd {verb}` cannot be read: {said}", hint="Is `bd` current?")
-    raise TrackerUnsureError(
-        f"`bd {verb}` failed with exit code {done.code}: {said}", hint=_LOOK if verb in _CHANGES else _LATER
-    )
+    raise TrackerUnsureError(f"`bd {verb}` failed with exit code {done.code}: {said}", hint=_find_hint(verb))
+
+
+def _find_hint(verb: str) -> str:
+    """Return what to do after a call that failed; nobody knows the id of a new task."""
+    if verb == "create":
+        return _LOOK_FOR_NEW
+    return _LOOK if verb in _CHANGES else _LATER
 
 
 def _words(answer: Answer, done: ProgramResult) -> str:
