@@ -311,6 +311,38 @@ def test_a_start_recalls_a_context_only_where_nobody_knows_more(
     assert "Rust" not in later
 
 
+@pytest.mark.requirement("R235", "C106")
+@pytest.mark.parametrize("by_hook", [True, False])
+def test_a_start_recalls_a_context_after_a_session_that_said_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], *, by_hook: bool
+) -> None:
+    day = Day(tmp_path / "project", monkeypatch, capsys)
+    day.set_up()
+    if by_hook:
+        day.host.call("SessionStart", source="startup")
+        day.host.call("UserPromptSubmit", prompt="What is this?")
+        day.host.call("SessionEnd", reason="prompt_input_exit")
+    else:
+        day.command("start")
+        day.command("end")
+    (day.project.folder / ".conductor").mkdir(exist_ok=True)
+    (day.project.folder / FILE).write_text(
+        "<!-- session-context v1 -->\n# Session Context\n\n## Intent\n\n- Goal: Port it to Rust\n\n"
+        "## Constraints & Ruled-Out\n\n- RULED_OUT: a rewrite -- slow\n"
+        "- CONSTRAINT: an answer takes a second\n",
+        encoding="utf-8",
+    )
+
+    if by_hook:
+        told = context(day.host.call("SessionStart", source="startup", session_id="two"))
+    else:
+        told = day.command("start").out + day.command("brief").out
+
+    assert "> Port it to Rust\n" in told
+    assert "> a rewrite (slow)\n" in told
+    assert "> CONSTRAINT: an answer takes a second\n" in told
+
+
 @pytest.mark.requirement("G10", "C106")
 def test_of_many_changed_files_the_last_and_those_that_are_not_committed_are_named(day: Day) -> None:
     know(day)
