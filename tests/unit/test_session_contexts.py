@@ -189,6 +189,24 @@ def test_a_saved_context_begins_with_its_version_even_where_somebody_left_it_out
 
 
 @pytest.mark.requirement("G10", "C106")
+def test_open_items_stay_until_they_are_ticked_answered_or_taken_back(day: Day) -> None:
+    know(day)
+    day.command("ask", "Which name?")
+    day.command("ask", "Which color?")
+    day.command("context", "save")
+    more = "- Which license?\n- [ ] Tell the DBA\n- [x] Buy a domain\n- Who pays?\n- UNCONFIRMED: long ago\n"
+    changed = read(day).replace("- Which license?\n", more)
+    (day.project.folder / FILE).write_text(changed, encoding="utf-8")
+    assert day.command("answer", "Which name?", "Passdown").code == 0
+    assert day.command("retract", "Which color?").code == 0
+
+    assert day.command("context", "save").code == 0
+
+    open_items = read(day).partition("## Open Questions / TODOs\n\n")[2].partition("\n\n##")[0]
+    assert open_items.splitlines() == ["- [ ] Tell the DBA", "- Who pays?", "- Which license?"]
+
+
+@pytest.mark.requirement("G10", "C106")
 def test_constraints_give_their_reason_and_are_written_once(day: Day) -> None:
     know(day)
     day.command("rule-out", "threads (of the kernel)", "--because", "they race (often)")

@@ -4,6 +4,7 @@ import re
 from collections.abc import Collection, Iterator, Mapping
 from typing import Final
 
+from passdown.core.documents.lists import split_tick
 from passdown.core.facts import make_key
 from passdown.core.formats.session_contexts import (
     CONSTRAINT,
@@ -24,6 +25,7 @@ _STEPS: Final = 5
 _GOAL: Final = "Goal: "
 _STATE: Final = "Done last: "
 _BLOCKED: Final = "Blocked: "
+_UNCONFIRMED: Final = "UNCONFIRMED: "
 _SENTENCE: Final = pattern(r"(?<=[.!?])\s+(?=[^a-z\s])")
 """The space between two sentences; one after "e.g." is none."""
 _REASON: Final = pattern(r"(?P<text>.*\S) \((?P<because>(?:[^()]|\([^()]*\))+)\)", re.DOTALL)
@@ -53,7 +55,7 @@ def make_context(
             if one.key
         ),
         files=_shorten_files([one.path for one in handoff.file_hashes], dirty),
-        questions=(*handoff.questions, *(f"UNCONFIRMED: {one}" for one in handoff.unconfirmed)),
+        questions=(*handoff.questions, *(f"{_UNCONFIRMED}{one}" for one in handoff.unconfirmed)),
         state="\n".join(_list_state(handoff)),
         next_steps=handoff.next[:_STEPS],
     )
@@ -97,8 +99,11 @@ def _shorten_files(paths: list[str], dirty: Collection[str]) -> tuple[str, ...]:
     return (*kept, f"({left} more)") if left else tuple(kept)
 
 
-def update_context(old: SessionContext, new: SessionContext) -> SessionContext:
-    """Write a context over an older one; what no field holds stays, and so does what was ruled out."""
+def update_context(old: SessionContext, new: SessionContext, settled: Collection[str] = ()) -> SessionContext:
+    """Write a context over an older one; what no field holds stays, and so does what was ruled out.
+
+    An open item stays, too, unless it is ticked or its key is `settled`.
+    """
     said = {_name_constraint(line): line for line in (*old.constraints, *new.constraints)}
     known = [line for line in said.values() if says_something(line)]
     if len(known) > 1:
@@ -110,10 +115,23 @@ def update_context(old: SessionContext, new: SessionContext) -> SessionContext:
         constraints=tuple(known),
         decisions=_join_decisions(old, new),
         files=new.files,
-        questions=new.questions,
+        questions=_join_questions(old, new, settled),
         state=new.state,
         next_steps=new.next_steps,
     )
+
+
+def _join_questions(old: SessionContext, new: SessionContext, settled: Collection[str]) -> tuple[str, ...]:
+    items = {make_key(split_tick(line)[1]): line for line in old.questions if not _is_done(line)}
+    kept = {
+        key: line for key, line in items.items() if key not in settled and not line.startswith(_UNCONFIRMED)
+    }
+    return tuple((kept | {make_key(line): line for line in new.questions}).values())
+
+
+def _is_done(line: str) -> bool:
+    """Return whether an open item is ticked."""
+    return split_tick(line)[0].strip().lower() == "x"
 
 
 def _name_constraint(line: str) -> str:

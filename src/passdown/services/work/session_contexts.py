@@ -4,6 +4,7 @@ from itertools import count
 from types import MappingProxyType
 from typing import Annotated, Final
 
+from passdown.core.facts import make_key
 from passdown.core.formats.session_contexts import (
     CONSTRAINTS,
     INTENT,
@@ -57,7 +58,7 @@ def save_context(workspace: Workspace, account: Account, *, nothing_ruled_out: b
     handoff = take_snapshot(workspace, account, MANUAL)
     dates = {one.key: f"{one.at:%Y-%m-%d}" for one in account.of(FactKind.DECISION)}
     new = make_context(handoff, dates, _list_dirty(workspace, handoff), nothing_ruled_out=nothing_ruled_out)
-    context = update_context(old, new) if old else new
+    context = update_context(old, new, _list_settled(workspace, account, handoff)) if old else new
     if empty := find_empty(context):
         raise PassdownError(
             f"{empty} [PRESERVE] section is empty: {path} was not written", hint=_HINTS[empty]
@@ -68,6 +69,13 @@ def save_context(workspace: Workspace, account: Account, *, nothing_ruled_out: b
     if text != data:
         workspace.documents.replace(path, text, local=True, expected=data)
     return SavedContext(path=path, context=context, backup=backup)
+
+
+def _list_settled(workspace: Workspace, account: Account, handoff: Handoff) -> frozenset[str]:
+    """Return the keys of questions that the session answered, or asked and took back."""
+    lines = workspace.journals.read(account.session)
+    asked = {make_key(one.fact.text) for one in lines if one.fact.kind == FactKind.QUESTION}
+    return frozenset({*map(make_key, handoff.answered), *asked})
 
 
 def _list_dirty(workspace: Workspace, handoff: Handoff) -> frozenset[str]:
