@@ -1,6 +1,7 @@
 """What hooks and commands record about the work, and how `passdown metrics` sums it up."""
 
 import json
+import shutil
 import stat
 from datetime import timedelta
 from pathlib import Path
@@ -84,6 +85,26 @@ def test_a_start_on_the_track_of_another_session_is_recorded(day: Day) -> None:
         "sign-in",
         first,
     )
+
+
+@pytest.mark.requirement("G13", "R228", through="command")
+@pytest.mark.parametrize("is_writable", [True, False])
+def test_metrics_lie_in_gits_folder_or_else_in_that_of_the_checkout(day: Day, *, is_writable: bool) -> None:
+    folder = day.project.folder
+    here = folder / ".conductor/metrics.jsonl"
+    if not is_writable:
+        shutil.rmtree((folder / FILE).parent, ignore_errors=True)
+        (folder / FILE).parent.write_text("a sandbox forbids it\n", encoding="utf-8")
+    day.command("start", "--session", "one", "--track", "sign-in")
+
+    day.command("start", "--new", "--session", "two", "--track", "sign-in")
+
+    assert (folder / FILE).is_file() == is_writable
+    assert here.exists() != is_writable
+    (line,) = (folder / FILE if is_writable else here).read_text(encoding="utf-8").splitlines()
+    assert json.loads(line)["event"] == "session_conflict"
+    assert day.command("metrics").out == "      1  session_conflict\n"
+    assert day.project.git("status", "--porcelain", "--", ".conductor") == ""
 
 
 @pytest.mark.requirement("G13")

@@ -109,7 +109,7 @@ EXAMPLES = (
         (
             "people log in without a password",
             "Ruled out: a second factor by SMS (it can be intercepted)",
-            "Ruled out: no new service",
+            "CONSTRAINT: no new service",
             "Keep keys in PostgreSQL (It is there)",
             "[ ] Do we support roaming keys?",
             "The form works. The server does not check the signature yet.",

@@ -2,6 +2,7 @@
 
 import json
 import os
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
@@ -219,6 +220,26 @@ def test_a_close_waits_though_neither_engine_nor_tracker_answers(
     done = hosts.run("amber", "task", "note", "tp-2", "x")
     assert "passdown: released now: tp-1\n" in done.err
     assert bd.issues()["tp-1"]["status"] == "closed"
+
+
+@pytest.mark.requirement("G2", "C86", through="command")
+@pytest.mark.parametrize("is_engine_away", [False, True])
+def test_a_close_that_waits_leaves_what_blocks_the_task(
+    hosts: Hosts, bd: DyingBd, monkeypatch: pytest.MonkeyPatch, *, is_engine_away: bool
+) -> None:
+    monkeypatch.setattr("passdown.engines.system.pause", lambda _: None)
+    hosts.run("amber", "claim", "tp-1")
+    with damaged(hosts) if is_engine_away else nullcontext():
+        bd.plan(*["before"] * 3)
+        closed = hosts.run("amber", "close", "--reason", "blocked", "--note", "no schema yet")
+    done = hosts.run("amber", "task", "note", "tp-2", "x")
+
+    assert closed.out.startswith("Close queued: tp-1 Task tp-1 (blocked")
+    assert ("released now: tp-1" in done.err) == is_engine_away
+    assert "bound_bead: null\n" in read_ledger(hosts, "amber")
+    assert hosts.run("amber", "end").code == 0
+    (archive,) = (hosts.project.folder / "conductor/sessions/archive").glob("*-session-end-*")
+    assert "## Blocked\n\n- Task tp-1 (tp-1): no schema yet\n\n" in archive.read_text(encoding="utf-8")
 
 
 @pytest.mark.requirement("C87", through="command")

@@ -4,17 +4,18 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
 from passdown.core.coordination.leases import PATH, TASK, Grant, Resource
-from passdown.core.coordination.tasks import COMPLETED, Task, TaskClosed
+from passdown.core.coordination.tasks import BLOCKED, COMPLETED, Task, TaskClosed
 from passdown.core.facts import CLAIMED, Provenance
 from passdown.core.json_text import dump
 from passdown.core.kinds import FactKind
 from passdown.core.safe_text import one_line
-from passdown.core.sessions import ledger_sync
+from passdown.core.sessions import grants, ledger_sync
 from passdown.core.sessions.grants import CLOSED_UNFENCED, FENCE, GRANTED, HELD_NOW, UNFENCED
 from passdown.core.sessions.ledger_sync import NewFact
 from passdown.core.sessions.session_facts import Account
 
 _TITLE: Final = 300
+_BLOCKED: Final = "BLOCKED:"
 _KINDS = ((TASK, FactKind.CLAIM), (PATH, FactKind.RESERVATION))
 
 
@@ -90,12 +91,11 @@ def list_released(account: Account, resources: Iterable[Resource]) -> Sequence[N
     return _list(account, {}, [*resources])
 
 
-def list_closed(account: Account, closed: TaskClosed, reason: str) -> Sequence[NewFact]:
-    """Return the facts of a task that was closed: what is done, and what was released with it."""
+def list_closed(account: Account, closed: TaskClosed, reason: str, note: str = "") -> Sequence[NewFact]:
+    """Return the facts of a task that was closed: what is done, or what blocks it, and what was released."""
     task = closed.task.task
-    said = make_done(task, closed.task.title)
     is_known = any(_tells_of(fact.text, task) for fact in account.of(FactKind.DONE))
-    done = [said] if reason == COMPLETED and not is_known else []
+    done = [] if is_known and reason == COMPLETED else list_left(task, closed.task.title, reason, note)
     if closed.is_unfenced:
         return [*done, *list_closed_unfenced(account, task)]
     released = [Resource(TASK, task), *(Resource(PATH, name) for name in closed.released)]
@@ -113,9 +113,15 @@ def list_closed_unfenced(account: Account, task: str) -> Sequence[NewFact]:
     return [NewFact(FactKind.CLAIM, CLOSED_UNFENCED, task), *rebind(account, claims)]
 
 
-def make_done(task: str, title: str) -> NewFact:
-    """Return the fact that a task is done."""
-    return NewFact(FactKind.DONE, f"{title} ({task})" if title and title != task else task)
+def list_left(task: str, title: str, reason: str, note: str) -> Sequence[NewFact]:
+    """Return the fact that a closed task leaves: that it is done, or what blocks it."""
+    name = f"{title} ({task})" if title and title != task else task
+    if reason == COMPLETED:
+        return [NewFact(FactKind.DONE, name)]
+    lines = [line.removeprefix(_BLOCKED).strip() for line in note.splitlines()]
+    why = "; ".join(filter(None, map(one_line, lines)))
+    blocked = NewFact(FactKind.CLAIM, grants.BLOCKED, task, because=f"{name}: {why}" if why else name)
+    return [blocked] if reason == BLOCKED else []
 
 
 def _list(

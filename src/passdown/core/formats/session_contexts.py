@@ -7,6 +7,7 @@ Its first line is a comment with its version. What is marked [PRESERVE] is never
 from collections.abc import Iterator
 from typing import Annotated, Final
 
+from passdown.core.documents.conflicts import find_conflict
 from passdown.core.documents.documents import BareDocumentFormat, heading_line, refuse_unreadable
 from passdown.core.documents.fields import in_section
 from passdown.core.documents.lists import split_tick
@@ -134,7 +135,19 @@ def render_session_context(context: SessionContext) -> str:
     return text if context.source is not None else f"{MARK}\n\n{text}"
 
 
+def mark_session_context(text: str) -> str:
+    """Put the version first, where a text does not begin with it."""
+    return text if _MARKED.match(text) else f"{MARK}\n\n{text}"
+
+
+def is_damaged(context: SessionContext) -> bool:
+    """Return whether a text is no context any more: it has marks of a merge, or none of the sections."""
+    said = (context.track, context.intent, context.constraints, context.decisions, context.files)
+    rest = (context.questions, context.state, context.next_steps)
+    is_foreign = bool(context.unknown) and not any((*said, *rest))
+    return is_foreign or find_conflict(context.source or "") > 0
+
+
 def fix_session_context(context: SessionContext) -> str:
     """Write a context with what can be repaired."""
-    text = FORMAT.fix(context)
-    return text if _MARKED.match(text) else f"{MARK}\n\n{text}"
+    return mark_session_context(FORMAT.fix(context))

@@ -30,7 +30,6 @@ class MetricKind(StrEnum):
     MANUAL_BD = "manual_bd"
     HANDOFF_EXPIRED = "handoff_expired"
     SESSION_CONFLICT = "session_conflict"
-    IDLE_DETECTED = "idle_detected"
 
 
 class Metric(NamedTuple):

@@ -7,7 +7,7 @@
 """
 
 from collections.abc import Sequence
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Annotated, Final, NamedTuple
 
 from passdown.core.documents.fields import read_count
@@ -32,11 +32,7 @@ from passdown.core.sessions.progress import (
 from passdown.core.sessions.secrets import redact, redact_account, redact_all
 from passdown.core.sessions.session_facts import Account, only_shared
 from passdown.core.test_counts import CountedTests
-from passdown.core.times import is_older
 from passdown.records import record
-
-OLD_AFTER: Final = timedelta(hours=24)
-"""The age after which a handoff may be out of date."""
 
 HASH: Final = "sha256:"
 """What stands before the hash of a file."""
@@ -89,6 +85,7 @@ class Handoff:
     choices: Annotated[tuple[HandoffDecision, ...], "Decisions and constraints."] = ()
     questions: Annotated[tuple[str, ...], "Open questions."] = ()
     answered: Annotated[tuple[str, ...], "Questions that are no longer open."] = ()
+    blocked: Annotated[tuple[str, ...], "Tasks that were closed as blocked, each with what blocks it."] = ()
     unconfirmed: Annotated[tuple[str, ...], "What nobody has verified, as far as it was seen."] = ()
     left: Annotated[tuple[str, ...], "Past present steps, done or not."] = ()
     feedback: Annotated[tuple[str, ...], "What the user said."] = ()
@@ -103,33 +100,13 @@ class Handoff:
     redacted: Annotated[tuple[str, ...], "The names of the rules that found the removed secrets."] = ()
 
 
-@record
-class HandoffDrift:
-    """What differs from the state that a handoff describes."""
-
-    age: Annotated[timedelta | None, "The age of the handoff."] = None
-    is_old: Annotated[bool, "Whether that is more than 24 hours."] = False
-    branch: Annotated[tuple[str, str] | None, "The branch then and now, if they differ."] = None
-    commits: Annotated[int | None, "How many commits were made since; None if unknown."] = None
-    changed: Annotated[tuple[str, ...], "Files whose content has changed."] = ()
-    missing: Annotated[tuple[str, ...], "Files that are gone."] = ()
-    test: Annotated[str, "The recorded test command."] = ""
-    test_then: Annotated[int | None, "Its exit code then."] = None
-    test_now: Annotated[int | None, "Its exit code now; None if it was not run."] = None
-
-    @property
-    def is_clean(self) -> bool:
-        """Whether nothing is known to have changed."""
-        quiet = not (self.is_old or self.branch or self.commits or self.changed or self.missing)
-        return quiet and (self.test_now is None or self.test_now == (self.test_then or 0))
-
-
 def make_handoff(account: Account, checkout_state: CheckoutState, trigger: str) -> Handoff:
     """Make a handoff from an account, without its secrets (1)."""
     clean, found = redact_account(only_shared(account))
     (branch, *paths), more = redact_all(
         [checkout_state.branch, *(file_hash.path for file_hash in checkout_state.file_hashes)]
     )
+    blocked, rest = redact_all([why for _, why in account.blocked])
     chosen = sorted((*clean.of(FactKind.DECISION), *clean.of(FactKind.CONSTRAINT)), key=lambda fact: fact.at)
     tests = clean.of(FactKind.TEST)
     return Handoff(
@@ -150,6 +127,7 @@ def make_handoff(account: Account, checkout_state: CheckoutState, trigger: str) 
         questions=_texts(clean, FactKind.QUESTION),
         answered=tuple(one.key for one in clean.of(FactKind.ANSWER)),
         feedback=_texts(clean, FactKind.FEEDBACK),
+        blocked=tuple(blocked),
         unconfirmed=tuple(find_unconfirmed(clean)),
         left=tuple(redact_all(account.left)[0]),
         phases=tuple(phases_of(clean)),
@@ -162,7 +140,7 @@ def make_handoff(account: Account, checkout_state: CheckoutState, trigger: str) 
         file_hashes=tuple(
             FileHash(path, one.hash) for path, one in zip(paths, checkout_state.file_hashes, strict=True)
         ),
-        redacted=tuple(dict.fromkeys((*found, *more))),
+        redacted=tuple(dict.fromkeys((*found, *more, *rest))),
     )
 
 
@@ -232,6 +210,7 @@ def to_archive(handoff: Handoff, ledger: str = "") -> Archive:
         summary=handoff.goal,
         completed=handoff.done,
         in_progress=(handoff.now,) if handoff.now else (),
+        blocked=handoff.blocked,
         next_steps=handoff.next,
         decisions=tuple(_show_choice(choice) for choice in handoff.choices),
         modified=tuple(
@@ -280,6 +259,7 @@ def from_archive(archive: Archive) -> Handoff:
         next=(*archive.in_progress[1:], *archive.next_steps),
         choices=tuple(_read_choice(one.decision, one.reasoning) for one in archive.decisions),
         questions=archive.questions,
+        blocked=archive.blocked,
         feedback=(archive.context,) if archive.context else (),
         test=front.get("test", ""),
         test_exit=_number(front.get("test_exit_code", "")),
@@ -303,24 +283,3 @@ def facts_to_carry(handoff: Handoff) -> Sequence[NewFact]:
         else:
             new_facts.append(NewFact(FactKind.CONSTRAINT, make_rule(choice.text, choice.because)))
     return [*new_facts, *(NewFact(FactKind.QUESTION, text) for text in handoff.questions)]
-
-
-def find_drift(
-    handoff: Handoff, here: CheckoutState, commits: int | None, test_now: int | None
-) -> HandoffDrift:
-    """Compare a handoff with the present state; anything it does not mention counts as unchanged."""
-    age = here.at - handoff.at if handoff.at else None
-    hashes = dict(here.file_hashes)
-    known = [file_hash for file_hash in handoff.file_hashes if file_hash.hash]
-    differs = bool(handoff.branch) and handoff.branch != here.branch
-    return HandoffDrift(
-        age=age,
-        is_old=handoff.at is not None and is_older(handoff.at, here.at, OLD_AFTER),
-        branch=(handoff.branch, here.branch) if differs else None,
-        commits=commits,
-        changed=tuple(one.path for one in known if hashes.get(one.path) not in {None, "", one.hash}),
-        missing=tuple(one.path for one in known if not hashes.get(one.path)),
-        test=handoff.test,
-        test_then=handoff.test_exit,
-        test_now=test_now,
-    )

@@ -17,7 +17,7 @@ from passdown.core.fold import fold
 from passdown.core.formats.journal import JournalLine, facts_of, put_in_order
 from passdown.core.ids import fold_id, name_file
 from passdown.core.kinds import FactKind, Merging
-from passdown.core.sessions.grants import CLOSED_UNFENCED, GRANTED, UNFENCED, take_grant
+from passdown.core.sessions.grants import CLOSED_UNFENCED, GRANTED, UNFENCED, take_blocker, take_grant
 from passdown.records import field, record, replace
 
 T = TypeVar("T")
@@ -120,6 +120,7 @@ class Account:
         default_factory=dict[str, int]
     )
     unreleased: Annotated[tuple[str, ...], "Tasks it closed while no engine could release them."] = ()
+    blocked: Annotated[tuple[tuple[str, str], ...], "Tasks it closed as blocked, and what blocks them."] = ()
     unfinished: Annotated[tuple[str, ...], "Operations it began and of which nobody knows what came."] = ()
     reservations: Annotated[Mapping[str, int], "The path patterns it holds, and their fences."] = field(
         default_factory=dict[str, int]
@@ -306,7 +307,8 @@ def _take_claim(account: Account, fact: Fact) -> Account:
     grant = fact._replace(text=f"{GRANTED}0") if fact.text == UNFENCED else fact
     others = tuple(name for name in account.unreleased if name != fact.key)
     unreleased = (*others, fact.key) if fact.text == CLOSED_UNFENCED else others
-    return replace(account, claims=take_grant(account.claims, grant), unreleased=unreleased)
+    claims, blocked = take_grant(account.claims, grant), take_blocker(account.blocked, grant)
+    return replace(account, claims=claims, unreleased=unreleased, blocked=blocked)
 
 
 VERB: Final = "verb"

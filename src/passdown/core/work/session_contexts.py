@@ -1,8 +1,10 @@
 """What a session writes into its anchored context, and how that is shortened (C106, G10)."""
 
-from collections.abc import Collection, Mapping
+import re
+from collections.abc import Collection, Iterator, Mapping
 from typing import Final
 
+from passdown.core.documents.lists import split_tick
 from passdown.core.facts import make_key
 from passdown.core.formats.session_contexts import (
     CONSTRAINT,
@@ -13,6 +15,7 @@ from passdown.core.formats.session_contexts import (
     says_something,
 )
 from passdown.core.ids import slug
+from passdown.core.lazy_regex import pattern
 from passdown.core.sessions.handoffs import Handoff, HandoffDecision
 from passdown.records import replace
 
@@ -21,6 +24,11 @@ NAMED_FILES: Final = 20
 _STEPS: Final = 5
 _GOAL: Final = "Goal: "
 _STATE: Final = "Done last: "
+_BLOCKED: Final = "Blocked: "
+_UNCONFIRMED: Final = "UNCONFIRMED: "
+_SENTENCE: Final = pattern(r"(?<=[.!?])\s+(?=[^a-z\s])")
+"""The space between two sentences; one after "e.g." is none."""
+_REASON: Final = pattern(r"(?P<text>.*\S) \((?P<because>(?:[^()]|\([^()]*\))+)\)", re.DOTALL)
 
 
 def make_context(
@@ -32,14 +40,11 @@ def make_context(
 ) -> SessionContext:
     """Make the context of a session; `dates` has the day of each decision by its key.
 
-    Of changed files the last 20 are named, and those that are `dirty`: not committed; all decisions and
-    open questions are kept, of the next steps the first five.
+    Of changed files the last 20 are named, and those that are `dirty`: not committed; all decisions,
+    open questions and blocked tasks are kept, of the next steps the first five, of the present step and of
+    what was done last three sentences together.
     """
-    said = tuple(
-        f"{RULED_OUT}{one.text}{WHY}{one.because}" if one.because else f"{RULED_OUT}{one.text}"
-        for one in handoff.choices
-        if not one.key
-    )
+    said = tuple(_show_constraint(one) for one in handoff.choices if not one.key)
     return SessionContext(
         track=handoff.track,
         intent=_list_intent(handoff),
@@ -50,8 +55,8 @@ def make_context(
             if one.key
         ),
         files=_shorten_files([one.path for one in handoff.file_hashes], dirty),
-        questions=(*handoff.questions, *(f"UNCONFIRMED: {one}" for one in handoff.unconfirmed)),
-        state="\n".join(line for line in (handoff.now, *_last_done(handoff)) if line),
+        questions=(*handoff.questions, *(f"{_UNCONFIRMED}{one}" for one in handoff.unconfirmed)),
+        state="\n".join(_list_state(handoff)),
         next_steps=handoff.next[:_STEPS],
     )
 
@@ -61,8 +66,31 @@ def _list_intent(handoff: Handoff) -> tuple[str, ...]:
     return (f"{_GOAL}{handoff.goal}", *task) if handoff.goal else ()
 
 
-def _last_done(handoff: Handoff) -> tuple[str, ...]:
-    return (f"{_STATE}{handoff.done[-1]}",) if handoff.done else ()
+def _list_state(handoff: Handoff) -> Iterator[str]:
+    if handoff.now:
+        yield _shorten(handoff.now, 2)
+    if handoff.done:
+        yield _STATE + _shorten(handoff.done[-1], 1)
+    yield from (f"{_BLOCKED}{one}" for one in handoff.blocked)
+
+
+def _shorten(text: str, count: int) -> str:
+    """Return the first sentences of a text."""
+    ends = [found.start() for found in _SENTENCE.finditer(text)]
+    return text[: ends[count - 1]] if len(ends) >= count else text
+
+
+def _show_constraint(one: HandoffDecision) -> str:
+    """Write what must hold or is ruled out, with its reason; a session states that in brackets behind it."""
+    text, because = (one.text, one.because) if one.because else _split_reason(one.text)
+    line = text if text.startswith(CONSTRAINT) else f"{RULED_OUT}{text}"
+    return f"{line}{WHY}{because}" if because else line
+
+
+def _split_reason(text: str) -> tuple[str, str]:
+    """Split off what stands in brackets at the end of a text, unless a reason stands in it already."""
+    found = _REASON.fullmatch(text)
+    return (found["text"], found["because"]) if found and WHY not in text else (text, "")
 
 
 def _shorten_files(paths: list[str], dirty: Collection[str]) -> tuple[str, ...]:
@@ -71,10 +99,13 @@ def _shorten_files(paths: list[str], dirty: Collection[str]) -> tuple[str, ...]:
     return (*kept, f"({left} more)") if left else tuple(kept)
 
 
-def update_context(old: SessionContext, new: SessionContext) -> SessionContext:
-    """Write a context over an older one; what no field holds stays, and so does what was ruled out."""
-    constraints = tuple(dict.fromkeys((*old.constraints, *new.constraints)))
-    known = [line for line in constraints if says_something(line)]
+def update_context(old: SessionContext, new: SessionContext, settled: Collection[str] = ()) -> SessionContext:
+    """Write a context over an older one; what no field holds stays, and so does what was ruled out.
+
+    An open item stays, too, unless it is ticked or its key is `settled`.
+    """
+    said = {_name_constraint(line): line for line in (*old.constraints, *new.constraints)}
+    known = [line for line in said.values() if says_something(line)]
     if len(known) > 1:
         known = [line for line in known if line != NOTHING_RULED_OUT]
     return replace(
@@ -84,10 +115,28 @@ def update_context(old: SessionContext, new: SessionContext) -> SessionContext:
         constraints=tuple(known),
         decisions=_join_decisions(old, new),
         files=new.files,
-        questions=new.questions,
+        questions=_join_questions(old, new, settled),
         state=new.state,
         next_steps=new.next_steps,
     )
+
+
+def _join_questions(old: SessionContext, new: SessionContext, settled: Collection[str]) -> tuple[str, ...]:
+    items = {make_key(split_tick(line)[1]): line for line in old.questions if not _is_done(line)}
+    kept = {
+        key: line for key, line in items.items() if key not in settled and not line.startswith(_UNCONFIRMED)
+    }
+    return tuple((kept | {make_key(line): line for line in new.questions}).values())
+
+
+def _is_done(line: str) -> bool:
+    """Return whether an open item is ticked."""
+    return split_tick(line)[0].strip().lower() == "x"
+
+
+def _name_constraint(line: str) -> str:
+    """Return what two lines share that say the same: an older one may have its reason in brackets."""
+    return line if line.startswith(CONSTRAINT) else _show_constraint(_read_constraint(line))
 
 
 def _join_decisions(old: SessionContext, new: SessionContext) -> tuple[ContextDecision, ...]:
@@ -110,7 +159,7 @@ def to_handoff(context: SessionContext) -> Handoff:
 
 
 def _read_constraint(line: str) -> HandoffDecision:
-    text, _, because = line.removeprefix(RULED_OUT).removeprefix(CONSTRAINT).partition(WHY)
+    text, _, because = line.removeprefix(RULED_OUT).partition(WHY)
     return HandoffDecision("", text, because)
 
 

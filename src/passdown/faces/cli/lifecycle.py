@@ -277,7 +277,8 @@ def end_session(*, session: str, reason: str, keep: bool, as_json: bool) -> int:
     account = find_running(workspace, session)
     if account is None:
         raise UsageError("no session is running here", hint="`passdown status` lists the sessions")
-    save_if_complete(workspace, account)
+    if why := save_if_complete(workspace, account):
+        output.note(why)
     closed = close_session(workspace, account, reason, keep=keep)
     _leave(workspace, account)
     for trouble in closed.troubles:

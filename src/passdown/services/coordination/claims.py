@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import Annotated, NamedTuple
 
-from passdown.core.coordination.holding_facts import make_done
+from passdown.core.coordination.holding_facts import list_left
 from passdown.core.coordination.leases import TASK, Fenced, Held, Lost, Resource
 from passdown.core.coordination.messages import ALL, NewMessage, WaitingMessage
 from passdown.core.coordination.notes import ClosedTask, find_stated, make_note, needs_task
@@ -125,8 +125,8 @@ def close_task(workspace: Workspace, account: Account, request: CloseRequest) ->
     told, message = _owe_news(workspace, account, request, op) if coordination else (None, "")  # 2
     outcome = _call_close(workspace, account, op, task, request._replace(note=note))  # 3
     title = _find_title(workspace, task, known, outcome)
-    if outcome is None and request.reason == COMPLETED:
-        account = update_ledger(workspace, account, [make_done(task, title)]).account
+    if outcome is None:
+        account = update_ledger(workspace, account, list_left(task, title, request.reason, note)).account
     result = CloseResult(account=account, outcome=outcome, note=note, task=task, title=title)
     is_unfenced = isinstance(outcome, TaskClosed) and outcome.is_unfenced
     if coordination is not None and not is_unfenced:

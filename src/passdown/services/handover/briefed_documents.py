@@ -12,7 +12,6 @@ from passdown.services.handover.intake import take_in_stream
 from passdown.services.handover.streams import find_stream, read_stream
 from passdown.services.sessions.ledgers import update_ledger
 from passdown.services.sessions.other_documents import (
-    knows_nobody,
     list_streams,
     read_other_context,
 )
@@ -35,10 +34,8 @@ def take_in_documents(workspace: Workspace, account: Account) -> Account:
 
 
 def _take_in_context(workspace: Workspace, account: Account) -> Account:
-    """Let the first session of a project go on from the anchored context that lies here (R235)."""
-    if account.start.is_fresh or not knows_nobody(workspace, account):
-        return account
-    found = read_other_context(workspace)
+    """Let the first session that says something go on from the anchored context that lies here (R235)."""
+    found = None if account.start.is_fresh else read_other_context(workspace, account)
     if found is None:
         return account
     said = [

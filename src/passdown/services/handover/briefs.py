@@ -69,7 +69,6 @@ from passdown.services.sessions.journals import (
 from passdown.services.sessions.liveness import is_live
 from passdown.services.sessions.other_documents import (
     OtherDocument,
-    knows_nobody,
     ledger_path,
     read_other_context,
     read_other_ledger,
@@ -270,8 +269,7 @@ class _BriefReader:
         found = [read_stream_section(workspace, own.track if own else "")]
         if own is None or own.start.ledger != ledger_path(workspace):  # where its own lies is no other
             found.append(read_other_ledger(workspace))
-        if knows_nobody(workspace, own):
-            found.append(read_other_context(workspace))
+        found.append(read_other_context(workspace, own))
         return (one for one in found if one is not None)
 
     def _waiting(self, digest: Digest) -> Iterator[Fact]:

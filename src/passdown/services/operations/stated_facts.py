@@ -32,7 +32,7 @@ def _list(account: Account, operation: SharedOperation, outcome: object) -> Sequ
         case Released():
             return list_released(account, outcome.resources)
         case TaskClosed():
-            return list_closed(account, outcome, operation.reason)
+            return list_closed(account, outcome, operation.reason, operation.note)
         case TaskStored() if operation.action is OperationAction.GIVE_BACK:
             return list_released(account, [Resource(TASK, operation.task)])
         case _:

@@ -20,12 +20,12 @@ from passdown.core.ids import kebab
 from passdown.core.kinds import FactKind
 from passdown.core.lazy_regex import pattern
 from passdown.core.sessions.ledger_sync import NewFact, find_edits
-from passdown.core.sessions.session_facts import Account, fold_journal
+from passdown.core.sessions.session_facts import Account, fold_journal, only_shared
 from passdown.core.times import parse_instant
 from passdown.errors import FormatError, StorageError, UnreadError
 from passdown.ports.repository import UNKNOWN
 from passdown.records import record, replace
-from passdown.services.sessions.journals import read_labelled
+from passdown.services.sessions.journals import read_account, read_labelled
 from passdown.services.workspace.workspaces import Workspace
 from passdown.settings import Paths
 
@@ -188,16 +188,22 @@ def has_documents(workspace: Workspace) -> bool:
 # --- anchored contexts ----------------------------------------------------------------------------
 
 
-def knows_nobody(workspace: Workspace, account: Account | None) -> bool:
-    """Return whether there is no event and no other session: nobody knows more than a context (C106)."""
+def _knows_somebody(workspace: Workspace, account: Account | None) -> bool:
+    """Return whether there is an event, or another session that said something for others (C106)."""
+    if workspace.index.newest(workspace.now()).at is not None:
+        return True
     others = {*workspace.journals.sessions()} - {account.session if account else ""}
-    return not others and workspace.index.newest(workspace.now()).at is None
+    told = (only_shared(read_account(workspace, name)) for name in others)
+    return any(one.goal or one.now or any(one.lists.values()) for one in told)
 
 
-def read_other_context(workspace: Workspace) -> OtherDocument | None:
-    """Read the anchored context that lies here; None if it says nothing or cannot be read (R235)."""
+def read_other_context(workspace: Workspace, account: Account | None) -> OtherDocument | None:
+    """Read the anchored context that lies here, where nobody else knows more (R235).
+
+    None if it says nothing or cannot be read.
+    """
     path = context_path(workspace, None)
-    if not workspace.documents.exists(path):
+    if not workspace.documents.exists(path) or _knows_somebody(workspace, account):
         return None
     from passdown.core.formats.session_contexts import parse_session_context  # most projects have none
     from passdown.core.sessions.handoffs import facts_to_carry

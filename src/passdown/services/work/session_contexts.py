@@ -1,13 +1,17 @@
 """Save what a session knows as an anchored context, and recall it (C106, R231 to R235)."""
 
+from itertools import count
 from types import MappingProxyType
 from typing import Annotated, Final
 
+from passdown.core.facts import make_key
 from passdown.core.formats.session_contexts import (
     CONSTRAINTS,
     INTENT,
     SessionContext,
     find_empty,
+    is_damaged,
+    mark_session_context,
     parse_session_context,
     render_session_context,
 )
@@ -54,17 +58,24 @@ def save_context(workspace: Workspace, account: Account, *, nothing_ruled_out: b
     handoff = take_snapshot(workspace, account, MANUAL)
     dates = {one.key: f"{one.at:%Y-%m-%d}" for one in account.of(FactKind.DECISION)}
     new = make_context(handoff, dates, _list_dirty(workspace, handoff), nothing_ruled_out=nothing_ruled_out)
-    context = update_context(old, new) if old else new
+    context = update_context(old, new, _list_settled(workspace, account, handoff)) if old else new
     if empty := find_empty(context):
         raise PassdownError(
             f"{empty} [PRESERVE] section is empty: {path} was not written", hint=_HINTS[empty]
         )
     backup = _keep(workspace, path, data) if data and old is None else ""
     ignore_folder(workspace.documents, workspace.settings.paths.runtime)
-    text = render_session_context(context).encode()
+    text = mark_session_context(render_session_context(context)).encode()
     if text != data:
         workspace.documents.replace(path, text, local=True, expected=data)
     return SavedContext(path=path, context=context, backup=backup)
+
+
+def _list_settled(workspace: Workspace, account: Account, handoff: Handoff) -> frozenset[str]:
+    """Return the keys of questions that the session answered, or asked and took back."""
+    lines = workspace.journals.read(account.session)
+    asked = {make_key(one.fact.text) for one in lines if one.fact.kind == FactKind.QUESTION}
+    return frozenset({*map(make_key, handoff.answered), *asked})
 
 
 def _list_dirty(workspace: Workspace, handoff: Handoff) -> frozenset[str]:
@@ -89,18 +100,24 @@ def _read(data: bytes | None) -> SessionContext | None:
         text = (data or b"").decode()
     except UnicodeDecodeError:
         return None
-    return parse_session_context(text) if text.strip() else None
+    context = parse_session_context(text) if text.strip() else None
+    return None if context is None or is_damaged(context) else context
 
 
 def _keep(workspace: Workspace, path: str, data: bytes) -> str:
-    """Keep a text that cannot be read beside the new one."""
-    name = f"{path}.{render_archive_stamp(workspace.now())}.bak"
-    workspace.documents.replace(name, data, local=True)
+    """Keep a text that cannot be read beside the new one, under a name that no other text has."""
+    documents = workspace.documents
+    stem = f"{path}.{render_archive_stamp(workspace.now())}"
+    names = (f"{stem}.bak" if number == 1 else f"{stem}.{number}.bak" for number in count(1))
+    name = next(one for one in names if not documents.exists(one) or documents.read(one) == data)
+    documents.replace(name, data, local=True)
     return name
 
 
 def save_if_complete(workspace: Workspace, account: Account) -> str:
     """Save a context without being asked to (R232); return why the one that is there was left as it is.
+
+    Of a text that could not be read, return where it is kept now.
 
     Without anything that has to be in it there is none to save. A file that git tracks is somebody's document
     (C119).
@@ -110,10 +127,10 @@ def save_if_complete(workspace: Workspace, account: Account) -> str:
     if is_there and workspace.tracking.tracked(workspace.settings.paths.runtime).holds(path):
         return f"{path} is tracked by git, so it was not changed"
     try:
-        save_context(workspace, account)
+        saved = save_context(workspace, account)
     except PassdownError as found:
         return found.message if is_there else ""
-    return ""
+    return f"{path} could not be read; it is now {saved.backup}" if saved.backup else ""
 
 
 def recall_context(workspace: Workspace, account: Account | None) -> tuple[str, SessionContext | None]:

@@ -133,7 +133,8 @@ def create(context: click.Context, /, **_: object) -> None:
         output.note(f"unknown trigger {options.trigger}; it is recorded as given")
     order = HandoffRequest(stream=options.stream, trigger=options.trigger, archive=options.archive)
     account = need_session(workspace, options.session)
-    save_if_complete(workspace, account)
+    if why := save_if_complete(workspace, account):
+        output.note(why)
     handoff = create_handoff(workspace, account, order)
     if context.obj or options.as_json:
         output.say_json(as_data(handoff))

@@ -25,8 +25,9 @@ def command(*, days: int, as_json: bool) -> int:
     (`handoff_expired`) and other sessions on the same track (`session_conflict`); commands record how much
     of what waited for the tracker it has now (`pending_recovery`); the end of a turn records `bd` commands
     that an agent ran by itself (`manual_bd`), and phases of the test-first cycle that are over, with their
-    seconds (`tdd_cycle`). Events that other tools record in the same file are counted too. All of
-    it stays on this machine. `passdown doctor --cost` shows what hooks cost.
+    seconds (`tdd_cycle`). They are in .git/passdown/metrics.jsonl, one file for all worktrees, or in
+    .conductor/metrics.jsonl where git's folder cannot be written. What other tools record in the latter is
+    counted too. All of it stays on this machine. `passdown doctor --cost` shows what hooks cost.
     """
     summary = read_metrics(open_sessions(), days)
     if as_json:

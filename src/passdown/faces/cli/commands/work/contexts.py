@@ -26,7 +26,8 @@ def context() -> None:
 def save(session: str, *, nothing_ruled_out: bool, as_json: bool) -> None:
     """Save the context of your session: goal, what is ruled out, decisions, files, questions, next steps.
 
-    Without a goal, or without anything ruled out, nothing is written.
+    Without a goal, or without anything ruled out, nothing is written. A file that is no context any more is
+    kept beside the new one, with .bak after its name.
     """
     workspace = open_sessions()
     account = need_session(workspace, session)
