@@ -87,7 +87,7 @@ def test_a_start_on_the_track_of_another_session_is_recorded(day: Day) -> None:
     )
 
 
-@pytest.mark.requirement("G13", "R228", through="command")
+@pytest.mark.requirement("G13", through="command")
 @pytest.mark.parametrize("is_writable", [True, False])
 def test_metrics_lie_in_gits_folder_or_else_in_that_of_the_checkout(day: Day, *, is_writable: bool) -> None:
     folder = day.project.folder
