@@ -95,7 +95,9 @@ def list_closed(account: Account, closed: TaskClosed, reason: str, note: str = "
     """Return the facts of a task that was closed: what is done, or what blocks it, and what was released."""
     task = closed.task.task
     is_known = any(_tells_of(fact.text, task) for fact in account.of(FactKind.DONE))
-    done = [] if is_known and reason == COMPLETED else list_left(task, closed.task.title, reason, note)
+    done: Sequence[NewFact] = ()
+    if not (is_known and reason == COMPLETED):
+        done = list_left(task, closed.task.title, reason, note)
     if closed.is_unfenced:
         return [*done, *list_closed_unfenced(account, task)]
     released = [Resource(TASK, task), *(Resource(PATH, name) for name in closed.released)]
