@@ -213,11 +213,7 @@ def is_escalation(question: str) -> bool:
 
 
 def find_named(text: str, entries: Sequence[tuple[str, Sequence[str]]]) -> list[str]:
-    """Return what a text may mean, of entries that each have several names.
-
-    1. A whole name comes before the start of one.
-    2. The same letters come before those in another case.
-    """
+    """Return what a text may mean: a whole name before the start of one, the same case before another."""
     wanted, folded = make_key(text), make_key(text).casefold()
     ways: tuple[Callable[[str], bool], ...] = (
         lambda name: name == wanted,
@@ -226,8 +222,7 @@ def find_named(text: str, entries: Sequence[tuple[str, Sequence[str]]]) -> list[
         lambda name: name.casefold().startswith(folded),
     )
     for fits in ways:
-        found = [one for one, names in entries if any(fits(make_key(name)) for name in names)]
-        if found:
+        if found := [one for one, names in entries if any(fits(make_key(name)) for name in names)]:
             return list(dict.fromkeys(found))
     return []
 
