@@ -105,10 +105,10 @@ _HOME_FOLDERS = tuple(
 _IDENTITY = (("AUTHOR", "Ada Author"), ("COMMITTER", "Cleo Committer"))
 
 
-def pytest_sessionstart() -> None:
-    """Let all but proofs write to memory: half of their time would be waiting for a disk."""
+def pytest_sessionstart(session: pytest.Session) -> None:
+    """Let the quick run write to memory: half of its time would be waiting for a disk."""
     has_room = os.access(_MEMORY, os.W_OK) and shutil.disk_usage(_MEMORY).free > _ROOM
-    if proof.LEVEL is proof.Level.FAST and has_room:
+    if _is_quick(session.config) and has_room:
         os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(_MEMORY))
 
 
