@@ -40,6 +40,6 @@ def proof_count(*, fast: int, ci: int, long: int) -> int:
 def load_hypothesis_profile() -> None:
     """Fast and CI runs repeat themselves; a long run looks for what nobody has seen."""
     settings.register_profile(Level.FAST, max_examples=10, deadline=None, derandomize=True, database=None)
-    settings.register_profile(Level.CI, max_examples=200, deadline=None, derandomize=True, database=None)
+    settings.register_profile(Level.CI, max_examples=100, deadline=None, derandomize=True, database=None)
     settings.register_profile(Level.LONG, max_examples=5000, deadline=None, print_blob=True)
     settings.load_profile(LEVEL)

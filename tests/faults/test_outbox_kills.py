@@ -32,7 +32,7 @@ def run_kills(folder: Path, count: int, *more: str) -> dict[str, Any]:
 @pytest.mark.proof
 @pytest.mark.timeout(1800)
 def test_a_change_that_was_written_down_happens_once_whatever_dies(tmp_path: Path) -> None:
-    count = proof_count(fast=8, ci=60, long=1000)
+    count = proof_count(fast=8, ci=30, long=1000)
 
     found = run_kills(tmp_path, count)
 

@@ -129,7 +129,7 @@ def test_of_many_clients_of_a_server_each_is_given_what_nobody_else_holds(
 
 @pytest.mark.requirement("C79", "C82")
 def test_histories_with_kills_and_stopped_processes_have_an_order(memory: Path, figures: Figures) -> None:
-    found = run("histories", memory / "c.sqlite", proof_count(fast=3, ci=300, long=20_000), 8)
+    found = run("histories", memory / "c.sqlite", proof_count(fast=3, ci=200, long=20_000), 8)
 
     assert int(str(found["kills"])) > 0
     check(found, "histories, SQLite", figures)

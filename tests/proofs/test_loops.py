@@ -71,7 +71,7 @@ def _edit(text: str, chance: random.Random) -> str:
 @pytest.mark.parametrize("is_file", [False, True], ids=["in memory", "as files"])
 def test_a_thousand_edits_by_hand_keep_every_byte(tmp_path: Path, tell: Tell, *, is_file: bool) -> None:
     """After each edit a turn or feedback is added: what was there before is there to the byte."""
-    count = proof_count(fast=20, ci=60, long=1_000) if is_file else proof_count(fast=60, ci=300, long=10_000)
+    count = proof_count(fast=20, ci=60, long=1_000) if is_file else proof_count(fast=60, ci=150, long=10_000)
     chance = random.Random(16)
     desk = FileDesk(tmp_path) if is_file else MemoryDesk()
     workspace = desk.workspace
@@ -218,7 +218,7 @@ def _said(text: str) -> str:
 def test_no_text_in_any_field_is_executed_or_lost(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, tell: Tell
 ) -> None:
-    count = proof_count(fast=40, ci=500, long=10_000)
+    count = proof_count(fast=40, ci=250, long=10_000)
     started: list[object] = []
     monkeypatch.setattr(subprocess, "Popen", lambda *arguments, **_: started.append(arguments))
     monkeypatch.setattr(os, "system", started.append)

@@ -183,7 +183,7 @@ STEPS: Final[Mapping[str, Act]] = {
     f"{one} {act.__name__}": partial(act, one=one, other=other)
     for one, other in (PAIR, PAIR[::-1])
     for act in (*TAKING, *KEEPING, give_back, end)
-    if LEVEL is not Level.FAST or act is not reserve
+    if LEVEL is Level.LONG or act is not reserve
 } | {f"{living or 'nobody'} lives": partial(pass_time, living=living) for living in ("", "a", "b", "ab")}
 
 
