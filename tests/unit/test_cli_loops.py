@@ -421,6 +421,7 @@ def test_a_turn_that_no_ledger_can_hold_is_refused(
     assert (project.folder / LEDGER).read_bytes() == before
 
 
+@pytest.mark.slow
 @pytest.mark.requirement("R154", "R155", "C105", through="command")
 def test_a_full_ledger_takes_no_turn_and_no_feedback_and_can_still_be_read(
     looped: Caller, project: Project
