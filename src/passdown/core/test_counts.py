@@ -39,11 +39,8 @@ class CountedTests(NamedTuple):
         if not self.total:
             return "no tests"
         noun = "test" if self.total == 1 else "tests"
-        return (
-            f"{self.total} {noun} passing"
-            if self.total == self.passing
-            else (f"{self.passing} of {self.total} {noun} passing")
-        )
+        of = "" if self.total == self.passing else f"{self.passing} of "
+        return f"{of}{self.total} {noun} passing"
 
 
 def add_counts(counts: Iterable[CountedTests | None]) -> CountedTests | None:

@@ -13,7 +13,6 @@
 The same input, budget, instant and frame give the same bytes.
 """
 
-import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
@@ -41,8 +40,8 @@ from passdown.core.briefs.packing import (
 from passdown.core.briefs.receipts import COMMIT_SIZE, sort_receipts
 from passdown.core.facts import AIM_CHARS, FAILED, Fact, identify, is_made_key, is_result, read_phase
 from passdown.core.kinds import FURTHER, FactKind
-from passdown.core.lazy_regex import pattern
 from passdown.core.phases import PhaseState
+from passdown.core.sessions.ledger_sync import is_blocking
 from passdown.core.times import age_words
 from passdown.records import record
 
@@ -58,7 +57,6 @@ _FILES: Final = 20
 _BEFORE: Final = MappingProxyType({FactKind.GOAL.value: "goal: ", FactKind.NOW.value: "last worked on: "})
 _NEWEST: Final = 5
 _RECEIPTS: Final = "passdown view list receipts"
-_BLOCKED: Final = pattern(r"\s*block(ed|er|ing)\b", re.IGNORECASE)
 _UNCONFIRMED: Final = "UNCONFIRMED"
 NO_GOAL: Final = 'none yet. Record it when you know it: `passdown goal "…"`'
 NO_NOW: Final = "not stated"
@@ -157,7 +155,7 @@ def _make_rest(brief_input: BriefInput, show: FactLines) -> Iterator[BriefPart]:
     questions = brief_input.nearest(FactKind.QUESTION)
     receipts = sort_receipts(brief_input.of(FactKind.RECEIPT))
     results = show.results(brief_input.of(FactKind.FILE))
-    blocking = [fact for fact in questions if _BLOCKED.match(fact.text)]
+    blocking = [fact for fact in questions if is_blocking(fact.text)]
     phases = brief_input.of(FactKind.CHECKPOINT)
     blocking += [fact for fact in phases if _has_failed(fact) and not _is_taken_up(fact, phases)]
     blockers = [

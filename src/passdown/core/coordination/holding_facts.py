@@ -9,8 +9,8 @@ from passdown.core.facts import CLAIMED, Provenance
 from passdown.core.json_text import dump
 from passdown.core.kinds import FactKind
 from passdown.core.safe_text import one_line
-from passdown.core.sessions import grants, ledger_sync
-from passdown.core.sessions.grants import CLOSED_UNFENCED, FENCE, GRANTED, HELD_NOW, UNFENCED
+from passdown.core.sessions import ledger_sync
+from passdown.core.sessions.grants import CLOSED_BLOCKED, CLOSED_UNFENCED, FENCE, GRANTED, HELD_NOW, UNFENCED
 from passdown.core.sessions.ledger_sync import NewFact
 from passdown.core.sessions.session_facts import Account
 
@@ -122,7 +122,7 @@ def list_left(task: str, title: str, reason: str, note: str) -> Sequence[NewFact
         return [NewFact(FactKind.DONE, name)]
     lines = [line.removeprefix(_BLOCKED).strip() for line in note.splitlines()]
     why = "; ".join(filter(None, map(one_line, lines)))
-    blocked = NewFact(FactKind.CLAIM, grants.BLOCKED, task, because=f"{name}: {why}" if why else name)
+    blocked = NewFact(FactKind.CLAIM, CLOSED_BLOCKED, task, because=f"{name}: {why}" if why else name)
     return [blocked] if reason == BLOCKED else []
 
 

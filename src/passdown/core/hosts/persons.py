@@ -8,7 +8,7 @@ It is an agent's if one of these holds, tried in this order; the first one is th
 4. A process that started the command, directly or not, is a host, or was started with such a variable.
 5. There is no terminal at which a person could sit.
 
-Otherwise it is a person's. This can be evaded: what no process shows any more, nobody sees.
+Otherwise it is a person's. An agent that hides the processes it runs in is not recognized.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -58,7 +58,7 @@ def decide_caller(signs: CallerSigns, known: AgentSigns) -> CommandCaller:
 
 
 def _find_reasons(signs: CallerSigns, known: AgentSigns) -> Iterator[str]:
-    """Yield what speaks against a person, in the order of the rule."""
+    """Yield why a command is not a person's, in the order of the rule."""
     if signs.session:  # 1
         yield f"--session names {signs.session}"
     for name in known.variables:  # 2, 3

@@ -14,13 +14,13 @@ FENCE: Final = "fence"
 UNFENCED: Final = "unfenced"
 CLOSED_UNFENCED: Final = "closed unfenced"
 """The texts of claims that the tracker gave or closed while no engine could be asked (C86)."""
-BLOCKED: Final = "closed as blocked"
+CLOSED_BLOCKED: Final = "closed as blocked"
 """The text of a line that says what blocks a task that was closed; another line ends the claim."""
 
 
 def take_grant(held: Mapping[str, int], fact: Fact) -> Mapping[str, int]:
     """Add what was granted, or remove what is held no longer."""
-    if fact.text == BLOCKED:
+    if fact.text == CLOSED_BLOCKED:
         return held
     fence = _read_fence(fact)
     others = {name: one for name, one in held.items() if name != fact.key}
@@ -30,7 +30,7 @@ def take_grant(held: Mapping[str, int], fact: Fact) -> Mapping[str, int]:
 def take_blocker(blocked: tuple[tuple[str, str], ...], fact: Fact) -> tuple[tuple[str, str], ...]:
     """Add what blocks a task, or remove it when the task is claimed again."""
     others = tuple(one for one in blocked if one[0] != fact.key)
-    if fact.text == BLOCKED:
+    if fact.text == CLOSED_BLOCKED:
         return (*others, (fact.key, fact.because))
     return blocked if _read_fence(fact) is None else others
 

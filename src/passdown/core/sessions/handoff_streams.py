@@ -9,7 +9,6 @@
 """
 
 import json
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Final, NamedTuple, cast
@@ -29,7 +28,7 @@ from passdown.core.json_text import dump
 from passdown.core.lazy_regex import pattern
 from passdown.core.phases import PhaseState
 from passdown.core.sessions.handoffs import HASH, FileHash, Handoff, HandoffDecision
-from passdown.core.sessions.ledger_sync import RULED_OUT
+from passdown.core.sessions.ledger_sync import RULED_OUT, is_blocking
 from passdown.core.sessions.progress import (
     ACTIVE,
     NEW_WORKFLOW,
@@ -61,7 +60,6 @@ _VERBS: Final = MappingProxyType(
     {PhaseState.PENDING: "Begin", PhaseState.IN_PROGRESS: "Continue", PhaseState.FAILED: "Retry"}
 )
 _FAILED_PHASE: Final = pattern(r"Phase ([0-9]{1,9})(?: \(.*?\))? failed")
-_BLOCKED: Final = pattern(r"\s*block(?:ed|er|ing)\b", re.IGNORECASE)
 
 
 def to_stream(handoff: Handoff, name: str, known: Stream | None = None) -> Stream:
@@ -219,12 +217,12 @@ def _join_notes(known: Iterable[Pair], notes: Iterable[Pair]) -> tuple[Pair, ...
 
 def _list_blockers(handoff: Handoff, phases: tuple[Phase, ...]) -> Iterator[str]:
     yield from (show_failure(one) for one in phases if one.state is PhaseState.FAILED)
-    yield from (text for text in handoff.questions if _BLOCKED.match(text))
+    yield from (text for text in handoff.questions if is_blocking(text))
 
 
 def _unless_blocked(blockers: str) -> str:
     """Return the blockers of a document, unless they are those that are made anew each time."""
-    return "" if _FAILED_PHASE.match(blockers) or _BLOCKED.match(blockers) else blockers
+    return "" if _FAILED_PHASE.match(blockers) or is_blocking(blockers) else blockers
 
 
 # --- what a resumed session checks (3) ------------------------------------------------------------

@@ -8,6 +8,7 @@
    there stays in the ledger as long as the fact is not stated again (C26).
 """
 
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import datetime
@@ -30,6 +31,7 @@ from passdown.core.formats.validations import Validation
 from passdown.core.ids import slug
 from passdown.core.json_text import dump
 from passdown.core.kinds import FURTHER, FactKind
+from passdown.core.lazy_regex import pattern
 from passdown.core.problems import Problem, warning
 from passdown.core.sessions.session_facts import Account
 from passdown.core.sessions.session_facts import NewFact as NewFact  # noqa: PLC0414 - many import it from here
@@ -40,6 +42,7 @@ RULED_OUT: Final = "Ruled out: "
 
 UNCONFIRMED: Final = "UNCONFIRMED: "
 """How a question begins that is about something nobody has verified (R68, R77)."""
+_BLOCKING: Final = pattern(r"\s*block(ed|er|ing)\b", re.IGNORECASE)
 
 MAX_CHARS: Final = 32_768
 """How long a fact may be, including key and reason; even escaped, it fits a journal line."""
@@ -80,6 +83,11 @@ def begin_steps(new_facts: Iterable[NewFact], account: Account) -> Iterator[NewF
             for step in account.of(FactKind.NEXT):
                 if _fold_words(step.text) == said:
                     yield NewFact(FactKind.RETRACTION, step.text, FactKind.NEXT.value)
+
+
+def is_blocking(question: str) -> bool:
+    """Return whether a question says that the work is blocked."""
+    return _BLOCKING.match(question) is not None
 
 
 def _fold_words(text: str) -> str:

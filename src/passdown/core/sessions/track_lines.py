@@ -9,7 +9,7 @@ from typing import Final
 from passdown.core.facts import TRACK, Fact
 from passdown.core.formats.journal import JournalLine, put_in_order
 from passdown.core.kinds import FactKind, Merging, kind_of
-from passdown.core.sessions.grants import BLOCKED
+from passdown.core.sessions.grants import CLOSED_BLOCKED
 
 _REGISTERS: Final = frozenset({FactKind.GOAL.value, FactKind.NOW.value})
 
@@ -72,5 +72,5 @@ def _is_said(fact: Fact) -> bool:
     """Return whether a line states, answers or takes back something about the work."""
     kind = kind_of(fact.kind)
     if kind is FactKind.CLAIM:
-        return fact.text == BLOCKED
+        return fact.text == CLOSED_BLOCKED
     return kind is not None and (kind is FactKind.RETRACTION or kind.row.merging is not Merging.NONE)

@@ -17,6 +17,7 @@ from passdown.core.formats.session_contexts import (
 from passdown.core.ids import slug
 from passdown.core.lazy_regex import pattern
 from passdown.core.sessions.handoffs import Handoff, HandoffDecision
+from passdown.core.sessions.ledger_sync import UNCONFIRMED
 from passdown.records import replace
 
 NOTHING_RULED_OUT: Final = f"{CONSTRAINT}nothing is ruled out so far"
@@ -25,7 +26,6 @@ _STEPS: Final = 5
 _GOAL: Final = "Goal: "
 _STATE: Final = "Done last: "
 _BLOCKED: Final = "Blocked: "
-_UNCONFIRMED: Final = "UNCONFIRMED: "
 _SENTENCE: Final = pattern(r"(?<=[.!?])\s+(?=[^a-z\s])")
 """The space between two sentences; one after "e.g." is none."""
 _REASON: Final = pattern(r"(?P<text>.*\S) \((?P<because>(?:[^()]|\([^()]*\))+)\)", re.DOTALL)
@@ -55,7 +55,7 @@ def make_context(
             if one.key
         ),
         files=_shorten_files([one.path for one in handoff.file_hashes], dirty),
-        questions=(*handoff.questions, *(f"{_UNCONFIRMED}{one}" for one in handoff.unconfirmed)),
+        questions=(*handoff.questions, *(f"{UNCONFIRMED}{one}" for one in handoff.unconfirmed)),
         state="\n".join(_list_state(handoff)),
         next_steps=handoff.next[:_STEPS],
     )
@@ -124,7 +124,7 @@ def update_context(old: SessionContext, new: SessionContext, settled: Collection
 def _join_questions(old: SessionContext, new: SessionContext, settled: Collection[str]) -> tuple[str, ...]:
     items = {make_key(split_tick(line)[1]): line for line in old.questions if not _is_done(line)}
     kept = {
-        key: line for key, line in items.items() if key not in settled and not line.startswith(_UNCONFIRMED)
+        key: line for key, line in items.items() if key not in settled and not line.startswith(UNCONFIRMED)
     }
     return tuple((kept | {make_key(line): line for line in new.questions}).values())
 

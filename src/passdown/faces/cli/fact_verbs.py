@@ -150,10 +150,10 @@ def answer_question(kind: FactKind, /, *, question: str, text: str, session: str
     account = _need_answering(workspace, session, question)
     answered = [(one.key, (one.key,)) for one in account.of(kind)]  # a new answer replaces it
     waiting = _list_waiting(account.of)
-    found = _choose_of(question, waiting) or _choose(question, answered)
+    found = _choose(question, _names(waiting)) or _choose(question, answered)
     if found is None:
         waiting = _list_open(workspace, account)
-        found = _choose_of(question, waiting)
+        found = _choose(question, _names(waiting))
     if found is None:
         hint = "`passdown brief` lists the open questions and the unanswered feedback"
         raise UsageError(f"no open question or feedback begins with {question[:60]!r}", hint=hint)
@@ -172,7 +172,7 @@ def _need_answering(workspace: Workspace, session: str, question: str) -> Accoun
         if not find_caller(session).is_person:
             raise
         running = list_here(workspace)
-        asking = (one for one in running if _choose_of(question, _list_waiting(one.of)))
+        asking = (one for one in running if _choose(question, _names(_list_waiting(one.of))))
         return next(asking, running[0])
 
 
@@ -210,13 +210,9 @@ def _list_open(workspace: Workspace, account: Account) -> Sequence[Fact]:
     return _list_waiting(read_brief_input(workspace, account, tells_peers=True).of)
 
 
-def _choose_of(text: str, facts: Sequence[Fact]) -> str | None:
-    return _choose(text, [(name, (name, shown)) for name, shown in _names(facts)])
-
-
-def _names(facts: Sequence[Fact]) -> Sequence[tuple[str, str]]:
-    """Return each text, and how it may be called too: the prefixes that we add may be left out."""
-    return [(one.text, one.text.removeprefix(_PREFIXES.get(one.kind, ""))) for one in facts]
+def _names(facts: Sequence[Fact]) -> Sequence[tuple[str, Sequence[str]]]:
+    """Return each text, and what it may be called: the prefixes that we add may be left out."""
+    return [(one.text, (one.text, one.text.removeprefix(_PREFIXES.get(one.kind, "")))) for one in facts]
 
 
 _PREFIXES: Final = MappingProxyType(
@@ -384,15 +380,15 @@ def _find(facts: Sequence[Fact], text: str) -> tuple[FactKind, str] | None:
     """
     called: dict[str, tuple[FactKind, Sequence[str]]] = {}
     for kind in RETRACTABLE:
-        for name, shown in _name_of_kind(kind, facts):
-            called.setdefault(name, (kind, (name, shown)))
+        for name, names in _names_of_kind(kind, facts):
+            called.setdefault(name, (kind, names))
     chosen = _choose(text, [(name, names) for name, (_, names) in called.items()])
     return None if chosen is None else (called[chosen][0], chosen)
 
 
-def _name_of_kind(kind: FactKind, facts: Sequence[Fact]) -> Sequence[tuple[str, str]]:
+def _names_of_kind(kind: FactKind, facts: Sequence[Fact]) -> Sequence[tuple[str, Sequence[str]]]:
     own = [one for one in facts if one.kind == kind]
-    return [(one.key, one.text) for one in own] if kind is FactKind.DECISION else _names(own)
+    return [(one.key, (one.key, one.text)) for one in own] if kind is FactKind.DECISION else _names(own)
 
 
 def _choose(text: str, entries: Sequence[tuple[str, Sequence[str]]]) -> str | None:
