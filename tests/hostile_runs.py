@@ -30,6 +30,8 @@ SECONDS: Final = 1.0
 MEGABYTES: Final = 256
 PATIENCE: Final = 10.0
 """After so many seconds an input is given up."""
+EVERYWHERE: Final = 0.3
+"""From this size on, a text is tried in every place of a document too."""
 _STATUS: Final = Path("/proc/self/status")
 
 PARSERS: Final[Mapping[str, Callable[[str], object]]] = MappingProxyType(
@@ -122,7 +124,7 @@ def _peak_megabytes() -> float:
 
 
 def main(arguments: list[str]) -> int:
-    """Measure the corpus of the parsers that are named; a small size leaves out the places."""
+    """Measure the corpus of the parsers that are named."""
     import resource  # there is none on Windows, where this is not run
 
     size = float(arguments[0])
@@ -130,7 +132,7 @@ def main(arguments: list[str]) -> int:
     signal.signal(signal.SIGPROF, _give_up)
     gc.freeze()
     for parser in arguments[1:]:
-        for hostile in corpus(parser) if size >= 1 else bare():
+        for hostile in corpus(parser) if size >= EVERYWHERE else bare():
             sys.stdout.write(json.dumps(measure(parser, hostile, size)) + "\n")
             sys.stdout.flush()
     return 0

@@ -332,10 +332,11 @@ class SettingsSource(NamedTuple):
 
 def parse_environment(variables: Mapping[str, str]) -> SettingsSource:
     """Read `PASSDOWN_<SECTION>_<KEY>` from the environment; other variables are ignored."""
+    ours = {name: text for name, text in variables.items() if name.startswith(PREFIX)}
     tables: dict[str, dict[str, object]] = {}
     for section in names_of(Settings):
         start = f"{PREFIX}{section.upper()}_"
-        found = {name: text for name, text in variables.items() if name.startswith(start)}
+        found = {name: text for name, text in ours.items() if name.startswith(start)}
         tables[section] = {name.removeprefix(start).lower(): text for name, text in found.items()}
     return SettingsSource("environment", tables, is_text=True)
 
