@@ -1,6 +1,7 @@
 """In a large log that was never read, each hook reads a portion, and nothing is made from a part of it."""
 
 import sqlite3
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -358,6 +359,28 @@ def test_what_was_archived_and_not_committed_is_committed_by_the_next_hook(scene
     scene.pass_time(minutes=31)
     scene.work("wrote the code")
     assert scene.own()[0] == "passdown: 1 event, view"
+
+
+@pytest.mark.requirement("C127", "C131", through="hook")
+def test_a_hook_archives_a_portion_of_what_is_old(scene: Scene) -> None:
+    put_log(scene.project.folder, 120)
+    scene.project.git("add", "--all")
+    scene.project.git("commit", "--quiet", "--message=events")
+    scene.command("synthesize")
+    archive = scene.project.folder / "thoughts/shared/handoffs/archive"
+
+    archived = []
+    scene.start("first")
+    for last, session in pairwise(("first", "second", "third", "fourth", "fifth")):
+        scene.command("done", f"what {last} did", "--session", last)
+        scene.end(last)
+        scene.pass_time(minutes=30 * 1440)
+        scene.start(session)
+        archived.append(len([file for file in archive.rglob("*.md") if AGENT in file.name]))
+        assert scene.uncommitted() == []
+
+    assert archived == [50, 100, 120, 120]
+    assert scene.command("synthesize", "--check").code == 0
 
 
 def count_viewed(scene: Scene, path: str = LOCAL) -> int:

@@ -1,7 +1,8 @@
 """Archive old events: a rollup stands for each day, and the files move to the archive (C22)."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import date, timedelta
+from itertools import islice
 from typing import NamedTuple
 
 from passdown.core.ids import parse_event_file_name
@@ -32,18 +33,24 @@ class ArchivedEvents(NamedTuple):
 
 
 def archive_events(
-    log: EventLog, clock: Clock, days: int, step: Step | None = None, begin: Callable[[], None] | None = None
+    log: EventLog,
+    clock: Clock,
+    days: int,
+    step: Step | None = None,
+    begin: Callable[[], None] | None = None,
+    most: int | None = None,
 ) -> ArchivedEvents:
     """Archive the events that are older than a number of days, in whole UTC days.
 
-    `begin` is called before the first change, if there is any.
+    `begin` is called before the first change, if there is any. With `most`, so many events are archived, the
+    oldest folders first.
 
     1. First a rollup of the events that no rollup of that day holds is created, durably; only then are files
        moved.
     2. Files that cannot be merged, and events dated in the future, stay where they are.
     3. If it is interrupted at any point, nothing is lost, and the next run continues.
     """
-    due = _due(log, _last_day(clock, days))
+    due = _by_day(islice(_due(log, _last_day(clock, days)), most))
     gone: list[tuple[str, str]] = []
     made: list[tuple[str, str]] = []
     if due and begin is not None:
@@ -65,16 +72,15 @@ def archive_events(
 
 def count_due(log: EventLog, clock: Clock, days: int) -> int:
     """Return how many files `archive_events` would move; nothing is changed."""
-    return sum(len(loose) for loose in _due(log, _last_day(clock, days)).values())
+    return sum(1 for _ in _due(log, _last_day(clock, days)))
 
 
 def _last_day(clock: Clock, days: int) -> date:
     return clock.now().date() - timedelta(days=days)
 
 
-def _due(log: EventLog, last: date) -> Mapping[date, list[LooseEvent]]:
-    """Return the events in files of their own that were written before a day (2)."""
-    due: dict[date, list[LooseEvent]] = {}
+def _due(log: EventLog, last: date) -> Iterator[LooseEvent]:
+    """Yield the events in files of their own that were written before a day (2)."""
     for folder in log.folders({}):
         if folder >= last.isoformat():
             continue
@@ -82,8 +88,14 @@ def _due(log: EventLog, last: date) -> Mapping[date, list[LooseEvent]]:
             named = parse_event_file_name(name)
             one = None if named and named.at.date() >= last else _read(log, folder, name)
             if one is not None and one.pair[1].rank.at.date() < last:
-                due.setdefault(one.pair[1].rank.at.date(), []).append(one)
-    return due
+                yield one
+
+
+def _by_day(loose: Iterable[LooseEvent]) -> Mapping[date, list[LooseEvent]]:
+    days: dict[date, list[LooseEvent]] = {}
+    for one in loose:
+        days.setdefault(one.pair[1].rank.at.date(), []).append(one)
+    return days
 
 
 def _read(log: EventLog, folder: str, name: str) -> LooseEvent | None:

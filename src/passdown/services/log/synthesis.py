@@ -32,6 +32,8 @@ from passdown.services.log.views import (
 from passdown.services.workspace.workspaces import Workspace
 
 _FIRST: Final = 20
+_HOOK_ARCHIVES: Final = 50
+"""How many events a hook archives: it has seconds, and there may be thousands of them (C127)."""
 
 
 @record
@@ -206,7 +208,13 @@ def _is_to_be_left(workspace: Workspace, place: ViewLocation, *, to_commit: bool
 
 def _archive(workspace: Workspace) -> ArchivedEvents:
     days = workspace.settings.events.retention_days
-    archived = archive_events(workspace.log, workspace.clock, days, begin=lambda: begin_archiving(workspace))
+    archived = archive_events(
+        workspace.log,
+        workspace.clock,
+        days,
+        begin=lambda: begin_archiving(workspace),
+        most=_HOOK_ARCHIVES if workspace.is_hook else None,
+    )
     update_index(workspace.log, workspace.index)
     return archived
 
