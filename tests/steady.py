@@ -22,15 +22,15 @@ _VALUE: Final = re.compile(
     r"""
       (?<=\bev-)(?P<event>[0-9a-f]{16}|[0-9a-f]{8})\b
     | (?<=\bs-)(?P<session>[0-9a-f]{12})\b
-    | (?:(?<=[a-z]-)|(?<=-\d-)|(?<=\d\d-))(?P<agent>[0-9a-f]{8})(?=\b|_)
+    | (?:(?<=[a-z]-)|(?<=-\d-)|(?<=\d\d-))(?!20260302)(?P<agent>[0-9a-f]{8})(?=\b|_)
     | (?<=_)(?P<second>\d{10})(?=_)
     | \b(?P<sum>[0-9a-f]{64})\b
     | \b(?P<nonce>[0-9a-f]{12})\b
     | ^(?P<commit>[0-9a-f]{7})(?=\ )
-    | \b(?P<moment>\d{4}-\d\d-\d\d[T\ -]\d\d[:-]\d\d(?:[:-]\d\d(?:\.\d{3})?)?)(?=Z|-)
+    | \b(?P<moment>\d{4}-\d\d-\d\d[T\ -]\d\d[:-]\d\d(?:[:-]\d\d(?:\.\d{3})?)?)(?=Z|-|$)
     | (?<=\ )(?P<hour>\d\d:\d\d)(?=\ )
     | \b(?P<left>\d+\ min)(?=\ more|\ left)
-    | \b(?P<age>\d+\ (?:s|min|h|d))(?=\ ago|\ old|\)|$)
+    | \b(?P<age>\d+\ (?:s|min|h|d))(?=\ ago|\ old|\)|,\ (?:observed|verified|on|not)\b|$)
     """,
     re.VERBOSE | re.MULTILINE,
 )
