@@ -20,7 +20,7 @@ from typing import Any, Final, NamedTuple, Self
 
 from tests.beads import find_bd, make_database
 from tests.claude_lines import ClaudeTranscript
-from tests.steady import steady
+from tests.steady import MOMENT, steady
 from tests.terminals import PROMPT, Terminal
 from tests.transcripts import ROOT, Desk
 
@@ -30,6 +30,9 @@ BD: Final = "0.44.0"
 _PAYLOADS: Final = ROOT / "tests" / "hosts" / "payloads"
 _WRITES: Final = os.environ.get("PASSDOWN_STORIES") == "write"
 """Read before the guards of `conftest.py` take our variables away."""
+_KINDS: Final = ("source", "trigger", "reason", "agent_type", "tool_name")
+"""What a payload says about its event, for the reader."""
+_TITLES: Final = ("shown to the person", "told to the agent", "refused, and the agent is told why")
 _NOTE: Final = "<!-- Written by `python -m tests.stories`: change the test, not this page. -->"
 
 
@@ -131,9 +134,9 @@ class HostedActor(Actor):
         printed = self.desk.type(f"passdown hook --host claude < {self.desk.home / 'payload.json'}")
         assert self.desk.code == 0, printed
         answer = _read_answer(printed)
-        name = " ".join((event, *(str(value) for value in told.values() if isinstance(value, str))))
+        name = " ".join((event, *(told[key] for key in _KINDS if key in told)))
         self._story.add(Part(f"Claude Code calls the hook `{name}`."))
-        for title, text in (("shown to the person", answer.shown), ("told to the agent", answer.given)):
+        for title, text in zip(_TITLES, answer, strict=True):
             if text:
                 self._story.add(Part(text.rstrip("\n") + "\n", "text", title))
         return answer
@@ -196,6 +199,8 @@ class Story:
     def prepare(self, files: Mapping[str, str], *, beads: Path | None = None) -> None:
         """Make the repository `shop`, which uses Passdown, with files in a first commit; nothing is told."""
         desk = Desk(self.home)
+        # A commit in the second in which a session starts would count as its own.
+        desk.environment["GIT_COMMITTER_DATE"] = desk.environment["GIT_AUTHOR_DATE"] = f"{MOMENT}Z"
         for line in ("git init --quiet shop", "cd shop", "passdown init --yes"):
             desk.type(line)
         for name, text in files.items():
