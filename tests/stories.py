@@ -249,11 +249,12 @@ class Story:
         else:
             self._parts.append(part)
 
-    def make_page(self) -> str:
-        """Give the page."""
+    def make_page(self, name: str) -> str:
+        """Give the page of this name."""
         texts = steady([part.text for part in self._parts], str(self.home))
         blocks = [_fence(part._replace(text=text)) for part, text in zip(self._parts, texts, strict=True)]
-        return "\n\n".join([blocks[0], _NOTE, *blocks[1:]]) + "\n"
+        end = f"This is what `tests/e2e/test_story_{name}.py` saw. Ids, times and ages in it are made up."
+        return "\n\n".join([blocks[0], _NOTE, *blocks[1:], end]) + "\n"
 
 
 def _fence(part: Part) -> str:
@@ -271,8 +272,8 @@ def tell(name: str, folder: Path) -> Iterator[Story]:
         try:
             yield story
         finally:
-            sys.stdout.write(story.make_page())
-    compare(PAGES / f"{name}.md", story.make_page())
+            sys.stdout.write(story.make_page(name))
+    compare(PAGES / f"{name}.md", story.make_page(name))
 
 
 def compare(path: Path, page: str) -> None:

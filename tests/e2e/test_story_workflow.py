@@ -53,6 +53,9 @@ def _look_first(story: Story, ann: Actor, agent: HostedActor) -> None:
     ann.types('bd create "A page about them" --id tp-2 -d "For guests" --silent')
     ann.types('bd create "Print the menu" --id tp-3 --deps tp-1 -d "On A5" --silent')
     ann.types('bd create "Show the menu" --id tp-4 -p 3 -d "On the web" --silent')
+    story.says(
+        "Before its session starts, the agent looks at what could be in the way. That changes nothing:"
+    )
     assert "Beads 0.44.0: 3 ready, 0 held, 1 waiting" in agent.types("passdown preflight")
 
 
@@ -102,7 +105,10 @@ def _sync_and_end(story: Story, agent: HostedActor) -> None:
     story.says("## Sync, and end")
     assert agent.types("passdown sync").startswith("Sync: ")
     agent.types("passdown end")
-    story.says("For its next session, the agent alone has a context; what is marked in it is never left out:")
+    story.says(
+        "For the next session of an agent that works alone, a context is saved. What is marked PRESERVE is "
+        "never shortened:"
+    )
     context = agent.reads(".conductor/session-context.md")
     assert "## Intent [PRESERVE]\n\n- Goal: Guests see what they can eat\n" in context
     assert "- RULED_OUT: Icons without words -- nobody knows them\n" in context
