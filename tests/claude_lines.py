@@ -1,6 +1,7 @@
 """A transcript as Claude Code writes it, made line by line."""
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 
 from passdown.records import record
@@ -13,6 +14,7 @@ class ClaudeTranscript:
     path: Path
     root: Path
     session: str = "h-1"
+    tell_time: Callable[[], str] = lambda: "2026-01-11T12:00:00.000Z"
 
     def ask(self, prompt: str) -> None:
         """Let the person say something."""
@@ -57,7 +59,7 @@ class ClaudeTranscript:
             "type": kind,
             "message": message,
             "uuid": f"{self.path.stem}-{self._size()}",
-            "timestamp": "2026-01-11T12:00:00.000Z",
+            "timestamp": self.tell_time(),
             "cwd": str(self.root),
             "sessionId": self.session,
         }

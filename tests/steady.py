@@ -17,20 +17,24 @@ AGE: Final = "2 min"
 LEFT: Final = "10 min"
 
 _SHORT: Final = 8
+_SHORT_UUID: Final = 18
 _HOUR: Final = slice(11, 16)
 _VALUE: Final = re.compile(
     r"""
       (?<=\bev-)(?P<event>[0-9a-f]{16}|[0-9a-f]{8})\b
     | (?<=\bs-)(?P<session>[0-9a-f]{12})\b
-    | (?:(?<=[a-z]-)|(?<=-\d-)|(?<=\d\d-))(?P<agent>[0-9a-f]{8})(?=\b|_)
+    | \b(?P<uuid>[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}(?:-[0-9a-f]{4}-[0-9a-f]{12})?)\b
+    | (?:(?<=[a-z]-)|(?<=-\d-)|(?<=\d\d-))(?!20260302)(?P<agent>[0-9a-f]{8})(?=\b|_)
     | (?<=_)(?P<second>\d{10})(?=_)
     | \b(?P<sum>[0-9a-f]{64})\b
+    | \b(?P<whole>[0-9a-f]{40})\b
     | \b(?P<nonce>[0-9a-f]{12})\b
     | ^(?P<commit>[0-9a-f]{7})(?=\ )
-    | \b(?P<moment>\d{4}-\d\d-\d\d[T\ -]\d\d[:-]\d\d(?:[:-]\d\d(?:\.\d{3})?)?)(?=Z|-)
+    | \b(?P<moment>\d{4}-\d\d-\d\d[T\ -]\d\d[:-]\d\d(?:[:-]\d\d(?:\.\d{3})?)?)(?=Z|-|$)
+    | (?<=\ )(?P<day>\d{4}-\d\d-\d\d)(?=\ \|)
     | (?<=\ )(?P<hour>\d\d:\d\d)(?=\ )
     | \b(?P<left>\d+\ min)(?=\ more|\ left)
-    | \b(?P<age>\d+\ (?:s|min|h|d))(?=\ ago|\ old|\)|$)
+    | \b(?P<age>\d+\ (?:s|min|h|d))(?=\ ago|\ old|\)|,\ (?:observed|verified|on|not)\b|$)
     """,
     re.VERBOSE | re.MULTILINE,
 )
@@ -52,13 +56,14 @@ def steady(texts: Sequence[str], home: str = "") -> list[str]:
                 return SECOND
             case "hour":
                 return MOMENT[_HOUR]
-            case "moment":
+            case "moment" | "day":
                 return "".join(new if old.isdigit() else old for old, new in zip(real, MOMENT, strict=False))
         # An id may be shown whole and cut short: the start of it is enough to know it.
-        name = (kind, real[:_SHORT])
+        name = (kind, real[: _SHORT_UUID if kind == "uuid" else _SHORT])
         count = sum(other == kind for other, _ in known)
         made = known.setdefault(name, sha256(f"{kind} {count}".encode()).hexdigest())
-        return made[: len(real)]
+        digits = iter(made)
+        return "".join(one if one == "-" else next(digits) for one in real)
 
     texts = [text.replace("just now", "0 s ago") for text in texts]
     return [_VALUE.sub(make_up, text.replace(home, HOME) if home else text) for text in texts]

@@ -77,14 +77,15 @@ class Window:
             encoding="utf-8",
         )
 
-    def run(self, asked: dict[str, object]) -> str:
-        """Run a command in it, and return all it prints."""
+    def run(self, asked: dict[str, object]) -> tuple[str, int]:
+        """Run a command in it, and return all it prints and its exit code."""
         typed, shown = self._process.stdin, self._process.stdout
         assert typed
         assert shown
         typed.write(json.dumps(asked) + "\n")
         typed.flush()
-        return str(json.loads(shown.readline()))
+        printed, code = json.loads(shown.readline())
+        return str(printed), int(code)
 
     def close(self) -> None:
         """Let it die; whoever ran in it is told nothing."""
@@ -98,23 +99,24 @@ def keep_window() -> None:
         sys.stdout.flush()
 
 
-def _run(asked: dict[str, object]) -> str:
-    """Run a command at a terminal at which nobody can type, and return all it prints."""
+def _run(asked: dict[str, object]) -> tuple[str, int]:
+    """Run a command at a terminal at which nobody can type, and return all it prints and its exit code."""
     if sys.platform == "win32":  # has no such terminals
-        data, _ = _start(asked, stdout=subprocess.PIPE, stderr=subprocess.STDOUT).communicate()
-        return data.decode("utf-8").replace("\r\n", "\n")
+        process = _start(asked, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        data, _ = process.communicate()
+        return data.decode("utf-8").replace("\r\n", "\n"), process.returncode
     screen, typed = os.openpty()
     process = _start(asked, stdout=typed, stderr=typed)
     os.close(typed)
     data = b"".join(_read(screen))
-    process.wait()
-    return data.decode("utf-8").replace("\r\n", "\n")
+    return data.decode("utf-8").replace("\r\n", "\n"), process.wait()
 
 
 def _start(asked: dict[str, object], **outputs: int) -> subprocess.Popen[bytes]:
-    return subprocess.Popen(  # type: ignore[call-overload, no-any-return]  # it went through JSON
-        **asked, stdin=subprocess.DEVNULL, **outputs
-    )
+    with open(str(asked.pop("given")), "rb") as given:
+        return subprocess.Popen(  # type: ignore[call-overload, no-any-return]  # it went through JSON
+            **asked, stdin=given, **outputs
+        )
 
 
 def _read(screen: int) -> Iterator[bytes]:
@@ -130,12 +132,14 @@ class Desk:
     def __init__(self, home: Path) -> None:
         """Begin at home, which is empty but for what git must know."""
         self.home = home
-        self._folder = home
+        self.folder = home
+        self.code = 0
+        """The exit code of the last command."""
         self._windows: list[Window] = []
         (home / ".gitconfig").write_text(_GIT_SETTINGS, encoding="utf-8")
         ours = {name: value for name, value in os.environ.items() if not name.startswith(_FOREIGN)}
         where = {"HOME": str(home), "USERPROFILE": str(home), "LC_ALL": "C.UTF-8"}
-        self._environment = {**ours, **where, "COLUMNS": str(COLUMNS), "TERM": "dumb", "TZ": "UTC"}
+        self.environment = {**ours, **where, "COLUMNS": str(COLUMNS), "TERM": "dumb", "TZ": "UTC"}
 
     def __enter__(self) -> Self:
         """Sit down."""
@@ -147,11 +151,12 @@ class Desk:
             window.close()
 
     def type(self, line: str) -> str:
-        """Type a command as a reader would, and return all it prints."""
+        """Type a command as a reader would, and return all it prints; `< FILE` may be its end."""
+        line, _, given = line.partition(" < ")
         program, *arguments = shlex.split(line)
         match program:
             case "cd":
-                self._folder /= arguments[0]
+                self.folder /= arguments[0]
             case "script":
                 self._windows.append(Window())
             case "exit":
@@ -160,21 +165,23 @@ class Desk:
                 start = [sys.executable, "-m", "passdown"] if program == "passdown" else [program]
                 asked: dict[str, object] = {
                     "args": [*start, *arguments],
-                    "cwd": str(self._folder),
-                    "env": self._environment,
+                    "cwd": str(self.folder),
+                    "env": self.environment,
+                    "given": str(self.folder / given) if given else os.devnull,
                 }
-                return self._windows[-1].run(asked) if self._windows else _run(asked)
+                printed, self.code = self._windows[-1].run(asked) if self._windows else _run(asked)
+                return printed
         return ""
 
     def save(self, name: str, text: str) -> None:
         """Save a file."""
-        path = self._folder / name
+        path = self.folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")
 
     def edit(self, name: str, difference: str) -> None:
         """Edit a file by hand, as a difference without line numbers says."""
-        text = (self._folder / name).read_text(encoding="utf-8")
+        text = (self.folder / name).read_text(encoding="utf-8")
         lines = difference.splitlines(keepends=True)
         old, new = ("".join(line[1:] for line in lines if line[0] in signs) for signs in (" -", " +"))
         assert text.count(old) == 1, f"{name} does not hold this once:\n{old}"

@@ -8,7 +8,7 @@ import pytest
 from passdown.services.sessions.sessions import StartRequest, start_session
 from passdown.settings import FILE_NAME, Settings
 from passdown.wiring.workspaces import open_workspace
-from tests import transcripts
+from tests import stories, transcripts
 from tests.gits import make_started
 
 PAGE = """
@@ -160,3 +160,12 @@ def test_a_readme_that_shows_something_else_is_corrected() -> None:
 )
 def test_the_pages_about_the_work_show_what_commands_print(path: Path, tmp_path: Path) -> None:
     assert transcripts.correct_page(path, tmp_path) == path.read_text(encoding="utf-8")
+
+
+def test_a_story_that_is_not_told_as_its_page_says_is_noticed(tmp_path: Path) -> None:
+    page = tmp_path / "tea.md"
+    page.write_text("# Tea\n\none cup\n", encoding="utf-8")
+
+    stories.compare(page, "# Tea\n\none cup\n")
+    with pytest.raises(AssertionError, match=r"(?s)python -m tests\.stories.*-one cup.*\+two cups"):
+        stories.compare(page, "# Tea\n\ntwo cups\n")

@@ -11,7 +11,7 @@ from passdown.ports.repository import Skipped, SkipReason
 from passdown.records import replace
 from passdown.services.handover import handoffs
 from passdown.services.sessions import session_end
-from tests.commands import Caller, say_all
+from tests.commands import Caller, Done, say_all
 from tests.gits import Project
 from tests.projects import make_january, put, stop_clock
 
@@ -291,3 +291,19 @@ def test_a_handoff_without_a_date_has_no_age(command: Caller) -> None:
     put(command.folder, "thoughts/shared/handoffs/bare/current.md", "nothing\n")
 
     assert command("handoff", "resume", "bare").out.startswith("no changes found\n")
+
+
+@pytest.mark.requirement("C161")
+@pytest.mark.parametrize("noun", ["handoff", "checkpoint"])
+def test_what_a_new_session_of_a_host_resumes_is_its_own(
+    command: Caller, monkeypatch: pytest.MonkeyPatch, noun: str
+) -> None:
+    command("handoff", "create", "--stream", "auth")
+    command("end")
+    monkeypatch.setenv("CLAUDE_CODE_SESSION_ID", "h-7")
+
+    resumed = command(noun, "resume", "auth", "--yes")
+
+    assert (resumed.code, "this session of claude was not known yet; started " in resumed.err) == (0, True)
+    assert command("done") == Done(0, "done: Make logout work\n", "")
+    assert command("status").out.count(" live, ") == 1

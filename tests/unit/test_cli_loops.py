@@ -167,6 +167,16 @@ def test_a_proposal_follows_the_ideas_without_any_other_paper(looped: Caller, pr
     assert {path.name for path in (project.folder / "changes/habits").iterdir()} == {"state.md", "loops"}
 
 
+def test_loops_are_listed_in_the_order_of_a_change(command: Caller, project: Project) -> None:
+    names = ("ideation", "proposal", "tasks", "plan-02", "implement-02", "plan-10", "reconcile", "aside")
+    for name in sorted(names):
+        put(project.folder, f"changes/habits/loops/{name}.md", "# Loop\n")
+
+    listed = [line.split(":")[0].strip() for line in command("loop").out.splitlines()[1:]]
+
+    assert listed == [*names]
+
+
 def test_feedback_needs_a_turn(command: Caller) -> None:
     command("loop", "open", "habits", "ideation")
 

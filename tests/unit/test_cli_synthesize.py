@@ -1,6 +1,7 @@
 """`passdown synthesize` writes the view, says what it did, and changes nothing when it is asked to check."""
 
 import json
+import re
 import sys
 from pathlib import Path
 from typing import Final
@@ -242,7 +243,7 @@ def test_old_events_are_archived_and_all_is_committed(command: Caller, project: 
 
     said = done.out.splitlines()
     assert said[:2] == [f"2 events; view unchanged: {VIEW}", "1 event of 1 day archived"]
-    assert said[2].startswith("committed ")
+    assert re.fullmatch(r"committed as [0-9a-f]{12}", said[2])
     assert view_of(project) == made
     assert (project.folder / ARCHIVE / "2026-01-03" / "2026-01-03T13-03-52.000Z_toast.md").is_file()
     assert project.git("status", "--porcelain") == ""

@@ -35,6 +35,12 @@ def test_binding_says_what_was_left_and_what_is_there(command: Caller) -> None:
     assert other.startswith(f"left auth: {record.relative_to(command.folder).as_posix()}\n")
 
 
+def test_one_decision_is_one_decision(command: Caller) -> None:
+    command("decide", "store", "Redis")
+
+    assert command("track", "bind", "auth").out.endswith("(1 decision, 0 files changed)\n")
+
+
 def test_binding_as_json(command: Caller) -> None:
     command("track", "bind", "auth")
 

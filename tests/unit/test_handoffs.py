@@ -319,6 +319,20 @@ def test_a_ledger_of_another_tool_makes_a_snapshot() -> None:
     assert handoff_from_ledger(Ledger(), NOON, "stale").session == "unknown"
 
 
+@pytest.mark.requirement("C152")
+def test_the_present_step_is_no_next_step_of_the_document_any_more() -> None:
+    before = to_stream(Handoff(at=NOON, now="Draw it", next=("Print it", "Send it")), "plan")
+    later = to_stream(Handoff(at=NOON, now="Print it"), "plan", before)
+    last = to_stream(Handoff(at=NOON, now="Send it"), "plan", later)
+
+    assert before.checkpoint is not None
+    assert later.checkpoint is not None
+    assert Pair(key="Next action", value="Print it") in before.checkpoint.resume
+    assert Pair(key="Next action", value="Print it") not in later.checkpoint.resume
+    assert (later.now, later.next) == ("Print it", ("Send it",))
+    assert "Send it" not in last.next
+
+
 def test_the_next_session_carries_on_all_but_what_is_done() -> None:
     said = facts_to_carry(handoff())
 

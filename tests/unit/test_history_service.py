@@ -5,7 +5,9 @@ from pathlib import Path
 import pytest
 
 from passdown.core.documents.key_value import Pair
-from passdown.core.formats.events import Event, render_event
+from passdown.core.facts import GateStatus
+from passdown.core.formats.events import Event, EventCheckpoint, EventGate, render_event
+from passdown.core.phases import PhaseState
 from passdown.engines.memory.index import MemoryIndex
 from passdown.errors import PassdownError
 from passdown.ports.index import EventLocation
@@ -64,6 +66,16 @@ def test_the_text_of_an_event_is_read_from_its_file_or_its_rollup(bench: Bench) 
         (Event(retracted_events=("ev-1",)), "retracts ev-1"),
         (Event(receipts=("pytest: exit 1", "a" * 40), files_modified=("a.py", "b.py")), "edited a.py, b.py"),
         (Event(receipts=("a" * 40, "pytest: exit 1")), "pytest: exit 1"),
+        (
+            Event(checkpoints=(EventCheckpoint(phase=2, name="Login", status=PhaseState.VALIDATED),)),
+            "Phase 2 (Login): validated",
+        ),
+        (Event(checkpoints=(EventCheckpoint(),), receipts=("pytest: exit 1",)), "Phase ?: pending"),
+        (
+            Event(gates=(EventGate(gate="spec"), EventGate(gate="design", status=GateStatus.PASS))),
+            "gate design: PASS",
+        ),
+        (Event(more=(("turns", ("habits/ideation turn 1",)),)), "habits/ideation turn 1"),
         (Event(receipts=("a" * 40,)), "no record"),
         (Event(reason="clear", type="session_end"), "no record"),
         (Event(), "no record"),

@@ -38,6 +38,7 @@ RED, GREEN, REFACTOR = TddPhase.RED, TddPhase.GREEN, TddPhase.REFACTOR
 class Desk(Stage):
     """A host whose model edits files, runs tests and commits, each at a minute of its own."""
 
+    hour = 11
     minute = 0
 
     def _line(self, kind: str, content: object, **more: object) -> None:
@@ -46,7 +47,7 @@ class Desk(Stage):
             "type": kind,
             "message": {"role": kind, "content": content},
             "uuid": f"u-{self.minute}",
-            "timestamp": f"2026-01-11T11:{self.minute:02}:00.000Z",
+            "timestamp": f"2026-01-11T{self.hour}:{self.minute:02}:00.000Z",
             "sessionId": HOST,
             "cwd": str(self.root),
             **more,
@@ -317,6 +318,24 @@ def test_a_paper_that_is_written_makes_its_gate_due(desk: Desk) -> None:
     assert "current_gate: plan-structure" in (desk.root / LEDGER).read_text(encoding="utf-8")
     desk.edit("conductor/tracks/dates_20260111/plan.md")
     assert "due" not in desk.notice(desk.call("Stop"))
+
+
+@pytest.mark.requirement("C101")
+def test_a_paper_that_was_judged_after_it_was_written_is_not_due(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plan = "conductor/tracks/dates_20260111/plan.md"
+    desk.command("track", "bind", "dates_20260111")
+    desk.edit(plan)
+    desk.command("gate", "run", "plan-structure")
+
+    assert "due" not in desk.notice(desk.call("Stop"))
+    assert "due" not in desk.command("gate").out
+
+    stop_clock(monkeypatch, "2026-01-11T14:00:00Z")
+    desk.hour = 13
+    desk.edit(plan)
+    assert "the gate plan-structure is due" in desk.notice(desk.call("Stop"))
 
 
 @pytest.mark.requirement("C101")

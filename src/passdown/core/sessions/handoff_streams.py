@@ -78,7 +78,7 @@ def to_stream(handoff: Handoff, name: str, known: Stream | None = None) -> Strea
         test=_line(handoff.test) or stream.test,
         now=now,
         this_session=handoff.done or stream.this_session,
-        next=handoff.next or _list_left(stream.next, handoff.done),
+        next=handoff.next or _list_left(stream.next, (*handoff.done, handoff.now)),
         decisions=tuple(_join_pairs(stream.decisions, handoff.choices)),
         questions=tuple(read_question(text) for text in _join_questions(stream, handoff)),
         workflow=update_workflow(
@@ -174,9 +174,9 @@ def _unless_left(now: str, handoff: Handoff) -> str:
     return "" if make_key(now) in handoff.left else now
 
 
-def _list_left(steps: tuple[str, ...], done: Sequence[str]) -> tuple[str, ...]:
-    """Return the next steps of a document without those that the session has done."""
-    left = tuple(step for step in steps if step not in done)
+def _list_left(steps: tuple[str, ...], begun: Sequence[str]) -> tuple[str, ...]:
+    """Return the next steps of a document without those that the session has done or is doing."""
+    left = tuple(step for step in steps if step not in begun)
     return left or ((NO_STEP,) if steps else ())
 
 
@@ -203,7 +203,7 @@ def _resume_notes(handoff: Handoff, known: Checkpoint, now: str, phases: tuple[P
     yield Pair(key=_FOCUS, value=_line(handoff.now or focus or now))
     made = {f"{verb} {name_phase(one)}" for verb in _VERBS.values() for one in known.phases}
     action = table.get(_ACTION, "")
-    if action in {_ALL_DONE, *made, *handoff.done}:
+    if action in {_ALL_DONE, *made, *handoff.done, handoff.now}:
         action = ""
     yield Pair(key=_ACTION, value=_line(next(iter(handoff.next), "") or action or _make_action(phases)))
     blockers = "; ".join(_list_blockers(handoff, phases)) or _unless_blocked(table.get(_BLOCKERS, ""))

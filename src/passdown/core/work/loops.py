@@ -205,13 +205,20 @@ def find_last(loops: Iterable[str]) -> LoopName | None:
 
     Tasks are planned and implemented one after the other, so of their ledgers those of the last task count.
     """
-    order = [*LoopKind]
     found = [name for loop in loops if (name := parse_loop_name(loop)) is not None]
-    return max(
-        found,
-        key=lambda one: (one.kind is LoopKind.RECONCILE, int(one.task or 0), order.index(one.kind)),
-        default=None,
-    )
+    return max(found, key=_place, default=None)
+
+
+def sort_loops(loops: Iterable[str]) -> list[str]:
+    """Return loops in the order in which a change goes through them; others come last, by their names."""
+    names = {loop: parse_loop_name(loop) for loop in loops}
+    known = {loop: _place(name) for loop, name in names.items() if name is not None}
+    return [*sorted(known, key=known.__getitem__), *sorted(names.keys() - known.keys())]
+
+
+def _place(one: LoopName) -> tuple[bool, int, int]:
+    """Return where a loop stands among those of its change."""
+    return one.kind is LoopKind.RECONCILE, int(one.task or 0), [*LoopKind].index(one.kind)
 
 
 def refuse_other_way(facts: ChangeFacts, lane: Lane | None, mode: RunMode | None) -> LoopRefusal | None:

@@ -8,7 +8,7 @@ from passdown.core.facts import DUE
 from passdown.core.hosts.transcripts import Observation
 from passdown.core.kinds import FactKind
 from passdown.core.sessions.session_facts import Account, NewFact
-from passdown.core.sessions.track_gates import PAPERS, list_results, make_result, open_gates
+from passdown.core.sessions.track_gates import PAPERS, last_results, list_results, make_result, open_gates
 from passdown.core.times import parse_instant
 from passdown.core.work.tdd import Cycle, EndedPhase, PhaseChange, is_followed
 
@@ -70,10 +70,12 @@ def _find_due(
         return
     facts = list_results(account, account.track)
     known = {gate for gate, fact in open_gates(facts).items() if fact.text == DUE}
-    written = {one.text for one in seen if one.kind is FactKind.FILE}
+    judged = last_results(facts)
+    written = {one.text: parse_instant(one.time) or on.now for one in seen if one.kind is FactKind.FILE}
     for gate, paper in PAPERS.items():
         path = _written(written, account.track, paper, on.folders)
-        if path and gate not in known:
+        # An agent may write a paper and run its gate in one turn, at whose end both are seen.
+        if path and gate not in known and not (gate in judged and judged[gate].at > written[path]):
             yield make_result(gate, DUE, f"{path} was written", account.track)
     if cycle.has_refactored and EXECUTION not in known:
         yield make_result(EXECUTION, DUE, REFACTORED, account.track)

@@ -81,6 +81,12 @@ def need_session(workspace: Workspace, wanted: str) -> Account:
     return started.account
 
 
+def find_or_begin(workspace: Workspace, wanted: str) -> Account | None:
+    """Find the chosen session; one that the environment names and nobody knows is started (C161)."""
+    is_named = wanted or find_new_id(workspace) or open_hosts().find_caller(os.environ)
+    return need_session(workspace, wanted) if is_named else find_running(workspace, "")
+
+
 def _finish(workspace: Workspace, account: Account) -> Account:
     from passdown.services.coordination.finishing import changing  # few calls need it
     from passdown.services.sessions.journals import read_account

@@ -12,6 +12,7 @@ from passdown.core.kinds import FactKind
 from passdown.core.merge.event_facts import parse_event_facts
 from passdown.core.merge.merge import SESSION_END
 from passdown.core.merge.rollups import is_rollup, parse_rollup
+from passdown.core.phases import PhaseState
 from passdown.errors import FormatError, PassdownError
 from passdown.ports.event_log import EventLog, FileMark
 from passdown.ports.index import EventFile, EventLocation, Index, LogChange
@@ -84,6 +85,16 @@ def _label_stated(event: Event) -> Iterator[str]:
     yield from event.open_questions
     yield from (f"{pair.key}: {pair.value}" for pair in event.answers)
     yield from (f"retracts {name}" for name in event.retracted_events)
+    yield from _label_progress(event)
+
+
+def _label_progress(event: Event) -> Iterator[str]:
+    """Yield how far the work is: phases, gates and turns of loops."""
+    for one in event.checkpoints:
+        name = f" ({one.name})" if one.name else ""
+        yield f"Phase {one.phase or '?'}{name}: {one.status or PhaseState.PENDING}"
+    yield from (f"gate {one.gate}: {one.status}" for one in event.gates if one.status)
+    yield from dict(event.more).get(FactKind.TURN.row.event_key, ())
 
 
 def _label_seen(event: Event, subjects: Mapping[str, str]) -> Iterator[str]:

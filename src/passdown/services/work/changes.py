@@ -31,6 +31,7 @@ from passdown.core.work.loops import (
     may_go_on,
     parse_loop_name,
     parse_tasks,
+    sort_loops,
 )
 from passdown.errors import FormatError, PassdownError, StorageError, UsageError
 from passdown.records import record, replace
@@ -169,7 +170,7 @@ def find_settled(workspace: Workspace, account: Account | None, changes: Collect
 
 
 def _sum_up(workspace: Workspace, facts: ChangeFacts, settled: Collection[str]) -> ChangeSummary:
-    loops = tuple(_summarize_loop(workspace, facts, loop, settled) for loop in sorted(facts.loops))
+    loops = tuple(_summarize_loop(workspace, facts, loop, settled) for loop in sort_loops(facts.loops))
     ended = {parse_loop_name(one.loop): one.result for one in loops}
     facts = replace(
         facts, succeeded=frozenset(one.task for one, how in ended.items() if one and how == SUCCESS)

@@ -19,8 +19,7 @@ from passdown.faces.cli.kept_views import note_kept_view
 from passdown.faces.cli.lines import cut, width
 from passdown.faces.cli.sessions import (
     describe,
-    find_new_id,
-    find_running,
+    find_or_begin,
     need_session,
     note_committed,
     open_sessions,
@@ -313,9 +312,7 @@ def resume(above: bool, name: str, session: str, *, run_test: bool, yes: bool, a
     if not as_json:
         for line in drift_lines(review.drift, is_run=run_test):
             output.say(line)
-    is_given = bool(session or find_new_id(workspace))
-    account = need_session(workspace, session) if is_given else find_running(workspace, "")
-    resumed = resume_handoff(workspace, review, account)
+    resumed = resume_handoff(workspace, review, find_or_begin(workspace, session))
     if as_json:
         output.say_json({**_listed_data(review.listed), **_resumed_data(review, resumed)})
         return

@@ -201,8 +201,8 @@ def _say_what_followed(outcome: SynthesisResult) -> None:
         days = f"{outcome.archived.days} day" + ("" if outcome.archived.days == 1 else "s")
         output.say(f"{_events(outcome.archived.moved)} of {days} archived")
     if isinstance(outcome.committed, Committed):
-        name = outcome.committed.commit[:10]
-        output.say(f"committed {name}" if name else "committed")
+        name = outcome.committed.commit[:12]
+        output.say(f"committed as {name}" if name else "committed")
 
 
 def _events(count: int) -> str:

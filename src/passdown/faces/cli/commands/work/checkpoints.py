@@ -23,7 +23,7 @@ from passdown.faces.cli.coordination import json_option, session_option
 from passdown.faces.cli.drift import drift_lines
 from passdown.faces.cli.lifecycle import note_commit, save_phase
 from passdown.faces.cli.project import current_folder
-from passdown.faces.cli.sessions import find_running, need_session, open_sessions
+from passdown.faces.cli.sessions import find_or_begin, find_running, need_session, open_sessions
 from passdown.records import replace
 from passdown.services.work.checkpoints import (
     SavedCheckpoint,
@@ -163,7 +163,7 @@ def resume(stream: str, session: str, *, yes: bool, anyway: bool, as_json: bool)
         _say_changed(changed, checks, as_json=as_json)
         return 1
     ran = [RanTest(one.test.command, one.run.code, one.run.counted) for one in checks if one.run.code >= 0]
-    account = resume_from(workspace, review, account, ran)
+    account = resume_from(workspace, review, account or find_or_begin(workspace, session), ran)
     phase = find_next_phase(review.handoff)
     if phase is not None:
         begun = Phase(phase=phase.phase, name=phase.name, state=PhaseState.IN_PROGRESS)
