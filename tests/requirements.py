@@ -8,7 +8,8 @@ face. It then fails when
 
 1. a requirement that `--against` lists as proven is not proven any more, or less far out,
 2. what `docs/spec/inside.toml` calls built is not proven through a face and has no reason there,
-3. a reason there is not needed any more.
+3. a reason there is not needed any more,
+4. an id shares each of its tests with too many others.
 
 `--write` writes what is proven into the file that `--against` names. `docs/spec/` says what the codes mean.
 """
@@ -20,6 +21,7 @@ import json
 import re
 import sys
 import tomllib
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import redirect_stdout
 from pathlib import Path
@@ -35,6 +37,8 @@ TITLES = {name: entry.title for name, entry in load_specification().entries.item
 IDS = tuple(name for name in TITLES if name[0] in "RG")
 DECISIONS = tuple(name for name in TITLES if name[0] == "C")
 REASONS = FOLDER / "inside.toml"
+MOST_OTHERS = 6
+"""How many other ids a test may carry and still be the test of one."""
 _NO_LOOK = "the test did not look at the answer or at a file"
 NOTE = (
     "# Written by `python -m tests.requirements --outcomes FILE… --against THIS --write`: what runs proved.\n"
@@ -54,6 +58,16 @@ def marked(items: Iterable[pytest.Item]) -> dict[str, list[str]]:
                 if test not in tests:
                     tests.append(test)
     return proofs
+
+
+def find_crowded(proofs: Proofs) -> dict[str, int]:
+    """The ids that share each of their tests with too many others, and with how many at least.
+
+    Such a test tells a whole story; nobody sees which line of it belongs to which requirement.
+    """
+    carried = Counter(test for tests in proofs.values() for test in tests)
+    others = {name: min(carried[test] for test in tests) - 1 for name, tests in proofs.items()}
+    return {name: count for name, count in others.items() if count > MOST_OTHERS}
 
 
 def unknown_ids(names: Iterable[str]) -> list[str]:
@@ -209,6 +223,11 @@ def find_faults(judged: Mapping[str, Proof], known: Mapping[str, str], reasons: 
     return found
 
 
+def _render_crowded(proofs: Proofs) -> Iterator[str]:  # 4.
+    for name, count in find_crowded(proofs).items():
+        yield f"{name} ({TITLES[name]}) shares each of its tests with {count} others or more: give it its own"
+
+
 def _distance(kind: str) -> int:
     return ("", *KINDS).index(kind)
 
@@ -314,13 +333,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _report_outcomes(files: Sequence[Path], against: Path | None, *, write: bool) -> int:
-    judged = judge(read_outcomes(files), find_proofs())
+    proofs = find_proofs()
+    judged = judge(read_outcomes(files), proofs)
     reasons = load_reasons()
     sys.stdout.write(render_outcomes(judged, reasons))
     if against and write:
         against.write_text(render_known(judged), encoding="utf-8", newline="\n")
     known = tomllib.loads(against.read_text(encoding="utf-8")) if against else {}
-    faults = find_faults(judged, known, reasons)
+    faults = [*find_faults(judged, known, reasons), *_render_crowded(proofs)]
     sys.stderr.write("".join(f"{fault}\n" for fault in faults))
     return 1 if faults else 0
 

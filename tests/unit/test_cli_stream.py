@@ -39,6 +39,16 @@ def hand_over(command: Caller) -> tuple[str, Stream]:
     return text, stream
 
 
+@pytest.mark.requirement("R66")
+def test_next_lists_unticked_items_in_the_order_they_were_stated(command: Caller) -> None:
+    command("next", "write the parser", "write the tests", "write the docs")
+
+    text, _ = hand_over(command)
+
+    items = "- [ ] write the parser\n- [ ] write the tests\n- [ ] write the docs\n"
+    assert f"\n### Next\n{items}\n###" in text
+
+
 @pytest.mark.requirement("R64", "R65", "R77")
 def test_now_is_one_item_and_what_is_done_moves_on(command: Caller) -> None:
     command("goal", "Let people sign in")

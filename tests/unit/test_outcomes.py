@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests import requirements
+from tests import requirements, specification
 from tests.outcomes import Outcome, find_kind, read_outcomes
 from tests.requirements import Proof, Reasons, find_faults, judge, render_known, render_outcomes
 
@@ -376,6 +376,24 @@ def test_the_report_counts_by_the_outermost_kind_and_names_what_is_proven_throug
 
 def test_what_is_proven_is_written_down_with_its_kind() -> None:
     assert render_known(_JUDGED).splitlines()[1:] == ['R1 = "hook"', 'R2 = "inside"', 'R4 = "inside"']
+
+
+@pytest.mark.parametrize(
+    ("proofs", "crowded"),
+    [
+        ({"R1": ["t"], **{f"R{number}": ["t", "u"] for number in range(2, 8)}}, {}),
+        ({"R1": ["t"], **{f"R{number}": ["t", f"u{number}"] for number in range(2, 9)}}, {"R1": 7}),
+        ({"R1": ["t", "u"], **{f"R{number}": ["t"] for number in range(2, 4)}}, {}),
+    ],
+)
+def test_an_id_whose_tests_all_carry_many_others_is_found(
+    proofs: dict[str, list[str]], crowded: dict[str, int]
+) -> None:
+    assert requirements.find_crowded(proofs) == crowded
+
+
+def test_every_requirement_and_decision_has_a_test_that_carries_few_others() -> None:
+    assert requirements.find_crowded(specification.find_proofs()) == {}
 
 
 def test_every_reason_is_said_and_is_about_something_built() -> None:
