@@ -55,12 +55,14 @@ class Looks:
         """Begin with nothing called."""
         self.unseen: set[str] = set()
         self.seen: set[str] = set()
+        self.has_looked = False
         self._is_open = False
         self._thread = threading.local()
 
     def forget(self) -> None:
         """Forget the test before, and count nothing yet."""
-        self.unseen, self.seen, self._is_open = set(), set(), False
+        self.unseen, self.seen = set(), set()
+        self.has_looked = self._is_open = False
 
     def begin(self) -> None:
         """Count from now on."""
@@ -76,14 +78,21 @@ class Looks:
         if self._is_open:
             self.unseen.add(kind)
 
+    def believe(self, kind: str) -> None:
+        """Take the word of a marker for a call that could not be watched; a look is needed all the same."""
+        if kind not in self.seen | self.unseen:
+            (self.seen if self.has_looked else self.unseen).add(kind)
+
     @property
     def is_awaited(self) -> bool:
-        """Whether a look would count: something was called, and no helper is at work."""
-        return bool(self.unseen) and self._is_open and not getattr(self._thread, "helpers", 0)
+        """Whether a look would count: it is the first, or something was called; and no helper is at work."""
+        is_new = bool(self.unseen) or not self.has_looked
+        return is_new and self._is_open and not getattr(self._thread, "helpers", 0)
 
     def look(self) -> None:
         """Note a look at all that was called before."""
         if self.is_awaited:
+            self.has_looked = True
             self.seen |= self.unseen
             self.unseen.clear()
 

@@ -4,8 +4,9 @@
 
 Whether a test went through a face is watched, not guessed from its name: while its body runs, a call of a
 real host, of our hook or of our command is noted, in this process or as a process of its own. It counts if
-the test then looked at the answer or at something written (tests/looks.py). What cannot be watched is said by
-the marker: `@pytest.mark.requirement("R97", through="hook")`. All else is `inside`.
+the test then looked at the answer or at something written (tests/looks.py). Where the call cannot be watched,
+the marker says it: `@pytest.mark.requirement("R97", through="hook")`; that is believed if the test looked at
+anything. All else is `inside`.
 """
 
 import functools
@@ -184,7 +185,9 @@ class Recorder:
         report = yield
         ids, through = find_marks(item)
         if ids:
-            seen = _in_order(LOOKS.seen.union(through) - {INSIDE}) or (INSIDE,)
+            for kind in set(through) - {INSIDE}:
+                LOOKS.believe(kind)
+            seen = _in_order(LOOKS.seen - {INSIDE}) or (INSIDE,)
             unseen = _in_order(LOOKS.unseen.difference(seen))
             report.user_properties.append((_KEY, {"ids": ids, "through": seen, "unseen": unseen}))
         return report

@@ -54,7 +54,8 @@ def test_started():
 
 @pytest.mark.requirement("R5", through="host")
 @pytest.mark.parametrize("fails", [False, True])
-def test_said(fails):
+def test_said(fails, tmp_path):
+    assert tmp_path.exists()
     assert not fails
 
 @pytest.mark.requirement("R6")
@@ -135,6 +136,16 @@ def test_written(command, tmp_path):
 def test_helper(command):
     hands_on(lambda: command("--version").out)()
 
+def test_said_idle():
+    assert max(1, 2) == 2
+
+def test_said_called(command, tmp_path):
+    assert tmp_path.exists()
+    command("--version")
+
+def test_said_looked(tmp_path):
+    assert tmp_path.exists()
+
 def test_first_of_two(command, tmp_path):
     command("--version")
     assert run("--version", cwd=tmp_path).out
@@ -181,7 +192,8 @@ def test_a_run_writes_the_outcome_and_the_kind_of_each_marked_test(tmp_path: Pat
 
 def test_a_call_counts_only_if_the_test_then_looked_at_the_answer_or_at_a_file(tmp_path: Path) -> None:
     planted = _PLANTED.partition("@pytest.mark.requirement")[0]
-    marked = _LOOKING.replace("def test_", '@pytest.mark.requirement("R1")\ndef test_')
+    marked = _LOOKING.replace("\ndef test_", '\n@pytest.mark.requirement("R1")\ndef test_')
+    marked = marked.replace('"R1")\ndef test_said', '"R1", through="command")\ndef test_said')
 
     found = _run_planted(tmp_path, planted + marked, "-n", "0")
 
@@ -201,6 +213,9 @@ def test_a_call_counts_only_if_the_test_then_looked_at_the_answer_or_at_a_file(t
         "test_pipe": (("command",), ()),
         "test_file": (("command",), ()),
         "test_opened": (("command",), ()),
+        "test_said_idle": (("inside",), ("command",)),
+        "test_said_called": (("inside",), ("command",)),
+        "test_said_looked": (("command",), ()),
         "test_first_of_two": (("command",), ("hook",)),
     }
 
