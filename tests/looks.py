@@ -173,6 +173,7 @@ def watch() -> None:
     for name in ("returncode", "stderr", "stdout"):
         setattr(subprocess.CompletedProcess, name, _attribute(name))
     _change(Path, _looking_at, *_ASKING)
+    _change(Path, hands_on, "mkdir")  # it asks whether the folder is there
     _change(OpenFolder, looking, "open_file", "scan", "status")
     _change(sqlite3, _looking_at, "connect")
     builtins.open = io.open = _opening(io.open)

@@ -78,6 +78,7 @@ class Stage:
             {"type": "attachment", "attachment": {"type": "hook_additional_context", "content": [text]}}
         )
 
+    @hands_on
     def _add(self, line: dict[str, object]) -> None:
         number = len(self.transcript.read_bytes()) if self.transcript.exists() else 0
         usual = {"isSidechain": False, "uuid": f"u-{number}", "timestamp": "2026-01-11T12:00:00.000Z"}
