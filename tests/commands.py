@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, Self
 
 import pytest
 
-from passdown.faces.cli.main import main
+from passdown.faces.cli import main as cli_main
 from tests.looks import answer, hands_on, looking
 
 PATIENCE = 60
@@ -60,7 +60,7 @@ class Caller:
         self._monkeypatch.setattr(sys, "argv", ["passdown", *arguments])
         self._capsys.readouterr()
         try:
-            code = main()
+            code = cli_main.main()  # looked up now: it may be watched
         finally:
             gc.enable()
         return Done(code, *self._capsys.readouterr())
