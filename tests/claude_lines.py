@@ -5,6 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from passdown.records import record
+from tests.looks import hands_on
 
 
 @record
@@ -42,6 +43,7 @@ class ClaudeTranscript:
         todos = [{"content": text.replace("_", " "), "status": status} for text, status in items.items()]
         self._use("TodoWrite", {"todos": todos}, "done")
 
+    @hands_on
     def _use(self, tool: str, given: object, answer: str, *, is_error: bool = False) -> None:
         name = f"toolu_{self._size()}"
         call = {"type": "tool_use", "id": name, "name": tool, "input": given}
@@ -52,6 +54,7 @@ class ClaudeTranscript:
     def _size(self) -> int:
         return self.path.stat().st_size if self.path.exists() else 0
 
+    @hands_on
     def _add(self, kind: str, message: object, *, is_agents: bool = False) -> None:
         line = {
             "parentUuid": None,

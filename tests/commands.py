@@ -1,6 +1,7 @@
 """How tests call the command: in this process, as a process of its own, and at a terminal."""
 
 import gc
+import json
 import os
 import select
 import subprocess
@@ -8,11 +9,12 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 from types import TracebackType
-from typing import NamedTuple, Self
+from typing import Any, NamedTuple, Self
 
 import pytest
 
-from passdown.faces.cli.main import main
+from passdown.faces.cli import main as cli_main
+from tests.looks import answer, hands_on, looking
 
 PATIENCE = 60
 """Seconds that somebody at a terminal waits for the next word."""
@@ -25,12 +27,18 @@ runpy.run_module("passdown", run_name="__main__")
 """
 
 
+@answer
 class Done(NamedTuple):
     """How a command ended, and what it printed."""
 
     code: int
     out: str
     err: str
+
+
+@answer
+class Answer(dict[str, Any]):
+    """What a hook or a command answered as JSON."""
 
 
 class Caller:
@@ -46,15 +54,22 @@ class Caller:
         monkeypatch.chdir(folder)
         monkeypatch.setenv("COLUMNS", "80")
 
+    @hands_on
     def __call__(self, *arguments: str) -> Done:
         """Call the command."""
         self._monkeypatch.setattr(sys, "argv", ["passdown", *arguments])
         self._capsys.readouterr()
         try:
-            code = main()
+            code = cli_main.main()  # looked up now: it may be watched
         finally:
             gc.enable()
         return Done(code, *self._capsys.readouterr())
+
+
+def take_answer(capsys: pytest.CaptureFixture[str]) -> Answer:
+    """Give what a hook printed, for a helper that hands it on; nothing is an empty answer."""
+    out = capsys.readouterr().out
+    return Answer(json.loads(out) if out else {})
 
 
 def say_all(command: Caller) -> None:
@@ -90,6 +105,7 @@ def start(*arguments: str, cwd: Path, before: Callable[[], None] | None = None) 
     )
 
 
+@hands_on
 def run(*arguments: str, cwd: Path, before: Callable[[], None] | None = None) -> Done:
     """Run the command as a process without a terminal; `before` is called in it first."""
     with start(*arguments, cwd=cwd, before=before) as process:
@@ -131,6 +147,7 @@ class Terminal:
         self._process.wait()
         os.close(self._ours)
 
+    @looking
     def read_until(self, text: str) -> None:
         """Read until a text appears; raise `EOFError` when the command ends without it."""
         while text not in self.seen:

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.commands import Done
+from tests.looks import hands_on
 from tests.projects import put
 from tests.teams import Team, break_database
 
@@ -51,6 +52,7 @@ class Committers(Team):
         self.join("amber", "birch")
         assert self.command("guard", "install", "--yes").code == 0
 
+    @hands_on
     def git(self, *arguments: str, **variables: str) -> Done:
         """Let git do something, in the environment of an agent or a person."""
         self.clock.write_text(json.dumps([*self.boot, self.at.isoformat()]))

@@ -8,6 +8,11 @@ from pathlib import Path
 
 from passdown.engines.git.repository import GitRepository
 from passdown.records import record
+from tests.looks import hands_on
+
+_CHANGING = frozenset(
+    {"add", "branch", "checkout", "clone", "commit", "config", "merge", "pull", "push", "switch"}
+)
 
 
 @record
@@ -17,7 +22,11 @@ class Project:
     folder: Path
 
     def git(self, *arguments: str, data: str = "", check: bool = True) -> str:
-        """Run git here as the user would, and give what it printed."""
+        """Run git here as the user would, and give what it printed; what changes something is no look."""
+        run = hands_on(self._run) if arguments[0] in _CHANGING else self._run
+        return run(arguments, data, check=check)
+
+    def _run(self, arguments: tuple[str, ...], data: str, *, check: bool) -> str:
         done = subprocess.run(
             ["git", *arguments], cwd=self.folder, input=data.encode(), check=False, capture_output=True
         )

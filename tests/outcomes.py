@@ -3,8 +3,10 @@
     pytest --outcomes tree.json        writes the outcomes of this run, of all its workers
 
 Whether a test went through a face is watched, not guessed from its name: while its body runs, a call of a
-real host, of our hook or of our command is noted, in this process or as a process of its own. What cannot be
-watched is said by the marker: `@pytest.mark.requirement("R97", through="hook")`. All else is `inside`.
+real host, of our hook or of our command is noted, in this process or as a process of its own. It counts if
+the test then looked at the answer or at something written (tests/looks.py). Where the call cannot be watched,
+the marker says it: `@pytest.mark.requirement("R97", through="hook")`; that is believed if the test looked at
+anything. All else is `inside`.
 """
 
 import functools
@@ -12,11 +14,14 @@ import json
 import os
 import re
 import subprocess
-from collections.abc import Callable, Generator, Iterable, Sequence
+from collections.abc import Callable, Container, Generator, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, NamedTuple, ParamSpec, TypeVar
 
 import pytest
+
+from tests import looks
+from tests.looks import LOOKS
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -25,7 +30,11 @@ INSIDE: Final = "inside"
 KINDS: Final = (INSIDE, "command", "hook", "host")
 """Through what something is proven, from the inside out."""
 
+LEFT_OUT: Final = "left out"
 _WORST: Final = ("passed", "skipped", "failed")
+_MOST: Final = (LEFT_OUT, "skipped", "passed", "failed")
+"""How cases end, by how much a run of theirs says about all runs."""
+
 _KEY: Final = "requirement"
 _COMMAND: Final = re.compile(
     r"""(^|[\s/'"])(passdown|cc-synthesize)['"]?(\s|$)|passdown\.faces|run_module\("passdown"\)?"""
@@ -35,12 +44,17 @@ _HOST_FOLDERS: Final = ("PASSDOWN_HOSTS", "PASSDOWN_OLDER_HOSTS")
 
 
 class Outcome(NamedTuple):
-    """How one case of a test ended, what it is to prove, and through what."""
+    """How one case of a test ended, what it is to prove, and through what.
+
+    `unseen` is what it called without looking afterwards; `why` is the reason of a skip.
+    """
 
     test: str
     ids: tuple[str, ...]
     through: tuple[str, ...]
     outcome: str
+    unseen: tuple[str, ...] = ()
+    why: str = ""
 
 
 # --- reading ----------------------------------------------------------------------------------------
@@ -51,15 +65,25 @@ def read_outcomes(files: Iterable[Path]) -> list[Outcome]:
     found: dict[str, Outcome] = {}
     for file in files:
         for one in json.loads(file.read_text(encoding="utf-8")):
-            new = Outcome(one["test"], tuple(one["ids"]), tuple(one["through"]), one["outcome"])
-            found[new.test] = _join(found.get(new.test, new), new)
+            new = _make(one, one["test"], one["outcome"], one["why"])
+            found[new.test] = _join(found[new.test], new) if new.test in found else new
     return list(found.values())
 
 
+def _make(told: Mapping[str, Iterable[str]], test: str, outcome: str, why: str = "") -> Outcome:
+    ids, through, unseen = (tuple(told[name]) for name in ("ids", "through", "unseen"))
+    return Outcome(test, ids, through, outcome, unseen, why)
+
+
 def _join(one: Outcome, other: Outcome) -> Outcome:
-    if "failed" in {one.outcome, other.outcome}:
-        return one._replace(outcome="failed")
-    return other if one.outcome == "skipped" else one
+    if one.outcome != other.outcome:
+        return max(one, other, key=lambda case: _MOST.index(case.outcome))
+    through = _in_order({*one.through, *other.through})
+    return one._replace(through=through, unseen=_in_order({*one.unseen, *other.unseen}.difference(through)))
+
+
+def _in_order(kinds: Container[str]) -> tuple[str, ...]:
+    return tuple(kind for kind in KINDS if kind in kinds)
 
 
 # --- writing ----------------------------------------------------------------------------------------
@@ -91,6 +115,12 @@ def unknown_kinds(items: Iterable[pytest.Item]) -> list[str]:
     return sorted({kind for item in items for kind in find_marks(item)[1]}.difference(KINDS))
 
 
+def _reason(report: pytest.TestReport) -> str:
+    """Say why a test was skipped."""
+    told = report.longrepr
+    return str(told[2] if isinstance(told, tuple) else getattr(report, "wasxfail", told))
+
+
 class Recorder:
     """Watches the tests of one process, and writes what all processes reported."""
 
@@ -98,25 +128,27 @@ class Recorder:
         """Begin with nothing seen."""
         self._file = file
         self._folders = tuple(os.environ[name] for name in _HOST_FOLDERS if name in os.environ)
-        self._seen: set[str] = set()
         self._found: dict[str, Outcome] = {}
+        self._left_out: dict[str, Sequence[str]] = {}
 
     def watch(self) -> None:
-        """Note each call of a face from now on; tests import the faces later."""
+        """Note each call of a face, and each look, from now on; tests import the faces later."""
         from passdown.faces.cli import main
         from passdown.faces.hooks import quick
 
         main.main = self._noting("command", main.main)
         main.synthesize = self._noting("command", main.synthesize)
         quick.main = self._noting("hook", quick.main)
+        looks.watch()
         # An audit hook would see processes too, but Python 3.11 starts no two traced threads beside one.
         subprocess.Popen.__init__ = self._noting_words(subprocess.Popen.__init__)  # type: ignore[method-assign]
 
     def _noting(self, kind: str, function: Callable[P, R]) -> Callable[P, R]:
         @functools.wraps(function)
         def noted(*arguments: P.args, **named: P.kwargs) -> R:
-            self._seen.add(kind)
-            return function(*arguments, **named)
+            LOOKS.call(kind)
+            with LOOKS.helping():
+                return function(*arguments, **named)
 
         return noted
 
@@ -124,7 +156,9 @@ class Recorder:
         @functools.wraps(start)
         def noted(process: object, args: Any, *more: Any, **named: Any) -> None:
             words = [args] if isinstance(args, (str, bytes, os.PathLike)) else args
-            self._seen.add(find_kind([os.fsdecode(word) for word in words], self._folders))
+            kind = find_kind([os.fsdecode(word) for word in words], self._folders)
+            if kind != INSIDE:
+                LOOKS.call(kind)
             start(process, args, *more, **named)
 
         return noted
@@ -132,13 +166,16 @@ class Recorder:
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_setup(self) -> None:
         """Forget what the test before called; one whose fixtures fail is never called."""
-        self._seen.clear()
+        LOOKS.forget()
 
-    @pytest.hookimpl(wrapper=True)
+    @pytest.hookimpl(wrapper=True, trylast=True)
     def pytest_runtest_call(self) -> Generator[None, object, object]:
-        """Count what the test itself calls, not what its fixtures do."""
-        self._seen.clear()
-        return (yield)
+        """Count what the test itself calls and reads, not what its fixtures do, nor pytest."""
+        LOOKS.begin()
+        try:
+            return (yield)
+        finally:
+            LOOKS.end()
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_makereport(
@@ -148,9 +185,11 @@ class Recorder:
         report = yield
         ids, through = find_marks(item)
         if ids:
-            kinds = self._seen.union(through) - {INSIDE}
-            seen = [kind for kind in KINDS if kind in kinds] or [INSIDE]
-            report.user_properties.append((_KEY, {"ids": ids, "through": seen}))
+            for kind in set(through) - {INSIDE}:
+                LOOKS.believe(kind)
+            seen = _in_order(LOOKS.seen - {INSIDE}) or (INSIDE,)
+            unseen = _in_order(LOOKS.unseen.difference(seen))
+            report.user_properties.append((_KEY, {"ids": ids, "through": seen, "unseen": unseen}))
         return report
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
@@ -160,12 +199,26 @@ class Recorder:
             return
         before = self._found.get(report.nodeid)
         if before is None or _WORST.index(before.outcome) < _WORST.index(report.outcome):
-            new = Outcome(report.nodeid, tuple(told["ids"]), tuple(told["through"]), report.outcome)
-            self._found[report.nodeid] = new
+            why = _reason(report) if report.skipped else ""
+            self._found[report.nodeid] = _make(told, report.nodeid, report.outcome, why)
+
+    def pytest_deselected(self, items: Sequence[pytest.Item]) -> None:
+        """Keep which cases were left out: all cases of a test are to run, in one run or another."""
+        self._left_out.update((item.nodeid, tuple(ids)) for item in items if (ids := find_marks(item)[0]))
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_testnodedown(self, node: Any) -> None:
+        """Take what a worker left out; with workers only they collect."""
+        self._left_out.update(getattr(node, "workeroutput", {}).get(_KEY, {}))
 
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
         """Write the file, unless this is a worker."""
-        if not hasattr(session.config, "workerinput"):
+        if hasattr(session.config, "workeroutput"):
+            session.config.workeroutput[_KEY] = self._left_out
+        else:
+            for test, ids in self._left_out.items():
+                left_out = Outcome(test, tuple(ids), (), LEFT_OUT)
+                self._found.setdefault(test, left_out)
             rows = [one._asdict() for _, one in sorted(self._found.items())]
             self._file.parent.mkdir(parents=True, exist_ok=True)
             self._file.write_text(json.dumps(rows, indent=0, ensure_ascii=False) + "\n", encoding="utf-8")

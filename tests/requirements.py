@@ -2,12 +2,14 @@
 
 A test says what it proves with `@pytest.mark.requirement("R107", "G3")`. Without options the report collects
 the tests without running them, and tells which requirement has a test. With `--outcomes FILE…`, written by
-`pytest --outcomes FILE`, it tells what these runs proved: a test that was skipped, left out or failed proves
-nothing. It then fails when
+`pytest --outcomes FILE`, it tells what these runs proved: a test of which a case was skipped, left out or
+failed in all of them proves nothing, and a call at whose answer a test did not look is no proof through a
+face. It then fails when
 
 1. a requirement that `--against` lists as proven is not proven any more, or less far out,
 2. what `docs/spec/inside.toml` calls built is not proven through a face and has no reason there,
-3. a reason there is not needed any more.
+3. a reason there is not needed any more,
+4. an id shares each of its tests with too many others.
 
 `--write` writes what is proven into the file that `--against` names. `docs/spec/` says what the codes mean.
 """
@@ -19,9 +21,11 @@ import json
 import re
 import sys
 import tomllib
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import redirect_stdout
 from pathlib import Path
+from types import MappingProxyType
 from typing import NamedTuple
 
 import pytest
@@ -33,6 +37,9 @@ TITLES = {name: entry.title for name, entry in load_specification().entries.item
 IDS = tuple(name for name in TITLES if name[0] in "RG")
 DECISIONS = tuple(name for name in TITLES if name[0] == "C")
 REASONS = FOLDER / "inside.toml"
+MOST_OTHERS = 6
+"""How many other ids a test may carry and still be the test of one."""
+_NO_LOOK = "the test did not look at the answer or at a file"
 NOTE = (
     "# Written by `python -m tests.requirements --outcomes FILE… --against THIS --write`: what runs proved.\n"
 )
@@ -51,6 +58,16 @@ def marked(items: Iterable[pytest.Item]) -> dict[str, list[str]]:
                 if test not in tests:
                     tests.append(test)
     return proofs
+
+
+def find_crowded(proofs: Proofs) -> dict[str, int]:
+    """The ids that share each of their tests with too many others, and with how many at least.
+
+    Such a test tells a whole story; nobody sees which line of it belongs to which requirement.
+    """
+    carried = Counter(test for tests in proofs.values() for test in tests)
+    others = {name: min(carried[test] for test in tests) - 1 for name, tests in proofs.items()}
+    return {name: count for name, count in others.items() if count > MOST_OTHERS}
 
 
 def unknown_ids(names: Iterable[str]) -> list[str]:
@@ -111,11 +128,12 @@ def render_json(proofs: Proofs) -> str:
 
 
 class Proof(NamedTuple):
-    """What runs say about one id: through what it is proven, by which tests, and which did not pass."""
+    """What runs say about one id: through what it is proven, by which tests, and why others prove less."""
 
     through: tuple[str, ...]
     tests: tuple[str, ...]
     wrong: Mapping[str, str]
+    unseen: Mapping[str, str] = MappingProxyType({})
 
     @property
     def kind(self) -> str:
@@ -144,13 +162,30 @@ def _judge_one(tests: Sequence[str], runs: Mapping[str, Sequence[Outcome]]) -> P
     wrong = {test: end for test, end in ends.items() if end != "passed"}
     seen = {kind for test in passed for run in runs[test] for kind in run.through}
     proven = () if "failed" in wrong.values() else tuple(kind for kind in KINDS if kind in seen)
-    return Proof(proven, passed, wrong)
+    unseen = {test: kinds for test in passed if (kinds := _find_unseen(runs[test]))}
+    return Proof(proven, passed, wrong, unseen)
 
 
 def _end_of(cases: Sequence[Outcome]) -> str:
-    """How a test ended whose cases ended so: failed if one failed, passed if one passed."""
+    """How a test ended whose cases ended so: failed if one failed, passed if all did."""
     ends = {case.outcome for case in cases}
-    return next((end for end in ("failed", "passed", "skipped") if end in ends), "not run")
+    if "failed" in ends:
+        return "failed"
+    if ends == {"passed"}:
+        return "passed"
+    return "; ".join(_render_case(case) for case in cases if case.outcome != "passed") or "not run"
+
+
+def _render_case(case: Outcome) -> str:
+    _, bracket, name = case.test.partition("[")
+    return f"{bracket}{name} {case.outcome}".strip() + (f" ({case.why})" if case.why else "")
+
+
+def _find_unseen(cases: Sequence[Outcome]) -> str:
+    """The kinds that no case looked at and some case called."""
+    called = {kind for case in cases for kind in case.unseen}
+    seen = {kind for case in cases for kind in case.through}
+    return ", ".join(kind for kind in KINDS if kind in called - seen)
 
 
 def load_reasons(file: Path = REASONS) -> Reasons:
@@ -188,6 +223,11 @@ def find_faults(judged: Mapping[str, Proof], known: Mapping[str, str], reasons: 
     return found
 
 
+def _render_crowded(proofs: Proofs) -> Iterator[str]:  # 4.
+    for name, count in find_crowded(proofs).items():
+        yield f"{name} ({TITLES[name]}) shares each of its tests with {count} others or more: give it its own"
+
+
 def _distance(kind: str) -> int:
     return ("", *KINDS).index(kind)
 
@@ -195,6 +235,9 @@ def _distance(kind: str) -> int:
 def _shown(proof: Proof | None) -> str:
     if proof is None:
         return "not proven: it has no test"
+    if proof.kind == INSIDE and proof.unseen:
+        unseen = ", ".join(f"{test} called {kinds}, but {_NO_LOOK}" for test, kinds in proof.unseen.items())
+        return f"proven through {INSIDE} alone: {unseen}"
     if proof.through:
         return f"proven through {', '.join(proof.through)}"
     return "not proven: " + ", ".join(f"{test} {end}" for test, end in proof.wrong.items())
@@ -211,12 +254,23 @@ def render_outcomes(judged: Mapping[str, Proof], reasons: Reasons) -> str:
         counts = (sum(judged[name].kind == kind for name in proven) for kind in KINDS)
         outermost = ", ".join(f"{kind} {count}" for kind, count in zip(KINDS, counts, strict=True))
         lines.append(f"  by the outermost: {outermost}")
+    lines += _render_less(judged)
     faceless = [name for name in reasons.built if name not in judged or judged[name].kind in {"", INSIDE}]
     lines.append(f"built: {len(reasons.built)}, of these not proven through a face: {len(faceless)}")
     for name in faceless:
         how = judged[name].kind or "not proven" if name in judged else "no test"
         lines.append(f"  {name} {TITLES[name]} ({how}): {reasons.reasons.get(name, 'NO REASON')}")
     return "\n".join(lines) + "\n"
+
+
+def _render_less(judged: Mapping[str, Proof]) -> Iterator[str]:
+    """Name the tests that prove less than they carry, each once."""
+    unseen = {test: kinds for proof in judged.values() for test, kinds in proof.unseen.items()}
+    yield f"tests that called a face and did not look at the answer or at a file: {len(unseen)}"
+    yield from (f"  {test}: {kinds}" for test, kinds in sorted(unseen.items()))
+    partly = {test: end for proof in judged.values() for test, end in proof.wrong.items()}
+    yield f"tests of which not all cases ran and passed: {len(partly)}"
+    yield from (f"  {test}: {end}" for test, end in sorted(partly.items()))
 
 
 def render_known(judged: Mapping[str, Proof]) -> str:
@@ -279,13 +333,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _report_outcomes(files: Sequence[Path], against: Path | None, *, write: bool) -> int:
-    judged = judge(read_outcomes(files), find_proofs())
+    proofs = find_proofs()
+    judged = judge(read_outcomes(files), proofs)
     reasons = load_reasons()
     sys.stdout.write(render_outcomes(judged, reasons))
     if against and write:
         against.write_text(render_known(judged), encoding="utf-8", newline="\n")
     known = tomllib.loads(against.read_text(encoding="utf-8")) if against else {}
-    faults = find_faults(judged, known, reasons)
+    faults = [*find_faults(judged, known, reasons), *_render_crowded(proofs)]
     sys.stderr.write("".join(f"{fault}\n" for fault in faults))
     return 1 if faults else 0
 

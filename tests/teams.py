@@ -14,7 +14,8 @@ from passdown.core.sessions.session_facts import NO_PROCESS, Account, HostProces
 from passdown.engines.boot import SystemBootClock
 from passdown.engines.process import SystemProcesses
 from passdown.ports.clock import BootTime
-from tests.commands import Done
+from tests.commands import Answer, Done
+from tests.looks import hands_on
 from tests.unit.test_ordinary_sessions import Day
 
 AMBER = HostProcess(101, "1", "boot-1")
@@ -47,6 +48,7 @@ class Team(Day):
         self.boot = BootTime("boot-1", 1_000.0)
         monkeypatch.setattr(SystemBootClock, "read", lambda _: self.boot)
 
+    @hands_on
     def pass_time(self, *, quiet: float = False, **span: float) -> None:
         """Move both clocks on; some session was heard meanwhile, unless it was quiet."""
         before = self.at
@@ -75,11 +77,12 @@ class Team(Day):
         """Let a session call a command."""
         return self.command(*arguments, "--session", session)
 
+    @hands_on
     def ask(self, session: str, *arguments: str) -> dict[str, Any]:
-        """Let a session call a command, and read its answer."""
-        answer: dict[str, Any] = json.loads(self.run(session, *arguments, "--json").out)
-        return answer
+        """Let a session call a command, and give its answer."""
+        return Answer(json.loads(self.run(session, *arguments, "--json").out))
 
+    @hands_on
     def add(self, title: str, *options: str) -> str:
         """Add a task; give its id."""
         return str(json.loads(self.command("task", "add", title, *options, "--json").out)["task"]["task"])

@@ -32,9 +32,10 @@ from passdown.wiring import caches
 from passdown.wiring.caches import cache_name
 from passdown.wiring.machine_state import RuntimeFolders
 from passdown.wiring.workspaces import open_workspace
-from tests.commands import Caller, Done, environment
+from tests.commands import Caller, Done, environment, take_answer
 from tests.faults.hooked import give_up_rights
 from tests.gits import Project, make_started
+from tests.looks import hands_on
 from tests.projects import EVENTS, put, put_event
 
 pytestmark = pytest.mark.requirement("C119")
@@ -140,6 +141,7 @@ class Victim:
         common = Path(self.project.git("rev-parse", "--path-format=absolute", "--git-common-dir").strip())
         return found | {f".git/{one}": (common / one).read_bytes() for one in ("config",)}
 
+    @hands_on
     def hook(self, event: str, **told: object) -> dict[str, Any]:
         """Call a hook as a host does, and give its answer."""
         payload = {"hook_event_name": event, "session_id": HOST, "cwd": str(self.root), **told}
@@ -147,8 +149,7 @@ class Victim:
         self._monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=data))
         self._capsys.readouterr()
         assert quick.main(["--host", "claude"], HookWork()) == 0
-        out = self._capsys.readouterr().out
-        return json.loads(out) if out else {}
+        return take_answer(self._capsys)
 
     def json(self, *arguments: str) -> Any:
         """Call a command and give what it says to programs."""

@@ -9,6 +9,7 @@ from types import MappingProxyType
 from typing import Final, NamedTuple
 
 from passdown.records import record
+from tests.looks import answer, hands_on
 
 SECONDS: Final = 120
 _PATH: Final = "/usr/local/bin:/usr/bin:/bin"
@@ -59,6 +60,7 @@ trust_level = "trusted"
 """
 
 
+@answer
 class Ended(NamedTuple):
     """How a host ended, and what it said."""
 
@@ -85,6 +87,7 @@ class Ground:
         """The project."""
         return self.folder / "project"
 
+    @hands_on
     def run(self, command: Sequence[str], **more: str) -> Ended:
         """Run a program in the project with nothing of our environment."""
         environment = {"HOME": str(self.home), "PATH": _PATH, "LANG": "C.UTF-8", "TERM": "xterm-256color"}

@@ -42,6 +42,13 @@ if fails.exists() and sys.argv[1] in fails.read_text().split() and '--help' not 
 """
 
 
+SHOWS_TWO = """
+from tests.fake_bd import FakeBd
+show = FakeBd._show
+FakeBd._show = lambda *given: [*show(*given), {'id': 'tp-999', 'title': 'another task', 'status': 'open'}]
+"""
+
+
 class BeadsTeam(Team):
     """A `Team` whose tasks Beads keeps."""
 
@@ -87,6 +94,15 @@ def team(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Capture
     return made
 
 
+@pytest.fixture
+def alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> BeadsTeam:
+    """Give a repository with one session and a database of Beads."""
+    made = BeadsTeam(tmp_path / "project", monkeypatch, capsys)
+    made.join("amber")
+    monkeypatch.setattr(system, "pause", lambda _: None)
+    return made
+
+
 @pytest.mark.requirement("R161", "R163", "R164", "R166", "R167", "R185", "R186", "R205")
 @pytest.mark.parametrize("version", BUILDS)
 def test_a_task_of_beads_is_claimed_worked_on_and_closed(team: BeadsTeam, version: str) -> None:
@@ -112,6 +128,77 @@ def test_a_task_of_beads_is_claimed_worked_on_and_closed(team: BeadsTeam, versio
     )
     assert row["notes"] == "COMPLETED: it works"
     assert team.command("ready").out == f"{waits}  P2  ready  Sign out\n"
+
+
+@pytest.mark.requirement("R205")
+def test_the_first_task_that_show_gives_is_the_one_that_was_asked_for(team: BeadsTeam) -> None:
+    task = team.install().add("Sign in form")
+    team.install(before=SHOWS_TWO)
+
+    shown = team.command("task", "show", task)
+
+    assert shown.out == f"{task} Sign in form\n  ready, priority 2\n"
+
+
+@pytest.mark.requirement("R163")
+@pytest.mark.parametrize("version", BUILDS)
+def test_a_claim_of_one_agent_with_nothing_ready_leads_to_what_is_blocked(
+    alone: BeadsTeam, version: str
+) -> None:
+    first = alone.install(version, COUNTED).add("Sign in form")
+    waits = alone.add("Sign out", "--after", first)
+    alone.put(first, status="in_progress", assignee="somebody")
+    before = len(alone.calls())
+
+    claimed = alone.run("amber", "claim")
+
+    assert (claimed.code, claimed.err) == (0, "")
+    said, *others = claimed.out.splitlines()
+    assert said == "Nothing is ready to be claimed."
+    assert f"  {waits} Sign out: waits for {first}" in others
+    assert alone.calls()[before:].count("ready") == 1
+
+
+@pytest.mark.requirement("R185")
+@pytest.mark.parametrize("version", BUILDS)
+def test_a_close_of_one_agent_writes_the_note_before_it_closes(alone: BeadsTeam, version: str) -> None:
+    task = alone.install(version, COUNTED).add("Sign in form")
+    alone.run("amber", "claim", task)
+    before = len(alone.calls())
+
+    closed = alone.run("amber", "close", "--note", "no form", "--reason", "skipped")
+
+    assert (closed.code, closed.out) == (0, f"Closed: {task} Sign in form (skipped)\n")
+    assert [one for one in alone.calls()[before:] if one in {"update", "close"}] == ["update", "close"]
+    row = alone.rows()[task]
+    assert (row["notes"], row["close_reason"]) == ("SKIPPED: Sign in form\nREASON: no form", "skipped")
+
+
+@pytest.mark.requirement("R186")
+def test_after_a_close_the_state_has_no_task_and_a_close_that_failed_waits(alone: BeadsTeam) -> None:
+    one, two = alone.install("1.0.0", FAILING).add("one"), alone.add("two")
+    alone.run("amber", "claim", one)
+    (state,) = (alone.project.folder / ".conductor").glob("session-state_*.json")
+    assert json.loads(state.read_text())["currentTask"] == one
+    alone.pass_time(minutes=5)
+
+    closed = alone.run("amber", "close")
+
+    assert closed.out == f"Closed: {one} one (completed)\n"
+    told = json.loads(state.read_text())
+    assert (told["currentTask"], told["tddPhase"]) == (None, None)
+    assert told["lastUpdated"] == alone.at.strftime("%Y-%m-%dT%H:%M:%SZ")
+
+    alone.run("amber", "claim", two)
+    (alone.beads / "fails").write_text("close")
+    failed = alone.run("amber", "close")
+    assert failed.out.startswith(f"Close queued: {two} two (completed)\n")
+    assert failed.err.count(f"close {two}: attempt") == 3
+    assert alone.rows()[two]["status"] == "in_progress"
+
+    (alone.beads / "fails").write_text("")
+    alone.run("amber", "sync")
+    assert alone.rows()[two]["status"] == "closed"
 
 
 @pytest.mark.requirement("R170", "R171")

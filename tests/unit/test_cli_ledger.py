@@ -50,6 +50,41 @@ def read_state(command: Caller) -> dict[str, Any]:
     return dict(json.loads(path.read_text(encoding="utf-8")))
 
 
+@pytest.mark.requirement("C28")
+def test_keys_are_camel_case_in_the_state_file_and_snake_case_elsewhere(command: Caller) -> None:
+    command("track", "bind", "auth_20260111")
+
+    state = read_state(command)
+    ledger = (command.folder / LEDGER).read_text(encoding="utf-8")
+    told = json.loads(command("status", "--json").out)
+
+    assert {"agentId", "trackId", "currentTask", "tddPhase", "lastUpdated"} <= state.keys()
+    assert not [key for key in state if "_" in key]
+    assert "\nbound_track: auth_20260111\n" in ledger
+    assert not [key for key in re.findall(r"(?m)^ *(\w+):", ledger.split("---")[1]) if key != key.lower()]
+    assert [*told] == [key.lower() for key in told]
+
+
+@pytest.mark.requirement("R15")
+def test_what_sessions_remember_and_what_the_workflow_does_stand_in_one_file(command: Caller) -> None:
+    command("start", "--nickname", "amber")
+    command("now", "write the parser")
+    command("track", "bind", "auth_20260111")
+    command("gate", "fail", "design", "--note", "no product")
+    ledger = read_ledger(command)
+    assert (ledger.now, ledger.bound_track) == ("write the parser", "auth_20260111")
+    assert [(row.gate, row.notes) for row in ledger.gate_history] == [("design", "no product")]
+
+    path = command.folder / LEDGER
+    text = path.read_text(encoding="utf-8").replace("write the parser", "write the tests")
+    path.write_text(text.replace("bound_track: auth_20260111", "bound_track: api_20260112"), encoding="utf-8")
+
+    brief = command("brief").out
+    assert "> write the tests\n" in brief
+    assert "track > api_20260112\n" in brief
+    assert command("gate").out.startswith("track: api_20260112\n")
+
+
 def edit(command: Caller, old: str, new: str) -> None:
     """Change the ledger as a person would."""
     path = command.folder / LEDGER

@@ -39,6 +39,30 @@ def hand_over(command: Caller) -> tuple[str, Stream]:
     return text, stream
 
 
+@pytest.mark.requirement("R66")
+def test_next_lists_unticked_items_in_the_order_they_were_stated(command: Caller) -> None:
+    command("next", "write the parser", "write the tests", "write the docs")
+
+    text, _ = hand_over(command)
+
+    items = "- [ ] write the parser\n- [ ] write the tests\n- [ ] write the docs\n"
+    assert f"\n### Next\n{items}\n###" in text
+
+
+@pytest.mark.requirement("R71")
+def test_an_unknown_stays_in_its_section_and_another_form_is_named(command: Caller) -> None:
+    text, _ = hand_over(command)
+    path = command.folder / DOCUMENT
+    unknown = "#### Unknowns\n- token_lifetime: UNKNOWN\n"
+    path.write_text(text.replace("#### Unknowns\n", unknown), encoding="utf-8")
+
+    assert unknown in hand_over(command)[0]
+    assert command("check", DOCUMENT).out == ""
+
+    path.write_text(text.replace("#### Unknowns\n", "#### Unknowns\n- token_lifetime: 5\n"), encoding="utf-8")
+    assert "Unknowns: is not marked UNKNOWN: token_lifetime: 5 (warning)\n" in command("check", DOCUMENT).out
+
+
 @pytest.mark.requirement("R64", "R65", "R77")
 def test_now_is_one_item_and_what_is_done_moves_on(command: Caller) -> None:
     command("goal", "Let people sign in")

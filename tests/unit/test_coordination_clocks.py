@@ -37,10 +37,12 @@ def let_amber_work(team: Team, process: HostProcess | None = None) -> str:
 
 
 def is_held(team: Team, task: str) -> bool:
-    """Look whether another session is refused both."""
-    codes = {team.run("birch", "reserve", "src/a.py").code, team.run("birch", "takeover", task).code}
-    assert len(codes) == 1, codes
-    return codes == {HELD}
+    """Look whether another session is refused both, and is told by whom they are held or gets them."""
+    reserved, taken = team.run("birch", "reserve", "src/a.py"), team.run("birch", "takeover", task)
+    is_refused = reserved.code == HELD
+    assert {reserved.code, taken.code} == ({HELD} if is_refused else {0})
+    assert ("src/a.py" in reserved.out, task in taken.out) == (not is_refused, not is_refused)
+    return is_refused
 
 
 def find_process(pid: int) -> HostProcess:

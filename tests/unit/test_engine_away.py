@@ -211,7 +211,8 @@ def test_a_verb_is_served_by_a_file_that_is_released_while_it_waits(hosts: Hosts
     timer.join()
     connection.close()
 
-    assert done.code == 0
+    assert (done.code, "docs/" in done.out) == (0, True)
+    assert "docs/" in hosts.command("status").out
 
 
 @pytest.mark.requirement("C143", through="command")

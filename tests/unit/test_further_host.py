@@ -23,10 +23,11 @@ from passdown.settings import FILE_NAME, Settings
 from passdown.wiring.installs import list_hosts_without_us, open_install_target
 from passdown.wiring.transcripts import open_source
 from passdown.wiring.workspaces import open_workspace
-from tests.commands import Caller
+from tests.commands import Caller, take_answer
 from tests.fake_hosts import FakeHosts, write_program
 from tests.gits import make_started
 from tests.hosts import acme
+from tests.looks import hands_on
 from tests.projects import stop_clock
 
 Hook = Callable[..., dict[str, Any]]
@@ -47,13 +48,13 @@ def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def hook(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Hook:
     """Give a way to call hooks as the host does."""
 
+    @hands_on
     def call(event: str, *arguments: str, **told: object) -> dict[str, Any]:
         data = json.dumps({"event": event, "run": "r-1", **told}).encode()
         monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=io.BytesIO(data)))
         capsys.readouterr()
         assert quick.main(list(arguments), HookWork()) == 0
-        out = capsys.readouterr().out
-        return json.loads(out) if out else {}
+        return take_answer(capsys)
 
     return call
 

@@ -147,6 +147,33 @@ def test_a_track_goes_through_its_gates_and_escalates(
     assert "0 unaccounted" in command("certify").out
 
 
+@pytest.mark.requirement("R48")
+@pytest.mark.parametrize(
+    ("gate", "verb"),
+    [
+        ("design", ("fail", "design", "--note", "no product")),
+        ("plan-execution", ("run", "plan-execution", "--yes")),
+        ("completion", ("run", "completion", "--yes")),
+    ],
+)
+def test_a_gate_that_fails_halts_the_work_after_two_retries(
+    command: Caller, gate: str, verb: tuple[str, ...]
+) -> None:
+    _use_full(command)
+    _break(command)
+
+    first, second, third, fourth = (command("gate", *verb) for _ in range(4))
+
+    assert {one.code for one in (first, second, third, fourth)} == {1}
+    assert f"FAIL {gate}" in first.out
+    assert first.out.endswith("attempt 1 of 3\n")
+    assert second.out.endswith("attempt 2 of 3\n")
+    halted = f"BLOCKED: the gate {gate} of {TRACK} failed 3 times, a person must decide"
+    assert halted in third.out.replace("\n  ", " ")
+    assert halted in fourth.out.replace("\n  ", " ")
+    assert f"> {halted}" in command("brief").out
+
+
 def test_the_list_of_gates_has_columns_at_any_terminal(command: Caller) -> None:
     command("gate", "pass", "design", "--note", "Read it")
     command("gate", "fail", "spec", "--note", "No edge cases; " + "and more of it " * 5)

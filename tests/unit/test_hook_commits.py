@@ -499,7 +499,7 @@ def test_where_nothing_is_to_be_committed_no_hook_starts_git(
         return run(git, *arguments, data=data)
 
     monkeypatch.setattr(process.Git, "run", count)
-    scene.turn()
+    assert scene.turn() == {}
     assert calls == []
 
     scene.pass_time(minutes=30)
@@ -507,9 +507,10 @@ def test_where_nothing_is_to_be_committed_no_hook_starts_git(
     made = len(calls)
     assert made == 7
     scene.start()
-    scene.turn()
+    assert scene.turn() == {}
 
     assert len(calls) == made
+    assert scene.own() == ["passdown: 1 event, view"] * 2
 
 
 @pytest.mark.requirement("C117")

@@ -15,7 +15,9 @@ from passdown.faces.cli.main import HookWork
 from passdown.faces.hooks import quick
 from passdown.hosts import HOSTS
 from passdown.settings import FILE_NAME
+from tests.commands import take_answer
 from tests.gits import make_started
+from tests.looks import hands_on
 
 HOST_NAMES = [row.names[0] for row in HOSTS.rows]
 
@@ -31,6 +33,7 @@ class Caller:
         self._monkeypatch = monkeypatch
         self._capsys = capsys
 
+    @hands_on
     def __call__(self, host: str, tool: object, given: object, **told: object) -> dict[str, Any]:
         """Ask, and give the answer."""
         payload = {
@@ -45,8 +48,7 @@ class Caller:
         self._monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=data))
         self._capsys.readouterr()
         assert quick.main(["--host", host], HookWork()) == 0
-        out = self._capsys.readouterr().out
-        return json.loads(out) if out else {}
+        return take_answer(self._capsys)
 
     def log(self) -> str:
         """Give what went wrong."""

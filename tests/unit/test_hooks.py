@@ -27,8 +27,9 @@ from passdown.services.sessions.journals import read_accounts
 from passdown.services.workspace.workspaces import Workspace
 from passdown.settings import FILE_NAME, Settings
 from passdown.wiring.workspaces import open_workspace
-from tests.commands import Caller
+from tests.commands import Caller, take_answer
 from tests.gits import make_started
+from tests.looks import hands_on
 from tests.projects import EVENTS, stop_clock
 from tests.sessions import LEDGER
 
@@ -48,6 +49,7 @@ class Stage:
         self._capsys = capsys
         self.command = Caller(monkeypatch, capsys, root)
 
+    @hands_on
     def call(self, event: str, *arguments: str, **told: object) -> dict[str, Any]:
         """Call a hook and give its answer."""
         payload = {
@@ -61,8 +63,7 @@ class Stage:
         self._monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=data, isatty=lambda: False))
         self._capsys.readouterr()
         assert quick.main(list(arguments), HookWork()) == 0
-        out = self._capsys.readouterr().out
-        return json.loads(out) if out else {}
+        return take_answer(self._capsys)
 
     def write(self, *texts: str) -> None:
         """Let the person say something, as Claude Code writes it down."""
@@ -77,6 +78,7 @@ class Stage:
             {"type": "attachment", "attachment": {"type": "hook_additional_context", "content": [text]}}
         )
 
+    @hands_on
     def _add(self, line: dict[str, object]) -> None:
         number = len(self.transcript.read_bytes()) if self.transcript.exists() else 0
         usual = {"isSidechain": False, "uuid": f"u-{number}", "timestamp": "2026-01-11T12:00:00.000Z"}

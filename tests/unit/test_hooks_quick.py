@@ -74,13 +74,20 @@ def test_a_start_is_answered_from_anywhere_in_the_project(
 
 @pytest.mark.requirement("G14", "C50")
 def test_nothing_is_done_where_nobody_agreed(
-    root: Path, asked: list[str], monkeypatch: pytest.MonkeyPatch
+    root: Path, asked: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (root / FILE_NAME).unlink()
+    before = sorted(root.iterdir())
 
     assert call(monkeypatch, payload(root)) == 0
+    told = capsys.readouterr()
     assert call(monkeypatch, payload(root.parent / "elsewhere")) == 0
     assert asked == []
+    assert [*json.loads(told.out).values()] == [
+        "Passdown is not set up in this repository; `passdown init` sets it up. This is shown once"
+    ]
+    assert (told.err, capsys.readouterr()) == ("", ("", ""))
+    assert sorted(root.iterdir()) == before
 
 
 def test_settings_above_the_repository_are_those_of_another(

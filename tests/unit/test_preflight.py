@@ -110,6 +110,7 @@ def test_a_lock_ends_with_the_work_on_the_track(team: Team, words: tuple[str, ..
     assert team.run("amber", *words).code == 0
 
     assert team.run("birch", "track", "bind", "sign-in").code == 0
+    assert steps(team, "birch")["lock"] == "sign-in is locked by this session"
 
 
 @pytest.mark.requirement("G4")
@@ -118,6 +119,7 @@ def test_a_silent_session_loses_its_lock(team: Team) -> None:
     team.pass_time(minutes=12)
 
     assert team.run("birch", "track", "bind", "sign-in").code == 0
+    assert steps(team, "birch")["lock"] == "sign-in is locked by this session"
 
 
 @pytest.mark.requirement("G4")
@@ -219,6 +221,8 @@ def test_whoever_names_a_session_is_asked_and_may_not_force(team: Team) -> None:
     done = team.run("birch", "track", "bind", "sign-in")
 
     assert (done.code, asked) == (0, ["Continue beside it, wait, or quit? [c/w/q]"])
+    assert f"track sign-in is held by {team.agent('amber')}" in done.err
+    assert team.account("birch").track == "sign-in"
 
 
 # --- what is in the way ---------------------------------------------------------------------------------

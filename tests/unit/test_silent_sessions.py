@@ -14,8 +14,9 @@ from passdown.faces.cli.main import HookWork
 from passdown.faces.hooks import quick
 from passdown.settings import FILE_NAME
 from tests.claude_lines import ClaudeTranscript
-from tests.commands import Caller
+from tests.commands import Caller, take_answer
 from tests.gits import Project, make_started
+from tests.looks import hands_on
 
 WORDS = "Subtraction works. One test of the parser still fails, because it expects a space."
 
@@ -31,6 +32,7 @@ class Desk:
         self._monkeypatch = monkeypatch
         self._capsys = capsys
 
+    @hands_on
     def call(self, event: str, name: str, **told: object) -> dict[str, Any]:
         """Call a hook for a session, and give the answer."""
         payload = {
@@ -45,8 +47,7 @@ class Desk:
         self._monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=data, isatty=lambda: False))
         self._capsys.readouterr()
         assert quick.main([], HookWork()) == 0
-        out = self._capsys.readouterr().out
-        return json.loads(out) if out else {}
+        return take_answer(self._capsys)
 
     def agent(self, name: str) -> ClaudeTranscript:
         """Give the transcript of a session."""

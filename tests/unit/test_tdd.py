@@ -167,6 +167,20 @@ def test_one_task_is_worked_on_test_first_without_naming_it(desk: Desk) -> None:
     assert "mean duration of REFACTOR: 2760.0" in desk.command("metrics").out
 
 
+@pytest.mark.requirement("R173")
+@pytest.mark.parametrize(("flags", "phases"), [((), ["RED"]), (("--tdd",), ["RED"]), (("--no-tdd",), [])])
+def test_checkpoints_are_on_unless_a_flag_turns_them_off(
+    desk: Desk, flags: tuple[str, ...], phases: list[str]
+) -> None:
+    _claim(desk, "Parse dates", *flags)
+    desk.edit("tests/test_dates.py")
+    desk.call("Stop")
+
+    assert [one["phase"] for one in desk.phases()] == phases
+    phase = phases[0] if phases else "null"
+    assert f"\ntdd_phase: {phase}\n" in (desk.root / LEDGER).read_text(encoding="utf-8")
+
+
 def test_the_notes_are_those_of_the_seed() -> None:
     assert [*NOTES.values()] == [
         "IN_PROGRESS: RED phase - writing failing test",
