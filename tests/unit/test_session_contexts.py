@@ -194,7 +194,10 @@ def test_open_items_stay_until_they_are_ticked_answered_or_taken_back(day: Day) 
     day.command("ask", "Which name?")
     day.command("ask", "Which color?")
     day.command("context", "save")
-    more = "- Which license?\n- [ ] Tell the DBA\n- [x] Buy a domain\n- Who pays?\n- UNCONFIRMED: long ago\n"
+    more = (
+        "- Which license?\n- [ ] Tell the DBA\n- [x] Buy a domain\n- Price?\n- UNCONFIRMED: the DBA agreed\n"
+        "- UNCONFIRMED: the tests pass: long ago\n- UNCONFIRMED: UNCONFIRMED: the tests pass: `make`\n"
+    )
     changed = read(day).replace("- Which license?\n", more)
     (day.project.folder / FILE).write_text(changed, encoding="utf-8")
     assert day.command("answer", "Which name?", "Passdown").code == 0
@@ -203,7 +206,29 @@ def test_open_items_stay_until_they_are_ticked_answered_or_taken_back(day: Day) 
     assert day.command("context", "save").code == 0
 
     open_items = read(day).partition("## Open Questions / TODOs\n\n")[2].partition("\n\n##")[0]
-    assert open_items.splitlines() == ["- [ ] Tell the DBA", "- Who pays?", "- Which license?"]
+    assert open_items.splitlines() == [
+        "- [ ] Tell the DBA",
+        "- Price?",
+        "- UNCONFIRMED: the DBA agreed",
+        "- Which license?",
+    ]
+
+
+@pytest.mark.requirement("G10", "R77", "C106")
+def test_what_no_test_confirms_is_marked_once(day: Day) -> None:
+    know(day)
+    day.command("ask", "--unconfirmed", "UNCONFIRMED: the limits fit")
+    workspace = open_workspace(day.project.folder, Settings())
+    failed = NewFact(FactKind.TEST, "pytest -q", "1")
+    append_fact(workspace, day.host.accounts()[0], failed, Provenance.OBSERVED)
+
+    assert day.command("context", "save").code == 0
+
+    marked = [line for line in read(day).splitlines() if "UNCONFIRMED" in line]
+    assert marked == [
+        "- UNCONFIRMED: the limits fit",
+        "- UNCONFIRMED: the tests pass: `pytest -q`: exit 1",
+    ]
 
 
 @pytest.mark.requirement("G10", "C106")
