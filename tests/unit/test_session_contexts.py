@@ -214,6 +214,27 @@ def test_open_items_stay_until_they_are_ticked_answered_or_taken_back(day: Day) 
     ]
 
 
+@pytest.mark.requirement("G2", through="command")
+def test_an_archive_tells_new_files_from_changed_ones(day: Day) -> None:
+    day.project.write("old.py", "x\n")
+    day.project.git("add", "old.py")
+    day.project.git("commit", "--quiet", "--message=old")
+    session = json.loads(day.command("start", "--new", "--json").out)["session"]
+    account = next(one for one in day.host.accounts() if one.session == session)
+    workspace = open_workspace(day.project.folder, Settings())
+    for name in ("old.py", "new.py"):
+        append_fact(workspace, account, NewFact(FactKind.FILE, name), Provenance.OBSERVED)
+
+    done = day.command("handoff", "create", "--session", session)
+
+    (record,) = (day.project.folder / "conductor/sessions/archive").iterdir()
+    artifacts = record.read_text(encoding="utf-8").partition("## Artifacts\n")[2].partition("\n## ")[0]
+    assert done.code == 0
+    modified, _, created = artifacts.partition("### Created")
+    assert [line.split()[1] for line in modified.splitlines() if ".py" in line] == ["old.py"]
+    assert [line.split()[1] for line in created.splitlines() if ".py" in line] == ["new.py"]
+
+
 @pytest.mark.requirement("G10", "R77", "C106")
 def test_what_no_test_confirms_is_marked_once(day: Day) -> None:
     know(day)
