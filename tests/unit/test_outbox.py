@@ -81,7 +81,7 @@ class Faults:
     hint: str = "Look at the task."
     errors: list[TrackerError] = field(default_factory=list[TrackerError])
     """What the next calls fail with, instead."""
-    about: TrackerInfo = TrackerInfo("outside", "Outside 1.0", can_sync=True)  # noqa: RUF009  # it is never changed
+    about: TrackerInfo = TrackerInfo("outside", "Outside 1.0")  # noqa: RUF009  # it is never changed
 
     def fail_with(self, *errors: TrackerError) -> None:
         """Let the next calls fail, each with its own error."""
