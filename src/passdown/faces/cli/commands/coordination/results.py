@@ -18,7 +18,7 @@ from passdown.faces.cli.coordination import (
     open_shared,
     session_option,
 )
-from passdown.faces.cli.sessions import need_session, open_sessions
+from passdown.faces.cli.sessions import find_ready, need_session, open_sessions
 from passdown.services.work.results import (
     apply_result,
     drop_result,
@@ -92,9 +92,9 @@ def apply(path: str, names: tuple[str, ...], session: str, *, as_json: bool) -> 
 def list_(session: str, *, show_all: bool, as_json: bool) -> None:
     """List the results of the session's subagents that wait to be applied, or all."""
     workspace = open_sessions()
-    found = [
-        one for one in list_results(workspace, need_session(workspace, session)) if show_all or one.is_open
-    ]
+    account = find_ready(workspace, session)
+    known = list_results(workspace, account) if account else ()
+    found = [one for one in known if show_all or one.is_open]
     if as_json:
         output.say_json({"results": [_as_data(one) for one in found]})
         return
@@ -111,7 +111,8 @@ def list_(session: str, *, show_all: bool, as_json: bool) -> None:
 def show(name: str, session: str, *, as_json: bool) -> None:
     """Show what a subagent returned, and what became of it."""
     workspace = open_sessions()
-    found = find_result(list_results(workspace, need_session(workspace, session)), name)
+    account = find_ready(workspace, session)
+    found = find_result(list_results(workspace, account) if account else (), name)
     if as_json:
         output.say_json({"result": _as_data(found)})
         return
