@@ -10,7 +10,7 @@ import click
 from passdown.core.hosts.kept_results import DONE, KeptResult, ResultState
 from passdown.core.hosts.results import ResultAction, ResultStatus, TaskUpdate
 from passdown.core.times import render_seconds
-from passdown.errors import UsageError
+from passdown.errors import StorageError, UsageError
 from passdown.faces.cli import output
 from passdown.faces.cli.coordination import (
     json_option,
@@ -58,7 +58,8 @@ def apply(path: str, names: tuple[str, ...], session: str, *, as_json: bool) -> 
 
     FILE has a result, as the subagent returned it; `-` reads it from the input. Without FILE, all results are
     applied that hooks kept when subagents of the session ended. The same result is applied once, wherever it
-    comes from. Exits with 1 if something could not be done; the same call tries that again.
+    comes from. Exits with 1 if something could not be done, and with 5 if there was no answer, so that it may
+    have been done; the same call tries that again.
     """
     workspace = open_shared()
     account = need_session(workspace, session)
@@ -82,6 +83,8 @@ def apply(path: str, names: tuple[str, ...], session: str, *, as_json: bool) -> 
             _say_applied(one.kept, is_new=bool(one.tried))
         if not applied:
             output.say("No result waits to be applied.")
+    if any(one.is_unsure for one in applied):
+        return StorageError.exit_code
     return int(any(one.is_open for one in results))
 
 
