@@ -2,12 +2,14 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from passdown.core.facts import Provenance
 from passdown.core.kinds import FactKind
 from passdown.core.sessions.ledger_sync import NewFact
+from passdown.engines.files.documents import FileDocuments
 from passdown.services.sessions.journals import append_fact
 from passdown.settings import Settings
 from passdown.wiring.workspaces import open_workspace
@@ -212,6 +214,43 @@ def test_open_items_stay_until_they_are_ticked_answered_or_taken_back(day: Day) 
         "- UNCONFIRMED: the DBA agreed",
         "- Which license?",
     ]
+
+
+@pytest.mark.requirement("C106", through="command")
+def test_saving_again_and_again_leaves_no_other_file(day: Day) -> None:
+    know(day)
+    for number in range(3):
+        day.command("now", f"step {number}")
+        assert day.command("context", "save").code == 0
+
+    names = [path.name for path in (day.project.folder / ".conductor").iterdir()]
+    assert [name for name in names if "session-context" in name] == ["session-context.md"]
+
+
+@pytest.mark.requirement("C106", through="command")
+def test_what_somebody_wrote_while_it_was_saved_is_taken_in_by_the_next_save(
+    day: Day, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    know(day)
+    day.command("context", "save")
+    real = FileDocuments.replace
+
+    def write_first(self: FileDocuments, path: str, data: bytes, **more: Any) -> None:
+        if path == FILE:
+            edited = read(day).replace("- Which license?\n", "- Which license?\n- Who pays?\n")
+            (day.project.folder / FILE).write_text(edited, encoding="utf-8")
+        real(self, path, data, **more)
+
+    day.command("now", "the printer")
+    with monkeypatch.context() as patched:
+        patched.setattr(FileDocuments, "replace", write_first)
+        assert day.command("context", "save").code == 0
+    assert "Who pays?" not in read(day)
+
+    assert day.command("context", "save").code == 0
+
+    assert "- Who pays?\n" in read(day)
+    assert "the printer" in read(day)
 
 
 @pytest.mark.requirement("G2", through="command")
