@@ -217,7 +217,7 @@ VERBS: Final = (
     Verb(("task", "change", "{}", "--title", "New"), Place.add_tasks),
     Verb(("task", "give-back", "{}"), Place.claim),
     Verb(("task", "import", "{}"), _write_imports),
-    Verb(("result", "apply", "{}"), _write_results, refusal=1),
+    Verb(("result", "apply", "{}"), _write_results, is_talking=True),
     Verb(("handoff", "offer", "--task", "{}"), Place.claim),
     Verb(("handoff", "accept", "{}", "--anyway"), _offer, is_talking=True),
     Verb(("handoff", "decline", "{}"), _offer),

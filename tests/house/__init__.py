@@ -8,7 +8,7 @@ A rule is a function `rule_<name>` that takes one module, or all of them, and yi
 from collections.abc import Callable
 from pathlib import Path
 
-from tests.house import callers, effects, imports, knowledge, promises, shape, whole
+from tests.house import callers, effects, imports, knowledge, promises, shape, values, whole
 from tests.house.tree import Module, Rule, WholeRule, parse_module
 
 RULES: tuple[Rule, ...] = (
@@ -42,6 +42,8 @@ WHOLE_RULES: tuple[WholeRule, ...] = (
     whole.rule_no_circles,
     callers.rule_called,
     callers.rule_settings_read,
+    values.rule_members_made,
+    values.rule_fields_used,
 )
 
 

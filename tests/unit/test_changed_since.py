@@ -1,6 +1,7 @@
 """Which files a branch changes against another one, by git."""
 
 import subprocess
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -20,6 +21,30 @@ def project(tmp_path: Path) -> Project:
     made.git("add", "--all")
     made.git("commit", "-q", "-m", "More")
     return made
+
+
+def test_the_files_that_a_commit_lacks_are_found(project: Project, tmp_path: Path) -> None:
+    first, last = project.git("rev-list", "--reverse", "HEAD").split()
+    repository, below = GitRepository(project.folder), GitRepository(project.folder / "src")
+    paths = ("src/a b.py", "top.py", "*.py")
+
+    assert [*repository.find_created(first, paths)] == [*paths]
+    assert [*repository.find_created(last, paths)] == ["*.py"]
+    assert [*below.find_created(last, ("a b.py", "b.py"))] == ["b.py"]
+
+    assert [*repository.find_created("0" * 40, paths)] == []
+    assert [*repository.find_created("--help", paths)] == []
+    assert [*repository.find_created(last, ())] == []
+    assert [*GitRepository(tmp_path / "plain").find_created(last, paths)] == []
+
+
+def test_the_files_that_a_commit_lacks_are_found_without_git() -> None:
+    history = MemoryHistory()
+    at = datetime(2026, 1, 11, tzinfo=UTC)
+    history.works = [(at, "one", ("a.py",)), (at, "two", ("b.py",)), (at, "three", ("c.py",))]
+
+    assert [*history.find_created("two", ("a.py", "b.py", "c.py"))] == ["c.py"]
+    assert [*history.find_created("none", ("a.py",))] == []
 
 
 def test_the_files_of_the_branch_alone_are_listed(project: Project) -> None:

@@ -25,12 +25,6 @@ def project(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Project:
     return make_project(tmp_path / "project")
 
 
-@pytest.fixture
-def command(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], project: Project) -> Caller:
-    """Give a way to call the command, in the project."""
-    return Caller(monkeypatch, capsys, project.folder)
-
-
 def test_a_bare_event_lists_like_the_log(command: Caller, project: Project) -> None:
     put_event(project.folder, "2026-01-10T13:03:52Z", now="Create the PR")
 

@@ -13,16 +13,10 @@ from passdown.services.handover import handoffs
 from passdown.services.sessions import session_end
 from tests.commands import Caller, Done, say_all
 from tests.gits import Project
-from tests.projects import make_january, put, stop_clock
+from tests.projects import put, stop_clock
 
 STREAM = "thoughts/shared/handoffs/auth/current.md"
 RECORD = "conductor/sessions/archive/2026-01-11-12-00-manual.md"
-
-
-@pytest.fixture
-def project(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Project:
-    """Give a repository with a commit, on a day in January."""
-    return make_january(monkeypatch, tmp_path / "project")
 
 
 @pytest.fixture

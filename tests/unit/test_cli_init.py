@@ -25,12 +25,6 @@ def project(tmp_path: Path) -> Project:
     return make_started(tmp_path / "project")
 
 
-@pytest.fixture
-def command(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], project: Project) -> Caller:
-    """Give a way to call the command, in the project."""
-    return Caller(monkeypatch, capsys, project.folder)
-
-
 def test_without_a_terminal_it_shows_and_writes_nothing(command: Caller, project: Project) -> None:
     before = listing(project.folder)
 

@@ -21,12 +21,6 @@ def project(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Project:
     return make_project(tmp_path / "project")
 
 
-@pytest.fixture
-def command(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], project: Project) -> Caller:
-    """Give a way to call the command, in the project."""
-    return Caller(monkeypatch, capsys, project.folder)
-
-
 def short(name: str | None) -> str:
     """Shorten an id as the log does."""
     return (name or "")[:11]

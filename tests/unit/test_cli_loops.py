@@ -4,7 +4,6 @@ import io
 import json
 import sys
 from collections.abc import Sequence
-from pathlib import Path
 
 import pytest
 
@@ -12,15 +11,9 @@ from passdown.core.formats.loops import MAX_BYTES, MAX_LINES
 from passdown.engines.files.documents import FileDocuments
 from tests.commands import Caller
 from tests.gits import Project
-from tests.projects import listing, make_january, put, stop_clock
+from tests.projects import listing, put, stop_clock
 
 LEDGER = "changes/habits/loops/ideation.md"
-
-
-@pytest.fixture
-def project(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Project:
-    """Give a repository on a day in January."""
-    return make_january(monkeypatch, tmp_path / "project")
 
 
 @pytest.fixture

@@ -169,6 +169,14 @@ def test_wrong_usage_ends_with_2_and_says_how_it_is_right(
     assert command(*arguments) == Done(2, "", f"passdown: {message}\n  hint: {hint}\n")
 
 
+def test_the_choices_of_a_missing_argument_are_on_one_line(command: Caller) -> None:
+    done = command("view", "list")
+
+    first, hint = done.err.splitlines()
+    assert first.startswith("passdown: missing argument 'SECTION'. Choose from: goal, now, next, done, ")
+    assert (done.code, hint) == (2, "  hint: `passdown view list --help` shows the usage")
+
+
 @pytest.mark.requirement("C69")
 @pytest.mark.parametrize("arguments", [["chek", "--json"], ["check", "--json", "--bad"], ["--json"]])
 def test_wrong_usage_is_json_when_json_was_asked_for(command: Caller, arguments: list[str]) -> None:

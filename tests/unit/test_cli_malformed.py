@@ -28,12 +28,6 @@ def project(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Project:
     return project
 
 
-@pytest.fixture
-def command(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], project: Project) -> Caller:
-    """Give a way to call the command, in the project."""
-    return Caller(monkeypatch, capsys, project.folder)
-
-
 @pytest.mark.requirement("C63")
 @pytest.mark.parametrize(
     "line",

@@ -43,12 +43,6 @@ def project(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Project:
     return make_project(tmp_path / "project")
 
 
-@pytest.fixture
-def command(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], project: Project) -> Caller:
-    """Give a way to call the command, in the project."""
-    return Caller(monkeypatch, capsys, project.folder)
-
-
 @pytest.mark.requirement("R139")
 def test_a_legacy_file_becomes_an_event_and_is_kept(command: Caller, project: Project) -> None:
     put(project.folder, VIEW, LEGACY)

@@ -26,12 +26,6 @@ def project(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Project:
     return started
 
 
-@pytest.fixture
-def command(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], project: Project) -> Caller:
-    """Give a way to call the command, in the project."""
-    return Caller(monkeypatch, capsys, project.folder)
-
-
 def put(name: str, project: Project, folder: Path) -> tuple[Recording, str]:
     """Put a recorded transcript, with those of its subagents, where a host would."""
     recording = read_recording(RECORDINGS / f"{name}.script.json")

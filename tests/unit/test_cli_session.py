@@ -48,12 +48,6 @@ def project(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, clock: Clock) -> Pr
     return make_started(tmp_path / "project")
 
 
-@pytest.fixture
-def command(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], project: Project) -> Caller:
-    """Give a way to call the command, in the project."""
-    return Caller(monkeypatch, capsys, project.folder)
-
-
 def events(project: Project) -> list[Path]:
     folder = project.folder / EVENTS
     return sorted(folder.iterdir()) if folder.exists() else []

@@ -157,6 +157,25 @@ def test_an_assumption_is_marked_until_somebody_answers_it(command: Caller) -> N
     assert "UNCONFIRMED" not in hand_over(command)[0]
 
 
+@pytest.mark.requirement("R71", "C32", through="command")
+def test_what_is_unknown_stands_under_unknowns_until_somebody_answers_it(command: Caller) -> None:
+    command("ask", "rate_limiter_awareness: UNKNOWN")
+    command("ask", "Which license?")
+
+    text, stream = hand_over(command)
+
+    assert stream.unknowns == ("rate_limiter_awareness: UNKNOWN",)
+    assert "#### Unknowns\n- rate_limiter_awareness: UNKNOWN\n" in text
+    assert [one.text for one in stream.questions] == ["Which license?"]
+    assert "question: rate_limiter_awareness: UNKNOWN" in command("handoff", "resume", "auth").out
+
+    by_hand = text.replace("awareness: UNKNOWN\n", "awareness: UNKNOWN\n- the owner\n")
+    (command.folder / DOCUMENT).write_text(by_hand, encoding="utf-8")
+    command("answer", "rate_limiter", "it knows sessions")
+    command("handoff", "create", "--stream", "auth")
+    assert "#### Unknowns\n- the owner\n" in (command.folder / DOCUMENT).read_text(encoding="utf-8")
+
+
 def run_test(command: Caller, transcript: Path, number: int, code: int, said: str = "out") -> None:
     """Let a test end with an exit code, as Claude Code writes it down."""
     result = {"content": f"Exit code {code}\n{said}" if code else said, "is_error": bool(code)}

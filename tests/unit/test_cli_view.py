@@ -22,12 +22,6 @@ def project(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Project:
     return make_project(tmp_path / "project")
 
 
-@pytest.fixture
-def command(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], project: Project) -> Caller:
-    """Give a way to call the command, in the project."""
-    return Caller(monkeypatch, capsys, project.folder)
-
-
 def view_of(project: Project) -> str:
     """Read the view."""
     return (project.folder / VIEW).read_text(encoding="utf-8")

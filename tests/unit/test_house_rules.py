@@ -17,6 +17,7 @@ from tests.house import (
     promises,
     rule_name,
     shape,
+    values,
     violations,
     whole,
 )
@@ -461,6 +462,11 @@ _SETTINGS = (
     "class Commits:\n    start: bool = False\nclass Settings:\n    commit: Annotated[Commits, 'When.'] = 1"
 )
 
+_COLORS = "class _Color(StrEnum):\n    RED = 'red'\n    BLUE = 'blue'"
+_POINT = "@record\nclass _Point:\n    y: int\n    label: str = ''"
+_OTHER = "class _Other(NamedTuple):\n    label: str"
+_PLACED = "@record\nclass _Point:\n    y: Annotated[int, in_key()]\n    label: Annotated[str, in_key()] = ''"
+
 # (rule, {path: source}): must be reported.
 PLANTED_TREES: tuple[tuple[str, dict[str, str]], ...] = (
     ("folder-size", {f"ports/m{number}.py": "" for number in range(21)}),
@@ -491,6 +497,21 @@ PLANTED_TREES: tuple[tuple[str, dict[str, str]], ...] = (
     ("settings-read", {"settings.py": _SETTINGS}),
     ("settings-read", {"settings.py": _SETTINGS, "services/a.py": "_X = event.start"}),
     ("settings-read", {"settings.py": f"{_SETTINGS}\n_X = Settings().commit.start"}),
+    ("members-made", {"core/a.py": f"{_COLORS}\n_X = _Color.RED"}),
+    ("members-made", {"core/a.py": f"{_COLORS}\n_X = [_Color.RED, one is _Color.BLUE]"}),
+    ("members-made", {"core/a.py": f"{_COLORS}\n_X = _Color.RED", "testing/b.py": "_X = _Color.BLUE"}),
+    (
+        "members-made",
+        {"core/a.py": f"{_COLORS}\nmatch _Color.RED:\n    case _Color.BLUE:\n        ...", "core/b.py": ""},
+    ),
+    ("fields-used", {"core/a.py": f"{_POINT}\n_X = _Point(3, label='').y"}),
+    ("fields-used", {"core/a.py": f"{_POINT}\n_X = [_Point(3).label, p.y]"}),
+    ("fields-used", {"core/a.py": f"{_POINT}\n_X = [_Point(3).label, p.y, _Other(label='')]\n{_OTHER}"}),
+    (
+        "fields-used",
+        {"core/formats/examples.py": "_X = _Point(3, 'a')", "core/a.py": f"{_POINT}\n_X = p.y, p.label"},
+    ),
+    ("fields-used", {"core/formats/a.py": _PLACED, "core/b.py": "_X = _Point(3)"}),
 )
 
 # (rule, {path: source}): must be left alone.
@@ -532,6 +553,20 @@ TREES_NEAR_MISSES: tuple[tuple[str, dict[str, str]], ...] = (
     ("settings-read", {"settings.py": _SETTINGS, "services/a.py": "w = a.settings.commit\n_X = w.start"}),
     ("settings-read", {"settings.py": _SETTINGS, "faces/a.py": "def f(w: 'Commits'): return w.start"}),
     ("settings-read", {"settings.py": "class Other:\n    start: bool"}),
+    ("members-made", {"core/a.py": f"{_COLORS}\n_X = {{_Color.RED: f(_Color.BLUE)}}"}),
+    ("members-made", {"core/a.py": f"{_COLORS}\n_X = _Color(text)"}),
+    ("members-made", {"core/a.py": _COLORS, "settings.py": "class View:\n    color: Annotated[_Color, 'x']"}),
+    ("members-made", {"core/a.py": _COLORS, "core/formats/b.py": "class Page:\n    color: _Color | None"}),
+    ("fields-used", {"core/a.py": f"{_POINT}\n_X = [_Point(3, 'a').label, p.y]"}),
+    ("fields-used", {"core/a.py": f"{_POINT}\n_X = [_Point(*a).label, p.y]"}),
+    ("fields-used", {"core/a.py": f"{_POINT}\n_X = [replace(p, label='').label, p.y]"}),
+    ("fields-used", {"core/a.py": f"{_POINT}\np.label.append(p.y)"}),
+    ("fields-used", {"core/formats/a.py": _PLACED, "core/b.py": "_X = _Point(3, label='a')"}),
+    (
+        "fields-used",
+        {"core/formats/a.py": _PLACED.replace("()", "(required=False)"), "core/b.py": "_Point(3)"},
+    ),
+    ("fields-used", {"settings.py": _POINT}),
 )
 
 
@@ -581,7 +616,7 @@ def test_near_miss_of_several_files_is_left_alone(tmp_path: Path, rule: str, sou
 
 
 def test_every_rule_has_planted_violations_and_near_misses() -> None:
-    modules: tuple[ModuleType, ...] = (callers, imports, promises, shape, effects, knowledge, whole)
+    modules: tuple[ModuleType, ...] = (callers, imports, promises, shape, effects, knowledge, values, whole)
     written = {name for module in modules for name in vars(module) if name.startswith("rule_")}
     rules: list[Callable[..., object]] = [*RULES, *WHOLE_RULES]
     names = {rule_name(rule) for rule in rules}

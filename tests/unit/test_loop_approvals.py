@@ -1,7 +1,6 @@
 """What only a person does in a loop, and what they do whichever sessions are running (C105, C122, C154)."""
 
 import json
-from pathlib import Path
 
 import pytest
 
@@ -9,17 +8,11 @@ from passdown.core.hosts.persons import Ancestor
 from tests.commands import Caller, run
 from tests.gits import Project
 from tests.people import sit_down, stand_up
-from tests.projects import listing, make_january, put
+from tests.projects import listing, put
 
 STATE = "changes/habits/state.md"
 LEDGER = "changes/habits/loops/proposal.md"
 SLOT = "## User Feedback\n\n(Leave blank to continue. Write notes here to guide the next iteration.)\n\n---\n"
-
-
-@pytest.fixture
-def project(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Project:
-    """Give a repository on a day in January."""
-    return make_january(monkeypatch, tmp_path / "project")
 
 
 @pytest.fixture

@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Sequence
-from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -11,7 +10,7 @@ from hypothesis import strategies as st
 from passdown.core.work.loops import ChangeFacts, LoopKind, LoopName, TaskMark, find_last, find_route
 from tests.commands import Caller
 from tests.gits import Project
-from tests.projects import listing, make_january, put
+from tests.projects import listing, put
 
 SLOT = "## User Feedback\n\n(Leave blank to continue. Write notes here to guide the next iteration.)\n\n---\n"
 IDEATION = f"# Ideation Loop\n\n## Turn 1\n\nA habit tracker, offline first.\n\n{SLOT}"
@@ -21,12 +20,6 @@ PROPOSAL = (
 )
 SUCCESS = f"# Implementation: Task 01\n\n## Result\n\nSUCCESS\n\n{SLOT}"
 FAILED = SUCCESS.replace("SUCCESS", "FAILED")
-
-
-@pytest.fixture
-def project(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Project:
-    """Give a repository on a day in January."""
-    return make_january(monkeypatch, tmp_path / "project")
 
 
 @pytest.fixture

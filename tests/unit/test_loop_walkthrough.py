@@ -12,7 +12,7 @@ from passdown.core.formats.loops import PLACEHOLDER
 from tests.commands import Caller, Done
 from tests.gits import Project
 from tests.people import sit_down, stand_up
-from tests.projects import make_january, put, stop_clock
+from tests.projects import put, stop_clock
 
 CHANGE = "changes/habits"
 LOOPS = ("ideation", "proposal", "specs", "discovery", "tasks", "plan-01", "implement-01", "reconcile")
@@ -29,12 +29,6 @@ Revised the goals.
 ### Changes Made
 
 - Added grace days"""
-
-
-@pytest.fixture
-def project(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Project:
-    """Give a repository on a day in January."""
-    return make_january(monkeypatch, tmp_path / "project")
 
 
 @pytest.fixture

@@ -154,8 +154,8 @@ def test_the_summary_counts_the_last_days_and_what_other_tools_recorded(day: Day
         return render_metric(Metric(kind, NOON - timedelta(days=days), values))
 
     lines = [
-        line(MetricKind.MA_ATTEMPT, 1, mode="MA", village_available=True),
-        line(MetricKind.MA_ATTEMPT, 1, mode="SA", village_available=False),
+        line("ma_attempt", 1, mode="MA", village_available=True),
+        line("ma_attempt", 1, mode="SA", village_available=False),
         line(MetricKind.TDD_CYCLE, 2, taskId="t", phase="RED", duration=10),
         line(MetricKind.TDD_CYCLE, 2, taskId="t", phase="RED", duration=20.0),
         line(MetricKind.TDD_CYCLE, 2, taskId="t", phase="GREEN", duration="soon"),

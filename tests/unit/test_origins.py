@@ -8,13 +8,7 @@ import pytest
 
 from tests.commands import Caller
 from tests.gits import Project
-from tests.projects import make_january, stop_clock
-
-
-@pytest.fixture
-def project(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Project:
-    """Give a repository with a commit and settings."""
-    return make_january(monkeypatch, tmp_path / "project")
+from tests.projects import stop_clock
 
 
 def start(command: Caller, nickname: str) -> tuple[str, str]:

@@ -55,7 +55,7 @@ from passdown.services.coordination.claims import CloseRequest
 from passdown.services.coordination.membership import as_worker, join_project, new_operation
 from passdown.services.coordination.reservations import ReservationRequest, reserve_files
 from passdown.services.coordination.tasks import is_outside
-from passdown.services.operations.operations import append
+from passdown.services.operations.operations import append, journal_of
 from passdown.services.operations.waiting import find_waiting, read_all
 from passdown.services.sessions.journals import read_account
 from passdown.services.work import tracker_changes
@@ -81,7 +81,7 @@ class Faults:
     hint: str = "Look at the task."
     errors: list[TrackerError] = field(default_factory=list[TrackerError])
     """What the next calls fail with, instead."""
-    about: TrackerInfo = TrackerInfo("outside", "Outside 1.0", can_sync=True)  # noqa: RUF009  # it is never changed
+    about: TrackerInfo = TrackerInfo("outside", "Outside 1.0")  # noqa: RUF009  # it is never changed
 
     def fail_with(self, *errors: TrackerError) -> None:
         """Let the next calls fail, each with its own error."""
@@ -584,6 +584,63 @@ def test_a_sync_that_fails_three_times_is_owed(desk: Desk) -> None:
     assert tracker_changes.sync(desk.workspace, desk.account) == "ok"
     assert not desk.workspace.documents.exists(".conductor/unsynced.json")
     assert not desk.workspace.documents.exists(".conductor/unsynced_beads.txt")
+
+
+@pytest.mark.requirement("R190", "R198", "C99")
+def test_one_waiting_sync_is_enough(desk: Desk) -> None:
+    birch = desk.place.start(nickname="birch", is_new=True)
+    for account in (desk.account, None, birch, desk.account):
+        desk.faults.plan = ["before"] * 3
+        with pytest.raises(TrackerError, match="sync failed after 3 attempts"):
+            tracker_changes.sync(desk.workspace, account)
+        assert desk.faults.plan == []  # the sync that waited was not tried beside this one
+        assert [one.said for one in find_waiting(desk.workspace)] == ["sync"]
+
+    desk.told.clear()
+    desk.note("one")
+
+    assert desk.told == ["sent the waiting sync to the tracker"]
+    assert find_waiting(desk.workspace) == []
+
+
+@pytest.mark.requirement("R190", "R198", "C99")
+def test_a_sync_that_is_done_settles_the_one_that_waited(desk: Desk) -> None:
+    desk.faults.plan = ["before"] * 3
+    with pytest.raises(TrackerError):
+        tracker_changes.sync(desk.workspace, None)
+    desk.told.clear()
+    desk.faults.repeats.clear()
+
+    assert tracker_changes.sync(desk.workspace, desk.account) == "ok"
+
+    assert (len(desk.faults.repeats), desk.told) == (1, [])
+    assert find_waiting(desk.workspace) == []
+
+
+@pytest.mark.requirement("R190", "R198", "C99")
+def test_a_waiting_sync_of_a_session_that_is_busy_is_left_to_it(desk: Desk) -> None:
+    birch = desk.place.start(nickname="birch", is_new=True)
+    desk.faults.plan = ["before"] * 3
+    with pytest.raises(TrackerError):
+        tracker_changes.sync(desk.workspace, birch)
+
+    with desk.workspace.locks.held(journal_of(birch.session), 0.0):
+        assert tracker_changes.sync(desk.workspace, desk.account) == "ok"
+
+    assert [one.session for one in find_waiting(desk.workspace)] == [birch.session]
+
+
+@pytest.mark.requirement("R190", "R198", "C99")
+def test_a_waiting_sync_that_is_refused_is_told_in_words(desk: Desk) -> None:
+    desk.faults.plan = ["before"] * 3
+    with pytest.raises(TrackerError):
+        tracker_changes.sync(desk.workspace, desk.account)
+    desk.told.clear()
+    desk.faults.fail_with(TrackerRefusedError("no remote"))
+
+    desk.note("one")
+
+    assert desk.told == ["the tracker refused the waiting sync: no remote"]
 
 
 @pytest.mark.requirement("R190", "R191", "R192", "R193")

@@ -2,12 +2,14 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from passdown.core.facts import Provenance
 from passdown.core.kinds import FactKind
 from passdown.core.sessions.ledger_sync import NewFact
+from passdown.engines.files.documents import FileDocuments
 from passdown.services.sessions.journals import append_fact
 from passdown.settings import Settings
 from passdown.wiring.workspaces import open_workspace
@@ -194,7 +196,10 @@ def test_open_items_stay_until_they_are_ticked_answered_or_taken_back(day: Day) 
     day.command("ask", "Which name?")
     day.command("ask", "Which color?")
     day.command("context", "save")
-    more = "- Which license?\n- [ ] Tell the DBA\n- [x] Buy a domain\n- Who pays?\n- UNCONFIRMED: long ago\n"
+    more = (
+        "- Which license?\n- [ ] Tell the DBA\n- [x] Buy a domain\n- Price?\n- UNCONFIRMED: the DBA agreed\n"
+        "- UNCONFIRMED: the tests pass: long ago\n- UNCONFIRMED: UNCONFIRMED: the tests pass: `make`\n"
+    )
     changed = read(day).replace("- Which license?\n", more)
     (day.project.folder / FILE).write_text(changed, encoding="utf-8")
     assert day.command("answer", "Which name?", "Passdown").code == 0
@@ -203,7 +208,87 @@ def test_open_items_stay_until_they_are_ticked_answered_or_taken_back(day: Day) 
     assert day.command("context", "save").code == 0
 
     open_items = read(day).partition("## Open Questions / TODOs\n\n")[2].partition("\n\n##")[0]
-    assert open_items.splitlines() == ["- [ ] Tell the DBA", "- Who pays?", "- Which license?"]
+    assert open_items.splitlines() == [
+        "- [ ] Tell the DBA",
+        "- Price?",
+        "- UNCONFIRMED: the DBA agreed",
+        "- Which license?",
+    ]
+
+
+@pytest.mark.requirement("C106", through="command")
+def test_saving_again_and_again_leaves_no_other_file(day: Day) -> None:
+    know(day)
+    for number in range(3):
+        day.command("now", f"step {number}")
+        assert day.command("context", "save").code == 0
+
+    names = [path.name for path in (day.project.folder / ".conductor").iterdir()]
+    assert [name for name in names if "session-context" in name] == ["session-context.md"]
+
+
+@pytest.mark.requirement("C106", through="command")
+def test_what_somebody_wrote_while_it_was_saved_is_taken_in_by_the_next_save(
+    day: Day, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    know(day)
+    day.command("context", "save")
+    real = FileDocuments.replace
+
+    def write_first(self: FileDocuments, path: str, data: bytes, **more: Any) -> None:
+        if path == FILE:
+            edited = read(day).replace("- Which license?\n", "- Which license?\n- Who pays?\n")
+            (day.project.folder / FILE).write_text(edited, encoding="utf-8")
+        real(self, path, data, **more)
+
+    day.command("now", "the printer")
+    with monkeypatch.context() as patched:
+        patched.setattr(FileDocuments, "replace", write_first)
+        assert day.command("context", "save").code == 0
+    assert "Who pays?" not in read(day)
+
+    assert day.command("context", "save").code == 0
+
+    assert "- Who pays?\n" in read(day)
+    assert "the printer" in read(day)
+
+
+@pytest.mark.requirement("G2", through="command")
+def test_an_archive_tells_new_files_from_changed_ones(day: Day) -> None:
+    day.project.write("old.py", "x\n")
+    day.project.git("add", "old.py")
+    day.project.git("commit", "--quiet", "--message=old")
+    session = json.loads(day.command("start", "--new", "--json").out)["session"]
+    account = next(one for one in day.host.accounts() if one.session == session)
+    workspace = open_workspace(day.project.folder, Settings())
+    for name in ("old.py", "new.py"):
+        append_fact(workspace, account, NewFact(FactKind.FILE, name), Provenance.OBSERVED)
+
+    done = day.command("handoff", "create", "--session", session)
+
+    (record,) = (day.project.folder / "conductor/sessions/archive").iterdir()
+    artifacts = record.read_text(encoding="utf-8").partition("## Artifacts\n")[2].partition("\n## ")[0]
+    assert done.code == 0
+    modified, _, created = artifacts.partition("### Created")
+    assert [line.split()[1] for line in modified.splitlines() if ".py" in line] == ["old.py"]
+    assert [line.split()[1] for line in created.splitlines() if ".py" in line] == ["new.py"]
+
+
+@pytest.mark.requirement("G10", "R77", "C106")
+def test_what_no_test_confirms_is_marked_once(day: Day) -> None:
+    know(day)
+    day.command("ask", "--unconfirmed", "UNCONFIRMED: the limits fit")
+    workspace = open_workspace(day.project.folder, Settings())
+    failed = NewFact(FactKind.TEST, "pytest -q", "1")
+    append_fact(workspace, day.host.accounts()[0], failed, Provenance.OBSERVED)
+
+    assert day.command("context", "save").code == 0
+
+    marked = [line for line in read(day).splitlines() if "UNCONFIRMED" in line]
+    assert marked == [
+        "- UNCONFIRMED: the limits fit",
+        "- UNCONFIRMED: the tests pass: `pytest -q`: exit 1",
+    ]
 
 
 @pytest.mark.requirement("G10", "C106")

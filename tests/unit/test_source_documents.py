@@ -15,21 +15,9 @@ from tests.commands import Caller
 from tests.formats.test_golden import GOLDEN
 from tests.gits import Project
 from tests.machines import git
-from tests.projects import EVENTS, make_january, put, stop_clock
+from tests.projects import EVENTS, put, stop_clock
 
 pytestmark = pytest.mark.slow
-
-
-@pytest.fixture
-def project(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Project:
-    """Give a repository that is set up, on a day in January."""
-    return make_january(monkeypatch, tmp_path / "project")
-
-
-@pytest.fixture
-def command(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], project: Project) -> Caller:
-    """Give a way to call the command there."""
-    return Caller(monkeypatch, capsys, project.folder)
 
 
 STREAM = "thoughts/shared/handoffs/auth-refactor/current.md"

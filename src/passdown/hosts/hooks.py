@@ -58,7 +58,7 @@ def read_call(
         return call
     tool, told = text_at(payload, "tool_name"), payload.get("tool_input")
     command = text_at(told, "command") if tool == SHELL else ""
-    return call._replace(tool=tool, paths=find_paths(tool, told), command=command)
+    return call._replace(paths=find_paths(tool, told), command=command)
 
 
 def text_at(value: object, name: str) -> str:

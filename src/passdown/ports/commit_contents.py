@@ -47,6 +47,10 @@ class CommitContents(Protocol):
         """
         ...
 
+    def find_created(self, commit: str, paths: Sequence[str]) -> Sequence[str]:
+        """Return those of the paths that a commit does not have; none if git does not know the commit."""
+        ...
+
     def hooks_path(self) -> str:
         """Return the folder that git's settings name for hooks, absolute; empty if it is git's own."""
         ...

@@ -49,8 +49,6 @@ class TrackerInfo(NamedTuple):
     """`board` or `beads`."""
     name: str
     """In words, with the version: `Beads 1.3.0`."""
-    can_sync: bool = False
-    """Whether `sync` exchanges tasks with anybody."""
     names_tasks: bool = False
     """Whether it gives new tasks their ids."""
     has_marks: bool = True

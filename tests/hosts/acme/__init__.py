@@ -39,7 +39,6 @@ def read_call(payload: Mapping[str, object]) -> HookCall | None:
 def _add_tool(call: HookCall, payload: Mapping[str, object]) -> HookCall:
     tool, files, runs, by = (payload.get(name) for name in ("uses", "files", "runs", "by"))
     return call._replace(
-        tool=tool if isinstance(tool, str) else "",
         subagent=by if isinstance(by, str) else "",
         paths=tuple(files) if tool == "pen" and isinstance(files, list) else (),
         command=runs if tool == "shell" and isinstance(runs, str) else "",

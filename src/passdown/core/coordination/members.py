@@ -45,7 +45,6 @@ class MemberState:
     role: str
     silent: Annotated[float, "Seconds since its last sign of life."]
     is_live: bool
-    has_ended: bool
 
 
 @record

@@ -34,8 +34,6 @@ class HookCall(NamedTuple):
     subagent_type: str = ""
     message: str = ""
     """What a subagent that ends said last."""
-    tool: str = ""
-    """The host's name for the tool that is about to run."""
     paths: tuple[str, ...] = ()
     """The files that the tool would change, as the host names them; a relative path starts at `cwd`."""
     command: str = ""

@@ -19,12 +19,13 @@ from passdown.records import record
 
 TOP: Final = 5
 _LONGEST: Final = 200
+_MA_ATTEMPT: Final = "ma_attempt"
+"""What other tools record when work with several agents begins."""
 
 
 class MetricKind(StrEnum):
-    """The events that are known; others are counted by the name that they have."""
+    """The events that Passdown records; others are counted by the name that they have."""
 
-    MA_ATTEMPT = "ma_attempt"
     PENDING_RECOVERY = "pending_recovery"
     TDD_CYCLE = "tdd_cycle"
     MANUAL_BD = "manual_bd"
@@ -89,7 +90,7 @@ def _short(text: str) -> str:
 def sum_up_metrics(metrics: Iterable[Metric], since: datetime, skipped: int = 0) -> MetricsSummary:
     """Return what happened since an instant."""
     kept = [one for one in metrics if one.at >= since]
-    modes = [one.values.get("mode") == "MA" for one in kept if one.event == MetricKind.MA_ATTEMPT]
+    modes = [one.values.get("mode") == "MA" for one in kept if one.event == _MA_ATTEMPT]
     manual = Counter(_texts(kept, MetricKind.MANUAL_BD, "command"))
     return MetricsSummary(
         since=since,

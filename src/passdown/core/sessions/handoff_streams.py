@@ -59,6 +59,7 @@ _ALL_DONE: Final = "(all phases are validated)"
 _VERBS: Final = MappingProxyType(
     {PhaseState.PENDING: "Begin", PhaseState.IN_PROGRESS: "Continue", PhaseState.FAILED: "Retry"}
 )
+_UNKNOWN: Final = ": UNKNOWN"
 _FAILED_PHASE: Final = pattern(r"Phase ([0-9]{1,9})(?: \(.*?\))? failed")
 
 
@@ -69,6 +70,7 @@ def to_stream(handoff: Handoff, name: str, known: Stream | None = None) -> Strea
     phases = join_phases(checkpoint.phases, handoff.phases)
     stated = _unless_left(_unless_made(stream.now, checkpoint.phases), handoff)
     now = handoff.now or stated or _make_now(phases, handoff.done)
+    asked = _join_questions(stream, handoff)
     return replace(
         stream,
         status=update_status(handoff.trigger, stream.status),
@@ -80,7 +82,8 @@ def to_stream(handoff: Handoff, name: str, known: Stream | None = None) -> Strea
         this_session=handoff.done or stream.this_session,
         next=handoff.next or _list_left(stream.next, (*handoff.done, handoff.now)),
         decisions=tuple(_join_pairs(stream.decisions, handoff.choices)),
-        questions=tuple(read_question(text) for text in _join_questions(stream, handoff)),
+        questions=tuple(read_question(text) for text in asked if not _is_unknown(text, stream)),
+        unknowns=tuple(text for text in asked if _is_unknown(text, stream)),
         workflow=update_workflow(
             stream.workflow, phases, dict(handoff.retries), is_told=bool(handoff.phases)
         ),
@@ -142,10 +145,20 @@ def _pair_key(pair: Pair) -> str:
 
 
 def _join_questions(stream: Stream, handoff: Handoff) -> Sequence[str]:
-    known = [text for text in map(write_question, stream.questions) if not is_derived(text)]
+    known = [text for text in _list_asked(stream) if not is_derived(text)]
     table = {make_key(text): text for text in (*known, *handoff.questions, *handoff.unconfirmed)}
     answered = set(map(make_key, handoff.answered))
     return [text for key, text in table.items() if key not in answered]
+
+
+def _list_asked(stream: Stream) -> Sequence[str]:
+    """List what is open in a document: its questions, and what nobody knows yet."""
+    return [*map(write_question, stream.questions), *stream.unknowns]
+
+
+def _is_unknown(text: str, stream: Stream) -> bool:
+    """Return whether a question says only that something is not known: `key: UNKNOWN` (R71)."""
+    return text.rstrip().endswith(_UNKNOWN) or text in stream.unknowns
 
 
 # --- what follows from the phases (2) -------------------------------------------------------------
@@ -310,7 +323,7 @@ def from_stream(stream: Stream) -> Handoff:
     validation = checkpoint.validation or ValidationState()
     others = dict(validation.others)
     hashes = _read_hashes(others.get(_HASHES, "{}"))
-    asked = [write_question(one) for one in stream.questions]
+    asked = _list_asked(stream)
     choices = (
         HandoffDecision("", one.value)
         if one.key == RULED_OUT_KEY

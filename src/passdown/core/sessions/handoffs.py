@@ -63,6 +63,7 @@ class CheckoutState:
     branch: Annotated[str, "The branch."] = ""
     commit: Annotated[str, "The last commit; empty if unknown."] = ""
     file_hashes: Annotated[tuple[FileHash, ...], "The changed files, with the hash of each."] = ()
+    created: Annotated[tuple[str, ...], "Those of them that were not there when the session started."] = ()
 
 
 @record
@@ -97,6 +98,7 @@ class Handoff:
     retries: Annotated[tuple[tuple[int, int], ...], "How often each phase failed since its last pass."] = ()
     failure: Annotated[str, "What failed last and was not mended since."] = ""
     file_hashes: Annotated[tuple[FileHash, ...], "The changed files, with the hash of each."] = ()
+    created: Annotated[tuple[str, ...], "Those of them that were not there when the session started."] = ()
     redacted: Annotated[tuple[str, ...], "The names of the rules that found the removed secrets."] = ()
 
 
@@ -140,6 +142,7 @@ def make_handoff(account: Account, checkout_state: CheckoutState, trigger: str) 
         file_hashes=tuple(
             FileHash(path, one.hash) for path, one in zip(paths, checkout_state.file_hashes, strict=True)
         ),
+        created=tuple(redact_all(checkout_state.created)[0]),
         redacted=tuple(dict.fromkeys((*found, *more, *rest))),
     )
 
@@ -213,14 +216,16 @@ def to_archive(handoff: Handoff, ledger: str = "") -> Archive:
         blocked=handoff.blocked,
         next_steps=handoff.next,
         decisions=tuple(_show_choice(choice) for choice in handoff.choices),
-        modified=tuple(
-            Artifact(file=file_hash.path, note=f"{HASH}{file_hash.hash}" if file_hash.hash else "")
-            for file_hash in handoff.file_hashes
-        ),
+        modified=tuple(_show_file(one) for one in handoff.file_hashes if one.path not in handoff.created),
+        created=tuple(_show_file(one) for one in handoff.file_hashes if one.path in handoff.created),
         context="\n".join(handoff.feedback),
         questions=handoff.questions,
         unknown=tuple(unknown),
     )
+
+
+def _show_file(one: FileHash) -> Artifact:
+    return Artifact(file=one.path, note=f"{HASH}{one.hash}" if one.hash else "")
 
 
 def _show_choice(choice: HandoffDecision) -> ArchiveDecision:
@@ -265,8 +270,9 @@ def from_archive(archive: Archive) -> Handoff:
         test_exit=_number(front.get("test_exit_code", "")),
         file_hashes=tuple(
             FileHash(one.file, one.note.removeprefix(HASH) if one.note.startswith(HASH) else "")
-            for one in archive.modified
+            for one in (*archive.modified, *archive.created)
         ),
+        created=tuple(one.file for one in archive.created),
     )
 
 

@@ -246,6 +246,12 @@ def _choices(account: Account) -> Sequence[tuple[FactKind, Fact]]:
     return sorted(found, key=lambda choice: choice[1].seq)
 
 
+def mark_unconfirmed(text: str) -> str:
+    """Mark a question as one about something nobody has verified, once."""
+    mark = UNCONFIRMED.rstrip()
+    return text if text[: len(mark)].upper() == mark else f"{UNCONFIRMED}{text}"
+
+
 def make_rule(text: str, because: str = "") -> str:
     """Return a constraint with its prefix and reason, so that it is never mistaken for a suggestion."""
     rule = text if text.startswith(RULED_OUT) else f"{RULED_OUT}{text}"

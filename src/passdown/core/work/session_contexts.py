@@ -18,6 +18,7 @@ from passdown.core.ids import slug
 from passdown.core.lazy_regex import pattern
 from passdown.core.sessions.handoffs import Handoff, HandoffDecision
 from passdown.core.sessions.ledger_sync import UNCONFIRMED
+from passdown.core.sessions.progress import is_derived
 from passdown.records import replace
 
 NOTHING_RULED_OUT: Final = f"{CONSTRAINT}nothing is ruled out so far"
@@ -55,7 +56,7 @@ def make_context(
             if one.key
         ),
         files=_shorten_files([one.path for one in handoff.file_hashes], dirty),
-        questions=(*handoff.questions, *(f"{UNCONFIRMED}{one}" for one in handoff.unconfirmed)),
+        questions=(*handoff.questions, *handoff.unconfirmed),
         state="\n".join(_list_state(handoff)),
         next_steps=handoff.next[:_STEPS],
     )
@@ -123,10 +124,13 @@ def update_context(old: SessionContext, new: SessionContext, settled: Collection
 
 def _join_questions(old: SessionContext, new: SessionContext, settled: Collection[str]) -> tuple[str, ...]:
     items = {make_key(split_tick(line)[1]): line for line in old.questions if not _is_done(line)}
-    kept = {
-        key: line for key, line in items.items() if key not in settled and not line.startswith(UNCONFIRMED)
-    }
+    kept = {key: line for key, line in items.items() if key not in settled and not _is_made_anew(line)}
     return tuple((kept | {make_key(line): line for line in new.questions}).values())
+
+
+def _is_made_anew(line: str) -> bool:
+    """Return whether an open item was found by Passdown; older versions wrote its mark twice."""
+    return is_derived(line) or is_derived(line.removeprefix(UNCONFIRMED))
 
 
 def _is_done(line: str) -> bool:

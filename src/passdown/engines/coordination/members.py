@@ -143,7 +143,6 @@ def _describe(member: Member, now: float, judge: Judge) -> MemberState:
         role=member.role,
         silent=max(now - member.seen, 0.0),
         is_live=judge.is_alive(member),
-        has_ended=member.ended is not None,
     )
 
 

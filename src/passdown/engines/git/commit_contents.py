@@ -99,6 +99,15 @@ def read_changed(git: Git, branch: str) -> list[str]:
     return []
 
 
+def read_created(git: Git, commit: str, paths: "Sequence[str]") -> list[str]:
+    """Return those of the paths that a commit does not have."""
+    answer = git.run("ls-tree", "-z", "--name-only", commit, "--", *paths) if _ID.fullmatch(commit) else None
+    if answer is None or not answer.is_done:
+        return []
+    there = frozenset(split_names(answer.output))
+    return [path for path in paths if path not in there]
+
+
 def read_hooks_path(git: Git, place: "GitPaths") -> str:
     """Return the folder that `core.hooksPath` names, absolute and without links; empty if it names none."""
     answer = git.run("config", "--type=path", "-z", "--get-all", "core.hooksPath")

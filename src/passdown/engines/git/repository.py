@@ -377,6 +377,15 @@ class GitRepository:
 
         return read_changed(self._git(place), branch)
 
+    def find_created(self, commit: str, paths: Sequence[str]) -> Sequence[str]:
+        """Return those of the paths that a commit does not have."""
+        place = self._place() if paths else None
+        if place is None:
+            return ()
+        from passdown.engines.git.commit_contents import read_created  # only archives ask
+
+        return read_created(self._git(place), commit, paths)
+
     def hooks_path(self) -> str:
         """Return the folder that git's settings name for hooks."""
         place = self._place()

@@ -95,6 +95,14 @@ class MemoryHistory:
         """Return the files that were set for a branch."""
         return self.changed.get(branch, ())
 
+    def find_created(self, commit: str, paths: Sequence[str]) -> Sequence[str]:
+        """Return the paths that none of the commits changed until then, in the order they were set."""
+        names = [name for _, name, _ in self.works]
+        if commit not in names:
+            return ()
+        there = {path for _, _, some in self.works[: names.index(commit) + 1] for path in some}
+        return [path for path in paths if path not in there]
+
     def hooks_path(self) -> str:
         """Return the folder that was set."""
         return self.hooks

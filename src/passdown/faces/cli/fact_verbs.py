@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final, TypedDict, Unpack
 
 from passdown.core.facts import ADD, FAILED, Fact, find_named, is_escalation
 from passdown.core.kinds import FactKind
-from passdown.core.sessions.ledger_sync import RULED_OUT, UNCONFIRMED, NewFact, make_rule
+from passdown.core.sessions.ledger_sync import RULED_OUT, UNCONFIRMED, NewFact, make_rule, mark_unconfirmed
 from passdown.core.sessions.session_facts import Account
 from passdown.core.statements import UNSEEN
 from passdown.core.times import age_words, render_millis
@@ -140,8 +140,8 @@ def rule_out(kind: FactKind, /, *, text: str, because: str, session: str, as_jso
 
 def ask_question(kind: FactKind, /, *, text: str, unconfirmed: bool, session: str, as_json: bool) -> int:
     """Record a question, or an assumption that nobody has verified (R77)."""
-    mark = UNCONFIRMED if unconfirmed and text.strip() else ""
-    return state_fact(kind, text=f"{mark}{text.strip()}", session=session, as_json=as_json)
+    said = mark_unconfirmed(text.strip()) if unconfirmed and text.strip() else text.strip()
+    return state_fact(kind, text=said, session=session, as_json=as_json)
 
 
 def answer_question(kind: FactKind, /, *, question: str, text: str, session: str, as_json: bool) -> int:

@@ -215,16 +215,20 @@ def _in_order(operations: Sequence[SharedOperation]) -> Sequence[SharedOperation
 
 def _tell(workspace: Workspace, found: Finished) -> None:
     for one in found.done:
-        waited = "sent a queued change to the tracker" if _has_waited(one) else ""
-        workspace.warn(f"{waited}: {one.key}" if waited else f"finished an interrupted command: {one.title}")
-    for one in found.refused:
-        waited = "the tracker refused a queued change" if _has_waited(one) else ""
-        why = one.error or "it is no longer possible"
+        what, key = _name_waiting(one)
         workspace.warn(
-            f"{waited}: {one.key}: {why}"
-            if waited
-            else f"cannot finish an interrupted command: {one.title}: {why}"
+            f"sent {what} to the tracker{key}"
+            if _has_waited(one)
+            else f"finished an interrupted command: {one.title}"
         )
+    for one in found.refused:
+        what, key = _name_waiting(one)
+        text = (
+            f"the tracker refused {what}{key}"
+            if _has_waited(one)
+            else f"cannot finish an interrupted command: {one.title}"
+        )
+        workspace.warn(f"{text}: {one.error or 'it is no longer possible'}")
     for one in found.waiting:
         if one.tries >= MANY_TRIES:
             workspace.warn(
@@ -235,6 +239,13 @@ def _tell(workspace: Workspace, found: Finished) -> None:
         if not one.after:
             why = one.error or "nothing was changed; run it again if you still need it"
             workspace.warn(f"a command was interrupted: {one.title}: {why}")
+
+
+def _name_waiting(operation: SharedOperation) -> tuple[str, str]:
+    """Return how a change that waited is called, and its key; a sync needs none: there is only one."""
+    if operation.action is OperationAction.SYNC:
+        return "the waiting sync", ""
+    return "a queued change", f": {operation.key}"
 
 
 def _has_waited(operation: SharedOperation) -> bool:

@@ -260,6 +260,7 @@ def read_checkout_state(workspace: Workspace, account: Account) -> CheckoutState
         branch=show_place(workspace, account).branch,
         commit=workspace.history.head() if is_here else "",
         file_hashes=hash_files(workspace, paths),
+        created=tuple(workspace.commit_contents.find_created(account.start.commit, paths)),
     )
 
 

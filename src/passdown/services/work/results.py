@@ -46,6 +46,7 @@ class AppliedResult:
 
     kept: Annotated[KeptResult, "How the result stands now."]
     tried: Annotated[tuple[int, ...], "The updates that were tried now, by position."] = ()
+    is_unsure: Annotated[bool, "Whether one of them had no answer: it may have happened."] = False
 
 
 # --- taking -----------------------------------------------------------------------------------------
@@ -159,10 +160,11 @@ def apply_result(workspace: Workspace, account: Account, kept: KeptResult) -> Ap
         _say(workspace, account, kept, ResultStep.APPLIED)
         return AppliedResult(kept=known)
     kept = _begin(workspace, account, known)  # 2
-    tried = tuple(kept.left)
+    tried, has_unsure = tuple(kept.left), False
     for at in tried:
         op = Operation(kept.operations[at], is_repeat=at in known.operations)
         outcome, is_unsure = _apply(workspace, account, kept.updates[at], op)  # 3, 4
+        has_unsure |= is_unsure
         members = members_of_try(at, outcome, is_unsure=is_unsure)
         _say(workspace, account, kept, ResultStep.TRIED, members)
         account = read_account(workspace, account.session)
@@ -171,7 +173,7 @@ def apply_result(workspace: Workspace, account: Account, kept: KeptResult) -> Ap
         _say(workspace, account, kept, ResultStep.APPLIED)
         _add_files(workspace, account, kept.result)  # 5
         kept = _read_all(workspace, account)[kept.id]
-    return AppliedResult(kept=kept, tried=tried)
+    return AppliedResult(kept=kept, tried=tried, is_unsure=has_unsure)
 
 
 def _begin(workspace: Workspace, account: Account, known: KeptResult) -> KeptResult:

@@ -1,5 +1,6 @@
 """Save what a session knows as an anchored context, and recall it (C106, R231 to R235)."""
 
+from collections.abc import Sequence
 from itertools import count
 from types import MappingProxyType
 from typing import Annotated, Final
@@ -50,11 +51,12 @@ def save_context(workspace: Workspace, account: Account, *, nothing_ruled_out: b
 
     A file that says the same is not written again, and a text that cannot be read is kept beside the new one.
     Raises a PassdownError that names the section if there is no intent or no constraint; then nothing is
-    written (R234).
+    written (R234). What somebody wrote while it was saved before is taken in.
     """
     path = context_path(workspace, account)
     data = workspace.documents.read(path) if workspace.documents.exists(path) else None
-    old = _read(data)
+    late = workspace.documents.displaced(path)
+    old = _join_late(_read(data), late)
     handoff = take_snapshot(workspace, account, MANUAL)
     dates = {one.key: f"{one.at:%Y-%m-%d}" for one in account.of(FactKind.DECISION)}
     new = make_context(handoff, dates, _list_dirty(workspace, handoff), nothing_ruled_out=nothing_ruled_out)
@@ -68,6 +70,7 @@ def save_context(workspace: Workspace, account: Account, *, nothing_ruled_out: b
     text = mark_session_context(render_session_context(context)).encode()
     if text != data:
         workspace.documents.replace(path, text, local=True, expected=data)
+    workspace.documents.displaced(path, late)
     return SavedContext(path=path, context=context, backup=backup)
 
 
@@ -102,6 +105,13 @@ def _read(data: bytes | None) -> SessionContext | None:
         return None
     context = parse_session_context(text) if text.strip() else None
     return None if context is None or is_damaged(context) else context
+
+
+def _join_late(known: SessionContext | None, late: Sequence[bytes]) -> SessionContext | None:
+    """Add to a context what somebody wrote at the moment at which it was replaced."""
+    for edited in filter(None, map(_read, late)):
+        known = update_context(edited, known) if known else edited
+    return known
 
 
 def _keep(workspace: Workspace, path: str, data: bytes) -> str:

@@ -1,7 +1,7 @@
 """Claim and close tasks, add notes, add tasks and sync, after what waits for the tracker was tried again."""
 
 from collections.abc import Generator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 
 from passdown.core.coordination.operations import Operation
 from passdown.core.coordination.tasks import Task
@@ -20,7 +20,7 @@ from passdown.services.coordination.claims import (
 from passdown.services.coordination.finishing import OWN_WAIT, Finished, changing
 from passdown.services.coordination.membership import as_worker, find_worker
 from passdown.services.coordination.tasks import add_task, is_outside
-from passdown.services.operations.operations import abandon, journal_of, next_operation
+from passdown.services.operations.operations import abandon, journal_of, next_operation, settle
 from passdown.services.operations.waiting import find_operation, find_waiting, read_all
 from passdown.services.work.pending_files import find_unsynced_files, take_in_files, update_files
 from passdown.services.workspace.workspaces import Workspace
@@ -93,20 +93,45 @@ def create(workspace: Workspace, account: Account | None, task: Task, after: Seq
 def sync(workspace: Workspace, account: Account | None) -> str:
     """Exchange tasks with others; return in words what was done.
 
-    Raises a TrackerError if it failed three times; then it is owed, and a later verb does it (R190).
+    Raises a TrackerError if it failed three times; then it is owed, and a later verb does it (R190). It takes
+    the place of those that were owed before: one waiting sync is enough.
     """
     worker = find_worker(workspace, account) if account else as_worker(None)
+    former = _find_syncs(workspace)
+    workspace.verb.tried |= {one.id for one in former}
     try:
         with catch_up(workspace, account):
-            return workspace.tracker.sync(worker, push=workspace.settings.tracker.push)
+            try:
+                done = workspace.tracker.sync(worker, push=workspace.settings.tracker.push)
+            except TrackerQueuedError:
+                _settle_syncs(workspace, account, former, Outcome.ABANDONED)
+                raise
+            _settle_syncs(workspace, account, former, Outcome.DONE)
+            return done
     except TrackerQueuedError:
-        tries = max(one.tries for one in find_waiting(workspace) if one.action is OperationAction.SYNC)
+        tries = max(one.tries for one in _find_syncs(workspace))
         saved = " and ".join(find_unsynced_files(workspace))
         owed = f"what is not synced is in {saved}" if saved else "a later command tries again"
         raise TrackerError(
             f"sync failed after {tries} attempt{'s' * (tries > 1)}; {owed}",
             hint="Run `passdown sync` when the cause is gone; every other verb tries it again, too.",
         ) from None
+
+
+def _find_syncs(workspace: Workspace) -> Sequence[SharedOperation]:
+    return [one for one in find_waiting(workspace) if one.action is OperationAction.SYNC]
+
+
+def _settle_syncs(
+    workspace: Workspace, account: Account | None, owed: Sequence[SharedOperation], outcome: Outcome
+) -> None:
+    """Settle what was owed before a sync; the caller holds the lock of its own session."""
+    own = account.session if account else ""
+    for one in owed:
+        with ExitStack() as stack:
+            is_ours = one.session == own
+            if is_ours or stack.enter_context(workspace.locks.held(journal_of(one.session), 0.0)):
+                settle(workspace, one, outcome, agent=account.agent if account else "")
 
 
 def drop_change(workspace: Workspace, account: Account | None, name: str) -> SharedOperation:

@@ -51,7 +51,6 @@ class Beads:
         self.about = TrackerInfo(
             "beads",
             f"Beads {build.version}",
-            can_sync=build.has_sync,
             names_tasks=True,
             has_marks=build.has_metadata,
         )

@@ -34,7 +34,7 @@ class MemberPromises(CoordinationCase):
         for handle in (project.of("a"), project.of("b")):
             (found,) = handle.members.members()
             assert (found.session, found.agent, found.name) == ("a", "agent-a", "amber")
-            assert (found.team, found.role, found.is_live, found.has_ended) == ("red", "be", True, False)
+            assert (found.team, found.role, found.is_live) == ("red", "be", True)
             assert found.silent == about(0)
 
     def test_joining_twice_is_joining_once(self, project: SharedProject) -> None:

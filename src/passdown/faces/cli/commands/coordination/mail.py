@@ -26,7 +26,7 @@ from passdown.faces.cli.coordination import (
     say_messages,
     session_option,
 )
-from passdown.faces.cli.sessions import need_session, open_sessions
+from passdown.faces.cli.sessions import find_ready, need_session, open_sessions
 from passdown.services.coordination.addressed_handoffs import (
     WrittenAddressed,
     find_own_handoffs,
@@ -94,7 +94,10 @@ def inbox(session: str, wait: str, *, keep: bool, as_json: bool) -> None:
     Prints those that the session has not read, and marks them as read.
     """
     workspace = open_sessions()
-    account = need_session(workspace, session)
+    account = find_ready(workspace, session)
+    if account is None:
+        _say_nobody(as_json=as_json)
+        return
     own = find_own_handoffs(workspace, account, open_with_handoffs(workspace))
     mail = (
         wait_for_mail(workspace, account, read_seconds(wait, "--wait"))
@@ -111,6 +114,15 @@ def inbox(session: str, wait: str, *, keep: bool, as_json: bool) -> None:
         mark_as_read(workspace, account, mail)
         for trouble in settle_handoffs(workspace, account, own):
             output.note(trouble)
+
+
+def _say_nobody(*, as_json: bool) -> None:
+    """Say that there is nobody who could have mail: looking starts no session."""
+    output.note("no session is running here")
+    if as_json:
+        output.say_json({"messages": [], "handoffs": []})
+    else:
+        _say_messages((), ())
 
 
 def _say_messages(mail: Sequence[WaitingMessage], handoffs: Sequence[str]) -> None:

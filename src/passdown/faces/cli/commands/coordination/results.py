@@ -10,7 +10,7 @@ import click
 from passdown.core.hosts.kept_results import DONE, KeptResult, ResultState
 from passdown.core.hosts.results import ResultAction, ResultStatus, TaskUpdate
 from passdown.core.times import render_seconds
-from passdown.errors import UsageError
+from passdown.errors import StorageError, UsageError
 from passdown.faces.cli import output
 from passdown.faces.cli.coordination import (
     json_option,
@@ -18,7 +18,7 @@ from passdown.faces.cli.coordination import (
     open_shared,
     session_option,
 )
-from passdown.faces.cli.sessions import need_session, open_sessions
+from passdown.faces.cli.sessions import find_ready, need_session, open_sessions
 from passdown.services.work.results import (
     apply_result,
     drop_result,
@@ -58,7 +58,8 @@ def apply(path: str, names: tuple[str, ...], session: str, *, as_json: bool) -> 
 
     FILE has a result, as the subagent returned it; `-` reads it from the input. Without FILE, all results are
     applied that hooks kept when subagents of the session ended. The same result is applied once, wherever it
-    comes from. Exits with 1 if something could not be done; the same call tries that again.
+    comes from. Exits with 1 if something could not be done, and with 5 if there was no answer, so that it may
+    have been done; the same call tries that again.
     """
     workspace = open_shared()
     account = need_session(workspace, session)
@@ -82,6 +83,8 @@ def apply(path: str, names: tuple[str, ...], session: str, *, as_json: bool) -> 
             _say_applied(one.kept, is_new=bool(one.tried))
         if not applied:
             output.say("No result waits to be applied.")
+    if any(one.is_unsure for one in applied):
+        return StorageError.exit_code
     return int(any(one.is_open for one in results))
 
 
@@ -92,9 +95,9 @@ def apply(path: str, names: tuple[str, ...], session: str, *, as_json: bool) -> 
 def list_(session: str, *, show_all: bool, as_json: bool) -> None:
     """List the results of the session's subagents that wait to be applied, or all."""
     workspace = open_sessions()
-    found = [
-        one for one in list_results(workspace, need_session(workspace, session)) if show_all or one.is_open
-    ]
+    account = find_ready(workspace, session)
+    known = list_results(workspace, account) if account else ()
+    found = [one for one in known if show_all or one.is_open]
     if as_json:
         output.say_json({"results": [_as_data(one) for one in found]})
         return
@@ -111,7 +114,8 @@ def list_(session: str, *, show_all: bool, as_json: bool) -> None:
 def show(name: str, session: str, *, as_json: bool) -> None:
     """Show what a subagent returned, and what became of it."""
     workspace = open_sessions()
-    found = find_result(list_results(workspace, need_session(workspace, session)), name)
+    account = find_ready(workspace, session)
+    found = find_result(list_results(workspace, account) if account else (), name)
     if as_json:
         output.say_json({"result": _as_data(found)})
         return

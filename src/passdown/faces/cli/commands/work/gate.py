@@ -10,10 +10,11 @@ from passdown.core.safe_text import one_line
 from passdown.core.sessions.session_facts import Account
 from passdown.core.times import render_seconds
 from passdown.core.work.gates import QUESTIONS, GateVerdict
+from passdown.errors import UsageError
 from passdown.faces.cli import output
 from passdown.faces.cli.commands.work.command_runs import agree_and_run, how_it_ended, yes_option
 from passdown.faces.cli.commands.work.preflight import prepare_freely, skip_preflight_option
-from passdown.faces.cli.sessions import need_session, open_sessions
+from passdown.faces.cli.sessions import find_ready, need_session, open_sessions
 from passdown.services.work.gates import (
     GateState,
     JudgedGate,
@@ -169,8 +170,13 @@ def _state(name: str, note: str, session: str, *, passed: bool, as_json: bool) -
 
 
 def _open(session: str) -> tuple[Workspace, Account]:
+    """Open the project to look at its gates, which starts no session."""
     workspace = open_sessions()
-    return workspace, learn_results(workspace, need_session(workspace, session))
+    account = find_ready(workspace, session)
+    if account is None:
+        hint = "start one: `passdown start --track TRACK`"
+        raise UsageError("no session is running here, so there is no track with gates", hint=hint)
+    return workspace, learn_results(workspace, account)
 
 
 def _open_prepared(session: str) -> tuple[Workspace, Account]:

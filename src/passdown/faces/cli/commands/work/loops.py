@@ -20,7 +20,7 @@ from passdown.errors import UsageError
 from passdown.faces.cli import output
 from passdown.faces.cli.commands.work.preflight import prepare_freely, skip_preflight_option
 from passdown.faces.cli.coordination import find_author, json_option, session_option
-from passdown.faces.cli.sessions import find_caller, need_person, need_session, open_sessions
+from passdown.faces.cli.sessions import find_caller, find_ready, need_person, need_session, open_sessions
 from passdown.services.handover.briefs import read_brief_input
 from passdown.services.handover.deliveries import note_shown_feedback
 from passdown.services.work.changes import (
@@ -240,19 +240,23 @@ def continue_(above: bool, change: str, session: str, *, yes: bool, as_json: boo
     """Show where a change goes on: its loop, the last turn, and the feedback that waits.
 
     Without CHANGE it is the only one; of several, the one that changed last, after you confirmed it. A turn
-    that is added after this answers the feedback that it shows.
+    that is added after this answers the feedback that it shows; so a session is started if feedback waits and
+    none is running, and not otherwise.
     """
     workspace = open_sessions()
     name = change or _choose(workspace, yes=yes)
     found = summarize(workspace, name)
-    account = prepare_freely(workspace, need_session(workspace, session))
-    account = refresh(workspace, account, [name])
+    account = find_ready(workspace, session)
+    if account is None and any(one.waiting for one in found.loops):  # its next turn answers what it is shown
+        account = need_session(workspace, session)
+    if account is not None:
+        account = refresh(workspace, prepare_freely(workspace, account), [name])
     facts = [
         fact
         for fact in reversed(read_brief_input(workspace, account).of(FactKind.FEEDBACK))
         if fact.text.startswith(f"{name}/")
     ]
-    if facts:
+    if facts and account is not None:
         note_shown_feedback(workspace, account, [fact.id for fact in facts])
     last = _find_shown(found)
     if above or as_json:

@@ -6,11 +6,12 @@ from typing import Final, TypeVar
 import click
 
 from passdown.core.formats.ledgers import TddPhase
+from passdown.core.sessions.session_facts import Account
 from passdown.core.times import render_seconds
 from passdown.core.work.tdd import is_followed, list_phases
 from passdown.errors import UsageError
 from passdown.faces.cli import output
-from passdown.faces.cli.sessions import need_session, open_sessions
+from passdown.faces.cli.sessions import find_ready, need_session, open_sessions
 from passdown.faces.hooks.hook_log import log_metrics
 from passdown.services.project.metrics import make_phase_metrics
 from passdown.services.work.tdd import BegunPhase, begin_phase
@@ -119,7 +120,7 @@ def _say(begun: BegunPhase, phase: TddPhase, *, as_json: bool) -> None:
 
 def _show(session: str, *, as_json: bool) -> None:
     workspace = open_sessions()
-    account = need_session(workspace, session)
+    account = find_ready(workspace, session) or Account()
     phases = [
         {
             "phase": fact.text,
