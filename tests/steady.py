@@ -25,6 +25,7 @@ _VALUE: Final = re.compile(
     | (?<=\bs-)(?P<session>[0-9a-f]{12})\b
     | \b(?P<uuid>[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}(?:-[0-9a-f]{4}-[0-9a-f]{12})?)\b
     | (?:(?<=[a-z]-)|(?<=-\d-)|(?<=\d\d-))(?!20260302)(?P<agent>[0-9a-f]{8})(?=\b|_)
+    | (?<=[0-9a-f]{8})(?P<number>-\d)(?=\.md\b)
     | (?<=_)(?P<second>\d{10})(?=_)
     | \b(?P<sum>[0-9a-f]{64})\b
     | \b(?P<whole>[0-9a-f]{40})\b
@@ -50,6 +51,8 @@ def steady(texts: Sequence[str], home: str = "") -> list[str]:
         match kind:
             case "age":
                 return AGE
+            case "number":  # of a second file in the same minute
+                return ""
             case "left":
                 return LEFT
             case "second":
