@@ -18,7 +18,8 @@ LEFT: Final = "10 min"
 
 _SHORT: Final = 8
 _SHORT_UUID: Final = 18
-_HOUR: Final = slice(11, 16)
+_FIXED: Final = {"age": AGE, "left": LEFT, "second": SECOND, "hour": MOMENT[11:16], "number": ""}
+"""Always the same; a number is that of another file in the same minute."""
 _VALUE: Final = re.compile(
     r"""
       (?<=\bev-)(?P<event>[0-9a-f]{16}|[0-9a-f]{8})\b
@@ -48,19 +49,10 @@ def steady(texts: Sequence[str], home: str = "") -> list[str]:
     def make_up(found: re.Match[str]) -> str:
         kind = found.lastgroup or ""
         real = found[0]
-        match kind:
-            case "age":
-                return AGE
-            case "number":  # of a second file in the same minute
-                return ""
-            case "left":
-                return LEFT
-            case "second":
-                return SECOND
-            case "hour":
-                return MOMENT[_HOUR]
-            case "moment" | "day":
-                return "".join(new if old.isdigit() else old for old, new in zip(real, MOMENT, strict=False))
+        if kind in _FIXED:
+            return _FIXED[kind]
+        if kind in {"moment", "day"}:
+            return "".join(new if old.isdigit() else old for old, new in zip(real, MOMENT, strict=False))
         # An id may be shown whole and cut short: the start of it is enough to know it.
         name = (kind, real[: _SHORT_UUID if kind == "uuid" else _SHORT])
         count = sum(other == kind for other, _ in known)
