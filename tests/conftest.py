@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from tests import outcomes, proof, requirements, servers, skips, starters, timing
+from tests.quick import read_long
 
 pytest_addoption = outcomes.pytest_addoption
 pytest_configure = outcomes.pytest_configure
@@ -174,9 +175,14 @@ def _is_slow(path: Path) -> bool:
 
 
 def _leave_out_slow(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave single tests to CI, too: what has a limit of time has the machine to itself there."""
+    """Leave single tests to CI, too: what takes long, or has a limit of time."""
     names = ("beads", "process", "server", "slow", "timed")
-    slow = {item for item in items if any(item.get_closest_marker(name) for name in names)}
+    long = read_long()
+    slow = {
+        item
+        for item in items
+        if item.nodeid.split("[")[0] in long or any(item.get_closest_marker(name) for name in names)
+    }
     config.hook.pytest_deselected(items=[*slow])
     items[:] = [item for item in items if item not in slow]
 

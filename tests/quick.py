@@ -1,0 +1,48 @@
+"""Which tests the quick run leaves to CI, because each of them takes long.
+
+    pytest --durations=0 tests/conformance tests/formats tests/unit > times.txt
+    python -m tests.quick times.txt
+
+writes the list anew: the longest tests, until those that are left take a third of the whole time. Few
+tests are long, and whoever names their file runs them.
+"""
+
+import re
+import sys
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Final
+
+LIST: Final = Path(__file__).with_name("long_tests.txt")
+_LEFT: Final = 0.35
+"""The share of the time that the tests of the quick run may take."""
+_TIME: Final = re.compile(r"^([0-9.]+)s (?:call|setup|teardown) +([^\[\s]+)", re.MULTILINE)
+
+
+def read_long() -> frozenset[str]:
+    """Give the tests that are left to CI, without their cases."""
+    return frozenset(LIST.read_text(encoding="utf-8").split())
+
+
+def choose_long(times: Iterable[tuple[str, float]]) -> Iterator[str]:
+    """Yield the tests that take longest, until the others take their share of the time."""
+    sums: dict[str, float] = {}
+    for test, seconds in times:
+        sums[test] = sums.get(test, 0) + seconds
+    left, most = sum(sums.values()), sum(sums.values()) * _LEFT
+    for test, seconds in sorted(sums.items(), key=lambda one: one[1], reverse=True):
+        if left <= most:
+            return
+        left -= seconds
+        yield test
+
+
+def main(path: str) -> None:
+    """Write the list from what pytest said."""
+    said = Path(path).read_text(encoding="utf-8")
+    times = [(test, float(seconds)) for seconds, test in _TIME.findall(said)]
+    LIST.write_text("".join(f"{test}\n" for test in sorted(choose_long(times))), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
