@@ -66,6 +66,7 @@ def test_no_edit_by_hand_is_lost_while_verbs_run(tmp_path: Path, missing: str) -
 @pytest.mark.requirement("R1", "C58")
 @pytest.mark.skipif(LEVEL is Level.FAST, reason="takes many edits: PASSDOWN_PROOF=ci")
 def test_the_proof_of_edits_finds_a_ledger_that_is_overwritten(tmp_path: Path) -> None:
-    found = run("editing", tmp_path, 200, "plain-replace")
+    # An edit is lost only if it falls into a moment, so that a machine may be too slow or too fast for 200.
+    tries = (run("editing", tmp_path / str(number), 200, "plain-replace") for number in range(10))
 
-    assert [one for one in found["wrong"] if "lost" in one]  # type: ignore[attr-defined]
+    assert any("lost" in one for found in tries for one in found["wrong"])  # type: ignore[attr-defined]
