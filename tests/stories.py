@@ -18,6 +18,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final, NamedTuple, Self
 
+from passdown.core.times import render_millis
 from tests.beads import find_bd, make_database
 from tests.claude_lines import ClaudeTranscript
 from tests.steady import MOMENT, steady
@@ -154,7 +155,7 @@ class HostedActor(Actor):
 
 
 def _tell_time() -> str:
-    return datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    return render_millis(datetime.now(UTC))
 
 
 def _read_payloads() -> Iterator[dict[str, Any]]:

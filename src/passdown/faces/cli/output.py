@@ -192,3 +192,8 @@ def _say_error(code: str, message: str, what_to_do: str) -> bool:
             say_json({"error": {"code": code, "message": message, "hint": what_to_do}})
             return not isinstance(sys.stdout, NullOutput)
     return False
+
+
+def counted(number: int, noun: str, plural: str = "") -> str:
+    """Return a number with its noun, such as `1 file` or `2 files`; `plural` is the word for several."""
+    return f"{number} {noun}" if number == 1 else f"{number} {plural or f'{noun}s'}"

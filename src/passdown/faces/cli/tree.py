@@ -146,9 +146,8 @@ def _help_width() -> int:
 
 def _as_ours(found: click.UsageError) -> UsageError:
     """Convert a parser error to a `UsageError` in our wording."""
-    message = (
-        found.format_message().removesuffix(".").replace("\n\t", " ")
-    )  # the parser lists choices on lines
+    # The parser puts each choice on a line of its own.
+    message = found.format_message().removesuffix(".").replace("\n\t", " ")
     called = found.ctx.command_path if found.ctx else "passdown"
     is_group = found.ctx is not None and isinstance(found.ctx.command, click.Group)
     tells = "lists the commands" if is_group else "shows the usage"

@@ -79,12 +79,12 @@ def _problem_data(problems: Sequence[ArchiveProblem]) -> list[dict[str, str]]:
 
 
 def _say_verdict(verdict: ArchiveVerdict, index: IndexState) -> None:
-    output.say(f"archived events: {verdict.events} in {_count(verdict.rollups, 'rollup')}")
+    output.say(f"archived events: {verdict.events} in {output.counted(verdict.rollups, 'rollup')}")
     output.say(f"copies of them: {verdict.copies}")
     output.say(f"records of sessions: {verdict.records}")
     output.say(say_index(index))
     _say_problems(verdict.problems)
-    output.note(_count(len(verdict.problems), "problem") if verdict.problems else "no problems found")
+    output.note(output.counted(len(verdict.problems), "problem") if verdict.problems else "no problems found")
 
 
 def _say_problems(problems: Sequence[ArchiveProblem]) -> None:
@@ -133,17 +133,15 @@ def clean_copies(above: bool, *, older: str, yes: bool, as_json: bool) -> int:
 def _say_cleaned(plan: CleaningPlan, removed: Sequence[str], folder: str, *, is_done: bool) -> None:
     since = f"from before {minute(plan.before)}"
     if is_done:
-        output.say(f"removed {_count(len(removed), 'copy', 'copies')} of archived events {since}")
+        output.say(f"removed {output.counted(len(removed), 'copy', 'copies')} of archived events {since}")
     else:
         for path in plan.due:
             output.say(one_line(path))
-        output.say(f"would remove {_count(len(plan.due), 'copy', 'copies')} of archived events {since}")
+        output.say(
+            f"would remove {output.counted(len(plan.due), 'copy', 'copies')} of archived events {since}"
+        )
     _say_problems([one._replace(problem=f"stays: it {one.problem}") for one in plan.kept])
     if plan.due and not is_done:
         output.note_hint("--yes removes them; their rollups hold the same events")
     elif removed:
         output.note_hint(f"commit it: `git add --update -- {folder}`, then `git commit`")
-
-
-def _count(number: int, noun: str, plural: str = "") -> str:
-    return f"{number} {noun}" if number == 1 else f"{number} {plural or f'{noun}s'}"

@@ -263,23 +263,21 @@ def _say_summary(tally: CheckCounts, search: CheckTargets, *, fixable: int) -> N
     if tally.checked:
         wrong = [f"{tally.with_errors} with errors"] if tally.with_errors else []
         wrong += [f"{tally.with_warnings} with warnings only"] if tally.with_warnings else []
-        parts = [f"{_plural(tally.checked, 'document')} checked, {', '.join(wrong) or 'nothing wrong'}"]
+        parts = [
+            f"{output.counted(tally.checked, 'document')} checked, {', '.join(wrong) or 'nothing wrong'}"
+        ]
     else:
         parts = [f"no documents found in {search.place}"]
     parts += [f"{tally.repaired} repaired"] if tally.repaired else []
-    parts += [f"{_plural(tally.not_repaired, 'repair')} not written"] if tally.not_repaired else []
-    parts += [f"{_plural(tally.other_files, 'other file')} ignored"] if tally.other_files else []
+    parts += [f"{output.counted(tally.not_repaired, 'repair')} not written"] if tally.not_repaired else []
+    parts += [f"{output.counted(tally.other_files, 'other file')} ignored"] if tally.other_files else []
     output.note("; ".join(parts))
     if not tally.checked:
         output.note_hint(search.hint)
     if tally.not_repaired and not output.has_person():
         output.note_hint("there is no terminal to ask at; --yes writes without asking")
     if fixable:
-        output.note_hint(f"--fix can repair {_plural(fixable, 'problem')}; it shows the diff first")
-
-
-def _plural(count: int, noun: str) -> str:
-    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+        output.note_hint(f"--fix can repair {output.counted(fixable, 'problem')}; it shows the diff first")
 
 
 def _as_data(shown: str, one: CheckedFile, mending: RepairResult | None) -> dict[str, object]:

@@ -165,15 +165,11 @@ def _say_summary(findings: Sequence[Finding], *, is_fixed: bool) -> None:
         output.note("no problems found")
         return
     warnings = sum(finding.severity is Severity.WARNING for finding in findings)
-    parts = [_plural(len(findings) - warnings, "problem")] if len(findings) > warnings else []
-    parts += [_plural(warnings, "warning")] if warnings else []
+    parts = [output.counted(len(findings) - warnings, "problem")] if len(findings) > warnings else []
+    parts += [output.counted(warnings, "warning")] if warnings else []
     output.note(", ".join(parts))
     if (count := len(_fixable(findings))) and not is_fixed:
         output.note_hint(f"--fix can fix {count} of them; it asks first")
-
-
-def _plural(count: int, noun: str) -> str:
-    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
 def _as_data(findings: Sequence[Finding], fixed: FixResult) -> dict[str, object]:
@@ -212,7 +208,7 @@ def _say_costs(workspace: Workspace, *, as_json: bool) -> int:
     if not costs:
         output.note("no measurements yet: hooks measure themselves, and none has run here")
     if skipped:
-        output.note(f"{_plural(skipped, 'line')} skipped: not a measurement")
+        output.note(f"{output.counted(skipped, 'line')} skipped: not a measurement")
     return 0
 
 

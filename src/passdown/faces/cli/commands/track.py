@@ -123,13 +123,9 @@ def _say_bound(bound: TrackBinding, track: str, task: str) -> None:
         output.say(f"{account.agent} {word} {account.track}")
     if task:
         output.say(f"{account.agent} has task {account.task}")
-    decisions = _plural(len(account.of(FactKind.DECISION)), "decision")
-    files = _plural(len(account.of(FactKind.FILE)), "file")
+    decisions = output.counted(len(account.of(FactKind.DECISION)), "decision")
+    files = output.counted(len(account.of(FactKind.FILE)), "file")
     output.say(f"ledger: {account.start.ledger} ({decisions}, {files} changed)")
-
-
-def _plural(count: int, noun: str) -> str:
-    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
 def _bound_data(bound: TrackBinding) -> dict[str, object]:
