@@ -249,9 +249,7 @@ def publish(history: History, writer: Writer) -> None:
     update_index(here.log, here.index)
     published = here.index.published(writer.session)
     account = Account(session=writer.session, agent=writer.name, branch="main")
-    event = make_event(
-        account, writer.lines, published.line, kind="checkpoint", reason="", since=published.at
-    )
+    event = make_event(account, writer.lines, published, kind="checkpoint", reason="")
     if event is None:
         return
     if writer.is_older:

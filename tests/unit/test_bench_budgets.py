@@ -10,7 +10,7 @@ from typing import Final
 import pytest
 
 from bench.budgets import BUDGETS, Budget
-from bench.command import PARTS, judge, main, measure_part, read_recorded, render_recorded
+from bench.command import PARTS, judge, main, read_recorded, render_recorded
 from bench.rows import Row, render_json, render_table
 
 ASKED: Final = [
@@ -95,31 +95,6 @@ def test_what_has_no_budget_only_informs() -> None:
     assert row.met
     assert row.reaches_aim
     assert render_table([row]).splitlines()[1].endswith(" 1000.00")
-
-
-@pytest.mark.parametrize(
-    ("ratios", "is_ci", "told"),
-    [
-        ((3.0, 1.0), True, [True]),
-        ((3.0, 3.0), True, [False]),
-        ((3.0, 1.0), False, [False]),
-        ((1.0, 3.0), True, [True]),
-    ],
-)
-def test_in_ci_a_budget_is_missed_if_it_is_missed_twice(
-    ratios: tuple[float, float], told: list[bool], *, is_ci: bool
-) -> None:
-    measured = iter(ratios)
-    budget = Budget(aim=2.0, allowed=2.0)
-
-    rows = measure_part(
-        "search",
-        lambda: [Row(part="search", name="x", value=1.0, unit="ms", ratio=next(measured), budget=budget)],
-        {},
-        is_ci=is_ci,
-    )
-
-    assert [row.met for row in rows] == told
 
 
 @pytest.mark.parametrize(

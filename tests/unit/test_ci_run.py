@@ -247,7 +247,7 @@ def test_the_newest_other_python_runs_the_unit_tests_and_what_does_not_is_named(
     assert re.findall(r"^3\.\d+\.\d+ -m pytest .* tests/unit$", ended.out, re.MULTILINE) == [
         (
             "3.13.0 -m pytest -p no:cacheprovider "
-            "-m not process and not timed and not slow and not hypothesis tests/unit"
+            "-m not process and not timed and not slow and not long and not hypothesis tests/unit"
         )
     ]
     assert "tested: 3.13; left out: 3.12; not on this machine: 3.15 3.14\n" in ended.out

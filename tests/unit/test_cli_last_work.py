@@ -8,7 +8,7 @@ import pytest
 from passdown.core.formats.views import parse_view
 from tests.commands import Caller
 from tests.gits import Project, make_started
-from tests.projects import call_at_noon, put_event
+from tests.projects import call_at_noon, put_event, stop_clock
 from tests.sessions import LEDGER
 
 
@@ -144,6 +144,28 @@ def test_the_view_names_whose_work_it_is_where_that_session_ended(command: Calle
     lines = view(command)
     assert any(line.startswith(f"[->] Work of one (by {agent}, ") for line in lines)
     assert all(line.endswith(", ended)") for line in lines if line.startswith(("**Goal:**", "[->]", "- [ ]")))
+
+
+@pytest.mark.requirement("R105", "C152", through="command")
+@pytest.mark.parametrize("how", ["end", "recovered"])
+def test_the_end_of_a_session_that_published_everything_is_told(
+    command: Caller, monkeypatch: pytest.MonkeyPatch, how: str
+) -> None:
+    agent = work(command, "one")
+    command("publish", "--session", "one")
+    if how == "end":
+        command("end", "--session", "one")
+    else:
+        stop_clock(monkeypatch, "2026-01-13T12:00:00Z")
+    command("start", "--session", "two")
+
+    assert f"[->] Work of one (by {agent}, ended)" in view(command)
+    assert f"**Goal:** Goal of one (by {agent}, ended)" in view(command)
+    command("end", "--session", "two")
+    command("start", "--session", "three")
+    told, label = command("log", "--type", "session_end").out.splitlines()
+    assert agent in told
+    assert label == "    ended"
 
 
 @pytest.mark.requirement("C152", "R107")

@@ -434,7 +434,8 @@ def test_an_event_is_named_to_the_millisecond_and_written_once(command: Caller) 
     command("end")
     assert command("end").code == 2
 
-    (event,) = (command.folder / EVENTS).iterdir()
+    event, end = sorted((command.folder / EVENTS).iterdir())
+    assert "type: session_end\n" in end.read_text()
     assert re.fullmatch(r"2026-01-11T12-00-00\.000Z_generic-[0-9a-f]{8}\.md", event.name)
     assert "ts: 2026-01-11T12:00:00.000Z\n" in event.read_text()
 

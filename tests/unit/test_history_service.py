@@ -77,7 +77,15 @@ def test_the_text_of_an_event_is_read_from_its_file_or_its_rollup(bench: Bench) 
         ),
         (Event(more=(("turns", ("habits/ideation turn 1",)),)), "habits/ideation turn 1"),
         (Event(receipts=("a" * 40,)), "no record"),
-        (Event(reason="clear", type="session_end"), "no record"),
+        (Event(reason="clear", type="session_end"), "ended"),
+        (
+            Event(
+                type="session_end",
+                goal="Ship",
+                origins=(Pair(key="goal", value="2 2026-01-11T12:00:00Z by amber"),),
+            ),
+            "no record",
+        ),
         (Event(), "no record"),
     ],
 )

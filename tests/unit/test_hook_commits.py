@@ -526,7 +526,7 @@ def test_marks_that_are_lost_cost_nothing_but_time(scene: Scene) -> None:
     scene.end()
     scene.start(NEXT)
 
-    assert scene.own() == ["passdown: 1 event, view, 1 document"]
+    assert scene.own() == ["passdown: 2 events, view, 1 document"]
 
 
 @pytest.mark.requirement("C117")

@@ -148,7 +148,7 @@ def test_what_an_ended_session_left_is_committed_by_the_next_start_without_a_vie
 
     cold.start(NEXT)
 
-    assert cold.own() == ["passdown: 1 event, 1 document"]
+    assert cold.own() == ["passdown: 2 events, 1 document"]
     assert not cold.has(VIEW)
     cold.end(NEXT)
     for session in ("third", "fourth"):
@@ -156,7 +156,7 @@ def test_what_an_ended_session_left_is_committed_by_the_next_start_without_a_vie
         cold.start(session)
         cold.end(session)
     assert cold.own()[0] == "passdown: view"
-    assert count_viewed(cold, VIEW) == COUNT + 1
+    assert count_viewed(cold, VIEW) == COUNT + 2
 
 
 @pytest.mark.requirement("C131")
@@ -281,10 +281,11 @@ def test_every_hook_works_while_not_all_events_are_read(cold: Cold, monkeypatch:
         cold.host.call(event, prompt="go on", trigger="auto", reason="logout", agent_id="a", agent_type="b")
 
     assert "not read" in context(cold.start(NEXT))
-    goal, (published,) = cold.host.own().goal, cold.events()
+    goal, (published, end) = cold.host.own().goal, cold.events()
     assert goal is not None
     assert goal.text == "Fix the lexer"
     assert published.receipts == ("pytest -q: exit 1",)
+    assert (end.type, end.receipts) == ("session_end", ())
     told = {line.split(": ", 1)[1] for line in cold.host.log().splitlines()}
     assert all("files of events have not been read here yet" in line for line in told), told
 

@@ -13,6 +13,7 @@ from passdown.core.facts import (
     may_leave,
     show_test,
 )
+from passdown.core.formats.journal import NOT_PUBLISHED
 from passdown.core.hosts.observations import (
     NewObservation,
     ObservationContext,
@@ -222,7 +223,7 @@ START = make_line(1, "start")
 @pytest.mark.requirement("C61")
 def test_an_event_says_what_may_leave_the_machine_and_nothing_else() -> None:
     lines = [START, *PRIVATE, *PUBLIC]
-    event = make_event(fold_journal("s-1", lines), lines, 0, kind="checkpoint", reason="turn")
+    event = make_event(fold_journal("s-1", lines), lines, NOT_PUBLISHED, kind="checkpoint", reason="turn")
 
     assert event is not None
     assert "SECRET" not in repr(event)
@@ -233,7 +234,8 @@ def test_an_event_says_what_may_leave_the_machine_and_nothing_else() -> None:
 
 
 def test_what_stays_on_the_machine_is_not_worth_an_event() -> None:
-    assert make_event(fold_journal("s-1", PRIVATE), PRIVATE, 0, kind="checkpoint", reason="turn") is None
+    account = fold_journal("s-1", PRIVATE)
+    assert make_event(account, PRIVATE, NOT_PUBLISHED, kind="checkpoint", reason="turn") is None
 
 
 def test_an_account_for_others_holds_nothing_that_stays() -> None:

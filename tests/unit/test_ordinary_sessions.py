@@ -189,14 +189,14 @@ def test_a_status_tells_ledger_age_handoffs_and_index(day: Day) -> None:
     assert done.out.splitlines()[2:5] == [
         "    ledger: 7 min old",
         "handoffs: 3, the last 2026-01-11 12:04Z",
-        "search index: behind; the next search reads 3 files",
+        "search index: behind; the next search reads 4 files",
     ]
     assert max(map(len, done.out.splitlines())) <= 80
     answer = json.loads(day.command("status", "--json").out)
     assert answer["sessions"][0]["ledger_age_seconds"] == 420
     assert answer["sessions"][0]["ledger_updated_at"] == "2026-01-11T12:04:00+00:00"
     assert answer["handoffs"] == {"count": 3, "last_at": "2026-01-11T12:04:00Z"}
-    assert answer["index"] == {"state": "behind", "changes": 3}
+    assert answer["index"] == {"state": "behind", "changes": 4}
     day.command("search", "nothing")
     assert "search index: up to date\n" in day.command("status").out
 
@@ -208,7 +208,7 @@ def test_a_status_says_that_the_index_is_not_made_or_cannot_be_used(
     day.set_up()
     day.work("one")
     day.command("start")
-    assert "search index: not made yet; the next search reads 2 files\n" in day.command("status").out
+    assert "search index: not made yet; the next search reads 3 files\n" in day.command("status").out
 
     def fail(*_: object) -> None:
         raise CacheError("it is broken")
@@ -285,3 +285,89 @@ def test_a_stale_session_of_another_checkout_is_taken_over_there(day: Day, tmp_p
 
     commands = [one["command"] for one in session["choices"]]
     assert commands == [f"cd {day.project.folder} && passdown start", "passdown start", "passdown status"]
+
+
+# --- nothing to tell (C163) -----------------------------------------------------------------------
+
+
+def left(day: Day) -> tuple[list[str], str, bool]:
+    """Give what sessions left: our files, the commits, and whether there is a ledger."""
+    files = [
+        str(path)
+        for folder in ("thoughts", "conductor")
+        for path in day.project.folder.glob(f"{folder}/**/*.md")
+    ]
+    return (
+        sorted(path for path in files if not path.endswith("LEDGER.md")),
+        day.project.git("log", "--format=%s"),
+        (day.project.folder / LEDGER).exists(),
+    )
+
+
+def visit(day: Day, name: str) -> None:
+    """Let somebody ask one question in a host, and leave."""
+    day.host.transcript = day.project.folder.parent / f"{name}.jsonl"
+    day.host.call("SessionStart", session_id=name, source="startup")
+    day.host.write("what does this do?")
+    day.host.call("UserPromptSubmit", session_id=name, prompt="what does this do?")
+    day.pass_time(minutes=20)
+    day.host.call("Stop", session_id=name)
+    day.host.call("SessionEnd", session_id=name, reason="prompt_input_exit")
+    day.pass_time(minutes=20)
+
+
+@pytest.mark.requirement("C163", through="hook")
+@pytest.mark.parametrize("has_work", [True, False])
+def test_a_session_of_a_host_that_has_nothing_to_tell_leaves_nothing(day: Day, *, has_work: bool) -> None:
+    day.set_up()
+    if has_work:
+        day.command("start", "--session", "first")
+        day.command("goal", "Ship the importer", "--session", "first")
+        day.command("next", "Write the parser", "--session", "first")
+        day.command("end", "--session", "first")
+    before = left(day)
+
+    for name in ("one", "two"):
+        visit(day, name)
+    told = day.host.call("SessionStart", session_id="three", source="startup")
+
+    files, commits, has_ledger = left(day)
+    assert (files, commits) == before[:2]
+    assert has_ledger  # that of the third
+    assert ("Ship the importer" in json.dumps(told)) == has_work
+
+
+@pytest.mark.requirement("C163", through="command")
+def test_the_end_of_a_session_that_has_nothing_to_tell_leaves_nothing(day: Day) -> None:
+    day.set_up()
+    before = left(day)
+    day.command("start", "--session", "first")
+    assert "nothing left to publish" in day.command("end", "--session", "first").out
+    assert left(day) == before
+
+    day.command("start", "--session", "second")
+    day.command("goal", "Ship the importer", "--session", "second")
+    day.command("end", "--session", "second")
+    before = left(day)
+    day.command("start", "--session", "third")
+    done = day.command("end", "--session", "third", "--json")
+    assert left(day) == before
+    answer = json.loads(done.out)
+    assert (answer["event"], answer["record"], answer["commit"]) == (None, None, None)
+    day.command("start", "--session", "fourth")
+    assert "Goal:\n" in (brief := day.command("brief").out)
+    assert "> Ship the importer\n" in brief
+
+
+@pytest.mark.requirement("C163", through="command")
+def test_what_somebody_wrote_into_the_ledger_of_such_a_session_is_kept(day: Day) -> None:
+    day.set_up()
+    day.command("start", "--session", "first")
+    ledger = day.project.folder / LEDGER
+    ledger.write_text(f"{ledger.read_text()}\n## By hand\n\nAsk Ann about the parser\n")
+
+    done = day.command("end", "--session", "first", "--json")
+
+    record = day.project.folder / json.loads(done.out)["record"]
+    assert "Ask Ann about the parser" in record.read_text()
+    assert not ledger.exists()

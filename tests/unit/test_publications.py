@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from passdown.core.documents.key_value import Pair
 from passdown.core.facts import Provenance
 from passdown.core.formats.events import Event, render_event
-from passdown.core.formats.journal import JournalLine
+from passdown.core.formats.journal import JournalLine, PublishedExtent
 from passdown.core.kinds import FactKind
 from passdown.core.merge.event_facts import parse_event_facts, read_covered
 from passdown.core.merge.merge import Merged, merge_events
@@ -26,7 +26,8 @@ from tests.sessions import AGENT, NOON, in_order, make_line
 
 
 def publish(lines: Sequence[JournalLine], covered: int = 0) -> Event | None:
-    return make_event(fold_journal("s-1", lines), lines, covered, kind="checkpoint", reason="asked")
+    published = PublishedExtent(covered, None)
+    return make_event(fold_journal("s-1", lines), lines, published, kind="checkpoint", reason="asked")
 
 
 def need(lines: Sequence[JournalLine], covered: int = 0) -> Event:
@@ -129,7 +130,7 @@ def test_a_line_that_came_after_the_account_was_read_is_published() -> None:
     lines = in_order(("goal", "old"), ("next", "old"), ("goal", "new"), ("next", "new"))
     stale = fold_journal("s-1", lines[:2])
 
-    event = make_event(stale, lines, 2, kind="checkpoint", reason="asked")
+    event = make_event(stale, lines, PublishedExtent(2, None), kind="checkpoint", reason="asked")
 
     assert event is not None
     assert (event.goal, event.next, event.covers) == ("new", ("new",), "3-4")

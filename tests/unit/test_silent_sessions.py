@@ -165,7 +165,7 @@ def test_three_silent_agents_leave_subjects_files_a_failed_test_and_last_words(
     assert part(fourth, "Last words of the agent") == [WORDS]
     assert part(fourth, "Goal") == ["Subtract them, too"]
     assert "\nNow:\nnot stated\n" in fourth  # one prompt is not both
-    assert "127" not in fourth
+    assert "exit 127" not in fourth
 
     desk.project.git("add", "--all")
     desk.project.git("commit", "--quiet", "--message=All events")

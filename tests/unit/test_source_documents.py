@@ -215,7 +215,7 @@ def test_an_edit_by_hand_is_stated_by_the_session_that_keeps_the_document(
         "Secure logout endpoint and session invalidation",
         "Update tests",
     ]
-    assert len(list((project.folder / EVENTS).iterdir())) == 2
+    assert len(list((project.folder / EVENTS).iterdir())) == 3  # one is the end
     command("now", "Something else")
     command("handoff", "create")
     assert "[->] Something else" in document.read_text(encoding="utf-8")

@@ -13,7 +13,7 @@ from passdown.core.documents.key_value import Pair
 from passdown.core.facts import Fact
 from passdown.core.fold import fold
 from passdown.core.formats.events import Event, parse_event, render_event
-from passdown.core.formats.journal import JournalLine
+from passdown.core.formats.journal import JournalLine, PublishedExtent
 from passdown.core.formats.origins import parse_origins, render_origins
 from passdown.core.formats.views import Footer, View, parse_view, render_view
 from passdown.core.kinds import FactKind
@@ -247,7 +247,7 @@ def journal(*facts: Fact) -> list[JournalLine]:
 def publish(lines: Sequence[JournalLine], covered: int = 0) -> dict[str, str]:
     """Give the origins that an event of a journal tells."""
     account = Account(session="s-1", agent="s-1")
-    event = make_event(account, lines, covered, kind="checkpoint", reason="")
+    event = make_event(account, lines, PublishedExtent(covered, None), kind="checkpoint", reason="")
     assert event is not None
     return {pair.key: pair.value.partition("replaces ")[2] for pair in event.origins}
 

@@ -298,6 +298,9 @@ MERGED: Final[tuple[FactKind, ...]] = tuple(kind for kind in FactKind if kind.ro
 INHERITED: Final[tuple[FactKind, ...]] = tuple(kind for kind in FactKind if kind.row.is_inherited)
 """The kinds whose facts stay in force until somebody takes them back: decisions, questions and rules."""
 
+AIMS: Final = tuple(kind for kind in FactKind if kind.row.merging in {Merging.REGISTER, Merging.STEPS})
+"""The kinds that say what a session aims at, and that the next one carries on: goal, now and next."""
+
 FURTHER: Final[tuple[FactKind, ...]] = tuple(kind for kind in FactKind if kind.row.heading)
 """The kinds for which ledger, event and view have no field of their own."""
 

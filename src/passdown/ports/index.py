@@ -6,6 +6,7 @@ from datetime import datetime
 from typing import Final, NamedTuple, Protocol
 
 from passdown.core.facts import Fact
+from passdown.core.formats.journal import PublishedExtent
 from passdown.core.merge.event_facts import EventFacts, EventRank
 from passdown.core.merge.merge import Digest
 from passdown.core.merge.named_files import NamedFiles
@@ -53,16 +54,6 @@ class EventLocation(NamedTuple):
     def order(self) -> tuple[datetime, int, EventRank]:
         """Its place in the order of all events."""
         return self.ranked_at, self.cause, self.rank
-
-
-class PublishedExtent(NamedTuple):
-    """How much of a session is published: its last journal line in an event (0: none), the newest event."""
-
-    line: int
-    at: datetime | None
-
-
-NOT_PUBLISHED: Final = PublishedExtent(0, None)
 
 
 class NewestEvents(NamedTuple):

@@ -25,10 +25,10 @@ from passdown.core.facts import (
     tell,
 )
 from passdown.core.fold import ANSWERED, Tables, fold
-from passdown.core.formats.journal import JournalLine, facts_of
-from passdown.core.kinds import MERGED, FactKind, Merging
+from passdown.core.formats.journal import SESSION_END, JournalLine, facts_of
+from passdown.core.kinds import AIMS, MERGED, FactKind, Merging
 from passdown.core.merge.event_facts import EventFacts
-from passdown.core.merge.merge import AIMS, SESSION_END, Digest, NewestFacts
+from passdown.core.merge.merge import Digest, NewestFacts
 from passdown.core.sessions.session_facts import Account, name_work
 from passdown.core.statements import name_statement
 from passdown.records import field, record, replace

@@ -8,7 +8,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
 from itertools import pairwise
-from typing import Annotated, Final, cast
+from typing import Annotated, Final, NamedTuple, cast
 from zlib import crc32
 
 from passdown.core.documents.fields import read_instant
@@ -53,6 +53,24 @@ class JournalLine:
     def written_by(self) -> str:
         """The agent whose journal it is."""
         return self.agent or self.fact.agent
+
+
+SESSION_END: Final = "session_end"
+"""The type of the event that ends a session."""
+
+
+class PublishedExtent(NamedTuple):
+    """How much of a session is published: its last journal line in an event (0: none), the newest event.
+
+    `last` is the type of its last event in force, such as `session_end`; "" if it has none.
+    """
+
+    line: int
+    at: datetime | None
+    last: str = ""
+
+
+NOT_PUBLISHED: Final = PublishedExtent(0, None)
 
 
 @record

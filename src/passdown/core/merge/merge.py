@@ -9,11 +9,12 @@ import hashlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import date, datetime
 from itertools import islice
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 from passdown.core.facts import Fact
 from passdown.core.fold import Tables, fold
-from passdown.core.kinds import MERGED, FactKind, Merging
+from passdown.core.formats.journal import SESSION_END
+from passdown.core.kinds import AIMS, MERGED, FactKind
 from passdown.core.merge.event_facts import EventFacts, EventRank, all_retracted, is_retracted
 from passdown.core.merge.ranks import Places, place_facts, rank_events
 from passdown.core.times import to_micros
@@ -33,11 +34,6 @@ class Writer(NamedTuple):
     agent: str
     session: str
     is_ended: bool
-
-
-SESSION_END: Final = "session_end"
-"""The type of the event that ends a session."""
-AIMS: Final = tuple(kind for kind in FactKind if kind.row.merging in {Merging.REGISTER, Merging.STEPS})
 
 
 @record

@@ -19,9 +19,9 @@ from passdown.core.formats.views import (
     View,
     sign_line,
 )
-from passdown.core.kinds import FURTHER, FactKind
+from passdown.core.kinds import AIMS, FURTHER, FactKind
 from passdown.core.lazy_regex import pattern
-from passdown.core.merge.merge import AIMS, Digest, NewestFacts
+from passdown.core.merge.merge import Digest, NewestFacts
 from passdown.core.phases import PhaseState, read_state
 from passdown.core.problems import Malformed
 from passdown.core.safe_text import one_line

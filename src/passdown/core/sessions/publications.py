@@ -36,13 +36,13 @@ from passdown.core.facts import (
     tell,
 )
 from passdown.core.formats.events import Event, EventCheckpoint, EventGate
-from passdown.core.formats.journal import JournalLine, facts_of
+from passdown.core.formats.journal import SESSION_END, JournalLine, PublishedExtent, facts_of
 from passdown.core.formats.origins import render_origins
 from passdown.core.kinds import FactKind, Merging
 from passdown.core.phases import read_state
 from passdown.core.problems import Malformed
 from passdown.core.sessions.session_facts import Account, fold_journal, only_shared, read_ahead
-from passdown.core.sessions.unpublished import TAKEN_BACK, open_lines
+from passdown.core.sessions.unpublished import TAKEN_BACK, open_lines, own_lines
 from passdown.core.statements import list_replaced, read_carried, with_replaced
 from passdown.records import names_of, replace
 
@@ -56,25 +56,30 @@ _FIELDS: Final = frozenset(names_of(Event))
 def make_event(
     account: Account,
     lines: Sequence[JournalLine],
-    covered: int,
+    published: PublishedExtent,
     *,
     kind: str,
     reason: str,
-    since: datetime | None = None,
 ) -> Event | None:
     """Make the event that publishes what is open; None when nothing is.
 
+    A session that ends is told to have ended, if its last event did not say so (R105); but not one that
+    has nothing of its own to tell (C163).
+
     The account tells whose event it is. What is published comes from the lines alone: one that was written
-    after the account was read is covered, so it must be in the event. `since` is the time of the session's
-    last event: what it says now comes after that, whatever its clock says.
+    after the account was read is covered, so it must be in the event. What the
+    session says now comes after its last event, whatever its clock says.
     """
-    wanted = open_lines(lines, covered)
-    if not wanted:
+    covered, wanted = published.line, open_lines(lines, published.line)
+    if kind == SESSION_END and not published.last and not own_lines(account.session, lines):
+        return None
+    if not wanted and (kind != SESSION_END or published.last in {"", SESSION_END}):
         return None
     # All is folded, also what was published before: what was seen does not oust what was said then.
     whole = only_shared(fold_journal(account.session, lines))
-    told = _in_own_order(_join_replaced(_tell(whole, wanted, covered), wanted), whole.session, since)
+    told = _in_own_order(_join_replaced(_tell(whole, wanted, covered), wanted), whole.session, published.at)
     values = {key: _write(key, facts, whole.task) for key, facts in told.items()}
+    newest = max(line.seq for line in lines)
     event = Event(
         agent=account.agent,
         branch=account.branch,
@@ -82,8 +87,8 @@ def make_event(
         reason=reason,
         session=account.session,
         track=whole.track or None,
-        covers=f"{covered + 1}-{max(line.seq for line in lines)}",
-        ahead=_told_ahead(lines, covered, max(line.seq for line in wanted)),
+        covers=f"{covered + 1}-{newest}" if newest > covered else None,
+        ahead=_told_ahead(lines, covered, max((line.seq for line in wanted), default=newest)),
         origins=tuple(Pair(key=key, value=text) for key, text in render_origins(told.items(), account.agent)),
         more=tuple((key, _texts(facts)) for key, facts in told.items() if key not in _FIELDS),
     )

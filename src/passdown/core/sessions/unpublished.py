@@ -5,7 +5,7 @@ from typing import Final
 
 from passdown.core.facts import UNPUBLISHED, Fact, Provenance, has_result, may_leave
 from passdown.core.formats.journal import JournalLine
-from passdown.core.kinds import INHERITED, FactKind, Merging
+from passdown.core.kinds import AIMS, INHERITED, FactKind, Merging
 from passdown.core.sessions.session_facts import Account
 
 TAKEN_BACK: Final = frozenset(
@@ -28,6 +28,18 @@ def _is_public(fact: Fact, steps: Container[str]) -> bool:
     if fact.kind != FactKind.RETRACTION:
         return may_leave(fact) and has_result(fact)
     return fact.text in steps if fact.key == FactKind.NOW else fact.key in TAKEN_BACK
+
+
+def own_lines(session: str, lines: Iterable[JournalLine]) -> Sequence[JournalLine]:
+    """Return the lines of its own that a session may share (C163).
+
+    The goal, now and next steps that it carried on are those of another.
+    """
+    return [
+        line
+        for line in open_lines(lines, 0)
+        if line.fact.session in {"", session} or line.fact.kind not in AIMS
+    ]
 
 
 def told_before(account: Account, covered: int) -> Sequence[Fact]:

@@ -5,6 +5,7 @@ from contextlib import contextmanager
 from datetime import datetime
 
 from passdown.core.facts import Fact, identify, identify_retracted, is_about, make_key
+from passdown.core.formats.journal import NOT_PUBLISHED, PublishedExtent
 from passdown.core.kinds import INHERITED, FactKind
 from passdown.core.merge.event_facts import EventFacts, all_retracted, is_retracted
 from passdown.core.merge.merge import (
@@ -37,7 +38,6 @@ from passdown.ports.index import (
     NearFacts,
     Neighbourhood,
     NewestEvents,
-    PublishedExtent,
 )
 
 
@@ -143,8 +143,12 @@ class MemoryIndex:
     def published(self, session: str) -> PublishedExtent:
         """Return how much of a session is published."""
         own = [source for source in self._sources() if source.session == session]
-        line = max((source.covered for source in own), default=0)
-        return PublishedExtent(line, max((source.rank.at for source in own), default=None))
+        if not own:
+            return NOT_PUBLISHED
+        every = order_events({source.rank.hash: source for source in self._sources()}.values()).heard
+        heard = [source for source in every if source.session == session]
+        line, at = max(source.covered for source in own), max(source.rank.at for source in own)
+        return PublishedExtent(line, at, heard[-1].type if heard else "")
 
     def places(self, prefix: str = "", limit: int = EVERY) -> Sequence[EventLocation]:
         """Return up to `limit` events, the last first; with a prefix, those whose id or hash starts so."""

@@ -9,11 +9,10 @@ from typing import Any, Final
 
 from passdown.core.facts import Fact, identify, make_key
 from passdown.core.fold import fold
-from passdown.core.kinds import MERGED, FactKind
+from passdown.core.formats.journal import NOT_PUBLISHED, SESSION_END, PublishedExtent
+from passdown.core.kinds import AIMS, MERGED, FactKind
 from passdown.core.merge.event_facts import ID_SIZE, EventFacts, EventRank
 from passdown.core.merge.merge import (
-    AIMS,
-    SESSION_END,
     Digest,
     NewestFacts,
     Writer,
@@ -61,7 +60,13 @@ from passdown.engines.sqlite.event_rows import (
 from passdown.engines.sqlite.event_statements import END, NONE, FactKey
 from passdown.errors import CacheError
 from passdown.ports.event_log import FileMark
-from passdown.ports.index import EVERY, EventFile, EventLocation, LogChange, NewestEvents, PublishedExtent
+from passdown.ports.index import (
+    EVERY,
+    EventFile,
+    EventLocation,
+    LogChange,
+    NewestEvents,
+)
 
 VERSION: Final = 7 << 24 | TABLE
 """The version of the schema and of the table of kinds."""
@@ -400,7 +405,10 @@ class SqliteIndex(NearDatabase):
     def published(self, session: str) -> PublishedExtent:
         """Return how much of a session is published."""
         line, ts = self._one("published", session)
-        return PublishedExtent(int(line), None if ts is None else to_instant(ts))
+        if ts is None:
+            return NOT_PUBLISHED
+        last = self._one("last_of_session", session, END) or ("",)
+        return PublishedExtent(int(line), to_instant(ts), last[0])
 
     def places(self, prefix: str = "", limit: int = EVERY) -> Sequence[EventLocation]:
         """Return up to `limit` events, the last first; with a prefix, those whose id or hash starts so."""

@@ -64,7 +64,7 @@ def offer_task(workspace: Workspace, account: Account, task: str, to: str) -> Of
     with changing(workspace, account):
         coordination = join_project(workspace, account)
         account = update_ledger(workspace, account).account
-        facts = render_archive(to_archive(take_snapshot(workspace, account, _TRIGGER)))
+        facts = render_archive(to_archive(take_snapshot(workspace, account, _TRIGGER, for_record=True)))
         op = next_operation(workspace, OperationAction.OFFER, task)
         text = f"I offer you task {task}: run `passdown handoff accept {short_offer(op)}`"
         told = NewMessage(account.session, to, text, kind=_TRIGGER)

@@ -140,7 +140,7 @@ def create_handoff(workspace: Workspace, account: Account, order: HandoffRequest
             account = read_account(workspace, account.session)
         else:
             account = update_ledger(workspace, account).account
-    handoff = take_snapshot(workspace, account, order.trigger)
+    handoff = take_snapshot(workspace, account, order.trigger, for_record=True)
     written = publish(workspace, account.session, kind="handoff", reason=order.trigger)  # 3
     if path:
         write_stream(workspace, path, handoff)

@@ -17,14 +17,16 @@ from passdown.services.workspace.workspaces import Workspace
 MANUAL: Final = "manual"
 
 
-def take_snapshot(workspace: Workspace, account: Account, trigger: str) -> Handoff:
+def take_snapshot(
+    workspace: Workspace, account: Account, trigger: str, *, for_record: bool = False
+) -> Handoff:
     """Return what a session would pass on now, of its track alone if it has one; without secrets.
 
     Raises an UnreadError if not all events were read.
     """
     update_index(workspace.log, workspace.index)
     inherited = _with_inherited(workspace, only_of_track(workspace, account))
-    return make_handoff(inherited, read_checkout_state(workspace, account), trigger)
+    return make_handoff(inherited, read_checkout_state(workspace, account, for_record=for_record), trigger)
 
 
 def _with_inherited(workspace: Workspace, account: Account) -> Account:

@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 from typing import Final, NamedTuple
 
 from passdown.core.formats.events import Event, render_event
+from passdown.core.formats.journal import NOT_PUBLISHED, PublishedExtent
 from passdown.core.formats.origins import parse_origins
 from passdown.core.ids import event_file_name, fold_id
 from passdown.core.merge.event_facts import ID_SIZE, parse_event_facts, read_covered
@@ -16,7 +17,7 @@ from passdown.core.times import LAST_INSTANT, next_instant, to_millis
 from passdown.errors import StorageError
 from passdown.ports.clock import Clock
 from passdown.ports.event_log import EventLog, FileMark
-from passdown.ports.index import NOT_PUBLISHED, EventFile, Index, LogChange, NewestEvents, PublishedExtent
+from passdown.ports.index import EventFile, Index, LogChange, NewestEvents
 from passdown.records import replace
 from passdown.services.log.indexing import (
     UNREAD,

@@ -7,10 +7,10 @@ from typing import Final, NamedTuple
 
 from passdown.core.facts import is_commit
 from passdown.core.formats.events import Event, parse_event
+from passdown.core.formats.journal import SESSION_END
 from passdown.core.formats.origins import parse_origins
 from passdown.core.kinds import FactKind
 from passdown.core.merge.event_facts import parse_event_facts
-from passdown.core.merge.merge import SESSION_END
 from passdown.core.merge.rollups import is_rollup, parse_rollup
 from passdown.core.phases import PhaseState
 from passdown.errors import FormatError, PassdownError
@@ -25,6 +25,7 @@ _GOAL: Final = FactKind.GOAL.row.event_key
 _NOW: Final = FactKind.NOW.row.event_key
 _LAST: Final = "Last worked on: "
 _NO_RECORD: Final = "no record"
+_ENDED: Final = "ended"
 _NO_SUBJECTS: Final[Mapping[str, str]] = MappingProxyType({})
 _FILES: Final = 5
 
@@ -67,7 +68,10 @@ def label(event: Event, subjects: Mapping[str, str] = _NO_SUBJECTS) -> str:
     A goal or now that its session only carried on is not its own. What a session was doing when it ended is
     what it last worked on (C152). `subjects` are those of commits, by their ids.
     """
-    found = (*_label_stated(event), *_label_seen(event, subjects), _NO_RECORD)
+    # A session that published everything before has only its end left to tell.
+    is_end_alone = event.type == SESSION_END and not event.goal and not event.now and not event.next
+    last = _ENDED if is_end_alone else _NO_RECORD
+    found = (*_label_stated(event), *_label_seen(event, subjects), last)
     return " ".join(found[0].split())
 
 

@@ -24,6 +24,7 @@ from passdown.core.sessions.handoffs import (
 )
 from passdown.core.sessions.ledger_sync import let_go, show_ledger
 from passdown.core.sessions.session_facts import Account
+from passdown.core.sessions.unpublished import own_lines
 from passdown.core.times import is_older
 from passdown.errors import FormatError, StorageError
 from passdown.records import record, replace
@@ -84,8 +85,8 @@ def archive_ledger(
 
     1. Edits by hand are taken in first. If the ledger says more than the journal, the record includes all of
        it.
-    2. The record is written, durably and under a name of its own; an ended session that stated nothing leaves
-       none.
+    2. The record is written, durably and under a name of its own; an ended session that has nothing of its
+       own to tell leaves none (C163).
     3. Only then is the ledger removed, if it is still the one that was read.
 
     Raises a StorageError if the record could not be written; then the ledger stays.
@@ -96,7 +97,7 @@ def archive_ledger(
         account = read_account(workspace, account.session)
     found = _fill(workspace, account, opened.reading) if opened else _read_own(workspace, account)
     own = only_of_track(workspace, account)
-    handoff = make_handoff(own, read_checkout_state(workspace, account), trigger)
+    handoff = make_handoff(own, read_checkout_state(workspace, account, for_record=True), trigger)
     path = _write_ledger_record(workspace, account, handoff, found)  # 2
     is_removed = not keep and found is not None and _remove(workspace, account.start.ledger, found)  # 3
     for one in let_go(account):
@@ -127,8 +128,9 @@ def _shared_text(found: _Found, account: Account) -> str:
     return found.ledger.source or "" if ledger == found.ledger else render_ledger(ledger)
 
 
-def _was_silent(account: Account) -> bool:
-    return account.ended_at is not None and not (account.goal or account.now or account.lists)
+def _was_silent(workspace: Workspace, account: Account) -> bool:
+    lines = workspace.journals.read(account.session)
+    return account.ended_at is not None and not own_lines(account.session, lines)
 
 
 def archive_stale(workspace: Workspace, live: Collection[str] = ()) -> Sequence[ArchivedLedger]:
@@ -199,7 +201,7 @@ def _write_ledger_record(
 ) -> str:
     """Write the record of a session, and return its path; empty if the session ended and said nothing."""
     is_more = found is not None and found.ledger != show_ledger(account, workspace.show_time)
-    if not is_more and _was_silent(account):
+    if not is_more and _was_silent(workspace, account):
         return ""
     return write_record(workspace, handoff, _shared_text(found, account) if found and is_more else "")
 
@@ -251,16 +253,20 @@ def write_record(workspace: Workspace, handoff: Handoff, ledger: str = "") -> st
     )
 
 
-def read_checkout_state(workspace: Workspace, account: Account) -> CheckoutState:
-    """Return the state around a session: branch, last commit, and hashes of its files."""
+def read_checkout_state(workspace: Workspace, account: Account, *, for_record: bool = False) -> CheckoutState:
+    """Return the state around a session: branch, last commit, and hashes of its files.
+
+    Only a record tells new files from changed ones; git is not started for anything else.
+    """
     is_here = account.start.checkout == workspace.root and account.ended_at is None
     paths = [entry.text for entry in account.of(FactKind.FILE)][-_MOST_FILES:]
+    created = workspace.commit_contents.find_created(account.start.commit, paths) if for_record else ()
     return CheckoutState(
         at=account.ended_at or workspace.now(),
         branch=show_place(workspace, account).branch,
         commit=workspace.history.head() if is_here else "",
         file_hashes=hash_files(workspace, paths),
-        created=tuple(workspace.commit_contents.find_created(account.start.commit, paths)),
+        created=tuple(created),
     )
 
 

@@ -14,7 +14,7 @@ from typing import Annotated, Final
 from passdown import layout
 from passdown.core.documents.conflicts import refuse_conflict
 from passdown.core.facts import Fact
-from passdown.core.formats.journal import JournalLine
+from passdown.core.formats.journal import NOT_PUBLISHED, SESSION_END, JournalLine
 from passdown.core.formats.ledgers import Ledger, parse_ledger
 from passdown.core.ids import kebab
 from passdown.core.kinds import FactKind
@@ -113,7 +113,7 @@ def publish_ledger(workspace: Workspace, ledger: Ledger, reason: str) -> None:
     name = f"{said.author}-{digest}"
     lines, _ = redact_lines(said.lines)
     account = replace(said.account, session=name)
-    event = make_event(account, lines, 0, kind="session_end", reason=reason)
+    event = make_event(account, lines, NOT_PUBLISHED, kind=SESSION_END, reason=reason)
     if event is None:
         return
     update_index(workspace.log, workspace.index)

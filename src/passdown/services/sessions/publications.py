@@ -63,10 +63,9 @@ def write_open(workspace: Workspace, session: str, *, kind: str, reason: str) ->
     event = make_event(
         show_place(workspace, account),
         lines,
-        published.line,
+        published,
         kind=kind,
         reason=reason,
-        since=published.at,
     )
     if event is None:
         return None

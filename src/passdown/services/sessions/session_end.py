@@ -55,12 +55,14 @@ def close_session(
         troubles.append(found)
     committed: Committed | Skipped | NotDue | None = None
     view: WrittenView | None = None
-    try:
-        made = update_view(workspace, CommitTrigger.SESSION_END)
-        committed, view = made.committed, made.written
-    except PassdownError as found:
-        troubles.append(found)
-        committed = commit_events(workspace, CommitTrigger.SESSION_END, list_uncommitted(workspace))
+    # A session that had nothing to tell changes no view and causes no commit (C163).
+    if written or (archived and archived.path):
+        try:
+            made = update_view(workspace, CommitTrigger.SESSION_END)
+            committed, view = made.committed, made.written
+        except PassdownError as found:
+            troubles.append(found)
+            committed = commit_events(workspace, CommitTrigger.SESSION_END, list_uncommitted(workspace))
     return ClosedSession(
         account=ended,
         written=written,

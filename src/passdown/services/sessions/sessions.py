@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 from passdown import layout
 from passdown.core.facts import Provenance
-from passdown.core.formats.journal import JournalLine
+from passdown.core.formats.journal import SESSION_END, JournalLine
 from passdown.core.formats.ledgers import GENERIC
 from passdown.core.formats.state_file import choose_mode, read_preferred_mode
 from passdown.core.ids import clean_foreign, make_agent, name_file
@@ -152,7 +152,7 @@ def _finish(workspace: Workspace, account: Account, reason: str) -> WrittenEvent
     def make(seq: int) -> Sequence[JournalLine]:
         if read_account(workspace, account.session).is_published:
             raise _AlreadyDoneError
-        event = write_open(workspace, account.session, kind="session_end", reason=reason)
+        event = write_open(workspace, account.session, kind=SESSION_END, reason=reason)
         written.extend([event] if event else [])
         ended = NewFact(FactKind.END, reason, PUBLISHED)
         return [JournalLine(seq=seq, fact=make_fact(workspace, account, ended, Provenance.OBSERVED))]

@@ -6,14 +6,14 @@ This is separate from `publications`, because a turn that publishes nothing woul
 
 from datetime import timedelta
 
-from passdown.core.sessions.unpublished import has_stated, open_lines
+from passdown.core.sessions.unpublished import has_stated, open_lines, own_lines
 from passdown.services.workspace.workspaces import Workspace
 
 
 def is_due(workspace: Workspace, session: str, interval: timedelta) -> bool:
     """Return whether a turn should publish: facts are unpublished, and the last event is old enough."""
     lines = workspace.journals.read(session)
-    if not has_stated(open_lines(lines, 0)):  # then the index is not needed
+    if not has_stated(own_lines(session, lines)):  # then the index is not needed
         return False
     published = workspace.index.published(session)
     if not has_stated(open_lines(lines, published.line)):

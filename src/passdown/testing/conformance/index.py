@@ -42,7 +42,7 @@ class IndexConformance(ABC):
         assert index.digest(_LIMIT) == make_digest(merge_events([]), 0, _LIMIT)
         assert (index.folders(), index.files("")) == ({}, {})
         assert (index.newest(_at(9)), [*index.places()]) == (NewestEvents(_at(9)), [])
-        assert index.published("s") == (0, None)
+        assert index.published("s") == (0, None, "")
 
     def test_folders_and_files_are_given_back_as_they_were(self, index: Index) -> None:
         """Marks are kept to the bit."""
@@ -355,10 +355,21 @@ class IndexConformance(ABC):
         _apply(index, {}, [_found("b.md", _event(2, session="s", covers="1-9"), _event(3, session="t"))])
 
         assert [index.published(session) for session in ("s", "t", "u")] == [
-            (19, _at(2)),
-            (0, _at(3)),
-            (0, None),
+            (19, _at(2), "unknown"),
+            (0, _at(3), "unknown"),
+            (0, None, ""),
         ]
+
+    def test_the_type_of_the_last_event_in_force_is_kept_for_each_session(self, index: Index) -> None:
+        """An event that was retracted is not the last one."""
+        first = _event(1, session="s", kind="checkpoint")
+        last = _event(4, name="over", session="s", kind="session_end")
+        other = _event(2, session="t", kind="handoff")
+        _apply(index, {}, [_found("a.md", last, other), _found("b.md", first)])
+        assert [index.published(session).last for session in ("s", "t")] == ["session_end", "handoff"]
+
+        _apply(index, {}, [_found("c.md", _event(5, "retracted_events:\n- over\n"))])
+        assert index.published("s").last == "checkpoint"
 
     def test_events_are_listed_newest_first_with_one_file_that_holds_them(self, index: Index) -> None:
         """Of several files the first by name is returned, so that every engine returns the same."""
@@ -452,9 +463,11 @@ def _at(minute: int) -> datetime:
     return datetime(2026, 1, 10, 13, minute, tzinfo=UTC)
 
 
-def _event(minute: int, body: str = "", *, name: str = "", session: str = "", covers: str = "") -> EventFacts:
+def _event(
+    minute: int, body: str = "", *, name: str = "", session: str = "", covers: str = "", kind: str = ""
+) -> EventFacts:
     """Make an event at a minute."""
-    keys = {"id": name, "session": session, "covers": covers}
+    keys = {"id": name, "session": session, "covers": covers, "type": kind}
     front = "".join(f"{key}: {text!r}\n" for key, text in keys.items() if text)
     text = f"---\nts: {_at(minute).isoformat()}\nagent: a\n{front}---\n\n{body}"
     source = parse_event_facts(text.encode(), "event.md")
