@@ -3,8 +3,7 @@
     bench/run [events] [logs] [commits] [start-up] [verbs] [hooks] [coordination] [search]
               [transcripts] [--ci] [--json FILE] [--save] [--strict]
 
-With --ci logs, commits, coordination and search are smaller, and a part that misses a budget is measured
-once more; scripts/long-proof measures them whole.
+With --ci logs, commits, coordination and search are smaller; scripts/long-proof measures them whole.
 Absolute times belong to the machine; the ratios compare with a floor that is measured in the same run. A busy
 machine moves them, too: a run fails when a size misses its budget, and for a time only with --strict.
 """
@@ -60,7 +59,9 @@ def main(arguments: Sequence[str]) -> int:
     rows: list[Row] = []
     for name in options.parts or PARTS:
         measure = _PARTS_OF_CI.get(name, PARTS[name]) if options.ci else PARTS[name]
-        rows += measure_part(name, measure, recorded.get(name, {}), is_ci=options.ci)
+        found = measure()
+        print(f"{name}\n{render_table(found, recorded.get(name, {}))}", flush=True)
+        rows += found
     if options.save:
         RESULTS.write_text(render_recorded(recorded, rows), encoding="utf-8")
     if options.json is not None:
@@ -77,19 +78,6 @@ def judge(rows: Sequence[Row], *, is_strict: bool) -> int:
     if large:
         sys.stderr.write(f"bench: larger than allowed: {', '.join(large)}\n")
     return 1 if large or (slow and is_strict) else 0
-
-
-def measure_part(
-    name: str, measure: Callable[[], list[Row]], recorded: Mapping[str, float], *, is_ci: bool
-) -> list[Row]:
-    """Measure and print a part; in CI, where others may use the machine, once more if a budget is missed."""
-    found = measure()
-    print(f"{name}\n{render_table(found, recorded)}", flush=True)
-    if not is_ci or all(row.met for row in found):
-        return found
-    print(f"{name}: measured once more, for a budget was missed", flush=True)
-    again = {row.name: row for row in measure_part(name, measure, recorded, is_ci=False)}
-    return [row if row.met else again[row.name] for row in found]
 
 
 def _read(arguments: Sequence[str]) -> argparse.Namespace:

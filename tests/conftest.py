@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from tests import outcomes, proof, requirements, servers, skips, starters, timing
-from tests.quick import read_long
+from tests.quick import read_covering, read_long
 
 pytest_addoption = outcomes.pytest_addoption
 pytest_configure = outcomes.pytest_configure
@@ -132,6 +132,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         raise pytest.UsageError("No such kind of proof: " + ", ".join(wrong))
     if _is_quick(config) or "process" in config.getoption("markexpr", ""):
         _mark_starters(items)
+    _mark_long(items)
     if _is_quick(config):
         _leave_out_slow(config, items)
     if proof.LEVEL is not proof.Level.FAST:
@@ -165,6 +166,16 @@ def _mark_starters(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.process)
 
 
+def _mark_long(items: list[pytest.Item]) -> None:
+    long, covering = read_long(), read_covering()
+    for item in items:
+        name = item.nodeid.split("[")[0]
+        if name in long:
+            item.add_marker(pytest.mark.long)
+        if name in covering:
+            item.add_marker(pytest.mark.covering)
+
+
 def _is_quick(config: pytest.Config) -> bool:
     """Say whether this is the run without arguments at the desk."""
     return proof.LEVEL is proof.Level.FAST and config.args_source is pytest.Config.ArgsSource.TESTPATHS
@@ -176,13 +187,8 @@ def _is_slow(path: Path) -> bool:
 
 def _leave_out_slow(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Leave single tests to CI, too: what takes long, or has a limit of time."""
-    names = ("beads", "process", "server", "slow", "timed")
-    long = read_long()
-    slow = {
-        item
-        for item in items
-        if item.nodeid.split("[")[0] in long or any(item.get_closest_marker(name) for name in names)
-    }
+    names = ("beads", "long", "process", "server", "slow", "timed")
+    slow = {item for item in items if any(item.get_closest_marker(name) for name in names)}
     config.hook.pytest_deselected(items=[*slow])
     items[:] = [item for item in items if item not in slow]
 
