@@ -350,26 +350,18 @@ class IndexConformance(ABC):
             assert index.digest(1, _at(minute)) == make_digest(merge_events(events, _at(minute)), 0, 1)
 
     def test_how_far_events_go_is_kept_for_each_session(self, index: Index) -> None:
-        """The last line and the newest event count, whatever the order."""
-        _apply(index, {}, [_found("a.md", _event(1, session="s", covers="10-19"))])
-        _apply(index, {}, [_found("b.md", _event(2, session="s", covers="1-9"), _event(3, session="t"))])
-
+        """The last line and the newest event count, whatever the order; the last in force says its type."""
+        last = _event(2, name="over", session="s", covers="1-9", type="session_end")
+        _apply(index, {}, [_found("a.md", _event(1, session="s", covers="10-19", type="handoff"))])
+        _apply(index, {}, [_found("b.md", last, _event(3, session="t"))])
         assert [index.published(session) for session in ("s", "t", "u")] == [
-            (19, _at(2), "unknown"),
+            (19, _at(2), "session_end"),
             (0, _at(3), "unknown"),
             (0, None, ""),
         ]
 
-    def test_the_type_of_the_last_event_in_force_is_kept_for_each_session(self, index: Index) -> None:
-        """An event that was retracted is not the last one."""
-        first = _event(1, session="s", kind="checkpoint")
-        last = _event(4, name="over", session="s", kind="session_end")
-        other = _event(2, session="t", kind="handoff")
-        _apply(index, {}, [_found("a.md", last, other), _found("b.md", first)])
-        assert [index.published(session).last for session in ("s", "t")] == ["session_end", "handoff"]
-
         _apply(index, {}, [_found("c.md", _event(5, "retracted_events:\n- over\n"))])
-        assert index.published("s").last == "checkpoint"
+        assert index.published("s").last == "handoff"
 
     def test_events_are_listed_newest_first_with_one_file_that_holds_them(self, index: Index) -> None:
         """Of several files the first by name is returned, so that every engine returns the same."""
@@ -463,12 +455,9 @@ def _at(minute: int) -> datetime:
     return datetime(2026, 1, 10, 13, minute, tzinfo=UTC)
 
 
-def _event(
-    minute: int, body: str = "", *, name: str = "", session: str = "", covers: str = "", kind: str = ""
-) -> EventFacts:
-    """Make an event at a minute."""
-    keys = {"id": name, "session": session, "covers": covers, "type": kind}
-    front = "".join(f"{key}: {text!r}\n" for key, text in keys.items() if text)
+def _event(minute: int, body: str = "", *, name: str = "", **keys: str) -> EventFacts:
+    """Make an event at a minute, with keys in its front matter."""
+    front = "".join(f"{key}: {text!r}\n" for key, text in {"id": name, **keys}.items() if text)
     text = f"---\nts: {_at(minute).isoformat()}\nagent: a\n{front}---\n\n{body}"
     source = parse_event_facts(text.encode(), "event.md")
     assert source is not None
