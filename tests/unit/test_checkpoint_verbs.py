@@ -49,7 +49,9 @@ def test_a_phase_begins_with_its_time_and_is_validated_only_if_its_test_passes(d
 
     assert begun.out.splitlines() == ["Phase 1 (Grammar): → IN_PROGRESS", f"shown in {STREAM}"]
     assert f"- Phase 1 (Grammar): → IN_PROGRESS (started {day.at:%Y-%m-%dT%H:%M:%SZ})" in stream(day)
-    assert day.command("checkpoint", "validate", "1", "--test", PASSES, "--yes").code == 0
+    validated = day.command("checkpoint", "validate", "1", "--test", PASSES, "--yes")
+    assert validated.code == 0
+    assert "Phase 1 (Grammar): ✓ VALIDATED\n" in validated.out
     assert "- Phase 1 (Grammar): ✓ VALIDATED" in stream(day)
     assert "checkpoints:" in "".join(day.events())
 

@@ -13,7 +13,7 @@ from passdown.core.phases import PhaseState
 from passdown.core.safe_text import one_line
 from passdown.core.sessions.handoff_streams import RepeatedTest, find_last_validated, list_repeated
 from passdown.core.sessions.handoffs import Handoff
-from passdown.core.sessions.progress import RanTest, name_phase
+from passdown.core.sessions.progress import RanTest, name_phase, phases_of
 from passdown.core.shell_commands import is_whole
 from passdown.core.test_counts import CountedTests
 from passdown.errors import UsageError
@@ -268,6 +268,8 @@ def _describe(phase: Phase) -> dict[str, object]:
 
 
 def _say_saved(saved: SavedCheckpoint, commit: str | None, phase: Phase, *, as_json: bool) -> None:
+    names = {one.phase: one.name for one in phases_of(saved.update.account)}
+    phase = replace(phase, name=phase.name or names.get(phase.phase, ""))
     if as_json:
         event = saved.written.event.id if saved.written else None
         output.say_json(
