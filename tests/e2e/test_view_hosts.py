@@ -115,9 +115,10 @@ def test_the_host_shows_the_banner(ground: tuple[Ground, Model], host: str) -> N
 
     with program(need(host), place, model) as talk:
         talk.say("please go on", Step(text="ok"))
-        (shown,) = [one for one in talk.notices() if one.startswith("Passdown: 1 event combined\n")]
+        (shown,) = [one for one in talk.notices() if one.startswith("Passdown: 2 events combined\n")]
 
-    _, event, *rest = shown.splitlines()
+    _, end, event, *rest = shown.splitlines()
+    assert end.endswith("  ended")
     assert event.startswith(f"  {host}-")
     assert "a step" in event or "reading" in event
     assert rest[-2:] == ["Goal: Fix it", "Last worked on: reading"]
