@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import Final
 
 from passdown.core.formats.events import Event, parse_event
+from passdown.core.formats.journal import SESSION_END
 from passdown.core.kinds import FactKind
 from passdown.core.sessions.ledger_sync import NewFact
 from passdown.engines.files import write
@@ -150,7 +151,7 @@ def run_round(root: Path, session: str, way: str, name: str) -> list[str]:
     told = [text for event in events for text in event.this_session]
     wrong += [f"lost: {text}" for text in texts if text not in told]
     wrong += [f"told twice: {text}" for text in texts if told.count(text) > 1]
-    return wrong + check_ranges(events)
+    return wrong + check_ranges(events) + check_ends(events)
 
 
 def _ignoring_troubles(act: _Act, root: Path, session: str, text: str) -> None:
@@ -169,9 +170,19 @@ def read_events(root: Path, session: str) -> list[Event]:
     return [event for event in found if event.session == session]
 
 
+def check_ends(events: Sequence[Event]) -> list[str]:
+    """Return the ends that tell nothing, for the session had ended already and has said nothing since."""
+    told = sorted(events, key=lambda event: str(event.ts))
+    return [
+        f"ended twice: {after.id}"
+        for before, after in pairwise(told)
+        if after.covers is None and before.type == SESSION_END
+    ]
+
+
 def check_ranges(events: Sequence[Event]) -> list[str]:
     """Return the ranges of lines that two events cover, and those that none covers."""
-    ranges = sorted(tuple(map(int, (event.covers or "0-0").split("-"))) for event in events)
+    ranges = sorted(tuple(map(int, event.covers.split("-"))) for event in events if event.covers)
     return [
         f"{before} and {after} {'overlap' if after[0] <= before[1] else 'leave a gap'}"
         for before, after in pairwise([(0, 0), *ranges])

@@ -49,7 +49,7 @@ sys.exit(code)
 @pytest.mark.requirement("R1", through="command")
 @pytest.mark.skipif(not hasattr(os, "fork") or sys.platform != "linux", reason="needs fork and /proc")
 def test_a_kill_at_a_random_moment_loses_nothing_that_was_acknowledged(tmp_path: Path) -> None:
-    count = proof_count(fast=20, ci=120, long=2_000)
+    count = proof_count(fast=20, ci=300, long=2_000)
 
     done = subprocess.run(
         [sys.executable, "-m", "tests.faults.killing", str(tmp_path), str(count), "20260111"],
