@@ -63,12 +63,12 @@ def make_event(
 ) -> Event | None:
     """Make the event that publishes what is open; None when nothing is.
 
-    A session that ends is told to have ended, if its last event did not say so (R105); but not one that
-    has nothing of its own to tell (C163).
-
     The account tells whose event it is. What is published comes from the lines alone: one that was written
-    after the account was read is covered, so it must be in the event. What the
-    session says now comes after its last event, whatever its clock says.
+    after the account was read is covered, so it must be in the event. What the session says now comes after
+    its last event, whatever its clock says.
+
+    The end of a session is an event even if nothing is open, unless its last event was its end (R105). A
+    session that has nothing of its own to tell has none (C163).
     """
     covered, wanted = published.line, open_lines(lines, published.line)
     if kind == SESSION_END and not published.last and not own_lines(account.session, lines):

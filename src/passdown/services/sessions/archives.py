@@ -129,8 +129,9 @@ def _shared_text(found: _Found, account: Account) -> str:
 
 
 def _was_silent(workspace: Workspace, account: Account) -> bool:
-    lines = workspace.journals.read(account.session)
-    return account.ended_at is not None and not own_lines(account.session, lines)
+    if account.ended_at is None:
+        return False
+    return not own_lines(account.session, workspace.journals.read(account.session))
 
 
 def archive_stale(workspace: Workspace, live: Collection[str] = ()) -> Sequence[ArchivedLedger]:

@@ -60,13 +60,7 @@ def write_open(workspace: Workspace, session: str, *, kind: str, reason: str) ->
     account = fold_journal(session, lines)
     catch_up_session(workspace.log, workspace.index, account.agent, account.started_at)
     published = workspace.index.published(session)
-    event = make_event(
-        show_place(workspace, account),
-        lines,
-        published,
-        kind=kind,
-        reason=reason,
-    )
+    event = make_event(show_place(workspace, account), lines, published, kind=kind, reason=reason)
     if event is None:
         return None
     mark_outdated(workspace)

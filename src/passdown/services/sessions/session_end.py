@@ -25,10 +25,17 @@ class ClosedSession:
     """A session that ended, and what was done about it."""
 
     account: Annotated[Account, "What it knew."]
-    written: Annotated[WrittenEvent | None, "The event; None when everything was published already."]
+    written: Annotated[
+        WrittenEvent | None, "The event; None when there was nothing to tell, or it was told already."
+    ]
     archived: Annotated[ArchivedLedger | None, "The record of its ledger; None when it could not be written."]
-    committed: Annotated[Committed | Skipped | NotDue | None, "Whether our files were committed."]
-    view: Annotated[WrittenView | None, "What became of the view; None when it could not be written."]
+    committed: Annotated[
+        Committed | Skipped | NotDue | None,
+        "Whether our files were committed; None when there was nothing to tell.",
+    ]
+    view: Annotated[
+        WrittenView | None, "What became of the view; None when it was not or could not be written."
+    ]
     troubles: Annotated[tuple[PassdownError, ...], "What could not be done; the next start or end does it."]
 
 
