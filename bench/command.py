@@ -3,7 +3,7 @@
     bench/run [events] [logs] [commits] [start-up] [verbs] [hooks] [coordination] [search]
               [transcripts] [--ci] [--json FILE] [--save] [--strict]
 
-With --ci logs, commits, coordination and search are smaller; scripts/long-proof measures them whole.
+With --ci logs, commits, coordination and search are smaller; .ci/nightly measures them whole.
 Absolute times belong to the machine; the ratios compare with a floor that is measured in the same run. A busy
 machine moves them, too: a run fails when a size misses its budget, and for a time only with --strict.
 """

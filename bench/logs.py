@@ -58,7 +58,7 @@ class Log:
 def measure_logs(*, is_ci: bool = False) -> list[Row]:
     """Measure each log in each layout; the time of one more event is compared over the sizes.
 
-    CI leaves the largest size to scripts/long-proof.
+    CI leaves the largest size to .ci/nightly.
     """
     rows: list[Row] = []
     first: dict[str, float] = {}

@@ -123,7 +123,7 @@ def begin(started: list[Worker]) -> None:
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="needs /proc")
 def test_sessions_at_the_same_moment_keep_their_accounts_apart(tmp_path: Path) -> None:
     project = make_started(tmp_path / "main")
-    rounds = proof_count(fast=5, ci=20, long=200)
+    rounds = proof_count(fast=5, ci=8, long=200)
 
     with workers(project) as started:
         sessions = {worker.session for worker in started}

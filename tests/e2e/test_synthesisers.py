@@ -69,7 +69,7 @@ def ask(process: "subprocess.Popen[str]") -> None:
 def test_eight_synthesisers_never_fail_and_never_tear_a_view(tmp_path: Path) -> None:
     git(tmp_path, "init", "-q", "-b", "main")
     machine = Machine(tmp_path, "ada-00000001", policy="always", layout="flat", retention=3000)
-    rounds = proof_count(fast=3, ci=40, long=2_000)
+    rounds = proof_count(fast=3, ci=10, long=2_000)
 
     with workers(tmp_path) as started:
         for number in range(1, rounds + 1):

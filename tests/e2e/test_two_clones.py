@@ -30,7 +30,7 @@ def test_two_clones_on_main_never_conflict_and_lose_nothing(tmp_path: Path, poli
     chance = random.Random(f"clones {policy}")  # the same test in every run
     ada, bob = make_clones(tmp_path, policy, chance)
 
-    rounds(ada, bob, chance, proof_count(fast=8, ci=40, long=200), has_branches=policy == "always")
+    rounds(ada, bob, chance, proof_count(fast=8, ci=15, long=200), has_branches=policy == "always")
     exchange(ada, bob)
 
     for clone in (ada, bob):

@@ -84,7 +84,7 @@ def test_two_branches_merge_in_both_directions(tmp_path: Path, policy: str, layo
     ada, bob = two_machines(tmp_path, policy=policy, layout=layout)
     chance = random.Random(f"{policy} {layout}")  # the same test in every run
 
-    for number in range(proof_count(fast=2, ci=6, long=40)):
+    for number in range(proof_count(fast=2, ci=3, long=40)):
         retain(ada, chance.choice([2, 7, 20]))
         retain(bob, chance.choice([0, 4, 12]))
         work(ada, chance, number)

@@ -38,8 +38,8 @@ GIT_CALLS: Final = (
     *("write", "pwrite64", "fsync", "link", "linkat", "rename", "renameat", "renameat2"),
     *("unlink", "unlinkat", "mkdir", "mkdirat", "openat"),
 )
-STEP: Final = {Level.FAST: 9, Level.CI: 4, Level.LONG: 1}[LEVEL]
-GIT_STEP: Final = {Level.FAST: 45, Level.CI: 16, Level.LONG: 1}[LEVEL]
+STEP: Final = {Level.FAST: 9, Level.CI: 9, Level.LONG: 1}[LEVEL]
+GIT_STEP: Final = {Level.FAST: 45, Level.CI: 45, Level.LONG: 1}[LEVEL]
 """Git makes ten times as many calls as the hook: only the long run kills it at each of them."""
 _SUBREAPER: Final = 36
 

@@ -34,9 +34,9 @@ __all__ = ["strace"]
 DATABASE: Final = ".git/passdown/coordination.sqlite"
 CALLS: Final = ("write", "pwrite64", "fsync", "fdatasync", "ftruncate")
 FAULTS: Final = ("signal=SIGKILL", "error=EIO", "error=ENOSPC")
-STEP: Final = proof_count(fast=60, ci=60, long=1)
+STEP: Final = proof_count(fast=120, ci=120, long=1)
 """Every how many calls something goes wrong; each command and fault begins elsewhere."""
-OF_EACH: Final = proof_count(fast=0, ci=1, long=1)
+OF_EACH: Final = proof_count(fast=0, ci=0, long=1)
 """How often each fault is put at each kind of call, whatever the step is."""
 UNSURE: Final = "may or may not hold the change"
 Point = tuple[str, str, int]

@@ -157,7 +157,7 @@ def test_no_operation_is_lost_or_doubled_and_no_message_is_false(
         monkeypatch.setenv(name, value)
     monkeypatch.setattr(system, "pause", lambda _: None)
     team.join("amber")
-    rounds = list_rounds(version, proof_count(fast=2, ci=8, long=10_000))
+    rounds = list_rounds(version, proof_count(fast=2, ci=4, long=10_000))
 
     wrong = [one for number, failure in enumerate(rounds) for one in Round(team, bd, failure, number).run()]
 

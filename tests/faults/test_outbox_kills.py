@@ -32,7 +32,7 @@ def run_kills(folder: Path, count: int, *more: str) -> dict[str, Any]:
 @pytest.mark.proof
 @pytest.mark.timeout(1800)
 def test_a_change_that_was_written_down_happens_once_whatever_dies(tmp_path: Path) -> None:
-    count = proof_count(fast=8, ci=30, long=1000)
+    count = proof_count(fast=8, ci=12, long=1000)
 
     found = run_kills(tmp_path, count)
 
@@ -45,7 +45,7 @@ def test_a_change_that_was_written_down_happens_once_whatever_dies(tmp_path: Pat
 @pytest.mark.timeout(1800)
 @pytest.mark.parametrize("version", BUILDS)
 def test_the_same_holds_with_a_real_one(tmp_path: Path, version: str) -> None:
-    count = proof_count(fast=4, ci=6, long=160)
+    count = proof_count(fast=4, ci=4, long=160)
 
     found = run_kills(tmp_path, count, str(find_bd(version)))
 

@@ -21,7 +21,7 @@ from tests.servers import PORT, MigratedDatabase, Postgres
 pytestmark = pytest.mark.server
 
 PROJECT = "p-1"
-KILLS = proof_count(fast=2, ci=8, long=200)
+KILLS = proof_count(fast=2, ci=4, long=200)
 # It tells each change that is done.
 WRITER = """
 import sys

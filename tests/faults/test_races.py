@@ -43,7 +43,7 @@ def run(module: str, folder: Path, count: int, fault: str = "") -> dict[str, obj
 
 @pytest.mark.requirement("G15", "C57")
 def test_of_eight_publishers_at_the_same_moment_each_fact_is_published_once(tmp_path: Path) -> None:
-    found = run("publishing", tmp_path, proof_count(fast=3, ci=40, long=2_000))
+    found = run("publishing", tmp_path, proof_count(fast=3, ci=15, long=2_000))
 
     assert found["wrong"] == []
 
@@ -58,7 +58,7 @@ def test_the_proof_of_publishing_once_finds_a_lock_that_locks_nothing(tmp_path: 
 @pytest.mark.requirement("R1", "C58")
 @pytest.mark.parametrize("missing", ["", "no-exchange", "no-leases"])
 def test_no_edit_by_hand_is_lost_while_verbs_run(tmp_path: Path, missing: str) -> None:
-    found = run("editing", tmp_path, proof_count(fast=12, ci=40, long=2_000), missing)
+    found = run("editing", tmp_path, proof_count(fast=12, ci=15, long=2_000), missing)
 
     assert found["wrong"] == []
 

@@ -22,7 +22,7 @@ __all__ = ["strace"]
 
 pytestmark = [pytest.mark.server, pytest.mark.proof]
 
-KILLS: Final = proof_count(fast=1, ci=3, long=100)
+KILLS: Final = proof_count(fast=1, ci=2, long=100)
 """How many kills of each command; half of them are followed by the same command, half by another."""
 CALLS: Final = ("write", "pwrite64", "fsync", "fdatasync", "sendto")
 """Where a command is killed: what it writes, syncs, and sends to the server."""

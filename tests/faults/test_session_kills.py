@@ -25,7 +25,7 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 SOURCE = str(Path(passdown.__file__).parents[1])
 CALLS = ("write", "fsync", "fdatasync", "linkat", "renameat", "renameat2", "rename", "pwrite64")
 TRACED = tuple(VERBS) if LEVEL is not Level.FAST else ("done",)
-STEP = 1 if LEVEL is Level.LONG else 6
+STEP = 1 if LEVEL is Level.LONG else 8
 """Every how many calls a verb is killed; each verb begins elsewhere, since they make most calls alike."""
 # `chdir` marks where the verb begins and ends; the session is one whose host is gone.
 CHILD = """

@@ -30,7 +30,7 @@ FIXABLE = tuple(one for one in FORMATS if one.fix)
 
 @each_kind
 @given(data=st.data())
-@settings(max_examples=proof_count(fast=8, ci=400, long=10_000))
+@settings(max_examples=proof_count(fast=8, ci=100, long=10_000))
 def test_a_value_reads_back_as_it_was_written(kind: Kind, data: st.DataObject) -> None:
     value = data.draw(kind.values)
 
@@ -90,7 +90,7 @@ def mutated(draw: st.DrawFn, name: str) -> str:
 
 @each_kind
 @given(data=st.data())
-@settings(max_examples=proof_count(fast=8, ci=400, long=10_000))
+@settings(max_examples=proof_count(fast=8, ci=100, long=10_000))
 def test_damaged_documents_are_written_as_they_were_read(kind: Kind, data: st.DataObject) -> None:
     text = data.draw(mutated(kind.format.name))
 

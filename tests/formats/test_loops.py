@@ -195,7 +195,7 @@ def test_an_agents_name_cannot_end_the_comment() -> None:
     text=st.sampled_from((*NASTY_BLOCKS, "```\nx\n```", "plain")),
     feedback=st.sampled_from((*NASTY_BLOCKS, "```\ny\n```", "plain")),
 )
-@settings(max_examples=proof_count(fast=30, ci=1_000, long=20_000))
+@settings(max_examples=proof_count(fast=30, ci=200, long=20_000))
 def test_turns_and_feedback_are_added_to_any_text_without_touching_it(
     before: str, text: str, feedback: str
 ) -> None:

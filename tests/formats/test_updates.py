@@ -34,8 +34,8 @@ from passdown.records import replace
 from tests.formats.strategies import NASTY_LINES
 from tests.proof import proof_count
 
-UPDATES = proof_count(fast=100, ci=1_000, long=20_000)
-STREAM_UPDATES = proof_count(fast=50, ci=1_000, long=20_000)
+UPDATES = proof_count(fast=100, ci=300, long=20_000)
+STREAM_UPDATES = proof_count(fast=50, ci=300, long=20_000)
 
 
 def each_line_end(updates: int) -> pytest.MarkDecorator:

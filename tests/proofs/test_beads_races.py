@@ -36,9 +36,9 @@ from tests.beads import BUILDS, environment, find_bd, make_database
 from tests.proof import proof_count
 from tests.proofs.conftest import Figures
 
-ROUNDS: Final = proof_count(fast=3, ci=15, long=500)
-ROUNDS_BY_HAND: Final = proof_count(fast=3, ci=8, long=500)
-NOTES: Final = proof_count(fast=8, ci=16, long=200)
+ROUNDS: Final = proof_count(fast=3, ci=6, long=500)
+ROUNDS_BY_HAND: Final = proof_count(fast=3, ci=4, long=500)
+NOTES: Final = proof_count(fast=8, ci=8, long=200)
 CALLERS: Final = 4
 TIMED: Final = proof_count(fast=2, ci=4, long=50)
 MOST_TIMED: Final = 5 * TIMED

@@ -29,16 +29,16 @@ MEMORY: Final = Path("/dev/shm")  # noqa: S108 - a folder of our own is made the
 RACERS: Final = proof_count(fast=16, ci=64, long=64)
 SEED: Final = 20260201
 COUNTS: Final = {
-    "claims": proof_count(fast=32, ci=5_000, long=100_000),
-    "reservations": proof_count(fast=32, ci=5_000, long=50_000),
+    "claims": proof_count(fast=32, ci=1_000, long=100_000),
+    "reservations": proof_count(fast=32, ci=1_000, long=50_000),
 }
 DISK_COUNTS: Final = {
-    "claims": proof_count(fast=32, ci=1_000, long=10_000),
-    "reservations": proof_count(fast=32, ci=2_000, long=50_000),
+    "claims": proof_count(fast=32, ci=500, long=10_000),
+    "reservations": proof_count(fast=32, ci=500, long=50_000),
 }
 SERVER_COUNTS: Final = {
-    "claims": proof_count(fast=16, ci=1_000, long=100_000),
-    "reservations": proof_count(fast=16, ci=2_000, long=50_000),
+    "claims": proof_count(fast=16, ci=500, long=100_000),
+    "reservations": proof_count(fast=16, ci=500, long=50_000),
 }
 
 pytestmark = [
@@ -129,7 +129,7 @@ def test_of_many_clients_of_a_server_each_is_given_what_nobody_else_holds(
 
 @pytest.mark.requirement("C79", "C82")
 def test_histories_with_kills_and_stopped_processes_have_an_order(memory: Path, figures: Figures) -> None:
-    found = run("histories", memory / "c.sqlite", proof_count(fast=3, ci=100, long=20_000), 8)
+    found = run("histories", memory / "c.sqlite", proof_count(fast=3, ci=30, long=20_000), 8)
 
     assert int(str(found["kills"])) > 0
     check(found, "histories, SQLite", figures)
@@ -146,7 +146,7 @@ def test_histories_of_a_server_that_is_restarted_have_an_order(
     found = run(
         "histories",
         database.url(),
-        proof_count(fast=1, ci=10, long=300),
+        proof_count(fast=1, ci=3, long=300),
         8,
         server=str(own_postgres.address.folder),
         admin=database.url("postgres"),
@@ -163,7 +163,7 @@ def test_histories_in_which_another_server_takes_over_have_an_order(
     """What one server acknowledged is on the other; whoever was not told repeats the call there."""
     primary, follower = postgres_pair
     migrate(primary.address.url())
-    count = proof_count(fast=1, ci=10, long=500)
+    count = proof_count(fast=1, ci=3, long=500)
     hosts = ",".join(str(server.address.folder) for server in postgres_pair)
 
     found = run(

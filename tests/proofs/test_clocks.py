@@ -24,7 +24,7 @@ from tests.proofs.clock_histories import History, count_pairs, find_fault, make_
 from tests.proofs.conftest import Tell
 
 PARTS = 4
-HISTORIES = int(os.environ.get("PASSDOWN_HISTORIES") or proof_count(fast=40, ci=600, long=10_000))
+HISTORIES = int(os.environ.get("PASSDOWN_HISTORIES") or proof_count(fast=40, ci=150, long=10_000))
 INDEXED = 10
 """Of so many histories one is also followed by the SQLite index, event by event."""
 MOST_STEPS = 40

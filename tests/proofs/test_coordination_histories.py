@@ -27,7 +27,7 @@ from tests.coordination_bugs import (
 from tests.proof import proof_count
 from tests.proofs.conftest import Tell
 
-HISTORIES: Final = proof_count(fast=40, ci=1_000, long=20_000)
+HISTORIES: Final = proof_count(fast=40, ci=300, long=20_000)
 STEPS: Final = 60
 SESSIONS: Final = ("a", "b", "c", "d")
 PATHS: Final = ("src/", "src/a.py", "src/*.py", "docs/", "**/a.py", "docs/a.md")

@@ -18,10 +18,10 @@ from tests.proofs.conftest import Tell
 from tests.proofs.lease_histories import PATHS, SESSIONS, LeaseHistory, MovedTime
 
 PARTS = 4
-STEPS = proof_count(fast=800, ci=20_000, long=500_000)
+STEPS = proof_count(fast=800, ci=5_000, long=500_000)
 LENGTH = 500
 """The steps of one history: a store in memory copies all its rows for each change."""
-COMMITS = proof_count(fast=12, ci=150, long=3_000)
+COMMITS = proof_count(fast=12, ci=50, long=3_000)
 
 
 def play(random: Random, steps: int) -> LeaseHistory:

@@ -79,14 +79,14 @@ def test_hooks_publish_and_commit_at_once_and_make_a_view_when_all_is_read(
         (here.project.folder / path).unlink(missing_ok=True)
     forget_cache(here)
 
-    # Starts alone fill the cache.
-    starts = 0
+    # Starts alone fill the cache. Each reads for as long as it may, so a busy machine needs more of them.
+    starts, most = 0, max(10, count // 1_000)
     while starts == 0 or here.unread():
         starts += 1
         here.call(here.start, f"start-{starts}")
         here.end(f"start-{starts}")
         here.pass_time(minutes=31)
-    assert starts <= max(10, count // 1_000)
+        assert starts < most or not here.unread()
 
     # Then: published, viewed and committed.
     assert "reads all" not in context(here.live("warm"))

@@ -67,7 +67,7 @@ class _Words:
 @pytest.mark.timeout(0)
 @pytest.mark.requirement("C102")
 def test_hostile_lines_are_words_or_refused(tell: Tell) -> None:
-    count = proof_count(fast=2_000, ci=10_000, long=100_000)
+    count = proof_count(fast=2_000, ci=4_000, long=100_000)
     for line in _lines(count):
         read = read_command_line(line)
         programs = _Words()
@@ -86,7 +86,7 @@ def test_hostile_lines_are_words_or_refused(tell: Tell) -> None:
 @pytest.mark.timeout(0)
 @pytest.mark.requirement("C102")
 def test_hostile_plans_run_nothing_but_their_own_words(tell: Tell) -> None:
-    dice, count = random.Random(102), proof_count(fast=500, ci=10_000, long=50_000)
+    dice, count = random.Random(102), proof_count(fast=500, ci=2_000, long=50_000)
     for line in _lines(count):
         plan = f"# Plan\n\n## Verification\n\n```{dice.choice(['', 'bash', 'sh'])}\n{line}\n```\n"
         for found in find_command_lines(plan):
@@ -103,7 +103,7 @@ def test_hostile_plans_run_nothing_but_their_own_words(tell: Tell) -> None:
 def test_words_arrive_at_a_real_program_and_nothing_else_happens(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, tell: Tell
 ) -> None:
-    count = proof_count(fast=100, ci=500, long=10_000)
+    count = proof_count(fast=100, ci=200, long=10_000)
     tools, work = tmp_path / "tools", tmp_path / "work"
     tools.mkdir()
     work.mkdir()

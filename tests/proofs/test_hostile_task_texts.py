@@ -229,7 +229,7 @@ def run_cases(make_desk: Callable[[], BeadsDesk], count: int, seed: int, each: i
 @pytest.mark.proof
 @pytest.mark.parametrize("version", fake_bd.BUILDS)
 def test_a_hostile_text_is_one_argument_and_is_kept(tmp_path: Path, version: str) -> None:
-    count = proof_count(fast=60, ci=300, long=10_000)
+    count = proof_count(fast=60, ci=100, long=10_000)
     folders = iter(range(count))
 
     def make_desk() -> BeadsDesk:
@@ -251,7 +251,7 @@ def test_no_part_of_a_hostile_text_is_executed(tmp_path: Path) -> None:
         programs = SystemPrograms(str(tmp_path), variables=variables, separate=True)
         return BeadsDesk(programs, str(bd.bin / "bd"))
 
-    run_cases(make_desk, proof_count(fast=6, ci=30, long=1_000), seed=7)
+    run_cases(make_desk, proof_count(fast=6, ci=10, long=1_000), seed=7)
 
     assert not list(tmp_path.rglob(BOMB))
 
@@ -262,7 +262,7 @@ def test_real_builds_keep_hostile_texts(tmp_path: Path, version: str) -> None:
     real = make_real(version, tmp_path, tmp_path / "template")
 
     run_cases(
-        lambda: BeadsDesk(real.programs, str(find_bd(version))), proof_count(fast=6, ci=8, long=120), seed=3
+        lambda: BeadsDesk(real.programs, str(find_bd(version))), proof_count(fast=6, ci=6, long=120), seed=3
     )
 
     assert not list(tmp_path.rglob(BOMB))

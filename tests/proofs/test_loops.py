@@ -71,7 +71,7 @@ def _edit(text: str, chance: random.Random) -> str:
 @pytest.mark.parametrize("is_file", [False, True], ids=["in memory", "as files"])
 def test_a_thousand_edits_by_hand_keep_every_byte(tmp_path: Path, tell: Tell, *, is_file: bool) -> None:
     """After each edit a turn or feedback is added: what was there before is there to the byte."""
-    count = proof_count(fast=20, ci=60, long=1_000) if is_file else proof_count(fast=60, ci=150, long=10_000)
+    count = proof_count(fast=20, ci=30, long=1_000) if is_file else proof_count(fast=60, ci=80, long=10_000)
     chance = random.Random(16)
     desk = FileDesk(tmp_path) if is_file else MemoryDesk()
     workspace = desk.workspace
@@ -218,7 +218,7 @@ def _said(text: str) -> str:
 def test_no_text_in_any_field_is_executed_or_lost(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, tell: Tell
 ) -> None:
-    count = proof_count(fast=40, ci=250, long=10_000)
+    count = proof_count(fast=40, ci=100, long=10_000)
     started: list[object] = []
     monkeypatch.setattr(subprocess, "Popen", lambda *arguments, **_: started.append(arguments))
     monkeypatch.setattr(os, "system", started.append)
@@ -304,7 +304,7 @@ def test_feedback_that_was_answered_elsewhere_stays_answered_a_hundred_thousand_
     tmp_path: Path, tell: Tell
 ) -> None:
     """A ledger comes to another machine with the events: nobody is asked again, by brief or start."""
-    count = proof_count(fast=500, ci=10_000, long=100_000)
+    count = proof_count(fast=500, ci=2_000, long=100_000)
     ledger = render_turn("", Turn(number=1, text="Asked."))
     ledger += render_feedback(ledger, "Use SQLite")
     changes = MemoryChanges()

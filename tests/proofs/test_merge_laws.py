@@ -21,7 +21,7 @@ BATCH = 500
 def test_merging_ignores_order_grouping_and_repetition(part: int, tell: Tell) -> None:
     random = Random(part)  # repeatable on purpose
     pool = make_pool(random, POOL)
-    count = proof_count(fast=300, ci=10_000, long=1_000_000) // PARTS
+    count = proof_count(fast=300, ci=3_000, long=1_000_000) // PARTS
     for number in range(count):
         if number % BATCH == BATCH - 1:
             pool = make_pool(random, POOL)

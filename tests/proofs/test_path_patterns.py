@@ -15,7 +15,7 @@ from passdown.records import record
 from tests.proof import proof_count
 from tests.proofs.conftest import Tell
 
-PATTERNS = proof_count(fast=15, ci=150, long=2_010)
+PATTERNS = proof_count(fast=15, ci=60, long=2_010)
 """So many patterns of each space are compared, each with each."""
 
 

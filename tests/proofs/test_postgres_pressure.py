@@ -15,8 +15,8 @@ from tests.proofs.conftest import Figures
 from tests.proofs.test_claim_races import SEED, check, run_apart
 from tests.servers import ADMIN, APP, Address, Bouncer, Postgres
 
-SIZE: Final = proof_count(fast=10, ci=30, long=2_000)
-SECONDS: Final = float(proof_count(fast=1, ci=2, long=15))
+SIZE: Final = proof_count(fast=10, ci=15, long=2_000)
+SECONDS: Final = float(proof_count(fast=1, ci=1, long=15))
 """How long everything stands still; in a long run that is longer than a verb waits."""
 CONNECTIONS: Final = 24
 

@@ -25,7 +25,7 @@ from tests.servers import Bouncer, MigratedDatabase
 pytestmark = [pytest.mark.server, pytest.mark.proof]
 
 OWN: Final = "p-somebody"
-COUNT: Final = proof_count(fast=300, ci=10_000, long=100_000)
+COUNT: Final = proof_count(fast=300, ci=2_000, long=100_000)
 CLIENTS: Final = 6
 ROUND: Final = 30
 """After so many tries whoever tries is given rows of their own again: without any, they could move none."""

@@ -65,7 +65,11 @@ def run_step(folder: Path, name: str) -> Ended:
 
 
 def test_every_script_is_there_and_executable() -> None:
-    assert {command.split()[0] for command in SCRIPTS.values()} >= {"fuzz/run", "bench/run", "scripts/spec"}
+    assert {command.split()[0] for command in SCRIPTS.values()} >= {
+        "bench/run",
+        "scripts/house",
+        "scripts/spec",
+    }
     for command in SCRIPTS.values():
         assert os.access(ROOT / command.split()[0], os.X_OK), command
 
@@ -235,13 +239,13 @@ def pythons(copy: Path) -> Path:
     return copy / ".pyenv" / "versions"
 
 
-def test_the_newest_other_python_runs_the_unit_tests_and_what_does_not_is_named(
+def test_the_newest_python_runs_the_unit_tests_and_newer_ones_that_are_missing_are_named(
     copy: Path, pythons: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PYENV_ROOT", str(pythons.parent))
     for version in ("3.12.1", "3.12.10", "3.13.0"):
         make_program(pythons / version / "bin" / "python", f'echo "{version} $*"')
-    ended = run_step(copy, "tests on other Pythons")
+    ended = run_step(copy, "tests on the newest Python")
 
     assert ended.code == 0
     assert re.findall(r"^3\.\d+\.\d+ -m pytest .* tests/unit$", ended.out, re.MULTILINE) == [
@@ -250,7 +254,7 @@ def test_the_newest_other_python_runs_the_unit_tests_and_what_does_not_is_named(
             "-m not process and not timed and not slow and not long and not hypothesis tests/unit"
         )
     ]
-    assert "tested: 3.13; left out: 3.12; not on this machine: 3.15 3.14\n" in ended.out
+    assert "not on this machine: 3.15\nnot on this machine: 3.14\n3.13.0 " in ended.out
 
 
 def test_a_test_that_fails_on_another_python_fails_the_step(
@@ -259,17 +263,27 @@ def test_a_test_that_fails_on_another_python_fails_the_step(
     monkeypatch.setenv("PYENV_ROOT", str(pythons.parent))
     make_program(pythons / "3.12.1" / "bin" / "python", 'test "$2" != pytest')
 
-    assert run_step(copy, "tests on other Pythons").code == 1
+    assert run_step(copy, "tests on the newest Python").code == 1
 
 
 def test_a_machine_with_one_python_says_so_and_goes_on(
     copy: Path, pythons: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PYENV_ROOT", str(pythons.parent))
-    ended = run_step(copy, "tests on other Pythons")
+    ended = run_step(copy, "tests on the newest Python")
 
     assert ended.code == 0
-    assert "tested: none; left out: none; not on this machine: 3.15 3.14 3.13 3.12\n" in ended.out
+    assert "not on this machine: 3.13\nnot on this machine: 3.12\n-- " in ended.out
+
+
+def test_a_part_that_needs_a_python_says_that_it_is_missing(
+    copy: Path, pythons: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PYENV_ROOT", str(pythons.parent))
+    ended = run_part(copy, "find_tools && test_python 3.12")
+
+    assert ended.code == 0
+    assert ended.out.endswith("not run: there is no Python 3.12 on this machine\n")
 
 
 def test_no_step_passes_over_what_is_not_there() -> None:
