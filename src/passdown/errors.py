@@ -14,6 +14,7 @@
     │   │   ├── BrokenError      5  the connection broke before anything was changed; a new one may work
     │   │   └── UnansweredError  5  it may or may not have been done; repeat it with the same operation id
     │   ├── NoServerError    5  the project is a team's, and the settings name no server
+    │   ├── OtherThreadError 5  a store belongs to the thread that opened it
     │   └── CacheError       5  a cache cannot be used; the work can be done without it
     │       └── UnreadError  5  not all events were read yet, and there is no time to do it
     └── TrackerError         1  the tracker did not do it; each says whether it can be tried again (G6)
@@ -119,6 +120,10 @@ def is_away(error: BaseException | None) -> bool:
     A server that the settings do not name is not away: it does not come back by itself (C159).
     """
     return isinstance(error, StorageError) and not isinstance(error, UnwritableError | NoServerError)
+
+
+class OtherThreadError(StorageError):
+    """A store was used in another thread than the one that opened it."""
 
 
 class CacheError(StorageError):

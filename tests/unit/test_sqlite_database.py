@@ -5,7 +5,8 @@ import os
 import sqlite3
 import stat
 from collections.abc import Iterator
-from contextlib import contextmanager
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 import pytest
@@ -20,7 +21,7 @@ from passdown.engines.sqlite.database import (
     split_statements,
 )
 from passdown.engines.sqlite.mounts import MountKind
-from passdown.errors import CacheError, StorageError
+from passdown.errors import CacheError, OtherThreadError, StorageError
 
 MIGRATIONS = {
     "0001_tasks.sql": "CREATE TABLE tasks (id INTEGER PRIMARY KEY, title TEXT NOT NULL);\n",
@@ -198,6 +199,23 @@ def test_damage_that_shows_later_is_reported_and_left_in_place(filled: Path) -> 
             tasks.titles()
 
     assert filled.read_bytes() == before
+
+
+@pytest.mark.parametrize("kind", [Tasks, CachedTasks])
+def test_a_database_in_another_thread_says_so_and_is_not_said_to_be_damaged(
+    path: Path, kind: type[Tasks] | type[CachedTasks]
+) -> None:
+    tasks = open_database(kind, str(path))
+    for act in (tasks.titles, tasks.changing().__enter__):
+        with ThreadPoolExecutor(1) as other, pytest.raises(OtherThreadError) as caught:
+            other.submit(act).result()
+
+        assert caught.value.message == f"{kind.title} was opened in another thread"
+        assert caught.value.hint == "Open the project once in each thread."
+    assert tasks.titles() == []
+    tasks.close()
+    with closing(open_read_only(str(path))) as left:
+        assert left.execute("PRAGMA user_version").fetchone() == (1,)  # a damaged cache would have none
 
 
 def test_a_database_that_another_holds_is_not_said_to_be_damaged(filled: Path) -> None:

@@ -9,6 +9,7 @@ import os
 import re
 import sqlite3
 import sys
+from _thread import get_ident  # `threading` is large, and most verbs do without
 from abc import ABC, abstractmethod
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, closing, contextmanager, suppress
@@ -23,7 +24,7 @@ from passdown.engines.files.read import names, open_folder, read_trusted
 from passdown.engines.files.write import make_private, sync_folder
 from passdown.engines.files.write_errors import reporting
 from passdown.engines.sqlite.mounts import MountKind, find_mount
-from passdown.errors import CacheError, StorageError
+from passdown.errors import CacheError, OtherThreadError, StorageError
 
 D = TypeVar("D", bound="Database")
 
@@ -159,11 +160,13 @@ def copy_database(path: str, to: str) -> None:
 def is_damage(error: BaseException | None) -> bool:
     """Return whether an error means a damaged file, not a locked or read-only one, a full disk or no FTS5.
 
-    A file, or its log, that is shorter than others say it is was cut by somebody.
+    A file, or its log, that is shorter than others say it is was cut by somebody. What the driver refuses
+    before it looks at the file says nothing about that.
     """
     if getattr(error, "sqlite_errorname", "") == "SQLITE_IOERR_SHORT_READ":
         return True
-    return isinstance(error, sqlite3.DatabaseError) and not isinstance(error, sqlite3.OperationalError)
+    others = (sqlite3.OperationalError, sqlite3.ProgrammingError)
+    return isinstance(error, sqlite3.DatabaseError) and not isinstance(error, others)
 
 
 class Database(ABC):
@@ -184,6 +187,7 @@ class Database(ABC):
         """Use a connection that does not start transactions by itself."""
         self._connection = connection
         self._path = path
+        self._thread = get_ident()
         self._queries = read_queries(self.queries)
 
     @classmethod
@@ -264,6 +268,9 @@ class Database(ABC):
 
     def _report(self, error: sqlite3.Error) -> StorageError:
         """Return our error for one of the driver, and note damage."""
+        if get_ident() != self._thread:  # the driver refuses every call there
+            message = f"{self.title} was opened in another thread"
+            return OtherThreadError(message, hint="Open the project once in each thread.")
         if is_damage(error):
             self._note_damage()
         return self.make_error(error, self._path)
