@@ -49,7 +49,7 @@ sys.exit(code)
 @pytest.mark.requirement("R1", through="command")
 @pytest.mark.skipif(not hasattr(os, "fork") or sys.platform != "linux", reason="needs fork and /proc")
 def test_a_kill_at_a_random_moment_loses_nothing_that_was_acknowledged(tmp_path: Path) -> None:
-    count = proof_count(fast=20, ci=300, long=2_000)
+    count = proof_count(fast=20, ci=120, long=2_000)
 
     done = subprocess.run(
         [sys.executable, "-m", "tests.faults.killing", str(tmp_path), str(count), "20260111"],
@@ -64,7 +64,7 @@ def test_a_kill_at_a_random_moment_loses_nothing_that_was_acknowledged(tmp_path:
     answer = json.loads(done.stdout)
     print("hits:", ", ".join(f"{verb} {hits}" for verb, hits in answer["hits"].items()))
     assert answer["wrong"] == []
-    assert LEVEL is Level.FAST or min(answer["hits"].values()) >= 20
+    assert LEVEL is Level.FAST or min(answer["hits"].values()) >= count // 30
 
 
 def run(root: Path, verb: str, text: str, **more: str) -> subprocess.CompletedProcess[str]:

@@ -159,17 +159,17 @@ bad() { echo "bad is not"; return 3; }
 
 
 def test_what_is_installed_in_the_background_is_there_when_it_was_waited_for(copy: Path) -> None:
-    ended = run_part(copy, f'{PARTS}begin_installing good\nstep "hosts" finish_installing')
+    ended = run_part(copy, f'{PARTS}begin hosts good\nstep "hosts" finish hosts')
 
     assert ended.code == 0
     assert "good is here\n-- hosts: " in ended.out
 
 
 def test_what_cannot_be_installed_in_the_background_fails_the_run_and_says_why(copy: Path) -> None:
-    ended = run_part(copy, f'{PARTS}begin_installing bad good\nstep "hosts" finish_installing')
+    ended = run_part(copy, f'{PARTS}begin hosts bad good\nstep "hosts" finish hosts')
 
     assert ended.code == 1
-    assert "bad is not\nci: what is installed in the background ended with 3\n" in ended.out
+    assert "bad is not\nci: what runs in the background (hosts) ended with 3\n" in ended.out
     assert "good is here" not in ended.out
     assert 'ci: FAILED in step "hosts"' in ended.out
 
@@ -177,7 +177,7 @@ def test_what_cannot_be_installed_in_the_background_fails_the_run_and_says_why(c
 def test_packages_and_hosts_are_waited_for_before_anything_needs_them() -> None:
     names = list(STEPS)
 
-    assert "\nbegin_installing install_packages install_hosts\n" in RUN.read_text(encoding="utf-8")
+    assert "\nbegin hosts install_packages install_hosts\n" in RUN.read_text(encoding="utf-8")
     assert names.index("system packages and hosts") < names.index("screens")
 
 
@@ -194,9 +194,9 @@ esac
 def test_builds_of_beads_are_kept_and_not_made_again(copy: Path) -> None:
     make_program(copy / "bin" / "go", DOWNLOADS)
 
-    first = run_part(copy, 'begin_building build_bd\nstep "beads" finish_building')
+    first = run_part(copy, 'begin beads build_bd\nstep "beads" finish beads')
     make_program(copy / "bin" / "go", "exit 9")
-    again = run_part(copy, 'begin_building build_bd\nstep "beads" finish_building')
+    again = run_part(copy, 'begin beads build_bd\nstep "beads" finish beads')
 
     assert (first.code, again.code) == (0, 0), first.out
     assert again.out.count("bd is here") == 2
@@ -207,17 +207,17 @@ def test_builds_of_beads_are_kept_and_not_made_again(copy: Path) -> None:
 def test_a_build_of_beads_that_fails_fails_the_run(copy: Path) -> None:
     make_program(copy / "bin" / "go", f'[ "$1" = build ] && exit 3{DOWNLOADS}')
 
-    ended = run_part(copy, 'begin_building build_bd\nstep "beads" finish_building')
+    ended = run_part(copy, 'begin beads build_bd\nstep "beads" finish beads')
 
     assert ended.code == 1
-    assert "ci: what is built in the background ended with 3" in ended.out
+    assert "ci: what runs in the background (beads) ended with 3" in ended.out
     assert not list((copy / ".ci-cache" / "bd").iterdir())
 
 
 def test_beads_is_built_from_the_first_step_on_and_there_when_the_wheel_is_tested() -> None:
     text, names = RUN.read_text(encoding="utf-8"), list(STEPS)
 
-    assert text.index("\nbegin_building wait_for_packages build_bd\n") < text.index(f'\nstep "{names[0]}"')
+    assert text.index("\nbegin beads wait_for_packages build_bd\n") < text.index(f'\nstep "{names[0]}"')
     assert names.index("builds of Beads") < names.index("tests of the wheel")
 
 
