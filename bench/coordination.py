@@ -25,7 +25,7 @@ from passdown.core.coordination.operations import RANDOM_BYTES, make_operation
 from passdown.core.coordination.tasks import Claimed
 from passdown.engines.coordination.coordinator import Coordinator
 from passdown.engines.system import SystemClock
-from tests.servers import started_postgres
+from tests.stores.servers import started_postgres
 
 MANY: Final = 1_000
 CLAIMS: Final = 40

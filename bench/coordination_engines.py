@@ -16,7 +16,7 @@ from passdown.engines.sqlite.coordination import LocalMachine, open_store
 from passdown.engines.sqlite.database import PARTS
 from passdown.engines.sqlite.mounts import MountKind
 from passdown.engines.system import SystemClock
-from tests.servers import ADMIN, MigratedDatabase, Postgres
+from tests.stores.servers import ADMIN, MigratedDatabase, Postgres
 
 __all__ = ["Content", "Engine", "PostgresDatabases", "SqliteFiles", "Statement", "Store"]
 

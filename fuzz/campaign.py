@@ -34,7 +34,7 @@ _EXECUTED: Final = re.compile(r"^stat::number_of_executed_units:\s*([0-9]+)", re
 _PROGRESS: Final = re.compile(r"^#([0-9]+)\s", re.MULTILINE)
 _CHATTER: Final = re.compile(r"#[0-9]+\s|INFO:|WARNING:|stat::|0x|MS:|Base64:|artifact_prefix=")
 _EXCERPT: Final = 40
-# A text of a few pages reaches every branch; larger ones are the business of tests/hostile.py.
+# A text of a few pages reaches every branch; larger ones are the business of tests/hostile/texts.py.
 _COMMON: Final = (
     "-max_len=4096",
     "-timeout=10",

@@ -12,8 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from tests import outcomes, proof, requirements, servers, skips, starters, timing
+from tests import outcomes, proof, requirements, skips, starters, timing
 from tests.quick import read_covering, read_long
+from tests.stores import servers
 
 pytest_addoption = outcomes.pytest_addoption
 pytest_configure = outcomes.pytest_configure

@@ -19,10 +19,10 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple, Self
 
 from passdown.core.times import render_millis
-from tests.beads import find_bd, make_database
-from tests.claude_lines import ClaudeTranscript
 from tests.steady import MOMENT, steady
-from tests.terminals import PROMPT, Terminal
+from tests.support.claude_lines import ClaudeTranscript
+from tests.support.terminals import PROMPT, Terminal
+from tests.trackers.beads import find_bd, make_database
 from tests.transcripts import ROOT, Desk
 
 PAGES: Final = ROOT / "docs" / "explanation" / "stories"
@@ -254,7 +254,7 @@ class Story:
         """Give the page of this name."""
         texts = steady([part.text for part in self._parts], str(self.home))
         blocks = [_fence(part._replace(text=text)) for part, text in zip(self._parts, texts, strict=True)]
-        end = f"This is what `tests/e2e/test_story_{name}.py` saw. Ids, times and ages in it are made up."
+        end = f"This is what `tests/e2e/stories/test_story_{name}.py` saw. Ids, times and ages in it are made up."
         return "\n\n".join([blocks[0], _NOTE, *blocks[1:], end]) + "\n"
 
 
@@ -290,7 +290,7 @@ def compare(path: Path, page: str) -> None:
 def main() -> int:
     """Write the pages anew."""
     variables = {**os.environ, "PASSDOWN_STORIES": "write"}
-    stories = sorted(str(path) for path in (ROOT / "tests" / "e2e").glob("test_story_*.py"))
+    stories = sorted(str(path) for path in (ROOT / "tests" / "e2e" / "stories").glob("test_story_*.py"))
     command = [sys.executable, "-m", "pytest", "-q", *stories]
     return subprocess.run(command, cwd=ROOT, env=variables, check=False).returncode
 

@@ -23,8 +23,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final, NamedTuple, Self
 
-from tests.dying_bd import make_small
 from tests.steady import steady
+from tests.trackers.dying_bd import make_small
 
 ROOT: Final = Path(__file__).resolve().parent.parent
 FIRST_CHECK: Final = ROOT / "docs" / "tutorial" / "first-check.md"

@@ -12,8 +12,8 @@ from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
 from tests.attacks.driver import KILLED
-from tests.gits import make_started
-from tests.projects import EVENTS, put, put_event
+from tests.support.gits import make_started
+from tests.support.projects import EVENTS, put, put_event
 
 DRIVER: Final = Path(__file__).with_name("driver.py")
 CANARY: Final = "canary-5b1f"

@@ -10,9 +10,9 @@ from typing import Final
 import pytest
 
 from passdown.engines.git import process
-from tests.commands import Done, environment, run
-from tests.gits import Project, make_started
-from tests.unit.test_transcripts import lines, prompt, result, use
+from tests.support.commands import Done, environment, run
+from tests.support.gits import Project, make_started
+from tests.unit.hosts.test_transcripts import lines, prompt, result, use
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="the programs are for a POSIX shell")
 

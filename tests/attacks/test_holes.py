@@ -8,7 +8,7 @@ import pytest
 
 from tests.attacks.driver import HOLES
 from tests.attacks.stage import Call, Stage, attack, clear, hook, judge, plant, snapshot
-from tests.projects import EVENTS, put
+from tests.support.projects import EVENTS, put
 
 pytestmark = [
     pytest.mark.skipif(sys.platform == "win32", reason="links and FIFOs need rights there"),

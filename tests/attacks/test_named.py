@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.attacks.stage import CANARY, Call, Result, Stage, attack, hook, judge, plant, snapshot
-from tests.projects import EVENTS, put
+from tests.support.projects import EVENTS, put
 
 pytestmark = [
     pytest.mark.skipif(sys.platform == "win32", reason="links and FIFOs need rights there"),

@@ -8,9 +8,9 @@ from typing import Final
 
 import pytest
 
-from tests.commands import run
-from tests.gits import Project, make_started
-from tests.unit.test_transcripts import lines, prompt, result, use
+from tests.support.commands import run
+from tests.support.gits import Project, make_started
+from tests.unit.hosts.test_transcripts import lines, prompt, result, use
 
 WORDS: Final = ("hunter2", "correct-horse", "8w3k1q", "zebra", "internal.example")
 COMMANDS: Final = (

@@ -32,11 +32,11 @@ from passdown.wiring import caches
 from passdown.wiring.caches import cache_name
 from passdown.wiring.machine_state import RuntimeFolders
 from passdown.wiring.workspaces import open_workspace
-from tests.commands import Caller, Done, environment, take_answer
 from tests.faults.hooked import give_up_rights
-from tests.gits import Project, make_started
 from tests.looks import hands_on
-from tests.projects import EVENTS, put, put_event
+from tests.support.commands import Caller, Done, environment, take_answer
+from tests.support.gits import Project, make_started
+from tests.support.projects import EVENTS, put, put_event
 
 pytestmark = pytest.mark.requirement("C119")
 

@@ -9,7 +9,7 @@ from passdown.engines.memory.change_files import MemoryChanges
 from passdown.engines.system import SystemClock
 from passdown.ports.change_files import ChangeFiles
 from passdown.testing.conformance.change_files import ChangeFilesConformance
-from tests.projects import put
+from tests.support.projects import put
 
 
 class TestMemoryChanges(ChangeFilesConformance):

@@ -9,9 +9,9 @@ from passdown.engines.sqlite.mounts import MountKind
 from passdown.testing.conformance.coordination.bench import CoordinationBench
 from passdown.testing.conformance.coordination.races import RacePromises
 from passdown.testing.conformance.coordination.suite import CoordinationConformance
-from tests.coordination_benches import MemoryBench, SqliteBench
-from tests.postgres_benches import PostgresBench
-from tests.servers import Bouncer, MigratedDatabase
+from tests.stores.coordination_benches import MemoryBench, SqliteBench
+from tests.stores.postgres_benches import PostgresBench
+from tests.stores.servers import Bouncer, MigratedDatabase
 
 
 class TestMemoryCoordination(CoordinationConformance):

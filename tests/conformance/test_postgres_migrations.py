@@ -11,7 +11,7 @@ from passdown.engines.postgres.coordination import open_store
 from passdown.engines.postgres.migrate import APP, OWNER, MigrationOutcome, migrate
 from passdown.engines.postgres.statements import read_script, sort_by_bytes
 from passdown.errors import StorageError
-from tests.servers import MigratedDatabase, Postgres
+from tests.stores.servers import MigratedDatabase, Postgres
 
 pytestmark = [pytest.mark.server, pytest.mark.requirement("C94", "C95")]
 

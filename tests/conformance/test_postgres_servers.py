@@ -3,7 +3,7 @@
 import psycopg
 import pytest
 
-from tests.servers import Bouncer, Postgres
+from tests.stores.servers import Bouncer, Postgres
 
 pytestmark = pytest.mark.server
 

@@ -16,7 +16,7 @@ from passdown.engines.coordination.transactions import InboxRow, LogRow
 from passdown.engines.postgres.connections import Limits
 from passdown.engines.postgres.coordination import _LOOK, PostgresStore, open_store
 from passdown.errors import StorageError
-from tests.servers import Bouncer, MigratedDatabase
+from tests.stores.servers import Bouncer, MigratedDatabase
 
 pytestmark = pytest.mark.server
 

@@ -10,7 +10,7 @@ from passdown.engines.memory.documents import MemoryDocuments
 from passdown.engines.memory.repository import MemoryRepository
 from passdown.ports.repository import Repository, Skipped, SkipReason
 from passdown.testing.conformance.repository import IGNORED, RepositoryConformance
-from tests.gits import make_project
+from tests.support.gits import make_project
 
 FORBIDDEN = ('quote".md', "star*.md", ":(top)x")
 

@@ -10,9 +10,9 @@ from passdown.engines.coordination.transactions import Store
 from passdown.engines.memory.coordination import MemoryStore
 from passdown.engines.postgres.coordination import open_store as open_postgres
 from passdown.engines.sqlite.mounts import MountKind
-from tests.coordination_files import SharedFile
-from tests.servers import Bouncer, MigratedDatabase
-from tests.stored_rows import StoredRows
+from tests.stores.coordination_files import SharedFile
+from tests.stores.servers import Bouncer, MigratedDatabase
+from tests.stores.stored_rows import StoredRows
 
 
 class TestMemoryRows(StoredRows):

@@ -10,11 +10,11 @@ import pytest
 
 from passdown.testing.conformance.tracker.bench import TrackerBench
 from passdown.testing.conformance.tracker.suite import TrackerConformance
-from tests.beads import BUILDS, BeadsBench, BoardBench, FakePrograms, make_real
-from tests.coordination_benches import SqliteBench
-from tests.postgres_benches import PostgresBench
-from tests.servers import MigratedDatabase
-from tests.sessions import make_coordination
+from tests.stores.coordination_benches import SqliteBench
+from tests.stores.postgres_benches import PostgresBench
+from tests.stores.servers import MigratedDatabase
+from tests.support.sessions import make_coordination
+from tests.trackers.beads import BUILDS, BeadsBench, BoardBench, FakePrograms, make_real
 
 
 class TestMemoryBoard(TrackerConformance):

@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from tests.commands import Caller
-from tests.gits import Project
 from tests.hosts.drivers import Ground
 from tests.hosts.model import Model
 from tests.hosts.stages import make_ground
-from tests.projects import make_january
+from tests.support.commands import Caller
+from tests.support.gits import Project
+from tests.support.projects import make_january
 
 
 @pytest.fixture

@@ -5,8 +5,8 @@ from collections.abc import Iterator
 import pytest
 
 from passdown.engines.postgres.migrate import migrate
-from tests.proxies import Proxy
-from tests.servers import PORT, MigratedDatabase, Postgres
+from tests.stores.proxies import Proxy
+from tests.stores.servers import PORT, MigratedDatabase, Postgres
 
 
 @pytest.fixture

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from passdown.records import record
-from tests.commands import environment
-from tests.gits import make_started
+from tests.support.commands import environment
+from tests.support.gits import make_started
 from tests.timing import FOREVER, Took, drag, take
 
 HOST: Final = "c56f02b3-c3e9-44ef-b8fc-b9f23ec3e30c"

@@ -5,9 +5,9 @@ import re
 import pytest
 
 from passdown.core.schemas import to_data
-from tests.formats.agents import DOCUMENTS, MUTATIONS, Mutation, Written
-from tests.formats.counter import bare_words, lost_lines, strings_of
 from tests.formats.strategies import BY_NAME
+from tests.hostile.agents import DOCUMENTS, MUTATIONS, Mutation, Written
+from tests.hostile.counter import bare_words, lost_lines, strings_of
 
 each_document = pytest.mark.parametrize("written", DOCUMENTS, ids=lambda one: one.name)
 each_mutation = pytest.mark.parametrize("mutation", MUTATIONS, ids=lambda one: one.name)

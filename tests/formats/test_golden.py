@@ -34,8 +34,8 @@ from passdown.core.sessions.session_facts import fold_journal
 from passdown.core.times import parse_instant
 from passdown.core.work.operations import read_operations
 from passdown.records import replace
-from tests.formats.counter import lost_lines
 from tests.formats.strategies import BY_NAME, Kind
+from tests.hostile.counter import lost_lines
 
 GOLDEN = Path(__file__).parent / "golden"
 FILES = sorted(path.name for path in GOLDEN.iterdir())

@@ -12,8 +12,8 @@ from passdown.core.problems import Severity
 from passdown.core.schemas import to_data
 from passdown.errors import FormatError
 from passdown.records import names_of, replace
-from tests.formats.counter import lost_lines
 from tests.formats.strategies import BY_NAME, KINDS, NASTY_BLOCKS, NASTY_LINES, Kind
+from tests.hostile.counter import lost_lines
 from tests.proof import proof_count
 
 GOLDEN = Path(__file__).parent / "golden"

@@ -11,8 +11,8 @@ from jsonschema.exceptions import ValidationError
 
 from passdown.core.formats.registry import FORMATS, Format
 from passdown.core.schemas import schema_of, to_data
-from tests.formats.agents import DOCUMENTS
 from tests.formats.strategies import BY_NAME, KINDS, Kind
+from tests.hostile.agents import DOCUMENTS
 
 GOLDEN = Path(__file__).parent / "golden"
 VALIDATORS = {one.name: Draft202012Validator(one.schema(), format_checker=FormatChecker()) for one in FORMATS}

@@ -18,9 +18,9 @@ from passdown.services.sessions.journals import append_fact, read_accounts
 from passdown.services.sessions.sessions import StartRequest, start_session
 from passdown.settings import FILE_NAME, Settings
 from passdown.wiring.workspaces import open_workspace
-from tests.gits import make_started
 from tests.hosts.drivers import Ground
-from tests.sessions import end_session
+from tests.support.gits import make_started
+from tests.support.sessions import end_session
 
 # What begins with PASSDOWN_ is not there any more when a test runs.
 IS_CI: Final = bool(os.environ.get("PASSDOWN_CI"))

@@ -28,7 +28,7 @@ from passdown.hosts.copilot.transcripts import READER as COPILOT
 from passdown.services.sessions.observations import TranscriptSource, observe
 from tests.hosts.scripts import ROOT, Recording, list_scripts, read_recording
 from tests.proof import proof_count
-from tests.sessions import NOON, Place, make_place
+from tests.support.sessions import NOON, Place, make_place
 
 TONGUES = {reader.name: reader for reader in (CLAUDE_CODE, CODEX, COPILOT)}
 SCRIPTS = list_scripts()

@@ -1,8 +1,8 @@
 """The rules that keep the code base in order, as pure functions over a folder of source files.
 
 A rule is a function `rule_<name>` that takes one module, or all of them, and yields its findings.
-`violations` runs all of them over a package folder: `tests/unit/test_house.py` on the real package,
-`tests/unit/test_house_rules.py` on planted ones.
+`violations` runs all of them over a package folder: `tests/unit/suite/test_house.py` on the real package,
+`tests/unit/suite/test_house_rules.py` on planted ones.
 """
 
 from collections.abc import Callable

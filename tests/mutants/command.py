@@ -228,7 +228,7 @@ def find_tests(path: str, further: Iterable[str] = ()) -> list[str]:
     """Give the files of tests that import a module, the one of its own name first."""
     name = name_of(path)
     own = _own_tests(path)
-    files = [str(file) for folder in QUICK_FOLDERS for file in Path(folder).glob("test_*.py")]
+    files = [str(file) for folder in QUICK_FOLDERS for file in Path(folder).rglob("test_*.py")]
     found = {file for file in files if name in _imports(Path(file))} | set(further)
     return sorted(found, key=lambda file: (not Path(file).stem.startswith(own), file))
 

@@ -8,7 +8,7 @@ from passdown.core.documents.scalars import quote
 from passdown.core.merge.event_facts import EventFacts, parse_event_facts
 from passdown.core.merge.rollups import RollupMember
 from passdown.records import record
-from tests.proofs.oracle import MAPS, SETS, Fact, Said, make_stamp
+from tests.proofs.merge.oracle import MAPS, SETS, Fact, Said, make_stamp
 
 START = datetime(2026, 1, 10, 23, 59, 58, tzinfo=UTC)
 AGENTS = ("amber", "amber-2", "crisp", "toast", "Ünal")

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.commands import Caller
-from tests.gits import Project
-from tests.projects import make_january
+from tests.support.commands import Caller
+from tests.support.gits import Project
+from tests.support.projects import make_january
 
 
 @pytest.fixture

@@ -1,0 +1,1 @@
+"""The JSON Schemas of what commands print."""

@@ -1,0 +1,1 @@
+"""Tasks, files and mail that sessions share."""

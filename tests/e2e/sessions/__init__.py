@@ -1,0 +1,1 @@
+"""Sessions, their files and their clones."""

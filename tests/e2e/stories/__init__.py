@@ -1,0 +1,1 @@
+"""Stories that the docs tell."""

@@ -1,0 +1,216 @@
+"""What happens to changes when PostgreSQL is stopped, or a connection is lost at the worst moment."""
+
+import random
+import re
+import subprocess
+import sys
+import uuid
+from collections.abc import Iterator
+from contextlib import suppress
+from threading import Event, Thread
+
+import pytest
+
+from passdown.core.coordination.tasks import Task
+from passdown.engines.postgres.coordination import PostgresStore, open_store
+from passdown.engines.postgres.migrate import APP, migrate
+from passdown.errors import StorageError
+from tests.proof import proof_count
+from tests.stores.servers import PORT, MigratedDatabase, Postgres
+
+pytestmark = pytest.mark.server
+
+PROJECT = "p-1"
+KILLS = proof_count(fast=2, ci=4, long=200)
+# It tells each change that is done.
+WRITER = """
+import sys
+from passdown.core.coordination.tasks import Task
+from passdown.engines.postgres.coordination import open_store
+store, name = open_store(sys.argv[1], sys.argv[2]), sys.argv[3]
+for number in range(100_000):
+    with store.changing() as change:
+        change.put_task(Task(task=f"{name}-{number}", title=""))
+        fence = change.fence
+    print(f"{name}-{number}", fence, flush=True)
+"""
+
+
+@pytest.fixture
+def own_database(own_postgres: Postgres) -> MigratedDatabase:
+    """The tables on a server that the test may stop."""
+    database = MigratedDatabase(own_postgres.address, "postgres")
+    migrate(database.url("postgres"))
+    return database
+
+
+@pytest.fixture
+def store(own_database: MigratedDatabase) -> Iterator[PostgresStore]:
+    """The rows of a project on that server."""
+    store = open_store(own_database.url(), PROJECT)
+    yield store
+    store.close()
+
+
+def add_task(store: PostgresStore, name: str) -> int:
+    """Make a change; return its fence."""
+    with store.changing() as change:
+        change.put_task(Task(task=name, title=""))
+        return change.fence
+
+
+def tasks(store: PostgresStore) -> list[str]:
+    """Return what is stored."""
+    with store.looking() as reading:
+        return [task.task for task in reading.tasks()]
+
+
+@pytest.mark.parametrize("how", ["fast", "immediate"])
+def test_a_server_that_was_restarted_is_an_error_once(
+    own_postgres: Postgres, store: PostgresStore, how: str
+) -> None:
+    add_task(store, "t-1")
+    own_postgres.stop(how)
+    own_postgres.start()
+    with pytest.raises(StorageError, match="PostgreSQL"):
+        add_task(store, "t-2")
+
+    assert add_task(store, "t-3") == 2
+    assert tasks(store) == ["t-1", "t-3"]
+
+
+def test_a_server_that_is_away_is_an_error_each_time(own_postgres: Postgres, store: PostgresStore) -> None:
+    own_postgres.stop()
+    for _ in range(2):
+        with pytest.raises(StorageError) as raised:
+            add_task(store, "t-1")
+        assert "Nothing was changed" in raised.value.hint
+    own_postgres.start()
+
+    assert tasks(store) == []
+
+
+def test_a_change_whose_server_stops_before_its_end_left_nothing(
+    own_postgres: Postgres, store: PostgresStore
+) -> None:
+    add_task(store, "t-1")
+
+    def lose() -> None:
+        with store.changing() as change:
+            change.put_task(Task(task="t-2", title=""))
+            own_postgres.stop("immediate")
+            change.find_task("t-2")
+
+    with pytest.raises(StorageError) as raised:
+        lose()
+    own_postgres.start()
+
+    assert "Nothing was changed" in raised.value.hint
+    assert tasks(store) == ["t-1"]
+    assert add_task(store, "t-3") == 2
+
+
+@pytest.mark.requirement("C78")
+def test_a_connection_that_is_lost_during_the_commit_leaves_the_outcome_open(
+    own_database: MigratedDatabase, store: PostgresStore
+) -> None:
+    """The commit waits for a second server that is not there, and is done here all the same.
+
+    Changed settings take a moment to be known to all processes of the server: commits until then do not wait.
+    """
+    add_task(store, "t-1")
+    own_database.run("ALTER SYSTEM SET synchronous_standby_names = 'nobody'")
+    own_database.run("SELECT pg_reload_conf()")
+    caught: list[StorageError] = []
+    tried = ["t-1"]
+
+    def lose() -> None:
+        try:
+            while True:
+                tried.append(f"t-{len(tried) + 1}")
+                add_task(store, tried[-1])
+        except StorageError as error:
+            caught.append(error)
+
+    losing = Thread(target=lose)
+    losing.start()
+    end = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE wait_event = 'SyncRep'"
+    while not own_database.run(end):
+        continue
+    losing.join()
+
+    assert "may or may not have been done" in caught[0].hint
+    assert "Repeat the same command" in caught[0].hint
+    assert sorted(tasks(store)) == sorted(tried)
+
+
+@pytest.mark.requirement("C78")
+def test_what_was_acknowledged_is_on_the_server_that_takes_over(
+    postgres_pair: tuple[Postgres, Postgres],
+) -> None:
+    primary, follower = postgres_pair
+    migrate(primary.address.url())
+    hosts = ",".join(str(server.address.folder) for server in postgres_pair)
+    store = open_store(f"postgresql://{APP}@/postgres?host={hosts}&port={PORT}", PROJECT)
+    acknowledged: list[int] = []
+    is_lost = Event()
+
+    def write() -> None:
+        own = open_store(primary.address.url(APP), PROJECT)
+        with suppress(StorageError):
+            while True:
+                acknowledged.append(add_task(own, f"t-{uuid.uuid4().hex}"))
+        is_lost.set()
+
+    writers = [Thread(target=write) for _ in range(4)]
+    for writer in writers:
+        writer.start()
+    while len(acknowledged) < 40 and not is_lost.is_set():
+        continue
+    primary.stop("immediate")
+    for writer in writers:
+        writer.join()
+    follower.promote()
+    with store.looking() as reading:
+        position, count = reading.position(), len(reading.tasks())
+
+    assert len(set(acknowledged)) == len(acknowledged) >= 40
+    assert (
+        max(acknowledged) <= position == count
+    )  # nothing that was acknowledged is lost, fences have no gaps
+    assert add_task(store, "t-after") == position + 1
+    store.close()
+
+
+@pytest.mark.proof
+@pytest.mark.requirement("C78")
+def test_a_writer_that_is_killed_leaves_whole_changes_and_no_lock(
+    database: MigratedDatabase, project: str
+) -> None:
+    chance = random.Random(KILLS)
+    told: dict[str, int] = {}
+    for kill in range(KILLS):
+        writers = [start_writer(database, project, f"w{kill}-{number}") for number in range(3)]
+        for writer in writers:
+            for _ in range(chance.randint(1, 8)):
+                name, fence = next(iter(writer.stdout or ())).split()
+                told[name] = int(fence)
+            writer.kill()
+        for writer in writers:
+            rest, _ = writer.communicate()
+            told |= {name: int(fence) for name, fence in re.findall(r"(\S+) (\d+)\n", rest)}
+    store = open_store(database.url(), project)
+    last = add_task(store, "t-last")
+    stored = set(tasks(store))
+    store.close()
+
+    assert len(set(told.values())) == len(told) >= 3 * KILLS
+    assert told.keys() < stored
+    assert last == len(stored)  # each position is one whole change
+
+
+def start_writer(database: MigratedDatabase, project: str, name: str) -> "subprocess.Popen[str]":
+    """Start a process that changes the project until it is killed."""
+    return subprocess.Popen(
+        [sys.executable, "-c", WRITER, database.url(), project, name], stdout=subprocess.PIPE, text=True
+    )

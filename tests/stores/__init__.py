@@ -1,0 +1,1 @@
+"""Servers and stores for tests."""

@@ -1,0 +1,1 @@
+"""What tests use: commands, projects, sessions, people."""

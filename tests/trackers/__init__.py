@@ -1,0 +1,1 @@
+"""Builds of `bd` for tests, real and fake."""

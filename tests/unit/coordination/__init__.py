@@ -1,0 +1,1 @@
+"""Tests of tasks, reservations, mail and operations."""

@@ -1,0 +1,37 @@
+"""What a session is told that may not change a path, and what a push is told where nobody coordinates."""
+
+from pathlib import Path
+
+from passdown.core.coordination.choices import list_verdict_choices, tell_verdict
+from passdown.core.coordination.leases import HELD, LOST, PathVerdict
+from passdown.services.coordination.guard import Committer, PushedRefs, PushResult, check_push
+from passdown.settings import Settings
+from passdown.wiring.workspaces import open_workspace
+from tests.support.gits import make_started
+
+TAKEN = PathVerdict(path="src/a.py", verdict=HELD, agent="birch", left=120.0, held="src/**")
+GONE = PathVerdict(path="src/b.py", verdict=LOST, agent="cedar")
+
+
+def test_what_another_holds_is_told_apart_from_what_expired() -> None:
+    assert tell_verdict(TAKEN) == "src/a.py (as src/**) is held by birch, for 2 min more"
+    assert tell_verdict(GONE) == (
+        "src/b.py is no longer yours: your reservation expired, and cedar has had it since"
+    )
+
+
+def test_the_choices_are_those_of_what_is_held_and_of_what_was_lost() -> None:
+    asked = list_verdict_choices((TAKEN,))
+    compared = list_verdict_choices((GONE,))
+
+    assert asked[0] == 'ask for it: `passdown msg "May I have src/a.py?" --to birch`'
+    assert compared == (
+        "compare it with what is committed now, then `passdown reserve src/b.py` and try again",
+    )
+    assert list_verdict_choices((TAKEN, GONE)) == (*asked, *compared)
+
+
+def test_a_push_passes_where_nobody_coordinates(tmp_path: Path) -> None:
+    workspace = open_workspace(make_started(tmp_path / "project").folder, Settings())
+
+    assert check_push(workspace, Committer(), PushedRefs(("HEAD",))) == PushResult()

@@ -1,0 +1,1 @@
+"""Tests of ids, times, texts and settings."""

@@ -1,0 +1,1 @@
+"""Tests of documents: how they are read, changed and taken in."""

@@ -1,0 +1,1 @@
+"""Tests of files, git and the machine."""

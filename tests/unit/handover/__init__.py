@@ -1,0 +1,1 @@
+"""Tests of handoffs, tracks and contexts."""

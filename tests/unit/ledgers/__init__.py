@@ -1,0 +1,1 @@
+"""Tests of ledgers, of what sessions say and of what is observed."""

@@ -1,0 +1,1 @@
+"""Tests of facts, decisions, their merge, and certificates."""

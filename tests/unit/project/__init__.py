@@ -1,0 +1,1 @@
+"""Tests of set-up, search and health of a project."""

@@ -1,0 +1,1 @@
+"""Tests of sessions, journals and what is published."""

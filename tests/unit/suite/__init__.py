@@ -1,0 +1,1 @@
+"""Tests of the tests, of CI and of the house rules."""

@@ -1,0 +1,196 @@
+"""Files by command: reserved before they are edited, renewed, released, and taken over from the dead."""
+
+from pathlib import Path
+
+import click
+import pytest
+
+from passdown.core.hosts.persons import Ancestor
+from passdown.engines.files.journals import FileJournals
+from passdown.engines.sqlite.coordination_database import CoordinationDatabase
+from tests.support.people import sit_down
+from tests.support.projects import put
+from tests.support.teams import Team
+
+
+@pytest.fixture
+def team(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Team:
+    """Give a repository with two sessions."""
+    made = Team(tmp_path / "project", monkeypatch, capsys)
+    made.join("amber", "birch")
+    return made
+
+
+@pytest.mark.requirement("R212")
+def test_a_reserved_file_is_refused_to_another_session_until_it_is_released(team: Team) -> None:
+    reserved = team.run("amber", "reserve", "src/app.py", "docs/")
+
+    assert reserved.code == 0
+    assert "reserved: src/app.py (fence " in reserved.out
+    refused = team.run("birch", "reserve", "src/*.py", "README.md")
+    assert (refused.code, refused.out) == (3, "")
+    assert f"src/*.py (as src/app.py) is held by {team.agent('amber')}, for 11 min more" in refused.err
+    assert team.run("birch", "reserve", "README.md").code == 0
+    assert team.run("amber", "release", "src/app.py").out == "released: src/app.py\n"
+    assert team.run("birch", "reserve", "src/*.py").code == 0
+
+
+@pytest.mark.requirement("R212")
+def test_a_reservation_ends_when_its_session_gives_no_sign_of_life(team: Team) -> None:
+    team.run("amber", "reserve", "src/", "--ttl", "20m")
+    team.pass_time(minutes=20)
+    assert team.run("birch", "reserve", "src/a.py").code == 3
+    team.pass_time(minutes=2)
+
+    assert team.run("birch", "reserve", "src/a.py").code == 0
+
+    lost = team.run("amber", "renew", "src/")
+    assert (lost.code, lost.out) == (3, "")
+    assert "no longer holds src/ under fence" in lost.err
+    assert "nothing was changed" in lost.err
+
+
+def test_a_reservation_is_renewed_and_all_are_released(team: Team) -> None:
+    team.run("amber", "reserve", "a.py", "b.py")
+    for _ in range(3):
+        team.pass_time(minutes=50)
+        assert team.run("amber", "renew").out.count("renewed: ") == 2
+
+    assert team.run("birch", "reserve", "a.py").code == 3
+    assert team.ask("amber", "release")["resources"] == ["a.py", "b.py"]
+    assert team.ask("birch", "reserve", "a.py")["grants"][0]["name"] == "a.py"
+
+
+def test_an_unused_reservation_ends_after_two_hours_though_the_session_lives(team: Team) -> None:
+    team.run("amber", "reserve", "a.py")
+    for _ in range(25):
+        team.pass_time(minutes=5)
+        team.run("amber", "inbox")
+
+    assert team.run("amber", "reserve", "b.py").code == 0
+    account = team.account("amber")
+    assert list(account.reservations) == ["b.py"]
+    assert team.run("birch", "reserve", "a.py").code == 0
+
+
+def test_a_released_file_cannot_be_released_again(team: Team) -> None:
+    team.run("amber", "reserve", "a.py")
+    team.run("amber", "release")
+
+    done = team.ask("amber", "release", "a.py")
+
+    assert (done["outcome"], done["refused"]["fence"]) == ("lost", 0)
+    assert "does not hold a.py" in team.run("amber", "release", "a.py").err
+
+
+def test_reserving_everything_wants_a_word(team: Team) -> None:
+    for wrong in ("", "**", "/etc/passwd", "../x", "a.py --ttl soon", "a.py --ttl 0m"):
+        assert team.run("amber", "reserve", *wrong.split()).code == 2
+    assert team.run("amber", "reserve", "**", "--all").code == 0
+    assert team.run("birch", "reserve", "x.py").code == 3
+
+
+def test_the_name_of_a_file_that_exists_is_no_pattern(team: Team) -> None:
+    put(team.project.folder, "app/[id]/page.tsx", "x")
+
+    team.run("amber", "reserve", "app/[id]/page.tsx")
+
+    assert team.run("birch", "reserve", "app/i/page.tsx").code == 0
+    assert team.run("birch", "reserve", "app/[id]/page.tsx").code == 3
+
+
+def test_what_a_living_session_holds_cannot_be_taken_over(team: Team) -> None:
+    task = team.add("one")
+    team.run("amber", "claim")
+    team.run("amber", "reserve", "src/")
+    amber = team.agent("amber")
+
+    assert team.run("birch", "takeover", task).code == 3
+    assert team.run("birch", "takeover", amber, "--force").code == 2
+    assert team.run("birch", "takeover", "nobody").code == 2
+    team.pass_time(minutes=12)
+    held = team.run("birch", "claim", task)
+    assert held.code == 3
+    assert f"passdown takeover {task}" in held.err
+    taken = team.run("birch", "takeover", amber)
+    assert taken.code == 0
+    assert f"taken over: {task} " in taken.out
+    assert "taken over: src/ " in taken.out
+    account = team.account("birch")
+    assert (list(account.claims), list(account.reservations)) == ([task], ["src/"])
+    assert team.run("amber", "reserve", "src/x").code == 3
+
+
+@pytest.mark.requirement("C122", "C82")
+def test_only_a_person_takes_over_from_a_living_session(team: Team) -> None:
+    task = team.add("one")
+    team.run("amber", "claim")
+    force = ("takeover", task, "--force")
+    asked = list[str]()
+
+    def choose(text: str, **_: object) -> str:
+        asked.append(text)
+        return team.agent("birch")
+
+    team.monkeypatch.setattr(click, "prompt", choose)
+    sit_down(team.monkeypatch, [Ancestor("sh"), Ancestor("codex")])
+    below = team.command(*force)
+    sit_down(team.monkeypatch)
+    named = team.run("birch", *force)
+
+    taken = team.command(*force)
+
+    refused = "only a person at a terminal may take over from a session that is alive: "
+    assert (below.code, f"{refused}codex started it" in below.err) == (2, True)
+    assert (named.code, f"{refused}--session names birch" in named.err) == (2, True)
+    assert "hint: ask its agent" in below.err
+    assert "hint: leave out --session" in named.err
+    assert (taken.code, f"taken over: {task} " in taken.out) == (0, True)
+    assert asked == [f"Which session takes it? ({team.agent('amber')}, {team.agent('birch')})"]
+    assert list(team.account("birch").claims) == [task]
+
+
+def test_a_thousand_files_take_no_more_statements_and_writes_than_one(
+    team: Team, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    team.run("amber", "reserve", "README.md")  # it takes part from now on
+    made: list[str] = []
+
+    def watch(owner: type, name: str) -> None:
+        run = getattr(owner, name)
+
+        def count(self: object, what: str, *values: object, **options: object) -> object:
+            made.append(what)
+            return run(self, what, *values, **options)
+
+        monkeypatch.setattr(owner, name, count)
+
+    for name in ("ask", "change", "change_all"):
+        watch(CoordinationDatabase, name)
+    watch(FileJournals, "extend")
+
+    def count_calls(*arguments: str) -> int:
+        made.clear()
+        assert team.run("amber", *arguments).code == 0
+        return len(made)
+
+    alone = [count_calls(verb, "docs/") for verb in ("reserve", "renew", "release")]
+    paths = [f"src/{number}.py" for number in range(1_000)]
+
+    assert [count_calls(verb, *paths) for verb in ("reserve", "renew", "release")] == alone
+    assert max(alone) <= 22  # with what is written down before and after, and two that look at the file
+
+
+@pytest.mark.requirement("R212", through="command")
+@pytest.mark.parametrize(
+    ("ttl", "told"), [("10", "11 min"), ("90", "1 h"), ("10m", "11 min"), ("90s", "2 min"), ("2h", "2 h")]
+)
+def test_a_number_alone_is_how_many_minutes_a_reservation_lasts(team: Team, ttl: str, told: str) -> None:
+    done = team.run("amber", "reserve", "src/auth.ts", "--ttl", ttl)
+
+    assert done.out.startswith("reserved: src/auth.ts (fence ")
+    assert f", {told} without a sign of life)" in done.out  # with a minute of grace
+    for wrong in ("0", "-1", "1.5", "\u0661\u0660", "10 m"):
+        refused = team.run("birch", "reserve", "docs/", "--ttl", wrong)
+        assert (refused.code, refused.out) == (2, ""), wrong
+    assert team.run("birch", "inbox", "--wait", "10").code == 2

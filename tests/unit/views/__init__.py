@@ -1,0 +1,1 @@
+"""Tests of views, and of the commands of the log."""

@@ -1,0 +1,1 @@
+"""Tests of loops, gates, checkpoints and test-first."""
