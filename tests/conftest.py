@@ -16,7 +16,6 @@ from tests import outcomes, proof, requirements, skips, starters, timing
 from tests.quick import read_covering, read_long
 from tests.stores import servers
 
-pytest_addoption = outcomes.pytest_addoption
 pytest_configure = outcomes.pytest_configure
 postgres, bouncer, database = servers.postgres, servers.bouncer, servers.database
 own_postgres, own_bouncer = servers.own_postgres, servers.own_bouncer
@@ -114,9 +113,25 @@ def pytest_sessionstart(session: pytest.Session) -> None:
         os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(_MEMORY))
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add our options."""
+    outcomes.pytest_addoption(parser)
+    parser.addoption(
+        "--room", metavar="NAME", default="", help="run only the tests in folders and files of this name"
+    )
+
+
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
     """Leave to CI, or to whoever names them, the tests that start process after process, wait, or prove."""
+    room: str = config.getoption("--room")
+    if room and collection_path.is_file() and not _is_in_room(collection_path, room):
+        return True
     return True if _is_quick(config) and _is_slow(collection_path) else None
+
+
+def _is_in_room(path: Path, room: str) -> bool:
+    """Say whether tests are about a room: those in folders of its name, and the suite of its port."""
+    return room in path.relative_to(_TESTS).parts or path.stem == f"test_{room}"
 
 
 def pytest_collection_finish() -> None:

@@ -254,7 +254,8 @@ class Story:
         """Give the page of this name."""
         texts = steady([part.text for part in self._parts], str(self.home))
         blocks = [_fence(part._replace(text=text)) for part, text in zip(self._parts, texts, strict=True)]
-        end = f"This is what `tests/e2e/stories/test_story_{name}.py` saw. Ids, times and ages in it are made up."
+        test = f"tests/e2e/stories/test_story_{name}.py"
+        end = f"This is what `{test}` saw. Ids, times and ages in it are made up."
         return "\n\n".join([blocks[0], _NOTE, *blocks[1:], end]) + "\n"
 
 

@@ -114,3 +114,9 @@ def count_noqa(folder: Path) -> int:
 def count_inner_imports(modules: Sequence[Module]) -> int:
     """Count the import statements inside functions."""
     return len({(module.path, one.line) for module in modules for one in imports(module) if one.in_function})
+
+
+def find_largest_folder(root: Path) -> tuple[str, int]:
+    """Find the folder with the most Python files, and count them."""
+    files = [file.relative_to(root).parent.as_posix() for file in root.rglob("*.py")]
+    return max(((folder, files.count(folder)) for folder in set(files)), key=lambda one: (one[1], one[0]))

@@ -5,7 +5,13 @@ from pathlib import Path
 import pytest
 
 from tests.house import read_modules
-from tests.house.counts import count_inner_imports, count_noqa, find_folds, find_tables
+from tests.house.counts import (
+    count_inner_imports,
+    count_noqa,
+    find_folds,
+    find_largest_folder,
+    find_tables,
+)
 from tests.house.tree import Module
 
 NAMES = ("goal", "now", "next", "done")
@@ -66,3 +72,10 @@ def test_silenced_linters_and_inner_imports_are_counted(tmp_path: Path) -> None:
 
     assert count_noqa(tmp_path) == 2
     assert count_inner_imports(modules) == 2
+
+
+def test_the_folder_with_the_most_files_is_found(tmp_path: Path) -> None:
+    planted(tmp_path, a="", inner__b="", inner__c="", inner__more__d="")
+    (tmp_path / "inner" / "data.txt").write_text("no module")
+
+    assert find_largest_folder(tmp_path) == ("inner", 2)

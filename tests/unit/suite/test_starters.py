@@ -30,7 +30,10 @@ def folder(tmp_path: Path) -> Path:
     """Give a place of tests, with a helper that starts a process and one that does not."""
     tests = tmp_path / "tests"
     (tests / "unit").mkdir(parents=True)
-    (tests / "commands.py").write_text("def run(*words): return [sys.executable]\ndef call(): return 1\n")
+    (tests / "support").mkdir()
+    (tests / "support" / "commands.py").write_text(
+        "def run(*words): return [sys.executable]\ndef call(): return 1\n"
+    )
     (tests / "unit" / "test_it.py").write_text(STARTS)
     return tests
 
@@ -65,5 +68,5 @@ def test_definitions_that_use_each_other_come_to_an_end(folder: Path) -> None:
 def test_the_tests_of_today_are_told_apart() -> None:
     unit = starters.ROOT / "tests" / "unit"
 
-    assert starters.starts_process(unit / "test_skips.py", "test_at_the_desk_a_skip_is_a_skip")
-    assert not starters.starts_process(unit / "test_merge.py", "test_view_of_no_events_is_empty")
+    assert starters.starts_process(unit / "suite" / "test_skips.py", "test_at_the_desk_a_skip_is_a_skip")
+    assert not starters.starts_process(unit / "merge" / "test_merge.py", "test_view_of_no_events_is_empty")
