@@ -144,8 +144,8 @@ _PARTS: Final = (
         "tests/proofs/test_claim_races.py",
     ),
     _prove("pressure", 20, "20,000 tasks closed under pressure", "tests/proofs/test_postgres_pressure.py"),
-    _prove("outages", 100, "200 outages and 40 promotions of a server", "tests/proofs/test_outages.py"),
-    _prove("hooks", 25, "hooks alone with 100,000 events", "tests/proofs/test_hooks_at_any_size.py"),
+    _prove("outages", 30, "200 outages and 40 promotions of a server", "tests/proofs/test_outages.py"),
+    _prove("hooks", 17, "hooks alone with 100,000 events", "tests/proofs/test_hooks_at_any_size.py"),
     _prove("task-texts", 15, "10,000 hostile texts of tasks", "tests/proofs/test_hostile_task_texts.py"),
     _prove(
         "beads-races", 20, "500 races for a task, 500 against a person", "tests/proofs/test_beads_races.py"
@@ -154,12 +154,12 @@ _PARTS: Final = (
     _prove("session-kills", 30, "a kill at every call of every verb", "tests/faults/test_session_kills.py"),
     _prove("commit-kills", 60, "a kill at every call of hooks and git", "tests/faults/test_commit_kills.py"),
     _prove("operation-kills", 45, "200 kills of each of ten verbs", "tests/faults/test_operation_kills.py"),
-    _prove("server-kills", 50, "100 kills of each of five verbs", "tests/faults/test_server_kills.py"),
+    _prove("server-kills", 24, "100 kills of each of five verbs", "tests/faults/test_server_kills.py"),
     _prove(
         "coordination-faults", 120, "three faults at every call", "tests/faults/test_coordination_faults.py"
     ),
     _prove("postgres-faults", 10, "200 rounds of killed writers", "tests/faults/test_postgres_faults.py"),
-    _prove("lost-answers", 50, "510 answers of a server are lost", "tests/faults/test_lost_answers.py"),
+    _prove("lost-answers", 28, "510 answers of a server are lost", "tests/faults/test_lost_answers.py"),
     _prove(
         "lost-files", 60, "100 times the file is lost under eight sessions", "tests/faults/test_lost_files.py"
     ),
