@@ -161,7 +161,7 @@ _PARTS: Final = (
     _prove("postgres-faults", 10, "200 rounds of killed writers", "tests/faults/test_postgres_faults.py"),
     _prove("lost-answers", 28, "510 answers of a server are lost", "tests/faults/test_lost_answers.py"),
     _prove(
-        "lost-files", 60, "100 times the file is lost under eight sessions", "tests/faults/test_lost_files.py"
+        "lost-files", 28, "100 times the file is lost under eight sessions", "tests/faults/test_lost_files.py"
     ),
     _prove(
         "frozen-server",
