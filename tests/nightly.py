@@ -185,6 +185,12 @@ _PARTS: Final = (
     _prove("formats", 60, "10,000 to 20,000 documents of each format", "tests/formats", "tests/hosts"),
     _prove("units", 120, "properties of units, 5,000 examples each", "tests/unit", "tests/conformance"),
     Part(
+        "mutants-changed",
+        "60 faults in modules that changed",
+        ("scripts/mutate", "--changed", "--sample", "60", "--seconds", "600"),
+        12,
+    ),
+    Part(
         "mutants",
         "the planted faults, each found by a test",
         ("scripts/mutate", "--named", "planted.toml"),
@@ -305,7 +311,8 @@ def _list_by_length(*, is_short: bool) -> list[Part]:
 
 
 def _name_commit() -> str:
-    changes = " with changes" if _git("status", "--porcelain", "--untracked-files=no") else ""
+    others = ("--", ".", ":!bench/results")  # where results are kept
+    changes = " with changes" if _git("status", "--porcelain", "--untracked-files=no", *others) else ""
     return f"{_git('rev-parse', '--short', 'HEAD')}{changes}"
 
 
