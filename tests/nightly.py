@@ -185,6 +185,13 @@ _PARTS: Final = (
     _prove("formats", 60, "10,000 to 20,000 documents of each format", "tests/formats", "tests/hosts"),
     _prove("units", 120, "properties of units, 5,000 examples each", "tests/unit", "tests/conformance"),
     Part(
+        "timed",
+        "what has a limit of time, at full size and with each build of Beads, one test after the other",
+        (*_PYTEST, "-n", "0", "-m", "timed", "tests"),
+        15,
+        {"PASSDOWN_PROOF": "long", "PASSDOWN_BD_VERSIONS": "0.44.0 1.0.0 1.3.0"},
+    ),
+    Part(
         "mutants-changed",
         "60 faults in modules that changed",
         ("scripts/mutate", "--changed", "--sample", "60", "--seconds", "600"),

@@ -1,6 +1,6 @@
 """What every command prints with `--json`, recorded: code that moves must not change it.
 
-PASSDOWN_STORIES=write uv run pytest tests/unit/test_json_answers.py     records it anew
+`uv run python -m tests.stories` records it anew.
 """
 
 import json
