@@ -168,11 +168,11 @@ _PARTS: Final = (
     ),
     _prove(
         "outages",
-        100,
+        30,
         "200 outages and 40 promotions of a server",
         "tests/proofs/coordination/test_outages.py",
     ),
-    _prove("hooks", 25, "hooks alone with 100,000 events", "tests/proofs/briefs/test_hooks_at_any_size.py"),
+    _prove("hooks", 17, "hooks alone with 100,000 events", "tests/proofs/briefs/test_hooks_at_any_size.py"),
     _prove(
         "task-texts",
         15,
@@ -206,7 +206,7 @@ _PARTS: Final = (
     ),
     _prove(
         "server-kills",
-        50,
+        24,
         "100 kills of each of five verbs",
         "tests/faults/coordination/test_server_kills.py",
     ),
@@ -224,13 +224,13 @@ _PARTS: Final = (
     ),
     _prove(
         "lost-answers",
-        50,
+        28,
         "510 answers of a server are lost",
         "tests/faults/coordination/test_lost_answers.py",
     ),
     _prove(
         "lost-files",
-        60,
+        28,
         "100 times the file is lost under eight sessions",
         "tests/faults/coordination/test_lost_files.py",
     ),
@@ -267,6 +267,19 @@ _PARTS: Final = (
     ),
     _prove("formats", 60, "10,000 to 20,000 documents of each format", "tests/formats", "tests/hosts"),
     _prove("units", 120, "properties of units, 5,000 examples each", "tests/unit", "tests/conformance"),
+    Part(
+        "timed",
+        "what has a limit of time, at full size and with each build of Beads, one test after the other",
+        (*_PYTEST, "-n", "0", "-m", "timed", "tests"),
+        15,
+        {"PASSDOWN_PROOF": "long", "PASSDOWN_BD_VERSIONS": "0.44.0 1.0.0 1.3.0"},
+    ),
+    Part(
+        "mutants-changed",
+        "60 faults in modules that changed",
+        ("scripts/mutate", "--changed", "--sample", "60", "--seconds", "600"),
+        12,
+    ),
     Part(
         "mutants",
         "the planted faults, each found by a test",
@@ -388,7 +401,8 @@ def _list_by_length(*, is_short: bool) -> list[Part]:
 
 
 def _name_commit() -> str:
-    changes = " with changes" if _git("status", "--porcelain", "--untracked-files=no") else ""
+    others = ("--", ".", ":!bench/results")  # where results are kept
+    changes = " with changes" if _git("status", "--porcelain", "--untracked-files=no", *others) else ""
     return f"{_git('rev-parse', '--short', 'HEAD')}{changes}"
 
 

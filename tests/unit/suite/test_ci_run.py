@@ -232,17 +232,17 @@ fi
 
 
 @pytest.fixture
-def pythons(copy: Path) -> Path:
+def pythons(copy: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Give a folder in which 3.11 runs CI, and where pyenv would keep other versions."""
     make_program(copy / ".ci-cache" / "venv" / "bin" / "python", "echo 3.11")
     make_program(copy / "bin" / "uv", MAKES_ENVIRONMENT)
+    monkeypatch.setenv("PYENV_ROOT", str(copy / ".pyenv"))
     return copy / ".pyenv" / "versions"
 
 
 def test_the_newest_python_runs_the_unit_tests_and_newer_ones_that_are_missing_are_named(
-    copy: Path, pythons: Path, monkeypatch: pytest.MonkeyPatch
+    copy: Path, pythons: Path
 ) -> None:
-    monkeypatch.setenv("PYENV_ROOT", str(pythons.parent))
     for version in ("3.12.1", "3.12.10", "3.13.0"):
         make_program(pythons / version / "bin" / "python", f'echo "{version} $*"')
     ended = run_step(copy, "tests on the newest Python")
@@ -257,29 +257,22 @@ def test_the_newest_python_runs_the_unit_tests_and_newer_ones_that_are_missing_a
     assert "not on this machine: 3.15\nnot on this machine: 3.14\n3.13.0 " in ended.out
 
 
-def test_a_test_that_fails_on_another_python_fails_the_step(
-    copy: Path, pythons: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("PYENV_ROOT", str(pythons.parent))
+def test_a_test_that_fails_on_another_python_fails_the_step(copy: Path, pythons: Path) -> None:
     make_program(pythons / "3.12.1" / "bin" / "python", 'test "$2" != pytest')
 
     assert run_step(copy, "tests on the newest Python").code == 1
 
 
-def test_a_machine_with_one_python_says_so_and_goes_on(
-    copy: Path, pythons: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("PYENV_ROOT", str(pythons.parent))
+@pytest.mark.usefixtures("pythons")
+def test_a_machine_with_one_python_says_so_and_goes_on(copy: Path) -> None:
     ended = run_step(copy, "tests on the newest Python")
 
     assert ended.code == 0
     assert "not on this machine: 3.13\nnot on this machine: 3.12\n-- " in ended.out
 
 
-def test_a_part_that_needs_a_python_says_that_it_is_missing(
-    copy: Path, pythons: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("PYENV_ROOT", str(pythons.parent))
+@pytest.mark.usefixtures("pythons")
+def test_a_part_that_needs_a_python_says_that_it_is_missing(copy: Path) -> None:
     ended = run_part(copy, "find_tools && test_python 3.12")
 
     assert ended.code == 0
