@@ -20,8 +20,9 @@ from passdown.core.sessions.decisions import (
 )
 from passdown.core.sessions.ledger_sync import NewFact
 from passdown.core.sessions.session_facts import Account
-from passdown.core.statements import REPLACES, name_statement, write_replaced
-from passdown.errors import CacheError
+from passdown.core.statements import REPLACES, UNSEEN, name_statement, write_replaced
+from passdown.core.times import age_words
+from passdown.errors import CacheError, HeldError
 from passdown.services.log.events import update_index
 from passdown.services.sessions.journals import read_account, read_open
 from passdown.services.workspace.workspaces import Workspace
@@ -115,6 +116,20 @@ def plan_decision(workspace: Workspace, account: Account, new: NewFact) -> Plann
     is_others = decisions.find_others(new) is not None
     told = tuple(one for one in (held, *history.contested) if not says_same(new, one))
     return PlannedDecision(new, told, decisions.choose_key(new) if is_others else "", speaker)
+
+
+def need_replaceable(workspace: Workspace, planned: PlannedDecision) -> None:
+    """Raise a HeldError if a decision would replace another session's."""
+    if not planned.replaces or not planned.free_key:
+        return
+    what = "it" if len(planned.replaces) == 1 else "them"
+    shown = UNSEEN.join(
+        f"{one.text} ({one.agent}, {age_words(workspace.now() - one.at)} ago)" for one in planned.replaces
+    )
+    raise HeldError(
+        f"{planned.fact.key} is decided already: {shown}",
+        hint=f"add --replace to replace {what}, or use another key, such as {planned.free_key}",
+    )
 
 
 def find_history(workspace: Workspace, account: Account, key: str) -> KeyHistory:

@@ -1,0 +1,1 @@
+"""What can be asked for: one function for each request, which every face calls (C157)."""

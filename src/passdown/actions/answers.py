@@ -1,0 +1,102 @@
+"""What an action answers with: a result record, notices, and what is done once the answer was written."""
+
+from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime
+from enum import Enum, StrEnum
+from types import MappingProxyType
+from typing import Final, Generic, NamedTuple, TypeVar, cast
+
+from passdown.core.times import render_millis, render_seconds
+from passdown.records import is_record, names_of
+
+Result_co = TypeVar("Result_co", covariant=True)
+NO_VALUES: Final[Mapping[str, object]] = MappingProxyType({})
+
+
+class NoticeKind(StrEnum):
+    """What a user should know beside the answer; each face has its own words for it."""
+
+    WARNING = "warning"
+    NO_CACHE = "no_cache"
+    SESSION_STARTED = "session_started"
+    HOST_SESSION_STARTED = "host_session_started"
+    NAMED_SESSION_STARTED = "named_session_started"
+    UNKNOWN_HOST = "unknown_host"
+    MODE_KEPT = "mode_kept"
+    LEDGER_EDITED = "ledger_edited"
+    LEDGER_ELSEWHERE = "ledger_elsewhere"
+    LEDGER_PROBLEM = "ledger_problem"
+    VIEW_NOT_UPDATED = "view_not_updated"
+    NOT_COMMITTED = "not_committed"
+    NOT_TAKING_PART = "not_taking_part"
+    NOT_RELEASED = "not_released"
+
+
+class Notice(NamedTuple):
+    """One thing that a user should know: `values` fill the words of the face."""
+
+    kind: NoticeKind
+    values: Mapping[str, object] = NO_VALUES
+    hint: str = ""
+
+
+class Answer(NamedTuple, Generic[Result_co]):
+    """The result of an action, and what belongs to it."""
+
+    result: Result_co
+    notices: Sequence[Notice] = ()
+    after: Sequence[Callable[[], None]] = ()
+    """What counts only once the answer was written, such as that mail was read; never if writing failed."""
+
+
+class Mark(Enum):
+    """How a field of a result is told in JSON, if it is not a member of its own."""
+
+    HIDDEN = "hidden"
+    """It is not told: only a face that writes text needs it."""
+    INLINE = "inline"
+    """The members of its record stand beside those of the result."""
+
+
+class Form(NamedTuple):
+    """How the value of a field is told in JSON, if it is not the value itself."""
+
+    convert: Callable[..., object]
+
+
+HIDDEN: Final = Mark.HIDDEN
+INLINE: Final = Mark.INLINE
+SECONDS: Final = Form(lambda at: at and render_seconds(at))
+MILLIS: Final = Form(lambda at: at and render_millis(at))
+
+
+def encode(result: object) -> dict[str, object]:
+    """Return a result record as JSON data; what its fields say beside their type decides how."""
+    members: dict[str, object] = {}
+    annotations = type(result).__annotations__
+    for name in names_of(result):
+        value, marks = getattr(result, name), getattr(annotations[name], "__metadata__", ())
+        if HIDDEN in marks:
+            continue
+        if INLINE in marks:
+            members |= encode(value)
+            continue
+        form = next((mark for mark in marks if isinstance(mark, Form)), None)
+        members[name] = form.convert(value) if form else encode_value(value)
+    return members
+
+
+def encode_value(value: object) -> object:
+    """Return a value of a result as JSON data: records become objects, instants ISO strings."""
+    if is_record(value):
+        return encode(value)
+    if isinstance(value, datetime):
+        return value.isoformat()
+    if isinstance(value, StrEnum):
+        return value.value
+    if isinstance(value, tuple | list):
+        return [encode_value(one) for one in cast("Sequence[object]", value)]
+    if isinstance(value, Mapping):
+        members = cast("Mapping[object, object]", value)
+        return {str(name): encode_value(one) for name, one in members.items()}
+    return value

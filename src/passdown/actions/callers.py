@@ -1,0 +1,242 @@
+"""Who asks for an action: the workspace, and what the face knows of who calls and where (C157).
+
+Actions read no environment, terminal or current folder; they find or start the session of the caller here.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Annotated, Final, TypeVar
+
+from passdown.actions.answers import Answer, Notice, NoticeKind
+from passdown.core.sessions.session_facts import Account
+from passdown.errors import CacheError, UsageError
+from passdown.records import field, record, replace
+from passdown.services.sessions.liveness import find_called, find_named_session, find_session
+from passdown.services.workspace.workspaces import NO_LIMITS, ReadLimits, Workspace
+from passdown.wiring.projects import find_root, list_ancestors, open_hosts, read_settings
+from passdown.wiring.workspaces import open_workspace
+
+if TYPE_CHECKING:
+    from passdown.core.hosts.persons import CommandCaller
+    from passdown.core.project.metrics import Metric
+    from passdown.services.sessions.ledgers import LedgerUpdate
+    from passdown.services.workspace.verbs import VerbRun
+
+NO_VARIABLES: Final[Mapping[str, str]] = MappingProxyType({})
+
+Request = TypeVar("Request")
+Result = TypeVar("Result")
+
+
+def _ignore(_: object) -> None:
+    """Do nothing: what a face does not want to know."""
+
+
+@record
+class Surroundings:
+    """Where a face was called, and what it can do for an action."""
+
+    folder: Annotated[Path, "The folder that the caller is in."]
+    variables: Annotated[Mapping[str, str], "The environment of the caller."] = NO_VARIABLES
+    has_terminal: Annotated[bool, "Whether somebody sees what is written, and can answer."] = False
+    limits: Annotated[ReadLimits, "How much work the caller may wait for."] = NO_LIMITS
+    report: Annotated[Callable[[str], None], "Says at once what is being waited for."] = _ignore
+    record_metrics: Annotated["Callable[[str, Iterable[Metric]], object]", "Writes down what happened."] = (
+        lambda _root, _metrics: None
+    )
+
+
+@record
+class Caller:
+    """Who asks, for one action."""
+
+    workspace: Annotated[Workspace, "The checkout that it is about."]
+    open: Annotated[Callable[[ReadLimits], Workspace], "Opens the same checkout with other limits."]
+    around: Annotated[Surroundings, "Where the face was called."]
+    session: Annotated[str, "The session that the caller named; empty if none."] = ""
+    notices: Annotated[list[Notice], "What the caller should know."] = field(default_factory=list)
+    after: Annotated[list[Callable[[], None]], "What is done once the answer was written."] = field(
+        default_factory=list
+    )
+
+    def note(self, kind: NoticeKind, hint: str = "", **values: object) -> None:
+        """Let the caller know something."""
+        self.notices.append(Notice(kind, values, hint))
+
+    def warn(self, text: str, hint: str = "") -> None:
+        """Let the caller know what a service says."""
+        self.note(NoticeKind.WARNING, hint, text=text)
+
+    def without_cache(self) -> "Caller":
+        """Return the same caller with a workspace that does not use its cache."""
+        return replace(self, workspace=self.open(self.around.limits._replace(is_cached=False)))
+
+
+def open_caller(
+    around: Surroundings, session: str = "", verb: "VerbRun | None" = None, root: Path | None = None
+) -> Caller:
+    """Open the project of the caller's folder; warnings about its settings are the first notices.
+
+    `verb` is the command as it was typed, if it changes what sessions share.
+    """
+    root = root or find_root(around.folder)
+    settings, warnings = read_settings(root)
+    notices = [Notice(NoticeKind.WARNING, {"text": text}) for text in warnings]
+
+    def open_with(limits: ReadLimits) -> Workspace:
+        return open_workspace(root, settings, limits, warn, record_metrics, verb)
+
+    def warn(text: str) -> None:
+        notices.append(Notice(NoticeKind.WARNING, {"text": text}))
+
+    def record_metrics(metrics: "Iterable[Metric]") -> None:
+        around.record_metrics(str(root), metrics)
+
+    return Caller(
+        workspace=open_with(around.limits), open=open_with, around=around, session=session, notices=notices
+    )
+
+
+def ask(action: Callable[[Caller, Request], Result], caller: Caller, request: Request) -> Answer[Result]:
+    """Call an action; if its cache stops it, call it again without the cache.
+
+    Nothing of the first try is told or owed. So an action reads everything that needs the cache before it
+    changes something, or it changes only what may be changed twice.
+    """
+    known = len(caller.notices)
+    try:
+        result = action(caller, request)
+    except CacheError as found:
+        del caller.notices[known:]
+        caller.after.clear()
+        caller.note(NoticeKind.NO_CACHE, reason=found.message)
+        caller = caller.without_cache()
+        result = action(caller, request)
+    return Answer(result, caller.notices, caller.after)
+
+
+# --- the session of the caller --------------------------------------------------------------------
+
+
+def find_running(caller: Caller) -> Account | None:
+    """Find the session that the caller means; return None if none is running.
+
+    A host's own session that no hook has told of, as before its hooks are trusted, is not another one, and
+    neither is one that the environment names and nobody knows.
+    """
+    workspace, variables = caller.workspace, caller.around.variables
+    if caller.session:
+        from passdown.services.sessions.session_names import find_by_name  # most calls name none
+
+        return find_by_name(workspace, caller.session)
+    hosts = open_hosts()
+    if told := find_named_session(workspace, hosts.session_ids(variables)):
+        return told
+    has_own = hosts.find_caller(variables) is not None or bool(find_new_id(caller))
+    return find_session(workspace, "", has_own=has_own)
+
+
+def find_new_id(caller: Caller) -> str:
+    """Return the id in PASSDOWN_SESSION that no session has, and none had; empty if there is none."""
+    name = open_hosts().find_given(caller.around.variables)
+    return "" if not name or find_called(caller.workspace, name) else name
+
+
+def find_ready(caller: Caller) -> Account | None:
+    """Find the session that the caller means, and let it be ready for a command; None if none is running.
+
+    What it claimed or closed while the engine was away is settled first (C86), and what a command began that
+    was cut off is finished (C142).
+    """
+    found, workspace = find_running(caller), caller.workspace
+    if found is not None and found.unfinished:
+        from passdown.services.coordination.finishing import changing  # few calls need it
+        from passdown.services.sessions.journals import read_account
+
+        with changing(workspace, found):
+            found = read_account(workspace, found.session)
+    if found is not None and found.unfenced:
+        from passdown.services.coordination.unfenced import settle_unfenced  # few calls need it
+
+        found = settle_unfenced(workspace, found)
+    return found
+
+
+def need_session(caller: Caller) -> Account:
+    """Find the session that the caller means; start one if none runs, or the environment names a new one.
+
+    Only `start` makes a session that the caller names (C161).
+    """
+    found = find_ready(caller)
+    if found is not None:
+        return found
+    from passdown.services.coordination.finishing import finish_dead  # most calls find a session
+    from passdown.services.sessions.sessions import StartRequest, start_session
+
+    finish_dead(caller.workspace)
+    host, given = open_hosts().find_caller(caller.around.variables), find_new_id(caller)
+    if host is not None:
+        request = StartRequest(host=host.host, host_session=host.session)
+        kind = NoticeKind.HOST_SESSION_STARTED
+    elif given:
+        request = StartRequest(host_session=given, is_named=True)
+        kind = NoticeKind.NAMED_SESSION_STARTED
+    else:
+        request, kind = StartRequest(), NoticeKind.SESSION_STARTED
+    account = start_session(caller.workspace, request).account
+    caller.note(kind, agent=account.agent, host=request.host, name=given)
+    return account
+
+
+def find_or_begin(caller: Caller) -> Account | None:
+    """Find the session that the caller means; one that the environment names and nobody knows is started."""
+    is_named = caller.session or find_new_id(caller) or open_hosts().find_caller(caller.around.variables)
+    return need_session(caller) if is_named else find_running(replace(caller, session=""))
+
+
+# --- who it is ------------------------------------------------------------------------------------
+
+
+def find_person(caller: Caller) -> "CommandCaller":
+    """Return whether a person asks, and why not (C122).
+
+    This is the one place that collects what `core.hosts.persons` decides from.
+    """
+    from passdown.core.hosts.persons import CallerSigns, decide_caller  # few actions ask who calls them
+
+    around = caller.around
+    variables = frozenset(name for name, value in around.variables.items() if value)
+    signs = CallerSigns(caller.session, variables, list_ancestors(), around.has_terminal)
+    return decide_caller(signs, open_hosts().agent_signs())
+
+
+def need_person(caller: Caller, action: str, *, hint: str) -> None:
+    """Raise a UsageError unless a person asks; `action` is what only a person may do."""
+    found = find_person(caller)
+    if not found.is_person:
+        if caller.session and find_person(replace(caller, session="")).is_person:
+            hint = "leave out --session: with it the session acts, and not you"
+        raise UsageError(f"only a person at a terminal may {action}: {found.because}", hint=hint)
+
+
+# --- what many actions do ----------------------------------------------------------------------------
+
+
+def note_ledger_update(caller: Caller, update: "LedgerUpdate") -> None:
+    """Let the caller know of manual edits and problems found while the ledger was updated."""
+    ledger = update.account.start.ledger
+    if update.edits:
+        caller.note(NoticeKind.LEDGER_EDITED, count=update.edits, ledger=ledger)
+    if update.is_elsewhere:
+        place = update.account.start.checkout
+        caller.note(NoticeKind.LEDGER_ELSEWHERE, agent=update.account.agent, place=place)
+    for number, one in enumerate(update.problems, 1):
+        caller.note(
+            NoticeKind.LEDGER_PROBLEM,
+            ledger=ledger,
+            line=one.line,
+            field=one.field,
+            problem=one.problem,
+            is_last=number == len(update.problems),
+        )

@@ -1,0 +1,107 @@
+"""Call an action for a command: print what the user should know, and settle it once the answer is out."""
+
+import os
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Final, TypeVar
+
+from passdown.actions.answers import Answer, Notice, NoticeKind
+from passdown.actions.callers import Caller, Surroundings, ask, open_caller
+from passdown.errors import StorageError
+from passdown.faces.cli import output
+
+if TYPE_CHECKING:  # few commands have something to record
+    from collections.abc import Iterable, Sequence
+
+    from passdown.core.project.metrics import Metric
+    from passdown.services.workspace.verbs import VerbRun
+
+Request = TypeVar("Request")
+Result = TypeVar("Result")
+
+_WORDS: Final[Mapping[NoticeKind, str]] = MappingProxyType(
+    {
+        NoticeKind.WARNING: "{text}",
+        NoticeKind.NO_CACHE: "{reason}; continuing without it",
+        NoticeKind.SESSION_STARTED: "no session was running here; started {agent}",
+        NoticeKind.HOST_SESSION_STARTED: "this session of {host} was not known yet; started {agent}",
+        NoticeKind.NAMED_SESSION_STARTED: (
+            "there was no session {name}, which PASSDOWN_SESSION names; started {agent}"
+        ),
+        NoticeKind.UNKNOWN_HOST: "unknown host {host}; it is recorded as given",
+        NoticeKind.MODE_KEPT: "{agent} stays in the mode it started with: {mode}",
+        NoticeKind.LEDGER_EDITED: "took in {edits} of {ledger}",
+        NoticeKind.LEDGER_ELSEWHERE: "{agent} works in {place}; its ledger is updated there",
+        NoticeKind.LEDGER_PROBLEM: "{ledger}:{line}: {field}: {problem}; the ledger was not changed",
+        NoticeKind.VIEW_NOT_UPDATED: "the view was not updated: {reason}",
+        NoticeKind.NOT_COMMITTED: "not committed: {reason}",
+        NoticeKind.NOT_TAKING_PART: "the session does not take part in coordination: {reason}",
+        NoticeKind.NOT_RELEASED: "what {agent} holds is not released yet: {reason}",
+    }
+)
+_LEDGER_HINT: Final = "the fact is safe in the journal; fix the ledger, and it will show the fact too"
+
+
+def call(
+    action: Callable[[Caller, Request], Result],
+    request: Request,
+    session: str = "",
+    verb: "VerbRun | None" = None,
+) -> Answer[Result]:
+    """Call an action in the project of the current folder, and print its notices."""
+    caller = open_caller(find_surroundings(), session, verb)
+    try:
+        return ask(action, caller, request)
+    finally:
+        say_notices(caller.notices)
+
+
+def find_surroundings() -> Surroundings:
+    """Return what a command knows of where it was called."""
+    return Surroundings(
+        folder=current_folder(),
+        variables=os.environ,
+        has_terminal=output.has_person(),
+        report=output.note,
+        record_metrics=_record_metrics,
+    )
+
+
+def _record_metrics(root: str, metrics: "Iterable[Metric]") -> None:
+    from passdown.faces.hooks.hook_log import log_metrics  # few commands have something to record
+
+    log_metrics(root, metrics)
+
+
+def current_folder() -> Path:
+    """Return the folder that the command was called in."""
+    try:
+        return Path.cwd()
+    except OSError as found:
+        reason = f"could not find the current folder: {found.strerror}"
+        raise StorageError(reason, hint="change to a folder that exists") from found
+
+
+def settle(answer: Answer[object]) -> None:
+    """Do what had to wait for the answer, unless nobody could read it (C90)."""
+    if output.is_read():
+        known = len(answer.notices)
+        for act in answer.after:
+            act()
+        say_notices(answer.notices[known:])
+
+
+def say_notices(notices: "Sequence[Notice]") -> None:
+    """Print what the user should know beside the answer."""
+    for one in notices:
+        output.note(_WORDS[one.kind].format_map(_fill(one)))
+        if hint := one.hint or (_LEDGER_HINT if one.values.get("is_last") else ""):
+            output.note_hint(hint)
+
+
+def _fill(notice: Notice) -> Mapping[str, object]:
+    count = notice.values.get("count")
+    if not isinstance(count, int):
+        return notice.values
+    return {**notice.values, "edits": output.counted(count, "manual edit")}
