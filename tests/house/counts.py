@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from tests.house.tree import Module, calls, imports, walk, words
+from tests.house.tree import Module, calls, imports, inside, walk, words
 
 KINDS = "FactKind"
 FEWEST_KINDS = 3
@@ -37,6 +37,34 @@ def find_folds(modules: Sequence[Module]) -> list[str]:
         or _defines_facts(module)
         if any(map(_takes_out, calls(module.tree)))
     ]
+
+
+_BELOW_ACTIONS = frozenset({"services", "wiring", "engines", "trackers", "hosts"})
+# They must load nothing more than they do, so they call what they need themselves.
+_QUICK_FACES = frozenset(
+    {
+        *(f"faces/hooks/{name}.py" for name in ("quick", "quick_edits", "hook_log", "opt_in_notice")),
+        *(f"faces/cli/{name}.py" for name in ("quick", "status_line")),
+    }
+)
+
+
+def find_bypasses(modules: Sequence[Module]) -> list[str]:
+    """Find the faces that call something else than actions, each with what it calls.
+
+    A class is not called: a face makes requests, and tells results apart by their types.
+    """
+    found: list[str] = []
+    for module in modules:
+        if module.parts[0] != "faces" or module.path in _QUICK_FACES:
+            continue
+        names = sorted({".".join(way) for one in imports(module) if _bypasses(way := inside(one))})
+        found += [f"{module.path}: {', '.join(names)}"] if names else []
+    return found
+
+
+def _bypasses(way: tuple[str, ...]) -> bool:
+    return bool(way) and way[0] in _BELOW_ACTIONS and way[-1][0].islower()
 
 
 def _defines_facts(module: Module) -> bool:

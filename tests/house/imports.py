@@ -58,9 +58,10 @@ MAY_IMPORT = MappingProxyType(
         "hosts": _STORE | {"hosts"},
         "services": _STORE | {"services", "settings"},
         "wiring": _STORE | {"services", "engines", "trackers", "hosts", "settings", "wiring"},
-        "faces": _STORE | {"services", "settings", "wiring", "faces"},
+        "actions": _STORE | {"services", "settings", "wiring", "actions"},
+        "faces": _STORE | {"services", "settings", "wiring", "actions", "faces"},
         "testing": _STORE
-        | {"services", "engines", "trackers", "hosts", "settings", "wiring", "faces", "testing"},
+        | {"services", "engines", "trackers", "hosts", "settings", "wiring", "actions", "faces", "testing"},
     }
 )
 
@@ -73,7 +74,7 @@ SHARED_ENGINES = frozenset({"boot", "coordination", "files", "patience", "system
 
 
 def rule_import_direction(module: Module) -> Iterator[Finding]:
-    """Imports go one way: faces, wiring, {services, engines, trackers, hosts}, ports, core, the lowest."""
+    """Imports go one way: faces, actions, wiring, {services, engines, trackers, hosts}, ports, core, rest."""
     zone = module.parts[0]
     if zone == "plugin":
         yield Finding(1, "plugin is text and holds no Python")

@@ -146,6 +146,7 @@ class MemoryWorkspace:
     shared: Coordination = field(default_factory=make_coordination)
     show_time: Callable[[datetime], str] = show_time
     warn: Callable[[str], None] = lambda _: None
+    report: Callable[[str], None] = lambda _: None
     record_metrics: Callable[[Iterable[Metric]], None] = lambda _: None
     wait: Callable[[float], None] = lambda _: None
     locks: Locks = field(default_factory=MemoryLocks)

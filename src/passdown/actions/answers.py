@@ -30,6 +30,8 @@ class NoticeKind(StrEnum):
     NOT_COMMITTED = "not_committed"
     NOT_TAKING_PART = "not_taking_part"
     NOT_RELEASED = "not_released"
+    STAYS_UNREAD = "stays_unread"
+    STEP = "step"
 
 
 class Notice(NamedTuple):

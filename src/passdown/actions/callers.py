@@ -4,6 +4,7 @@ Actions read no environment, terminal or current folder; they find or start the 
 """
 
 from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Annotated, Final, TypeVar
@@ -15,7 +16,7 @@ from passdown.records import field, record, replace
 from passdown.services.sessions.liveness import find_called, find_named_session, find_session
 from passdown.services.workspace.workspaces import NO_LIMITS, ReadLimits, Workspace
 from passdown.wiring.projects import find_root, list_ancestors, open_hosts, read_settings
-from passdown.wiring.workspaces import open_workspace
+from passdown.wiring.workspaces import Listener, open_workspace
 
 if TYPE_CHECKING:
     from passdown.core.hosts.persons import CommandCaller
@@ -55,6 +56,7 @@ class Caller:
     open: Annotated[Callable[[ReadLimits], Workspace], "Opens the same checkout with other limits."]
     around: Annotated[Surroundings, "Where the face was called."]
     session: Annotated[str, "The session that the caller named; empty if none."] = ""
+    is_typed: Annotated[bool, "Whether it was typed: the same words repeat it (C142)."] = False
     notices: Annotated[list[Notice], "What the caller should know."] = field(default_factory=list)
     after: Annotated[list[Callable[[], None]], "What is done once the answer was written."] = field(
         default_factory=list
@@ -85,7 +87,7 @@ def open_caller(
     notices = [Notice(NoticeKind.WARNING, {"text": text}) for text in warnings]
 
     def open_with(limits: ReadLimits) -> Workspace:
-        return open_workspace(root, settings, limits, warn, record_metrics, verb)
+        return open_workspace(root, settings, limits, Listener(warn, around.report, record_metrics), verb)
 
     def warn(text: str) -> None:
         notices.append(Notice(NoticeKind.WARNING, {"text": text}))
@@ -94,7 +96,12 @@ def open_caller(
         around.record_metrics(str(root), metrics)
 
     return Caller(
-        workspace=open_with(around.limits), open=open_with, around=around, session=session, notices=notices
+        workspace=open_with(around.limits),
+        open=open_with,
+        around=around,
+        session=session,
+        is_typed=verb is not None,
+        notices=notices,
     )
 
 
@@ -113,6 +120,10 @@ def ask(action: Callable[[Caller, Request], Result], caller: Caller, request: Re
         caller.note(NoticeKind.NO_CACHE, reason=found.message)
         caller = caller.without_cache()
         result = action(caller, request)
+    if caller.is_typed:
+        from passdown.services.operations.operations import note_answered  # few actions change what is shared
+
+        caller.after.append(partial(note_answered, caller.workspace))
     return Answer(result, caller.notices, caller.after)
 
 

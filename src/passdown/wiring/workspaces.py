@@ -4,7 +4,7 @@ import os
 from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from passdown import layout
 from passdown.errors import NoServerError, StorageError, UsageError
@@ -49,6 +49,20 @@ _SWEPT: Final = 7 * 86_400
 """In seconds: day folders that have not changed for this long are left to the doctor."""
 
 
+class Listener(NamedTuple):
+    """Who is told what happens in a workspace."""
+
+    warn: "Warn | None" = None
+    """Takes what the user should know."""
+    report: "Warn | None" = None
+    """Takes what is waited for, while that lasts."""
+    record_metrics: "RecordMetrics | None" = None
+    """Takes what `passdown metrics` counts."""
+
+
+NOBODY: Final = Listener()
+
+
 class LocalWorkspace:
     """A `Workspace` that uses the files, git and clock of this machine."""
 
@@ -57,8 +71,7 @@ class LocalWorkspace:
         root: Path,
         settings: Settings,
         limits: ReadLimits,
-        warn: "Warn | None" = None,
-        record_metrics: "RecordMetrics | None" = None,
+        listener: Listener = NOBODY,
         verb: "VerbRun | None" = None,
     ) -> None:
         """Keep the root and settings, how much work the caller may wait for, whom to tell, and what runs."""
@@ -66,8 +79,7 @@ class LocalWorkspace:
         self.settings = settings
         self._folder = root
         self._haste = limits
-        self._warn = warn
-        self._record_metrics = record_metrics
+        self._listener = listener
         self._verb = verb
 
     @cached_property
@@ -338,7 +350,7 @@ class LocalWorkspace:
         from passdown.engines.patience import Patience  # few calls need it
 
         wait = self._haste.lock_wait
-        return Patience(self.settings.coordination.wait_seconds if wait is None else wait, self.warn)
+        return Patience(self.settings.coordination.wait_seconds if wait is None else wait, self.report)
 
     @property
     def _coordination_place(self) -> str:
@@ -371,13 +383,18 @@ class LocalWorkspace:
 
     def warn(self, text: str, /) -> None:
         """Pass a warning on, if anybody wants to hear it."""
-        if self._warn is not None:
-            self._warn(text)
+        if self._listener.warn is not None:
+            self._listener.warn(text)
+
+    def report(self, text: str, /) -> None:
+        """Pass on at once what takes time, if anybody wants to hear it."""
+        if self._listener.report is not None:
+            self._listener.report(text)
 
     def record_metrics(self, metrics: "Iterable[Metric]", /) -> None:
         """Pass on what happened, if anybody records it."""
-        if self._record_metrics is not None:
-            self._record_metrics(metrics)
+        if self._listener.record_metrics is not None:
+            self._listener.record_metrics(metrics)
 
     def sweep(self) -> int:
         """Remove what killed processes recently left behind."""
@@ -395,14 +412,13 @@ def open_workspace(
     root: Path,
     settings: Settings,
     limits: ReadLimits = NO_LIMITS,
-    warn: "Warn | None" = None,
-    record_metrics: "RecordMetrics | None" = None,
+    listener: Listener = NOBODY,
     verb: "VerbRun | None" = None,
 ) -> "Workspace":
     """Return the workspace of a checkout; nothing is read or created before a service needs it."""
     # Pyright does not accept a cached property as a property; mypy does, and checks it.
     return LocalWorkspace(  # pyright: ignore[reportReturnType]
-        root, settings, limits, warn, record_metrics, verb
+        root, settings, limits, listener, verb
     )
 
 

@@ -198,6 +198,7 @@ class Desk:
             make_tracker=self.make_tracker,
             wait=self.waits.append,
             warn=self.told.append,
+            report=self.told.append,
             coordination=self.place.project.shared,
             locks=MemoryLocks(),
         )

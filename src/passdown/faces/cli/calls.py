@@ -37,6 +37,8 @@ _WORDS: Final[Mapping[NoticeKind, str]] = MappingProxyType(
         NoticeKind.VIEW_NOT_UPDATED: "the view was not updated: {reason}",
         NoticeKind.NOT_COMMITTED: "not committed: {reason}",
         NoticeKind.NOT_TAKING_PART: "the session does not take part in coordination: {reason}",
+        NoticeKind.STAYS_UNREAD: "they stay unread: {reason}",
+        NoticeKind.STEP: "{step}: {text}",
         NoticeKind.NOT_RELEASED: "what {agent} holds is not released yet: {reason}",
     }
 )

@@ -1,12 +1,14 @@
 """How commands speak of what sessions share: who holds what, who waits for whom, and mail."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from hashlib import sha256
-from typing import Final, cast
+from typing import Final, TypeVar, cast
 
 import click
 
+from passdown.actions.answers import Answer
+from passdown.actions.callers import Caller
 from passdown.core.coordination.choices import list_choices, tell_holder
 from passdown.core.coordination.leases import Held, Lost
 from passdown.core.coordination.messages import URGENT_MESSAGE, WaitingMessage
@@ -17,6 +19,7 @@ from passdown.core.sessions.session_facts import Account
 from passdown.core.times import parse_duration, seconds_words
 from passdown.errors import HeldError, SeveralSessionsError, UnwritableError, UsageError
 from passdown.faces.cli import output
+from passdown.faces.cli.calls import call
 from passdown.faces.cli.lines import cut, width
 from passdown.faces.cli.project import current_folder, open_here
 from passdown.faces.cli.sessions import find_running
@@ -26,6 +29,9 @@ from passdown.services.coordination.mail import acknowledge_mail
 from passdown.services.operations.operations import note_answered
 from passdown.services.workspace.verbs import VerbRun
 from passdown.services.workspace.workspaces import Workspace
+
+Request = TypeVar("Request")
+Result = TypeVar("Result")
 
 HELD_CODE: Final = HeldError.exit_code
 """The exit code if another session holds what was asked for."""
@@ -55,6 +61,18 @@ def as_value(value: object) -> object:
     if isinstance(value, tuple | list):
         return [as_value(one) for one in cast("Sequence[object]", value)]
     return value
+
+
+def call_shared(
+    action: Callable[[Caller, Request], Result], request: Request, session: str = ""
+) -> Answer[Result]:
+    """Call an action that changes what sessions share.
+
+    The same words repeat a command whose answer nobody saw, so that nothing happens twice (C142).
+    """
+    typed = click.get_current_context().ensure_object(TypedCommand)
+    verb = VerbRun(VerbCall(typed.words, str(current_folder())), is_again=typed.is_again)
+    return call(action, request, session, verb)
 
 
 def open_shared() -> Workspace:

@@ -16,7 +16,7 @@ from passdown.services.workspace.workspaces import (
 )
 from passdown.settings import Settings
 from passdown.wiring.projects import find_root, read_settings
-from passdown.wiring.workspaces import open_workspace
+from passdown.wiring.workspaces import Listener, open_workspace
 
 if TYPE_CHECKING:  # few commands have something to record
     from collections.abc import Iterable
@@ -46,7 +46,8 @@ class CliProject:
             return work(self.workspace)
 
     def _open(self, settings: Settings, limits: ReadLimits = NO_LIMITS) -> Workspace:
-        return open_workspace(self.root, settings, limits, output.note, self._record_metrics, self._verb)
+        listener = Listener(output.note, output.note, self._record_metrics)
+        return open_workspace(self.root, settings, limits, listener, self._verb)
 
     def _record_metrics(self, metrics: "Iterable[Metric]") -> None:
         from passdown.faces.hooks.hook_log import log_metrics  # few commands have something to record

@@ -16,7 +16,7 @@ from passdown.faces.hooks.hook_context import HookContext
 from passdown.ports.host import Host
 from passdown.services.workspace.workspaces import ReadLimits
 from passdown.wiring.projects import open_hosts, read_settings
-from passdown.wiring.workspaces import open_workspace
+from passdown.wiring.workspaces import Listener, open_workspace
 
 LIMITS: Final = ReadLimits(wait=0.02, lock_wait=0.25, most=1_500)
 """Hooks do not wait for a cache that another process writes, and read a portion of a large new log (C131).
@@ -165,7 +165,7 @@ def _open(
         call=call,
         host=host,
         root=root,
-        workspace=open_workspace(root, settings, limits, warn),
+        workspace=open_workspace(root, settings, limits, Listener(warn)),
         limits=limits,
         defer=defer,
     )

@@ -203,7 +203,7 @@ class RecordedTracker:
                     raise
                 if isinstance(error, TrackerSpentError) or not _may_try_again(operation.action, error):  # 4
                     break
-                workspace.warn(f"{operation.said}: attempt {number + 1} failed: {operation.error}")
+                workspace.report(f"{operation.said}: attempt {number + 1} failed: {operation.error}")
             else:
                 Recorder(workspace).record(operation, answer)
                 return answer

@@ -201,6 +201,10 @@ class Workspace(Protocol):
         """Tell the user, in one line, what was done differently from what somebody wrote."""
         ...
 
+    def report(self, text: str, /) -> None:
+        """Tell the user at once, in one line, what takes time: what is waited for, or tried again."""
+        ...
+
     def record_metrics(self, metrics: "Iterable[Metric]", /) -> None:
         """Record what happened for `passdown metrics`, if that can be written."""
         ...

@@ -1,45 +1,32 @@
 """`passdown claim`, `passdown close`: take a task that no other session has, and finish it."""
 
-from collections.abc import Sequence
-from contextlib import suppress
 from typing import Final
 
 import click
 
+from passdown.actions import claims as actions
+from passdown.actions.answers import encode
+from passdown.actions.claims import ClaimAnswer, ClaimRequest, CloseAnswer, CloseTaskRequest
 from passdown.core.coordination.handoff_rules import QUOTED
-from passdown.core.coordination.leases import Held, Lost
-from passdown.core.coordination.messages import WaitingMessage
-from passdown.core.coordination.tasks import COMPLETED, REASONS, Claimed, NothingReady, TaskClosed
-from passdown.errors import StorageError
+from passdown.core.coordination.tasks import COMPLETED, REASONS
 from passdown.faces.cli import output
-from passdown.faces.cli.commands.work.preflight import prepare, skip_preflight_option
+from passdown.faces.cli.calls import settle
+from passdown.faces.cli.commands.work.preflight import is_preflight_skipped, skip_preflight_option
 from passdown.faces.cli.commands.work.tdd import read_choice, tdd_options
 from passdown.faces.cli.coordination import (
     HELD_CODE,
     again_option,
-    as_value,
+    call_shared,
     json_option,
-    mark_as_read,
-    open_shared,
     say_held,
     say_lost,
     say_messages,
     say_waiting,
     session_option,
 )
-from passdown.faces.cli.sessions import need_session
-from passdown.faces.hooks.hook_log import log_metrics
-from passdown.ports.tracker import ClaimWish
-from passdown.records import replace
-from passdown.services.coordination.claims import ClaimResult, CloseRequest, CloseResult
-from passdown.services.project.metrics import make_phase_metrics
-from passdown.services.work import tracker_changes
-from passdown.services.work.tdd import choose_cycle, end_cycle
 
 _DONE: Final = "done"
 """Another word for completed."""
-_MAIL: Final = 5
-"""How many messages a claim shows (C150)."""
 _UNFENCED: Final = "  no lease could be asked for; your next command does that when it can"
 
 
@@ -62,75 +49,44 @@ def claim(tasks: tuple[str, ...], role: str, session: str, *, another: bool, as_
     settings say otherwise. While sessions cannot be coordinated, Beads alone decides, and the claim is marked
     unfenced; the session's next command asks for the lease.
     """
-    workspace = open_shared()
-    choice = read_choice()
-    wish = ClaimWish(tasks, role, another)
-    account = prepare(workspace, need_session(workspace, session))
-    found = tracker_changes.claim(workspace, account, wish)
-    if isinstance(found.outcome, Claimed):
-        title = next((one.title for one in found.outcome.tasks if one.task == found.account.task), "")
-        account, skipped = choose_cycle(workspace, found.account, choice=choice, title=title)
-        found = replace(found, account=account)
-        if skipped:
-            output.note(skipped)
+    request = ClaimRequest(
+        tasks=tasks,
+        role=role,
+        is_another=another,
+        follows_tdd=read_choice(),
+        skips_preflight=is_preflight_skipped(),
+    )
+    answer = call_shared(actions.claim, request, session)
     if as_json:
-        output.say_json(_claim_data(found))
+        output.say_json(encode(answer.result))
     else:
-        _say_claim(found)
-    with suppress(StorageError):  # the task is claimed; what cannot be marked is shown again
-        mark_as_read(workspace, account, found.mail[-_MAIL:])
-    return HELD_CODE if isinstance(found.outcome, Held) else 0
+        _say_claim(answer.result)
+    settle(answer)
+    return HELD_CODE if answer.result.held else 0
 
 
-def _say_claim(found: ClaimResult) -> None:
-    _say_mail(found.mail)
-    outcome = found.outcome
-    if isinstance(outcome, Held):
-        say_held(outcome)
-    elif isinstance(outcome, NothingReady):
+def _say_claim(found: ClaimAnswer) -> None:
+    _say_mail(found)
+    for task in found.claimed:
+        output.say(f"Claimed: {task.id} {task.title}{' (unfenced)' * task.unfenced}")
+        if task.orphaned_by:
+            output.say(f"  {task.orphaned_by} had it, and gave no sign of life for too long")
+    if any(task.unfenced for task in found.claimed):
+        output.say(_UNFENCED)
+    if found.held:
+        say_held(found.held)
+    elif not found.claimed:
         output.say("Nothing is ready to be claimed.")
-        say_waiting(outcome.waiting)
-    else:
-        is_unfenced = not all(one.fence for one in outcome.grants)
-        for task, before in zip(outcome.tasks, outcome.orphaned_by, strict=True):
-            output.say(f"Claimed: {task.task} {task.title}{' (unfenced)' * is_unfenced}")
-            if before:
-                output.say(f"  {before} had it, and gave no sign of life for too long")
-        if is_unfenced:
-            output.say(_UNFENCED)
+        say_waiting(found.waiting)
 
 
-def _say_mail(mail: Sequence[WaitingMessage]) -> None:
+def _say_mail(found: ClaimAnswer) -> None:
     """Print the newest messages that wait, and how many there are besides (R169)."""
-    if mail:
+    if found.messages:
         output.say(QUOTED)
-        say_messages(mail[-_MAIL:])
-    if len(mail) > _MAIL:
-        output.say(f"{len(mail) - _MAIL} earlier: run `passdown inbox`")
-
-
-def _claim_data(found: ClaimResult) -> dict[str, object]:
-    outcome = found.outcome
-    claimed = outcome if isinstance(outcome, Claimed) else None
-    return {
-        "session": found.account.session,
-        "claimed": [
-            {
-                "id": task.task,
-                "title": task.title,
-                "fence": grant.fence,
-                "left": grant.left,
-                "unfenced": not grant.fence,
-            }
-            for task, grant in zip(claimed.tasks, claimed.grants, strict=True)
-        ]
-        if claimed
-        else [],
-        "held": as_value(outcome) if isinstance(outcome, Held) else None,
-        "waiting": as_value(outcome.waiting) if isinstance(outcome, NothingReady) else [],
-        "mail": len(found.mail),
-        "messages": as_value(found.mail[-_MAIL:]),
-    }
+        say_messages(found.messages)
+    if found.mail > len(found.messages):
+        output.say(f"{found.mail - len(found.messages)} earlier: run `passdown inbox`")
 
 
 @click.command(short_help="Close a task that the session has; its files are released.")
@@ -157,52 +113,33 @@ def close(task: str, reason: str, text: str, message: str, session: str, *, as_j
     done by the next command that reaches it.
     """
     reason = COMPLETED if reason == _DONE else reason
-    workspace = open_shared()
-    account = need_session(workspace, session)
-    ended = end_cycle(workspace, account) if account.tdd else ()
-    found = tracker_changes.close(workspace, account, CloseRequest(task, reason, text, message))
-    if ended and not found.account.task:
-        log_metrics(workspace.root, make_phase_metrics(ended))
+    request = CloseTaskRequest(task=task, reason=reason, text=text, message=message)
+    answer = call_shared(actions.close, request, session)
+    found = answer.result
     if as_json:
-        output.say_json(_close_data(found))
-    elif found.outcome is None:
-        unfenced = ", unfenced" * found.is_unfenced
-        output.say(f"Close queued: {found.task} {found.title} ({reason}{unfenced})")
+        output.say_json(encode(found))
+    elif found.waiting is not None:
+        unfenced = ", unfenced" * found.unfenced
+        output.say(f"Close queued: {found.waiting} {found.title} ({reason}{unfenced})")
         output.say("  the next command that reaches the tracker closes it")
-        if found.is_unfenced:
+        if found.unfenced:
             output.say(_UNFENCED)
-    elif isinstance(found.outcome, TaskClosed):
-        _say_closed(found.outcome, is_unfenced=found.is_unfenced)
-    elif isinstance(found.outcome, Held):
-        say_held(found.outcome)
-    else:
-        say_lost(found.outcome)
-    return HELD_CODE if isinstance(found.outcome, Lost | Held) else 0
+    elif found.closed is not None:
+        _say_closed(found)
+    elif found.held:
+        say_held(found.held)
+    elif found.lost:
+        say_lost(found.lost)
+    settle(answer)
+    return HELD_CODE if found.lost or found.held else 0
 
 
-def _say_closed(closed: TaskClosed, *, is_unfenced: bool) -> None:
-    unfenced = ", unfenced" * is_unfenced
-    output.say(f"Closed: {closed.task.task} {closed.task.title} ({closed.task.reason}{unfenced})")
-    if is_unfenced:
+def _say_closed(found: CloseAnswer) -> None:
+    unfenced = ", unfenced" * found.unfenced
+    output.say(f"Closed: {found.closed} {found.title} ({found.reason}{unfenced})")
+    if found.unfenced:
         output.say(_UNFENCED)
-    if closed.released:
-        output.say(f"  released: {', '.join(closed.released)}")
-    if closed.freed:
-        output.say(f"  ready now: {', '.join(closed.freed)}")
-
-
-def _close_data(found: CloseResult) -> dict[str, object]:
-    outcome = found.outcome
-    closed = outcome if isinstance(outcome, TaskClosed) else None
-    return {
-        "session": found.account.session,
-        "closed": closed.task.task if closed else None,
-        "reason": closed.task.reason if closed else None,
-        "waiting": found.task if outcome is None else None,
-        "note": found.note if closed or outcome is None else None,
-        "released": list(closed.released) if closed else [],
-        "ready": list(closed.freed) if closed else [],
-        "unfenced": found.is_unfenced and (closed is not None or outcome is None),
-        "lost": as_value(outcome) if isinstance(outcome, Lost) else None,
-        "held": as_value(outcome) if isinstance(outcome, Held) else None,
-    }
+    if found.released:
+        output.say(f"  released: {', '.join(found.released)}")
+    if found.ready:
+        output.say(f"  ready now: {', '.join(found.ready)}")

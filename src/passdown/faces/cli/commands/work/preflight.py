@@ -171,23 +171,9 @@ def say_lock_choices(held: "Held") -> None:
     output.note_hint("or repeat this with --wait, with --continue, or at a terminal with --force")
 
 
-def prepare(workspace: Workspace, account: Account) -> Account:
-    """Do the preflight, if the session has not done it yet, for a command that asks the tracker itself.
-
-    What is in the way is printed, and nothing else; the command says what failed. Who else works on the track
-    does not stop it.
-    """
-    if _is_skipped() or account.is_prepared:
-        return account
-    report = _run(workspace, account, may_ask=False)
-    return _say_notable(
-        replace(report, steps=tuple(one for one in report.steps if not one.is_failed))
-    ).account
-
-
 def prepare_freely(workspace: Workspace, account: Account) -> Account:
     """Do the preflight of a command that does without a tracker: nothing stops it (R21)."""
-    if _is_skipped() or account.is_prepared:
+    if is_preflight_skipped() or account.is_prepared:
         return account
     try:
         return _say_notable(_run(workspace, account, may_ask=False)).account
@@ -201,7 +187,7 @@ def prepare_track(workspace: Workspace, account: Account, track: str) -> "tuple[
 
     Returns who has the track, if it may not be bound.
     """
-    if _is_skipped() or (account.is_prepared and track == account.track):
+    if is_preflight_skipped() or (account.is_prepared and track == account.track):
         return account, None
     if not account.is_prepared:
         try:
@@ -218,7 +204,8 @@ def prepare_track(workspace: Workspace, account: Account, track: str) -> "tuple[
     return account, _say_notable(report).held
 
 
-def _is_skipped() -> bool:
+def is_preflight_skipped() -> bool:
+    """Return whether the command was told not to look at what can be in the way."""
     return bool(click.get_current_context().meta.get(_SKIP))
 
 

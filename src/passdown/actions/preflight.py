@@ -1,0 +1,168 @@
+"""Look at everything that can be in the way before a session works; other actions do it once (C107)."""
+
+from typing import TYPE_CHECKING, Annotated
+
+from passdown.actions.answers import NoticeKind
+from passdown.actions.callers import Caller, find_ready, need_person, need_session
+from passdown.core.coordination.leases import Held
+from passdown.core.sessions.session_facts import Account
+from passdown.errors import PassdownError, TrackerMissingError, UsageError
+from passdown.records import record
+
+if TYPE_CHECKING:  # a session needs the rest once
+    from collections.abc import Sequence
+
+    from passdown.services.coordination.track_locks import LockChoice
+    from passdown.services.work.preflight import PreflightReport, PreflightRequest, PreflightStep
+
+
+@record
+class TrackRequest:
+    """The track that a session is to work on."""
+
+    track: Annotated[str, "The track; empty for that of the session."] = ""
+    choice: Annotated[str, "What to do if another session has it: continue, wait or force."] = ""
+
+
+@record
+class PreflightResult:
+    """What a preflight came to."""
+
+    session: Annotated[str | None, "The session; null if none was started yet."]
+    agent: Annotated[str | None, "What it is called."]
+    mode: Annotated[str, "SA if it works alone, MA if several do."]
+    steps: Annotated["tuple[PreflightStep, ...]", "What each step came to, in their order."]
+    held: Annotated[Held | None, "Who has the track, if the session did not get it."]
+
+
+@record
+class LockedTrack:
+    """What came of locking a track."""
+
+    step: Annotated["PreflightStep", "What is said of it."]
+    held: Annotated[Held | None, "Who has the track, if the session did not get it."]
+
+
+def preflight(caller: Caller, request: TrackRequest) -> PreflightResult:
+    """Do the preflight of a session; without one only look: nothing is locked or done."""
+    from passdown.services.work.preflight import look_ahead, run_preflight
+
+    account = find_ready(caller)
+    if account is None and request.choice:
+        raise UsageError("no session is running here that could have a track", hint="run `passdown start`")
+    wanted = _read_request(caller, account or Account(), request)
+    if account is None:
+        report = look_ahead(caller.workspace, wanted)
+    else:
+        report = run_preflight(caller.workspace, account, wanted)
+    return PreflightResult(
+        session=report.account.session or None,
+        agent=report.account.agent or None,
+        mode=report.account.start.mode,
+        steps=report.steps,
+        held=report.held,
+    )
+
+
+def lock(caller: Caller, request: TrackRequest) -> LockedTrack:
+    """Lock the track of a session, as a preflight does."""
+    from passdown.services.work.preflight import PreflightRequest, check_lock
+
+    wanted = PreflightRequest(request.track, _read_choice(caller, request.choice))
+    step, held = check_lock(caller.workspace, need_session(caller), wanted)
+    return LockedTrack(step=step, held=held)
+
+
+def prepare(caller: Caller, account: Account, *, is_skipped: bool) -> Account:
+    """Do the preflight, if the session has not done it yet, for an action that asks the tracker itself.
+
+    Only what is in the way is told; the action says what failed. Who else has the track does not stop it.
+    """
+    if is_skipped or account.is_prepared:
+        return account
+    report = _run(caller, account)
+    _note_steps(caller, [one for one in report.steps if not one.is_failed])
+    return report.account
+
+
+def prepare_freely(caller: Caller, account: Account, *, is_skipped: bool) -> Account:
+    """Do the preflight of an action that does without a tracker: nothing stops it (R21)."""
+    if is_skipped or account.is_prepared:
+        return account
+    try:
+        report = _run(caller, account)
+    except TrackerMissingError as found:
+        caller.note(NoticeKind.STEP, step="tracker", text=found.message)
+        return account
+    _note_steps(caller, report.steps)
+    return report.account
+
+
+def prepare_track(caller: Caller, account: Account, request: TrackRequest) -> tuple[Account, Held | None]:
+    """Do the preflight for a track that is to be bound, or lock it if the preflight was done before.
+
+    Returns who has the track, if it may not be bound.
+    """
+    from passdown.services.work.preflight import PreflightRequest, check_lock
+
+    if account.is_prepared and request.track == account.track:
+        return account, None
+    if not account.is_prepared:
+        try:
+            report = _run(caller, account, request)
+        except TrackerMissingError as found:
+            caller.note(NoticeKind.STEP, step="tracker", text=found.message)
+        else:
+            _note_steps(caller, report.steps)
+            return report.account, report.held
+    wanted = PreflightRequest(request.track, _read_choice(caller, request.choice))
+    step, held = check_lock(caller.workspace, account, wanted)
+    _note_steps(caller, [step])
+    return account, held
+
+
+def unlock_others(caller: Caller, account: Account) -> None:
+    """Release the locks of tracks that a session no longer works on; a failure is a warning (R21)."""
+    from passdown.services.coordination.track_locks import unlock_tracks
+
+    try:
+        unlock_tracks(caller.workspace, account, but=account.track)
+    except PassdownError as found:
+        caller.note(NoticeKind.STEP, step="lock", text=found.message)
+
+
+def _run(caller: Caller, account: Account, request: TrackRequest | None = None) -> "PreflightReport":
+    from passdown.services.work.preflight import run_preflight
+
+    wanted = _read_request(caller, account, request or TrackRequest())
+    return run_preflight(caller.workspace, account, wanted)
+
+
+def _read_request(caller: Caller, account: Account, request: TrackRequest) -> "PreflightRequest":
+    """Return what the service is asked for: also handoffs that wait for others for long."""
+    from passdown.services.coordination.addressed_handoffs import find_late_handoffs
+    from passdown.services.work.preflight import PreflightRequest
+    from passdown.wiring.workspaces import open_with_handoffs
+
+    choice = _read_choice(caller, request.choice)
+    late = tuple(find_late_handoffs(caller.workspace, account, open_with_handoffs(caller.workspace)))
+    return PreflightRequest(request.track, choice, late)
+
+
+def _read_choice(caller: Caller, choice: str) -> "LockChoice | None":
+    """Return what to do about a track that another session has; only a person may take it."""
+    if not choice:
+        return None
+    from passdown.services.coordination.track_locks import LockChoice
+
+    if choice == LockChoice.FORCE.value:
+        hint = "wait for it with --wait, or work beside it with --continue"
+        need_person(caller, "take a track from a session that is alive", hint=hint)
+    return LockChoice(choice)
+
+
+def _note_steps(caller: Caller, steps: "Sequence[PreflightStep]") -> None:
+    """Let the caller know what is in the way, each text once."""
+    notable = {one.text: one for one in reversed(steps) if one.is_notable}
+    for one in reversed(notable.values()):
+        caller.note(NoticeKind.STEP, step=one.step, text=one.text)
