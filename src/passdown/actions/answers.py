@@ -42,7 +42,7 @@ class Notice(NamedTuple):
     hint: str = ""
 
 
-class Answer(NamedTuple, Generic[Result_co]):
+class Answered(NamedTuple, Generic[Result_co]):
     """The result of an action, and what belongs to it."""
 
     result: Result_co
@@ -51,7 +51,7 @@ class Answer(NamedTuple, Generic[Result_co]):
     """What counts only once the answer was written, such as that mail was read; never if writing failed."""
 
 
-class Mark(Enum):
+class JsonPlace(Enum):
     """How a field of a result is told in JSON, if it is not a member of its own."""
 
     HIDDEN = "hidden"
@@ -66,8 +66,8 @@ class Form(NamedTuple):
     convert: Callable[..., object]
 
 
-HIDDEN: Final = Mark.HIDDEN
-INLINE: Final = Mark.INLINE
+HIDDEN: Final = JsonPlace.HIDDEN
+INLINE: Final = JsonPlace.INLINE
 SECONDS: Final = Form(lambda at: at and render_seconds(at))
 MILLIS: Final = Form(lambda at: at and render_millis(at))
 

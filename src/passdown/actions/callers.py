@@ -9,7 +9,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Annotated, Final, TypeVar
 
-from passdown.actions.answers import Answer, Notice, NoticeKind
+from passdown.actions.answers import Answered, Notice, NoticeKind
 from passdown.core.sessions.session_facts import Account
 from passdown.errors import CacheError, UsageError
 from passdown.records import field, record, replace
@@ -53,7 +53,7 @@ class Caller:
     """Who asks, for one action."""
 
     workspace: Annotated[Workspace, "The checkout that it is about."]
-    open: Annotated[Callable[[ReadLimits], Workspace], "Opens the same checkout with other limits."]
+    reopen: Annotated[Callable[[ReadLimits], Workspace], "Opens the same checkout with other limits."]
     around: Annotated[Surroundings, "Where the face was called."]
     session: Annotated[str, "The session that the caller named; empty if none."] = ""
     is_typed: Annotated[bool, "Whether it was typed: the same words repeat it (C142)."] = False
@@ -72,7 +72,7 @@ class Caller:
 
     def without_cache(self) -> "Caller":
         """Return the same caller with a workspace that does not use its cache."""
-        return replace(self, workspace=self.open(self.around.limits._replace(is_cached=False)))
+        return replace(self, workspace=self.reopen(self.around.limits._replace(is_cached=False)))
 
 
 def open_caller(
@@ -97,7 +97,7 @@ def open_caller(
 
     return Caller(
         workspace=open_with(around.limits),
-        open=open_with,
+        reopen=open_with,
         around=around,
         session=session,
         is_typed=verb is not None,
@@ -105,7 +105,7 @@ def open_caller(
     )
 
 
-def ask(action: Callable[[Caller, Request], Result], caller: Caller, request: Request) -> Answer[Result]:
+def ask(action: Callable[[Caller, Request], Result], caller: Caller, request: Request) -> Answered[Result]:
     """Call an action; if its cache stops it, call it again without the cache.
 
     Nothing of the first try is told or owed. So an action reads everything that needs the cache before it
@@ -124,7 +124,7 @@ def ask(action: Callable[[Caller, Request], Result], caller: Caller, request: Re
         from passdown.services.operations.operations import note_answered  # few actions change what is shared
 
         caller.after.append(partial(note_answered, caller.workspace))
-    return Answer(result, caller.notices, caller.after)
+    return Answered(result, caller.notices, caller.after)
 
 
 # --- the session of the caller --------------------------------------------------------------------

@@ -10,12 +10,12 @@ from passdown.actions.mail import mark_as_read
 from passdown.actions.preflight import prepare
 from passdown.core.coordination.leases import Held, Lost
 from passdown.core.coordination.messages import WaitingMessage
-from passdown.core.coordination.tasks import COMPLETED, Claimed, NothingReady, TaskClosed, TaskState
+from passdown.core.coordination.tasks import COMPLETED, Claimed, NothingReady, TaskState
 from passdown.core.sessions.session_facts import Account
 from passdown.errors import StorageError
 from passdown.ports.tracker import ClaimWish
 from passdown.records import record
-from passdown.services.coordination.claims import CloseRequest
+from passdown.services.coordination.claims import CloseRequest, CloseResult
 from passdown.services.work import tracker_changes
 from passdown.services.work.tdd import choose_cycle, end_cycle
 
@@ -73,15 +73,15 @@ class CloseAnswer:
     """What closing a task came to."""
 
     session: Annotated[str, "The session."]
-    closed: Annotated[str | None, "The task, if it is closed."]
-    reason: Annotated[str | None, "Why, in the words of the tracker."]
-    waiting: Annotated[str | None, "The task, if a later command closes it."]
-    note: Annotated[str | None, "What was added to its notes."]
-    released: Annotated[tuple[str, ...], "The files that were released with it."]
-    ready: Annotated[tuple[str, ...], "The tasks that waited for it and are ready now."]
-    unfenced: Annotated[bool, "Whether its lease is still to be released."]
-    lost: Annotated[Lost | None, "Which lease the session no longer has."]
-    held: Annotated[Held | None, "Who has the task."]
+    closed: Annotated[str | None, "The task, if it is closed."] = None
+    reason: Annotated[str | None, "Why, in the words of the tracker."] = None
+    waiting: Annotated[str | None, "The task, if a later command closes it."] = None
+    note: Annotated[str | None, "What was added to its notes."] = None
+    released: Annotated[tuple[str, ...], "The files that were released with it."] = ()
+    ready: Annotated[tuple[str, ...], "The tasks that waited for it and are ready now."] = ()
+    unfenced: Annotated[bool, "Whether its lease is still to be released."] = False
+    lost: Annotated[Lost | None, "Which lease the session no longer has."] = None
+    held: Annotated[Held | None, "Who has the task."] = None
     title: Annotated[str, "The title of the task.", HIDDEN] = ""
 
 
@@ -139,18 +139,30 @@ def close(caller: Caller, request: CloseTaskRequest) -> CloseAnswer:
         from passdown.services.project.metrics import make_phase_metrics  # few tasks end a phase
 
         caller.workspace.record_metrics(make_phase_metrics(ended))
-    outcome, is_queued = found.outcome, found.outcome is None
-    closed = outcome if isinstance(outcome, TaskClosed) else None
+    return _describe_close(found)
+
+
+def _describe_close(found: CloseResult) -> CloseAnswer:
+    session, outcome = found.account.session, found.outcome
+    if isinstance(outcome, Lost):
+        return CloseAnswer(session=session, lost=outcome)
+    if isinstance(outcome, Held):
+        return CloseAnswer(session=session, held=outcome)
+    if outcome is None:
+        return CloseAnswer(
+            session=session,
+            waiting=found.task,
+            note=found.note,
+            unfenced=found.is_unfenced,
+            title=found.title,
+        )
     return CloseAnswer(
-        session=found.account.session,
-        closed=closed.task.task if closed else None,
-        reason=closed.task.reason if closed else None,
-        waiting=found.task if is_queued else None,
-        note=found.note if closed or is_queued else None,
-        released=tuple(closed.released) if closed else (),
-        ready=tuple(closed.freed) if closed else (),
-        unfenced=found.is_unfenced and (closed is not None or is_queued),
-        lost=outcome if isinstance(outcome, Lost) else None,
-        held=outcome if isinstance(outcome, Held) else None,
-        title=closed.task.title if closed else found.title,
+        session=session,
+        closed=outcome.task.task,
+        reason=outcome.task.reason,
+        note=found.note,
+        released=tuple(outcome.released),
+        ready=tuple(outcome.freed),
+        unfenced=found.is_unfenced,
+        title=outcome.task.title,
     )

@@ -23,7 +23,7 @@ RETRACTABLE: Final = tuple(kind for kind in FactKind if kind.row.can_retract)
 
 
 @record
-class StatedFact:
+class FactResult:
     """A fact that was recorded."""
 
     session: Annotated[str, "The session that states it."]
@@ -47,10 +47,10 @@ class OldDecision:
 
 
 @record
-class StatedDecision:
+class DecisionResult:
     """A decision that was recorded."""
 
-    fact: Annotated[StatedFact, "The decision.", INLINE]
+    fact: Annotated[FactResult, "The decision.", INLINE]
     key: Annotated[str, "Its key."]
     replaces: Annotated[OldDecision | None, "What it replaces; null if nothing."]
     also_replaces: Annotated[tuple[OldDecision, ...], "The decisions that contradicted that one."]
@@ -61,7 +61,7 @@ class StatedDecision:
 class KeptComment:
     """What an agent answered to an escalated gate, which only a person can lift (C154)."""
 
-    fact: Annotated[StatedFact, "The comment.", INLINE]
+    fact: Annotated[FactResult, "The comment.", INLINE]
     question: Annotated[str, "The question of the gate."]
     is_answered: Annotated[bool, "Whether it is answered: never."]
     because: Annotated[str, "Why the caller is no person."]
@@ -71,7 +71,7 @@ class KeptComment:
 class RetractedDecision:
     """A decision that was taken back."""
 
-    fact: Annotated[StatedFact, "The retraction.", INLINE]
+    fact: Annotated[FactResult, "The retraction.", INLINE]
     replaced: Annotated[OldDecision | None, "What it had replaced, if nothing else is decided now."]
     still_decided: Annotated[tuple[OldDecision, ...], "What is in force under the same key."]
     gone: Annotated[tuple[OldDecision, ...], "What of it is worth showing.", HIDDEN]
@@ -115,13 +115,13 @@ class RetractRequest:
 # --- state --------------------------------------------------------------------------------------------
 
 
-def state(caller: Caller, request: NewFact) -> StatedFact:
+def state(caller: Caller, request: NewFact) -> FactResult:
     """Record one fact."""
     said = _clean(request)
     return _record(caller, need_session(caller), [said])
 
 
-def decide(caller: Caller, request: DecisionRequest) -> StatedDecision:
+def decide(caller: Caller, request: DecisionRequest) -> DecisionResult:
     """Record a decision; another session's is replaced only on request."""
     from passdown.services.sessions.decisions import need_replaceable, plan_decision  # only decisions need it
 
@@ -130,7 +130,7 @@ def decide(caller: Caller, request: DecisionRequest) -> StatedDecision:
     if not request.is_replacing:
         need_replaceable(caller.workspace, planned)
     replaces = [_old(one) for one in planned.replaces]
-    return StatedDecision(
+    return DecisionResult(
         fact=_record(caller, planned.speaker, [planned.fact]),
         key=planned.fact.key,
         replaces=replaces[0] if replaces else None,
@@ -139,7 +139,7 @@ def decide(caller: Caller, request: DecisionRequest) -> StatedDecision:
     )
 
 
-def finish_work(caller: Caller, request: DoneRequest) -> StatedFact:
+def finish_work(caller: Caller, request: DoneRequest) -> FactResult:
     """Record what is done, and that it must not be done again; without a text, the current work is done."""
     account = need_session(caller)
     if not request.text and account.now is None:
@@ -150,7 +150,7 @@ def finish_work(caller: Caller, request: DoneRequest) -> StatedFact:
     return _record(caller, account, [NewFact(FactKind.DONE, text), *once])
 
 
-def clear_now(caller: Caller, _request: None = None) -> StatedFact:
+def clear_now(caller: Caller, _request: None = None) -> FactResult:
     """Record that nothing is being done now; the text is what was."""
     account = need_session(caller)
     was = account.now.text if account.now else ""
@@ -164,8 +164,8 @@ def clear_now(caller: Caller, _request: None = None) -> StatedFact:
 # --- answer -------------------------------------------------------------------------------------------
 
 
-def answer(caller: Caller, request: AnswerRequest) -> StatedFact | KeptComment:
-    """Answer the question or feedback that starts with a text: of this session, or open in the project."""
+def answer(caller: Caller, request: AnswerRequest) -> FactResult | KeptComment:
+    """Answered the question or feedback that starts with a text: of this session, or open in the project."""
     account = _need_answering(caller, request.question)
     answered = [(one.key, (one.key,)) for one in account.of(FactKind.ANSWER)]  # a new answer replaces it
     waiting = _list_waiting(account.of)
@@ -196,7 +196,7 @@ def _need_answering(caller: Caller, question: str) -> Account:
         return next(asking, running[0])
 
 
-def _answer_gate(caller: Caller, account: Account, said: NewFact) -> StatedFact | KeptComment:
+def _answer_gate(caller: Caller, account: Account, said: NewFact) -> FactResult | KeptComment:
     """Let a person lift the escalation of a gate; keep what an agent answers as a comment (C154)."""
     from passdown.core.work.gates import answer_escalation  # few questions are those of gates
 
@@ -228,37 +228,41 @@ def _read_told(
 # --- take back ----------------------------------------------------------------------------------------
 
 
-def retract(caller: Caller, request: RetractRequest) -> StatedFact | RetractedDecision:
-    """Take back the fact that starts with a text.
+def retract(caller: Caller, request: RetractRequest) -> FactResult | RetractedDecision:
+    """Take back the fact that starts with a text."""
+    account = need_session(caller)
+    of, name = _find_retracted(caller, account, request)
+    if of is FactKind.QUESTION and is_escalation(name):
+        need_person(caller, "take back the question of an escalated gate", hint="a person answers it")
+    said = NewFact(FactKind.RETRACTION, name, of.value)
+    if of is FactKind.DECISION:
+        return _retract_decision(caller, account, said, request.text)
+    is_once = of is FactKind.DONE and any(one.text == name for one in account.of(FactKind.RECEIPT))
+    also = [said._replace(key=FactKind.RECEIPT.value)] if is_once else []
+    return _record(caller, account, [said, *also])
+
+
+def _find_retracted(caller: Caller, account: Account, request: RetractRequest) -> tuple[FactKind, str]:
+    """Return the kind of the fact that is meant, and what names it.
 
     1. The session's own.
     2. A decision of others that contradicts another one.
     3. With a kind, what another session stated, or an earlier one.
     4. The result of a test that a brief tells.
     """
-    account = need_session(caller)
     text, kind = request.text, FactKind(request.of_kind) if request.of_kind else None
     own = [fact for one in ([kind] if kind else RETRACTABLE) for fact in account.of(one)]
     if found := _find(own, text):  # 1
-        of, name = found
-    elif kind in {None, FactKind.DECISION} and (key := _find_contested(caller, text)):  # 2
-        of, name = FactKind.DECISION, key
-    elif kind:  # 3
+        return found
+    if kind in {None, FactKind.DECISION} and (key := _find_contested(caller, text)):  # 2
+        return FactKind.DECISION, key
+    if kind:  # 3
         told = _find(_read_told(caller, account)(kind), text)
-        of, name = kind, told[1] if told else text
-    elif (result := _find_result(caller, account, text)) is not None:  # 4
-        of, name = FactKind.RECEIPT, result
-    else:
-        hint = "to retract another session's fact, give its text and --kind"
-        raise UsageError(f"this session has no fact that begins with {text[:60]!r}", hint=hint)
-    if of is FactKind.QUESTION and is_escalation(name):
-        need_person(caller, "take back the question of an escalated gate", hint="a person answers it")
-    said = NewFact(FactKind.RETRACTION, name, of.value)
-    if of is FactKind.DECISION:
-        return _retract_decision(caller, account, said, text)
-    is_once = of is FactKind.DONE and any(one.text == name for one in account.of(FactKind.RECEIPT))
-    also = [said._replace(key=FactKind.RECEIPT.value)] if is_once else []
-    return _record(caller, account, [said, *also])
+        return kind, told[1] if told else text
+    if (result := _find_result(caller, account, text)) is not None:  # 4
+        return FactKind.RECEIPT, result
+    hint = "to retract another session's fact, give its text and --kind"
+    raise UsageError(f"this session has no fact that begins with {text[:60]!r}", hint=hint)
 
 
 def _retract_decision(caller: Caller, account: Account, said: NewFact, text: str) -> RetractedDecision:
@@ -307,7 +311,7 @@ def _find_result(caller: Caller, account: Account, text: str) -> str | None:
 # --- common -------------------------------------------------------------------------------------------
 
 
-def _record(caller: Caller, account: Account, facts: Sequence[NewFact]) -> StatedFact:
+def _record(caller: Caller, account: Account, facts: Sequence[NewFact]) -> FactResult:
     """Record facts; the first one is the answer."""
     said = _clean(facts[0])
     kept = update_ledger(caller.workspace, account, [said, *facts[1:]])
@@ -319,9 +323,9 @@ def _record(caller: Caller, account: Account, facts: Sequence[NewFact]) -> State
     return _stated(kept, said, said.text)
 
 
-def _stated(kept: LedgerUpdate, said: NewFact, text: str) -> StatedFact:
+def _stated(kept: LedgerUpdate, said: NewFact, text: str) -> FactResult:
     account = kept.account
-    return StatedFact(
+    return FactResult(
         session=account.session,
         agent=account.agent,
         line=account.last_seq,

@@ -6,7 +6,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, TypeVar
 
-from passdown.actions.answers import Answer, Notice, NoticeKind
+from passdown.actions.answers import Answered, Notice, NoticeKind
 from passdown.actions.callers import Caller, Surroundings, ask, open_caller
 from passdown.errors import StorageError
 from passdown.faces.cli import output
@@ -50,7 +50,7 @@ def call(
     request: Request,
     session: str = "",
     verb: "VerbRun | None" = None,
-) -> Answer[Result]:
+) -> Answered[Result]:
     """Call an action in the project of the current folder, and print its notices."""
     caller = open_caller(find_surroundings(), session, verb)
     try:
@@ -85,7 +85,7 @@ def current_folder() -> Path:
         raise StorageError(reason, hint="change to a folder that exists") from found
 
 
-def settle(answer: Answer[object]) -> None:
+def settle(answer: Answered[object]) -> None:
     """Do what had to wait for the answer, unless nobody could read it (C90)."""
     if output.is_read():
         known = len(answer.notices)

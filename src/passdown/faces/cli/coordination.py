@@ -7,7 +7,7 @@ from typing import Final, TypeVar, cast
 
 import click
 
-from passdown.actions.answers import Answer
+from passdown.actions.answers import Answered
 from passdown.actions.callers import Caller
 from passdown.core.coordination.choices import list_choices, tell_holder
 from passdown.core.coordination.leases import Held, Lost
@@ -65,7 +65,7 @@ def as_value(value: object) -> object:
 
 def call_shared(
     action: Callable[[Caller, Request], Result], request: Request, session: str = ""
-) -> Answer[Result]:
+) -> Answered[Result]:
     """Call an action that changes what sessions share.
 
     The same words repeat a command whose answer nobody saw, so that nothing happens twice (C142).

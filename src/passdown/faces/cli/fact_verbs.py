@@ -5,16 +5,16 @@ from datetime import datetime
 from typing import Final
 
 from passdown.actions import facts
-from passdown.actions.answers import Answer, encode
+from passdown.actions.answers import Answered, encode
 from passdown.actions.facts import (
     AnswerRequest,
     DecisionRequest,
+    DecisionResult,
     DoneRequest,
     KeptComment,
     OldDecision,
     RetractedDecision,
     RetractRequest,
-    StatedDecision,
 )
 from passdown.core.facts import ADD
 from passdown.core.kinds import FactKind
@@ -50,7 +50,7 @@ def state_decision(
     return _report(answer, *lines, as_json=as_json)
 
 
-def _list_replaced(found: StatedDecision) -> Iterator[OldDecision]:
+def _list_replaced(found: DecisionResult) -> Iterator[OldDecision]:
     if found.replaces:
         yield found.replaces
         yield from found.also_replaces
@@ -99,7 +99,7 @@ def ask_question(kind: FactKind, /, *, text: str, unconfirmed: bool, session: st
 
 
 def answer_question(kind: FactKind, /, *, question: str, text: str, session: str, as_json: bool) -> int:
-    """Answer a question or feedback; say so if the answer was kept as a comment on a gate."""
+    """Answered a question or feedback; say so if the answer was kept as a comment on a gate."""
     del kind
     answer = call(facts.answer, AnswerRequest(question=question, text=text), session)
     found = answer.result
@@ -135,7 +135,7 @@ def retract_fact(kind: FactKind, /, *, text: str, of_kind: str | None, session: 
 
 
 def _report(
-    answer: Answer[object],
+    answer: Answered[object],
     *lines: str,
     as_json: bool,
 ) -> int:
