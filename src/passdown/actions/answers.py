@@ -17,6 +17,7 @@ class NoticeKind(StrEnum):
     """What a user should know beside the answer; each face has its own words for it."""
 
     WARNING = "warning"
+    TROUBLE = "trouble"
     NO_CACHE = "no_cache"
     SESSION_STARTED = "session_started"
     HOST_SESSION_STARTED = "host_session_started"

@@ -43,9 +43,9 @@ class Surroundings:
     has_terminal: Annotated[bool, "Whether somebody sees what is written, and can answer."] = False
     limits: Annotated[ReadLimits, "How much work the caller may wait for."] = NO_LIMITS
     report: Annotated[Callable[[str], None], "Says at once what is being waited for."] = _ignore
-    record_metrics: Annotated["Callable[[str, Iterable[Metric]], object]", "Writes down what happened."] = (
-        lambda _root, _metrics: None
-    )
+    record_metrics: Annotated[
+        "Callable[[str, Iterable[Metric]], bool]", "Writes down what happened; returns whether it could."
+    ] = lambda _root, _metrics: False
 
 
 @record
@@ -72,7 +72,8 @@ class Caller:
 
     def without_cache(self) -> "Caller":
         """Return the same caller with a workspace that does not use its cache."""
-        return replace(self, workspace=self.reopen(self.around.limits._replace(is_cached=False)))
+        limits = self.around.limits._replace(is_cached=False)
+        return replace(self, workspace=self.reopen(limits), around=replace(self.around, limits=limits))
 
 
 def open_caller(

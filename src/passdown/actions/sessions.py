@@ -1,17 +1,19 @@
-"""Start a session, give a sign of life, publish, end it."""
+"""What a session is called, its signs of life, its publications, and its end."""
 
 from collections.abc import Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Annotated
 
-from passdown.actions.answers import NoticeKind
-from passdown.actions.callers import Caller
+from passdown.actions.answers import HIDDEN, INLINE, NoticeKind
+from passdown.actions.callers import Caller, find_running, need_session, note_ledger_update
 from passdown.core.sessions.session_facts import Account
-from passdown.errors import PassdownError
+from passdown.errors import PassdownError, UnreadError, UsageError
 from passdown.records import record
 
 if TYPE_CHECKING:  # most actions neither publish nor commit
     from passdown.services.log.commits import CommitTrigger
+    from passdown.services.log.views import WrittenView
+    from passdown.services.sessions.owed_commits import CommitOutcome
 
 
 @record
@@ -55,13 +57,22 @@ def summarize(account: Account) -> SessionSummary:
 
 
 def update_view(caller: Caller) -> None:
-    """Update the local view after a start or an event; say what is in the way, and go on (R131, R132)."""
-    from passdown.services.log.local_view import update_local_view  # most actions do not publish
+    """Update the local view after a start or an event, or leave it to the next hook (R131, R132).
 
-    try:
-        update_local_view(caller.workspace)
-    except PassdownError as found:
-        caller.note(NoticeKind.VIEW_NOT_UPDATED, reason=found.message)
+    1. As long as not all events were read, there is none: a view must not leave any out.
+    2. Without the cache nobody keeps a slower process from overwriting a newer view.
+    """
+    from passdown.services.log.local_view import mark_outdated, update_local_view  # few actions publish
+
+    if caller.around.limits.is_cached:  # 2
+        try:
+            update_local_view(caller.workspace)
+        except PassdownError as found:
+            if not isinstance(found, UnreadError):  # 1
+                caller.note(NoticeKind.VIEW_NOT_UPDATED, reason=found.message)
+        else:
+            return
+    mark_outdated(caller.workspace)
 
 
 def commit_waiting(caller: Caller, triggers: "Sequence[CommitTrigger]") -> str | None:
@@ -89,3 +100,121 @@ def find_pause(caller: Caller) -> str:
     from passdown.services.project.pauses import find_pauses  # few actions ask for it
 
     return ", ".join(pause.by for pause in find_pauses(caller.workspace, caller.around.variables))
+
+
+# --- signs of life, publications ------------------------------------------------------------------------
+
+
+def send_heartbeat(caller: Caller, _request: None = None) -> SessionSummary:
+    """Give a sign of life, and update the ledger."""
+    from passdown.services.sessions.sessions import touch
+
+    return summarize(touch(caller.workspace, need_session(caller)))
+
+
+@record
+class PublishRequest:
+    """What is to be published."""
+
+    phase: Annotated[str, "The number of the phase of which a checkpoint is saved; empty for none."] = ""
+    state: Annotated[str, "The state of that phase."] = "validated"
+    name: Annotated[str, "The name of that phase."] = ""
+
+
+@record
+class PublishResult:
+    """What was published."""
+
+    event: Annotated[str | None, "The event; null if there was nothing to publish."]
+    file: Annotated[str | None, "Its path."]
+    stream: Annotated[str | None, "The stream document that shows the checkpoint."]
+    commit: Annotated[str | None, "The commit, if one was made."]
+
+
+def publish(caller: Caller, request: PublishRequest) -> PublishResult:
+    """Publish new facts; with a phase, save its checkpoint (C104)."""
+    from passdown.services.sessions.publications import publish as publish_facts
+
+    if request.phase:
+        from passdown.actions.checkpoints import make_phase, save_phase  # few calls save a checkpoint
+
+        phase = make_phase(request.phase, request.state, request.name)
+        saved, commit = save_phase(caller, need_session(caller), phase)
+        written, stream = saved.written, saved.stream
+    else:
+        from passdown.services.sessions.ledgers import update_ledger
+        from passdown.services.sessions.owed_commits import AFTER_EVENT
+
+        account, stream = need_session(caller), ""
+        note_ledger_update(caller, update_ledger(caller.workspace, account))
+        written = publish_facts(caller.workspace, account.session, kind="checkpoint", reason="asked")
+        update_view(caller)
+        commit = commit_waiting(caller, AFTER_EVENT)
+    return PublishResult(
+        event=written.event.id if written else None,
+        file=written.name if written else None,
+        stream=stream or None,
+        commit=commit,
+    )
+
+
+# --- the end ----------------------------------------------------------------------------------------------
+
+
+@record
+class EndRequest:
+    """How a session ends."""
+
+    reason: Annotated[str, "Why: clear, logout, done, …"] = "session-end"
+    keeps_ledger: Annotated[bool, "Whether its ledger stays where it is."] = False
+
+
+@record
+class EndResult:
+    """A session that ended."""
+
+    session: Annotated[SessionSummary, "The session.", INLINE]
+    event: Annotated[str | None, "The event that was published at its end."]
+    record: Annotated[str | None, "The record of its ledger."]
+    commit: Annotated[str | None, "The commit, if one was made."]
+    troubles: Annotated[tuple[str, ...], "What could not be done; the next start or end does it."]
+    committed: Annotated["CommitOutcome", "Why there is no commit.", HIDDEN]
+    view: Annotated["WrittenView | None", "What became of the view.", HIDDEN]
+
+
+def end(caller: Caller, request: EndRequest) -> EndResult:
+    """End a session: publish, archive and commit as configured, and release what it holds."""
+    from passdown.ports.repository import Committed
+    from passdown.services.sessions.session_end import close_session
+    from passdown.services.work.session_contexts import save_if_complete
+
+    account = find_running(caller)
+    if account is None:
+        raise UsageError("no session is running here", hint="`passdown status` lists the sessions")
+    if why := save_if_complete(caller.workspace, account):
+        caller.warn(why)
+    closed = close_session(caller.workspace, account, request.reason, keep=request.keeps_ledger)
+    _leave(caller, account)
+    for trouble in closed.troubles:
+        caller.warn(trouble.message, trouble.hint)
+    return EndResult(
+        session=summarize(closed.account),
+        event=closed.written.event.id if closed.written else None,
+        record=(closed.archived.path if closed.archived else "") or None,
+        commit=closed.committed.commit if isinstance(closed.committed, Committed) else None,
+        troubles=tuple(trouble.message for trouble in closed.troubles),
+        committed=closed.committed,
+        view=closed.view,
+    )
+
+
+def _leave(caller: Caller, account: Account) -> None:
+    """Release what a session holds that ended; otherwise it expires."""
+    try:
+        coordination = caller.workspace.find_coordination()
+        if coordination is not None:
+            from passdown.services.coordination.membership import leave_project  # few sessions coordinate
+
+            leave_project(caller.workspace, account.session, coordination)
+    except PassdownError as found:
+        caller.note(NoticeKind.NOT_RELEASED, found.hint, agent=account.agent, reason=found.message)

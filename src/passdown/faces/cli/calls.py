@@ -23,6 +23,7 @@ Result = TypeVar("Result")
 _WORDS: Final[Mapping[NoticeKind, str]] = MappingProxyType(
     {
         NoticeKind.WARNING: "{text}",
+        NoticeKind.TROUBLE: "{text}",
         NoticeKind.NO_CACHE: "{reason}; continuing without it",
         NoticeKind.SESSION_STARTED: "no session was running here; started {agent}",
         NoticeKind.HOST_SESSION_STARTED: "this session of {host} was not known yet; started {agent}",
@@ -70,10 +71,10 @@ def find_surroundings() -> Surroundings:
     )
 
 
-def _record_metrics(root: str, metrics: "Iterable[Metric]") -> None:
+def _record_metrics(root: str, metrics: "Iterable[Metric]") -> bool:
     from passdown.faces.hooks.hook_log import log_metrics  # few commands have something to record
 
-    log_metrics(root, metrics)
+    return log_metrics(root, metrics)
 
 
 def current_folder() -> Path:

@@ -1,0 +1,281 @@
+"""Start a session, or go on with the one that runs, with or without a brief."""
+
+from collections.abc import Collection, Sequence
+from contextlib import suppress
+from datetime import datetime
+from typing import TYPE_CHECKING, Annotated, NamedTuple
+
+from passdown import layout
+from passdown.actions.answers import HIDDEN, INLINE, Form, NoticeKind
+from passdown.actions.callers import Caller, find_new_id
+from passdown.actions.sessions import SessionSummary, commit_waiting, summarize, update_view
+from passdown.core.formats.ledgers import GENERIC, PLATFORMS
+from passdown.core.sessions.session_facts import Account
+from passdown.errors import CacheError, PassdownError, StorageError
+from passdown.records import record, replace
+from passdown.services.log.legacy_view import find_legacy
+from passdown.services.sessions.journals import read_open
+from passdown.services.sessions.other_documents import has_documents
+from passdown.services.sessions.sessions import (
+    RecoveredSession,
+    StartedSession,
+    StartRequest,
+    start_session,
+)
+from passdown.wiring.projects import open_hosts
+from passdown.wiring.workspaces import append_line, has_handoffs, list_logs, open_others
+
+if TYPE_CHECKING:
+    from passdown.core.briefs.brief_input import TeamInput
+    from passdown.core.briefs.budgets import Budget
+    from passdown.services.coordination.addressed_handoffs import HandoffNews
+    from passdown.services.handover.deliveries import SentBrief
+    from passdown.services.workspace.workspaces import Workspace
+
+
+@record
+class BeginRequest:
+    """What a start is to do."""
+
+    start: Annotated[StartRequest, "The session to start, or to go on with."]
+    is_asked: Annotated[bool, "Whether a user asked for it, and the environment says for which session."] = (
+        False
+    )
+    budget: Annotated["Budget | None", "How long a brief may be; None for none."] = None
+    has_history: Annotated[bool, "Whether the session still has what it was told before."] = False
+    room: Annotated[int | None, "How many characters handoffs may take; None for any number."] = None
+    environment_file: Annotated[str, "The file that tells the host's shell the id; empty for none."] = ""
+
+
+def _list_ids(recovered: Sequence[RecoveredSession]) -> list[str]:
+    return [one.account.session for one in recovered]
+
+
+def _list_handoffs(news: "HandoffNews | None") -> list[object]:
+    if news is None:
+        return []
+    from passdown.core.schemas import to_data  # few sessions are handed something
+
+    return [to_data(one) for one in news.own]
+
+
+class JoinedTeam(NamedTuple):
+    """What a session is told by those that it coordinates with."""
+
+    account: Account
+    team: "TeamInput | None" = None
+    inherited: Sequence[str] = ()
+    """What it goes on with that a dead session held."""
+    trouble: str = ""
+    """Why it does not take part."""
+
+
+@record
+class StartResult:
+    """A session that runs."""
+
+    session: Annotated[SessionSummary, "The session.", INLINE]
+    team: Annotated[str | None, "The team that it belongs to."]
+    role: Annotated[str | None, "What it works on."]
+    is_new: Annotated[bool, "Whether it was started now."]
+    recovered: Annotated[
+        tuple[RecoveredSession, ...], "Sessions that did not end, and were ended now.", Form(_list_ids)
+    ]
+    archived: Annotated[tuple[str, ...], "The records of ledgers that were archived."]
+    others: Annotated[tuple[SessionSummary, ...], "The other sessions that run."]
+    commit: Annotated[str | None, "The commit of what ended sessions left."]
+    handoffs: Annotated["HandoffNews | None", "What others handed to it.", Form(_list_handoffs)]
+    started: Annotated[StartedSession, "What the service says of it.", HIDDEN]
+    joined: Annotated[JoinedTeam, "What those say that it coordinates with.", HIDDEN]
+    brief: Annotated["SentBrief | None", "The brief, if it was asked for.", HIDDEN]
+    legacy: Annotated[str, "A document in the place of the view that we did not make.", HIDDEN]
+    now: Annotated[datetime, "When it was answered.", HIDDEN]
+
+
+def start(caller: Caller, request: BeginRequest) -> StartResult:
+    """Start a session, or go on with the one that runs; recover what did not end.
+
+    What was handed to it counts as read once the answer was written. If a user asked for it, what ended
+    sessions left is committed first; hooks do that after they answered.
+    """
+    workspace = caller.workspace
+    asked = _find_asked(caller, request.start) if request.is_asked else request.start
+    _finish_dead(workspace)
+    started = _take_in(workspace, start_session(workspace, asked))
+    others = open_others(workspace, caller.around.limits)
+    news = _find_handoffs(caller, started.account, [workspace, *(there for there, _ in others)], request)
+    if request.environment_file:
+        # On failure, the host's own variable still identifies the session.
+        with suppress(StorageError):
+            append_line(request.environment_file, f"export PASSDOWN_SESSION={started.account.session}")
+    _record(caller, started)
+    told = {one.handoff.id for one in news.told if one.handoff.id} if news else set[str]()
+    joined = _join(caller, started, told, request)
+    sent = None
+    if request.budget:
+        from passdown.services.handover.deliveries import send_brief  # a user is not briefed
+
+        caller.after.append(lambda: refresh_stream(caller, joined.account))
+        sent = send_brief(
+            workspace,
+            joined.account,
+            request.budget,
+            list_logs(others),
+            team=joined.team,
+            is_known=request.has_history,
+        )
+    update_view(caller)
+    committed = _commit(caller) if request.is_asked else None
+    if asked.mode and started.account.start.mode != asked.mode:
+        mode = started.account.start.mode
+        caller.note(NoticeKind.MODE_KEPT, agent=started.account.agent, mode=mode)
+    if news is not None:
+        caller.after.append(lambda: _settle_handoffs(caller, joined.account, news))
+    return StartResult(
+        session=summarize(started.account),
+        team=started.account.start.team or None,
+        role=started.account.start.role or None,
+        is_new=started.is_new,
+        recovered=started.recovered,
+        archived=tuple(one.path for one in started.archived if one.path),
+        others=tuple(map(summarize, started.others)),
+        commit=committed,
+        handoffs=news,
+        started=started,
+        joined=joined,
+        brief=sent,
+        legacy=find_legacy(workspace),
+        now=workspace.now(),
+    )
+
+
+def _find_asked(caller: Caller, asked: StartRequest) -> StartRequest:
+    """Return what a user asks for, with the session that the environment names, if it fits."""
+    host = open_hosts().find_caller(caller.around.variables)
+    is_other = asked.is_new or asked.host_session or (host and asked.host not in {GENERIC, host.host})
+    if not is_other and host is not None:
+        asked = replace(asked, host=host.host, host_session=host.session)
+    elif not is_other:
+        given = find_new_id(caller)
+        asked = replace(asked, host_session=given, is_named=bool(given))
+    if asked.host not in PLATFORMS:
+        caller.note(NoticeKind.UNKNOWN_HOST, host=asked.host)
+    return asked
+
+
+def _finish_dead(workspace: "Workspace") -> None:
+    """Finish what a command of a session that is gone began; nearly always there is none (C142)."""
+    if any(one.unfinished for one in read_open(workspace)):
+        from passdown.services.coordination.finishing import finish_dead
+
+        finish_dead(workspace)
+
+
+def _take_in(workspace: "Workspace", started: StartedSession) -> StartedSession:
+    """Take in documents of others, if there are any (C147)."""
+    if not has_documents(workspace):
+        return started
+    from passdown.services.handover.briefed_documents import take_in_documents  # most projects have none
+
+    return replace(started, account=take_in_documents(workspace, started.account))
+
+
+def _record(caller: Caller, started: StartedSession) -> None:
+    """Record what is worth knowing about the start; usually there is nothing."""
+    if started.is_recorded:
+        from passdown.services.project.metrics import find_start_metrics
+
+        caller.workspace.record_metrics(find_start_metrics(caller.workspace, started))
+
+
+def _commit(caller: Caller) -> str | None:
+    from passdown.services.sessions.owed_commits import AT_START
+
+    return commit_waiting(caller, AT_START)
+
+
+def refresh_stream(caller: Caller, account: Account) -> None:
+    """Bring the document of the session's track up to date (R76)."""
+    if account.track:
+        from passdown.services.handover import streams  # few sessions have a track
+
+        if trouble := streams.refresh_stream(caller.workspace, account):
+            caller.note(NoticeKind.TROUBLE, text=trouble)
+
+
+# --- handoffs -----------------------------------------------------------------------------------------
+
+
+def _find_handoffs(
+    caller: Caller, account: Account, checkouts: "Sequence[Workspace]", request: BeginRequest
+) -> "HandoffNews | None":
+    """Return what others handed to a session; usually nothing, and nothing more is loaded."""
+    workspace = caller.workspace
+    # The join says that the engine does not answer; what could not be told is told by the next start.
+    with suppress(PassdownError):
+        places = [one for one in checkouts if has_handoffs(one)]
+        if places or workspace.find_coordination() is not None:
+            from passdown.services.coordination.addressed_handoffs import take_handoffs
+
+            return take_handoffs(
+                workspace,
+                account,
+                places,
+                lambda metrics: caller.around.record_metrics(workspace.root, metrics),
+                request.room,
+            )
+    return None
+
+
+def _settle_handoffs(caller: Caller, account: Account, news: "HandoffNews") -> None:
+    """Mark handoffs as read that were shown; say what went wrong with them."""
+    troubles = list(news.troubles)
+    if news.told:
+        from passdown.services.coordination.addressed_handoffs import settle_handoffs
+
+        troubles += settle_handoffs(caller.workspace, account, news.told)
+    for text in troubles:
+        caller.note(NoticeKind.TROUBLE, text=text)
+
+
+# --- coordination -------------------------------------------------------------------------------------
+
+
+def _join(
+    caller: Caller, started: StartedSession, told: Collection[str], request: BeginRequest
+) -> JoinedTeam:
+    """Let the session take part, if sessions coordinate here; nothing is opened otherwise.
+
+    `told` are the ids of messages that it is told otherwise.
+    """
+    workspace = caller.workspace
+    try:
+        coordination = workspace.find_coordination()
+        if coordination is None:
+            return JoinedTeam(started.account, team=read_copied(caller, started.account))
+        from passdown.services.coordination.arrivals import arrive  # few sessions coordinate
+
+        arrival = arrive(workspace, started, coordination, told)
+    except CacheError:
+        raise  # it is done again without the cache
+    except PassdownError as found:  # the session has started
+        return JoinedTeam(started.account, trouble=found.message)
+    if request.budget:
+        from passdown.services.handover.deliveries import drop_mail_notice
+
+        drop_mail_notice(workspace, layout.session_file(request.start.host_session))  # the brief has it
+    inherited = arrival.inherited.resources if arrival.inherited else ()
+    return JoinedTeam(arrival.account, arrival.team, [name for _, name in inherited])
+
+
+def read_copied(caller: Caller, account: Account) -> "TeamInput | None":
+    """Return what a server said last about the team: hooks do not ask it themselves (C77)."""
+    if not caller.workspace.has_server:
+        return None
+    from passdown.services.coordination.team_input import read_copied_team  # few projects have a server
+
+    try:
+        return read_copied_team(caller.workspace, account)
+    except StorageError as trouble:
+        caller.note(NoticeKind.TROUBLE, text=trouble.message)
+        return None
