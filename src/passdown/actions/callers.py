@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Final, TypeVar
 
 from passdown.actions.answers import Answered, Notice, NoticeKind
 from passdown.core.sessions.session_facts import Account
-from passdown.errors import CacheError, UsageError
+from passdown.errors import CacheError, PassdownError, UsageError
 from passdown.records import field, record, replace
 from passdown.services.sessions.liveness import find_called, find_named_session, find_session
 from passdown.services.workspace.workspaces import NO_LIMITS, ReadLimits, Workspace
@@ -21,6 +21,8 @@ from passdown.wiring.workspaces import Listener, open_workspace
 if TYPE_CHECKING:
     from passdown.core.hosts.persons import CommandCaller
     from passdown.core.project.metrics import Metric
+    from passdown.ports.coordination import Coordination
+    from passdown.ports.host import Host
     from passdown.services.sessions.ledgers import LedgerUpdate
     from passdown.services.workspace.verbs import VerbRun
 
@@ -69,6 +71,10 @@ class Caller:
     def warn(self, text: str, hint: str = "") -> None:
         """Let the caller know what a service says."""
         self.note(NoticeKind.WARNING, hint, text=text)
+
+    def note_trouble(self, text: str) -> None:
+        """Let the caller know what went wrong on the way; a hook only logs it."""
+        self.note(NoticeKind.TROUBLE, text=text)
 
     def without_cache(self) -> "Caller":
         """Return the same caller with a workspace that does not use its cache."""
@@ -126,6 +132,12 @@ def ask(action: Callable[[Caller, Request], Result], caller: Caller, request: Re
 
         caller.after.append(partial(note_answered, caller.workspace))
     return Answered(result, caller.notices, caller.after)
+
+
+def find_host(name: str, payload: Mapping[str, object], variables: Mapping[str, str]) -> "Host":
+    """Find the host that was named, or guess it from what it sends and from the environment."""
+    hosts = open_hosts()
+    return hosts.find(name) if name else hosts.guess(payload, variables)
 
 
 # --- the session of the caller --------------------------------------------------------------------
@@ -205,6 +217,27 @@ def find_or_begin(caller: Caller) -> Account | None:
     """Find the session that the caller means; one that the environment names and nobody knows is started."""
     is_named = caller.session or find_new_id(caller) or open_hosts().find_caller(caller.around.variables)
     return need_session(caller) if is_named else find_running(replace(caller, session=""))
+
+
+def find_hosted(caller: Caller) -> Account | None:
+    """Find the session that a host means by its own id; return None if it is not running."""
+    try:
+        return find_session(caller.workspace, caller.session) if caller.session else None
+    except UsageError:
+        return None
+
+
+def ask_engine(caller: Caller, act: "Callable[[Coordination], None]") -> str:
+    """Do something with what sessions share, if they coordinate here; return what went wrong (C86)."""
+    try:
+        if (found := caller.workspace.find_coordination()) is not None:
+            act(found)
+    except CacheError:
+        raise  # it is done again without the cache
+    except PassdownError as trouble:
+        caller.note_trouble(trouble.message)
+        return trouble.message
+    return ""
 
 
 # --- who it is ------------------------------------------------------------------------------------

@@ -1,11 +1,11 @@
-"""What a session is called, its signs of life, its publications, and its end."""
+"""What a session is called, its signs of life, and its end."""
 
 from collections.abc import Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Annotated
 
 from passdown.actions.answers import HIDDEN, INLINE, NoticeKind
-from passdown.actions.callers import Caller, find_running, need_session, note_ledger_update
+from passdown.actions.callers import Caller, find_running, need_session
 from passdown.core.sessions.session_facts import Account
 from passdown.errors import PassdownError, UnreadError, UsageError
 from passdown.records import record
@@ -102,7 +102,7 @@ def find_pause(caller: Caller) -> str:
     return ", ".join(pause.by for pause in find_pauses(caller.workspace, caller.around.variables))
 
 
-# --- signs of life, publications ------------------------------------------------------------------------
+# --- signs of life ------------------------------------------------------------------------------------
 
 
 def send_heartbeat(caller: Caller, _request: None = None) -> SessionSummary:
@@ -110,52 +110,6 @@ def send_heartbeat(caller: Caller, _request: None = None) -> SessionSummary:
     from passdown.services.sessions.sessions import touch
 
     return summarize(touch(caller.workspace, need_session(caller)))
-
-
-@record
-class PublishRequest:
-    """What is to be published."""
-
-    phase: Annotated[str, "The number of the phase of which a checkpoint is saved; empty for none."] = ""
-    state: Annotated[str, "The state of that phase."] = "validated"
-    name: Annotated[str, "The name of that phase."] = ""
-
-
-@record
-class PublishResult:
-    """What was published."""
-
-    event: Annotated[str | None, "The event; null if there was nothing to publish."]
-    file: Annotated[str | None, "Its path."]
-    stream: Annotated[str | None, "The stream document that shows the checkpoint."]
-    commit: Annotated[str | None, "The commit, if one was made."]
-
-
-def publish(caller: Caller, request: PublishRequest) -> PublishResult:
-    """Publish new facts; with a phase, save its checkpoint (C104)."""
-    from passdown.services.sessions.publications import publish as publish_facts
-
-    if request.phase:
-        from passdown.actions.checkpoints import make_phase, save_phase  # few calls save a checkpoint
-
-        phase = make_phase(request.phase, request.state, request.name)
-        saved, commit = save_phase(caller, need_session(caller), phase)
-        written, stream = saved.written, saved.stream
-    else:
-        from passdown.services.sessions.ledgers import update_ledger
-        from passdown.services.sessions.owed_commits import AFTER_EVENT
-
-        account, stream = need_session(caller), ""
-        note_ledger_update(caller, update_ledger(caller.workspace, account))
-        written = publish_facts(caller.workspace, account.session, kind="checkpoint", reason="asked")
-        update_view(caller)
-        commit = commit_waiting(caller, AFTER_EVENT)
-    return PublishResult(
-        event=written.event.id if written else None,
-        file=written.name if written else None,
-        stream=stream or None,
-        commit=commit,
-    )
 
 
 # --- the end ----------------------------------------------------------------------------------------------

@@ -68,6 +68,8 @@ class JoinedTeam(NamedTuple):
     """What it goes on with that a dead session held."""
     trouble: str = ""
     """Why it does not take part."""
+    is_asked: bool = False
+    """Whether the engine was asked; a copy of what a server said may be old."""
 
 
 @record
@@ -88,6 +90,7 @@ class StartResult:
     started: Annotated[StartedSession, "What the service says of it.", HIDDEN]
     joined: Annotated[JoinedTeam, "What those say that it coordinates with.", HIDDEN]
     brief: Annotated["SentBrief | None", "The brief, if it was asked for.", HIDDEN]
+    banner: Annotated[str, "What the user is told with it: newest events, goal and current work.", HIDDEN]
     legacy: Annotated[str, "A document in the place of the view that we did not make.", HIDDEN]
     now: Annotated[datetime, "When it was answered.", HIDDEN]
 
@@ -144,6 +147,7 @@ def start(caller: Caller, request: BeginRequest) -> StartResult:
         started=started,
         joined=joined,
         brief=sent,
+        banner=_make_banner(caller, sent) if sent else "",
         legacy=find_legacy(workspace),
         now=workspace.now(),
     )
@@ -188,6 +192,32 @@ def _record(caller: Caller, started: StartedSession) -> None:
         caller.workspace.record_metrics(find_start_metrics(caller.workspace, started))
 
 
+def _make_banner(caller: Caller, sent: "SentBrief") -> str:
+    from passdown.services.handover.banners import make_banner  # a user is not briefed
+
+    return make_banner(caller.workspace, sent.aim)
+
+
+def follow_start(caller: Caller) -> str:
+    """Commit what ended sessions left, if the settings say so, once the host was answered.
+
+    Returns why it was not committed, if the user should know.
+    """
+    from passdown.services.log.commit_marks import is_known_committed, owes_view
+
+    workspace = caller.workspace
+    wanted = workspace.settings.commit
+    if not (wanted.session_end or wanted.start) or not workspace.repository.is_there():
+        return ""
+    if is_known_committed(workspace) and not owes_view(workspace):
+        return ""
+    from passdown.services.sessions.owed_commits import AT_START, find_trouble
+    from passdown.services.sessions.owed_commits import commit_waiting as commit_owed
+
+    is_cached = caller.around.limits.is_cached
+    return find_trouble(commit_owed(workspace, AT_START, with_view=is_cached, note=caller.note_trouble))
+
+
 def _commit(caller: Caller) -> str | None:
     from passdown.services.sessions.owed_commits import AT_START
 
@@ -200,7 +230,7 @@ def refresh_stream(caller: Caller, account: Account) -> None:
         from passdown.services.handover import streams  # few sessions have a track
 
         if trouble := streams.refresh_stream(caller.workspace, account):
-            caller.note(NoticeKind.TROUBLE, text=trouble)
+            caller.note_trouble(trouble)
 
 
 # --- handoffs -----------------------------------------------------------------------------------------
@@ -235,7 +265,7 @@ def _settle_handoffs(caller: Caller, account: Account, news: "HandoffNews") -> N
 
         troubles += settle_handoffs(caller.workspace, account, news.told)
     for text in troubles:
-        caller.note(NoticeKind.TROUBLE, text=text)
+        caller.note_trouble(text)
 
 
 # --- coordination -------------------------------------------------------------------------------------
@@ -265,7 +295,7 @@ def _join(
 
         drop_mail_notice(workspace, layout.session_file(request.start.host_session))  # the brief has it
     inherited = arrival.inherited.resources if arrival.inherited else ()
-    return JoinedTeam(arrival.account, arrival.team, [name for _, name in inherited])
+    return JoinedTeam(arrival.account, arrival.team, [name for _, name in inherited], is_asked=True)
 
 
 def read_copied(caller: Caller, account: Account) -> "TeamInput | None":
@@ -277,5 +307,5 @@ def read_copied(caller: Caller, account: Account) -> "TeamInput | None":
     try:
         return read_copied_team(caller.workspace, account)
     except StorageError as trouble:
-        caller.note(NoticeKind.TROUBLE, text=trouble.message)
+        caller.note_trouble(trouble.message)
         return None

@@ -4,19 +4,19 @@ import importlib
 import json
 import os
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final
 
+from passdown.actions.answers import NoticeKind
+from passdown.actions.callers import Caller, Surroundings, find_host, open_caller
 from passdown.core.hosts.hook_calls import HookCall, HookPoint, HookReply
-from passdown.errors import CacheError, PassdownError
+from passdown.errors import PassdownError
 from passdown.faces.hooks import hook_log, quick
 from passdown.faces.hooks.hook_context import HookContext
 from passdown.ports.host import Host
 from passdown.services.workspace.workspaces import ReadLimits
-from passdown.wiring.projects import open_hosts, read_settings
-from passdown.wiring.workspaces import Listener, open_workspace
 
 LIMITS: Final = ReadLimits(wait=0.02, lock_wait=0.25, most=1_500)
 """Hooks do not wait for a cache that another process writes, and read a portion of a large new log (C131).
@@ -34,26 +34,34 @@ _SEVERAL: Final = 2
 
 ACTS: Final = MappingProxyType(
     {
-        HookPoint.START: ("starts", "start"),
-        HookPoint.PROMPT: ("starts", "prompt"),
-        HookPoint.SUBAGENT_START: ("starts", "start_subagent"),
-        HookPoint.BEFORE_TOOL: ("tools", "judge_tool"),
-        HookPoint.TURN_END: ("turns", "end_turn"),
-        HookPoint.BEFORE_COMPACTION: ("turns", "save"),
-        HookPoint.SUBAGENT_END: ("turns", "end_subagent"),
-        HookPoint.END: ("ends", "end"),
+        HookPoint.START: ("starts", "answer_start"),
+        HookPoint.PROMPT: ("starts", "answer_a_prompt"),
+        HookPoint.SUBAGENT_START: ("starts", "answer_subagent"),
+        HookPoint.BEFORE_TOOL: ("tools", "answer_tool"),
+        HookPoint.TURN_END: ("turns", "answer_turn_end"),
+        HookPoint.BEFORE_COMPACTION: ("turns", "answer_compaction"),
+        HookPoint.SUBAGENT_END: ("turns", "answer_subagent_end"),
+        HookPoint.END: ("ends", "answer_end"),
     }
 )
 """The module and function for each hook; only that module is loaded."""
 
 AFTER: Final = MappingProxyType(
     {
-        HookPoint.START: ("starts", "commit_ended"),
-        HookPoint.TURN_END: ("turns", "follow_up"),
-        HookPoint.BEFORE_COMPACTION: ("turns", "follow_save"),
+        HookPoint.START: ("starts", "follow_up"),
+        HookPoint.TURN_END: ("turns", "follow_turn"),
+        HookPoint.BEFORE_COMPACTION: ("turns", "follow_compaction"),
     }
 )
 """What is done after the host was answered, in the time that is left; the next hook does the rest."""
+
+_WORDS: Final = MappingProxyType(
+    {
+        NoticeKind.NO_CACHE: "{reason}",
+        NoticeKind.VIEW_NOT_UPDATED: "the view was not updated: {reason}",
+    }
+)
+"""How the log tells what is more than a text."""
 
 
 def answer(
@@ -68,7 +76,7 @@ def answer(
     """
     point, chars = "", 0
     try:
-        host = find_host(arguments, payload)
+        host = _find_host(arguments, payload)
         call = host.read_call(payload)
         if call is not None and not _is_idle(call, root):
             point = call.point.value
@@ -101,30 +109,27 @@ def _note(root: str, payload: Mapping[str, object], text: str) -> None:
 
 def _answer(host: Host, call: HookCall, root: Path) -> int:
     """Answer a call; return the number of characters that the model will read."""
-    warnings: list[str] = []
-    deferred: list[Callable[[], None]] = []
-    context = _open(host, call, root, LIMITS, warnings.append, deferred.append)
-    _note_damage(context)
-    act: Callable[[HookContext], HookReply] = _load(*ACTS[call.point])
+    context = _open(host, call, root)
+    caller = context.caller
     try:
+        _note_damage(context)
+        act: Callable[[HookContext], HookReply] = _load(*ACTS[call.point])
         reply = act(context)
-    except CacheError as found:  # another process may hold it for long; continue without it
-        hook_log.log_trouble(str(root), f"{call.event}: {found.message}")
-        deferred.clear()
-        limits = LIMITS._replace(is_cached=False)
-        context = _open(host, call, root, limits, warnings.append, deferred.append)
-        reply = act(context)
-    for text in warnings:
-        context.note(text)
-        reply = reply._replace(notice=f"{reply.notice}; {text}" if reply.notice else f"Passdown: {text}")
-    told = host.write_reply(call, reply)
-    reason = _say(json.dumps(told, ensure_ascii=True)) if told else ""
-    if reason:
-        hook_log.log_trouble(str(root), f"{call.event}: {reason}")
-    if reason is None:
-        _do_deferred(context, deferred)
-    if call.point in AFTER:
-        _follow_up(context)
+        for one in caller.notices:
+            if one.kind is NoticeKind.WARNING:
+                text = one.values["text"]
+                notice = f"{reply.notice}; {text}" if reply.notice else f"Passdown: {text}"
+                reply = reply._replace(notice=notice)
+        told = host.write_reply(call, reply)
+        reason = _say(json.dumps(told, ensure_ascii=True)) if told else ""
+        if reason:
+            caller.note_trouble(reason)
+        if reason is None:
+            _do_deferred(caller)
+        if call.point in AFTER:
+            _follow_up(context)
+    finally:
+        _log(context)
     return len(reply.context) + len(reply.refusal)
 
 
@@ -132,50 +137,49 @@ def _load(module: str, name: str) -> Any:  # noqa: ANN401 - the two tables say w
     return getattr(importlib.import_module(f"passdown.faces.hooks.{module}"), name)
 
 
-def _do_deferred(context: HookContext, deferred: Sequence[Callable[[], None]]) -> None:
-    """Do what waits for the answer; log why it failed."""
-    for act in deferred:
+def _do_deferred(caller: Caller) -> None:
+    """Do what waits for the answer."""
+    for act in caller.after:
         try:
             act()
         except PassdownError as found:
-            context.note(found.message)
+            caller.note_trouble(found.message)
 
 
 def _follow_up(context: HookContext) -> None:
-    """Do what can wait until the host was answered; log why it failed."""
+    """Do what can wait until the host was answered."""
     act: Callable[[HookContext], str] = _load(*AFTER[context.call.point])
     try:
         trouble = act(context)
     except PassdownError as found:
         trouble = found.message
     if trouble:
-        hook_log.log_trouble(str(context.root), f"{context.call.event}: not committed: {trouble}")
+        context.caller.note_trouble(f"not committed: {trouble}")
 
 
-def _open(
-    host: Host,
-    call: HookCall,
-    root: Path,
-    limits: ReadLimits,
-    warn: Callable[[str], None],
-    defer: Callable[[Callable[[], None]], None],
-) -> HookContext:
-    settings, _ = read_settings(root)
-    return HookContext(
-        call=call,
-        host=host,
-        root=root,
-        workspace=open_workspace(root, settings, limits, Listener(warn)),
-        limits=limits,
-        defer=defer,
+def _log(context: HookContext) -> None:
+    """Log what went wrong on the way, however the call ended."""
+    for one in context.caller.notices:
+        text = _WORDS.get(one.kind, "{text}").format_map(one.values)
+        hook_log.log_trouble(str(context.root), f"{context.call.event}: {text}")
+
+
+def _open(host: Host, call: HookCall, root: Path) -> HookContext:
+    around = Surroundings(
+        folder=root,
+        variables=os.environ,
+        limits=LIMITS,
+        record_metrics=hook_log.log_metrics,
     )
+    caller = open_caller(around, call.session, root=root)
+    caller.notices.clear()  # commands tell what is wrong with the settings
+    return HookContext(call=call, host=host, root=root, caller=caller)
 
 
 def _note_damage(context: HookContext) -> None:
     """Log that the git folder exists but cannot be used; facts are kept in the checkout meanwhile."""
-    if quick.find_top(str(context.root)) and not context.workspace.repository.is_there():
-        text = "the git folder is damaged, so facts are kept in the checkout"
-        hook_log.log_trouble(str(context.root), f"{context.call.event}: {text}")
+    if quick.find_top(str(context.root)) and not context.caller.workspace.repository.is_there():
+        context.caller.note_trouble("the git folder is damaged, so facts are kept in the checkout")
 
 
 def _say(text: str) -> str | None:
@@ -194,14 +198,13 @@ def _say(text: str) -> str | None:
 
 def say_not_set_up(arguments: list[str], payload: Mapping[str, object]) -> None:
     """Tell the user that Passdown is not set up in this repository (C50)."""
-    host = find_host(arguments, payload)
+    host = _find_host(arguments, payload)
     call = host.read_call(payload)
     if call is not None and (told := host.write_reply(call, HookReply(notice=NOT_SET_UP))):
         _say(json.dumps(told, ensure_ascii=True))
 
 
-def find_host(arguments: list[str], payload: Mapping[str, object]) -> Host:
+def _find_host(arguments: list[str], payload: Mapping[str, object]) -> Host:
     """Find the host that was named, or guess it from the payload and the environment."""
     named = arguments[1] if len(arguments) >= _SEVERAL and arguments[0] == "--host" else ""
-    hosts = open_hosts()
-    return hosts.find(named) if named else hosts.guess(payload, os.environ)
+    return find_host(named, payload, os.environ)

@@ -1,5 +1,7 @@
 """Hooks before a tool runs: they refuse what must not run, and let everything else pass."""
 
+from passdown.actions.callers import ask
+from passdown.actions.edits import judge_edit
 from passdown.core.hosts.hook_calls import HookCall, HookReply
 from passdown.core.hosts.subagents import find_coordination, refuse_coordination
 from passdown.faces.hooks.hook_context import HookContext
@@ -7,7 +9,7 @@ from passdown.faces.hooks.quick import CheckoutRoots
 from passdown.faces.hooks.quick_edits import find_relative
 
 
-def judge_tool(context: HookContext) -> HookReply:
+def answer_tool(context: HookContext) -> HookReply:
     """Refuse a tool, or let it pass."""
     return HookReply(refusal=_judge_subagent(context.call) or _judge_edit(context))
 
@@ -19,16 +21,13 @@ def _judge_subagent(call: HookCall) -> str:
 
 
 def _judge_edit(context: HookContext) -> str:
-    """Return why a file must not be edited: another live session holds it (C88). Every doubt passes."""
+    """Return why a file must not be edited: another live session holds it (C88)."""
     call, root = context.call, str(context.root)
     bases = CheckoutRoots(root)
     paths = [name for path in call.paths for name in find_relative(path, call.cwd or root, bases.find)]
-    account = context.find() if paths else None
-    coordination = context.workspace.read_coordination() if account else None
-    if account is None or coordination is None:
+    found = ask(judge_edit, context.caller, tuple(paths)).result
+    if not found.held:
         return ""
     from passdown.core.coordination.choices import refuse_edit  # few edits come this far
-    from passdown.services.coordination.edits import find_age, judge_edit
 
-    held = judge_edit(coordination, account.session, paths)
-    return refuse_edit(held, find_age(coordination)) if held else ""
+    return refuse_edit(found.held, found.age)

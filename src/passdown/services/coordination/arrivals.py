@@ -1,7 +1,6 @@
 """A session starts, goes on, or ends: it takes part, inherits from one that died, and leaves."""
 
 from collections.abc import Collection
-from typing import Final
 
 from passdown.core.briefs.brief_input import TeamInput
 from passdown.core.coordination.members import Inherited
@@ -15,8 +14,6 @@ from passdown.services.operations.operations import next_operation
 from passdown.services.sessions.journals import read_account
 from passdown.services.sessions.sessions import RECOVERED, StartedSession
 from passdown.services.workspace.workspaces import Workspace
-
-_NAMED: Final = 3
 
 
 @record
@@ -69,13 +66,3 @@ def _inherit(workspace: Workspace, account: Account, coordination: Coordination)
     op = next_operation(workspace, OperationAction.INHERIT, before)
     outcome = coordination.members.inherit(op, account.session, before)
     return outcome if isinstance(outcome, Inherited) else None
-
-
-def name_orphans(team: TeamInput) -> list[str]:
-    """Say which tasks sessions left that died, and how to go on with them."""
-    lines = [
-        f"{one.task} is orphaned by {one.agent}; `passdown takeover {one.task}`"
-        for one in team.orphans[:_NAMED]
-    ]
-    rest = len(team.orphans) - len(lines)
-    return [*lines, f"and {rest} more: `passdown task list`"] if rest else lines

@@ -1,0 +1,136 @@
+"""What a host's session or subagent is told: a brief, mail, the rules for tasks."""
+
+from typing import TYPE_CHECKING, Annotated
+
+from passdown import layout
+from passdown.actions.callers import Caller, ask_engine, find_hosted
+from passdown.actions.starts import BeginRequest, StartResult, read_copied, start
+from passdown.core.sessions.session_facts import Account
+from passdown.errors import CacheError, StorageError
+from passdown.records import record
+from passdown.services.handover.deliveries import (
+    NONCE,
+    leave_mail_notice,
+    send_brief,
+    send_mail,
+    take_notice,
+)
+from passdown.wiring.workspaces import open_elsewhere
+
+if TYPE_CHECKING:
+    from passdown.core.briefs.brief_input import TeamInput
+    from passdown.core.briefs.budgets import Budget
+    from passdown.ports.coordination import Coordination
+
+
+@record
+class HostStart:
+    """A session that a host started, or why nothing of it can be recorded."""
+
+    result: Annotated[StartResult | None, "The session; None if it could not be recorded whole."]
+    brief: Annotated[str, "What it is told then."] = ""
+    trouble: Annotated[str, "Why it could not be recorded."] = ""
+
+
+def start_hosted(caller: Caller, request: BeginRequest) -> HostStart:
+    """Start or continue the session of a host, and brief it, even if nothing can be written."""
+    try:
+        return HostStart(result=start(caller, request))
+    except CacheError:
+        raise  # it is done again without the cache
+    except StorageError as trouble:
+        caller.note_trouble(trouble.message)
+        text = _brief_unrecorded(caller, request.budget) if request.budget else ""
+        return HostStart(result=None, brief=text, trouble=trouble.message)
+
+
+def _brief_unrecorded(caller: Caller, budget: "Budget") -> str:
+    """Make a brief without writing anything but the cache, or not even that."""
+    try:
+        return _make_brief(caller, budget)
+    except CacheError:  # a full disk has no space for it either
+        return _make_brief(caller.without_cache(), budget)
+
+
+def _make_brief(caller: Caller, budget: "Budget") -> str:
+    from passdown.services.handover.briefs import make_brief  # loaded with the brief
+
+    workspace = caller.workspace
+    nonce = workspace.entropy.token(NONCE).hex()
+    others = open_elsewhere(workspace, caller.around.limits)
+    return make_brief(workspace, find_hosted(caller), budget, nonce, others).text
+
+
+@record
+class PromptResult:
+    """What a prompt tells the session."""
+
+    started: Annotated[HostStart | None, "The session, if the host reported its end and continues it."] = None
+    mail: Annotated[str | None, "Messages; empty if none is left, None if the engine has to be asked."] = ""
+    brief: Annotated[str | None, "The brief again, shorter; None if it is not sent."] = None
+
+
+def answer_prompt(caller: Caller, request: BeginRequest) -> PromptResult:
+    """Tell the session of its mail, or brief it again: the host cut the last brief.
+
+    Or the model lost it in a compaction, in a host that does not call us after one and shows no notices.
+    """
+    account = find_hosted(caller)
+    is_mail = take_notice(caller.workspace, layout.session_file(caller.session))
+    if account is None or request.budget is None:  # the host reported its end, but it continues
+        return PromptResult(started=start_hosted(caller, request))
+    team, trouble = _read_team(caller, account)
+    if not is_mail:
+        team = team or read_copied(caller, account)
+        sent = send_brief(caller.workspace, account, request.budget, team=team)
+        return PromptResult(brief=sent.text)
+    if trouble:  # the next prompt asks again
+        leave_mail_notice(caller.workspace, layout.session_file(caller.session))
+        return PromptResult()
+    if team is None:  # an engine that hooks do not ask has the mail too
+        return PromptResult(mail=None)
+    return PromptResult(mail=send_mail(caller.workspace, account, request.budget, team))
+
+
+def _read_team(caller: Caller, account: Account) -> "tuple[TeamInput | None, str]":
+    """Return what the engine of coordination says about a session, if hooks ask it, and what went wrong."""
+    found: TeamInput | None = None
+
+    def act(coordination: "Coordination") -> None:
+        from passdown.services.coordination.membership import join_project  # few sessions coordinate
+        from passdown.services.coordination.team_input import read_team
+
+        nonlocal found
+        join_project(caller.workspace, account, is_alone=True)  # a sign of life
+        found = read_team(caller.workspace, account.session, coordination)
+
+    trouble = ask_engine(caller, act)
+    return found, trouble
+
+
+@record
+class SubagentStart:
+    """What a subagent is told."""
+
+    rules: Annotated[str, "The rules for tasks; empty in a project without them."]
+    brief: Annotated[str, "A short brief; empty without a session."]
+
+
+def start_subagent(caller: Caller, budget: "Budget") -> SubagentStart:
+    """Return the rules for tasks and a short brief for a subagent; its work belongs to its session."""
+    from passdown.wiring.subagents import find_rules  # only subagents are told them
+
+    return SubagentStart(brief=_brief_subagent(caller, budget), rules=find_rules(caller.workspace))
+
+
+def _brief_subagent(caller: Caller, budget: "Budget") -> str:
+    account = find_hosted(caller)
+    if account is None:
+        return ""
+    try:
+        return send_brief(caller.workspace, account, budget).text
+    except CacheError:
+        raise  # it is done again without the cache
+    except StorageError as trouble:  # that it was sent cannot be recorded
+        caller.note_trouble(trouble.message)
+        return _make_brief(caller.without_cache(), budget)

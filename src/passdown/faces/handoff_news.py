@@ -1,0 +1,64 @@
+"""How faces tell a session that starts what others handed to it."""
+
+from collections.abc import Iterator, Sequence
+from datetime import datetime
+
+from passdown.core.coordination.handoff_rules import (
+    QUOTED,
+    handoff_lines,
+    show_addressee,
+    show_sender,
+)
+from passdown.core.safe_text import one_line, printable
+from passdown.core.times import age_words
+from passdown.services.coordination.addressed_handoffs import FoundHandoff, HandoffNews
+
+
+def handoff_news_lines(news: HandoffNews, root: str, now: datetime) -> Sequence[str]:
+    """Return what the agent is told; what others wrote is quoted."""
+    lines = [line for part in _list_news(news, root, now) for line in part]
+    return [QUOTED, *lines] if lines else []
+
+
+def _list_news(news: HandoffNews, root: str, now: datetime) -> Iterator[Sequence[str]]:
+    for own in news.own:
+        yield handoff_lines(own, now)
+    if news.more:
+        yield [f"{news.more} more for you: run `passdown inbox`"]
+    for late in news.late:
+        yield [_say_late(late, root, now)]
+    for over in news.expired:
+        whom = show_addressee(over.handoff, over.named)
+        yield [f"Nobody read this in time, so {_path(over, root)} was deleted; it was for {whom}."]
+        yield handoff_lines(over.handoff, now)
+    for message in news.messages:
+        whom = f"{one_line(message.agent)} to {one_line(message.to)}"
+        yield [f"Nobody read this message in time, so it was deleted: {whom}"]
+        yield [f"> {line}" for line in printable(message.content).split("\n")]
+
+
+def _say_late(late: FoundHandoff, root: str, now: datetime) -> str:
+    handoff = late.handoff
+    age = age_words(now - handoff.created_at) if handoff.created_at else "long"
+    whom = show_addressee(handoff, late.named)
+    return f"A handoff from {show_sender(handoff)} has waited for {whom} for {age}: {_path(late, root)}"
+
+
+def _path(found: FoundHandoff, root: str) -> str:
+    """Return the path as shown in a checkout: absolute, if it is in another."""
+    return one_line(found.path if found.place.root == root else f"{found.place.root}/{found.path}")
+
+
+def handoff_notices(news: HandoffNews, root: str, now: datetime) -> Iterator[str]:
+    """Yield what the user is told, without what others wrote."""
+    if news.own:
+        senders = ", ".join(dict.fromkeys(map(show_sender, news.own)))
+        yield f"Handed over by {senders}: shown to the agent"
+    for late in news.late:
+        yield _say_late(late, root, now)
+    for over in news.expired:
+        whom = show_addressee(over.handoff, over.named)
+        yield f"A handoff from {show_sender(over.handoff)} to {whom} expired unread: {_path(over, root)}"
+    if news.messages:
+        count = len(news.messages)
+        yield "A message expired unread" if count == 1 else f"{count} messages expired unread"
