@@ -42,7 +42,9 @@ class Surroundings:
 
     folder: Annotated[Path, "The folder that the caller is in."]
     variables: Annotated[Mapping[str, str], "The environment of the caller."] = NO_VARIABLES
-    has_terminal: Annotated[bool, "Whether somebody sees what is written, and can answer."] = False
+    has_terminal: Annotated[
+        Callable[[], bool], "Returns whether somebody sees what is written, and can answer."
+    ] = lambda: False
     limits: Annotated[ReadLimits, "How much work the caller may wait for."] = NO_LIMITS
     report: Annotated[Callable[[str], None], "Says at once what is being waited for."] = _ignore
     record_metrics: Annotated[
@@ -50,7 +52,7 @@ class Surroundings:
     ] = lambda _root, _metrics: False
 
 
-@record
+@record(frozen=False)
 class Caller:
     """Who asks, for one action."""
 
@@ -125,7 +127,8 @@ def ask(action: Callable[[Caller, Request], Result], caller: Caller, request: Re
         del caller.notices[known:]
         caller.after.clear()
         caller.note(NoticeKind.NO_CACHE, reason=found.message)
-        caller = caller.without_cache()
+        uncached = caller.without_cache()
+        caller.workspace, caller.around = uncached.workspace, uncached.around
         result = action(caller, request)
     if caller.is_typed:
         from passdown.services.operations.operations import note_answered  # few actions change what is shared
@@ -252,7 +255,7 @@ def find_person(caller: Caller) -> "CommandCaller":
 
     around = caller.around
     variables = frozenset(name for name, value in around.variables.items() if value)
-    signs = CallerSigns(caller.session, variables, list_ancestors(), around.has_terminal)
+    signs = CallerSigns(caller.session, variables, list_ancestors(), around.has_terminal())
     return decide_caller(signs, open_hosts().agent_signs())
 
 
