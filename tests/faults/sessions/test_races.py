@@ -28,7 +28,7 @@ pytestmark = [
 def run(module: str, folder: Path, count: int, fault: str = "") -> dict[str, object]:
     """Run a race in a process of its own, which may fork, and read what it found."""
     done = subprocess.run(
-        [sys.executable, "-m", f"tests.faults.{module}", str(folder), str(count), SEED, fault],
+        [sys.executable, "-m", f"tests.faults.sessions.{module}", str(folder), str(count), SEED, fault],
         cwd=ROOT,
         env=environment(),
         capture_output=True,

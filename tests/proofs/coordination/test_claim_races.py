@@ -76,7 +76,7 @@ def run(what: str, address: object, count: int, workers: int, **more: str) -> di
 def run_apart(module: str, order: dict[str, object]) -> dict[str, object]:
     """Run a module in a process of its own, and read what it found."""
     done = subprocess.run(
-        [sys.executable, "-m", f"tests.proofs.{module}", json.dumps(order)],
+        [sys.executable, "-m", f"tests.proofs.coordination.{module}", json.dumps(order)],
         cwd=ROOT,
         env=environment(),
         capture_output=True,
