@@ -4,23 +4,23 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 
 from passdown.actions import status as actions
-from passdown.actions.answers import encode
 from passdown.actions.status import LAST_WORK, SessionStatus, StatusRequest, StatusResult
 from passdown.core.facts import Fact
 from passdown.core.times import age_words
 from passdown.core.work.operations import SharedOperation
 from passdown.faces.cli import output
-from passdown.faces.cli.calls import call
+from passdown.faces.cli.calls import call, show
 from passdown.faces.cli.lines import contested_lines, minute, settling_hint
 from passdown.services.project.status import HandoffCount, IndexHealth, IndexState
 
 
 def show_status(*, show_all: bool, as_json: bool) -> int:
     """Show the sessions of the project, handoffs, index, and what waits to be committed."""
-    found = call(actions.status, StatusRequest(shows_all=show_all)).result
-    if as_json:
-        output.say_json(encode(found))
-        return 0
+    show(call(actions.status, StatusRequest(shows_all=show_all)), _say_status, as_json=as_json)
+    return 0
+
+
+def _say_status(found: StatusResult) -> None:
     if found.paused_by:
         output.say(f"paused by {found.paused_by}: nothing runs automatically until `passdown unpause`")
     if not found.sessions:
@@ -36,7 +36,6 @@ def show_status(*, show_all: bool, as_json: bool) -> int:
         output.say(output.wrapped(f"not committed yet: {found.counted}: {files.reason}", "", "  "))
         if files.hint:
             output.note_hint(files.hint)
-    return 0
 
 
 def _say_session(one: SessionStatus, now: datetime) -> None:
