@@ -51,7 +51,7 @@ def hook(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) ->
     @hands_on
     def call(event: str, *arguments: str, **told: object) -> dict[str, Any]:
         data = json.dumps({"event": event, "run": "r-1", **told}).encode()
-        monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=io.BytesIO(data), isatty=lambda: False))
+        monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=io.BytesIO(data)))
         capsys.readouterr()
         assert quick.main(list(arguments), HookWork()) == 0
         return take_answer(capsys)
