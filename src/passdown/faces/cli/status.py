@@ -1,16 +1,26 @@
 """`passdown status`: who works here, who holds what, handoffs, index, and what waits for a commit."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
 
 from passdown.actions import status as actions
-from passdown.actions.status import LAST_WORK, SessionStatus, StatusRequest, StatusResult
+from passdown.actions.status import (
+    LAST_WORK,
+    HeldTask,
+    MemberStatus,
+    SessionStatus,
+    StatusRequest,
+    StatusResult,
+    TeamStatus,
+    TrackerStatus,
+)
+from passdown.core.coordination.messages import count_unread
 from passdown.core.facts import Fact
-from passdown.core.times import age_words
+from passdown.core.times import age_words, seconds_words
 from passdown.core.work.operations import SharedOperation
 from passdown.faces.cli import output
 from passdown.faces.cli.calls import call, show
-from passdown.faces.cli.lines import contested_lines, minute, settling_hint
+from passdown.faces.cli.lines import contested_lines, cut, minute, settling_hint, width
 from passdown.services.project.status import HandoffCount, IndexHealth, IndexState
 
 
@@ -27,7 +37,10 @@ def _say_status(found: StatusResult) -> None:
         output.say("no session is running in this project")
     for one in found.sessions:
         _say_session(one, found.now)
-    _say_shared(found)
+    if found.team.engine is not None:
+        _say_team(found.team)
+    if found.tracker:
+        _say_tracker(found.tracker)
     _say_outbox(found.waiting, found.now)
     _say_contested(found.contested, found.now)
     output.say(_say_handoffs(found.handoffs))
@@ -66,16 +79,49 @@ def _say_context(one: SessionStatus) -> None:
         output.say(output.wrapped(f"{sign.kind.value}: {sign.text}", "    ", "      "))
 
 
-def _say_shared(found: StatusResult) -> None:
-    """Say who takes part, and what there is to do."""
-    if found.team.engine is not None:
-        from passdown.faces.cli.team_status import say_team  # few sessions coordinate
+def _say_team(team: TeamStatus) -> None:
+    """Print who takes part, and who holds what; each line fits into the terminal."""
+    output.say(cut(f"coordination: {team.engine}", width()))
+    for line in _list_team(team):
+        output.say(cut(line, width()))
 
-        say_team(found.team)
-    if found.tracker:
-        from passdown.faces.cli.team_status import say_tracker
 
-        say_tracker(found.tracker)
+def _say_tracker(tasks: TrackerStatus) -> None:
+    """Print where the tasks are kept, and how many there are."""
+    name = tasks.name.partition(" (")[0]  # how far the board reaches stands above
+    if tasks.trouble:
+        output.say(cut(f"tasks: {name}: {tasks.trouble}", width()))
+        return
+    counts = ((tasks.ready, "ready"), (tasks.held, "held"), (tasks.waiting, "waiting"))
+    said = [f"{count} {word}" for count, word in counts if count]
+    output.say(cut(f"tasks: {name}, {', '.join(said) or 'none open'}", width()))
+
+
+def _list_team(team: TeamStatus) -> Iterator[str]:
+    """Return a line for each session that takes part, for what it holds, and for each offer."""
+    # One that is silent is shown if it left something that concerns others.
+    shown = [one for one in team.members if one.is_live or one.tasks or one.files or one.unread]
+    if not shown:
+        yield "  no session takes part"
+    for one in shown:
+        yield _say_member(one)
+        yield from (f"    {_say_task(task)}" for task in one.tasks)
+        yield from (f"    file {file.path}, {seconds_words(file.left)} left" for file in one.files)
+    for offer in team.offers:
+        taker, left = offer.to or "anybody", seconds_words(offer.left)
+        yield f"  offered: task {offer.task} by {offer.agent} to {taker}, {left} left"
+
+
+def _say_member(one: MemberStatus) -> str:
+    state = "live" if one.is_live else "silent"
+    mail = f", {count_unread(one.unread)}" if one.unread else ""
+    return f"  {one.agent}  {state}, last sign of life {seconds_words(one.silent)} ago{mail}"
+
+
+def _say_task(task: HeldTask) -> str:
+    if task.is_orphaned:
+        return f"task {task.id}, orphaned (`passdown takeover {task.id}`): {task.title}"
+    return f"task {task.id}, {seconds_words(task.left)} left: {task.title}"
 
 
 def _say_outbox(outbox: Sequence[SharedOperation], now: datetime) -> None:
