@@ -33,6 +33,7 @@ class NoticeKind(StrEnum):
     NOT_RELEASED = "not_released"
     STAYS_UNREAD = "stays_unread"
     STEP = "step"
+    UNKNOWN_TRIGGER = "unknown_trigger"
 
 
 class Notice(NamedTuple):
@@ -58,7 +59,7 @@ class JsonPlace(Enum):
     HIDDEN = "hidden"
     """It is not told: only a face that writes text needs it."""
     INLINE = "inline"
-    """The members of its record stand beside those of the result."""
+    """The members of its record or mapping stand beside those of the result."""
 
 
 class Form(NamedTuple):
@@ -82,7 +83,7 @@ def encode(result: object) -> dict[str, object]:
         if HIDDEN in marks:
             continue
         if INLINE in marks:
-            members |= encode(value)
+            members |= cast("dict[str, object]", encode_value(value))
             continue
         form = next((mark for mark in marks if isinstance(mark, Form)), None)
         members[name] = form.convert(value) if form else encode_value(value)

@@ -88,19 +88,3 @@ def contested_lines(contested: Sequence[Sequence[Fact]], now: datetime) -> Seque
 def settling_hint(contested: Sequence[Sequence[Fact]]) -> str:
     """Return how to settle the first of them."""
     return f'to settle it: `passdown decide {shlex.quote(contested[0][0].key)} "TEXT" --replace`'
-
-
-def describe_contested(contested: Sequence[Sequence[Fact]]) -> list[object]:
-    """Return the contradictions as JSON data: the decision that holds comes first."""
-    return [{"key": facts[0].key, "decisions": [_describe(fact) for fact in facts]} for facts in contested]
-
-
-def _describe(fact: Fact) -> dict[str, object]:
-    return {
-        "text": fact.text,
-        "agent": fact.agent,
-        "session": fact.session or None,
-        "at": render_millis(fact.at),
-        "event": fact.event or None,
-        "branch": fact.branch or None,
-    }

@@ -54,7 +54,7 @@ class UncommittedFiles:
 
     paths: Annotated[tuple[str, ...], "The files."]
     reason: Annotated[str, "What they wait for."]
-    hint: Annotated[str, "What the user can do about it; empty when there is nothing to do."] = ""
+    hint: Annotated[str | None, "What the user can do about it; None when there is nothing to do."] = None
     until: Annotated[datetime | None, "When they wait no longer; None if time does not change it."] = None
 
 
@@ -233,7 +233,7 @@ def find_uncommitted(workspace: Workspace) -> UncommittedFiles | None:
         return None
     obstacle = _find_obstacle(workspace)
     if obstacle is not None:
-        return UncommittedFiles(paths=paths, reason=obstacle.reason, hint=obstacle.hint)
+        return UncommittedFiles(paths=paths, reason=obstacle.reason, hint=obstacle.hint or None)
     return _say_when(workspace, paths, trigger)
 
 

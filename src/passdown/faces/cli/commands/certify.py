@@ -2,12 +2,13 @@
 
 import click
 
+from passdown.actions.decisions import describe_contested
 from passdown.core.evidence.certificates import Certificate, CertifiedFact, FactStatus
 from passdown.core.safe_text import one_line
 from passdown.errors import PassdownError, StorageError
 from passdown.faces.cli import output
 from passdown.faces.cli.commands.brief import call_here
-from passdown.faces.cli.lines import contested_lines, describe_contested, settling_hint
+from passdown.faces.cli.lines import contested_lines, settling_hint
 from passdown.services.handover.certificates import certify
 from passdown.wiring.workspaces import read_named
 

@@ -6,42 +6,30 @@ from typing import Final
 
 import click
 
-from passdown.core.formats.archives import TRIGGERS
+from passdown.actions import handoffs as actions
+from passdown.actions.callers import open_caller
+from passdown.actions.handoffs import (
+    HandoffList,
+    HandoffName,
+    ListHandoffs,
+    ResumedHandoff,
+    ResumeHandoff,
+    ReviewedHandoff,
+    SentHandoff,
+)
 from passdown.core.kinds import FactKind
-from passdown.core.schemas import to_data
 from passdown.core.sessions.handoffs import Handoff
-from passdown.core.times import age_words, render_seconds
+from passdown.core.times import age_words
 from passdown.errors import UsageError
-from passdown.faces.cli import output
+from passdown.faces.cli import calls, output
+from passdown.faces.cli.calls import call
 from passdown.faces.cli.commands.work.command_runs import make_test_runner, run_test_option, yes_option
 from passdown.faces.cli.drift import drift_lines
 from passdown.faces.cli.kept_views import note_kept_view
 from passdown.faces.cli.lines import cut, width
-from passdown.faces.cli.sessions import (
-    describe,
-    find_or_begin,
-    need_session,
-    note_committed,
-    open_sessions,
-)
-from passdown.ports.repository import Committed
-from passdown.records import record
-from passdown.services.handover.handoffs import (
-    HandoffRequest,
-    HandoffReview,
-    ListedHandoff,
-    ResumedSession,
-    WrittenHandoff,
-    create_handoff,
-    find_handoff,
-    list_handoffs,
-    read_handoff,
-    read_listed,
-    resume_handoff,
-    review_handoff,
-)
-from passdown.services.work.session_contexts import save_if_complete
-from passdown.services.workspace.workspaces import Workspace
+from passdown.faces.cli.sessions import note_committed
+from passdown.records import record, replace
+from passdown.services.handover.handoffs import HandoffRequest, WrittenHandoff
 
 _OFFERS: Final = ("accept", "decline", "offer", "offers", "withdraw")
 PATTERNS: Final = ("review", "blocked", "context", "escalation")
@@ -124,21 +112,13 @@ def create(context: click.Context, /, **_: object) -> None:
     """
     options = HandoffOptions(**context.params)
     _refuse_mixed(options)
-    workspace = open_sessions()
+    as_json = bool(context.obj) or options.as_json
     if options.to:
-        _create_for_one(workspace, options, as_json=bool(context.obj) or options.as_json)
+        _create_for_one(options, as_json=as_json)
         return
-    if options.trigger not in TRIGGERS:
-        output.note(f"unknown trigger {options.trigger}; it is recorded as given")
     order = HandoffRequest(stream=options.stream, trigger=options.trigger, archive=options.archive)
-    account = need_session(workspace, options.session)
-    if why := save_if_complete(workspace, account):
-        output.note(why)
-    handoff = create_handoff(workspace, account, order)
-    if context.obj or options.as_json:
-        output.say_json(as_data(handoff))
-    else:
-        say_handoff(handoff)
+    answer = call(actions.create, order, options.session)
+    calls.show(answer, lambda found: say_handoff(found.written), as_json=as_json)
 
 
 def _refuse_mixed(options: HandoffOptions) -> None:
@@ -151,38 +131,22 @@ def _refuse_mixed(options: HandoffOptions) -> None:
         raise UsageError("TEXT and --pattern are for one agent", hint="name it with --to AGENT")
 
 
-def _create_for_one(workspace: Workspace, options: HandoffOptions, *, as_json: bool) -> None:
+def _create_for_one(options: HandoffOptions, *, as_json: bool) -> None:
     from passdown.core.coordination.handoff_rules import HandoffPattern  # most handoffs are for all
-    from passdown.services.coordination.addressed_handoffs import AddressedRequest, create_addressed
-    from passdown.wiring.workspaces import open_checkouts
+    from passdown.services.coordination.addressed_handoffs import AddressedRequest
 
     pattern = HandoffPattern(options.pattern) if options.pattern else None
     request = AddressedRequest(to=options.to, text=options.text, pattern=pattern)
-    account = need_session(workspace, options.session)
-    written = create_addressed(workspace, account, request, open_checkouts(workspace))
-    if as_json:
-        shown = {"path": written.path, "is_sent": written.is_sent, "handoff": to_data(written.handoff)}
-        output.say_json(shown)
-    else:
-        output.say(f"Handoff created: {written.path}")
-        if written.is_sent:
-            output.say(f"sent to {written.handoff.to} as a message, too")
-        _say_redacted(written.redacted)
-    if written.trouble:
-        output.note(f"it is not a message: {written.trouble}")
+    answer = call(actions.create_for_one, request, options.session)
+    if trouble := calls.show(answer, _say_sent, as_json=as_json).trouble:
+        output.note(f"it is not a message: {trouble}")
 
 
-def as_data(handoff: WrittenHandoff) -> dict[str, object]:
-    """Return a handoff as data for JSON."""
-    committed = handoff.committed
-    return {
-        "stream": handoff.stream or None,
-        "record": handoff.record,
-        "event": handoff.written.event.id if handoff.written else None,
-        "commit": committed.commit if isinstance(committed, Committed) else None,
-        "is_ledger_removed": handoff.archived is not None and handoff.archived.is_removed,
-        "snapshot": to_data(handoff.handoff),
-    }
+def _say_sent(found: SentHandoff) -> None:
+    output.say(f"Handoff created: {found.path}")
+    if found.is_sent:
+        output.say(f"sent to {found.handoff.to} as a message, too")
+    _say_redacted(found.redacted)
 
 
 def say_handoff(handoff: WrittenHandoff) -> None:
@@ -215,16 +179,6 @@ def _say_state(handoff: Handoff, origin_of: Callable[[FactKind, str], str]) -> N
             output.say(f"{kind.value}: and {len(shown) - _SHOWN} more")
 
 
-def _show_origin(workspace: Workspace, review: HandoffReview) -> Callable[[FactKind, str], str]:
-    """Return a function that shows who said a fact of a handoff, and how long ago."""
-
-    def show(kind: FactKind, text: str) -> str:
-        origin = review.find_origin(kind, text)
-        return f" ({origin.agent}, {age_words(workspace.now() - origin.at)} ago)" if origin else ""
-
-    return show
-
-
 def _say_redacted(redacted: Sequence[str]) -> None:
     if redacted:
         output.note(f"secrets were removed: {', '.join(redacted)}")
@@ -247,30 +201,18 @@ def list_(above: bool, limit: int, *, as_json: bool) -> None:
 
 
 def _list(limit: int, *, as_json: bool) -> None:
-    workspace = open_sessions()
-    found = list_handoffs(workspace, limit)
-    if as_json:
-        output.say_json({"handoffs": [_listed_data(one) for one in found]})
-        return
-    if not found:
+    calls.show(call(actions.list_newest, ListHandoffs(limit=limit)), _say_list, as_json=as_json)
+
+
+def _say_list(found: HandoffList) -> None:
+    if not found.handoffs:
         output.note("no handoffs")
         output.note_hint("`passdown handoff create` writes one")
-    for one in found:
-        age = f"{age_words(workspace.now() - one.at)} ago" if one.at else "no date"
+    for one in found.handoffs:
+        age = f"{age_words(found.now - one.at)} ago" if one.at else "no date"
         output.say(cut(f"{one.name}  {one.kind}, {one.status or 'no status'}, {age}", width()))
         if one.goal:
             output.say(f"    {cut(one.goal, width() - 4)}")
-
-
-def _listed_data(listed: ListedHandoff) -> dict[str, object]:
-    return {
-        "name": listed.name,
-        "kind": listed.kind,
-        "path": listed.path,
-        "at": render_seconds(listed.at) if listed.at else None,
-        "status": listed.status or None,
-        "goal": listed.goal or None,
-    }
 
 
 @command.command(short_help="Print a handoff as it was written.")
@@ -282,13 +224,12 @@ def show(above: bool, name: str, *, as_json: bool) -> None:
 
     Without NAME, prints the newest.
     """
-    workspace = open_sessions()
-    listed = find_handoff(workspace, name or _newest(workspace))
-    text = read_handoff(workspace, listed)
-    if above or as_json:
-        output.say_json({**_listed_data(read_listed(workspace, listed)), "text": text})
-    else:
-        output.say(text.replace("\r\n", "\n").removesuffix("\n"))
+    answer = call(actions.show, HandoffName(name=name))
+    calls.show(
+        answer,
+        lambda found: output.say(found.text.replace("\r\n", "\n").removesuffix("\n")),
+        as_json=above or as_json,
+    )
 
 
 @command.command(short_help="Resume a handoff.")
@@ -305,50 +246,28 @@ def resume(above: bool, name: str, session: str, *, run_test: bool, yes: bool, a
     The goal, current work, next steps, decisions and questions are then copied to the running session, or to
     a new one; facts that the session stated itself stay.
     """
-    workspace = open_sessions()
     as_json = above or as_json
-    run = make_test_runner(workspace, yes=yes, as_json=as_json) if run_test else None
-    review = review_handoff(workspace, name or _newest(workspace), run)
+    found = call(actions.review, HandoffName(name=name)).result
+    review = found.review
+    if run_test and review.drift.test:
+        run = make_test_runner(open_caller(calls.find_surroundings()).workspace, yes=yes, as_json=as_json)
+        review = replace(review, drift=replace(review.drift, test_now=run(review.drift.test)))
     if not as_json:
         for line in drift_lines(review.drift, is_run=run_test):
             output.say(line)
-    resumed = resume_handoff(workspace, review, find_or_begin(workspace, session))
-    if as_json:
-        output.say_json({**_listed_data(review.listed), **_resumed_data(review, resumed)})
-        return
+    answer = call(actions.resume, ResumeHandoff(review=review), session, is_first=False)
+    calls.show(answer, lambda resumed: _say_resumed(resumed, found), as_json=as_json)
+
+
+def _say_resumed(resumed: ResumedHandoff, found: ReviewedHandoff) -> None:
+    def show_origin(kind: FactKind, text: str) -> str:
+        """Show who said a fact of the handoff, and how long ago."""
+        origin = found.review.find_origin(kind, text)
+        return f" ({origin.agent}, {age_words(found.now - origin.at)} ago)" if origin else ""
+
     word = "starts" if resumed.is_new else "continues"
-    output.say(f"{resumed.account.agent} {word} from {review.listed.path}")
-    output.say(f"ledger: {resumed.account.start.ledger}")
-    _say_state(review.handoff, _show_origin(workspace, review))
-    for text in (*review.handoff.questions, *review.handoff.unconfirmed):
+    output.say(f"{resumed.session.agent} {word} from {resumed.summary.path}")
+    output.say(f"ledger: {resumed.session.ledger}")
+    _say_state(resumed.snapshot, show_origin)
+    for text in (*resumed.snapshot.questions, *resumed.snapshot.unconfirmed):
         output.say(output.wrapped(f"question: {text}", "", "  "))
-
-
-def _newest(workspace: Workspace) -> str:
-    """Return the path of the newest handoff; raise `UsageError` if there is none."""
-    newest = list_handoffs(workspace, 1)
-    if not newest:
-        raise UsageError("there are no handoffs", hint="`passdown handoff create` writes one")
-    return newest[0].path
-
-
-def _resumed_data(review: HandoffReview, resumed: ResumedSession) -> dict[str, object]:
-    drift = review.drift
-    return {
-        "session": describe(resumed.account),
-        "is_new": resumed.is_new,
-        "carried": resumed.carried,
-        "drift": {
-            "is_clean": drift.is_clean,
-            "age_seconds": int(drift.age.total_seconds()) if drift.age is not None else None,
-            "is_old": drift.is_old,
-            "branch": {"then": drift.branch[0], "now": drift.branch[1]} if drift.branch else None,
-            "commits": drift.commits,
-            "changed": list(drift.changed),
-            "missing": list(drift.missing),
-            "test": drift.test or None,
-            "test_then": drift.test_then,
-            "test_now": drift.test_now,
-        },
-        "snapshot": to_data(review.handoff),
-    }

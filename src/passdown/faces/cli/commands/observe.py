@@ -1,30 +1,15 @@
 """Record what a host's transcript and git show about a session."""
 
 from pathlib import Path
-from types import MappingProxyType
-from typing import Final
 
 import click
 
+from passdown.actions import observations as actions
+from passdown.actions.observations import ObservedFacts, ObserveRequest
 from passdown.core.kinds import FactKind
 from passdown.faces.cli import output
+from passdown.faces.cli.calls import call, show
 from passdown.faces.cli.hosts import HostChoice
-from passdown.faces.cli.sessions import need_session, note_ledger_update, open_sessions
-from passdown.services.sessions.observations import ObservationResult, observe
-from passdown.wiring.projects import open_hosts
-from passdown.wiring.transcripts import open_source
-
-_WORDS: Final = MappingProxyType({kind: kind.row.observed_as for kind in FactKind if kind.row.observed_as[0]})
-"""What is told to people."""
-
-_OTHERS: Final = MappingProxyType(
-    {
-        kind: kind.row.observed_as[1]
-        for kind in FactKind
-        if kind.row.observed_as[1] and not kind.row.observed_as[0]
-    }
-)
-"""The kinds that text output counts together, and JSON counts by name."""
 
 
 @click.command()
@@ -42,47 +27,25 @@ def command(transcript: Path | None, session: str, host: str | None, *, as_json:
     Without TRANSCRIPT, looks at git only.
     Prompts, commands, plans and files that were read stay on this machine. Nothing is recorded twice.
     """
-    workspace = open_sessions()
-    root = Path(workspace.root)
-    source = None
-    if transcript:
-        hosts = open_hosts()
-        writer = hosts.find(host) if host else hosts.guess({"transcript_path": transcript}, {})
-        source = open_source(root, transcript, writer)
-    observed = observe(workspace, need_session(workspace, session), source)
-    note_ledger_update(observed.kept)
-    if observed.passed_over:
-        lines = "1 line" if observed.passed_over == 1 else f"{observed.passed_over} lines"
-        output.note(f"{lines} of the transcript could not be read")
-    if as_json:
-        output.say_json(_describe(observed))
-    else:
-        output.say(_show(observed))
+    answer = call(actions.observe, ObserveRequest(transcript=transcript, host=host or ""), session)
+    if unread := answer.result.passed_over:
+        output.note(f"{output.counted(unread, 'line')} of the transcript could not be read")
+    show(answer, _say_observed, as_json=as_json)
     return 0
 
 
-def _describe(observed: ObservationResult) -> dict[str, object]:
-    return {
-        "session": observed.kept.account.session,
-        "agent": observed.kept.account.agent,
-        **{plural: observed.counts[kind] for kind, (_, plural) in _WORDS.items()},
-        **{plural: observed.counts[kind] for kind, plural in _OTHERS.items()},
-        "failed_tests": observed.failed,
-        "passed_over": observed.passed_over,
-    }
-
-
-def _show(observed: ObservationResult) -> str:
-    counted = [
-        f"{number} {one if number == 1 else many}{_failed(kind, observed.failed)}"
-        for kind, (one, many) in _WORDS.items()
-        if (number := observed.counts[kind])
-    ]
-    rest = sum(observed.counts[kind] for kind in _OTHERS)
+def _say_observed(found: ObservedFacts) -> None:
+    """Say how many facts were new; the kinds that have no word of their own are counted together."""
+    counted: list[str] = []
+    rest = 0
+    for kind in FactKind:
+        one, many = kind.row.observed_as
+        number = found.counts.get(many, 0)
+        if not one:
+            rest += number
+        elif number:
+            failed = f" ({found.failed_tests} failed)" if kind is FactKind.TEST and found.failed_tests else ""
+            counted.append(f"{output.counted(number, one, many)}{failed}")
     if rest:
-        counted.append(f"{rest} other fact{'' if rest == 1 else 's'}")
-    return f"observed {', '.join(counted) or 'nothing new'}"
-
-
-def _failed(kind: FactKind, failed: int) -> str:
-    return f" ({failed} failed)" if kind is FactKind.TEST and failed else ""
+        counted.append(output.counted(rest, "other fact"))
+    output.say(f"observed {', '.join(counted) or 'nothing new'}")

@@ -4,11 +4,13 @@ from typing import Final
 
 import click
 
+from passdown.actions.answers import encode
+from passdown.actions.handoffs import describe_written
 from passdown.core.coordination.leases import Held
 from passdown.core.kinds import FactKind
 from passdown.errors import UsageError
 from passdown.faces.cli import output
-from passdown.faces.cli.commands.handoff import as_data, say_handoff
+from passdown.faces.cli.commands.handoff import say_handoff
 from passdown.faces.cli.commands.work.gate import say_verdict
 from passdown.faces.cli.commands.work.preflight import (
     lock_options,
@@ -135,7 +137,7 @@ def _bound_data(bound: TrackBinding) -> dict[str, object]:
         "track": bound.account.track or None,
         "task": bound.account.task or None,
         "before": bound.before or None,
-        "handoff": as_data(bound.handoff) if bound.handoff else None,
+        "handoff": encode(describe_written(bound.handoff)) if bound.handoff else None,
     }
 
 

@@ -1,0 +1,245 @@
+"""Write a handoff, list handoffs, and resume one."""
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import TYPE_CHECKING, Annotated
+
+from passdown.actions.answers import HIDDEN, INLINE, SECONDS, Form, NoticeKind
+from passdown.actions.callers import Caller, find_or_begin, need_session
+from passdown.actions.sessions import SessionSummary, summarize
+from passdown.core.formats.archives import TRIGGERS
+from passdown.core.schemas import to_data
+from passdown.core.sessions.handoff_drift import HandoffDrift
+from passdown.core.sessions.handoffs import Handoff
+from passdown.errors import UsageError
+from passdown.ports.repository import Committed
+from passdown.records import record
+from passdown.services.handover.handoffs import (
+    HandoffRequest,
+    HandoffReview,
+    ListedHandoff,
+    WrittenHandoff,
+    create_handoff,
+    find_handoff,
+    list_handoffs,
+    read_handoff,
+    read_listed,
+    resume_handoff,
+    review_handoff,
+)
+from passdown.services.work.session_contexts import save_if_complete
+
+if TYPE_CHECKING:  # most handoffs are for all
+    from passdown.core.formats.addressed_handoffs import AddressedHandoff
+    from passdown.services.coordination.addressed_handoffs import AddressedRequest
+
+
+@record
+class ListHandoffs:
+    """Which handoffs to list."""
+
+    limit: Annotated[int, "How many, the newest first."]
+
+
+@record
+class HandoffName:
+    """The handoff that is meant."""
+
+    name: Annotated[
+        str, "A stream, a record, the start of a record's name, or a path; empty for the newest."
+    ] = ""
+
+
+@record
+class ResumeHandoff:
+    """The handoff to go on from."""
+
+    review: Annotated[HandoffReview, "What was read, and what changed since."]
+
+
+@record
+class CreatedHandoff:
+    """A handoff that was written."""
+
+    stream: Annotated[str | None, "The path of the stream document."]
+    record: Annotated[str, "The path of the record in the archive."]
+    event: Annotated[str | None, "The event; null if everything was published already."]
+    commit: Annotated[str | None, "The commit, if one was made."]
+    is_ledger_removed: Annotated[bool, "Whether the ledger was archived and removed."]
+    snapshot: Annotated[Handoff, "What is passed on.", Form(to_data)]
+    written: Annotated[WrittenHandoff, "What became of each part.", HIDDEN]
+
+
+@record
+class SentHandoff:
+    """A handoff that was written for one agent."""
+
+    path: Annotated[str, "Where it is: absolute, if that is another checkout."]
+    is_sent: Annotated[bool, "Whether it is a message, too."]
+    handoff: Annotated["AddressedHandoff", "What it says.", Form(to_data)]
+    redacted: Annotated[tuple[str, ...], "The secrets that were removed.", HIDDEN]
+    trouble: Annotated[str, "Why it is not a message, although sessions coordinate.", HIDDEN]
+
+
+@record
+class HandoffSummary:
+    """A handoff that is there."""
+
+    name: Annotated[str, "What it is called: the stream, or the file of the record."]
+    kind: Annotated[str, "stream or archive."]
+    path: Annotated[str, "Its path from the root."]
+    at: Annotated[datetime | None, "When it was written.", SECONDS]
+    status: Annotated[str | None, "How it stands."]
+    goal: Annotated[str | None, "What it is about."]
+
+
+@record
+class HandoffList:
+    """The newest handoffs."""
+
+    handoffs: Annotated[tuple[HandoffSummary, ...], "Streams and records, the newest first."]
+    now: Annotated[datetime, "When they were listed.", HIDDEN]
+
+
+@record
+class ShownHandoff:
+    """A handoff as it was written."""
+
+    summary: Annotated[HandoffSummary, "The handoff.", INLINE]
+    text: Annotated[str, "Its text."]
+
+
+def _describe_drift(drift: HandoffDrift) -> Mapping[str, object]:
+    return {
+        "is_clean": drift.is_clean,
+        "age_seconds": int(drift.age.total_seconds()) if drift.age is not None else None,
+        "is_old": drift.is_old,
+        "branch": {"then": drift.branch[0], "now": drift.branch[1]} if drift.branch else None,
+        "commits": drift.commits,
+        "changed": list(drift.changed),
+        "missing": list(drift.missing),
+        "test": drift.test or None,
+        "test_then": drift.test_then,
+        "test_now": drift.test_now,
+    }
+
+
+@record
+class ReviewedHandoff:
+    """A handoff, and what changed since it was written."""
+
+    summary: Annotated[HandoffSummary, "The handoff.", INLINE]
+    drift: Annotated[HandoffDrift, "What changed since.", Form(_describe_drift)]
+    snapshot: Annotated[Handoff, "What is passed on.", Form(to_data)]
+    review: Annotated[HandoffReview, "All of this, with who said it first.", HIDDEN]
+    now: Annotated[datetime, "When it was compared.", HIDDEN]
+
+
+@record
+class ResumedHandoff:
+    """A session that goes on from a handoff."""
+
+    summary: Annotated[HandoffSummary, "The handoff.", INLINE]
+    session: Annotated[SessionSummary, "The session."]
+    is_new: Annotated[bool, "Whether it was started for this."]
+    carried: Annotated[int, "How many facts it did not know yet."]
+    drift: Annotated[HandoffDrift, "What changed since.", Form(_describe_drift)]
+    snapshot: Annotated[Handoff, "What is passed on.", Form(to_data)]
+
+
+def create(caller: Caller, request: HandoffRequest) -> CreatedHandoff:
+    """Write a handoff for all: an event, a stream document and a record."""
+    if request.trigger not in TRIGGERS:
+        caller.note(NoticeKind.UNKNOWN_TRIGGER, trigger=request.trigger)
+    account = need_session(caller)
+    if why := save_if_complete(caller.workspace, account):
+        caller.warn(why)
+    return describe_written(create_handoff(caller.workspace, account, request))
+
+
+def describe_written(written: WrittenHandoff) -> CreatedHandoff:
+    """Return a handoff as answers tell it."""
+    committed = written.committed
+    return CreatedHandoff(
+        stream=written.stream or None,
+        record=written.record,
+        event=written.written.event.id if written.written else None,
+        commit=committed.commit if isinstance(committed, Committed) else None,
+        is_ledger_removed=written.archived is not None and written.archived.is_removed,
+        snapshot=written.handoff,
+        written=written,
+    )
+
+
+def create_for_one(caller: Caller, request: "AddressedRequest") -> SentHandoff:
+    """Write a handoff for one agent, nickname or session."""
+    from passdown.services.coordination.addressed_handoffs import create_addressed  # most are for all
+    from passdown.wiring.workspaces import open_checkouts
+
+    account = need_session(caller)
+    written = create_addressed(caller.workspace, account, request, open_checkouts(caller.workspace))
+    return SentHandoff(
+        path=written.path,
+        is_sent=written.is_sent,
+        handoff=written.handoff,
+        redacted=written.redacted,
+        trouble=written.trouble,
+    )
+
+
+def list_newest(caller: Caller, request: ListHandoffs) -> HandoffList:
+    """List the newest handoffs."""
+    found = list_handoffs(caller.workspace, request.limit)
+    return HandoffList(handoffs=tuple(map(_summarize, found)), now=caller.workspace.now())
+
+
+def show(caller: Caller, request: HandoffName) -> ShownHandoff:
+    """Show a handoff as it was written."""
+    listed = find_handoff(caller.workspace, request.name or _find_newest(caller))
+    text = read_handoff(caller.workspace, listed)
+    return ShownHandoff(summary=_summarize(read_listed(caller.workspace, listed)), text=text)
+
+
+def review(caller: Caller, request: HandoffName) -> ReviewedHandoff:
+    """Compare a handoff with what is here, before anybody goes on from it; its test is not run."""
+    found = review_handoff(caller.workspace, request.name or _find_newest(caller))
+    return ReviewedHandoff(
+        summary=_summarize(found.listed),
+        drift=found.drift,
+        snapshot=found.handoff,
+        review=found,
+        now=caller.workspace.now(),
+    )
+
+
+def resume(caller: Caller, request: ResumeHandoff) -> ResumedHandoff:
+    """Go on from a handoff, in the session of the caller or in a new one."""
+    found = request.review
+    resumed = resume_handoff(caller.workspace, found, find_or_begin(caller))
+    return ResumedHandoff(
+        summary=_summarize(found.listed),
+        session=summarize(resumed.account),
+        is_new=resumed.is_new,
+        carried=resumed.carried,
+        drift=found.drift,
+        snapshot=found.handoff,
+    )
+
+
+def _find_newest(caller: Caller) -> str:
+    """Return the path of the newest handoff; raise `UsageError` if there is none."""
+    newest = list_handoffs(caller.workspace, 1)
+    if not newest:
+        raise UsageError("there are no handoffs", hint="`passdown handoff create` writes one")
+    return newest[0].path
+
+
+def _summarize(listed: ListedHandoff) -> HandoffSummary:
+    return HandoffSummary(
+        name=listed.name,
+        kind=listed.kind,
+        path=listed.path,
+        at=listed.at,
+        status=listed.status or None,
+        goal=listed.goal or None,
+    )

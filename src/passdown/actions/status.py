@@ -1,0 +1,346 @@
+"""Who works here, who holds what, handoffs, index, and what waits for a commit."""
+
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from datetime import datetime
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Annotated, Final
+
+from passdown import layout
+from passdown.actions.answers import HIDDEN, INLINE, Form
+from passdown.actions.callers import Caller
+from passdown.actions.decisions import CONTESTED
+from passdown.actions.sessions import SessionSummary, find_pause, summarize
+from passdown.core.facts import Fact
+from passdown.core.hosts.context_usage import ContextReading
+from passdown.core.hosts.signals import NO_SIGNS, Degradation, Signal
+from passdown.core.project.takeovers import TakeoverChoice, list_choices
+from passdown.core.sessions.session_facts import Account
+from passdown.core.times import render_seconds
+from passdown.core.work.operations import SharedOperation, describe_operation
+from passdown.errors import PassdownError, StorageError, UsageError
+from passdown.records import record
+from passdown.services.handover.context_usage import read_level
+from passdown.services.handover.degradation import read_degradation
+from passdown.services.operations.waiting import find_waiting
+from passdown.services.project.status import HandoffCount, IndexState, count_handoffs, find_index_state
+from passdown.services.sessions.decisions import read_contested
+from passdown.services.sessions.journals import name_now, read_accounts, read_open
+from passdown.services.sessions.liveness import is_live, show_place
+from passdown.services.workspace.workspaces import Workspace
+from passdown.wiring.searches import open_search_scope
+
+if TYPE_CHECKING:  # few sessions coordinate, and few projects have tasks
+    from passdown.ports.coordination import Coordination
+    from passdown.services.coordination.overview import TaskOverview
+    from passdown.services.sessions.owed_commits import UncommittedFiles
+
+LAST_WORK: Final = "last worked on"
+
+
+@record
+class StatusRequest:
+    """What the status is to tell."""
+
+    shows_all: Annotated[bool, "Whether to tell of sessions that ended, too."] = False
+
+
+@record
+class SessionStatus:
+    """A session, and how it stands."""
+
+    summary: Annotated[SessionSummary, "The session.", INLINE]
+    now: Annotated[str | None, "What it is doing; null for what it only was asked, once it ended."]
+    last_worked_on: Annotated[str | None, "What it worked on, if that is over."]
+    state: Annotated[str, "live, stale or ended."]
+    ledger_updated_at: Annotated[datetime | None, "When it last stated something."]
+    ledger_age_seconds: Annotated[int | None, "How long ago that was."]
+    context: Annotated[
+        ContextReading | None,
+        "How full its context is, as hooks saw it.",
+        Form(lambda one: one and {"percent": one.percent, "level": one.level.value}),
+    ]
+    compactions: Annotated[int, "How often its context was compacted."]
+    signals: Annotated[
+        tuple[Signal, ...],
+        "What shows that it gets worse.",
+        Form(lambda some: [{"kind": one.kind.value, "text": one.text} for one in some]),
+    ]
+    choices: Annotated[tuple[TakeoverChoice, ...], "What can be done if it is stale."]
+    account: Annotated[Account, "All that it stated.", HIDDEN]
+    doing: Annotated[str, "What the current work is called: now, or last worked on.", HIDDEN]
+
+
+@record
+class HeldTask:
+    """A task that a session has."""
+
+    id: Annotated[str, "The task."]
+    title: Annotated[str, "Its title."]
+    agent: Annotated[str, "The agent that has it."]
+    session: Annotated[str, "The session that has it."]
+    left: Annotated[float, "How many seconds its lease lasts."]
+    fence: Annotated[int, "The fence of the lease."]
+    is_orphaned: Annotated[bool, "Whether the session gives no sign of life."]
+
+
+@record
+class HeldFile:
+    """A path that a session has reserved."""
+
+    agent: Annotated[str, "The agent that holds it."]
+    session: Annotated[str, "The session that holds it."]
+    left: Annotated[float, "How many seconds its lease lasts."]
+    fence: Annotated[int, "The fence of the lease."]
+    path: Annotated[str, "The path.", HIDDEN]
+
+
+@record
+class MemberStatus:
+    """A session that takes part in coordination."""
+
+    session: Annotated[str, "The session."]
+    agent: Annotated[str, "What it is called."]
+    team: Annotated[str, "Its team."]
+    role: Annotated[str, "Its role."]
+    is_live: Annotated[bool, "Whether it is alive; the tasks of one that is silent may be taken over."]
+    silent: Annotated[float, "How many seconds ago it gave its last sign of life."]
+    unread: Annotated[int, "How many messages it has not read."]
+    tasks: Annotated[tuple[HeldTask, ...], "The tasks that it has.", HIDDEN]
+    files: Annotated[tuple[HeldFile, ...], "The files that it holds.", HIDDEN]
+
+
+@record
+class StandingOffer:
+    """A task that a session offers to others."""
+
+    id: Annotated[str, "The offer."]
+    task: Annotated[str, "The task."]
+    agent: Annotated[str, "The agent that offers it."]
+    session: Annotated[str, "The session that offers it."]
+    to: Annotated[str | None, "Whom it is offered to; null for anybody."]
+    left: Annotated[float, "In how many seconds it is over."]
+
+
+@record
+class TeamStatus:
+    """What sessions share; nothing if nobody coordinates here, or the engine does not answer."""
+
+    engine: Annotated[str | None, "The engine and how far it reaches, in words."] = None
+    members: Annotated[tuple[MemberStatus, ...], "The live ones first, and whoever was seen last."] = ()
+    tasks: Annotated[tuple[HeldTask, ...], "The tasks that they have."] = ()
+    reservations: Annotated[Mapping[str, HeldFile], "Who holds which path (R213)."] = MappingProxyType({})
+    offers: Annotated[tuple[StandingOffer, ...], "What is offered."] = ()
+
+
+@record
+class TrackerStatus:
+    """Where the tasks are kept, and how many of them are open."""
+
+    kind: Annotated[str, "The kind of tracker: board or beads."]
+    name: Annotated[str, "The tracker in words, with its version."]
+    ready: Annotated[int, "How many can be claimed now."]
+    held: Annotated[int, "How many somebody works on."]
+    waiting: Annotated[int, "How many wait for another task, or for something outside."]
+    trouble: Annotated[str | None, "Why they could not be read."]
+
+
+@record
+class StatusResult:
+    """The state of the project at a glance."""
+
+    sessions: Annotated[tuple[SessionStatus, ...], "The sessions."]
+    handoffs: Annotated[
+        HandoffCount,
+        "How many handoffs there are.",
+        Form(lambda one: {"count": one.count, "last_at": one.last_at and render_seconds(one.last_at)}),
+    ]
+    index: Annotated[
+        IndexState,
+        "How the search index compares with the files.",
+        Form(lambda one: {"state": one.health.value, "changes": one.changes}),
+    ]
+    paused_by: Annotated[str | None, "What pauses Passdown here."]
+    uncommitted: Annotated["UncommittedFiles | None", "What waits for a commit."]
+    team: Annotated[TeamStatus, "What sessions share.", INLINE]
+    tracker: Annotated[TrackerStatus | None, "The tracker; null if there is none, or nobody used it yet."]
+    outbox: Annotated[tuple[Mapping[str, object], ...], "What waits for the tracker."]
+    contested: Annotated[Sequence[Sequence[Fact]], "Decisions that contradict each other.", CONTESTED]
+    counted: Annotated[str, "How many files of each kind wait for a commit.", HIDDEN]
+    waiting: Annotated[Sequence[SharedOperation], "What waits for the tracker.", HIDDEN]
+    now: Annotated[datetime, "When this was seen.", HIDDEN]
+
+
+def status(caller: Caller, request: StatusRequest) -> StatusResult:
+    """Tell who works here, who holds what, and what waits; this changes nothing."""
+    workspace = caller.workspace
+    accounts = read_accounts(workspace) if request.shows_all else read_open(workspace)
+    rows = [(one, _find_state(workspace, one)) for one in accounts]
+    rows = [
+        (show_place(workspace, one), state) for one, state in rows if request.shows_all or state != "ended"
+    ]
+    paused, handoffs = find_pause(caller), count_handoffs(workspace)
+    index = find_index_state(open_search_scope(workspace))
+    uncommitted, counted = _find_uncommitted(caller)
+    tasks = _find_tasks(workspace)
+    team = _find_team(caller, tasks)
+    waiting = find_waiting(workspace)
+    return StatusResult(
+        sessions=tuple(_describe(workspace, *row) for row in rows),
+        handoffs=handoffs,
+        index=index,
+        paused_by=paused or None,
+        uncommitted=uncommitted,
+        team=team,
+        tracker=_describe_tracker(tasks) if tasks else None,
+        outbox=tuple(describe_operation(one, workspace.now()) for one in waiting),
+        contested=read_contested(workspace),
+        counted=counted,
+        waiting=waiting,
+        now=workspace.now(),
+    )
+
+
+# --- sessions -----------------------------------------------------------------------------------------
+
+
+def _find_state(workspace: Workspace, account: Account) -> str:
+    if account.ended_at is not None:
+        return "ended"
+    return "live" if is_live(workspace, account) else "stale"
+
+
+def _describe(workspace: Workspace, account: Account, state: str) -> SessionStatus:
+    """Tell how a session stands; a prompt is neither what it does nor what it did, once it ended."""
+    text, doing = account.now.text if account.now else None, name_now(workspace, account)
+    reading, signs = _read_context(workspace, account)
+    updated = account.said_at
+    return SessionStatus(
+        summary=summarize(account),
+        now=text if doing == "now" else None,
+        last_worked_on=text if doing == LAST_WORK else None,
+        state=state,
+        ledger_updated_at=updated,
+        ledger_age_seconds=int((workspace.now() - updated).total_seconds()) if updated else None,
+        context=reading,
+        compactions=signs.compactions,
+        signals=signs.signals,
+        choices=list_choices(account.start.checkout, workspace.root) if state == "stale" else (),
+        account=account,
+        doing=doing,
+    )
+
+
+def _read_context(workspace: Workspace, account: Account) -> tuple[ContextReading | None, Degradation]:
+    """Return how full the context of a session is, and what shows that it gets worse, as hooks saw it."""
+    names = [layout.session_file(one) for one in reversed(account.host_sessions)]
+    readings = [read_level(workspace, name) for name in names]
+    signs = [read_degradation(workspace, name) for name in names]
+    return next(filter(None, readings), None), next((one for one in signs if one != NO_SIGNS), NO_SIGNS)
+
+
+def _find_uncommitted(caller: Caller) -> "tuple[UncommittedFiles | None, str]":
+    """Return what waits for a commit, and how many files of each kind these are, in words."""
+    from passdown.services.log.commits import count_files
+    from passdown.services.sessions.owed_commits import find_uncommitted
+
+    try:
+        found = find_uncommitted(caller.workspace)
+    except StorageError as error:  # the sessions are listed all the same
+        caller.warn(error.message)
+        return None, ""
+    return found, count_files(caller.workspace.settings.paths, found.paths) if found else ""
+
+
+# --- what sessions share ------------------------------------------------------------------------------
+
+
+def _find_tasks(workspace: Workspace) -> "TaskOverview | None":
+    """Return the open tasks; None without a tracker, or if the engine behind it does not answer."""
+    # Whoever looks for the sessions that coordinate says why.
+    with suppress(StorageError, UsageError):
+        from passdown.services.coordination.overview import read_tasks  # few sessions have tasks
+
+        return read_tasks(workspace)
+    return None
+
+
+def _describe_tracker(tasks: "TaskOverview") -> TrackerStatus:
+    return TrackerStatus(
+        kind=tasks.kind,
+        name=tasks.tracker,
+        ready=tasks.ready,
+        held=tasks.held,
+        waiting=tasks.waiting,
+        trouble=tasks.trouble or None,
+    )
+
+
+def _find_team(caller: Caller, tasks: "TaskOverview | None") -> TeamStatus:
+    try:
+        coordination = caller.workspace.find_coordination()
+        return TeamStatus() if coordination is None else _read_team(coordination, tasks)
+    except PassdownError as found:  # the sessions are listed all the same
+        caller.warn(found.message, found.hint)
+        return TeamStatus()
+
+
+def _read_team(coordination: "Coordination", tasks: "TaskOverview | None") -> TeamStatus:
+    """Return who takes part, and who holds which tasks and files."""
+    from passdown.services.coordination.reservations import list_reservations  # few sessions coordinate
+
+    files = [
+        HeldFile(agent=one.agent, session=one.session, left=one.left, fence=one.fence, path=one.resource.name)
+        for one in list_reservations(coordination)
+    ]
+    held = _list_held(tasks) if tasks else []
+    members = [
+        MemberStatus(
+            session=one.session,
+            agent=one.agent,
+            team=one.team,
+            role=one.role,
+            is_live=one.is_live,
+            silent=one.silent,
+            unread=len(coordination.messages.waiting(one.session)),
+            tasks=tuple(task for task in held if task.session == one.session),
+            files=tuple(file for file in files if file.session == one.session),
+        )
+        for one in sorted(coordination.members.members(), key=lambda one: (not one.is_live, one.silent))
+    ]
+    return TeamStatus(
+        engine=coordination.engine,
+        members=tuple(members),
+        tasks=tuple(task for one in members for task in one.tasks),
+        reservations={one.path: one for one in files},
+        offers=tuple(_list_offers(coordination)),
+    )
+
+
+def _list_held(tasks: "TaskOverview") -> Sequence[HeldTask]:
+    return [
+        HeldTask(
+            id=one.task.task,
+            title=one.task.title,
+            agent=one.agent,
+            session=one.holder,
+            left=one.left,
+            fence=one.fence,
+            is_orphaned=one.is_orphaned,
+        )
+        for one in tasks.tasks
+    ]
+
+
+def _list_offers(coordination: "Coordination") -> Sequence[StandingOffer]:
+    return [
+        StandingOffer(
+            id=one.offer.offer,
+            task=one.offer.task,
+            agent=one.offer.agent,
+            session=one.offer.giver,
+            to=one.offer.taker or None,
+            left=one.left,
+        )
+        for one in coordination.offers.offers()
+    ]
