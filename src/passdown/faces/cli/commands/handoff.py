@@ -307,7 +307,7 @@ def resume(above: bool, name: str, session: str, *, run_test: bool, yes: bool, a
     """
     workspace = open_sessions()
     as_json = above or as_json
-    run = make_test_runner(workspace, yes=yes, as_json=as_json) if run_test else None
+    run = make_test_runner(yes=yes, as_json=as_json) if run_test else None
     review = review_handoff(workspace, name or _newest(workspace), run)
     if not as_json:
         for line in drift_lines(review.drift, is_run=run_test):
