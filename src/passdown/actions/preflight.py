@@ -32,7 +32,7 @@ class PreflightResult:
     session: Annotated[str | None, "The session; null if none was started yet."]
     agent: Annotated[str | None, "What it is called."]
     mode: Annotated[str, "SA if it works alone, MA if several do."]
-    steps: Annotated["tuple[PreflightStep, ...]", "What each step came to, in their order."]
+    steps: Annotated["Sequence[PreflightStep]", "What each step came to, in their order."]
     held: Annotated[Held | None, "Who has the track, if the session did not get it."]
     choices: Annotated[tuple[str, ...], "What can be done about that, if somebody can be asked.", HIDDEN]
 

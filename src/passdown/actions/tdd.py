@@ -10,7 +10,6 @@ from passdown.core.formats.ledgers import TddPhase
 from passdown.core.sessions.session_facts import Account
 from passdown.core.work.tdd import is_followed, list_phases
 from passdown.records import record
-from passdown.services.project.metrics import make_phase_metrics
 from passdown.services.work.tdd import begin_phase
 
 
@@ -50,6 +49,8 @@ class CycleResult:
 
 def begin(caller: Caller, phase: TddPhase) -> PhaseResult:
     """Say that a phase begins: state and journal first, then the note on the task."""
+    from passdown.services.project.metrics import make_phase_metrics  # `claim` loads the options of `tdd`
+
     begun = begin_phase(caller.workspace, need_session(caller), phase)
     caller.workspace.record_metrics(make_phase_metrics(begun.ended))
     change, account = begun.change, begun.account

@@ -15,7 +15,6 @@ from passdown.actions.tracks import (
     UnbindRequest,
     WaitingGate,
 )
-from passdown.core.coordination.leases import Held
 from passdown.core.kinds import FactKind
 from passdown.errors import UsageError
 from passdown.faces.cli import calls, output
@@ -26,10 +25,8 @@ from passdown.faces.cli.commands.work.preflight import (
     ask_about_lock,
     call_chosen,
     is_preflight_skipped,
-    lock,
     lock_options,
     read_lock_choice,
-    replace_lock,
     say_lock_choices,
     skip_preflight_option,
 )
@@ -92,12 +89,8 @@ def _ask_about(
     answer: Answered[BoundTrack | HeldTrack], found: HeldTrack, request: BindRequest, session: str
 ) -> Answered[BoundTrack | HeldTrack]:
     """Ask a person what to do about a track that another session has, and do that."""
-    held: Held | None = found.held
-    steps = found.steps
-    if choice := ask_about_lock(steps, found.choices):
-        wanted = TrackRequest(track=request.track.strip(), choice=choice, agent=request.agent)
-        locked = lock(wanted, session)
-        held, steps = locked.held, replace_lock(steps, locked)
+    wanted = TrackRequest(track=request.track.strip(), agent=request.agent)
+    steps, held = ask_about_lock(found, wanted, session)
     notable = {one.text: one.step for one in reversed(steps) if one.is_notable}
     for text, step in reversed(notable.items()):
         output.note(f"{step}: {text}")

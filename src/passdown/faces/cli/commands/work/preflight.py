@@ -8,7 +8,7 @@ import click
 from passdown.actions import preflight as actions
 from passdown.actions.answers import Answered
 from passdown.actions.callers import Caller
-from passdown.actions.preflight import LockedTrack, PreflightResult, TrackRequest
+from passdown.actions.preflight import PreflightResult, TrackRequest
 from passdown.core.coordination.leases import Held
 from passdown.errors import SeveralSessionsError, UsageError
 from passdown.faces.cli import output
@@ -17,6 +17,7 @@ from passdown.faces.cli.coordination import HELD_CODE, json_option, session_opti
 from passdown.records import replace
 
 if TYPE_CHECKING:  # a session needs the rest once
+    from passdown.actions.tracks import HeldTrack
     from passdown.services.work.preflight import PreflightStep
 
 _SKIP: Final = "passdown.skip-preflight"
@@ -90,12 +91,8 @@ def preflight(track: str, session: str, *, as_json: bool) -> int:
     """
     request = TrackRequest(track=track, choice=read_lock_choice())
     answer, request = call_chosen(actions.preflight, request, session)
-    found = answer.result
-    if choice := ask_about_lock(found.steps, found.choices):
-        locked = lock(replace(request, choice=choice), session)
-        answer = answer._replace(
-            result=replace(found, steps=replace_lock(found.steps, locked), held=locked.held)
-        )
+    steps, held = ask_about_lock(answer.result, request, session)
+    answer = answer._replace(result=replace(answer.result, steps=steps, held=held))
     found = show(answer, _say, as_json=as_json)
     if found.held and not as_json:
         say_lock_choices(found.held)
@@ -127,12 +124,17 @@ def call_chosen(
     return call(action, request, session, is_first=False), request
 
 
-def ask_about_lock(steps: "Sequence[PreflightStep]", choices: Sequence[str]) -> str:
-    """Ask a person what to do about a track that another session has; empty for nothing."""
-    if not choices:
-        return ""
-    output.note(next(one.text for one in steps if one.step == _LOCK))
-    letters = {one[0]: one for one in choices}
+def ask_about_lock(
+    found: "PreflightResult | HeldTrack", request: TrackRequest, session: str
+) -> "tuple[Sequence[PreflightStep], Held | None]":
+    """Ask a person what to do about a track that another session has, and do that.
+
+    Returns the steps with what came of it, and who has the track if the session still does not.
+    """
+    if not found.choices:
+        return found.steps, found.held
+    output.note(next(one.text for one in found.steps if one.step == _LOCK))
+    letters = {one[0]: one for one in found.choices}
     force = " force it," * ("f" in letters)
     answer: str = click.prompt(
         f"Continue beside it, wait,{force} or quit? [{'/'.join([*letters, 'q'])}]",
@@ -142,17 +144,11 @@ def ask_about_lock(steps: "Sequence[PreflightStep]", choices: Sequence[str]) -> 
         show_default=False,
         err=True,
     )
-    return letters.get(answer, "")
-
-
-def lock(request: TrackRequest, session: str) -> LockedTrack:
-    """Lock a track as a person chose."""
-    return call(actions.lock, request, session, is_first=False).result
-
-
-def replace_lock(steps: "Sequence[PreflightStep]", locked: LockedTrack) -> "tuple[PreflightStep, ...]":
-    """Return the steps with what came of locking the track."""
-    return tuple(locked.step if one.step == _LOCK else one for one in steps)
+    if answer not in letters:
+        return found.steps, found.held
+    request = replace(request, choice=letters[answer])
+    locked = call(actions.lock, request, session, is_first=False).result
+    return tuple(locked.step if one.step == _LOCK else one for one in found.steps), locked.held
 
 
 def say_lock_choices(held: Held) -> None:
