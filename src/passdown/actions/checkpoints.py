@@ -27,7 +27,7 @@ from passdown.core.sessions.session_facts import Account
 from passdown.core.shell_commands import is_whole
 from passdown.core.work.plan_commands import read_command_line
 from passdown.errors import UsageError
-from passdown.records import record
+from passdown.records import as_dict, record
 from passdown.services.log.events import update_index
 from passdown.services.sessions.owed_commits import AT_CHECKPOINT
 from passdown.services.work.checkpoints import (
@@ -145,15 +145,8 @@ class ResumedCheckpoint:
     commit: Annotated[str | None, "The commit, if one was made.", HIDDEN]
 
 
-@record
-class TestedState:
-    """What a resumed agent runs again."""
-
-    test_count: Annotated[int | None, "How many tests there are."]
-    tests_passing: Annotated[int | None, "How many of them pass."]
-    files_modified: Annotated[tuple[str, ...], "The files that changed."]
-    last_test_command: Annotated[str | None, "The command that tests the work."]
-    last_test_exit_code: Annotated[int | None, "Its exit code."]
+def _describe_validation(state: ValidationState) -> Mapping[str, object]:
+    return {name: value for name, value in as_dict(state).items() if name != "others"}
 
 
 def _join_pairs(pairs: Sequence[Pair]) -> Mapping[str, str]:
@@ -169,7 +162,7 @@ class ProgressResult:
     retries: Annotated[int | None, "How often the phase failed."]
     max_retries: Annotated[int | None, "How often it may."]
     last_failure: Annotated[str | None, "Why it failed last."]
-    validation: Annotated[TestedState, "What was run."]
+    validation: Annotated[ValidationState, "What was run.", Form(_describe_validation)]
     resume: Annotated[Sequence[Pair], "Where to go on.", Form(_join_pairs)]
 
 
@@ -315,19 +308,12 @@ def show(caller: Caller, stream: str) -> ProgressResult:
     account = find_running(caller)
     progress = read_progress(caller.workspace, account, _name_stream(caller, stream))
     checkpoint = progress.checkpoint or Checkpoint()
-    state = checkpoint.validation or ValidationState()
     return ProgressResult(
         phases=[_describe(one) for one in checkpoint.phases],
         now=progress.now or None,
         retries=progress.workflow.retries,
         max_retries=progress.workflow.max_retries,
         last_failure=progress.last_failure or None,
-        validation=TestedState(
-            test_count=state.test_count,
-            tests_passing=state.tests_passing,
-            files_modified=state.files_modified,
-            last_test_command=state.last_test_command,
-            last_test_exit_code=state.last_test_exit_code,
-        ),
+        validation=checkpoint.validation or ValidationState(),
         resume=checkpoint.resume,
     )

@@ -16,7 +16,6 @@ from passdown.core.kinds import FactKind
 from passdown.core.schemas import to_data
 from passdown.core.work.loop_feedback import LoopFeedback
 from passdown.core.work.loops import find_last
-from passdown.errors import UsageError
 from passdown.records import record
 from passdown.services.handover.briefs import read_brief_input
 from passdown.services.handover.deliveries import note_shown_feedback
@@ -121,13 +120,6 @@ class ChangeList:
     """Changes, the one that changed last first."""
 
     changes: Annotated[Sequence[ChangeEntry], "The changes."]
-
-
-@record
-class OpenChanges:
-    """The changes that are not finished."""
-
-    names: Annotated[Sequence[str], "Their names, the one that changed last first; at least one."]
 
 
 @record
@@ -238,15 +230,6 @@ def status(caller: Caller, change: str) -> ChangeList:
     """List the changes, their loops, and the feedback that waits; or only one change."""
     found = [summarize(caller.workspace, change)] if change else list_changes(caller.workspace)
     return ChangeList(changes=[_describe(one) for one in found])
-
-
-def list_open(caller: Caller, _request: None = None) -> OpenChanges:
-    """List the changes that are not finished; raise a UsageError if there are none."""
-    found = [one for one in list_changes(caller.workspace) if one.facts.phase is not ChangePhase.FINISHED]
-    if not found:
-        hint = "begin one: `passdown loop open CHANGE ideation`"
-        raise UsageError("there is no change here to go on with", hint=hint)
-    return OpenChanges(names=[one.facts.name for one in found])
 
 
 def go_on(caller: Caller, request: ChangeRequest) -> ContinuedChange:

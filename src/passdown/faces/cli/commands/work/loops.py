@@ -19,7 +19,7 @@ from passdown.actions.loops import (
     LoopEntry,
     OpenedChange,
 )
-from passdown.core.formats.change_states import Lane, RunMode
+from passdown.core.formats.change_states import ChangePhase, Lane, RunMode
 from passdown.core.formats.loops import MAX_CHARS, RESULTS
 from passdown.core.safe_text import printable
 from passdown.core.times import age_words
@@ -236,7 +236,11 @@ def _explain_mode(found: ChangeEntry) -> str:
 
 def _choose(*, yes: bool) -> str:
     """Return the only change, or the one that changed last if the user agrees."""
-    found = call(actions.list_open, None).result.names
+    changes = call(actions.status, "").result.changes
+    found = [one.change for one in changes if one.phase is not ChangePhase.FINISHED]
+    if not found:
+        hint = "begin one: `passdown loop open CHANGE ideation`"
+        raise UsageError("there is no change here to go on with", hint=hint)
     if len(found) == 1 or yes:
         return found[0]
     names = ", ".join(found)
