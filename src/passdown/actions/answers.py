@@ -34,6 +34,7 @@ class NoticeKind(StrEnum):
     STAYS_UNREAD = "stays_unread"
     STEP = "step"
     UNKNOWN_TRIGGER = "unknown_trigger"
+    SAME_TRACK = "same_track"
 
 
 class Notice(NamedTuple):

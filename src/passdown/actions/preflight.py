@@ -1,17 +1,17 @@
 """Look at everything that can be in the way before a session works; other actions do it once (C107)."""
 
-from typing import TYPE_CHECKING, Annotated
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated, NamedTuple
 
-from passdown.actions.answers import NoticeKind
-from passdown.actions.callers import Caller, find_ready, need_person, need_session
+from passdown.actions.answers import HIDDEN, NoticeKind
+from passdown.actions.callers import Caller, find_person, find_ready, need_person, need_session
 from passdown.core.coordination.leases import Held
 from passdown.core.sessions.session_facts import Account
 from passdown.errors import PassdownError, TrackerMissingError, UsageError
-from passdown.records import record
+from passdown.records import record, replace
+from passdown.services.sessions.liveness import list_here
 
 if TYPE_CHECKING:  # a session needs the rest once
-    from collections.abc import Sequence
-
     from passdown.services.coordination.track_locks import LockChoice
     from passdown.services.work.preflight import PreflightReport, PreflightRequest, PreflightStep
 
@@ -22,6 +22,7 @@ class TrackRequest:
 
     track: Annotated[str, "The track; empty for that of the session."] = ""
     choice: Annotated[str, "What to do if another session has it: continue, wait or force."] = ""
+    agent: Annotated[str, "The session that a person chose of several; empty if none was."] = ""
 
 
 @record
@@ -31,8 +32,20 @@ class PreflightResult:
     session: Annotated[str | None, "The session; null if none was started yet."]
     agent: Annotated[str | None, "What it is called."]
     mode: Annotated[str, "SA if it works alone, MA if several do."]
-    steps: Annotated["tuple[PreflightStep, ...]", "What each step came to, in their order."]
+    steps: Annotated["Sequence[PreflightStep]", "What each step came to, in their order."]
     held: Annotated[Held | None, "Who has the track, if the session did not get it."]
+    choices: Annotated[tuple[str, ...], "What can be done about that, if somebody can be asked.", HIDDEN]
+
+
+class PreparedTrack(NamedTuple):
+    """A session that is to be bound to a track."""
+
+    account: Account
+    held: Held | None = None
+    """Who has the track, if it may not be bound."""
+    steps: "Sequence[PreflightStep]" = ()
+    choices: tuple[str, ...] = ()
+    """What can be done about that, if somebody can be asked; then the steps are not told yet."""
 
 
 @record
@@ -47,7 +60,7 @@ def preflight(caller: Caller, request: TrackRequest) -> PreflightResult:
     """Do the preflight of a session; without one only look: nothing is locked or done."""
     from passdown.services.work.preflight import look_ahead, run_preflight
 
-    account = find_ready(caller)
+    account = find_ready(choose_session(caller, request.agent))
     if account is None and request.choice:
         raise UsageError("no session is running here that could have a track", hint="run `passdown start`")
     wanted = _read_request(caller, account or Account(), request)
@@ -61,7 +74,28 @@ def preflight(caller: Caller, request: TrackRequest) -> PreflightResult:
         mode=report.account.start.mode,
         steps=report.steps,
         held=report.held,
+        choices=_list_choices(caller, report.held, request.choice) if account else (),
     )
+
+
+def choose_session(caller: Caller, agent: str) -> Caller:
+    """Return the caller with the session that a person chose, if one was chosen."""
+    return replace(caller, session=agent) if agent else caller
+
+
+def list_agents(caller: Caller, _request: None = None) -> Sequence[str]:
+    """Return the sessions here that a person may choose from; none if no person asks."""
+    return sorted(one.agent for one in list_here(caller.workspace)) if find_person(caller).is_person else ()
+
+
+def _list_choices(caller: Caller, held: Held | None, choice: str) -> tuple[str, ...]:
+    """Return what can be done about a track that another session has; nothing if nobody can be asked."""
+    if held is None or choice or not caller.around.has_terminal():
+        return ()
+    from passdown.services.coordination.track_locks import LockChoice
+
+    may_force = find_person(caller).is_person
+    return tuple(one.value for one in LockChoice if may_force or one is not LockChoice.FORCE)
 
 
 def lock(caller: Caller, request: TrackRequest) -> LockedTrack:
@@ -69,7 +103,8 @@ def lock(caller: Caller, request: TrackRequest) -> LockedTrack:
     from passdown.services.work.preflight import PreflightRequest, check_lock
 
     wanted = PreflightRequest(request.track, _read_choice(caller, request.choice))
-    step, held = check_lock(caller.workspace, need_session(caller), wanted)
+    account = need_session(choose_session(caller, request.agent))
+    step, held = check_lock(caller.workspace, account, wanted)
     return LockedTrack(step=step, held=held)
 
 
@@ -98,27 +133,30 @@ def prepare_freely(caller: Caller, account: Account, *, is_skipped: bool) -> Acc
     return report.account
 
 
-def prepare_track(caller: Caller, account: Account, request: TrackRequest) -> tuple[Account, Held | None]:
-    """Do the preflight for a track that is to be bound, or lock it if the preflight was done before.
-
-    Returns who has the track, if it may not be bound.
-    """
+def prepare_track(caller: Caller, account: Account, request: TrackRequest) -> PreparedTrack:
+    """Do the preflight for a track that is to be bound, or lock it if the preflight was done before."""
     from passdown.services.work.preflight import PreflightRequest, check_lock
 
     if account.is_prepared and request.track == account.track:
-        return account, None
+        return PreparedTrack(account)
     if not account.is_prepared:
         try:
             report = _run(caller, account, request)
         except TrackerMissingError as found:
             caller.note(NoticeKind.STEP, step="tracker", text=found.message)
         else:
-            _note_steps(caller, report.steps)
-            return report.account, report.held
+            return _tell(caller, PreparedTrack(report.account, report.held, report.steps), request)
     wanted = PreflightRequest(request.track, _read_choice(caller, request.choice))
     step, held = check_lock(caller.workspace, account, wanted)
-    _note_steps(caller, [step])
-    return account, held
+    return _tell(caller, PreparedTrack(account, held, (step,)), request)
+
+
+def _tell(caller: Caller, found: PreparedTrack, request: TrackRequest) -> PreparedTrack:
+    """Let the caller know what is in the way, unless somebody is asked about it first."""
+    choices = _list_choices(caller, found.held, request.choice)
+    if not choices:
+        _note_steps(caller, found.steps)
+    return found._replace(choices=choices)
 
 
 def unlock_others(caller: Caller, account: Account) -> None:

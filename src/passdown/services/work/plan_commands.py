@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator
 from typing import Annotated, Final
 
-from passdown.core.safe_text import printable
+from passdown.core.safe_text import one_line, printable
 from passdown.core.test_counts import CountedTests, add_counts, count_tests
 from passdown.core.work.plan_commands import CommandLine, PlanCommand, is_safe_for_batch
 from passdown.ports.programs import ProgramResult, Programs
@@ -29,6 +29,15 @@ class CommandRun:
     def has_passed(self) -> bool:
         """Whether every command of the line exited with 0."""
         return self.code == 0
+
+    @property
+    def ended(self) -> str:
+        """How it ended, in words."""
+        if self.line.refused:
+            return "not run"
+        if self.code >= 0:
+            return f"exit {self.code}"
+        return one_line(self.output)[-80:] or f"ended by signal {-self.code}"
 
 
 def run_command_lines(programs: Programs, lines: Iterable[CommandLine]) -> Iterator[CommandRun]:

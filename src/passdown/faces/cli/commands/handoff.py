@@ -7,7 +7,6 @@ from typing import Final
 import click
 
 from passdown.actions import handoffs as actions
-from passdown.actions.callers import open_caller
 from passdown.actions.handoffs import (
     HandoffList,
     HandoffName,
@@ -250,7 +249,7 @@ def resume(above: bool, name: str, session: str, *, run_test: bool, yes: bool, a
     found = call(actions.review, HandoffName(name=name)).result
     review = found.review
     if run_test and review.drift.test:
-        run = make_test_runner(open_caller(calls.find_surroundings()).workspace, yes=yes, as_json=as_json)
+        run = make_test_runner(yes=yes, as_json=as_json)
         review = replace(review, drift=replace(review.drift, test_now=run(review.drift.test)))
     if not as_json:
         for line in drift_lines(review.drift, is_run=run_test):

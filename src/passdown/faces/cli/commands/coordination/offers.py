@@ -97,7 +97,7 @@ def accept(name: str, session: str, *, anyway: bool, run_test: bool, yes: bool, 
     repeated = accept_again(workspace, account)
     if repeated is not None:
         return _say_accepted(repeated, as_json=as_json)
-    run = make_test_runner(workspace, yes=yes, as_json=as_json) if run_test else None
+    run = make_test_runner(yes=yes, as_json=as_json) if run_test else None
     review = review_offer(workspace, name, run)
     drift = review.review.drift
     if not as_json:

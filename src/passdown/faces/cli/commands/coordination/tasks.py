@@ -119,10 +119,8 @@ def blocked(*, as_json: bool) -> None:
 @json_option
 def list_(*, show_all: bool, as_json: bool) -> None:
     """List the open tasks with their holders, or all tasks."""
-    workspace = open_sessions()
-    listing = Listing.ALL if show_all else Listing.OPEN
-    if not say_listed(workspace, listing, as_json=as_json):
-        output.say('There are no tasks; add one: `passdown task add "TITLE"`')
+    none = 'There are no tasks; add one: `passdown task add "TITLE"`'
+    say_listed(Listing.ALL if show_all else Listing.OPEN, none, as_json=as_json)
 
 
 @task.command(short_help="Show a task.")

@@ -1,17 +1,14 @@
 """`passdown feedback`: what people said that nobody has answered yet."""
 
-from collections.abc import Sequence
-
 import click
 
+from passdown.actions import feedback as actions
+from passdown.actions.feedback import FeedbackResult
 from passdown.core.safe_text import one_line
-from passdown.core.times import age_words, render_seconds
+from passdown.core.times import age_words
 from passdown.faces.cli import output
-from passdown.faces.cli.coordination import find_author, json_option, session_option
-from passdown.faces.cli.sessions import need_session, note_ledger_update, open_sessions
-from passdown.services.work.feedback import WaitingFeedback, dismiss_feedback, list_feedback
-from passdown.services.workspace.workspaces import Workspace
-from passdown.wiring.workspaces import open_elsewhere
+from passdown.faces.cli.calls import call, show
+from passdown.faces.cli.coordination import json_option, session_option
 
 
 @click.group(invoke_without_command=True)
@@ -26,12 +23,7 @@ def feedback(context: click.Context, session: str, *, as_json: bool) -> None:
     """
     context.obj = as_json
     if context.invoked_subcommand is None:
-        workspace = open_sessions()
-        found = list_feedback(workspace, find_author(workspace, session), open_elsewhere(workspace))
-        if as_json:
-            output.say_json({"feedback": [_as_data(one) for one in found]})
-        else:
-            _say(workspace, found)
+        show(call(actions.list_all, None, session), _say, as_json=as_json)
 
 
 @feedback.command(short_help="Dismiss feedback: no brief shows it any more.")
@@ -41,36 +33,18 @@ def feedback(context: click.Context, session: str, *, as_json: bool) -> None:
 @click.pass_obj
 def dismiss(above: bool, text: str, session: str, *, as_json: bool) -> None:
     """Dismiss feedback: no brief shows it any more; TEXT is its id, or how it begins."""
-    workspace = open_sessions()
-    account = need_session(workspace, session)
-    fact, kept = dismiss_feedback(workspace, account, text, open_elsewhere(workspace))
-    note_ledger_update(kept)
-    if above or as_json:
-        output.say_json({"id": fact.id, "text": fact.text})
-    else:
-        output.say(f"dismissed: {one_line(fact.text)}")
+    answer = call(actions.dismiss, text, session)
+    show(answer, lambda found: output.say(f"dismissed: {one_line(found.text)}"), as_json=above or as_json)
 
 
-def _as_data(one: WaitingFeedback) -> dict[str, object]:
-    return {
-        "id": one.fact.id,
-        "text": one.fact.text,
-        "at": render_seconds(one.fact.at),
-        "agent": one.fact.agent,
-        "told": list(one.told),
-        "ledger": one.ledger or None,
-    }
-
-
-def _say(workspace: Workspace, found: Sequence[WaitingFeedback]) -> None:
-    if not found:
+def _say(found: FeedbackResult) -> None:
+    if not found.feedback:
         output.say("No feedback waits for an answer.")
         return
-    for one in found:
-        age = age_words(workspace.now() - one.fact.at)
+    for one in found.feedback:
         told = f"told {', '.join(one.told)}" if one.told else "nobody was told yet"
-        output.say(f"{one.fact.id}  {age} ago, {told}")
-        output.say(output.wrapped(one_line(" ".join(one.fact.text.split())), "  ", "  "))
+        output.say(f"{one.id}  {age_words(found.now - one.at)} ago, {told}")
+        output.say(output.wrapped(one_line(" ".join(one.text.split())), "  ", "  "))
         if one.ledger:
             output.say(f"  in {one.ledger}")
     output.say('Answer it: `passdown answer "START OF IT" "TEXT"`, or with a turn of its loop.')

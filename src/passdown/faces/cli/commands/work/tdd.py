@@ -5,19 +5,14 @@ from typing import Final, TypeVar
 
 import click
 
+from passdown.actions import tdd as actions
+from passdown.actions.tdd import CycleResult, PhaseResult
 from passdown.core.formats.ledgers import TddPhase
-from passdown.core.sessions.session_facts import Account
 from passdown.core.times import render_seconds
-from passdown.core.work.tdd import is_followed, list_phases
 from passdown.errors import UsageError
 from passdown.faces.cli import output
-from passdown.faces.cli.sessions import find_ready, need_session, open_sessions
-from passdown.faces.hooks.hook_log import log_metrics
-from passdown.services.project.metrics import make_phase_metrics
-from passdown.services.work.tdd import BegunPhase, begin_phase
-
-_json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
-_session_option = click.option("--session", default="", metavar="ID", help="The session to use.")
+from passdown.faces.cli.calls import call, show
+from passdown.faces.cli.coordination import json_option, session_option
 
 _CHOICE: Final = "passdown.tdd"
 Call = TypeVar("Call", bound=Callable[..., object])
@@ -46,8 +41,8 @@ def read_choice() -> bool | None:
 
 
 @click.group(invoke_without_command=True)
-@_session_option
-@_json_option
+@session_option
+@json_option
 @click.pass_context
 def tdd(context: click.Context, session: str, *, as_json: bool) -> None:
     """Show the phases of the test-first cycle, or say that one begins.
@@ -58,12 +53,12 @@ def tdd(context: click.Context, session: str, *, as_json: bool) -> None:
     """
     context.obj = (session, as_json)
     if context.invoked_subcommand is None:
-        _show(session, as_json=as_json)
+        show(call(actions.show, None, session), _say_cycle, as_json=as_json)
 
 
 @tdd.command(short_help="A failing test is being written.")
-@_session_option
-@_json_option
+@session_option
+@json_option
 @click.pass_obj
 def red(above: tuple[str, bool], /, session: str, *, as_json: bool) -> None:
     """Say that a failing test is being written: state and journal first, then the note on the task."""
@@ -71,8 +66,8 @@ def red(above: tuple[str, bool], /, session: str, *, as_json: bool) -> None:
 
 
 @tdd.command(short_help="The test is being made to pass.")
-@_session_option
-@_json_option
+@session_option
+@json_option
 @click.pass_obj
 def green(above: tuple[str, bool], /, session: str, *, as_json: bool) -> None:
     """Say that the test is being made to pass: state and journal first, then the note on the task."""
@@ -80,8 +75,8 @@ def green(above: tuple[str, bool], /, session: str, *, as_json: bool) -> None:
 
 
 @tdd.command(short_help="The code is being cleaned up.")
-@_session_option
-@_json_option
+@session_option
+@json_option
 @click.pass_obj
 def refactor(above: tuple[str, bool], /, session: str, *, as_json: bool) -> None:
     """Say that the code is being cleaned up: state and journal first, then the note on the task."""
@@ -89,58 +84,24 @@ def refactor(above: tuple[str, bool], /, session: str, *, as_json: bool) -> None
 
 
 def _begin(phase: TddPhase, session: str, *, as_json: bool) -> None:
-    workspace = open_sessions()
-    begun = begin_phase(workspace, need_session(workspace, session), phase)
-    log_metrics(workspace.root, make_phase_metrics(begun.ended))
-    _say(begun, phase, as_json=as_json)
+    show(call(actions.begin, phase, session), _say_phase, as_json=as_json)
 
 
-def _say(begun: BegunPhase, phase: TddPhase, *, as_json: bool) -> None:
-    change, account = begun.change, begun.account
-    if as_json:
-        output.say_json(
-            {
-                "session": account.session,
-                "task": account.task or None,
-                "phase": phase.value,
-                "changed": change is not None,
-                "warning": change.warning or None if change else None,
-                "note": begun.note or None,
-                "noted": begun.is_noted,
-            }
-        )
-        return
-    output.say(f"{account.agent} is in {phase.value}" + (f" of {account.task}" if account.task else ""))
-    if change is not None and change.warning:
-        output.note(f"the order is unusual: {change.warning}")
-    if begun.note:
-        where = "noted on the task" if begun.is_noted else "waits for the tracker"
-        output.say(f"  {where}: {begun.note}")
+def _say_phase(found: PhaseResult) -> None:
+    output.say(f"{found.agent} is in {found.phase.value}" + (f" of {found.task}" if found.task else ""))
+    if found.warning:
+        output.note(f"the order is unusual: {found.warning}")
+    if found.note:
+        where = "noted on the task" if found.noted else "waits for the tracker"
+        output.say(f"  {where}: {found.note}")
 
 
-def _show(session: str, *, as_json: bool) -> None:
-    workspace = open_sessions()
-    account = find_ready(workspace, session) or Account()
-    phases = [
-        {
-            "phase": fact.text,
-            "task": fact.key or None,
-            "began": render_seconds(at),
-            "why": fact.because or None,
-        }
-        for fact, at in list_phases(account)
-    ]
-    follows = is_followed(account, default=workspace.settings.tdd.default)
-    if as_json:
-        skipped = account.tdd_skip or None
-        output.say_json(
-            {"phase": account.tdd or None, "followed": follows, "skipped": skipped, "phases": phases}
-        )
-        return
-    output.say(f"phase: {account.tdd or 'none'}")
-    if account.tdd_skip and not account.tdd:
-        output.say(output.wrapped(account.tdd_skip, "", "  "))
-    elif not follows:
+def _say_cycle(found: CycleResult) -> None:
+    output.say(f"phase: {found.phase or 'none'}")
+    if found.skipped and not found.phase:
+        output.say(output.wrapped(found.skipped, "", "  "))
+    elif not found.followed:
         output.say("not followed: the session has neither a track nor a task, or it is switched off")
-    for one in phases:
-        output.say(output.wrapped(f"{one['began']}  {one['phase']}: {one['why']}", "  ", "    "))
+    for one in found.phases:
+        began = render_seconds(one.began)
+        output.say(output.wrapped(f"{began}  {one.phase}: {one.why}", "  ", "    "))

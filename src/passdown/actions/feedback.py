@@ -1,0 +1,66 @@
+"""What people said that nobody has answered yet."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Annotated
+
+from passdown.actions.answers import HIDDEN, SECONDS
+from passdown.actions.callers import Caller, need_session, note_ledger_update
+from passdown.actions.tracker import find_author
+from passdown.records import record
+from passdown.services.work.feedback import dismiss_feedback, list_feedback
+from passdown.wiring.workspaces import open_elsewhere
+
+
+@record
+class ListedFeedback:
+    """Feedback that waits for an answer."""
+
+    id: Annotated[str, "Its id."]
+    text: Annotated[str, "What was said."]
+    at: Annotated[datetime, "When.", SECONDS]
+    agent: Annotated[str, "Who took it down."]
+    told: Annotated[tuple[str, ...], "The agents that were shown it, the first one first."]
+    ledger: Annotated[str | None, "The loop ledger in which it stands."]
+
+
+@record
+class FeedbackResult:
+    """The feedback that waits."""
+
+    feedback: Annotated[Sequence[ListedFeedback], "The oldest first."]
+    now: Annotated[datetime, "When it was listed.", HIDDEN]
+
+
+@record
+class DismissedFeedback:
+    """Feedback that no brief shows any more."""
+
+    id: Annotated[str, "Its id."]
+    text: Annotated[str, "What was said."]
+
+
+def list_all(caller: Caller, _request: None = None) -> FeedbackResult:
+    """List the feedback that nobody has answered."""
+    workspace = caller.workspace
+    found = list_feedback(workspace, find_author(caller), open_elsewhere(workspace))
+    listed = [
+        ListedFeedback(
+            id=one.fact.id,
+            text=one.fact.text,
+            at=one.fact.at,
+            agent=one.fact.agent,
+            told=one.told,
+            ledger=one.ledger or None,
+        )
+        for one in found
+    ]
+    return FeedbackResult(feedback=listed, now=workspace.now())
+
+
+def dismiss(caller: Caller, wanted: str) -> DismissedFeedback:
+    """Let feedback wait no longer, by its id or how it begins."""
+    account = need_session(caller)
+    fact, kept = dismiss_feedback(caller.workspace, account, wanted, open_elsewhere(caller.workspace))
+    note_ledger_update(caller, kept)
+    return DismissedFeedback(id=fact.id, text=fact.text)

@@ -1,0 +1,277 @@
+"""The validation gates of a track: list them, check one, say how it ended."""
+
+from collections.abc import Callable, Sequence
+from datetime import datetime
+from typing import Annotated
+
+from passdown.actions.answers import HIDDEN, INLINE, SECONDS
+from passdown.actions.callers import Caller, find_ready, need_session
+from passdown.actions.command_runs import RunRequest, ignore_run, need_agreed, run_lines
+from passdown.actions.preflight import prepare_freely
+from passdown.core.facts import GateStatus, Provenance
+from passdown.core.sessions.session_facts import Account
+from passdown.core.work.gates import QUESTIONS
+from passdown.core.work.plan_commands import CommandLine
+from passdown.errors import UsageError
+from passdown.records import record
+from passdown.services.work.gates import (
+    GateState,
+    JudgedGate,
+    check_gate,
+    choose_mode,
+    find_blocking,
+    find_commands,
+    find_left_out,
+    learn_results,
+    list_gates,
+    need_gate,
+    record_verdict,
+    state_word,
+)
+from passdown.services.work.plan_commands import CommandRun
+
+
+@record
+class GateEntry:
+    """A result of a gate."""
+
+    status: Annotated[str, "How it ended."]
+    notes: Annotated[str | None, "What was found."]
+    at: Annotated[datetime, "When.", SECONDS]
+    agent: Annotated[str, "Who judged it."]
+    provenance: Annotated[Provenance, "Whether commands were run, or it is somebody's word."]
+
+
+@record
+class ListedGate:
+    """A gate of a track."""
+
+    gate: Annotated[str, "Its name."]
+    status: Annotated[str | None, "Its last result."]
+    notes: Annotated[str | None, "What was found then."]
+    due: Annotated[str | None, "Why it is due."]
+    history: Annotated[Sequence[GateEntry], "Every result that the session knows, the oldest first."]
+
+
+@record
+class GateList:
+    """The gates of a track."""
+
+    track: Annotated[str, "The track."]
+    gates: Annotated[Sequence[ListedGate], "Its gates."]
+
+
+@record
+class GateCommand:
+    """A command that verifies the plan."""
+
+    command: Annotated[str, "The line."]
+    refused: Annotated[str | None, "Why it is not run."]
+
+
+@record
+class GateDetails:
+    """A gate, with the commands that it runs."""
+
+    track: Annotated[str, "The track."]
+    gate: Annotated[ListedGate, "The gate.", INLINE]
+    commands: Annotated[Sequence[GateCommand], "The commands."]
+
+
+@record
+class GateRequest:
+    """A gate to check."""
+
+    gate: Annotated[str, "Its name."]
+    only_warns: Annotated[bool, "Whether a failure is a warning."] = False
+    skips_preflight: Annotated[bool, "Whether not to look at what can be in the way."] = False
+    agreed: Annotated[Sequence[str], "The commands that somebody saw and agreed to."] = ()
+    told: Annotated[Callable[[CommandRun], None], "Is told at once how each of them ended."] = ignore_run
+
+
+@record
+class GateWord:
+    """What somebody says of a gate."""
+
+    gate: Annotated[str, "Its name."]
+    note: Annotated[str, "What was checked, or is wrong."]
+    has_passed: Annotated[bool, "Whether it passes."]
+    skips_preflight: Annotated[bool, "Whether not to look at what can be in the way."] = False
+
+
+@record
+class EscalatedGate:
+    """A gate that only a person can let go on."""
+
+    gate: Annotated[str, "Its name."]
+    track: Annotated[str, "The track."]
+    status: Annotated[str | None, "Its result: none."]
+    question: Annotated[str, "What a person must decide."]
+
+
+@record
+class GatePlan:
+    """What a gate is going to run."""
+
+    gate: Annotated[str, "Its name."]
+    status: Annotated[str | None, "Its result: none yet."]
+    commands: Annotated[Sequence[str], "The commands."]
+    lines: Annotated[Sequence[CommandLine], "The commands, as they are understood.", HIDDEN]
+
+
+@record
+class GateQuestion:
+    """A gate that somebody has to judge."""
+
+    gate: Annotated[str, "Its name."]
+    status: Annotated[str | None, "Its result: none yet."]
+    asks: Annotated[str, "What to judge."]
+    left_out: Annotated[Sequence[str], "What was not checked."]
+
+
+@record
+class GateRun:
+    """A command that a gate ran."""
+
+    command: Annotated[str, "The line."]
+    exit: Annotated[int | None, "Its exit code; null if it did not end by itself."]
+    ended: Annotated[str, "How it ended, in words."]
+
+
+@record
+class GateOutcome:
+    """How a gate ended."""
+
+    gate: Annotated[str, "Its name."]
+    track: Annotated[str, "The track."]
+    status: Annotated[GateStatus, "How it ended."]
+    notes: Annotated[str | None, "What was found."]
+    left_out: Annotated[Sequence[str], "What was not checked."]
+    attempts: Annotated[int, "How often it failed in this session since it last passed."]
+    question: Annotated[str | None, "What a person must decide now."]
+    commands: Annotated[Sequence[GateRun], "What was run."]
+    stops: Annotated[bool, "Whether the work may not go on.", HIDDEN]
+
+
+# --- look ---------------------------------------------------------------------------------------------
+
+
+def list_all(caller: Caller, _request: None = None) -> GateList:
+    """List the gates of the track, their last results, and which of them are due."""
+    account = _need_running(caller)
+    gates = [_describe(one) for one in list_gates(caller.workspace, account)]
+    return GateList(track=account.track, gates=gates)
+
+
+def show(caller: Caller, gate: str) -> GateDetails:
+    """Show every result of a gate that the session knows, and the commands that it runs."""
+    account = _need_running(caller)
+    need_gate(gate)
+    state = next(one for one in list_gates(caller.workspace, account) if one.gate == gate)
+    lines = find_commands(caller.workspace, account, gate)
+    commands = [GateCommand(command=line.text, refused=line.refused or None) for line in lines]
+    return GateDetails(track=account.track, gate=_describe(state), commands=commands)
+
+
+def _need_running(caller: Caller) -> Account:
+    """Find the session whose gates are looked at, which starts none."""
+    account = find_ready(caller)
+    if account is None:
+        hint = "start one: `passdown start --track TRACK`"
+        raise UsageError("no session is running here, so there is no track with gates", hint=hint)
+    return learn_results(caller.workspace, account)
+
+
+def _describe(state: GateState) -> ListedGate:
+    result = state.result
+    return ListedGate(
+        gate=state.gate,
+        status=result.text if result else None,
+        notes=result.because or None if result else None,
+        due=state.due or None,
+        history=[
+            GateEntry(
+                status=one.text,
+                notes=one.because or None,
+                at=one.at,
+                agent=one.agent,
+                provenance=one.provenance,
+            )
+            for one in state.history
+        ],
+    )
+
+
+# --- judge --------------------------------------------------------------------------------------------
+
+
+def plan(caller: Caller, request: GateRequest) -> GatePlan | EscalatedGate:
+    """Return the commands that a gate is going to run."""
+    account = _prepare(caller, is_skipped=request.skips_preflight)
+    need_gate(request.gate)
+    if escalated := _find_escalated(caller, account, request.gate):
+        return escalated
+    lines = find_commands(caller.workspace, account, request.gate)
+    return GatePlan(gate=request.gate, status=None, commands=[line.text for line in lines], lines=lines)
+
+
+def run(caller: Caller, request: GateRequest) -> GateOutcome | GateQuestion | EscalatedGate:
+    """Check a gate: count what can be counted, and run the commands that verify the plan."""
+    workspace = caller.workspace
+    account = _prepare(caller, is_skipped=request.skips_preflight)
+    need_gate(request.gate)
+    if escalated := _find_escalated(caller, account, request.gate):
+        return escalated
+    lines = find_commands(workspace, account, request.gate)
+    need_agreed([line.text for line in lines], request.agreed)
+    runs = run_lines(caller, RunRequest(lines=lines, told=request.told)) if lines else ()
+    choice = choose_mode(workspace, only_warn=request.only_warns)
+    verdict = check_gate(workspace, account, request.gate, choice, runs)
+    left_out = tuple(find_left_out(workspace, request.gate))
+    if verdict is None:
+        asks = QUESTIONS[request.gate]
+        return GateQuestion(gate=request.gate, status=None, asks=asks, left_out=left_out)
+    judged = record_verdict(workspace, account, verdict._replace(left_out=left_out), runs)
+    return describe_verdict(judged, runs)
+
+
+def state(caller: Caller, request: GateWord) -> GateOutcome | EscalatedGate:
+    """Record that somebody says that a gate passes or fails."""
+    account = _prepare(caller, is_skipped=request.skips_preflight)
+    need_gate(request.gate)
+    choice = choose_mode(caller.workspace)
+    verdict = state_word(request.gate, choice, request.note, passed=request.has_passed)
+    if escalated := _find_escalated(caller, account, request.gate):
+        return escalated
+    return describe_verdict(record_verdict(caller.workspace, account, verdict))
+
+
+def _prepare(caller: Caller, *, is_skipped: bool) -> Account:
+    account = prepare_freely(caller, need_session(caller), is_skipped=is_skipped)
+    return learn_results(caller.workspace, account)
+
+
+def _find_escalated(caller: Caller, account: Account, gate: str) -> EscalatedGate | None:
+    question = find_blocking(caller.workspace, account, gate)
+    if not question:
+        return None
+    return EscalatedGate(gate=gate, track=account.track, status=None, question=question)
+
+
+def describe_verdict(judged: JudgedGate, runs: Sequence[CommandRun] = ()) -> GateOutcome:
+    """Return how a gate ended."""
+    verdict = judged.verdict
+    return GateOutcome(
+        gate=verdict.gate,
+        track=judged.account.track,
+        status=verdict.status,
+        notes=verdict.notes or None,
+        left_out=verdict.left_out,
+        attempts=judged.attempts,
+        question=judged.question or None,
+        commands=[
+            GateRun(command=one.line.text, exit=one.code if one.code >= 0 else None, ended=one.ended)
+            for one in runs
+        ],
+        stops=verdict.stops,
+    )

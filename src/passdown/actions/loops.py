@@ -1,0 +1,321 @@
+"""Changes and their loops: turns of agents, with a person's feedback between them."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from functools import partial
+from typing import Annotated
+
+from passdown import layout
+from passdown.actions.answers import HIDDEN, INLINE, Form
+from passdown.actions.callers import Caller, find_person, find_ready, need_person, need_session
+from passdown.actions.preflight import prepare_freely
+from passdown.actions.tracker import find_author
+from passdown.core.formats.change_states import ChangePhase, Lane, RunMode
+from passdown.core.formats.loops import Turn
+from passdown.core.kinds import FactKind
+from passdown.core.schemas import to_data
+from passdown.core.work.loop_feedback import LoopFeedback
+from passdown.core.work.loops import find_last
+from passdown.records import record
+from passdown.services.handover.briefs import read_brief_input
+from passdown.services.handover.deliveries import note_shown_feedback
+from passdown.services.work import loops
+from passdown.services.work.changes import (
+    ChangeSummary,
+    LoopSummary,
+    approve_change,
+    finish_change,
+    list_changes,
+    need_change,
+    need_ledger,
+    summarize,
+)
+from passdown.services.work.loops import OpenRequest, TurnRequest, append_turn, need_loop, refresh
+
+
+@record
+class OpenedChange:
+    """A loop that was opened."""
+
+    change: Annotated[str, "The change."]
+    loop: Annotated[str, "The loop."]
+    path: Annotated[str, "Its ledger, from the root."]
+    state: Annotated[str, "The state of the change, from the root."]
+    phase: Annotated[ChangePhase, "The phase of the change."]
+    lane: Annotated[Lane, "Its lane."]
+    mode: Annotated[RunMode, "Its mode."]
+    turns: Annotated[int, "How many turns the loop has."]
+    is_new: Annotated[bool, "Whether the change was created."]
+
+
+@record
+class AppendRequest:
+    """A turn to add to a loop."""
+
+    turn: Annotated[TurnRequest, "The turn."]
+    skips_preflight: Annotated[bool, "Whether not to look at what can be in the way."] = False
+
+
+@record
+class FeedbackEntry:
+    """Feedback in a ledger."""
+
+    id: Annotated[str, "Its id."]
+    turn: Annotated[int, "The turn that it is about."]
+    text: Annotated[str, "What it says."]
+    place: Annotated[str, "The loop and the turn, in words.", HIDDEN]
+
+
+@record
+class AppendedTurn:
+    """A turn that was added."""
+
+    path: Annotated[str, "The ledger, from the root."]
+    turn: Annotated[int, "Its number."]
+    answered: Annotated[Sequence[FeedbackEntry], "The feedback that it answers."]
+    left: Annotated[Sequence[FeedbackEntry], "Feedback of this loop that still waits."]
+    advice: Annotated[str | None, "What the user should know about its cycles."]
+
+
+@record
+class FeedbackRequest:
+    """Feedback for the last turn of a loop."""
+
+    change: Annotated[str, "The change."]
+    loop: Annotated[str, "The loop."]
+    text: Annotated[str, "What the next turn should do."]
+
+
+@record
+class LoopEntry:
+    """A loop of a change."""
+
+    loop: Annotated[str, "Its name."]
+    path: Annotated[str, "Its ledger, from the root."]
+    turns: Annotated[int, "How many turns it has."]
+    waiting: Annotated[int, "How much feedback waits in it."]
+    result: Annotated[str | None, "How its implementation ended."]
+    last_at: Annotated[datetime | None, "When its last turn was added."]
+
+
+@record
+class ChangeEntry:
+    """A change, and where it goes on."""
+
+    change: Annotated[str, "Its name."]
+    phase: Annotated[ChangePhase, "How far it is."]
+    lane: Annotated[Lane, "Its lane."]
+    mode: Annotated[RunMode, "Its mode."]
+    is_approved: Annotated[bool, "Whether a person approved its proposal."]
+    task: Annotated[str | None, "The task that is at work."]
+    next_loop: Annotated[str | None, "The loop in which it goes on."]
+    is_run: Annotated[bool, "Whether an agent can go on now."]
+    goes_on: Annotated[bool, "Whether an agent goes on to the next phase without asking."]
+    advice: Annotated[str, "What to do next, in words."]
+    loops: Annotated[Sequence[LoopEntry], "Its loops."]
+
+
+@record
+class ChangeList:
+    """Changes, the one that changed last first."""
+
+    changes: Annotated[Sequence[ChangeEntry], "The changes."]
+
+
+@record
+class ChangeRequest:
+    """A change to go on with, or to finish."""
+
+    change: Annotated[str, "Its name."]
+    skips_preflight: Annotated[bool, "Whether not to look at what can be in the way."] = False
+
+
+@record
+class ShownFeedback:
+    """Feedback that waits for a turn."""
+
+    id: Annotated[str, "Its id."]
+    text: Annotated[str, "Where it stands, and what it says."]
+    at: Annotated[datetime, "When it was left.", HIDDEN]
+
+
+def _describe_turn(turn: Turn | None) -> object:
+    return to_data(turn) if turn else None
+
+
+@record
+class ContinuedChange:
+    """Where a change goes on, and the feedback that waits."""
+
+    change: Annotated[ChangeEntry, "The change.", INLINE]
+    last_turn: Annotated[Turn | None, "The last turn of the loop.", Form(_describe_turn)]
+    feedback: Annotated[Sequence[ShownFeedback], "The feedback that waits, the oldest first."]
+    path: Annotated[str, "The ledger of the loop.", HIDDEN]
+    now: Annotated[datetime, "When it was shown.", HIDDEN]
+
+
+@record
+class ApprovedChange:
+    """A change whose proposal is approved."""
+
+    change: Annotated[str, "Its name."]
+    is_approved: Annotated[bool, "Whether it is approved: yes."]
+    state: Annotated[str, "The state of the change, from the root."]
+    is_new: Annotated[bool, "Whether it was not before."]
+
+
+@record
+class FinishedChange:
+    """A change that is finished."""
+
+    change: Annotated[str, "Its name."]
+    phase: Annotated[ChangePhase, "How far it is: finished."]
+    state: Annotated[str, "The state of the change, from the root."]
+    is_new: Annotated[bool, "Whether it was not before."]
+    folder: Annotated[str, "The folder of its ledgers.", HIDDEN]
+
+
+# --- turns and feedback -------------------------------------------------------------------------------
+
+
+def open_loop(caller: Caller, request: OpenRequest) -> OpenedChange:
+    """Open a loop of a change, or begin a change."""
+    opened = loops.open_loop(caller.workspace, request)
+    account = find_author(caller)
+    if account is not None:
+        refresh(caller.workspace, account, [request.change])
+    return OpenedChange(
+        change=request.change,
+        loop=request.loop,
+        path=opened.path,
+        state=opened.state_path,
+        phase=opened.facts.phase,
+        lane=opened.facts.lane,
+        mode=opened.facts.mode,
+        turns=opened.turns,
+        is_new=opened.is_new,
+    )
+
+
+def append(caller: Caller, request: AppendRequest) -> AppendedTurn:
+    """Add a turn to a loop; it answers the feedback that the session was shown."""
+    turn = request.turn
+    need_ledger(caller.workspace, turn.change, need_loop(turn.loop).text)  # before a session is started
+    account = prepare_freely(caller, need_session(caller), is_skipped=request.skips_preflight)
+    added = append_turn(caller.workspace, account, turn)
+    return AppendedTurn(
+        path=added.path,
+        turn=added.number,
+        answered=[*map(_describe_feedback, added.answered)],
+        left=[*map(_describe_feedback, added.left)],
+        advice=added.advice or None,
+    )
+
+
+def leave_feedback(caller: Caller, request: FeedbackRequest) -> FeedbackEntry:
+    """Leave feedback for the last turn of a loop; that of a person belongs to no session."""
+    account = None if find_person(caller).is_person else find_author(caller)
+    left = loops.leave_feedback(caller.workspace, account, request.change, request.loop, request.text)
+    return _describe_feedback(left)
+
+
+def _describe_feedback(one: LoopFeedback) -> FeedbackEntry:
+    return FeedbackEntry(id=one.id, turn=one.turn, text=one.text, place=one.place)
+
+
+# --- changes ------------------------------------------------------------------------------------------
+
+
+def status(caller: Caller, change: str) -> ChangeList:
+    """List the changes, their loops, and the feedback that waits; or only one change."""
+    found = [summarize(caller.workspace, change)] if change else list_changes(caller.workspace)
+    return ChangeList(changes=[_describe(one) for one in found])
+
+
+def go_on(caller: Caller, request: ChangeRequest) -> ContinuedChange:
+    """Show where a change goes on; the next turn of the session answers the feedback that it is shown."""
+    workspace, name = caller.workspace, request.change
+    found = summarize(workspace, name)
+    account = find_ready(caller)
+    if account is None and any(one.waiting for one in found.loops):  # its next turn answers what it is shown
+        account = need_session(caller)
+    if account is not None:
+        account = prepare_freely(caller, account, is_skipped=request.skips_preflight)
+        account = refresh(workspace, account, [name])
+    facts = [
+        fact
+        for fact in reversed(read_brief_input(workspace, account).of(FactKind.FEEDBACK))
+        if fact.text.startswith(f"{name}/")
+    ]
+    if facts and account is not None:
+        ids = [fact.id for fact in facts]
+        caller.after.append(partial(note_shown_feedback, workspace, account, ids))
+    last = _find_shown(found)
+    return ContinuedChange(
+        change=_describe(found),
+        last_turn=last.last if last else None,
+        feedback=[ShownFeedback(id=fact.id, text=fact.text, at=fact.at) for fact in facts],
+        path=last.path if last else "",
+        now=workspace.now(),
+    )
+
+
+def _find_shown(found: ChangeSummary) -> LoopSummary | None:
+    """Return the loop in which a change goes on; if that is not open yet, the one that it came to last."""
+    if found.route.loop is None:
+        return None
+    wanted = (found.route.loop, find_last(found.facts.loops))
+    return next((one for name in wanted for one in found.loops if name and one.loop == name.text), None)
+
+
+def approve(caller: Caller, change: str) -> ApprovedChange:
+    """Approve the proposal of a change; only a person may, in every mode."""
+    need_change(caller.workspace, change)
+    hint = f"ask the user to run `passdown loop approve {change}`"
+    need_person(caller, f"approve the proposal of {change}", hint=hint)
+    is_new = approve_change(caller.workspace, change)
+    state = layout.change_state(caller.workspace.settings.paths.loops, change)
+    return ApprovedChange(change=change, is_approved=True, state=state, is_new=is_new)
+
+
+def finish(caller: Caller, request: ChangeRequest) -> FinishedChange:
+    """Finish a change: all tasks are done, it is reconciled, and no feedback of it waits."""
+    workspace, change = caller.workspace, request.change
+    need_change(workspace, change)  # before a session is started for it
+    account = prepare_freely(caller, need_session(caller), is_skipped=request.skips_preflight)
+    is_new = finish_change(workspace, account, change)
+    changes = workspace.settings.paths.loops
+    return FinishedChange(
+        change=change,
+        phase=ChangePhase.FINISHED,
+        state=layout.change_state(changes, change),
+        is_new=is_new,
+        folder=layout.change_paper(changes, change, layout.LOOP_FOLDER),
+    )
+
+
+def _describe(found: ChangeSummary) -> ChangeEntry:
+    facts, route = found.facts, found.route
+    return ChangeEntry(
+        change=facts.name,
+        phase=facts.phase,
+        lane=facts.lane,
+        mode=facts.mode,
+        is_approved=facts.is_approved,
+        task=facts.task or None,
+        next_loop=route.loop.text if route.loop else None,
+        is_run=route.is_run,
+        goes_on=found.goes_on,
+        advice=route.advice,
+        loops=[
+            LoopEntry(
+                loop=one.loop,
+                path=one.path,
+                turns=one.turns,
+                waiting=one.waiting,
+                result=one.result or None,
+                last_at=one.last_at,
+            )
+            for one in found.loops
+        ],
+    )

@@ -1,0 +1,80 @@
+"""The test-first cycle: begin one of its phases, or show them."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Annotated
+
+from passdown.actions.answers import HIDDEN, SECONDS
+from passdown.actions.callers import Caller, find_ready, need_session
+from passdown.core.formats.ledgers import TddPhase
+from passdown.core.sessions.session_facts import Account
+from passdown.core.work.tdd import is_followed, list_phases
+from passdown.records import record
+from passdown.services.work.tdd import begin_phase
+
+
+@record
+class PhaseResult:
+    """What came of beginning a phase."""
+
+    session: Annotated[str, "The session."]
+    task: Annotated[str | None, "The task that it works on."]
+    phase: Annotated[TddPhase, "The phase that it is in now."]
+    changed: Annotated[bool, "Whether it was in another one before."]
+    warning: Annotated[str | None, "What is unusual about the order."]
+    note: Annotated[str | None, "What is noted on the task."]
+    noted: Annotated[bool, "Whether the tracker has the note; if not, a later command adds it."]
+    agent: Annotated[str, "What the session is called.", HIDDEN]
+
+
+@record
+class ListedPhase:
+    """A phase that a session was in."""
+
+    phase: Annotated[str, "The phase."]
+    task: Annotated[str | None, "The task that the session had."]
+    began: Annotated[datetime, "When it began.", SECONDS]
+    why: Annotated[str | None, "What shows it."]
+
+
+@record
+class CycleResult:
+    """The test-first cycle of a session."""
+
+    phase: Annotated[str | None, "The phase that it is in."]
+    followed: Annotated[bool, "Whether the cycle is followed."]
+    skipped: Annotated[str | None, "Why its task has no phases."]
+    phases: Annotated[Sequence[ListedPhase], "The phases so far, the oldest first."]
+
+
+def begin(caller: Caller, phase: TddPhase) -> PhaseResult:
+    """Say that a phase begins: state and journal first, then the note on the task."""
+    from passdown.services.project.metrics import make_phase_metrics  # `claim` loads the options of `tdd`
+
+    begun = begin_phase(caller.workspace, need_session(caller), phase)
+    caller.workspace.record_metrics(make_phase_metrics(begun.ended))
+    change, account = begun.change, begun.account
+    return PhaseResult(
+        session=account.session,
+        task=account.task or None,
+        phase=phase,
+        changed=change is not None,
+        warning=change.warning or None if change else None,
+        note=begun.note or None,
+        noted=begun.is_noted,
+        agent=account.agent,
+    )
+
+
+def show(caller: Caller, _request: None = None) -> CycleResult:
+    """Show the phases of the session; there are none without one."""
+    account = find_ready(caller) or Account()
+    return CycleResult(
+        phase=account.tdd or None,
+        followed=is_followed(account, default=caller.workspace.settings.tdd.default),
+        skipped=account.tdd_skip or None,
+        phases=[
+            ListedPhase(phase=fact.text, task=fact.key or None, began=at, why=fact.because or None)
+            for fact, at in list_phases(account)
+        ],
+    )

@@ -1,0 +1,93 @@
+"""What the tracker has to do, wherever it is: list its tasks, exchange them, drop a change that waits."""
+
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from typing import Annotated
+
+from passdown.actions.answers import HIDDEN
+from passdown.actions.callers import Caller, find_running
+from passdown.core.coordination.tasks import Listing, TaskState
+from passdown.core.sessions.session_facts import Account
+from passdown.core.work.operations import describe_operation
+from passdown.errors import SeveralSessionsError, TrackerError
+from passdown.records import record
+from passdown.services.coordination.tasks import list_tasks
+from passdown.services.work import tracker_changes
+
+
+@record
+class ListingRequest:
+    """The tasks to list."""
+
+    listing: Annotated[Listing, "Which."]
+    tells_waiting: Annotated[bool, "Whether to list the open tasks if there are none."] = False
+
+
+@record
+class ListedTasks:
+    """Tasks, the first to be claimed first."""
+
+    tasks: Annotated[Sequence[TaskState], "The tasks."]
+    warning: Annotated[str | None, "Why they are not known."]
+    waiting: Annotated[Sequence[TaskState], "The open tasks, if they were asked for.", HIDDEN] = ()
+    unknown: Annotated[str, "Why those are not known.", HIDDEN] = ""
+
+
+@record
+class SyncResult:
+    """What an exchange with others came to."""
+
+    tracker: Annotated[str, "The kind of tracker."]
+    synced: Annotated[str, "What was done, in words."]
+
+
+@record
+class DroppedChange:
+    """A change that no longer waits for the tracker."""
+
+    dropped: Annotated[Mapping[str, object], "The change as it was."]
+    said: Annotated[str, "What it was, in words.", HIDDEN]
+    note: Annotated[str, "The note that it was to add.", HIDDEN]
+
+
+def find_author(caller: Caller) -> Account | None:
+    """Return the session that says something about a task; a person may, with several sessions or none."""
+    with suppress(SeveralSessionsError):  # nobody has to say which of them it is
+        return find_running(caller)
+    return None
+
+
+def list_known(caller: Caller, request: ListingRequest) -> ListedTasks:
+    """List tasks; the tracker is asked once.
+
+    If it does not answer, that is a warning (R194, C148); one that is not installed, or too old, is an error.
+    """
+    workspace = caller.workspace
+    is_open = False
+    with tracker_changes.catch_up(workspace, find_author(caller)):
+        try:
+            is_open = bool(workspace.tracker.about.name)
+            found = list_tasks(workspace, request.listing)
+        except TrackerError as error:
+            if not (is_open or error.is_recoverable):
+                raise
+            return ListedTasks(tasks=(), warning=error.message)
+    if found or not request.tells_waiting:
+        return ListedTasks(tasks=found, warning=None)
+    try:
+        return ListedTasks(tasks=(), warning=None, waiting=list_tasks(workspace, Listing.OPEN))
+    except TrackerError as error:
+        return ListedTasks(tasks=(), warning=None, unknown=error.message)
+
+
+def sync(caller: Caller, _request: None = None) -> SyncResult:
+    """Let the tracker exchange tasks with others."""
+    done = tracker_changes.sync(caller.workspace, find_author(caller))
+    return SyncResult(tracker=caller.workspace.tracker.about.kind, synced=done)
+
+
+def drop(caller: Caller, name: str) -> DroppedChange:
+    """Give up a change that waits for the tracker, by its id."""
+    found = tracker_changes.drop_change(caller.workspace, find_author(caller), name)
+    described = describe_operation(found, caller.workspace.now())
+    return DroppedChange(dropped=described, said=found.said, note=found.note)
