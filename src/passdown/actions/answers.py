@@ -32,6 +32,7 @@ class NoticeKind(StrEnum):
     NOT_RELEASED = "not_released"
     STAYS_UNREAD = "stays_unread"
     STEP = "step"
+    NO_SESSION = "no_session"
 
 
 class Notice(NamedTuple):

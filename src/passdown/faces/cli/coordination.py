@@ -17,7 +17,7 @@ from passdown.core.coordination.tasks import BLOCKED, CLOSED, OPEN, TaskState, i
 from passdown.core.safe_text import printable
 from passdown.core.sessions.session_facts import Account
 from passdown.core.times import parse_duration, seconds_words
-from passdown.errors import HeldError, SeveralSessionsError, UnwritableError, UsageError
+from passdown.errors import HeldError, SeveralSessionsError, UsageError
 from passdown.faces.cli import output
 from passdown.faces.cli.calls import call
 from passdown.faces.cli.lines import cut, width
@@ -25,7 +25,6 @@ from passdown.faces.cli.project import current_folder, open_here
 from passdown.faces.cli.sessions import find_running
 from passdown.faces.cli.tree import TypedCommand
 from passdown.records import as_dict, is_record
-from passdown.services.coordination.mail import acknowledge_mail
 from passdown.services.operations.operations import note_answered
 from passdown.services.workspace.verbs import VerbRun
 from passdown.services.workspace.workspaces import Workspace
@@ -160,15 +159,6 @@ def say_messages(mail: Sequence[WaitingMessage]) -> None:
         output.say(f"{one.message.agent}, {age} ago{urgent}:")
         for line in printable(one.message.content).splitlines():
             output.say(f"> {line}")
-
-
-def mark_as_read(workspace: Workspace, account: Account, mail: Sequence[WaitingMessage]) -> None:
-    """Mark messages as read that were printed; where nothing can be written they stay unread (C87)."""
-    try:
-        acknowledge_mail(workspace, account, mail)
-    except UnwritableError as found:
-        output.note(f"they stay unread: {found.message}")
-        output.note_hint(found.hint)
 
 
 def read_seconds(text: str, option: str, unit: str = "") -> float:
