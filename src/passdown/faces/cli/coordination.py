@@ -63,7 +63,7 @@ def as_value(value: object) -> object:
 
 
 def call_shared(
-    action: Callable[[Caller, Request], Result], request: Request, session: str = ""
+    action: Callable[[Caller, Request], Result], request: Request, session: str = "", *, is_first: bool = True
 ) -> Answered[Result]:
     """Call an action that changes what sessions share.
 
@@ -71,7 +71,19 @@ def call_shared(
     """
     typed = click.get_current_context().ensure_object(TypedCommand)
     verb = VerbRun(VerbCall(typed.words, str(current_folder())), is_again=typed.is_again)
-    return call(action, request, session, verb)
+    return call(action, request, session, verb, is_first=is_first)
+
+
+def ask_session(session: str, several: SeveralSessionsError) -> str:
+    """Ask a person which of the sessions that run here is meant; whoever is none gets the error."""
+    from passdown.actions.sessions import list_choosable  # few have several sessions in one checkout
+
+    agents = call(list_choosable, None, session, is_first=False).result.agents
+    if not agents:
+        raise several
+    asked = f"Which session takes it? ({', '.join(agents)})"
+    chosen: str = click.prompt(asked, type=click.Choice(agents), show_choices=False, err=True)
+    return chosen
 
 
 def open_shared() -> Workspace:
