@@ -124,7 +124,7 @@ def takeover(name: str, session: str, *, force: bool, as_json: bool) -> int:
         answer = call_shared(actions.take_over, request, session)
     except SeveralSessionsError as several:
         request = replace(request, chosen=ask_session(session, several))
-        answer = call_shared(actions.take_over, request, session, is_first=False)
+        answer = call_shared(actions.take_over, request, session)
     code = _report(answer, as_json=as_json)
     refused = answer.result.refused if isinstance(answer.result, RefusedLease) else None
     if isinstance(refused, Held) and refused.left > 0 and not as_json:
