@@ -5,21 +5,13 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Annotated
 
 from passdown.actions.answers import NoticeKind
-from passdown.actions.callers import Caller, find_person
+from passdown.actions.callers import Caller
 from passdown.core.sessions.session_facts import Account
 from passdown.errors import PassdownError
 from passdown.records import record
-from passdown.services.sessions.liveness import list_here
 
 if TYPE_CHECKING:  # most actions neither publish nor commit
     from passdown.services.log.commits import CommitTrigger
-
-
-@record
-class ChoosableSessions:
-    """The sessions that a person can choose from."""
-
-    agents: Annotated[tuple[str, ...], "What they are called; empty if no person asks."]
 
 
 @record
@@ -97,9 +89,3 @@ def find_pause(caller: Caller) -> str:
     from passdown.services.project.pauses import find_pauses  # few actions ask for it
 
     return ", ".join(pause.by for pause in find_pauses(caller.workspace, caller.around.variables))
-
-
-def list_choosable(caller: Caller, _request: None = None) -> ChoosableSessions:
-    """List the sessions that run here, for a person to choose from; nobody else may."""
-    found = list_here(caller.workspace) if find_person(caller).is_person else ()
-    return ChoosableSessions(agents=tuple(sorted(one.agent for one in found)))

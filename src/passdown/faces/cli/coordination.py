@@ -72,18 +72,6 @@ def call_shared(
     return call(action, request, session, typed.verb, is_first=is_first)
 
 
-def ask_session(session: str, several: SeveralSessionsError) -> str:
-    """Ask a person which of the sessions that run here is meant; whoever is none gets the error."""
-    from passdown.actions.sessions import list_choosable  # few have several sessions in one checkout
-
-    agents = call(list_choosable, None, session, is_first=False).result.agents
-    if not agents:
-        raise several
-    asked = f"Which session takes it? ({', '.join(agents)})"
-    chosen: str = click.prompt(asked, type=click.Choice(agents), show_choices=False, err=True)
-    return chosen
-
-
 def find_author(workspace: Workspace, session: str) -> Account | None:
     """Return the session that says something about a task; a person may, with several sessions or none."""
     with suppress(SeveralSessionsError):  # nobody has to say which of them it is

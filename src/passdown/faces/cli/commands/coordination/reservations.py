@@ -23,7 +23,6 @@ from passdown.faces.cli.calls import call, show
 from passdown.faces.cli.coordination import (
     HELD_CODE,
     again_option,
-    ask_session,
     call_shared,
     json_option,
     read_seconds,
@@ -122,9 +121,13 @@ def takeover(name: str, session: str, *, force: bool, as_json: bool) -> int:
     request = TakeoverRequest(name=name, is_forced=force)
     try:
         answer = call_shared(actions.take_over, request, session)
-    except SeveralSessionsError as several:
-        request = replace(request, chosen=ask_session(session, several))
-        answer = call_shared(actions.take_over, request, session)
+    except SeveralSessionsError:
+        agents = call(actions.list_takers, None, session, is_first=False).result
+        if not agents:
+            raise
+        asked = f"Which session takes it? ({', '.join(agents)})"
+        chosen = click.prompt(asked, type=click.Choice(agents), show_choices=False, err=True)
+        answer = call_shared(actions.take_over, replace(request, chosen=chosen), session)
     code = _report(answer, as_json=as_json)
     refused = answer.result.refused if isinstance(answer.result, RefusedLease) else None
     if isinstance(refused, Held) and refused.left > 0 and not as_json:
