@@ -35,6 +35,7 @@ class NoticeKind(StrEnum):
     STEP = "step"
     UNKNOWN_TRIGGER = "unknown_trigger"
     SAME_TRACK = "same_track"
+    NO_SESSION = "no_session"
 
 
 class Notice(NamedTuple):

@@ -1,13 +1,115 @@
 """Send messages to other sessions, and read theirs."""
 
 from collections.abc import Sequence
+from datetime import datetime
+from typing import Annotated
 
-from passdown.actions.answers import NoticeKind
-from passdown.actions.callers import Caller
-from passdown.core.coordination.messages import WaitingMessage
+from passdown.actions.answers import HIDDEN, Form, NoticeKind
+from passdown.actions.callers import Caller, find_ready, need_session
+from passdown.core.coordination.messages import (
+    ALL,
+    NORMAL_MESSAGE,
+    URGENT_MESSAGE,
+    NobodyThere,
+    WaitingMessage,
+)
+from passdown.core.formats.addressed_handoffs import AddressedHandoff
 from passdown.core.sessions.session_facts import Account
-from passdown.errors import UnwritableError
-from passdown.services.coordination.mail import acknowledge_mail
+from passdown.errors import StorageError, UnansweredError, UnsureError, UnwritableError, UsageError
+from passdown.records import record
+from passdown.services.coordination.mail import acknowledge_mail, read_mail, send_message, wait_for_mail
+
+
+def _list_handoffs(handoffs: Sequence[AddressedHandoff]) -> Sequence[object]:
+    from passdown.core.schemas import to_data  # few answers have one
+
+    return [to_data(one) for one in handoffs]
+
+
+@record
+class MessageRequest:
+    """A message to send."""
+
+    text: Annotated[str, "What it says."]
+    to: Annotated[str, "An agent, a nickname, `role:NAME`, `task:ID` or `all`."] = ALL
+    is_urgent: Annotated[bool, "Whether it is urgent."] = False
+
+
+@record
+class MessageAnswer:
+    """A message that was sent, or left as a handoff."""
+
+    message: Annotated[str | None, "Its id."]
+    recipients: Annotated[tuple[str, ...], "The agents that get it; `name:…` for one to come."] = ()
+    handoff: Annotated[str | None, "The file that it was left as, if it could not be sent."] = None
+    trouble: Annotated[str, "Why it could not be sent.", HIDDEN] = ""
+
+
+@record
+class InboxRequest:
+    """What to do with unread messages."""
+
+    keeps_unread: Annotated[bool, "Whether they stay unread."] = False
+    wait: Annotated[float, "How many seconds to wait for one, if there is none."] = 0.0
+
+
+@record
+class InboxAnswer:
+    """What a session has not read."""
+
+    messages: Annotated[Sequence[WaitingMessage], "The messages."]
+    handoffs: Annotated[
+        Sequence[AddressedHandoff], "The handoffs that are not among the messages.", Form(_list_handoffs)
+    ]
+    now: Annotated[datetime, "When it was read.", HIDDEN]
+
+
+def send(caller: Caller, request: MessageRequest) -> MessageAnswer:
+    """Send a message; if what sessions share does not answer, leave it as a handoff (C86)."""
+    account, workspace = need_session(caller), caller.workspace
+    priority = URGENT_MESSAGE if request.is_urgent else NORMAL_MESSAGE
+    try:
+        sent = send_message(workspace, account, request.text, request.to, priority=priority)
+    except (UnansweredError, UnsureError):  # it may have been sent
+        raise
+    except StorageError as trouble:
+        from passdown.services.coordination.addressed_handoffs import leave_message  # most are sent
+        from passdown.wiring.workspaces import open_checkouts
+
+        left = leave_message(workspace, account, request.text, request.to, open_checkouts(workspace))
+        if left is None:
+            raise
+        return MessageAnswer(message=left.handoff.id, handoff=left.path, trouble=trouble.message)
+    if isinstance(sent, NobodyThere):
+        raise UsageError(f"nobody is there for {request.to}", hint="`passdown status` lists the sessions")
+    return MessageAnswer(message=sent.message, recipients=sent.recipients)
+
+
+def read_inbox(caller: Caller, request: InboxRequest) -> InboxAnswer:
+    """Read messages and handoffs; they count as read once they were shown."""
+    from passdown.services.coordination.addressed_handoffs import find_own_handoffs, settle_handoffs
+    from passdown.wiring.workspaces import open_with_handoffs
+
+    account, workspace = find_ready(caller), caller.workspace
+    if account is None:  # looking starts no session
+        caller.note(NoticeKind.NO_SESSION)
+        return InboxAnswer(messages=(), handoffs=(), now=workspace.now())
+    own = find_own_handoffs(workspace, account, open_with_handoffs(workspace))
+    if request.wait and not own:
+        mail = wait_for_mail(workspace, account, request.wait)
+    else:
+        mail = read_mail(workspace, account)
+
+    def settle() -> None:
+        mark_as_read(caller, account, mail)
+        for trouble in settle_handoffs(workspace, account, own):
+            caller.warn(trouble)
+
+    if not request.keeps_unread:
+        caller.after.append(settle)
+    known = {one.message.message for one in mail}
+    handoffs = [one.handoff for one in own if one.handoff.id not in known]
+    return InboxAnswer(messages=mail, handoffs=handoffs, now=workspace.now())
 
 
 def mark_as_read(caller: Caller, account: Account, mail: Sequence[WaitingMessage]) -> None:

@@ -286,6 +286,18 @@ def test_the_inbox_shows_handoffs_too(team: Handing) -> None:
     assert team.files() == []
 
 
+@pytest.mark.requirement("C90", through="command")
+def test_a_handoff_that_nobody_could_read_stays(team: Handing) -> None:
+    team.run("amber", "handoff", "create", "Look at it", "--to", "birch")
+    with team.monkeypatch.context() as patch:
+        patch.setattr("sys.stdout", None)  # as if it was closed
+        assert team.run("birch", "inbox").code == 0
+
+    assert len(team.files()) == 1
+    assert [one["content"] for one in team.ask("birch", "inbox")["handoffs"]] == ["Look at it"]
+    assert team.files() == []
+
+
 def test_a_start_gives_them_as_data(team: Handing) -> None:
     team.run("amber", "handoff", "create", "Look at it", "--to", "birch")
 

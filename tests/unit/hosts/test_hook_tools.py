@@ -45,7 +45,7 @@ class Caller:
             **told,
         }
         data = io.BytesIO(json.dumps(payload).encode())
-        self._monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=data))
+        self._monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=data, isatty=lambda: False))
         self._capsys.readouterr()
         assert quick.main(["--host", host], HookWork()) == 0
         return take_answer(self._capsys)

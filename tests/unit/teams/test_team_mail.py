@@ -281,3 +281,16 @@ def test_a_message_whose_answer_nobody_read_is_sent_once_unless_it_is_meant_agai
             assert hosts.run("amber", "msg", *option, *words).code == 0
 
     assert unread(hosts) == ["hello"] * 3
+
+
+@pytest.mark.requirement("C90", through="command")
+@pytest.mark.parametrize("options", [(), ("--json",)])
+def test_mail_that_nobody_could_read_stays_unread(hosts: Hosts, options: tuple[str, ...]) -> None:
+    send(hosts, "hello")
+    with hosts.monkeypatch.context() as patch:
+        patch.setattr(sys, "stdout", None)  # as if it was closed
+        assert hosts.run("birch", "inbox", *options).code == 0
+
+    assert unread(hosts) == ["hello"]
+    assert hosts.ask("birch", "inbox")["messages"] != []
+    assert unread(hosts) == []

@@ -43,6 +43,7 @@ _WORDS: Final[Mapping[NoticeKind, str]] = MappingProxyType(
         NoticeKind.NOT_RELEASED: "what {agent} holds is not released yet: {reason}",
         NoticeKind.UNKNOWN_TRIGGER: "unknown trigger {trigger}; it is recorded as given",
         NoticeKind.SAME_TRACK: "{agent} works on {track} too",
+        NoticeKind.NO_SESSION: "no session is running here",
     }
 )
 _LEDGER_HINT: Final = "the fact is safe in the journal; fix the ledger, and it will show the fact too"

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from hashlib import sha256
 from typing import Final, TypeVar, cast
 
 import click
@@ -17,16 +16,13 @@ from passdown.core.coordination.tasks import BLOCKED, CLOSED, OPEN, TaskState, i
 from passdown.core.safe_text import printable
 from passdown.core.sessions.session_facts import Account
 from passdown.core.times import parse_duration, seconds_words
-from passdown.errors import HeldError, SeveralSessionsError, UnwritableError, UsageError
+from passdown.errors import HeldError, SeveralSessionsError, UsageError
 from passdown.faces.cli import output
-from passdown.faces.cli.calls import call
+from passdown.faces.cli.calls import call, current_folder
 from passdown.faces.cli.lines import cut, width
-from passdown.faces.cli.project import current_folder, open_here
 from passdown.faces.cli.sessions import find_running
 from passdown.faces.cli.tree import TypedCommand
 from passdown.records import as_dict, is_record
-from passdown.services.coordination.mail import acknowledge_mail
-from passdown.services.operations.operations import note_answered
 from passdown.services.workspace.verbs import VerbRun
 from passdown.services.workspace.workspaces import Workspace
 
@@ -66,30 +62,14 @@ def as_value(value: object) -> object:
 def call_shared(
     action: Callable[[Caller, Request], Result], request: Request, session: str = ""
 ) -> Answered[Result]:
-    """Call an action that changes what sessions share.
+    """Call an action that changes what sessions share; all such actions of a command are one run of it.
 
     The same words repeat a command whose answer nobody saw, so that nothing happens twice (C142).
     """
     typed = click.get_current_context().ensure_object(TypedCommand)
-    verb = VerbRun(VerbCall(typed.words, str(current_folder())), is_again=typed.is_again)
-    return call(action, request, session, verb)
-
-
-def open_shared() -> Workspace:
-    """Open the project of the current folder to change what its sessions share.
-
-    The same words repeat a command whose answer nobody saw, so that nothing happens twice (C142).
-    """
-    typed = click.get_current_context().ensure_object(TypedCommand)
-    call = VerbCall(typed.words, str(current_folder()))
-    workspace = open_here(VerbRun(call, is_again=typed.is_again)).workspace
-    typed.afterwards.append(lambda: note_answered(workspace))
-    return workspace
-
-
-def note_input(workspace: Workspace, data: bytes) -> None:
-    """Make what was given as input a part of the command: with other input it is another command."""
-    workspace.verb.call = workspace.verb.call._replace(input=sha256(data).hexdigest())
+    is_first = typed.verb is None
+    typed.verb = typed.verb or VerbRun(VerbCall(typed.words, str(current_folder())), is_again=typed.is_again)
+    return call(action, request, session, typed.verb, is_first=is_first)
 
 
 def find_author(workspace: Workspace, session: str) -> Account | None:
@@ -160,15 +140,6 @@ def say_messages(mail: Sequence[WaitingMessage]) -> None:
         output.say(f"{one.message.agent}, {age} ago{urgent}:")
         for line in printable(one.message.content).splitlines():
             output.say(f"> {line}")
-
-
-def mark_as_read(workspace: Workspace, account: Account, mail: Sequence[WaitingMessage]) -> None:
-    """Mark messages as read that were printed; where nothing can be written they stay unread (C87)."""
-    try:
-        acknowledge_mail(workspace, account, mail)
-    except UnwritableError as found:
-        output.note(f"they stay unread: {found.message}")
-        output.note_hint(found.hint)
 
 
 def read_seconds(text: str, option: str, unit: str = "") -> float:

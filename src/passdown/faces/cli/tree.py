@@ -1,14 +1,17 @@
 """The command-line parser, built from the table of verbs."""
 
 import importlib
-from collections.abc import Callable, Mapping, Sequence
-from typing import Final, cast
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Final, cast
 
 import click
 
 from passdown import __version__
 from passdown.errors import UsageError
 from passdown.faces.cli import output, verbs
+
+if TYPE_CHECKING:  # few commands change what sessions share
+    from passdown.services.workspace.verbs import VerbRun
 
 _TEXTS: Final = "texts"
 _WIDEST: Final = 100
@@ -105,15 +108,15 @@ def cli() -> None:
 
 
 class TypedCommand:
-    """A command as it was typed, and what is left to do when its answer was printed."""
+    """A command as it was typed, and its run."""
 
     def __init__(self, words: Sequence[str]) -> None:
         """Keep the words."""
         self.words = tuple(words)
         self.is_again = False
         """Whether it is meant anew, even if the same words were cut off a moment ago."""
-        self.afterwards: list[Callable[[], None]] = []
-        """What is called when the answer is out, and not if somebody could not read it."""
+        self.verb: VerbRun | None = None
+        """Its run, once it changes what sessions share."""
 
 
 def run(arguments: Sequence[str]) -> int:
@@ -134,8 +137,6 @@ def run(arguments: Sequence[str]) -> int:
         raise _as_ours(found) from found
     except click.Abort as found:
         raise KeyboardInterrupt from found
-    for act in typed.afterwards if output.is_read() else ():
-        act()
     return code if isinstance(code, int) else 0
 
 

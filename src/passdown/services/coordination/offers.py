@@ -26,7 +26,7 @@ from passdown.services.coordination.finishing import changing
 from passdown.services.coordination.mail import deliver, owe_message
 from passdown.services.coordination.membership import join_project, record_holdings
 from passdown.services.coordination.reservations import move_tasks, owe_moves
-from passdown.services.handover.handoffs import HandoffReview, Run, list_carried, make_offer_review
+from passdown.services.handover.handoffs import HandoffReview, list_carried, make_offer_review
 from passdown.services.handover.snapshots import take_snapshot
 from passdown.services.operations.operations import next_operation
 from passdown.services.sessions.journals import read_account
@@ -81,13 +81,10 @@ def list_offers(workspace: Workspace) -> Sequence[OfferState]:
     return coordination.offers.offers() if coordination else ()
 
 
-def review_offer(workspace: Workspace, name: str, run: Run | None = None) -> OfferReview:
-    """Compare what an offer says with what is here, before anybody accepts it.
-
-    The recorded test command runs only if `run` is given: it is text that somebody else wrote.
-    """
+def review_offer(workspace: Workspace, name: str) -> OfferReview:
+    """Compare what an offer says with what is here, before anybody accepts it; its test is not run."""
     offer = _find_offer(workspace.coordination, name)
-    return OfferReview(offer=offer, review=make_offer_review(workspace, offer, run))
+    return OfferReview(offer=offer, review=make_offer_review(workspace, offer))
 
 
 def accept_offer(workspace: Workspace, account: Account, review: OfferReview) -> AcceptResult:

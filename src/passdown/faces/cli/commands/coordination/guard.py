@@ -2,33 +2,22 @@
 
 import os
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 
 import click
 
+from passdown.actions import guard as actions
+from passdown.actions.answers import Answered
+from passdown.actions.guard import CommitsVerdict, StagedVerdict
 from passdown.core.coordination.choices import list_verdict_choices, tell_verdict
 from passdown.core.coordination.guard_hooks import HookOwner
 from passdown.core.coordination.leases import PathVerdict
-from passdown.errors import PassdownError, StorageError
+from passdown.errors import PassdownError
 from passdown.faces.cli import output
-from passdown.faces.cli.coordination import HELD_CODE, as_value, json_option
-from passdown.faces.cli.project import CliProject, open_here
-from passdown.faces.cli.sessions import open_sessions
-from passdown.services.coordination.guard import (
-    Committer,
-    GuardResult,
-    JudgedCommit,
-    PushedRefs,
-    PushResult,
-    check_commit,
-    check_commits,
-    check_push,
-)
-from passdown.services.coordination.guard_installs import GuardPlan, plan_guard, remove_hooks
-from passdown.services.project.setups import SetupChange, write_setup
-from passdown.services.workspace.documents import Repair
-from passdown.services.workspace.workspaces import Workspace
-from passdown.wiring.projects import find_root, open_hosts, read_settings
+from passdown.faces.cli.calls import call, settle, show
+from passdown.faces.cli.coordination import HELD_CODE, json_option
+from passdown.services.coordination.guard import JudgedCommit, PushedRefs
+from passdown.services.coordination.guard_installs import GuardPlan
 
 _SHOWN = 12
 _REF_WORDS = 4
@@ -62,103 +51,44 @@ def guard(context: click.Context, span: str, *, is_push: bool, as_json: bool) ->
 
 
 def _judge_staged(*, as_json: bool) -> int:
-    result = GuardResult()
+    answer = Answered(StagedVerdict())
     try:
-        result = _check_projects()
+        answer = call(actions.judge_staged, None)
     except PassdownError as found:  # a guard that is broken stops nobody
         output.note(f"the commit was not checked: {found.message}")
-    if result.trouble:
-        output.note(result.trouble)
-    if as_json:
-        output.say_json({"passed": not result.is_stopped, "conflicts": as_value(result.conflicts)})
-    elif result.conflicts:
-        _say_conflicts(result.conflicts)
-        if not result.is_stopped:
+    return 0 if show(answer, _say_staged, as_json=as_json).passed else HELD_CODE
+
+
+def _say_staged(found: StagedVerdict) -> None:
+    if found.conflicts:
+        _say_conflicts(found.conflicts)
+        if found.passed:
             _say_goes_on("commit")
-    return HELD_CODE if result.is_stopped else 0
-
-
-def _check_projects() -> GuardResult:
-    """Judge the commit for each project that has a staged file; the first that refuses it counts."""
-    committer = _find_committer()
-    warned = GuardResult()
-    for workspace in _open_projects(open_here(), _list_staged):
-        result = check_commit(workspace, committer)
-        if result.is_stopped:
-            return result
-        warned = result if result.conflicts or result.trouble else warned
-    return warned
-
-
-def _find_committer() -> Committer:
-    hosts = open_hosts()
-    return Committer(hosts.session_ids(os.environ), hosts.names_agent(os.environ))
-
-
-def _list_staged(workspace: Workspace) -> Sequence[str]:
-    content = workspace.commit_contents.staged()
-    return content.paths if content else ()
-
-
-def _open_projects(
-    project: CliProject, list_paths: Callable[[Workspace], Sequence[str]]
-) -> Iterator[Workspace]:
-    """Yield the project of the current folder, and those below it that have changed files (C49)."""
-    yield project.workspace
-    if not _coordinates(project.workspace):
-        return
-    folders = {os.path.dirname(path) for path in list_paths(project.workspace)}
-    for root in sorted({find_root(project.root / folder) for folder in folders} - {project.root}):
-        yield CliProject(root, read_settings(root)[0]).workspace
-
-
-def _coordinates(workspace: Workspace) -> bool:
-    try:
-        return workspace.find_coordination() is not None
-    except StorageError:  # each project is judged by what can be read
-        return True
 
 
 def _judge_branch(span: str, *, as_json: bool) -> int:
-    judged = check_commits(open_sessions(), span)
-    refused = [one for one in judged or () if one.conflicts]
-    if as_json:
-        output.say_json({"passed": not refused, "refused": as_value(refused)})
-    elif judged is None:
+    return 0 if show(call(actions.judge_branch, span), _say_branch, as_json=as_json).passed else HELD_CODE
+
+
+def _say_branch(found: CommitsVerdict) -> None:
+    if not found.is_judged:
         output.note("nobody coordinates in this clone; nothing was judged")
-    _say_refused(() if as_json else refused)
-    return HELD_CODE if refused else 0
+    _say_refused(found.refused)
 
 
 def _judge_push(*, as_json: bool) -> int:
-    result = PushResult()
+    answer, pushed = Answered(CommitsVerdict()), _read_pushed()
     try:
-        result = _check_push(_read_pushed())
+        answer = call(actions.judge_push, pushed) if pushed.tips else answer
     except PassdownError as found:  # a guard that is broken stops nobody
         output.note(f"the push was not checked: {found.message}")
-    if as_json:
-        output.say_json({"passed": not result.is_stopped, "refused": as_value(result.refused)})
-        return HELD_CODE if result.is_stopped else 0
-    _say_refused(result.refused)
-    if result.refused and not result.is_stopped:
+    return 0 if show(answer, _say_push, as_json=as_json).passed else HELD_CODE
+
+
+def _say_push(found: CommitsVerdict) -> None:
+    _say_refused(found.refused)
+    if found.refused and found.passed:
         _say_goes_on("push")
-    return HELD_CODE if result.is_stopped else 0
-
-
-def _check_push(pushed: PushedRefs) -> PushResult:
-    """Judge the push for each project that has a changed file; the first that refuses it counts."""
-
-    def list_paths(workspace: Workspace) -> Sequence[str]:
-        contents = workspace.commit_contents.commits_pushed(*pushed) or ()
-        return [path for content in contents for path in content.paths]
-
-    warned = PushResult()
-    for workspace in _open_projects(open_here(), list_paths) if pushed.tips else ():
-        result = check_push(workspace, _find_committer(), pushed)
-        if result.is_stopped:
-            return result
-        warned = result if result.refused else warned
-    return warned
 
 
 def _read_pushed() -> PushedRefs:
@@ -205,41 +135,41 @@ def install(*, yes: bool) -> int:
     husky, lefthook and pre-commit belong to these tools: the lines to add are printed, and nothing is
     changed.
     """
-    workspace = open_sessions()
-    plans = plan_guard(workspace)
+    plans = call(actions.plan_install, None).result.plans
     for plan in plans:
         if plan.lines:
             _say_lines(plan)
-    changes = [plan.change for plan in plans if plan.change is not None]
+    changes = tuple(plan.change for plan in plans if plan.change is not None)
     if not changes:
         if not any(plan.lines for plan in plans):
             output.note("the guard is already installed; nothing was changed")
         return 0
     for change in changes:
-        output.say(_difference(change).rstrip("\n"))
+        output.say(change.difference.rstrip("\n"))
     if not (yes or (output.has_person() and click.confirm("Write this?", default=True, err=True))):
         output.note("nothing was written")
         if not output.has_person():
             output.note_hint("there is no terminal to ask at; --yes writes without asking")
         return 1
-    write_setup(workspace, tuple(changes))
+    answer = call(actions.write_hooks, changes, is_first=False)
     for change in changes:
         output.say(f"written: {change.shown}")
+    settle(answer)
     return 0
 
 
 @guard.command(short_help="Do not run the guard before commits, merges and pushes any more.")
 def uninstall() -> None:
     """Remove the guard from the hooks of this clone; the rest of them stays to the byte."""
-    workspace = open_sessions()
-    removed = remove_hooks(workspace)
-    if removed:
-        output.say(f"removed the guard from {', '.join(removed)}")
-        return
-    output.note("the guard is not installed in this clone; nothing was changed")
-    for plan in plan_guard(workspace):
-        if plan.lines:
-            output.note_hint(f"remove its lines from {plan.place} by hand, if they are there")
+    answer = call(actions.uninstall, None)
+    found = answer.result
+    if found.hooks:
+        output.say(f"removed the guard from {', '.join(found.hooks)}")
+    else:
+        output.note("the guard is not installed in this clone; nothing was changed")
+    for place in found.by_hand:
+        output.note_hint(f"remove its lines from {place} by hand, if they are there")
+    settle(answer)
 
 
 def _say_lines(plan: GuardPlan) -> None:
@@ -248,8 +178,3 @@ def _say_lines(plan: GuardPlan) -> None:
     output.note(f"{plan.place} is not changed; add {'a call like this' if is_hook else 'these lines'} to it:")
     for line in plan.lines:
         output.say(line)
-
-
-def _difference(change: SetupChange) -> str:
-    before, after = (data.decode("utf-8", "replace") for data in (change.before or b"", change.after))
-    return Repair(path=change.path, before=before, after=after).difference(change.shown)

@@ -1,40 +1,22 @@
 """`passdown msg`, `passdown inbox`: messages between sessions."""
 
-from collections.abc import Sequence
-
 import click
 
+from passdown.actions import mail as actions
+from passdown.actions.answers import encode
+from passdown.actions.mail import InboxAnswer, InboxRequest, MessageRequest
 from passdown.core.coordination.handoff_rules import QUOTED, handoff_lines
-from passdown.core.coordination.messages import (
-    ALL,
-    NORMAL_MESSAGE,
-    TO_NAME,
-    URGENT_MESSAGE,
-    NobodyThere,
-    WaitingMessage,
-)
-from passdown.core.schemas import to_data
-from passdown.errors import StorageError, UnansweredError, UnsureError, UsageError
+from passdown.core.coordination.messages import ALL, TO_NAME
 from passdown.faces.cli import output
+from passdown.faces.cli.calls import call, settle
 from passdown.faces.cli.coordination import (
     again_option,
-    as_value,
+    call_shared,
     json_option,
-    mark_as_read,
-    open_shared,
     read_seconds,
     say_messages,
     session_option,
 )
-from passdown.faces.cli.sessions import find_ready, need_session, open_sessions
-from passdown.services.coordination.addressed_handoffs import (
-    WrittenAddressed,
-    find_own_handoffs,
-    leave_message,
-    settle_handoffs,
-)
-from passdown.services.coordination.mail import read_mail, send_message, wait_for_mail
-from passdown.wiring.workspaces import open_checkouts, open_with_handoffs
 
 
 @click.command(short_help="Send a message to other sessions.")
@@ -51,36 +33,18 @@ def msg(text: str, to: str, session: str, *, urgent: bool, as_json: bool) -> Non
     nickname that nobody has waits for the next session of that name. If what sessions share does not answer,
     a message to a session of this machine is left as a handoff, which its next start shows.
     """
-    workspace = open_shared()
-    account = need_session(workspace, session)
-    priority = URGENT_MESSAGE if urgent else NORMAL_MESSAGE
-    try:
-        sent = send_message(workspace, account, text, to, priority=priority)
-    except (UnansweredError, UnsureError):  # it may have been sent
-        raise
-    except StorageError as trouble:
-        left = leave_message(workspace, account, text, to, open_checkouts(workspace))
-        if left is None:
-            raise
-        _say_left(left, to, trouble, as_json=as_json)
-        return
-    if isinstance(sent, NobodyThere):
-        raise UsageError(f"nobody is there for {to}", hint="`passdown status` lists the sessions")
+    answer = call_shared(actions.send, MessageRequest(text=text, to=to, is_urgent=urgent), session)
+    found = answer.result
     if as_json:
-        output.say_json({"message": sent.message, "recipients": list(sent.recipients), "handoff": None})
-        return
-    for one in sent.recipients:
+        output.say_json(encode(found))
+    elif found.handoff is not None:
+        output.say(f"left for {to}: {found.handoff}")
+    for one in () if as_json else found.recipients:
         name = one.removeprefix(TO_NAME)
         output.say(f"sent to {name}" if name == one else f"waits for the next session called {name}")
-
-
-def _say_left(left: WrittenAddressed, to: str, trouble: StorageError, *, as_json: bool) -> None:
-    """Say that a message was left as a file, which the next start of its session shows."""
-    if as_json:
-        output.say_json({"message": left.handoff.id, "recipients": [], "handoff": left.path})
-    else:
-        output.say(f"left for {to}: {left.path}")
-    output.note(f"it is no message: {trouble.message}")
+    if found.trouble:
+        output.note(f"it is no message: {found.trouble}")
+    settle(answer)
 
 
 @click.command(short_help="Read the messages and handoffs of other sessions.")
@@ -93,43 +57,21 @@ def inbox(session: str, wait: str, *, keep: bool, as_json: bool) -> None:
 
     Prints those that the session has not read, and marks them as read.
     """
-    workspace = open_sessions()
-    account = find_ready(workspace, session)
-    if account is None:
-        _say_nobody(as_json=as_json)
-        return
-    own = find_own_handoffs(workspace, account, open_with_handoffs(workspace))
-    mail = (
-        wait_for_mail(workspace, account, read_seconds(wait, "--wait"))
-        if wait and not own
-        else read_mail(workspace, account)
-    )
-    known = {one.message.message for one in mail}
-    handoffs = [one.handoff for one in own if one.handoff.id not in known]
+    seconds = read_seconds(wait, "--wait") if wait else 0.0
+    answer = call(actions.read_inbox, InboxRequest(keeps_unread=keep, wait=seconds), session)
     if as_json:
-        output.say_json({"messages": as_value(mail), "handoffs": [to_data(one) for one in handoffs]})
+        output.say_json(encode(answer.result))
     else:
-        _say_messages(mail, [line for one in handoffs for line in handoff_lines(one, workspace.now())])
-    if not keep:
-        mark_as_read(workspace, account, mail)
-        for trouble in settle_handoffs(workspace, account, own):
-            output.note(trouble)
+        _say_inbox(answer.result)
+    settle(answer)
 
 
-def _say_nobody(*, as_json: bool) -> None:
-    """Say that there is nobody who could have mail: looking starts no session."""
-    output.note("no session is running here")
-    if as_json:
-        output.say_json({"messages": [], "handoffs": []})
-    else:
-        _say_messages((), ())
-
-
-def _say_messages(mail: Sequence[WaitingMessage], handoffs: Sequence[str]) -> None:
-    if not mail and not handoffs:
+def _say_inbox(found: InboxAnswer) -> None:
+    if not found.messages and not found.handoffs:
         output.say("No unread messages.")
         return
     output.say(QUOTED)
-    for line in handoffs:
-        output.say(line)
-    say_messages(mail)
+    for one in found.handoffs:
+        for line in handoff_lines(one, found.now):
+            output.say(line)
+    say_messages(found.messages)

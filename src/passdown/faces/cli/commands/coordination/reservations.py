@@ -1,43 +1,39 @@
 """`passdown reserve`, `renew`, `release`, `takeover`: who may edit which files."""
 
-import os
 from collections.abc import Sequence
 
 import click
 
-from passdown.core.coordination.leases import Granted, Held, Lost, Released
+from passdown.actions import reservations as actions
+from passdown.actions.answers import Answered
+from passdown.actions.reservations import (
+    GrantedLeases,
+    HeldFilesRequest,
+    RefusedLease,
+    ReleasedFiles,
+    ReservedFiles,
+    ReserveRequest,
+    TakeoverRequest,
+)
+from passdown.core.coordination.leases import Held
 from passdown.core.times import seconds_words
+from passdown.errors import SeveralSessionsError
 from passdown.faces.cli import output
+from passdown.faces.cli.calls import call, show
 from passdown.faces.cli.coordination import (
     HELD_CODE,
     again_option,
-    as_value,
+    call_shared,
     json_option,
-    open_shared,
     read_seconds,
     say_held,
     say_lost,
     session_option,
 )
-from passdown.faces.cli.project import current_folder
-from passdown.faces.cli.sessions import choose_session, need_person, need_session, open_sessions
-from passdown.services.coordination.path_words import (
-    CoveredPattern,
-    PathWords,
-    UnderstoodWord,
-    choose_held,
-    count_files,
-    keep_held,
-    understand_words,
-)
-from passdown.services.coordination.reservations import (
-    ReservationRequest,
-    release_files,
-    renew_reservations,
-    reserve_files,
-    take_over,
-)
-from passdown.services.workspace.workspaces import Workspace
+from passdown.records import replace
+from passdown.services.coordination.path_words import CoveredPattern
+
+_Outcome = GrantedLeases | ReservedFiles | ReleasedFiles | RefusedLease
 
 literal_option = click.option(
     "--literal", is_flag=True, help="Take each PATH as a name, whatever characters it has."
@@ -70,17 +66,13 @@ def reserve(
     A reservation lives while your session does, and ends two hours after it was last used. Exits with 3 if
     another session holds one of them.
     """
-    workspace = open_shared()
-    seconds = read_seconds(ttl, "--ttl", "m")
-    understood = _understand(workspace, patterns, literal=literal)
-    account = need_session(workspace, session)
-    wanted = keep_held(account.reservations, understood)
-    outcome = reserve_files(workspace, account, ReservationRequest(wanted, seconds, everything))
-    covered = count_files(workspace, wanted) if isinstance(outcome, Granted) else ()
-    if as_json and isinstance(outcome, Granted):
-        output.say_json({**_as_data(outcome, "reserved"), "understood": _describe(understood, covered)})
-        return 0
-    return _report(outcome, "reserved", covered, as_json=as_json)
+    request = ReserveRequest(
+        words=patterns,
+        seconds=read_seconds(ttl, "--ttl", "m"),
+        is_everything=everything,
+        is_literal=literal,
+    )
+    return _report(call_shared(actions.reserve, request, session), as_json=as_json)
 
 
 @click.command(short_help="Keep reserved files for longer.")
@@ -93,11 +85,8 @@ def renew(patterns: tuple[str, ...], session: str, *, literal: bool, as_json: bo
 
     The named reservations, or all, end two hours after this. Name them as you did for `passdown reserve`.
     """
-    workspace = open_sessions()
-    understood = _understand(workspace, patterns, literal=literal)
-    account = need_session(workspace, session)
-    outcome = renew_reservations(workspace, account, choose_held(account.reservations, understood))
-    return _report(outcome, "renewed", as_json=as_json)
+    request = HeldFilesRequest(words=patterns, is_literal=literal)
+    return _report(call(actions.renew, request, session), as_json=as_json)
 
 
 @click.command(short_help="Release reserved files.")
@@ -111,11 +100,8 @@ def release(patterns: tuple[str, ...], session: str, *, literal: bool, as_json: 
 
     Without PATH, all that the session holds. Name them as you did for `passdown reserve`.
     """
-    workspace = open_shared()
-    understood = _understand(workspace, patterns, literal=literal)
-    account = need_session(workspace, session)
-    outcome = release_files(workspace, account, choose_held(account.reservations, understood))
-    return _report(outcome, "released", as_json=as_json)
+    request = HeldFilesRequest(words=patterns, is_literal=literal)
+    return _report(call_shared(actions.release, request, session), as_json=as_json)
 
 
 @click.command(short_help="Take over a task, or all that an agent holds, from a dead session.")
@@ -132,39 +118,22 @@ def takeover(name: str, session: str, *, force: bool, as_json: bool) -> int:
     asked which session takes it over if several run here. With --session it is that session's call and not
     a person's, so --force is refused.
     """
-    if force:
-        need_person("take over from a session that is alive", session, hint="ask its agent: `passdown msg`")
-    workspace = open_shared()
-    outcome = take_over(workspace, choose_session(workspace, session), name, force=force)
-    code = _report(outcome, "taken over", as_json=as_json)
-    if isinstance(outcome, Held) and outcome.left > 0 and not as_json:
-        wait = seconds_words(outcome.left)
+    request = TakeoverRequest(name=name, is_forced=force)
+    try:
+        answer = call_shared(actions.take_over, request, session)
+    except SeveralSessionsError:
+        agents = call(actions.list_takers, None, session, is_first=False).result
+        if not agents:
+            raise
+        asked = f"Which session takes it? ({', '.join(agents)})"
+        chosen = click.prompt(asked, type=click.Choice(agents), show_choices=False, err=True)
+        answer = call_shared(actions.take_over, replace(request, chosen=chosen), session)
+    code = _report(answer, as_json=as_json)
+    refused = answer.result.refused if isinstance(answer.result, RefusedLease) else None
+    if isinstance(refused, Held) and refused.left > 0 and not as_json:
+        wait = seconds_words(refused.left)
         output.note_hint(f"you can take it over in {wait} if its session stays silent")
     return code
-
-
-def _understand(workspace: Workspace, words: tuple[str, ...], *, literal: bool) -> Sequence[UnderstoodWord]:
-    folder = str(current_folder()).replace(os.sep, "/")
-    return understand_words(workspace, PathWords(words, folder, literal))
-
-
-def _describe(understood: Sequence[UnderstoodWord], covered: Sequence[CoveredPattern]) -> Sequence[object]:
-    """Return what was understood as data for JSON."""
-    counts = {one.pattern.rstrip("/"): one.coverage for one in covered}
-    return [
-        {
-            "word": one.word,
-            "patterns": [
-                {
-                    "pattern": text,
-                    "files": count.files if (count := counts.get(text.rstrip("/"))) else None,
-                    "is_bounded": count.is_bounded if count else False,
-                }
-                for text in one.patterns
-            ],
-        }
-        for one in understood
-    ]
 
 
 def _say_coverage(name: str, covered: Sequence[CoveredPattern]) -> str:
@@ -178,34 +147,29 @@ def _say_coverage(name: str, covered: Sequence[CoveredPattern]) -> str:
     return ""
 
 
-def _report(
-    outcome: Granted | Held | Lost | Released,
-    word: str,
-    covered: Sequence[CoveredPattern] = (),
-    *,
-    as_json: bool,
-) -> int:
-    is_refused = isinstance(outcome, Held | Lost)
-    if as_json:
-        output.say_json(_as_data(outcome, word))
-    elif isinstance(outcome, Held):
-        say_held(outcome)
-    elif isinstance(outcome, Lost):
-        say_lost(outcome)
-    elif isinstance(outcome, Released):
-        for resource in outcome.resources:
-            output.say(f"{word}: {resource.name}")
+def _report(answer: Answered[_Outcome], *, as_json: bool) -> int:
+    return HELD_CODE if isinstance(show(answer, _say, as_json=as_json), RefusedLease) else 0
+
+
+def _say(found: _Outcome) -> None:
+    if isinstance(found, RefusedLease):
+        if isinstance(found.refused, Held):
+            say_held(found.refused)
+        else:
+            say_lost(found.refused)
+    elif isinstance(found, ReleasedFiles):
+        for name in found.resources:
+            output.say(f"{found.outcome}: {name}")
+    elif isinstance(found, ReservedFiles):
+        _say_grants(found.granted, found.covered)
     else:
-        for grant in outcome.grants:
-            left = seconds_words(grant.left)
-            more = _say_coverage(grant.name, covered)
-            output.say(f"{word}: {grant.name} (fence {grant.fence}, {left} without a sign of life){more}")
-    return HELD_CODE if is_refused else 0
+        _say_grants(found)
 
 
-def _as_data(outcome: Granted | Held | Lost | Released, word: str) -> dict[str, object]:
-    if isinstance(outcome, Granted):
-        return {"outcome": word, "grants": as_value(outcome.grants)}
-    if isinstance(outcome, Released):
-        return {"outcome": word, "resources": [one.name for one in outcome.resources]}
-    return {"outcome": "held" if isinstance(outcome, Held) else "lost", "refused": as_value(outcome)}
+def _say_grants(found: GrantedLeases, covered: Sequence[CoveredPattern] = ()) -> None:
+    for grant in found.grants:
+        left = seconds_words(grant.left)
+        more = _say_coverage(grant.name, covered)
+        output.say(
+            f"{found.outcome}: {grant.name} (fence {grant.fence}, {left} without a sign of life){more}"
+        )

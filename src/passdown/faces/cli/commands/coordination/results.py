@@ -1,33 +1,26 @@
 """`passdown result`: apply what subagents returned, once."""
 
 import sys
-from collections.abc import Sequence
 from types import MappingProxyType
 from typing import Final
 
 import click
 
+from passdown.actions import results as actions
+from passdown.actions.results import (
+    INPUT,
+    AppliedResults,
+    ApplyRequest,
+    ListedResults,
+    ListResultsRequest,
+    ShownResult,
+)
 from passdown.core.hosts.kept_results import DONE, KeptResult, ResultState
 from passdown.core.hosts.results import ResultAction, ResultStatus, TaskUpdate
-from passdown.core.times import render_seconds
-from passdown.errors import StorageError, UsageError
-from passdown.faces.cli import output
-from passdown.faces.cli.coordination import (
-    json_option,
-    note_input,
-    open_shared,
-    session_option,
-)
-from passdown.faces.cli.sessions import find_ready, need_session, open_sessions
-from passdown.services.work.results import (
-    apply_result,
-    drop_result,
-    find_result,
-    list_results,
-    take_result,
-)
-from passdown.wiring.subagents import find_rules
-from passdown.wiring.workspaces import read_named
+from passdown.errors import StorageError
+from passdown.faces.cli import calls, output
+from passdown.faces.cli.calls import call
+from passdown.faces.cli.coordination import call_shared, json_option, session_option
 
 _ENDED: Final = MappingProxyType(
     {
@@ -61,31 +54,19 @@ def apply(path: str, names: tuple[str, ...], session: str, *, as_json: bool) -> 
     comes from. Exits with 1 if something could not be done, and with 5 if there was no answer, so that it may
     have been done; the same call tries that again.
     """
-    workspace = open_shared()
-    account = need_session(workspace, session)
-    if path:
-        data = sys.stdin.buffer.read() if path == "-" else read_named(path)
-        note_input(workspace, data)
-        kept = take_result(workspace, account, data.decode("utf-8", "replace"))
-        if kept is None:
-            where = "the input" if path == "-" else path
-            raise UsageError(f"there is no result in {where}", hint="`passdown result rules` shows its form")
-        chosen: Sequence[KeptResult] = [kept]
-    else:
-        known = list_results(workspace, account)
-        chosen = [find_result(known, name) for name in names] or [one for one in known if one.is_open]
-    applied = [apply_result(workspace, account, one) for one in chosen]
-    results = [one.kept for one in applied]
-    if as_json:
-        output.say_json({"session": account.session, "results": [_as_data(one) for one in results]})
-    else:
-        for one in applied:
-            _say_applied(one.kept, is_new=bool(one.tried))
-        if not applied:
-            output.say("No result waits to be applied.")
+    given = sys.stdin.buffer.read() if path == INPUT else b""
+    answer = call_shared(actions.apply, ApplyRequest(path=path, given=given, names=names), session)
+    applied = calls.show(answer, _say_results, as_json=as_json).applied
     if any(one.is_unsure for one in applied):
         return StorageError.exit_code
-    return int(any(one.is_open for one in results))
+    return int(any(one.kept.is_open for one in applied))
+
+
+def _say_results(found: AppliedResults) -> None:
+    for one in found.applied:
+        _say_applied(one.kept, is_new=bool(one.tried))
+    if not found.applied:
+        output.say("No result waits to be applied.")
 
 
 @result.command("list", short_help="List the results that wait, or all.")
@@ -94,17 +75,15 @@ def apply(path: str, names: tuple[str, ...], session: str, *, as_json: bool) -> 
 @json_option
 def list_(session: str, *, show_all: bool, as_json: bool) -> None:
     """List the results of the session's subagents that wait to be applied, or all."""
-    workspace = open_sessions()
-    account = find_ready(workspace, session)
-    known = list_results(workspace, account) if account else ()
-    found = [one for one in known if show_all or one.is_open]
-    if as_json:
-        output.say_json({"results": [_as_data(one) for one in found]})
-        return
-    for one in found:
-        output.say(output.wrapped(f"{one.id}  {one.state.value}  {_title(one)}", "", "  "))
-    if not found:
+    answer = call(actions.list_known, ListResultsRequest(is_all=show_all), session)
+    found = calls.show(answer, _say_listed, as_json=as_json)
+    if not (found.results or as_json):
         output.say("There are no results." if show_all else "No result waits to be applied.")
+
+
+def _say_listed(found: ListedResults) -> None:
+    for one in found.results:
+        _say_title(one.kept)
 
 
 @result.command(short_help="Show a result.")
@@ -113,13 +92,12 @@ def list_(session: str, *, show_all: bool, as_json: bool) -> None:
 @json_option
 def show(name: str, session: str, *, as_json: bool) -> None:
     """Show what a subagent returned, and what became of it."""
-    workspace = open_sessions()
-    account = find_ready(workspace, session)
-    found = find_result(list_results(workspace, account) if account else (), name)
-    if as_json:
-        output.say_json({"result": _as_data(found)})
-        return
-    output.say(output.wrapped(f"{found.id}  {found.state.value}  {_title(found)}", "", "  "))
+    calls.show(call(actions.show, name, session), _say_shown, as_json=as_json)
+
+
+def _say_shown(shown: ShownResult) -> None:
+    found = shown.result.kept
+    _say_title(found)
     for at, update in enumerate(found.updates):
         output.say(output.wrapped(_ask(update, found.outcomes.get(at, "")), "  ", "    "))
         for line in update.notes.splitlines():
@@ -136,13 +114,9 @@ def show(name: str, session: str, *, as_json: bool) -> None:
 @json_option
 def drop(name: str, session: str, *, as_json: bool) -> None:
     """Decide that a result is not applied; what was applied of it stays."""
-    workspace = open_sessions()
-    account = need_session(workspace, session)
-    found = drop_result(workspace, account, find_result(list_results(workspace, account), name))
-    if as_json:
-        output.say_json({"result": _as_data(found)})
-    else:
-        output.say(f"{found.id} is {found.state.value}")
+    answer = call(actions.drop, name, session)
+    found = answer.result.result
+    calls.show(answer, lambda _: output.say(f"{found.id} is {found.state}"), as_json=as_json)
 
 
 @result.command(short_help="Print the rules that a subagent is told.")
@@ -152,11 +126,8 @@ def rules(*, as_json: bool) -> None:
 
     Hooks tell them where the host calls at the start of a subagent. Elsewhere, put them into its prompt.
     """
-    text = find_rules(open_sessions(), is_asked=True)
-    if as_json:
-        output.say_json({"rules": text})
-    else:
-        output.say(text.rstrip("\n"))
+    answer = call(actions.read_rules, None)
+    calls.show(answer, lambda found: output.say(found.rules.rstrip("\n")), as_json=as_json)
 
 
 def _say_applied(kept: KeptResult, *, is_new: bool) -> None:
@@ -179,6 +150,10 @@ def _say_applied(kept: KeptResult, *, is_new: bool) -> None:
         output.note(f"{kept.id}: {problem}")
 
 
+def _say_title(kept: KeptResult) -> None:
+    output.say(output.wrapped(f"{kept.id}  {kept.state.value}  {_title(kept)}", "", "  "))
+
+
 def _title(kept: KeptResult) -> str:
     if kept.result is None:
         return "; ".join(kept.problems)
@@ -189,26 +164,3 @@ def _title(kept: KeptResult) -> str:
 def _ask(update: TaskUpdate, outcome: str) -> str:
     asked = f"close {update.task} ({update.reason})" if update.reason else f"add notes to {update.task}"
     return f"{asked}: {outcome}" if outcome else asked
-
-
-def _as_data(kept: KeptResult) -> dict[str, object]:
-    return {
-        "id": kept.id,
-        "state": kept.state.value,
-        "at": render_seconds(kept.at),
-        "subagent": kept.subagent or None,
-        "status": kept.result.status.value if kept.result else None,
-        "summary": kept.result.summary if kept.result else None,
-        "updates": [
-            {
-                "id": one.task,
-                "action": one.action.value,
-                "reason": one.reason or None,
-                "notes": one.notes or None,
-                "outcome": kept.outcomes.get(at),
-            }
-            for at, one in enumerate(kept.updates)
-        ],
-        "files": list(kept.result.files) if kept.result else [],
-        "problems": list(kept.problems),
-    }

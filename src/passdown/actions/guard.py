@@ -1,0 +1,143 @@
+"""Judge a commit before git makes it, a push or a branch; let git ask before each of them."""
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Annotated
+
+from passdown.actions.answers import HIDDEN
+from passdown.actions.callers import Caller
+from passdown.core.coordination.leases import PathVerdict
+from passdown.errors import StorageError
+from passdown.records import record
+from passdown.services.coordination.guard import (
+    Committer,
+    GuardResult,
+    JudgedCommit,
+    PushedRefs,
+    PushResult,
+    check_commit,
+    check_commits,
+    check_push,
+)
+from passdown.services.coordination.guard_installs import GuardPlan, plan_guard, remove_hooks
+from passdown.services.project.setups import SetupChange, write_setup
+from passdown.services.workspace.workspaces import Workspace
+from passdown.wiring.projects import find_root, open_hosts, read_settings
+from passdown.wiring.workspaces import Listener, open_workspace
+
+
+@record
+class StagedVerdict:
+    """What the guard says about a commit."""
+
+    passed: Annotated[bool, "Whether it may be made."] = True
+    conflicts: Annotated[tuple[PathVerdict, ...], "The paths that another session holds, or had since."] = ()
+
+
+@record
+class CommitsVerdict:
+    """What the guard says about commits that were made."""
+
+    passed: Annotated[bool, "Whether they may stay, or be pushed."] = True
+    refused: Annotated[tuple[JudgedCommit, ...], "Those that change what another session holds."] = ()
+    is_judged: Annotated[bool, "Whether sessions coordinate here.", HIDDEN] = True
+
+
+@record
+class GuardPlans:
+    """How the guard becomes the hooks of a clone."""
+
+    plans: Annotated[Sequence[GuardPlan], "What is written, or added by hand, for each hook."]
+
+
+@record
+class RemovedGuard:
+    """The guard is not installed any more."""
+
+    hooks: Annotated[Sequence[str], "The hooks that had it."]
+    by_hand: Annotated[Sequence[str], "The files that belong to a tool and may have it, if no hook had it."]
+
+
+def judge_staged(caller: Caller, _request: None = None) -> StagedVerdict:
+    """Judge the commit for each project that has a staged file; the first that refuses it counts."""
+    found = GuardResult()
+    for workspace in _open_projects(caller, _list_staged):
+        result = check_commit(workspace, _find_committer(caller))
+        found = result if result.conflicts or result.trouble or result.is_stopped else found
+        if result.is_stopped:
+            break
+    if found.trouble:
+        caller.warn(found.trouble)
+    return StagedVerdict(passed=not found.is_stopped, conflicts=found.conflicts)
+
+
+def judge_push(caller: Caller, pushed: PushedRefs) -> CommitsVerdict:
+    """Judge the push for each project that has a changed file; the first that refuses it counts."""
+
+    def list_paths(workspace: Workspace) -> Sequence[str]:
+        contents = workspace.commit_contents.commits_pushed(*pushed) or ()
+        return [path for content in contents for path in content.paths]
+
+    found = PushResult()
+    for workspace in _open_projects(caller, list_paths):
+        result = check_push(workspace, _find_committer(caller), pushed)
+        found = result if result.refused or result.is_stopped else found
+        if result.is_stopped:
+            break
+    return CommitsVerdict(passed=not found.is_stopped, refused=found.refused)
+
+
+def judge_branch(caller: Caller, span: str) -> CommitsVerdict:
+    """Judge the commits of a range, for nobody's session."""
+    judged = check_commits(caller.workspace, span)
+    refused = tuple(one for one in judged or () if one.conflicts)
+    return CommitsVerdict(passed=not refused, refused=refused, is_judged=judged is not None)
+
+
+def _find_committer(caller: Caller) -> Committer:
+    hosts, variables = open_hosts(), caller.around.variables
+    return Committer(hosts.session_ids(variables), hosts.names_agent(variables))
+
+
+def _list_staged(workspace: Workspace) -> Sequence[str]:
+    content = workspace.commit_contents.staged()
+    return content.paths if content else ()
+
+
+def _open_projects(caller: Caller, list_paths: Callable[[Workspace], Sequence[str]]) -> Iterator[Workspace]:
+    """Yield the project of the caller, and those below it that have changed files (C49)."""
+    workspace, around = caller.workspace, caller.around
+    yield workspace
+    if not _coordinates(workspace):
+        return
+    top = Path(workspace.root)
+    folders = {os.path.dirname(path) for path in list_paths(workspace)}
+    for root in sorted({find_root(top / folder) for folder in folders} - {top}):
+        listener = Listener(caller.warn, around.report, partial(around.record_metrics, str(root)))
+        yield open_workspace(root, read_settings(root)[0], around.limits, listener)
+
+
+def _coordinates(workspace: Workspace) -> bool:
+    try:
+        return workspace.find_coordination() is not None
+    except StorageError:  # each project is judged by what can be read
+        return True
+
+
+def plan_install(caller: Caller, _request: None = None) -> GuardPlans:
+    """Find out how the guard becomes the hooks of this clone; nothing is changed."""
+    return GuardPlans(plans=plan_guard(caller.workspace))
+
+
+def write_hooks(caller: Caller, changes: tuple[SetupChange, ...]) -> None:
+    """Write what was planned; raise a StorageError if a hook has changed since."""
+    write_setup(caller.workspace, changes)
+
+
+def uninstall(caller: Caller, _request: None = None) -> RemovedGuard:
+    """Remove the guard from the hooks; the rest of them stays to the byte."""
+    hooks = remove_hooks(caller.workspace)
+    plans = () if hooks else plan_guard(caller.workspace)
+    return RemovedGuard(hooks=hooks, by_hand=[plan.place for plan in plans if plan.lines])

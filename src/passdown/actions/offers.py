@@ -1,0 +1,111 @@
+"""Offer a task to another session, and accept what is offered."""
+
+from collections.abc import Callable, Sequence
+from typing import Annotated
+
+from passdown.actions.answers import HIDDEN
+from passdown.actions.callers import Caller, need_session
+from passdown.core.coordination.leases import Grant, Lost
+from passdown.core.coordination.offers import OfferEnded, OfferGone, OfferState
+from passdown.core.sessions.session_facts import Account
+from passdown.records import record
+from passdown.services.coordination import offers as services
+from passdown.services.coordination.offers import AcceptResult, OfferReview
+from passdown.services.workspace.workspaces import Workspace
+
+
+@record
+class OfferRequest:
+    """A task to offer, with all files of the session."""
+
+    task: Annotated[str, "The task; empty for the one that the session works on."] = ""
+    to: Annotated[str, "Who may accept it; empty for anybody."] = ""
+
+
+@record
+class MadeOffer:
+    """An offer that stands."""
+
+    offer: Annotated[str, "Its id."]
+    task: Annotated[str, "The task."]
+    to: Annotated[str | None, "Who may accept it; null for anybody."]
+    short_name: Annotated[str, "The start of its id, which is enough to name it.", HIDDEN]
+
+
+@record
+class StandingOffers:
+    """The offers that stand."""
+
+    offers: Annotated[Sequence[OfferState], "The offers."]
+
+
+@record
+class AcceptedOffer:
+    """What the session has now."""
+
+    accepted: Annotated[tuple[Grant, ...], "The task and the files."]
+    carried: Annotated[int, "How many facts came with them."]
+    agent: Annotated[str, "The agent that gave them.", HIDDEN]
+
+
+@record
+class EndedOffer:
+    """An offer that does not stand any more."""
+
+    offer: Annotated[str, "Its id."]
+    task: Annotated[str, "The task."]
+    state: Annotated[str, "declined or withdrawn."]
+
+
+def offer(caller: Caller, request: OfferRequest) -> MadeOffer | Lost:
+    """Offer a task that the session has."""
+    found = services.offer_task(caller.workspace, need_session(caller), request.task, request.to)
+    if isinstance(found, Lost):
+        return found
+    made = found.offer
+    return MadeOffer(offer=made.offer, task=made.task, to=made.taker or None, short_name=made.short_name)
+
+
+def list_standing(caller: Caller, _request: None = None) -> StandingOffers:
+    """List the offers that stand."""
+    return StandingOffers(offers=services.list_offers(caller.workspace))
+
+
+def review(caller: Caller, name: str) -> OfferReview | AcceptedOffer | OfferGone:
+    """Compare an offer with what is here; its test is not run.
+
+    If the same command accepted one before and nobody saw its answer, return that answer.
+    """
+    repeated = services.accept_again(caller.workspace, need_session(caller))
+    return _describe(repeated) if repeated else services.review_offer(caller.workspace, name)
+
+
+def accept(caller: Caller, reviewed: OfferReview) -> AcceptedOffer | OfferGone:
+    """Take over task, files and unread messages of an offer that was shown, with what the giver knew."""
+    return _describe(services.accept_offer(caller.workspace, need_session(caller), reviewed))
+
+
+def _describe(found: AcceptResult) -> AcceptedOffer | OfferGone:
+    outcome = found.outcome
+    if isinstance(outcome, OfferGone):
+        return outcome
+    return AcceptedOffer(accepted=outcome.grants, carried=found.carried, agent=outcome.offer.agent)
+
+
+def decline(caller: Caller, name: str) -> EndedOffer | OfferGone:
+    """Refuse an offer."""
+    return _end(caller, name, services.decline_offer)
+
+
+def withdraw(caller: Caller, name: str) -> EndedOffer | OfferGone:
+    """Take an offer of the session back."""
+    return _end(caller, name, services.withdraw_offer)
+
+
+def _end(
+    caller: Caller, name: str, end: Callable[[Workspace, Account, str], OfferEnded | OfferGone]
+) -> EndedOffer | OfferGone:
+    found = end(caller.workspace, need_session(caller), name)
+    if isinstance(found, OfferGone):
+        return found
+    return EndedOffer(offer=found.offer.offer, task=found.offer.task, state=found.offer.state)

@@ -1,0 +1,68 @@
+"""Set a project up for a team: give it a key, bring the tables of its server up to date."""
+
+from pathlib import Path
+from typing import Annotated
+
+from passdown.actions.answers import HIDDEN
+from passdown.actions.callers import Caller
+from passdown.errors import NoServerError
+from passdown.records import record, replace
+from passdown.services.project import setups
+from passdown.services.project.setups import SetupChange, is_private, write_setup
+from passdown.wiring.coordination import migrate_server
+from passdown.wiring.projects import find_coordination_url, read_settings
+
+
+@record
+class KeyRequest:
+    """A key for the project."""
+
+    is_new: Annotated[bool, "Whether another one is drawn if it has one."] = False
+
+
+@record
+class KeyPlan:
+    """The change that gives a project its key."""
+
+    written: Annotated[bool, "Whether it is written."]
+    difference: Annotated[str, "The change as a diff; empty if the project has a key."]
+    change: Annotated[SetupChange | None, "The change; None if the project has a key.", HIDDEN]
+    key: Annotated[str, "The key that the project has.", HIDDEN]
+    is_private: Annotated[bool, "Whether the project keeps all files out of git.", HIDDEN]
+    no_server: Annotated[
+        NoServerError | None, "Why nothing is granted once it is written (C159).", HIDDEN
+    ] = None
+
+
+@record
+class MigratedServer:
+    """The tables of the server are up to date."""
+
+    schema: Annotated[int, "Their version."]
+
+
+def plan_key(caller: Caller, request: KeyRequest) -> KeyPlan:
+    """Draw a key for the project, unless it has one; nothing is changed."""
+    change = setups.plan_key(caller.workspace, is_new=request.is_new)
+    return KeyPlan(
+        written=False,
+        difference=change.difference if change else "",
+        change=change,
+        key=caller.workspace.settings.project.key,
+        is_private=is_private(caller.workspace),
+    )
+
+
+def write_key(caller: Caller, planned: KeyPlan) -> KeyPlan:
+    """Write the key that was planned; raise a StorageError if the file has changed since."""
+    write_setup(caller.workspace, (planned.change,) if planned.change else ())
+    try:
+        find_coordination_url(read_settings(Path(caller.workspace.root))[0])
+    except NoServerError as found:
+        return replace(planned, written=True, no_server=found)
+    return replace(planned, written=True)
+
+
+def migrate(caller: Caller, url: str) -> MigratedServer:
+    """Bring the tables of a server up to date; without a URL, of the server that the settings name."""
+    return MigratedServer(schema=migrate_server(caller.workspace.settings, url))
