@@ -32,6 +32,8 @@ class NoticeKind(StrEnum):
     NOT_RELEASED = "not_released"
     STAYS_UNREAD = "stays_unread"
     STEP = "step"
+    WHOLE_REPOSITORY = "whole_repository"
+    HOST_SETTINGS = "host_settings"
 
 
 class Notice(NamedTuple):

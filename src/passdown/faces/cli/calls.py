@@ -1,13 +1,14 @@
 """Call an action for a command: print what the user should know, and settle it once the answer is out."""
 
 import os
+import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from passdown.actions.answers import Answered, Notice, NoticeKind
-from passdown.actions.callers import Caller, Surroundings, ask, open_caller
+from passdown.actions.callers import Caller, Surroundings, ask, open_bare, open_caller
 from passdown.errors import StorageError
 from passdown.faces.cli import output
 
@@ -40,6 +41,10 @@ _WORDS: Final[Mapping[NoticeKind, str]] = MappingProxyType(
         NoticeKind.STAYS_UNREAD: "they stay unread: {reason}",
         NoticeKind.STEP: "{step}: {text}",
         NoticeKind.NOT_RELEASED: "what {agent} holds is not released yet: {reason}",
+        NoticeKind.WHOLE_REPOSITORY: (
+            "the project is the whole repository, {root}; use --here for this folder only"
+        ),
+        NoticeKind.HOST_SETTINGS: "{path}: {text}",
     }
 )
 _LEDGER_HINT: Final = "the fact is safe in the journal; fix the ledger, and it will show the fact too"
@@ -63,6 +68,7 @@ def find_surroundings() -> Surroundings:
     """Return what a command knows of where it was called."""
     return Surroundings(
         folder=current_folder(),
+        program=sys.argv[0],
         variables=os.environ,
         has_terminal=output.has_person(),
         report=output.note,
@@ -83,6 +89,15 @@ def current_folder() -> Path:
     except OSError as found:
         reason = f"could not find the current folder: {found.strerror}"
         raise StorageError(reason, hint="change to a folder that exists") from found
+
+
+def call_bare(action: Callable[[Caller, Request], Result], request: Request) -> Answered[Result]:
+    """Call an action that reads the settings of the project itself, if it needs them."""
+    caller = open_bare(find_surroundings())
+    try:
+        return ask(action, caller, request)
+    finally:
+        say_notices(caller.notices)
 
 
 def settle(answer: Answered[object]) -> None:

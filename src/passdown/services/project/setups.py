@@ -15,9 +15,11 @@ from passdown.core.project.git_rules import (
     remove_block,
     render_project_file,
 )
+from passdown.core.safe_text import one_line
 from passdown.errors import StorageError, UsageError
 from passdown.ports.documents import Documents
 from passdown.records import record
+from passdown.services.workspace.documents import Repair
 from passdown.services.workspace.workspaces import Workspace
 from passdown.settings import FILE_NAME, Paths
 
@@ -39,6 +41,12 @@ class SetupChange(NamedTuple):
     def shown(self) -> str:
         """The path as shown to the user."""
         return layout.shown_in_git(self.path) if self.is_gits else self.path
+
+    @property
+    def difference(self) -> str:
+        """The change as a diff."""
+        before, after = (data.decode("utf-8", "replace") for data in (self.before or b"", self.after))
+        return Repair(path=self.path, before=before, after=after).difference(one_line(self.shown))
 
 
 @record
