@@ -64,10 +64,10 @@ def call(
         say_notices(caller.notices)
 
 
-def find_surroundings() -> Surroundings:
-    """Return what a command knows of where it was called."""
+def find_surroundings(folder: Path | None = None) -> Surroundings:
+    """Return what a command knows of where it was called; in the current folder, if none is given."""
     return Surroundings(
-        folder=current_folder(),
+        folder=folder or current_folder(),
         program=sys.argv[0],
         variables=os.environ,
         has_terminal=output.has_person(),
@@ -91,9 +91,14 @@ def current_folder() -> Path:
         raise StorageError(reason, hint="change to a folder that exists") from found
 
 
-def call_bare(action: Callable[[Caller, Request], Result], request: Request) -> Answered[Result]:
-    """Call an action that reads the settings of the project itself, if it needs them."""
-    caller = open_bare(find_surroundings())
+def call_bare(
+    action: Callable[[Caller, Request], Result], request: Request, *, is_anywhere: bool = False
+) -> Answered[Result]:
+    """Call an action that reads the settings of the project itself, if it needs them.
+
+    With `is_anywhere` it has nothing to do with the current folder, which may even be gone.
+    """
+    caller = open_bare(find_surroundings(Path() if is_anywhere else None))
     try:
         return ask(action, caller, request)
     finally:

@@ -86,7 +86,8 @@ def uninstall(name: str, *, is_purge: bool, yes: bool, as_json: bool) -> int:
     Exits with 0 if it is done or there is nothing to do, and with 1 if the changes were shown but not
     confirmed.
     """
-    answer = call_bare(installs.plan_uninstall, UninstallRequest(host=name, is_purge=is_purge))
+    request = UninstallRequest(host=name, is_purge=is_purge)
+    answer = call_bare(installs.plan_uninstall, request, is_anywhere=not is_purge)
     return _carry_out(answer, yes=yes, as_json=as_json)
 
 
@@ -99,7 +100,8 @@ def _carry_out(answer: Answered[InstallResult], *, yes: bool, as_json: bool) -> 
     is_asked = not (yes or as_json) and output.has_person()
     is_agreed = yes or (is_asked and output.agrees("Do this?", usual=not planned.local))
     if is_agreed:
-        answer = call_bare(installs.install if planned.is_install else installs.uninstall, planned)
+        act = installs.install if planned.is_install else installs.uninstall
+        answer = call_bare(act, planned, is_anywhere=True)
     for note in planned.notes:
         output.note(note)
     if as_json:
