@@ -74,7 +74,7 @@ def find_surroundings(folder: Path | None = None) -> Surroundings:
         folder=folder or current_folder(),
         program=sys.argv[0],
         variables=os.environ,
-        has_terminal=output.has_person(),
+        has_terminal=output.has_person,
         report=output.note,
         record_metrics=_record_metrics,
     )
@@ -120,10 +120,13 @@ def call_bare(
 
     With `is_anywhere` it has nothing to do with the current folder, which may even be gone.
     """
-    caller = open_bare(find_surroundings(Path() if is_anywhere else None))
+    bar = _ReadingBar()
+    around = find_surroundings(Path() if is_anywhere else None)
+    caller = open_bare(replace(around, progress=bar.step))
     try:
         return ask(action, caller, request)
     finally:
+        bar.hide()
         say_notices(caller.notices)
 
 
