@@ -29,13 +29,15 @@ class NoticeKind(StrEnum):
     LEDGER_PROBLEM = "ledger_problem"
     VIEW_NOT_UPDATED = "view_not_updated"
     NOT_COMMITTED = "not_committed"
-    NOT_TAKING_PART = "not_taking_part"
     NOT_RELEASED = "not_released"
     STAYS_UNREAD = "stays_unread"
     STEP = "step"
     UNKNOWN_TRIGGER = "unknown_trigger"
     SAME_TRACK = "same_track"
     NO_SESSION = "no_session"
+    WHOLE_REPOSITORY = "whole_repository"
+    HOST_SETTINGS = "host_settings"
+    CHECKOUT_SKIPPED = "checkout_skipped"
 
 
 class Notice(NamedTuple):

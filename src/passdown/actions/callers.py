@@ -15,6 +15,7 @@ from passdown.errors import CacheError, PassdownError, UsageError
 from passdown.records import field, record, replace
 from passdown.services.sessions.liveness import find_called, find_named_session, find_session
 from passdown.services.workspace.workspaces import NO_LIMITS, ReadLimits, Workspace
+from passdown.settings import Settings
 from passdown.wiring.projects import find_root, list_ancestors, open_hosts, read_settings
 from passdown.wiring.workspaces import Listener, open_workspace
 
@@ -32,7 +33,7 @@ Request = TypeVar("Request")
 Result = TypeVar("Result")
 
 
-def _ignore(_: object) -> None:
+def _ignore(*_: object) -> None:
     """Do nothing: what a face does not want to know."""
 
 
@@ -41,12 +42,14 @@ class Surroundings:
     """Where a face was called, and what it can do for an action."""
 
     folder: Annotated[Path, "The folder that the caller is in."]
+    program: Annotated[str, "How this program was called."] = ""
     variables: Annotated[Mapping[str, str], "The environment of the caller."] = NO_VARIABLES
     has_terminal: Annotated[
         Callable[[], bool], "Returns whether somebody sees what is written, and can answer."
     ] = lambda: False
     limits: Annotated[ReadLimits, "How much work the caller may wait for."] = NO_LIMITS
     report: Annotated[Callable[[str], None], "Says at once what is being waited for."] = _ignore
+    progress: Annotated[Callable[[int, int], None], "Takes how many of how many files were read."] = _ignore
     record_metrics: Annotated[
         "Callable[[str, Iterable[Metric]], bool]", "Writes down what happened; returns whether it could."
     ] = lambda _root, _metrics: False
@@ -112,6 +115,16 @@ def open_caller(
         is_typed=verb is not None,
         notices=notices,
     )
+
+
+def open_bare(around: Surroundings) -> Caller:
+    """Open the project of the caller's folder with the usual settings, for an action that reads them itself.
+
+    Some actions work where there is no project yet, or its settings cannot be read.
+    """
+    root = find_root(around.folder)
+    open_with = partial(open_workspace, root, Settings())
+    return Caller(workspace=open_with(around.limits), reopen=open_with, around=around)
 
 
 def ask(action: Callable[[Caller, Request], Result], caller: Caller, request: Request) -> Answered[Result]:
@@ -266,6 +279,12 @@ def need_person(caller: Caller, action: str, *, hint: str) -> None:
         if caller.session and find_person(replace(caller, session="")).is_person:
             hint = "leave out --session: with it the session acts, and not you"
         raise UsageError(f"only a person at a terminal may {action}: {found.because}", hint=hint)
+
+
+def name_hosts() -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the names of the hosts that are known, and the same with other names that they go by."""
+    hosts = open_hosts()
+    return tuple(row.names[0] for row in hosts.rows), tuple(hosts.names())
 
 
 # --- what many actions do ----------------------------------------------------------------------------

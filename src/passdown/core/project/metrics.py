@@ -42,15 +42,29 @@ class Metric(NamedTuple):
 
 
 @record
+class AttemptCounts:
+    """How often work with several agents began."""
+
+    succeeded: Annotated[int, "How often it began as such."]
+    fell_back: Annotated[int, "How often it fell back to one agent."]
+
+
+@record
+class CommandCount:
+    """How often an agent ran a command of the tracker by itself."""
+
+    command: Annotated[str, "The command."]
+    count: Annotated[int, "How often."]
+
+
+@record
 class MetricsSummary:
     """What happened since an instant."""
 
-    since: Annotated[datetime, "The instant."]
     counts: Annotated[Mapping[str, int], "How often each event happened, by its name."]
-    ma_succeeded: Annotated[int, "How often work with several agents began as such."]
-    ma_fell_back: Annotated[int, "How often it fell back to one agent."]
-    tdd_means: Annotated[Mapping[str, float], "The mean duration of each phase of the test-first cycle."]
-    manual_commands: Annotated[tuple[tuple[str, int], ...], "The most frequent commands by hand."]
+    multi_agent: Annotated[AttemptCounts, "Work with several agents."]
+    tdd_mean_durations: Annotated[Mapping[str, float], "The mean of each phase of the test-first cycle."]
+    manual_commands: Annotated[tuple[CommandCount, ...], "The most frequent commands by hand."]
     expired_handoffs: Annotated[tuple[str, ...], "The handoffs that nobody resumed in time."]
     skipped: Annotated[int, "How many lines could not be read."]
 
@@ -92,13 +106,12 @@ def sum_up_metrics(metrics: Iterable[Metric], since: datetime, skipped: int = 0)
     kept = [one for one in metrics if one.at >= since]
     modes = [one.values.get("mode") == "MA" for one in kept if one.event == _MA_ATTEMPT]
     manual = Counter(_texts(kept, MetricKind.MANUAL_BD, "command"))
+    ranked = sorted(manual.items(), key=lambda pair: (-pair[1], pair[0]))
     return MetricsSummary(
-        since=since,
         counts=dict(sorted(Counter(one.event for one in kept).items())),
-        ma_succeeded=sum(modes),
-        ma_fell_back=len(modes) - sum(modes),
-        tdd_means=_mean_durations(kept),
-        manual_commands=tuple(sorted(manual.items(), key=lambda pair: (-pair[1], pair[0]))[:TOP]),
+        multi_agent=AttemptCounts(succeeded=sum(modes), fell_back=len(modes) - sum(modes)),
+        tdd_mean_durations=_mean_durations(kept),
+        manual_commands=tuple(CommandCount(command=name, count=count) for name, count in ranked[:TOP]),
         expired_handoffs=tuple(dict.fromkeys(_texts(kept, MetricKind.HANDOFF_EXPIRED, "file"))),
         skipped=skipped,
     )

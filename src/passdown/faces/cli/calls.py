@@ -1,20 +1,22 @@
 """Call an action for a command: print what the user should know, and settle it once the answer is out."""
 
 import os
+import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from passdown.actions.answers import Answered, Notice, NoticeKind, encode
-from passdown.actions.callers import Caller, Surroundings, ask, open_caller
+from passdown.actions.callers import Caller, Surroundings, ask, open_bare, open_caller
 from passdown.errors import StorageError
 from passdown.faces.cli import output
 
-if TYPE_CHECKING:  # few commands have something to record
+if TYPE_CHECKING:  # few commands have something to record, or read many files
     from collections.abc import Iterable, Sequence
 
     from passdown.core.project.metrics import Metric
+    from passdown.faces.cli.progress import ReadingProgress
     from passdown.services.workspace.verbs import VerbRun
 
 Request = TypeVar("Request")
@@ -37,16 +39,21 @@ _WORDS: Final[Mapping[NoticeKind, str]] = MappingProxyType(
         NoticeKind.LEDGER_PROBLEM: "{ledger}:{line}: {field}: {problem}; the ledger was not changed",
         NoticeKind.VIEW_NOT_UPDATED: "the view was not updated: {reason}",
         NoticeKind.NOT_COMMITTED: "not committed: {reason}",
-        NoticeKind.NOT_TAKING_PART: "the session does not take part in coordination: {reason}",
         NoticeKind.STAYS_UNREAD: "they stay unread: {reason}",
         NoticeKind.STEP: "{step}: {text}",
         NoticeKind.NOT_RELEASED: "what {agent} holds is not released yet: {reason}",
         NoticeKind.UNKNOWN_TRIGGER: "unknown trigger {trigger}; it is recorded as given",
         NoticeKind.SAME_TRACK: "{agent} works on {track} too",
         NoticeKind.NO_SESSION: "no session is running here",
+        NoticeKind.WHOLE_REPOSITORY: (
+            "the project is the whole repository, {root}; use --here for this folder only"
+        ),
+        NoticeKind.HOST_SETTINGS: "{path}: {text}",
+        NoticeKind.CHECKOUT_SKIPPED: "skipped the events of {checkout}: {reason}",
     }
 )
 _LEDGER_HINT: Final = "the fact is safe in the journal; fix the ledger, and it will show the fact too"
+_EVENTS: Final = "reading events"
 
 
 def call(
@@ -56,28 +63,75 @@ def call(
     verb: "VerbRun | None" = None,
     *,
     is_first: bool = True,
+    doing: str = _EVENTS,
 ) -> Answered[Result]:
     """Call an action in the project of the current folder, and print its notices.
 
-    Only the first action of a command tells what is wrong with the settings.
+    Only the first action of a command tells what is wrong with the settings. `doing` is what a bar says while
+    many files are read.
     """
-    caller = open_caller(find_surroundings(), session, verb)
-    known = 0 if is_first else len(caller.notices)
+    bar = _ReadingBar(doing)
+    caller = open_caller(find_surroundings(current_folder(), bar.step), session, verb)
+    return _ask(action, caller, request, bar, 0 if is_first else len(caller.notices))
+
+
+def call_bare(
+    action: Callable[[Caller, Request], Result], request: Request, *, is_anywhere: bool = False
+) -> Answered[Result]:
+    """Call an action that reads the settings of the project itself, if it needs them.
+
+    With `is_anywhere` it has nothing to do with the current folder, which may even be gone.
+    """
+    bar = _ReadingBar(_EVENTS)
+    folder = Path() if is_anywhere else current_folder()
+    return _ask(action, open_bare(find_surroundings(folder, bar.step)), request, bar, 0)
+
+
+def _ask(
+    action: Callable[[Caller, Request], Result],
+    caller: Caller,
+    request: Request,
+    bar: "_ReadingBar",
+    known: int,
+) -> Answered[Result]:
+    """Call an action; print its notices, without those that are known, however it ends."""
     try:
         return ask(action, caller, request)
     finally:
+        bar.hide()
         say_notices(caller.notices[known:])
 
 
-def find_surroundings() -> Surroundings:
+def find_surroundings(folder: Path, progress: Callable[[int, int], None]) -> Surroundings:
     """Return what a command knows of where it was called."""
     return Surroundings(
-        folder=current_folder(),
+        folder=folder,
+        program=sys.argv[0],
         variables=os.environ,
         has_terminal=output.has_person,
         report=output.note,
+        progress=progress,
         record_metrics=_record_metrics,
     )
+
+
+class _ReadingBar:
+    """A bar for an action that reads many files; most read few, and load nothing for it."""
+
+    def __init__(self, doing: str) -> None:
+        self._doing = doing
+        self._bar: ReadingProgress | None = None
+
+    def step(self, number: int, total: int) -> None:
+        if self._bar is None:
+            from passdown.faces.cli.progress import ReadingProgress
+
+            self._bar = ReadingProgress(self._doing)
+        self._bar.step(number, total)
+
+    def hide(self) -> None:
+        if self._bar is not None:
+            self._bar.hide()
 
 
 def _record_metrics(root: str, metrics: "Iterable[Metric]") -> bool:

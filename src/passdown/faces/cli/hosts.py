@@ -2,7 +2,7 @@
 
 from click import Choice, Context, Parameter
 
-from passdown.wiring.projects import open_hosts
+from passdown.actions.callers import name_hosts
 
 
 class HostChoice(Choice[str]):
@@ -10,9 +10,9 @@ class HostChoice(Choice[str]):
 
     def __init__(self) -> None:
         """List the known hosts as choices."""
-        super().__init__(row.names[0] for row in open_hosts().rows)
+        super().__init__(name_hosts()[0])
 
     def convert(self, value: str, param: Parameter | None, ctx: Context | None) -> str:
         """Return the name unchanged if it is a known name or alias."""
-        names = open_hosts().names()
+        names = name_hosts()[1]
         return value if value in names else Choice(names).convert(value, param, ctx)

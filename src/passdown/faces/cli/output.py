@@ -139,6 +139,17 @@ def has_person() -> bool:
     return all(is_terminal(file) for file in (sys.stdout, sys.stderr, sys.stdin))
 
 
+def agrees(question: str, *, usual: bool) -> bool:
+    """Ask a question that is answered with yes or no; `usual` is the answer of who only presses Enter."""
+    import click  # few commands ask
+
+    try:
+        return click.confirm(question, default=usual, err=True)
+    except click.Abort:
+        draw("\n")  # end the line of the question
+        raise
+
+
 def is_terminal(file: TextIO | None) -> bool:
     """Whether a stream, which may be closed, is a terminal."""
     return file is not None and file.isatty()

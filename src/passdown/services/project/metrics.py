@@ -1,7 +1,7 @@
 """Read what was recorded about ourselves: what happened, and what it cost."""
 
 from collections.abc import Iterable, Sequence
-from datetime import timedelta
+from datetime import datetime
 from typing import Final
 
 from passdown import layout
@@ -21,7 +21,6 @@ from passdown.services.sessions.sessions import StartedSession
 from passdown.services.workspace.local_files import list_places
 from passdown.services.workspace.workspaces import Workspace
 
-USUAL_DAYS: Final = 7
 _MOST_BYTES: Final = 67_108_864
 
 
@@ -37,10 +36,10 @@ def read_own_lines(workspace: Workspace) -> str:
     return "\n".join(texts)
 
 
-def read_metrics(workspace: Workspace, days: int = USUAL_DAYS) -> MetricsSummary:
-    """Sum up what happened in the last days."""
+def read_metrics(workspace: Workspace, since: datetime) -> MetricsSummary:
+    """Sum up what happened since an instant."""
     metrics, skipped = parse_metrics(read_own_lines(workspace))
-    return sum_up_metrics(metrics, workspace.now() - timedelta(days=days), skipped)
+    return sum_up_metrics(metrics, since, skipped)
 
 
 def find_start_metrics(workspace: Workspace, started: StartedSession) -> Sequence[Metric]:

@@ -1,29 +1,17 @@
 """`passdown doctor`: find problems with the project as a whole, and fix what is safe to fix."""
 
 from collections.abc import Sequence
-from pathlib import Path
-from typing import Final
 
 import click
 
+from passdown.actions import doctor
+from passdown.actions.answers import encode
+from passdown.actions.doctor import CostsResult, FoundProblem, HealthReport
 from passdown.core.problems import Severity
-from passdown.core.project.findings import CacheHealth, Finding
-from passdown.core.safe_text import one_line
-from passdown.errors import CacheError, PassdownError, UsageError
+from passdown.errors import UsageError
 from passdown.faces.cli import output
+from passdown.faces.cli.calls import call_bare, settle
 from passdown.faces.cli.lines import cut, width
-from passdown.faces.cli.progress import ReadingProgress
-from passdown.faces.cli.project import current_folder
-from passdown.records import as_dict, replace
-from passdown.services.project.doctor import Examination, FixResult, examine, fix_findings, read_costs
-from passdown.services.workspace.workspaces import UNCACHED, Workspace
-from passdown.settings import Settings
-from passdown.wiring.health import open_examination
-from passdown.wiring.projects import find_root, read_settings
-from passdown.wiring.workspaces import open_workspace
-
-_ROUNDS: Final = 3
-_NOTHING: Final = FixResult(done=(), refused=())
 
 
 @click.command()
@@ -49,21 +37,22 @@ def command(*, fix: bool, yes: bool, cost: bool, as_json: bool) -> int:
     """
     _refuse_contradictions(fix=fix, yes=yes, cost=cost)
     if cost:
-        return _say_costs(_open_workspace(), as_json=as_json)
-    examination, findings = _examine(_open())
-    fixed = _NOTHING
+        return _report_costs(as_json=as_json)
+    answer = call_bare(doctor.examine, None)
     if not as_json:
-        _say_findings(findings)
-    if fix and _fixable(findings):
+        _say_findings(answer.result.findings)
+    if fix and (count := answer.result.fixable):
         # With --json the user has not seen the findings yet, so only --yes can confirm.
-        if yes or (not as_json and _agrees(findings)):
-            findings, fixed = _mend(examination, findings)
-        _say_mended(findings, fixed, as_json=as_json)
+        if yes or (not as_json and _agrees(count)):
+            answer = call_bare(doctor.mend, answer.result)
+        if not as_json:
+            _say_mended(answer.result)
     if as_json:
-        output.say_json(_as_data(findings, fixed))
+        output.say_json(encode(answer.result))
     else:
-        _say_summary(findings, is_fixed=fix)
-    return 0 if _is_healthy(findings) else 1
+        _say_summary(answer.result, is_fixed=fix)
+    settle(answer)
+    return 0 if answer.result.is_healthy else 1
 
 
 def _refuse_contradictions(*, fix: bool, yes: bool, cost: bool) -> None:
@@ -74,93 +63,34 @@ def _refuse_contradictions(*, fix: bool, yes: bool, cost: bool) -> None:
         raise UsageError("--cost and --fix cannot be combined", hint="remove one of them")
 
 
-def _open() -> Examination:
-    """Open the project; if its settings cannot be read, report a finding and use the defaults."""
-    root = find_root(current_folder())
-    try:
-        settings, warnings = read_settings(root)
-    except PassdownError as found:
-        return open_examination(root, Settings(), refused=f"{found.message}: {found.hint}")
-    return open_examination(root, settings, warnings)
+def _agrees(count: int) -> bool:
+    question = f"Fix {'this' if count == 1 else f'these {count}'}?"
+    return output.has_person() and output.agrees(question, usual=False)
 
 
-def _open_workspace() -> Workspace:
-    root = find_root(current_folder())
-    return open_workspace(root, read_settings(root)[0])
-
-
-def _examine(examination: Examination) -> tuple[Examination, tuple[Finding, ...]]:
-    """Examine the project; if the cache fails, examine it again without the cache."""
-    with ReadingProgress() as reading:
-        try:
-            return examination, examine(examination, reading.step)
-        except CacheError:
-            known = examination.workspace
-            workspace = open_workspace(Path(known.root), known.settings, UNCACHED)
-            examination = replace(examination, workspace=workspace, cache=CacheHealth.UNUSABLE)
-            return examination, examine(examination, reading.step)
-
-
-def _mend(examination: Examination, findings: tuple[Finding, ...]) -> tuple[tuple[Finding, ...], FixResult]:
-    """Fix, then examine again: a fix may cause a new finding, as new events make the view outdated."""
-    done: list[str] = []
-    refused: list[str] = []
-    tried: set[str] = set()
-    for _ in range(_ROUNDS):
-        codes = {finding.code for finding in _fixable(findings)}
-        if codes <= tried:
-            break
-        tried |= codes
-        fixed = fix_findings(examination, findings)
-        done += fixed.done
-        refused += fixed.refused
-        examination, findings = _examine(examination)
-    return findings, FixResult(done=tuple(done), refused=tuple(refused))
-
-
-def _say_mended(findings: Sequence[Finding], fixed: FixResult, *, as_json: bool) -> None:
+def _say_mended(report: HealthReport) -> None:
     """Print what was fixed, and what is still wrong."""
-    if as_json:
-        return
-    if fixed == _NOTHING:
+    if not (report.mended or report.refused):
         output.note("nothing was fixed")
         if not output.has_person():
             output.note_hint("there is no terminal to ask at; --yes fixes without asking")
         return
-    for text in fixed.done:
+    for text in report.mended:
         output.say(output.wrapped(f"fixed: {text}", "", "  "))
-    for text in fixed.refused:
+    for text in report.refused:
         output.note(f"could not fix: {text}")
-    _say_findings(findings)
+    _say_findings(report.findings)
 
 
-def _fixable(findings: Sequence[Finding]) -> list[Finding]:
-    return [finding for finding in findings if finding.is_fixable]
-
-
-def _is_healthy(findings: Sequence[Finding]) -> bool:
-    return all(finding.severity is Severity.WARNING for finding in findings)
-
-
-def _agrees(findings: Sequence[Finding]) -> bool:
-    if not output.has_person():
-        return False
-    count = len(_fixable(findings))
-    try:
-        return click.confirm(f"Fix {'this' if count == 1 else f'these {count}'}?", default=False, err=True)
-    except click.Abort:
-        output.draw("\n")  # end the line of the question
-        raise
-
-
-def _say_findings(findings: Sequence[Finding]) -> None:
+def _say_findings(findings: Sequence[FoundProblem]) -> None:
     for finding in findings:
         mark = " (warning)" if finding.severity is Severity.WARNING else ""
         output.say(output.wrapped(f"{finding.code.value}: {finding.what}{mark}", "", "  "))
         output.say(output.hint(finding.hint))
 
 
-def _say_summary(findings: Sequence[Finding], *, is_fixed: bool) -> None:
+def _say_summary(report: HealthReport, *, is_fixed: bool) -> None:
+    findings = report.findings
     if not findings:
         output.note("no problems found")
         return
@@ -168,48 +98,33 @@ def _say_summary(findings: Sequence[Finding], *, is_fixed: bool) -> None:
     parts = [output.counted(len(findings) - warnings, "problem")] if len(findings) > warnings else []
     parts += [output.counted(warnings, "warning")] if warnings else []
     output.note(", ".join(parts))
-    if (count := len(_fixable(findings))) and not is_fixed:
-        output.note_hint(f"--fix can fix {count} of them; it asks first")
-
-
-def _as_data(findings: Sequence[Finding], fixed: FixResult) -> dict[str, object]:
-    return {
-        "is_healthy": _is_healthy(findings),
-        "findings": [
-            {
-                "code": finding.code.value,
-                "severity": finding.severity.value,
-                "what": one_line(finding.what),
-                "where": one_line(finding.where) or None,
-                "hint": one_line(finding.hint),
-                "fixable": finding.is_fixable,
-            }
-            for finding in findings
-        ],
-        "mended": [one_line(text) for text in fixed.done],
-        "refused": [one_line(text) for text in fixed.refused],
-    }
+    if report.fixable and not is_fixed:
+        output.note_hint(f"--fix can fix {report.fixable} of them; it asks first")
 
 
 # --- costs ------------------------------------------------------------------------------------------
 
 
-def _say_costs(workspace: Workspace, *, as_json: bool) -> int:
-    costs, skipped = read_costs(workspace)
+def _report_costs(*, as_json: bool) -> int:
+    answer = call_bare(doctor.sum_up_costs, None)
     if as_json:
-        output.say_json({"skipped": skipped, "costs": [as_dict(cost) for cost in costs]})
-        return 0
-    if costs:
-        head = ("what", "runs", "p50 ms", "p95 ms", "p50 chars", "p95 chars")
-        output.say(_row(head))
-    for one in costs:
+        output.say_json(encode(answer.result))
+    else:
+        _say_costs(answer.result)
+    settle(answer)
+    return 0
+
+
+def _say_costs(found: CostsResult) -> None:
+    if found.costs:
+        output.say(_row(("what", "runs", "p50 ms", "p95 ms", "p50 chars", "p95 chars")))
+    for one in found.costs:
         times = (f"{one.p50_ms:.1f}", f"{one.p95_ms:.1f}")
         output.say(_row((one.what, str(one.count), *times, str(one.p50_chars), str(one.p95_chars))))
-    if not costs:
+    if not found.costs:
         output.note("no measurements yet: hooks measure themselves, and none has run here")
-    if skipped:
-        output.note(f"{output.counted(skipped, 'line')} skipped: not a measurement")
-    return 0
+    if found.skipped:
+        output.note(f"{output.counted(found.skipped, 'line')} skipped: not a measurement")
 
 
 def _row(cells: Sequence[str]) -> str:

@@ -1,32 +1,20 @@
 """`passdown install` and `uninstall`: show the changes to a host, ask, and make them."""
 
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
 import click
 
-from passdown.core.hosts.installs import hook_line, is_temporary
+from passdown.actions import installs
+from passdown.actions.answers import Answered, encode
+from passdown.actions.installs import InstallRequest, InstallResult, UninstallRequest
 from passdown.core.safe_text import one_line
 from passdown.faces.cli import output
+from passdown.faces.cli.calls import call_bare, settle
 from passdown.faces.cli.hosts import HostChoice
 from passdown.faces.cli.lines import cut, width
-from passdown.faces.cli.project import current_folder
-from passdown.services.project.installs import (
-    FileEdit,
-    InstallPlan,
-    InstallTarget,
-    plan_install,
-    plan_uninstall,
-)
-from passdown.services.project.installs import install as install_plugin
-from passdown.services.project.installs import uninstall as uninstall_plugin
-from passdown.services.project.purges import PurgeableFile, list_local, purge
-from passdown.settings import FILE_NAME
-from passdown.wiring.installs import open_install_target
-from passdown.wiring.projects import find_root, read_settings
-from passdown.wiring.workspaces import open_workspace
+from passdown.services.project.installs import FileEdit
 
 _SHOWN: Final = 20
 
@@ -75,22 +63,12 @@ def install(
     Exits with 0 if it is done or there is nothing to do, and with 1 if the changes were shown but not
     confirmed.
     """
-    root = find_root(current_folder())
-    target = open_install_target(
-        name,
-        sys.argv[0],
-        root if instructions else None,
-        edits=edits,
-        permits=permits,
-        project=root if (root / FILE_NAME).is_file() else None,
-    )
-    plan = plan_install(target)
-    if is_temporary([target.line]):
+    request = InstallRequest(host=name, has_instructions=instructions, edits=edits, permits=permits)
+    answer = call_bare(installs.plan_install, request)
+    if answer.result.is_temporary:
         output.note("passdown runs from a temporary path, which may soon be gone")
         output.note_hint("install it with `uv tool install passdown`, then repeat")
-    return _carry_out(
-        target, plan, _InstallOptions(yes=yes, as_json=as_json, line=hook_line(target.line, target.host.name))
-    )
+    return _carry_out(answer, yes=yes, as_json=as_json)
 
 
 @click.command()
@@ -108,114 +86,71 @@ def uninstall(name: str, *, is_purge: bool, yes: bool, as_json: bool) -> int:
     Exits with 0 if it is done or there is nothing to do, and with 1 if the changes were shown but not
     confirmed.
     """
-    target = open_install_target(name, sys.argv[0])
-    local: Sequence[PurgeableFile] = _find_local() if is_purge else ()
-    return _carry_out(target, plan_uninstall(target), _InstallOptions(yes=yes, as_json=as_json, local=local))
+    request = UninstallRequest(host=name, is_purge=is_purge)
+    answer = call_bare(installs.plan_uninstall, request, is_anywhere=not is_purge)
+    return _carry_out(answer, yes=yes, as_json=as_json)
 
 
-class _InstallOptions:
-    """The options for carrying out a plan."""
-
-    def __init__(
-        self, *, yes: bool, as_json: bool, line: str = "", local: Sequence[PurgeableFile] = ()
-    ) -> None:
-        self.yes = yes
-        self.as_json = as_json
-        self.line = line
-        self.is_install = bool(line)
-        self.local = local
-
-
-def _find_local() -> Sequence[PurgeableFile]:
-    root = find_root(current_folder())
-    settings, warnings = read_settings(root)
-    for warning in warnings:
-        output.note(warning)
-    return list_local(open_workspace(root, settings))
-
-
-def _carry_out(target: InstallTarget, plan: InstallPlan, options: _InstallOptions) -> int:
-    if plan.is_empty and not options.local:
-        return _say_nothing(target, plan, options)
-    if not options.as_json:
-        _show(plan, options)
-    is_asked = not (options.yes or options.as_json) and output.has_person()
-    is_agreed = options.yes or (is_asked and _agrees("Do this?", usual=not options.local))
-    removed = _do(target, plan, options) if is_agreed else 0
-    for note in plan.notes:
+def _carry_out(answer: Answered[InstallResult], *, yes: bool, as_json: bool) -> int:
+    planned = answer.result
+    if planned.plan.is_empty and not planned.local:
+        return _say_nothing(planned, as_json=as_json)
+    if not as_json:
+        _show(planned)
+    is_asked = not (yes or as_json) and output.has_person()
+    is_agreed = yes or (is_asked and output.agrees("Do this?", usual=not planned.local))
+    if is_agreed:
+        act = installs.install if planned.is_install else installs.uninstall
+        answer = call_bare(act, planned, is_anywhere=True)
+    for note in planned.notes:
         output.note(note)
-    if options.as_json:
-        output.say_json(_as_data(target, plan, options, is_done=is_agreed))
-    elif is_agreed:
-        _say_done(target, options, removed)
+    if as_json:
+        output.say_json(encode(answer.result))
     else:
-        _say_not_done()
+        _say_outcome(answer.result)
+    settle(answer)
     return 0 if is_agreed else 1
 
 
-def _do(target: InstallTarget, plan: InstallPlan, options: _InstallOptions) -> int:
-    """Carry out the plan, and return how many local files were deleted."""
-    if options.is_install:
-        install_plugin(target, plan)
-        return 0
-    for note in uninstall_plugin(target, plan):
+def _say_nothing(planned: InstallResult, *, as_json: bool) -> int:
+    for note in planned.notes:
         output.note(note)
-    return purge(options.local)
-
-
-def _agrees(question: str, *, usual: bool) -> bool:
-    try:
-        return click.confirm(question, default=usual, err=True)
-    except click.Abort:
-        output.draw("\n")  # end the line of the question
-        raise
-
-
-def _say_nothing(target: InstallTarget, plan: InstallPlan, options: _InstallOptions) -> int:
-    for note in plan.notes:
-        output.note(note)
-    if options.as_json:
-        output.say_json(_as_data(target, plan, options, is_done=False))
-    state = "already has the plugin" if options.is_install else "does not have the plugin"
-    output.note(f"{target.host.title} {state}; nothing was changed")
+    if as_json:
+        output.say_json(encode(planned))
+    state = "already has the plugin" if planned.is_install else "does not have the plugin"
+    output.note(f"{planned.target.host.title} {state}; nothing was changed")
     return 0
 
 
-def _show(plan: InstallPlan, options: _InstallOptions) -> None:
-    for edit in plan.edits:
-        for line in edit.difference.splitlines():
+def _show(planned: InstallResult) -> None:
+    for change in planned.changes:
+        for line in change.difference.splitlines():
             output.say(cut(line, width()))
-    for folder, files in _by_folder(plan.files).items():
-        output.say(f"{folder}: {files}")
-    if plan.files and options.is_install:
-        more = ", also before edits and commands" if plan.judges_edits else ""
-        output.say(f"hooks call: {one_line(options.line)}{more}")
-    for command in plan.commands:
+    if planned.files:
+        output.say(_count_files(planned.plan.files))
+    if planned.files and planned.is_install:
+        more = ", also before edits and commands" if planned.edits else ""
+        output.say(f"hooks call: {one_line(planned.line)}{more}")
+    for command in planned.commands:
         output.say(f"run: {_spoken(command)}")
-    if options.local:
-        output.say(f"{len(options.local)} local files of this project will be deleted:")
-        for one in options.local[:_SHOWN]:
+    if planned.local:
+        output.say(f"{len(planned.local)} local files of this project will be deleted:")
+        for one in planned.local[:_SHOWN]:
             output.say(f"  {one_line(one.shown)}")
-        if len(options.local) > _SHOWN:
-            output.say(f"  and {len(options.local) - _SHOWN} more")
+        if len(planned.local) > _SHOWN:
+            output.say(f"  and {len(planned.local) - _SHOWN} more")
 
 
-def _by_folder(files: Sequence[FileEdit]) -> dict[str, str]:
+def _count_files(files: Sequence[FileEdit]) -> str:
     """Count the plugin files: they are ours, so they are not shown one by one."""
-    if not files:
-        return {}
     counts = {
         "added": sum(edit.before is None for edit in files),
         "changed": sum(edit.before is not None and edit.after is not None for edit in files),
         "removed": sum(edit.after is None for edit in files),
     }
     folder = str(Path(files[0].file.path).parents[len(Path(files[0].file.name).parts) - 1])
-    words = [f"{_plural(count)} {word}" for word, count in counts.items() if count]
-    return {one_line(folder): ", ".join(words)}
-
-
-def _plural(count: int) -> str:
-    return f"{count} plugin file{'' if count == 1 else 's'}"
+    words = [f"{output.counted(count, 'plugin file')} {word}" for word, count in counts.items() if count]
+    return f"{one_line(folder)}: {', '.join(words)}"
 
 
 def _spoken(command: Sequence[str]) -> str:
@@ -223,40 +158,17 @@ def _spoken(command: Sequence[str]) -> str:
     return " ".join([name, *(f'"{word}"' if " " in word else word for word in map(one_line, command[1:]))])
 
 
-def _say_done(target: InstallTarget, options: _InstallOptions, removed: int) -> None:
-    if options.is_install:
-        output.say(f"installed into {target.host.title}")
-        if target.install.step:
-            output.note_hint(target.install.step)
-        else:
-            output.note_hint("it is active from the next session on, in projects with a passdown.toml")
-        return
-    output.say(f"uninstalled from {target.host.title}")
-    if options.local:
-        output.say(f"deleted {removed} local files of this project")
-
-
-def _say_not_done() -> None:
-    output.note("nothing was changed")
-    if not output.has_person():
-        output.note_hint("there is no terminal to ask at; --yes skips the question")
-
-
-def _as_data(
-    target: InstallTarget, plan: InstallPlan, options: _InstallOptions, *, is_done: bool
-) -> dict[str, object]:
-    return {
-        "host": target.host.name,
-        "done": is_done,
-        "line": hook_line(target.line, target.host.name),
-        "changes": [
-            {"path": edit.file.path, "is_new": edit.before is None, "difference": edit.difference}
-            for edit in plan.edits
-        ],
-        "edits": plan.judges_edits,
-        "files": [edit.file.path for edit in plan.files],
-        "commands": [list(command) for command in plan.commands],
-        "local": [one.shown for one in options.local],
-        "notes": list(plan.notes),
-        "step": target.install.step if options.is_install else "",
-    }
+def _say_outcome(found: InstallResult) -> None:
+    title = found.target.host.title
+    if not found.done:
+        output.note("nothing was changed")
+        if not output.has_person():
+            output.note_hint("there is no terminal to ask at; --yes skips the question")
+    elif found.is_install:
+        output.say(f"installed into {title}")
+        usual = "it is active from the next session on, in projects with a passdown.toml"
+        output.note_hint(found.step or usual)
+    else:
+        output.say(f"uninstalled from {title}")
+        if found.local:
+            output.say(f"deleted {found.removed} local files of this project")

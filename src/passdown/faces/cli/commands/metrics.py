@@ -2,11 +2,12 @@
 
 import click
 
+from passdown.actions import project
+from passdown.actions.answers import encode
+from passdown.actions.project import USUAL_DAYS, MetricsRequest
 from passdown.core.project.metrics import MetricsSummary
-from passdown.core.times import render_seconds
 from passdown.faces.cli import output
-from passdown.faces.cli.sessions import open_sessions
-from passdown.services.project.metrics import USUAL_DAYS, read_metrics
+from passdown.faces.cli.calls import call, settle
 
 
 @click.command()
@@ -29,27 +30,13 @@ def command(*, days: int, as_json: bool) -> int:
     .conductor/metrics.jsonl where git's folder cannot be written. What other tools record in the latter is
     counted too. All of it stays on this machine. `passdown doctor --cost` shows what hooks cost.
     """
-    summary = read_metrics(open_sessions(), days)
+    answer = call(project.sum_up_events, MetricsRequest(days=days))
     if as_json:
-        output.say_json(_as_data(summary, days))
+        output.say_json(encode(answer.result))
     else:
-        _say(summary, days)
+        _say(answer.result.summary, days)
+    settle(answer)
     return 0
-
-
-def _as_data(summary: MetricsSummary, days: int) -> dict[str, object]:
-    return {
-        "days": days,
-        "since": render_seconds(summary.since),
-        "counts": dict(summary.counts),
-        "multi_agent": {"succeeded": summary.ma_succeeded, "fell_back": summary.ma_fell_back},
-        "tdd_mean_durations": dict(summary.tdd_means),
-        "manual_commands": [
-            {"command": command, "count": count} for command, count in summary.manual_commands
-        ],
-        "expired_handoffs": list(summary.expired_handoffs),
-        "skipped": summary.skipped,
-    }
 
 
 def _say(summary: MetricsSummary, days: int) -> None:
@@ -58,12 +45,13 @@ def _say(summary: MetricsSummary, days: int) -> None:
         output.note(f"nothing was recorded in the last {since}")
     for name, count in summary.counts.items():
         output.say(f"{count:>7}  {name}")
-    if summary.ma_succeeded or summary.ma_fell_back:
-        output.say(f"several agents: {summary.ma_succeeded} times, fell back {summary.ma_fell_back} times")
-    for phase, mean in summary.tdd_means.items():
+    several = summary.multi_agent
+    if several.succeeded or several.fell_back:
+        output.say(f"several agents: {several.succeeded} times, fell back {several.fell_back} times")
+    for phase, mean in summary.tdd_mean_durations.items():
         output.say(output.wrapped(f"mean duration of {phase}: {mean:.1f}", "", "  "))
-    for command, count in summary.manual_commands:
-        output.say(output.wrapped(f"by hand, {count} times: {command}", "", "  "))
+    for one in summary.manual_commands:
+        output.say(output.wrapped(f"by hand, {one.count} times: {one.command}", "", "  "))
     for path in summary.expired_handoffs:
         output.say(output.wrapped(f"expired: {path}", "", "  "))
     if summary.skipped:

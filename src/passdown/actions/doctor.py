@@ -1,0 +1,128 @@
+"""Find problems with a project as a whole, fix what is safe to fix, and sum up what Passdown costs there."""
+
+from pathlib import Path
+from typing import Annotated, Final
+
+from passdown.actions.answers import HIDDEN, Form
+from passdown.actions.callers import Caller
+from passdown.core.problems import Severity
+from passdown.core.project.costs import Cost
+from passdown.core.project.findings import CacheHealth, Finding, FindingKind
+from passdown.core.safe_text import one_line
+from passdown.errors import CacheError, PassdownError
+from passdown.records import record, replace
+from passdown.services.project import doctor
+from passdown.services.project.doctor import Examination, fix_findings, read_costs
+from passdown.services.workspace.workspaces import UNCACHED
+from passdown.settings import Settings
+from passdown.wiring.health import open_examination
+from passdown.wiring.projects import read_settings
+from passdown.wiring.workspaces import open_workspace
+
+_ROUNDS: Final = 3
+_LINE: Final = Form(one_line)
+_LINES: Final = Form(lambda texts: [one_line(text) for text in texts])
+
+
+@record
+class FoundProblem:
+    """One thing that is wrong."""
+
+    code: Annotated[FindingKind, "The kind of finding."]
+    severity: Annotated[Severity, "A warning does not make the project unhealthy."]
+    what: Annotated[str, "What is wrong.", _LINE]
+    where: Annotated[
+        str, "The path it is about; null if it is about none.", Form(lambda path: one_line(path) or None)
+    ]
+    hint: Annotated[str, "What to do next.", _LINE]
+    fixable: Annotated[bool, "Whether it is safe to fix."]
+
+
+@record
+class HealthReport:
+    """What is wrong with a project, and what was fixed."""
+
+    is_healthy: Annotated[bool, "Whether there are only warnings, or not even those."]
+    findings: Annotated[tuple[FoundProblem, ...], "What is wrong."]
+    mended: Annotated[tuple[str, ...], "What was fixed.", _LINES]
+    refused: Annotated[tuple[str, ...], "What could not be fixed, and why.", _LINES]
+    examination: Annotated[Examination, "What was looked at.", HIDDEN]
+    found: Annotated[tuple[Finding, ...], "What is wrong, for who fixes it.", HIDDEN]
+
+    @property
+    def fixable(self) -> int:
+        """How many of the findings can be fixed."""
+        return sum(one.fixable for one in self.findings)
+
+
+@record
+class CostsResult:
+    """What Passdown costs, by its own measurements."""
+
+    skipped: Annotated[int, "How many lines could not be read."]
+    costs: Annotated[tuple[Cost, ...], "The cost of each kind of thing that ran."]
+
+
+def examine(caller: Caller, _: None) -> HealthReport:
+    """Find out what is wrong with a project; settings that cannot be read are a finding, too."""
+    root = Path(caller.workspace.root)
+    try:
+        settings, warnings = read_settings(root)
+    except PassdownError as found:
+        examination = open_examination(root, Settings(), refused=f"{found.message}: {found.hint}")
+    else:
+        examination = open_examination(root, settings, warnings)
+    return _look(caller, examination)
+
+
+def _look(caller: Caller, examination: Examination) -> HealthReport:
+    """Examine the project; if the cache fails, examine it again without the cache."""
+    try:
+        found = doctor.examine(examination, caller.around.progress)
+    except CacheError:
+        known = examination.workspace
+        workspace = open_workspace(Path(known.root), known.settings, UNCACHED)
+        examination = replace(examination, workspace=workspace, cache=CacheHealth.UNUSABLE)
+        found = doctor.examine(examination, caller.around.progress)
+    return HealthReport(
+        is_healthy=all(one.severity is Severity.WARNING for one in found),
+        findings=tuple(
+            FoundProblem(
+                code=one.code,
+                severity=one.severity,
+                what=one.what,
+                where=one.where,
+                hint=one.hint,
+                fixable=one.is_fixable,
+            )
+            for one in found
+        ),
+        mended=(),
+        refused=(),
+        examination=examination,
+        found=found,
+    )
+
+
+def mend(caller: Caller, report: HealthReport) -> HealthReport:
+    """Fix, then examine again: a fix may cause a new finding, as new events make the view outdated."""
+    tried: set[str] = set()
+    for _ in range(_ROUNDS):
+        codes = {one.code for one in report.found if one.is_fixable}
+        if codes <= tried:
+            break
+        tried |= codes
+        fixed = fix_findings(report.examination, report.found)
+        report = replace(
+            _look(caller, report.examination),
+            mended=(*report.mended, *fixed.done),
+            refused=(*report.refused, *fixed.refused),
+        )
+    return report
+
+
+def sum_up_costs(caller: Caller, _: None) -> CostsResult:
+    """Sum up what Passdown measured of itself."""
+    root = Path(caller.workspace.root)
+    costs, skipped = read_costs(open_workspace(root, read_settings(root)[0]))
+    return CostsResult(skipped=skipped, costs=tuple(costs))

@@ -1,0 +1,140 @@
+"""Install the plugin into a host, and uninstall it: plan, then do what was shown."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated
+
+from passdown.actions.answers import HIDDEN, Form
+from passdown.actions.callers import Caller
+from passdown.core.hosts.installs import Command, hook_line, is_temporary
+from passdown.records import record, replace
+from passdown.services.project import installs
+from passdown.services.project.installs import InstallPlan, InstallTarget
+from passdown.services.project.purges import PurgeableFile, list_local, purge
+from passdown.settings import FILE_NAME
+from passdown.wiring.installs import open_install_target
+from passdown.wiring.projects import read_settings
+from passdown.wiring.workspaces import open_workspace
+
+
+@record
+class ShownChange:
+    """A file that is created or changed."""
+
+    path: Annotated[str, "Its path."]
+    is_new: Annotated[bool, "Whether it is created."]
+    difference: Annotated[str, "The change as a diff."]
+
+
+@record
+class InstallRequest:
+    """How the plugin is to be installed."""
+
+    host: Annotated[str, "The name of the host."]
+    has_instructions: Annotated[bool, "Whether the project's file of instructions gets a block."] = False
+    edits: Annotated[bool | None, "Whether hooks judge edits; null to leave it as it is."] = None
+    permits: Annotated[bool, "Whether agents are allowed what recording takes."] = True
+
+
+@record
+class UninstallRequest:
+    """From which host the plugin is to be removed."""
+
+    host: Annotated[str, "The name of the host."]
+    is_purge: Annotated[bool, "Whether the local data of the project is removed as well."] = False
+
+
+@record
+class InstallResult:
+    """What an install or its removal changes, or has changed if it is done."""
+
+    host: Annotated[str, "The name of the host."]
+    done: Annotated[bool, "Whether it is done."]
+    line: Annotated[str, "How hooks call Passdown."]
+    changes: Annotated[tuple[ShownChange, ...], "The changes to the user's own files."]
+    edits: Annotated[bool, "Whether hooks are called before edits and commands."]
+    files: Annotated[tuple[str, ...], "The files of the plugin that are written or removed."]
+    commands: Annotated[tuple[Command, ...], "What the host is asked to do."]
+    local: Annotated[
+        tuple[PurgeableFile, ...],
+        "The local files of the project that are removed.",
+        Form(lambda files: [one.shown for one in files]),
+    ]
+    notes: Annotated[tuple[str, ...], "What the user should know."]
+    step: Annotated[str, "What is left for the user to do; empty if nothing."]
+    target: Annotated[InstallTarget, "The host on this machine.", HIDDEN]
+    plan: Annotated[InstallPlan, "What is to be done.", HIDDEN]
+    is_install: Annotated[bool, "Whether the plugin is installed, and not removed.", HIDDEN] = False
+    is_temporary: Annotated[bool, "Whether the program that hooks call may soon be gone.", HIDDEN] = False
+    removed: Annotated[int, "How many local files were removed.", HIDDEN] = 0
+
+
+def list_changes(plan: InstallPlan) -> Sequence[ShownChange]:
+    """Return the changes of a plan to the user's own files."""
+    return [
+        ShownChange(path=edit.file.path, is_new=edit.before is None, difference=edit.difference)
+        for edit in plan.edits
+    ]
+
+
+def plan_install(caller: Caller, request: InstallRequest) -> InstallResult:
+    """Find out what an install lacks; nothing is changed."""
+    root = Path(caller.workspace.root)
+    target = open_install_target(
+        request.host,
+        caller.around.program,
+        root if request.has_instructions else None,
+        edits=request.edits,
+        permits=request.permits,
+        project=root if (root / FILE_NAME).is_file() else None,
+    )
+    return replace(
+        _describe(target, installs.plan_install(target)),
+        step=target.install.step,
+        is_install=True,
+        is_temporary=is_temporary([target.line]),
+    )
+
+
+def plan_uninstall(caller: Caller, request: UninstallRequest) -> InstallResult:
+    """Find out what an install left on this machine, and in the project if asked; nothing is changed."""
+    target = open_install_target(request.host, caller.around.program)
+    local: Sequence[PurgeableFile] = ()
+    if request.is_purge:
+        root = Path(caller.workspace.root)
+        settings, warnings = read_settings(root)
+        for text in warnings:
+            caller.warn(text)
+        local = list_local(open_workspace(root, settings))
+    return replace(_describe(target, installs.plan_uninstall(target)), local=tuple(local))
+
+
+def _describe(target: InstallTarget, plan: InstallPlan) -> InstallResult:
+    return InstallResult(
+        host=target.host.name,
+        done=False,
+        line=hook_line(target.line, target.host.name),
+        changes=tuple(list_changes(plan)),
+        edits=plan.judges_edits,
+        files=tuple(edit.file.path for edit in plan.files),
+        commands=plan.commands,
+        local=(),
+        notes=plan.notes,
+        step="",
+        target=target,
+        plan=plan,
+    )
+
+
+def install(caller: Caller, planned: InstallResult) -> InstallResult:
+    """Install as planned; raise an error if the host refuses, or a file has changed since."""
+    del caller
+    installs.install(planned.target, planned.plan)
+    return replace(planned, done=True)
+
+
+def uninstall(caller: Caller, planned: InstallResult) -> InstallResult:
+    """Uninstall as planned; what the host refuses is told, and the rest is done anyway."""
+    for text in installs.uninstall(planned.target, planned.plan):
+        caller.warn(text)
+    return replace(planned, done=True, removed=purge(planned.local))
