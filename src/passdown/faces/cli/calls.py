@@ -6,7 +6,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, TypeVar
 
-from passdown.actions.answers import Answered, Notice, NoticeKind
+from passdown.actions.answers import Answered, Notice, NoticeKind, encode
 from passdown.actions.callers import Caller, Surroundings, ask, open_caller
 from passdown.errors import StorageError
 from passdown.faces.cli import output
@@ -53,15 +53,21 @@ def call(
     request: Request,
     session: str = "",
     verb: "VerbRun | None" = None,
+    *,
+    is_first: bool = True,
 ) -> Answered[Result]:
-    """Call an action in the project of the current folder, and print its notices."""
+    """Call an action in the project of the current folder, and print its notices.
+
+    Only the first action of a command tells what is wrong with the settings.
+    """
     bar = _ReadingBar()
     caller = open_caller(replace(find_surroundings(), progress=bar.step), session, verb)
+    known = 0 if is_first else len(caller.notices)
     try:
         return ask(action, caller, request)
     finally:
         bar.hide()
-        say_notices(caller.notices)
+        say_notices(caller.notices[known:])
 
 
 def find_surroundings() -> Surroundings:
@@ -106,6 +112,16 @@ def current_folder() -> Path:
     except OSError as found:
         reason = f"could not find the current folder: {found.strerror}"
         raise StorageError(reason, hint="change to a folder that exists") from found
+
+
+def show(answer: Answered[Result], say: Callable[[Result], None], *, as_json: bool) -> Result:
+    """Print an answer, as JSON or in the words of its command, settle it, and return its result."""
+    if as_json:
+        output.say_json(encode(answer.result))
+    else:
+        say(answer.result)
+    settle(answer)
+    return answer.result
 
 
 def settle(answer: Answered[object]) -> None:

@@ -6,11 +6,10 @@ from typing import Final
 import click
 
 from passdown.actions import archives as actions
-from passdown.actions.answers import encode
 from passdown.actions.archives import ArchiveReport, CleanedArchive, CleaningRequest
 from passdown.core.safe_text import one_line
 from passdown.faces.cli import output
-from passdown.faces.cli.calls import call, settle
+from passdown.faces.cli.calls import call, show
 from passdown.faces.cli.lines import minute
 from passdown.faces.cli.status import say_index
 from passdown.services.log.event_archive import ArchiveProblem
@@ -43,13 +42,8 @@ def verify(above: bool, *, as_json: bool) -> int:
 
 
 def _verify(*, as_json: bool) -> int:
-    answer = call(actions.verify, None)
-    if as_json:
-        output.say_json(encode(answer.result))
-    else:
-        _say_report(answer.result)
-    settle(answer)
-    return 0 if answer.result.is_good else 1
+    found = show(call(actions.verify, None), _say_report, as_json=as_json)
+    return 0 if found.is_good else 1
 
 
 def _say_report(found: ArchiveReport) -> None:
@@ -83,12 +77,8 @@ def clean_copies(above: bool, *, older: str, yes: bool, as_json: bool) -> int:
     rollup holds, that cannot be read, or that is not committed yet stays. Rollups and records of sessions are
     never removed. Commit the removal yourself: Passdown commits no deletion.
     """
-    answer = call(actions.clean, CleaningRequest(older=older, is_confirmed=yes))
-    if above or as_json:
-        output.say_json(encode(answer.result))
-    else:
-        _say_cleaned(answer.result)
-    settle(answer)
+    request = CleaningRequest(older=older, is_confirmed=yes)
+    show(call(actions.clean, request), _say_cleaned, as_json=above or as_json)
     return 0
 
 
