@@ -15,6 +15,7 @@ from passdown.errors import CacheError, UsageError
 from passdown.records import field, record, replace
 from passdown.services.sessions.liveness import find_called, find_named_session, find_session
 from passdown.services.workspace.workspaces import NO_LIMITS, ReadLimits, Workspace
+from passdown.settings import Settings
 from passdown.wiring.projects import find_root, list_ancestors, open_hosts, read_settings
 from passdown.wiring.workspaces import Listener, open_workspace
 
@@ -104,6 +105,16 @@ def open_caller(
         is_typed=verb is not None,
         notices=notices,
     )
+
+
+def open_bare(around: Surroundings) -> Caller:
+    """Open the project of the caller's folder with the usual settings, for an action that reads them itself.
+
+    Some actions work where there is no project yet, or its settings cannot be read.
+    """
+    root = find_root(around.folder)
+    open_with = partial(open_workspace, root, Settings())
+    return Caller(workspace=open_with(around.limits), reopen=open_with, around=around)
 
 
 def ask(action: Callable[[Caller, Request], Result], caller: Caller, request: Request) -> Answered[Result]:

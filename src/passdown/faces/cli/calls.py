@@ -7,7 +7,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from passdown.actions.answers import Answered, Notice, NoticeKind, encode
-from passdown.actions.callers import Caller, Surroundings, ask, open_caller
+from passdown.actions.callers import Caller, Surroundings, ask, open_bare, open_caller
 from passdown.errors import StorageError
 from passdown.faces.cli import output
 from passdown.records import replace
@@ -112,6 +112,17 @@ def current_folder() -> Path:
     except OSError as found:
         reason = f"could not find the current folder: {found.strerror}"
         raise StorageError(reason, hint="change to a folder that exists") from found
+
+
+def call_bare(action: Callable[[Caller, Request], Result], request: Request) -> Answered[Result]:
+    """Call an action that reads the settings of the project itself, if it needs them."""
+    bar = _ReadingBar()
+    caller = open_bare(replace(find_surroundings(), progress=bar.step))
+    try:
+        return ask(action, caller, request)
+    finally:
+        bar.hide()
+        say_notices(caller.notices)
 
 
 def show(answer: Answered[Result], say: Callable[[Result], None], *, as_json: bool) -> Result:
