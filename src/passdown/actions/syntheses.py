@@ -8,7 +8,6 @@ from typing import Annotated, Final
 from passdown.actions.answers import HIDDEN, Form
 from passdown.actions.callers import Caller
 from passdown.core.formats.view_footer import ViewOwner, find_view_owner
-from passdown.core.formats.view_location import ViewLocation
 from passdown.core.safe_text import one_line
 from passdown.core.schemas import to_data
 from passdown.errors import PassdownError, StorageError, UsageError
@@ -20,7 +19,13 @@ from passdown.services.log.commits import NotDue
 from passdown.services.log.events import update_index
 from passdown.services.log.history import EventTexts, InputFile, index_files, label, parse_text
 from passdown.services.log.rollups import ArchivedEvents, count_due
-from passdown.services.log.synthesis import SynthesisResult, check_view, is_uncommitted, list_skipped
+from passdown.services.log.synthesis import (
+    SynthesisPreview,
+    SynthesisResult,
+    check_view,
+    is_uncommitted,
+    list_skipped,
+)
 from passdown.services.log.views import ViewState, WrittenView, make_text, read_view
 from passdown.services.workspace.documents import Repair
 from passdown.wiring.caches import open_memory_index
@@ -47,11 +52,11 @@ class NothingToMerge:
     """There are no events, so that no view was made."""
 
     state: Annotated[str, "Whether there is a document in the view's place (legacy) or none (empty)."]
-    events: Annotated[int, "How many events there are: none."]
-    skipped: Annotated[int, "How many events could not be read."]
-    files: Annotated[tuple[str, ...], "The files that could not be read.", HIDDEN]
     view: Annotated[str, "The path of the view.", HIDDEN]
     folder: Annotated[str, "The folder of events.", HIDDEN]
+    events: Annotated[int, "How many events there are: none."] = 0
+    skipped: Annotated[int, "How many events could not be read."] = 0
+    files: Annotated[tuple[str, ...], "The files that could not be read.", HIDDEN] = ()
 
     @property
     def is_legacy(self) -> bool:
@@ -63,12 +68,9 @@ class NothingToMerge:
 class PreviewedView:
     """What synthesis would do."""
 
-    count: Annotated[int, "How many events there are."]
+    preview: Annotated[SynthesisPreview, "The view that would be written."]
     newest: Annotated[tuple[tuple[EventLocation, str], ...], "The newest events, each with its label."]
-    text: Annotated[str, "The view."]
-    place: Annotated[ViewLocation, "Where it is written."]
-    state: Annotated[ViewState, "How the file there compares with it."]
-    difference: Annotated[tuple[str, ...], "The lines of a diff from that file to the view."]
+    difference: Annotated[tuple[str, ...], "The lines of a diff from the file that is there to the view."]
 
 
 @record
@@ -154,14 +156,8 @@ def preview_synthesis(caller: Caller, _: None) -> NothingToMerge | PreviewedView
     workspace = caller.workspace
     found = synthesis.preview_view(workspace)
     texts = EventTexts(workspace.log)
-    return PreviewedView(
-        count=found.event_count,
-        newest=tuple((one, label(parse_text(texts.read(one)))) for one in found.newest[:_NEWEST]),
-        text=found.text,
-        place=found.place,
-        state=found.state,
-        difference=_compare(caller, found),
-    )
+    newest = tuple((one, label(parse_text(texts.read(one)))) for one in found.newest[:_NEWEST])
+    return PreviewedView(preview=found, newest=newest, difference=_compare(caller, found))
 
 
 def synthesize(caller: Caller, request: SynthesisRequest) -> NothingToMerge | MadeView:
@@ -212,15 +208,14 @@ def _find_empty(caller: Caller) -> NothingToMerge | None:
         return None
     return NothingToMerge(
         state="empty",
-        events=0,
-        skipped=digest.skipped,
-        files=list_skipped(workspace),
         view=paths.view,
         folder=paths.events,
+        skipped=digest.skipped,
+        files=list_skipped(workspace),
     )
 
 
-def _compare(caller: Caller, found: synthesis.SynthesisPreview) -> tuple[str, ...]:
+def _compare(caller: Caller, found: SynthesisPreview) -> tuple[str, ...]:
     path = found.place.path
     there = read_view(caller.workspace.documents, path)
     if there is None or found.state is ViewState.FOREIGN:

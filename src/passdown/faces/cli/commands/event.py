@@ -2,11 +2,11 @@
 
 import click
 
-from passdown.actions.answers import encode
-from passdown.actions.events import EventRetraction, retract_event, show_event
+from passdown.actions import events as actions
+from passdown.actions.events import EventRetraction, RetractedEvent
 from passdown.errors import PassdownError
 from passdown.faces.cli import output
-from passdown.faces.cli.calls import call, settle
+from passdown.faces.cli.calls import call, show
 from passdown.faces.cli.commands import log
 
 _json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
@@ -28,23 +28,23 @@ def command(context: click.Context, *, as_json: bool) -> None:
         )
 
 
-@command.command(short_help="Print an event as it was written.")
+@command.command("show", short_help="Print an event as it was written.")
 @click.argument("name", metavar="ID")
 @_json_option
 @click.pass_obj
-def show(above: bool, name: str, *, as_json: bool) -> None:
+def show_event(above: bool, name: str, *, as_json: bool) -> None:
     """Print an event as it was written.
 
     Also finds archived events and events of other checkouts. --json prints its data and its path.
     """
-    answer = call(show_event, name)
-    if above or as_json:
-        output.say_json(encode(answer.result))
-    elif answer.result.text is None:
+    answer = call(actions.show_event, name)
+    show(answer, lambda found: _say_text(found.text, name), as_json=above or as_json)
+
+
+def _say_text(text: str | None, name: str) -> None:
+    if text is None:
         raise PassdownError(f"event {name} has just disappeared", hint="repeat the command")
-    else:
-        output.say(answer.result.text.replace("\r\n", "\n").removesuffix("\n"))
-    settle(answer)
+    output.say(text.replace("\r\n", "\n").removesuffix("\n"))
 
 
 @command.command(short_help="Retract an event.")
@@ -59,13 +59,13 @@ def retract(above: bool, name: str, *, because: str, agent: str, as_json: bool) 
     The event file stays; a new event records the retraction. To undo a retraction, publish the facts again.
     Run `passdown synthesize` afterwards.
     """
-    answer = call(retract_event, EventRetraction(name=name, because=because, agent=agent))
-    found = answer.result
-    if above or as_json:
-        output.say_json(encode(found))
-    elif found.event:
-        output.say(f"event {found.retracted} is retracted by event {found.event.id}")
-        output.note_hint("run `passdown synthesize` to update the view")
+    request = EventRetraction(name=name, because=because, agent=agent)
+    found = show(call(actions.retract_event, request), _say_retracted, as_json=above or as_json)
     if found.event is None:
         output.note(f"event {found.retracted} is already retracted")
-    settle(answer)
+
+
+def _say_retracted(found: RetractedEvent) -> None:
+    if found.event:
+        output.say(f"event {found.retracted} is retracted by event {found.event.id}")
+        output.note_hint("run `passdown synthesize` to update the view")

@@ -273,12 +273,12 @@ def _say_committed(found: CheckedView) -> None:
 
 def _interact(options: SynthesizeOptions) -> int:
     """Discover, preview, confirm, synthesize, then offer to archive and to commit."""
-    preview = call(syntheses.preview_synthesis, None).result
-    if isinstance(preview, NothingToMerge):
-        _say_nothing(preview)
+    planned = call(syntheses.preview_synthesis, None).result
+    if isinstance(planned, NothingToMerge):
+        _say_nothing(planned)
         return 0
-    _preview(preview)
-    is_asked = preview.state not in {ViewState.CURRENT, ViewState.FOREIGN}
+    _say_preview(planned)
+    is_asked = planned.preview.state not in {ViewState.CURRENT, ViewState.FOREIGN}
     if is_asked and not _agrees("Write the view?", default=True):
         output.note("nothing was written")
         return 1
@@ -319,12 +319,13 @@ def _agrees(question: str, *, default: bool) -> bool:
         raise
 
 
-def _preview(preview: PreviewedView) -> None:
+def _say_preview(found: PreviewedView) -> None:
     from passdown.core.formats.views import parse_view  # only a preview needs it
 
-    left = preview.count - len(preview.newest)
-    output.say(f"{_events(preview.count)}" + (", the newest:" if left else ":"))
-    for place, label in preview.newest:
+    preview = found.preview
+    left = preview.event_count - len(found.newest)
+    output.say(f"{_events(preview.event_count)}" + (", the newest:" if left else ":"))
+    for place, label in found.newest:
         output.say(_indented(event_lines(place, label)))
     if left:
         output.say(f"  and {left} earlier: `passdown log`")
@@ -334,10 +335,10 @@ def _preview(preview: PreviewedView) -> None:
     output.say(f"View: {one_line(preview.place.path)} ({_STATES[preview.state]})")
     if preview.place.note:
         output.say(output.wrapped(preview.place.note, "  ", "  "))
-    for line in preview.difference[:_DIFFERENCE]:
+    for line in found.difference[:_DIFFERENCE]:
         output.say(cut(line, width()))
-    if len(preview.difference) > _DIFFERENCE:
-        output.say(f"… and {len(preview.difference) - _DIFFERENCE} more lines")
+    if len(found.difference) > _DIFFERENCE:
+        output.say(f"… and {len(found.difference) - _DIFFERENCE} more lines")
 
 
 def _indented(lines: str) -> str:
