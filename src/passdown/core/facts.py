@@ -348,6 +348,16 @@ def show_fact(fact: Fact) -> str:
     return show_gate(fact) if fact.kind == FactKind.GATE else fact.text
 
 
+def show_alone(fact: Fact) -> str:
+    """Say what a fact says where nothing else tells its key or its agent."""
+    if fact.kind in {FactKind.DECISION, FactKind.ANSWER}:
+        return f"{fact.key}: {fact.text}"
+    if fact.kind == FactKind.CHECKPOINT:
+        phase, _, status = show_phase(fact).rpartition(": ")
+        return f"{phase}, by {fact.agent}: {status}"
+    return show_fact(fact)
+
+
 # --- what others are told -------------------------------------------------------------------------
 
 

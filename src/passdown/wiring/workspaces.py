@@ -442,11 +442,11 @@ def read_named(path: str, folder: str = "") -> bytes:
         raise read.unreadable(path, found) from found
 
 
-def find_named(pattern: str) -> list[str]:
-    """Return the regular files that match a pattern that the user named."""
+def find_named(pattern: str, folder: Path) -> list[str]:
+    """Return the regular files that match a pattern that the user named, from a folder."""
     from passdown.engines.files import read  # loaded on demand
 
-    return read.find_files(pattern, recursive=True)
+    return read.find_files(pattern, folder=str(folder), recursive=True)
 
 
 def open_elsewhere(workspace: "Workspace", limits: ReadLimits = NO_LIMITS) -> "list[OtherCheckoutLog]":

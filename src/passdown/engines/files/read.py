@@ -337,11 +337,12 @@ def read_end(path: FilePath, most: int) -> bytes:
         os.close(handle)
 
 
-def find_files(pattern: str, *, recursive: bool = False) -> list[str]:
-    """Return the paths that match a pattern and are regular files; they are opened as any other."""
+def find_files(pattern: str, *, folder: str = "", recursive: bool = False) -> list[str]:
+    """Return the paths of regular files that match a pattern in a folder; they are opened as any other."""
     import glob  # few calls need it
 
-    return sorted(path for path in glob.iglob(pattern, recursive=recursive) if _is_regular(path))
+    names = glob.iglob(pattern, root_dir=folder or None, recursive=recursive)
+    return sorted(path for name in names if _is_regular(path := os.path.join(folder, name)))
 
 
 def _is_regular(path: str) -> bool:

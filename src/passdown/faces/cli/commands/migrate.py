@@ -1,19 +1,16 @@
 """`passdown migrate`: turn a `current.md` that a person or another tool wrote into an event."""
 
-import os
-from pathlib import Path
-
 import click
 
+from passdown.actions import imports as actions
+from passdown.actions.answers import encode
+from passdown.actions.imports import ImportedDocument
 from passdown.core.documents.frontmatter import split_front_matter
-from passdown.core.formats.events import Event, render_event
+from passdown.core.formats.events import render_event
 from passdown.core.safe_text import one_line
-from passdown.errors import UsageError
 from passdown.faces.cli import output
-from passdown.faces.cli.commands.event import make_person
-from passdown.faces.cli.project import CliProject, current_folder, open_here
-from passdown.faces.cli.sessions import update_view
-from passdown.services.log.migrations import Migrated, MigrationPlan, migrate, plan_migration
+from passdown.faces.cli.calls import call, settle, show
+from passdown.services.log.migrations import MigrationPlan
 
 
 @click.command()
@@ -31,48 +28,25 @@ def command(*, file: str | None, yes: bool, as_json: bool) -> int:
 
     Exits with 0 if it is done or there is nothing to do, and with 1 if the event was shown but not confirmed.
     """
-    project = open_here()
-    path = _find(project, file)
-    plan = project.call(lambda workspace: plan_migration(workspace, path))
+    planned = call(actions.plan_import, file)
+    plan = planned.result.plan
     if not as_json:
         _preview(plan)
-    if not (plan.says_something or plan.is_taken_over):
-        if as_json:
-            output.say_json(_as_data(plan, None))
-        output.note(f"nothing to publish from {path}{_why_nothing(plan)}")
-        return 0
+    has_work = plan.says_something or plan.is_taken_over
     # With --json the user has not seen the event yet, so only --yes can confirm.
-    if not (yes or (not as_json and _agrees(plan))):
-        if as_json:
-            output.say_json(_as_data(plan, None))
-        output.note("nothing was written")
-        if not output.has_person():
-            output.note_hint("there is no terminal to ask at; --yes writes without asking")
-        return 1
-    agent = make_person(path, project.workspace.clock)
-    done = project.call(lambda workspace: migrate(workspace, plan, agent))
-    update_view(project.workspace)
+    if has_work and (yes or (not as_json and _agrees(plan))):
+        show(call(actions.carry_out, plan, is_first=False), _say_done, as_json=as_json)
+        return 0
     if as_json:
-        output.say_json(_as_data(plan, done))
-    else:
-        _say_done(done)
-    return 0
-
-
-def _find(project: CliProject, file: str | None) -> str:
-    """Return the path of the document from the project's root; raise `UsageError` if it does not exist."""
-    documents, path = project.workspace.documents, project.workspace.settings.paths.view
-    if file is not None:
-        here = Path(os.path.realpath(current_folder()))
-        full = Path(os.path.normpath(here / file))
-        root = Path(os.path.realpath(project.root))
-        if not file or not full.is_relative_to(root):
-            hint = "copy it into the project first"
-            raise UsageError(f"{file or 'an empty name'} is not a file of this project", hint=hint)
-        path = full.relative_to(root).as_posix()
-    if not documents.exists(path) or documents.is_folder(path):
-        raise UsageError(f"{file or path}: no such file", hint="name the FILE to import")
-    return path
+        output.say_json(encode(planned.result))
+    settle(planned)
+    if not has_work:
+        output.note(f"nothing to publish from {plan.path}{_why_nothing(plan)}")
+        return 0
+    output.note("nothing was written")
+    if not output.has_person():
+        output.note_hint("there is no terminal to ask at; --yes writes without asking")
+    return 1
 
 
 def _preview(plan: MigrationPlan) -> None:
@@ -102,26 +76,12 @@ def _agrees(plan: MigrationPlan) -> bool:
         raise
 
 
-def _say_done(done: Migrated) -> None:
-    if done.written is not None:
-        output.say(f"published event {done.written.event.id}")
-    if done.kept:
-        output.say(f"kept a copy of the file: {one_line(done.kept)}")
-    if done.view:
-        output.say(f"view written: {one_line(done.view)}")
+def _say_done(found: ImportedDocument) -> None:
+    if found.published:
+        output.say(f"published event {found.published}")
+    if found.kept:
+        output.say(f"kept a copy of the file: {one_line(found.kept)}")
+    if found.view:
+        output.say(f"view written: {one_line(found.view)}")
     else:
         output.note_hint("run `passdown synthesize` to update the view")
-
-
-def _as_data(plan: MigrationPlan, done: Migrated | None) -> dict[str, object]:
-    from passdown.core.schemas import to_data  # text output does not need it
-
-    event: Event = done.written.event if done and done.written else plan.event
-    return {
-        "path": plan.path,
-        "written": done is not None,
-        "event": to_data(event) if plan.says_something else None,
-        "left": list(plan.left),
-        "kept": (done.kept or None) if done else None,
-        "view": (done.view or None) if done else None,
-    }

@@ -1,50 +1,39 @@
 """`passdown synthesize`, also `cc-synthesize`: merge all events into the view, archive and commit."""
 
-import os
-from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
+from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Final
 
 import click
 
-from passdown.core.formats.view_footer import ViewOwner, find_view_owner
-from passdown.core.formats.view_location import ViewLocation
+from passdown.actions import syntheses, view_checks
+from passdown.actions.answers import Answered
+from passdown.actions.syntheses import (
+    FilesRequest,
+    FurtherSteps,
+    MadeView,
+    MergedView,
+    NothingToMerge,
+    PreviewedView,
+    SynthesisRequest,
+)
+from passdown.actions.view_checks import CheckedView, WaitingView
 from passdown.core.safe_text import one_line
-from passdown.core.schemas import to_data
-from passdown.errors import PassdownError, StorageError, UsageError
+from passdown.errors import UsageError
 from passdown.faces.cli import output
+from passdown.faces.cli.calls import call, call_bare, show
 from passdown.faces.cli.kept_views import note_kept_view
 from passdown.faces.cli.lines import cut, event_lines, minute, width
-from passdown.faces.cli.progress import ReadingProgress
-from passdown.faces.cli.project import CliProject, current_folder, open_here
-from passdown.faces.cli.view_checks import check_last_commit, check_working_tree
-from passdown.ports.index import EventLocation
 from passdown.ports.repository import Committed, Skipped
 from passdown.records import record
 from passdown.services.log.commits import NotDue
-from passdown.services.log.events import update_index
-from passdown.services.log.history import EventTexts, InputFile, index_files, label, parse_text
-from passdown.services.log.rollups import count_due
-from passdown.services.log.synthesis import (
-    SynthesisPreview,
-    SynthesisResult,
-    check_view,
-    is_legacy,
-    is_uncommitted,
-    list_skipped,
-    preview_view,
-    synthesize,
-)
-from passdown.services.log.views import ViewState, make_text, read_view
-from passdown.services.workspace.documents import Repair
-from passdown.wiring.caches import open_memory_index
-from passdown.wiring.workspaces import find_named, open_documents
+from passdown.services.log.views import ViewState
 
-_NEWEST: Final = 5
 _DIFFERENCE: Final = 24
 _AHEAD: Final = 3
 _NAMED: Final = 5
+_WAITING: Final = 5
+_VERIFY: Final = "`passdown view verify` lists what was skipped, and why"
 
 
 @record
@@ -122,121 +111,108 @@ def command(context: click.Context, /, **_: object) -> int:
     """
     options = SynthesizeOptions(**context.params)
     options.refuse_contradictions()
+    as_json = options.as_json
     if options.input:
-        return _merge_files(options)
-    project = open_here()
-    if not options.committed and project.call(is_legacy):
-        return _say_legacy(project, options)
+        files = FilesRequest(patterns=options.input, output=options.output)
+        hint = "run `passdown check FILE` to see what is wrong with a file"
+        return _report(call_bare(syntheses.merge_files, files), hint, as_json=as_json)
+    if options.committed:
+        show(call(view_checks.check_last_commit, None), _say_committed, as_json=as_json)
+        return 0
     if options.check:
-        check = check_last_commit if options.committed else check_working_tree
-        return check(project, as_json=options.as_json)
+        return _report(call(view_checks.check_working_tree, None), as_json=as_json)
     if options.output is not None:
-        return _write_elsewhere(project, options)
+        return _report(call(syntheses.render_elsewhere, options.output), as_json=as_json)
     if options.is_interactive():
-        return _interact(project, options)
-    return _run(project, options)
+        return _interact(options)
+    request = SynthesisRequest(archive=True if options.archive else None, commit=options.commit)
+    return _report(call(syntheses.synthesize, request), as_json=as_json)
+
+
+Found = NothingToMerge | MadeView | MergedView | CheckedView | WaitingView
+
+
+def _report(answer: Answered[Found], hint: str = _VERIFY, *, as_json: bool) -> int:
+    """Print an answer, and then what the user should know of it; `hint` is for files that were skipped."""
+    found = show(answer, _say, as_json=as_json)
+    if isinstance(found, NothingToMerge):
+        _say_nothing(found)
+    elif isinstance(found, MadeView):
+        _say_warnings(found)
+    elif isinstance(found, MergedView):
+        _note_skipped(found, hint)
+    return 0
+
+
+def _say(found: Found) -> None:
+    """Print what was done or found, if there was anything to do."""
+    if isinstance(found, MadeView):
+        _say_outcome(found)
+    elif isinstance(found, MergedView):
+        _say_merged(found)
+    elif isinstance(found, CheckedView):
+        _say_checked(found)
+    elif isinstance(found, WaitingView):
+        _say_waiting(found)
+
+
+def _say_nothing(found: NothingToMerge) -> None:
+    if found.is_legacy:
+        output.note(f"{found.view} exists but {found.folder} does not; nothing was changed")
+        output.note_hint("run `passdown migrate` to import it")
+    else:
+        output.note(f"there are no events in {found.folder}; nothing was written")
+        _note_skipped(found)
 
 
 # --- without questions ------------------------------------------------------------------------
 
 
-def _run(project: CliProject, options: SynthesizeOptions) -> int:
-    if _is_empty(project):
-        return _say_empty(project, options)
-    outcome = _synthesize(project, archive=True if options.archive else None, to_commit=options.commit)
-    if options.as_json:
-        output.say_json(_as_data(outcome))
-    else:
-        _say_outcome(outcome)
-    _say_warnings(outcome)
-    return 0
+def _say_outcome(found: MadeView) -> None:
+    what = "unchanged" if found.view.before is ViewState.CURRENT else "written"
+    output.say(f"{_events(found.events)}; view {what}: {one_line(found.view.path)}")
+    _say_what_followed(found)
 
 
-def _synthesize(project: CliProject, *, archive: bool | None, to_commit: bool) -> SynthesisResult:
-    with ReadingProgress() as reading:
-        return project.call(
-            lambda workspace: synthesize(workspace, archive=archive, to_commit=to_commit, step=reading.step)
-        )
-
-
-def _is_empty(project: CliProject) -> bool:
-    """Whether there are no events and no view made by Passdown; then nothing is written."""
-    with ReadingProgress() as reading:
-        project.call(lambda workspace: update_index(workspace.log, workspace.index, reading.step))
-    _, state = project.call(check_view)
-    count = project.call(lambda workspace: workspace.index.digest(1)).event_count
-    return count == 0 and state in {ViewState.MISSING, ViewState.FOREIGN}
-
-
-def _say_empty(project: CliProject, options: SynthesizeOptions) -> int:
-    skipped = project.call(lambda workspace: workspace.index.digest(1)).skipped
-    files = project.call(list_skipped)
-    folder = project.workspace.settings.paths.events
-    if options.as_json:
-        output.say_json({"state": "empty", "events": 0, "skipped": skipped})
-    output.note(f"there are no events in {folder}; nothing was written")
-    if skipped:
-        _say_skipped(skipped, files)
-    return 0
-
-
-def _say_legacy(project: CliProject, options: SynthesizeOptions) -> int:
-    paths = project.workspace.settings.paths
-    if options.as_json:
-        output.say_json({"state": "legacy", "events": 0, "skipped": 0})
-    output.note(f"{paths.view} exists but {paths.events} does not; nothing was changed")
-    output.note_hint("run `passdown migrate` to import it")
-    return 0
-
-
-def _say_outcome(outcome: SynthesisResult) -> None:
-    written = outcome.written
-    what = "unchanged" if written.before is ViewState.CURRENT else "written"
-    output.say(f"{_events(outcome.event_count)}; view {what}: {one_line(written.path)}")
-    _say_what_followed(outcome)
-
-
-def _say_what_followed(outcome: SynthesisResult) -> None:
-    if outcome.archived is not None and outcome.archived.moved:
-        days = f"{outcome.archived.days} day" + ("" if outcome.archived.days == 1 else "s")
-        output.say(f"{_events(outcome.archived.moved)} of {days} archived")
-    if isinstance(outcome.committed, Committed):
-        name = outcome.committed.commit[:12]
+def _say_what_followed(found: MadeView) -> None:
+    if found.archived is not None and found.archived.moved:
+        days = output.counted(found.archived.days, "day")
+        output.say(f"{_events(found.archived.moved)} of {days} archived")
+    if isinstance(found.commit, Committed):
+        name = found.commit.commit[:12]
         output.say(f"committed as {name}" if name else "committed")
 
 
 def _events(count: int) -> str:
-    return "1 event" if count == 1 else f"{count} events"
+    return output.counted(count, "event")
 
 
-def _say_warnings(outcome: SynthesisResult) -> None:
-    if outcome.skipped:
-        _say_skipped(outcome.skipped, outcome.skipped_files)
-    if outcome.malformed:
+def _say_warnings(found: MadeView) -> None:
+    _note_skipped(found)
+    if found.malformed:
         count, verb = (
             ("1 value of an event", "counts")
-            if outcome.malformed == 1
-            else (f"{outcome.malformed} values of events", "count")
+            if found.malformed == 1
+            else (f"{found.malformed} values of events", "count")
         )
         output.note(f"{count} could not be read and {verb} nowhere")
         output.note_hint(f"`passdown view list malformed` shows {'it' if verb == 'counts' else 'them'}")
-    for place in outcome.ahead[:_AHEAD]:
+    for place in found.ahead[:_AHEAD]:
         output.note(
             f"event {place.rank.id} is dated {minute(place.rank.at)}, far ahead; it overrides others for now"
         )
         output.note_hint(f"if its clock was wrong, run `passdown event retract {place.rank.id}`")
-    if len(outcome.ahead) > _AHEAD:
-        output.note(f"{len(outcome.ahead) - _AHEAD} more events are dated far in the future")
-    note_kept_view(outcome.written)
-    _say_commit(outcome.committed)
+    if len(found.ahead) > _AHEAD:
+        output.note(f"{len(found.ahead) - _AHEAD} more events are dated far in the future")
+    note_kept_view(found.written)
+    _say_commit(found.commit)
 
 
-def _say_skipped(
-    count: int,
-    files: Sequence[str],
-    hint: str = "`passdown view verify` lists what was skipped, and why",
-) -> None:
+def _note_skipped(found: NothingToMerge | MergedView | MadeView, hint: str = _VERIFY) -> None:
     """Name the files that were skipped, each once (C160)."""
+    count, files = found.skipped, found.files
+    if not count:
+        return
     more = f" and {len(files) - _NAMED} more" if len(files) > _NAMED else ""
     shown = ", ".join(map(one_line, files[:_NAMED]))
     verb = "was" if count == 1 else "were"
@@ -254,113 +230,85 @@ def _say_commit(committed: Committed | Skipped | NotDue | None) -> None:
 # --- other files in, another file out -----------------------------------------------------------
 
 
-def _merge_files(options: SynthesizeOptions) -> int:
-    paths = _find_files(options.input)
-    index = open_memory_index()
-    with ReadingProgress() as reading:
-        index_files(index, _read_files(paths, reading.step))
-    digest = index.digest(1)
-    _hand_out(options, make_text(index), digest.event_count)
-    if digest.skipped:
-        hint = "run `passdown check FILE` to see what is wrong with a file"
-        _say_skipped(digest.skipped, index.skipped_files(), hint)
-    return 0
-
-
-def _find_files(patterns: Sequence[str]) -> list[str]:
-    current_folder()
-    found: set[str] = set()
-    for pattern in patterns:
-        names = find_named(pattern)
-        if not names:
-            hint = "the pattern is matched from the current folder; put it in quotes"
-            raise UsageError(f"--input: no file matches {pattern or 'an empty name'}", hint=hint)
-        found.update(os.path.abspath(name) for name in names)  # resolve() would follow links
-    return sorted(found)
-
-
-def _read_files(paths: Sequence[str], step: Callable[[int, int], None]) -> list[InputFile]:
-    files: list[InputFile] = []
-    here = current_folder()
-    for number, path in enumerate(paths, 1):
-        full = Path(path)
-        root = here if full.is_relative_to(here) else full.parent
-        try:
-            data: bytes | None = open_documents(root).read(full.relative_to(root).as_posix())
-        except StorageError as found:
-            output.note(found.message)
-            data = None
-        files.append(InputFile(full.as_posix(), data))
-        step(number, len(paths))
-    return files
-
-
-def _write_elsewhere(project: CliProject, options: SynthesizeOptions) -> int:
-    with ReadingProgress() as reading:
-        preview = project.call(lambda workspace: preview_view(workspace, reading.step))
-    _hand_out(options, preview.text, preview.event_count)
-    if preview.skipped:
-        _say_skipped(preview.skipped, preview.skipped_files)
-    return 0
-
-
-def _hand_out(options: SynthesizeOptions, text: str, count: int) -> None:
-    """Print a view, or write it to the named file; raise `PassdownError` if that holds something else."""
-    is_printed = options.output in {None, "-"}
-    if options.output is not None and not is_printed:
-        full = Path(os.path.abspath(options.output))  # resolve() would follow links
-        documents = open_documents(full.parent)
-        if find_view_owner(read_view(documents, full.name)) not in {ViewOwner.NOBODY, ViewOwner.OURS}:
-            hint = "name a new file, or move this one away"
-            raise PassdownError(
-                f"{options.output} was edited or not made by Passdown; it was not overwritten", hint=hint
-            )
-        documents.replace(full.name, text.encode())
-    if options.as_json:
-        shown = {"text": text} if is_printed else {"path": options.output}
-        output.say_json({"state": "merged", "events": count, "view": shown})
-    elif is_printed:
-        output.say(text.removesuffix("\n"))
+def _say_merged(found: MergedView) -> None:
+    if "text" in found.view:
+        output.say(found.view["text"].removesuffix("\n"))
     else:
-        output.say(f"{_events(count)}; view written: {one_line(options.output or '')}")
+        output.say(f"{_events(found.events)}; view written: {one_line(found.view['path'])}")
+
+
+# --- checks -------------------------------------------------------------------------------------
+
+
+def _say_checked(found: CheckedView) -> None:
+    if not found.view.is_tracked:
+        output.note(found.view.note)
+    elif found.events or found.state != ViewState.MISSING:
+        output.note(f"{found.view.path} is current: {_events(found.events)}")
+    else:
+        output.note(f"there are no events in {found.folder}, and no view")
+
+
+def _say_waiting(found: WaitingView) -> None:
+    path, waiting = found.checked.view.path, found.uncommitted
+    output.note(f"{path} is current in the last commit; the next one updates it, with:")
+    for one in waiting.paths[:_WAITING]:
+        output.note(f"  {one_line(one)}")
+    if len(waiting.paths) > _WAITING:
+        output.note(f"  and {len(waiting.paths) - _WAITING} more")
+    output.note(f"not committed yet: {waiting.reason}")
+
+
+def _say_committed(found: CheckedView) -> None:
+    if not found.view.is_tracked:
+        output.note(found.view.note)
+    elif found.events:
+        output.note(f"{found.view.path} is current in the last commit: {_events(found.events)}")
+    else:
+        output.note("the last commit has no events")
 
 
 # --- with a person ------------------------------------------------------------------------------
 
 
-def _interact(project: CliProject, options: SynthesizeOptions) -> int:
+def _interact(options: SynthesizeOptions) -> int:
     """Discover, preview, confirm, synthesize, then offer to archive and to commit."""
-    if _is_empty(project):
-        return _say_empty(project, options)
-    preview = project.call(preview_view)
-    _preview(project, preview)
-    is_asked = preview.state not in {ViewState.CURRENT, ViewState.FOREIGN}
+    planned = call(syntheses.preview_synthesis, None).result
+    if isinstance(planned, NothingToMerge):
+        _say_nothing(planned)
+        return 0
+    _say_preview(planned)
+    is_asked = planned.preview.state not in {ViewState.CURRENT, ViewState.FOREIGN}
     if is_asked and not _agrees("Write the view?", default=True):
         output.note("nothing was written")
         return 1
-    outcome = _synthesize(project, archive=None, to_commit=False)
-    _say_outcome(outcome)
-    archive = options.archive or _wants_archive(project)
-    commit = options.commit or _wants_commit(project, outcome.place)
+    made = call(syntheses.synthesize, SynthesisRequest(asks_more=True), is_first=False).result
+    if isinstance(made, NothingToMerge):
+        _say_nothing(made)
+        return 0
+    _say_outcome(made)
+    archive = options.archive or _wants_archive(made.further)
+    commit = options.commit or _wants_commit(made)
     if archive or commit:
-        after = _synthesize(project, archive=archive, to_commit=commit)
-        _say_what_followed(after)
-        _say_commit(after.committed)
-    _say_warnings(outcome)
+        request = SynthesisRequest(archive=archive, commit=commit)
+        after = call(syntheses.synthesize, request, is_first=False).result
+        if isinstance(after, MadeView):
+            _say_what_followed(after)
+            _say_commit(after.commit)
+    _say_warnings(made)
     return 0
 
 
-def _wants_archive(project: CliProject) -> bool:
-    days = project.workspace.settings.events.retention_days
-    due = count_due(project.workspace.log, project.workspace.clock, days)
-    asked = f"Archive {_events(due)} older than {days} days?"
-    return due > 0 and _agrees(asked, default=project.workspace.settings.events.archive)
+def _wants_archive(further: FurtherSteps | None) -> bool:
+    if further is None or not further.due:
+        return False
+    asked = f"Archive {_events(further.due)} older than {further.days} days?"
+    return _agrees(asked, default=further.is_usual)
 
 
-def _wants_commit(project: CliProject, place: ViewLocation) -> bool:
-    return is_uncommitted(project.workspace, place) and _agrees(
-        "Commit the events and the view?" if place.is_tracked else "Commit the events?", default=False
-    )
+def _wants_commit(made: MadeView) -> bool:
+    asked = "Commit the events and the view?" if made.view.is_tracked else "Commit the events?"
+    return made.further is not None and made.further.is_uncommitted and _agrees(asked, default=False)
 
 
 def _agrees(question: str, *, default: bool) -> bool:
@@ -371,14 +319,14 @@ def _agrees(question: str, *, default: bool) -> bool:
         raise
 
 
-def _preview(project: CliProject, preview: SynthesisPreview) -> None:
+def _say_preview(found: PreviewedView) -> None:
     from passdown.core.formats.views import parse_view  # only a preview needs it
 
-    texts = EventTexts(project.workspace.log)
-    left = preview.event_count - len(preview.newest[:_NEWEST])
+    preview = found.preview
+    left = preview.event_count - len(found.newest)
     output.say(f"{_events(preview.event_count)}" + (", the newest:" if left else ":"))
-    for place in preview.newest[:_NEWEST]:
-        output.say(_indented(event_lines(place, label(parse_text(texts.read(place))))))
+    for place, label in found.newest:
+        output.say(_indented(event_lines(place, label)))
     if left:
         output.say(f"  and {left} earlier: `passdown log`")
     view = parse_view(preview.text)
@@ -387,7 +335,10 @@ def _preview(project: CliProject, preview: SynthesisPreview) -> None:
     output.say(f"View: {one_line(preview.place.path)} ({_STATES[preview.state]})")
     if preview.place.note:
         output.say(output.wrapped(preview.place.note, "  ", "  "))
-    _say_difference(project, preview)
+    for line in found.difference[:_DIFFERENCE]:
+        output.say(cut(line, width()))
+    if len(found.difference) > _DIFFERENCE:
+        output.say(f"… and {len(found.difference) - _DIFFERENCE} more lines")
 
 
 def _indented(lines: str) -> str:
@@ -405,52 +356,3 @@ _STATES: Final[Mapping[ViewState, str]] = MappingProxyType(
         ViewState.OTHER_RENDERER: "was made by another version; will be rebuilt",
     }
 )
-
-
-def _say_difference(project: CliProject, preview: SynthesisPreview) -> None:
-    there = read_view(project.workspace.documents, preview.place.path)
-    if there is None or preview.state is ViewState.FOREIGN:
-        return
-    before = there.decode("utf-8", "replace")
-    repair = Repair(path=preview.place.path, before=before, after=preview.text)
-    lines = repair.difference(one_line(preview.place.path)).splitlines()
-    for line in lines[:_DIFFERENCE]:
-        output.say(cut(line, width()))
-    if len(lines) > _DIFFERENCE:
-        output.say(f"… and {len(lines) - _DIFFERENCE} more lines")
-
-
-# --- for programs -------------------------------------------------------------------------------
-
-
-def _as_data(outcome: SynthesisResult) -> dict[str, object]:
-    written, archived = outcome.written, outcome.archived
-    return {
-        "state": "current" if written.before is ViewState.CURRENT else "written",
-        "events": outcome.event_count,
-        "skipped": outcome.skipped,
-        "malformed": outcome.malformed,
-        "view": {
-            "path": written.path,
-            "before": written.before.value,
-            "kept": written.kept or None,
-            "offered": list(written.offered),
-            "is_tracked": outcome.place.is_tracked,
-            "note": outcome.place.note,
-        },
-        "ahead": [_place_data(place) for place in outcome.ahead],
-        "archived": None if archived is None else {"events": archived.moved, "days": archived.days},
-        "commit": _commit_data(outcome.committed),
-    }
-
-
-def _place_data(place: EventLocation) -> dict[str, object]:
-    return {"id": place.rank.id, "at": to_data(place.rank.at), "agent": place.rank.agent}
-
-
-def _commit_data(committed: Committed | Skipped | NotDue | None) -> dict[str, object] | None:
-    if isinstance(committed, Committed):
-        return {"commit": committed.commit, "paths": list(committed.paths), "why": None, "reason": ""}
-    if isinstance(committed, Skipped):
-        return {"commit": None, "paths": [], "why": committed.why.value, "reason": committed.reason}
-    return None
