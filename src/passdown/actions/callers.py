@@ -30,7 +30,7 @@ Request = TypeVar("Request")
 Result = TypeVar("Result")
 
 
-def _ignore(_: object) -> None:
+def _ignore(*_: object) -> None:
     """Do nothing: what a face does not want to know."""
 
 
@@ -43,6 +43,7 @@ class Surroundings:
     has_terminal: Annotated[bool, "Whether somebody sees what is written, and can answer."] = False
     limits: Annotated[ReadLimits, "How much work the caller may wait for."] = NO_LIMITS
     report: Annotated[Callable[[str], None], "Says at once what is being waited for."] = _ignore
+    progress: Annotated[Callable[[int, int], None], "Takes how many of how many files were read."] = _ignore
     record_metrics: Annotated["Callable[[str, Iterable[Metric]], object]", "Writes down what happened."] = (
         lambda _root, _metrics: None
     )

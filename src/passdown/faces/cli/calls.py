@@ -10,11 +10,13 @@ from passdown.actions.answers import Answered, Notice, NoticeKind
 from passdown.actions.callers import Caller, Surroundings, ask, open_caller
 from passdown.errors import StorageError
 from passdown.faces.cli import output
+from passdown.records import replace
 
 if TYPE_CHECKING:  # few commands have something to record
     from collections.abc import Iterable, Sequence
 
     from passdown.core.project.metrics import Metric
+    from passdown.faces.cli.progress import ReadingProgress
     from passdown.services.workspace.verbs import VerbRun
 
 Request = TypeVar("Request")
@@ -52,10 +54,12 @@ def call(
     verb: "VerbRun | None" = None,
 ) -> Answered[Result]:
     """Call an action in the project of the current folder, and print its notices."""
-    caller = open_caller(find_surroundings(), session, verb)
+    bar = _ReadingBar()
+    caller = open_caller(replace(find_surroundings(), progress=bar.step), session, verb)
     try:
         return ask(action, caller, request)
     finally:
+        bar.hide()
         say_notices(caller.notices)
 
 
@@ -68,6 +72,24 @@ def find_surroundings() -> Surroundings:
         report=output.note,
         record_metrics=_record_metrics,
     )
+
+
+class _ReadingBar:
+    """A bar for an action that reads many files; most read few, and load nothing for it."""
+
+    def __init__(self) -> None:
+        self._bar: ReadingProgress | None = None
+
+    def step(self, number: int, total: int) -> None:
+        if self._bar is None:
+            from passdown.faces.cli.progress import ReadingProgress
+
+            self._bar = ReadingProgress()
+        self._bar.step(number, total)
+
+    def hide(self) -> None:
+        if self._bar is not None:
+            self._bar.hide()
 
 
 def _record_metrics(root: str, metrics: "Iterable[Metric]") -> None:

@@ -73,6 +73,10 @@ class ReadingProgress:
         self, kind: type[BaseException] | None, found: BaseException | None, trace: TracebackType | None
     ) -> None:
         """Clear the bar, however the work ended."""
+        self.hide()
+
+    def hide(self) -> None:
+        """Clear the bar."""
         if self._progress is not None:
             self._progress.hide()
 
