@@ -32,6 +32,7 @@ class NoticeKind(StrEnum):
     NOT_RELEASED = "not_released"
     STAYS_UNREAD = "stays_unread"
     STEP = "step"
+    CHECKOUT_SKIPPED = "checkout_skipped"
 
 
 class Notice(NamedTuple):

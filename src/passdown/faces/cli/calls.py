@@ -42,6 +42,7 @@ _WORDS: Final[Mapping[NoticeKind, str]] = MappingProxyType(
         NoticeKind.STAYS_UNREAD: "they stay unread: {reason}",
         NoticeKind.STEP: "{step}: {text}",
         NoticeKind.NOT_RELEASED: "what {agent} holds is not released yet: {reason}",
+        NoticeKind.CHECKOUT_SKIPPED: "skipped the events of {checkout}: {reason}",
     }
 )
 _LEDGER_HINT: Final = "the fact is safe in the journal; fix the ledger, and it will show the fact too"

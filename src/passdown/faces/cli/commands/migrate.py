@@ -5,12 +5,12 @@ from pathlib import Path
 
 import click
 
+from passdown.actions.events import make_person
 from passdown.core.documents.frontmatter import split_front_matter
 from passdown.core.formats.events import Event, render_event
 from passdown.core.safe_text import one_line
 from passdown.errors import UsageError
 from passdown.faces.cli import output
-from passdown.faces.cli.commands.event import make_person
 from passdown.faces.cli.project import CliProject, current_folder, open_here
 from passdown.faces.cli.sessions import update_view
 from passdown.services.log.migrations import Migrated, MigrationPlan, migrate, plan_migration

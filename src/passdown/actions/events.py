@@ -1,0 +1,191 @@
+"""Show an event, or retract one; read the logs of all checkouts."""
+
+import hashlib
+import os
+from collections.abc import Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import Annotated, NamedTuple
+
+from passdown.actions.answers import HIDDEN, MILLIS, Form, NoticeKind
+from passdown.actions.callers import Caller, ask, need_person, open_caller
+from passdown.actions.sessions import update_view
+from passdown.core.facts import ESCALATED
+from passdown.core.formats.events import Event
+from passdown.core.ids import clean_foreign, make_agent
+from passdown.core.merge.event_facts import ID_SIZE
+from passdown.core.schemas import to_data
+from passdown.errors import FormatError, PassdownError, UsageError
+from passdown.ports.clock import Clock
+from passdown.ports.index import EventLocation
+from passdown.records import record
+from passdown.services.log.events import write_event
+from passdown.services.log.history import EventTexts, FoundEvent, find_event, list_places, parse_text
+from passdown.services.workspace.workspaces import list_other_roots
+from passdown.settings import EventLayout
+
+
+@record
+class EventRetraction:
+    """An event to retract."""
+
+    name: Annotated[str, "Its id or hash, or the start of one."]
+    because: Annotated[str, "The reason."] = ""
+    agent: Annotated[str, "Who retracts it; empty for a person without a name."] = ""
+
+
+@record
+class LoggedEvent:
+    """A published event."""
+
+    id: Annotated[str, "Its id."]
+    sha256: Annotated[str, "The hash of its file."]
+    at: Annotated[datetime, "When it was written.", MILLIS]
+    ranked_at: Annotated[datetime, "The time that it is ordered by.", MILLIS]
+    agent: Annotated[str, "Who wrote it."]
+    branch: Annotated[str, "The branch that it was written on."]
+    type: Annotated[str, "What it was written for."]
+    is_retracted: Annotated[bool, "Whether its facts no longer count."]
+    checkout: Annotated[str, "The checkout that has it, from the root of this one."]
+    path: Annotated[str, "The file that holds it, from the root of its checkout."]
+    data: Annotated[Event, "What it says.", Form(to_data)]
+
+
+@record
+class ShownEvent:
+    """An event in full."""
+
+    event: Annotated[LoggedEvent, "The event."]
+    text: Annotated[str | None, "Its text as it was written; None if it has just disappeared.", HIDDEN]
+
+
+@record
+class NewEvent:
+    """An event that was written."""
+
+    id: Annotated[str | None, "Its id."]
+    at: Annotated[datetime | None, "When.", MILLIS]
+    agent: Annotated[str | None, "Who wrote it."]
+    path: Annotated[str, "Its file, from the root of the project."]
+
+
+@record
+class RetractedEvent:
+    """An event that is retracted."""
+
+    retracted: Annotated[str, "Its id."]
+    event: Annotated[NewEvent | None, "The event that retracts it; null if it was retracted before."]
+
+
+class CheckoutEvents(NamedTuple):
+    """The events of a checkout, and how it is called; the checkout of the caller has no name."""
+
+    places: Sequence[EventLocation]
+    texts: EventTexts
+    folder: str
+    checkout: str = ""
+
+    def describe(self, place: EventLocation) -> LoggedEvent:
+        """Return an event with its content."""
+        return LoggedEvent(
+            id=place.rank.id,
+            sha256=place.rank.hash,
+            at=place.rank.at,
+            ranked_at=place.ranked_at,
+            agent=place.rank.agent,
+            branch=place.branch,
+            type=place.type,
+            is_retracted=place.is_retracted,
+            checkout=self.checkout or ".",
+            path="/".join(part for part in (self.folder, place.folder, place.name) if part),
+            data=parse_text(self.texts.read(place)),
+        )
+
+
+def show_event(caller: Caller, name: str) -> ShownEvent:
+    """Find an event by its id or hash, or the start of one, in any checkout."""
+    source, seen = _find(caller, name)
+    return ShownEvent(event=source.describe(seen.place), text=source.texts.read(seen.place))
+
+
+def retract_event(caller: Caller, request: EventRetraction) -> RetractedEvent:
+    """Write an event that retracts another; its file stays."""
+    source, seen = _find(caller, request.name)
+    rank, workspace = seen.place.rank, caller.workspace
+    if ESCALATED in (source.texts.read(seen.place) or ""):
+        hint = "a person answers the gate's question"
+        need_person(caller, "retract an event about an escalated gate", hint=hint)
+    if seen.place.is_retracted:
+        return RetractedEvent(retracted=rank.id, event=None)
+    # Copies and events of other tools may share an id; a hash names exactly one event.
+    is_by_id = rank.id.startswith("ev-") and rank.id.startswith(request.name)
+    event = Event(
+        agent=_clean_agent(request.agent) or make_person(rank.hash, workspace.clock),
+        branch=workspace.repository.branch(),
+        type="retraction",
+        reason=" ".join(request.because.split()) or "retracted",
+        retracted_events=(rank.id if is_by_id else rank.hash[:ID_SIZE],),
+    )
+    by_day = workspace.settings.events.layout is EventLayout.DAY
+    written = write_event(workspace.log, workspace.index, workspace.clock, event, by_day=by_day)
+    if written is None:  # only an event that covers a journal can already be published
+        raise PassdownError("the event was not written", hint="repeat the command")
+    update_view(caller)
+    parts = (workspace.settings.paths.events, written.folder, written.name)
+    made = NewEvent(
+        id=written.event.id,
+        at=written.event.ts,
+        agent=written.event.agent,
+        path="/".join(part for part in parts if part),
+    )
+    return RetractedEvent(retracted=rank.id, event=made)
+
+
+def make_person(about: str, clock: Clock) -> str:
+    """Return an agent name for the user; the same subject at the same instant gives the same name."""
+    return make_agent("person", hashlib.sha256(f"{about} {clock.now().isoformat()}".encode()).digest())
+
+
+def _clean_agent(name: str) -> str:
+    if not name:
+        return ""
+    try:
+        return clean_foreign(name, "--agent")
+    except FormatError as found:
+        raise UsageError(found.message.removesuffix("."), hint=found.hint) from found
+
+
+def _find(caller: Caller, name: str) -> tuple[CheckoutEvents, FoundEvent]:
+    if not name.strip():
+        raise UsageError("the ID is empty", hint="`passdown log` lists the events")
+    sources = read_logs(caller, name)
+    seen = find_event([source.places for source in sources], name)
+    return sources[seen.where], seen
+
+
+def read_logs(caller: Caller, prefix: str = "") -> Sequence[CheckoutEvents]:
+    """Read the events of this checkout, then those of the others; `prefix` is the start of an id or hash.
+
+    A checkout whose settings cannot be read is skipped, with a notice.
+    """
+    found = [_read_log(caller, prefix)]
+    for root, _ in list_other_roots(caller.workspace.repository):
+        if not os.path.isdir(root):  # Path.is_dir() raises without permission
+            continue
+        name = os.path.relpath(root, caller.workspace.root).replace(os.sep, "/")
+        try:
+            there = open_caller(caller.around, root=Path(root))
+        except PassdownError as error:
+            caller.note(NoticeKind.CHECKOUT_SKIPPED, checkout=name, reason=error.message)
+            continue
+        there.notices.clear()  # what is odd in its settings is told to who works there
+        answer = ask(_read_log, there, prefix)
+        caller.notices.extend(answer.notices)
+        found.append(answer.result._replace(checkout=name))
+    return found
+
+
+def _read_log(caller: Caller, prefix: str) -> CheckoutEvents:
+    workspace = caller.workspace
+    places = list_places(workspace, prefix, caller.around.progress)
+    return CheckoutEvents(places, EventTexts(workspace.log), workspace.settings.paths.events)
