@@ -3,7 +3,7 @@
 import hashlib
 import os
 from collections.abc import Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Annotated, NamedTuple
 
@@ -15,6 +15,7 @@ from passdown.core.formats.events import Event
 from passdown.core.ids import clean_foreign, make_agent
 from passdown.core.merge.event_facts import ID_SIZE
 from passdown.core.schemas import to_data
+from passdown.core.times import parse_duration, parse_instant
 from passdown.errors import FormatError, PassdownError, UsageError
 from passdown.ports.clock import Clock
 from passdown.ports.index import EventLocation
@@ -189,3 +190,20 @@ def _read_log(caller: Caller, prefix: str) -> CheckoutEvents:
     workspace = caller.workspace
     places = list_places(workspace, prefix, caller.around.progress)
     return CheckoutEvents(places, EventTexts(workspace.log), workspace.settings.paths.events)
+
+
+def read_since(text: str, now: datetime) -> datetime | None:
+    """Parse a time or an age; return None for an empty text, and for an age before the first date."""
+    if not text:
+        return None
+    seconds = parse_duration(text)
+    if seconds is not None:
+        try:
+            return now - timedelta(seconds=seconds)
+        except OverflowError:
+            return None
+    found = parse_instant(text)
+    if found is None:
+        hint = "write 2026-01-10, 2026-01-10T13:00Z, 30min, 3h, 2d or 1w"
+        raise UsageError(f"--since: `{text}` is not a valid time", hint=hint)
+    return found

@@ -5,24 +5,15 @@ from typing import Final
 
 import click
 
+from passdown.actions import archives as actions
+from passdown.actions.answers import encode
+from passdown.actions.archives import ArchiveReport, CleanedArchive, CleaningRequest
 from passdown.core.safe_text import one_line
-from passdown.core.times import render_seconds
-from passdown.errors import UsageError
 from passdown.faces.cli import output
-from passdown.faces.cli.commands.log import read_since
+from passdown.faces.cli.calls import call, settle
 from passdown.faces.cli.lines import minute
-from passdown.faces.cli.sessions import open_sessions
 from passdown.faces.cli.status import say_index
-from passdown.services.log.event_archive import (
-    ArchiveProblem,
-    ArchiveVerdict,
-    CleaningPlan,
-    clean,
-    plan_cleaning,
-    verify_archive,
-)
-from passdown.services.project.status import IndexState, find_index_state
-from passdown.wiring.searches import open_search_scope
+from passdown.services.log.event_archive import ArchiveProblem
 
 _USUAL: Final = "30d"
 _json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
@@ -52,39 +43,22 @@ def verify(above: bool, *, as_json: bool) -> int:
 
 
 def _verify(*, as_json: bool) -> int:
-    workspace = open_sessions()
-    verdict = verify_archive(workspace)
-    index = find_index_state(open_search_scope(workspace))
+    answer = call(actions.verify, None)
     if as_json:
-        output.say_json(_verdict_data(verdict, index))
+        output.say_json(encode(answer.result))
     else:
-        _say_verdict(verdict, index)
-    return 1 if verdict.problems else 0
+        _say_report(answer.result)
+    settle(answer)
+    return 0 if answer.result.is_good else 1
 
 
-def _verdict_data(verdict: ArchiveVerdict, index: IndexState) -> dict[str, object]:
-    return {
-        "is_good": not verdict.problems,
-        "copies": verdict.copies,
-        "rollups": verdict.rollups,
-        "events": verdict.events,
-        "records": verdict.records,
-        "index": {"state": index.health.value, "changes": index.changes},
-        "problems": _problem_data(verdict.problems),
-    }
-
-
-def _problem_data(problems: Sequence[ArchiveProblem]) -> list[dict[str, str]]:
-    return [{"path": one_line(one.path), "problem": one_line(one.problem)} for one in problems]
-
-
-def _say_verdict(verdict: ArchiveVerdict, index: IndexState) -> None:
-    output.say(f"archived events: {verdict.events} in {output.counted(verdict.rollups, 'rollup')}")
-    output.say(f"copies of them: {verdict.copies}")
-    output.say(f"records of sessions: {verdict.records}")
-    output.say(say_index(index))
-    _say_problems(verdict.problems)
-    output.note(output.counted(len(verdict.problems), "problem") if verdict.problems else "no problems found")
+def _say_report(found: ArchiveReport) -> None:
+    output.say(f"archived events: {found.events} in {output.counted(found.rollups, 'rollup')}")
+    output.say(f"copies of them: {found.copies}")
+    output.say(f"records of sessions: {found.records}")
+    output.say(say_index(found.index))
+    _say_problems(found.problems)
+    output.note(output.counted(len(found.problems), "problem") if found.problems else "no problems found")
 
 
 def _say_problems(problems: Sequence[ArchiveProblem]) -> None:
@@ -109,39 +83,28 @@ def clean_copies(above: bool, *, older: str, yes: bool, as_json: bool) -> int:
     rollup holds, that cannot be read, or that is not committed yet stays. Rollups and records of sessions are
     never removed. Commit the removal yourself: Passdown commits no deletion.
     """
-    workspace = open_sessions()
-    before = read_since(older, workspace.clock.now())
-    if before is None:
-        raise UsageError(f"--older: `{older}` is before the first date", hint="write an age, as in 30d")
-    plan = plan_cleaning(workspace, before)
-    removed = clean(workspace, plan) if yes else ()
+    answer = call(actions.clean, CleaningRequest(older=older, is_confirmed=yes))
     if above or as_json:
-        output.say_json(
-            {
-                "is_dry_run": not yes,
-                "before": render_seconds(plan.before),
-                "due": list(plan.due),
-                "removed": list(removed),
-                "kept": _problem_data(plan.kept),
-            }
-        )
+        output.say_json(encode(answer.result))
     else:
-        _say_cleaned(plan, removed, workspace.settings.paths.event_archive, is_done=yes)
+        _say_cleaned(answer.result)
+    settle(answer)
     return 0
 
 
-def _say_cleaned(plan: CleaningPlan, removed: Sequence[str], folder: str, *, is_done: bool) -> None:
-    since = f"from before {minute(plan.before)}"
-    if is_done:
-        output.say(f"removed {output.counted(len(removed), 'copy', 'copies')} of archived events {since}")
-    else:
-        for path in plan.due:
+def _say_cleaned(found: CleanedArchive) -> None:
+    since = f"from before {minute(found.before)}"
+    if found.is_dry_run:
+        for path in found.due:
             output.say(one_line(path))
         output.say(
-            f"would remove {output.counted(len(plan.due), 'copy', 'copies')} of archived events {since}"
+            f"would remove {output.counted(len(found.due), 'copy', 'copies')} of archived events {since}"
         )
-    _say_problems([one._replace(problem=f"stays: it {one.problem}") for one in plan.kept])
-    if plan.due and not is_done:
+    else:
+        removed = output.counted(len(found.removed), "copy", "copies")
+        output.say(f"removed {removed} of archived events {since}")
+    _say_problems([one._replace(problem=f"stays: it {one.problem}") for one in found.kept])
+    if found.due and found.is_dry_run:
         output.note_hint("--yes removes them; their rollups hold the same events")
-    elif removed:
-        output.note_hint(f"commit it: `git add --update -- {folder}`, then `git commit`")
+    elif found.removed:
+        output.note_hint(f"commit it: `git add --update -- {found.folder}`, then `git commit`")

@@ -1,13 +1,13 @@
 """`passdown log`: list the events of all checkouts of the project, newest first."""
 
 from collections.abc import Sequence
-from datetime import datetime, timedelta
 from typing import Final, NamedTuple
 
 import click
 
+from passdown.actions.events import read_since
 from passdown.core.schemas import to_data
-from passdown.core.times import parse_duration, parse_instant, render_millis
+from passdown.core.times import render_millis
 from passdown.errors import UsageError
 from passdown.faces.cli import output
 from passdown.faces.cli.lines import event_lines
@@ -100,23 +100,6 @@ def read_checkout_logs(project: CliProject, prefix: str = "") -> list[CheckoutLo
             places = one.project.call(lambda workspace: list_places(workspace, prefix, reading.step))
         sources.append(CheckoutLog(one.project, places, EventTexts(one.project.workspace.log), one.shown))
     return sources
-
-
-def read_since(text: str, now: datetime) -> datetime | None:
-    """Parse a time or an age; return None for an empty text, and for an age before the first date."""
-    if not text:
-        return None
-    seconds = parse_duration(text)
-    if seconds is not None:
-        try:
-            return now - timedelta(seconds=seconds)
-        except OverflowError:
-            return None
-    found = parse_instant(text)
-    if found is None:
-        hint = "write 2026-01-10, 2026-01-10T13:00Z, 30min, 3h, 2d or 1w"
-        raise UsageError(f"--since: `{text}` is not a valid time", hint=hint)
-    return found
 
 
 def _say(sources: Sequence[CheckoutLog], found: Sequence[FoundEvent], limit: int) -> None:

@@ -5,12 +5,12 @@ from typing import Final
 
 import click
 
+from passdown.actions.events import read_since
 from passdown.core.project.search_query import DocumentKind
 from passdown.core.safe_text import one_line
 from passdown.core.times import render_millis
 from passdown.errors import CacheError
 from passdown.faces.cli import output
-from passdown.faces.cli.commands.log import read_since
 from passdown.faces.cli.lines import cut, minute, width
 from passdown.faces.cli.progress import ReadingProgress
 from passdown.faces.cli.sessions import open_sessions

@@ -1,0 +1,88 @@
+"""Verify what is archived, and remove old copies."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Annotated, Final
+
+from passdown.actions.answers import HIDDEN, SECONDS, Form
+from passdown.actions.callers import Caller
+from passdown.actions.events import read_since
+from passdown.core.safe_text import one_line
+from passdown.errors import UsageError
+from passdown.records import record
+from passdown.services.log import event_archive
+from passdown.services.log.event_archive import ArchiveProblem, plan_cleaning, verify_archive
+from passdown.services.project.status import IndexState, find_index_state
+from passdown.wiring.searches import open_search_scope
+
+
+def _list_problems(problems: Sequence[ArchiveProblem]) -> object:
+    return [{"path": one_line(one.path), "problem": one_line(one.problem)} for one in problems]
+
+
+_PROBLEMS: Final = Form(_list_problems)
+_INDEX: Final = Form(lambda index: {"state": index.health.value, "changes": index.changes})
+
+
+@record
+class ArchiveReport:
+    """What is in the archive, and what is wrong with it."""
+
+    is_good: Annotated[bool, "Whether nothing is wrong."]
+    copies: Annotated[int, "How many archived events have a file of their own."]
+    rollups: Annotated[int, "How many rollups there are."]
+    events: Annotated[int, "How many events the rollups hold."]
+    records: Annotated[int, "How many records of sessions there are."]
+    index: Annotated[IndexState, "Whether the search index has all of it.", _INDEX]
+    problems: Annotated[tuple[ArchiveProblem, ...], "What is wrong.", _PROBLEMS]
+
+
+@record
+class CleaningRequest:
+    """Which copies of archived events to remove."""
+
+    older: Annotated[str, "The age or date that they must be older than."]
+    is_confirmed: Annotated[bool, "Whether to remove them; otherwise they are only listed."] = False
+
+
+@record
+class CleanedArchive:
+    """Which copies are old, and which of them were removed."""
+
+    is_dry_run: Annotated[bool, "Whether nothing was to be removed."]
+    before: Annotated[datetime, "Older than this is old.", SECONDS]
+    due: Annotated[tuple[str, ...], "The copies that may go: a rollup holds each of them."]
+    removed: Annotated[tuple[str, ...], "The copies that were removed."]
+    kept: Annotated[tuple[ArchiveProblem, ...], "The old copies that stay, and why.", _PROBLEMS]
+    folder: Annotated[str, "The folder of archived events.", HIDDEN]
+
+
+def verify(caller: Caller, _: None) -> ArchiveReport:
+    """Check rollups, copies of events and records of sessions, and whether a search finds them."""
+    found = verify_archive(caller.workspace)
+    return ArchiveReport(
+        is_good=not found.problems,
+        copies=found.copies,
+        rollups=found.rollups,
+        events=found.events,
+        records=found.records,
+        index=find_index_state(open_search_scope(caller.workspace)),
+        problems=found.problems,
+    )
+
+
+def clean(caller: Caller, request: CleaningRequest) -> CleanedArchive:
+    """Find the copies of archived events that may go, and remove them if that is confirmed."""
+    workspace, older = caller.workspace, request.older
+    before = read_since(older, workspace.clock.now())
+    if before is None:
+        raise UsageError(f"--older: `{older}` is before the first date", hint="write an age, as in 30d")
+    plan = plan_cleaning(workspace, before)
+    return CleanedArchive(
+        is_dry_run=not request.is_confirmed,
+        before=plan.before,
+        due=plan.due,
+        removed=tuple(event_archive.clean(workspace, plan)) if request.is_confirmed else (),
+        kept=plan.kept,
+        folder=workspace.settings.paths.event_archive,
+    )
