@@ -429,12 +429,15 @@ def open_documents(root: Path, *, is_checkout: bool = False) -> "Documents":
     return FileDocuments(root, is_checkout=is_checkout)
 
 
-def read_named(path: str) -> bytes:
-    """Return the content of a file that the user named; raise a StorageError if it cannot be read."""
+def read_named(path: str, folder: str = "") -> bytes:
+    """Return the content of a file that the user named; raise a StorageError if it cannot be read.
+
+    A name that is not absolute is looked up in `folder`.
+    """
     from passdown.engines.files import read  # loaded on demand
 
     try:
-        return read.read_trusted(path)
+        return read.read_trusted(os.path.join(folder, path))
     except OSError as found:
         raise read.unreadable(path, found) from found
 
