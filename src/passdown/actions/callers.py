@@ -58,6 +58,7 @@ class Caller:
     around: Annotated[Surroundings, "Where the face was called."]
     session: Annotated[str, "The session that the caller named; empty if none."] = ""
     is_typed: Annotated[bool, "Whether it was typed: the same words repeat it (C142)."] = False
+    is_cached: Annotated[bool, "Whether caches may be used."] = True
     notices: Annotated[list[Notice], "What the caller should know."] = field(default_factory=list)
     after: Annotated[list[Callable[[], None]], "What is done once the answer was written."] = field(
         default_factory=list
@@ -73,7 +74,8 @@ class Caller:
 
     def without_cache(self) -> "Caller":
         """Return the same caller with a workspace that does not use its cache."""
-        return replace(self, workspace=self.reopen(self.around.limits._replace(is_cached=False)))
+        limits = self.around.limits._replace(is_cached=False)
+        return replace(self, workspace=self.reopen(limits), is_cached=False)
 
 
 def open_caller(

@@ -47,5 +47,12 @@ def _move(caller: Caller, root: str, settings: Settings) -> Caller:
     def open_with(limits: ReadLimits) -> Workspace:
         return open_workspace(Path(root), settings, limits, listener)
 
-    workspace = open_with(caller.around.limits)
-    return replace(caller, workspace=workspace, reopen=open_with, session="", is_typed=False, after=[])
+    return replace(
+        caller,
+        workspace=open_with(caller.around.limits),
+        reopen=open_with,
+        session="",
+        is_typed=False,
+        is_cached=True,
+        after=[],
+    )

@@ -53,9 +53,14 @@ def call(
     request: Request,
     session: str = "",
     verb: "VerbRun | None" = None,
+    *,
+    doing: str = "reading events",
 ) -> Answered[Result]:
-    """Call an action in the project of the current folder, and print its notices."""
-    bar = _ReadingBar()
+    """Call an action in the project of the current folder, and print its notices.
+
+    `doing` is what a bar says while many files are read.
+    """
+    bar = _ReadingBar(doing)
     caller = open_caller(replace(find_surroundings(), progress=bar.step), session, verb)
     try:
         return ask(action, caller, request)
@@ -78,14 +83,15 @@ def find_surroundings() -> Surroundings:
 class _ReadingBar:
     """A bar for an action that reads many files; most read few, and load nothing for it."""
 
-    def __init__(self) -> None:
+    def __init__(self, doing: str) -> None:
+        self._doing = doing
         self._bar: ReadingProgress | None = None
 
     def step(self, number: int, total: int) -> None:
         if self._bar is None:
             from passdown.faces.cli.progress import ReadingProgress
 
-            self._bar = ReadingProgress()
+            self._bar = ReadingProgress(self._doing)
         self._bar.step(number, total)
 
     def hide(self) -> None:
