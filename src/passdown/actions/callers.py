@@ -40,7 +40,9 @@ class Surroundings:
 
     folder: Annotated[Path, "The folder that the caller is in."]
     variables: Annotated[Mapping[str, str], "The environment of the caller."] = NO_VARIABLES
-    has_terminal: Annotated[bool, "Whether somebody sees what is written, and can answer."] = False
+    has_terminal: Annotated[
+        Callable[[], bool], "Returns whether somebody sees what is written, and can answer."
+    ] = lambda: False
     limits: Annotated[ReadLimits, "How much work the caller may wait for."] = NO_LIMITS
     report: Annotated[Callable[[str], None], "Says at once what is being waited for."] = _ignore
     progress: Annotated[Callable[[int, int], None], "Takes how many of how many files were read."] = _ignore
@@ -58,7 +60,6 @@ class Caller:
     around: Annotated[Surroundings, "Where the face was called."]
     session: Annotated[str, "The session that the caller named; empty if none."] = ""
     is_typed: Annotated[bool, "Whether it was typed: the same words repeat it (C142)."] = False
-    is_cached: Annotated[bool, "Whether caches may be used."] = True
     notices: Annotated[list[Notice], "What the caller should know."] = field(default_factory=list)
     after: Annotated[list[Callable[[], None]], "What is done once the answer was written."] = field(
         default_factory=list
@@ -75,7 +76,7 @@ class Caller:
     def without_cache(self) -> "Caller":
         """Return the same caller with a workspace that does not use its cache."""
         limits = self.around.limits._replace(is_cached=False)
-        return replace(self, workspace=self.reopen(limits), is_cached=False)
+        return replace(self, workspace=self.reopen(limits), around=replace(self.around, limits=limits))
 
 
 def open_caller(
@@ -221,7 +222,7 @@ def find_person(caller: Caller) -> "CommandCaller":
 
     around = caller.around
     variables = frozenset(name for name, value in around.variables.items() if value)
-    signs = CallerSigns(caller.session, variables, list_ancestors(), around.has_terminal)
+    signs = CallerSigns(caller.session, variables, list_ancestors(), around.has_terminal())
     return decide_caller(signs, open_hosts().agent_signs())
 
 

@@ -47,12 +47,13 @@ def _move(caller: Caller, root: str, settings: Settings) -> Caller:
     def open_with(limits: ReadLimits) -> Workspace:
         return open_workspace(Path(root), settings, limits, listener)
 
+    limits = caller.around.limits._replace(is_cached=True)  # it has a cache of its own
     return replace(
         caller,
-        workspace=open_with(caller.around.limits),
+        workspace=open_with(limits),
         reopen=open_with,
+        around=replace(caller.around, limits=limits),
         session="",
         is_typed=False,
-        is_cached=True,
         after=[],
     )

@@ -55,7 +55,7 @@ def search(caller: Caller, request: DocumentQuery) -> FoundDocuments:
     """Return the documents that hold every word."""
     since = read_since(request.since, caller.workspace.clock.now())
     wanted = SearchFilter(frozenset(map(DocumentKind, request.kinds)), request.agent, since)
-    scope = open_search_scope(caller.workspace, cached=caller.is_cached)
+    scope = open_search_scope(caller.workspace, cached=caller.around.limits.is_cached)
     asked = SearchRequest(text=request.text, wanted=wanted, limit=request.limit, size=request.size)
     found = service.search(caller.workspace, scope, asked, caller.around.progress)
     return FoundDocuments(
