@@ -1,27 +1,51 @@
 """Decisions that did not know of each other, as answers tell them (C162)."""
 
 from collections.abc import Sequence
-from typing import Final
+from datetime import datetime
+from typing import Annotated, Final
 
-from passdown.actions.answers import Form
+from passdown.actions.answers import MILLIS, Form, encode_value
 from passdown.core.facts import Fact
-from passdown.core.times import render_millis
+from passdown.records import record
 
 
-def describe_contested(contested: Sequence[Sequence[Fact]]) -> list[object]:
-    """Return the contradictions as JSON data: the decision that holds comes first."""
-    return [{"key": facts[0].key, "decisions": [_describe(fact) for fact in facts]} for facts in contested]
+@record
+class ContestedDecision:
+    """One of several decisions of a key."""
+
+    text: Annotated[str, "What was decided."]
+    agent: Annotated[str, "Who decided it."]
+    session: Annotated[str | None, "The session that decided it, if that is known."]
+    at: Annotated[datetime, "When.", MILLIS]
+    event: Annotated[str | None, "The hash of the event that told it."]
+    branch: Annotated[str | None, "The branch of the other checkout that has it."]
 
 
-def _describe(fact: Fact) -> dict[str, object]:
-    return {
-        "text": fact.text,
-        "agent": fact.agent,
-        "session": fact.session or None,
-        "at": render_millis(fact.at),
-        "event": fact.event or None,
-        "branch": fact.branch or None,
-    }
+@record
+class ContestedKey:
+    """A key under which several decisions are in force."""
+
+    key: Annotated[str, "The key."]
+    decisions: Annotated[tuple[ContestedDecision, ...], "The decision that holds comes first."]
 
 
-CONTESTED: Final = Form(describe_contested)
+def describe_contested(contested: Sequence[Sequence[Fact]]) -> tuple[ContestedKey, ...]:
+    """Return the contradictions, each with its key."""
+    return tuple(
+        ContestedKey(key=facts[0].key, decisions=tuple(_describe(one) for one in facts))
+        for facts in contested
+    )
+
+
+def _describe(fact: Fact) -> ContestedDecision:
+    return ContestedDecision(
+        text=fact.text,
+        agent=fact.agent,
+        session=fact.session or None,
+        at=fact.at,
+        event=fact.event or None,
+        branch=fact.branch or None,
+    )
+
+
+CONTESTED: Final = Form(lambda contested: encode_value(describe_contested(contested)))

@@ -1,14 +1,13 @@
 """Show an event, or retract one; read the logs of all checkouts."""
 
 import hashlib
-import os
 from collections.abc import Sequence
 from datetime import datetime, timedelta
-from pathlib import Path
 from typing import Annotated, NamedTuple
 
-from passdown.actions.answers import HIDDEN, MILLIS, Form, NoticeKind
-from passdown.actions.callers import Caller, ask, need_person, open_caller
+from passdown.actions.answers import HIDDEN, MILLIS, Form
+from passdown.actions.callers import Caller, ask, need_person
+from passdown.actions.checkouts import open_others
 from passdown.actions.sessions import update_view
 from passdown.core.facts import ESCALATED
 from passdown.core.formats.events import Event
@@ -22,7 +21,6 @@ from passdown.ports.index import EventLocation
 from passdown.records import record
 from passdown.services.log.events import write_event
 from passdown.services.log.history import EventTexts, FoundEvent, find_event, list_places, parse_text
-from passdown.services.workspace.workspaces import list_other_roots
 from passdown.settings import EventLayout
 
 
@@ -165,24 +163,11 @@ def _find(caller: Caller, name: str) -> tuple[CheckoutEvents, FoundEvent]:
 
 
 def read_logs(caller: Caller, prefix: str = "") -> Sequence[CheckoutEvents]:
-    """Read the events of this checkout, then those of the others; `prefix` is the start of an id or hash.
-
-    A checkout whose settings cannot be read is skipped, with a notice.
-    """
+    """Read the events of this checkout, then those of the others; `prefix` is the start of an id or hash."""
     found = [_read_log(caller, prefix)]
-    for root, _ in list_other_roots(caller.workspace.repository):
-        if not os.path.isdir(root):  # Path.is_dir() raises without permission
-            continue
-        name = os.path.relpath(root, caller.workspace.root).replace(os.sep, "/")
-        try:
-            there = open_caller(caller.around, root=Path(root))
-        except PassdownError as error:
-            caller.note(NoticeKind.CHECKOUT_SKIPPED, checkout=name, reason=error.message)
-            continue
-        there.notices.clear()  # what is odd in its settings is told to who works there
-        answer = ask(_read_log, there, prefix)
-        caller.notices.extend(answer.notices)
-        found.append(answer.result._replace(checkout=name))
+    for one in open_others(caller):
+        there = ask(_read_log, one.caller, prefix).result
+        found.append(there._replace(checkout=one.shown))
     return found
 
 

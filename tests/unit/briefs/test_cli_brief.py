@@ -7,11 +7,11 @@ from pathlib import Path
 import jsonschema
 import pytest
 
+from passdown.actions import briefs
 from passdown.core.briefs.brief_frame import BriefFrame, receipt_of
 from passdown.core.evidence import recall
 from passdown.engines.memory.index import MemoryIndex
 from passdown.errors import CacheError, StorageError
-from passdown.faces.cli.commands import brief as command_module
 from passdown.services.sessions import ledgers
 from tests.answers.check_answers import Schema
 from tests.support.commands import Caller
@@ -179,7 +179,7 @@ def test_where_nothing_can_be_written_it_is_told_all_the_same(
     def refuse(*_: object) -> ledgers.LedgerUpdate:
         raise StorageError("read-only")
 
-    monkeypatch.setattr(command_module, "update_ledger", refuse)
+    monkeypatch.setattr(briefs, "update_ledger", refuse)
 
     assert "> Ship it\n" in command("brief").out
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import jsonschema
 import pytest
 
+from passdown.actions.checks import CheckCounts
 from passdown.core.formats.registry import ARCHIVE, LEDGER
-from passdown.faces.cli.commands import check
 from tests.answers.check_answers import CHECK
 from tests.support.commands import Caller, Done
 
@@ -315,10 +315,10 @@ def test_help_fits_80_columns_and_tells_the_exit_codes(command: Caller) -> None:
 
 
 def test_counts_are_of_files_and_never_twice() -> None:
-    tally = check.CheckCounts()
+    tally = CheckCounts()
 
     assert not tally.fails(strict=True)
-    assert check.CheckCounts(not_repaired=1).fails(strict=False)
+    assert CheckCounts(not_repaired=1).fails(strict=False)
 
 
 def test_an_archive_of_a_past_session_is_checked_too(command: Caller) -> None:

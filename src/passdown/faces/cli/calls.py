@@ -102,7 +102,7 @@ def _ask(
         say_notices(caller.notices[known:])
 
 
-def find_surroundings(folder: Path, progress: Callable[[int, int], None]) -> Surroundings:
+def find_surroundings(folder: Path, progress: Callable[[int, int], None] = lambda *_: None) -> Surroundings:
     """Return what a command knows of where it was called."""
     return Surroundings(
         folder=folder,

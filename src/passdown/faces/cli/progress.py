@@ -83,6 +83,7 @@ class ReadingProgress:
     def step(self, number: int, total: int) -> None:
         """Count one more file as read; restart the bar when the count restarts."""
         if self._progress is None or number == 1:
+            self.hide()
             shown = total >= _MANY and output.is_terminal(sys.stderr)
             self._progress = Progress(self._what, total, shown=shown)
         self._progress.step()

@@ -2,15 +2,15 @@
 
 import click
 
-from passdown.actions.decisions import describe_contested
-from passdown.core.evidence.certificates import Certificate, CertifiedFact, FactStatus
+from passdown.actions import certificates
+from passdown.actions.answers import encode
+from passdown.actions.certificates import CertifyRequest, CertifyResult
+from passdown.core.evidence.certificates import FactStatus
 from passdown.core.safe_text import one_line
-from passdown.errors import PassdownError, StorageError
+from passdown.errors import PassdownError
 from passdown.faces.cli import output
-from passdown.faces.cli.commands.brief import call_here
+from passdown.faces.cli.calls import call, settle
 from passdown.faces.cli.lines import contested_lines, settling_hint
-from passdown.services.handover.certificates import certify
-from passdown.wiring.workspaces import read_named
 
 
 @click.command()
@@ -28,58 +28,25 @@ def command(session: str, expect: str | None, *, as_json: bool) -> int:
     Prints the number of facts, how many are unaccounted for, and a hash over the ids of all facts. Exits with
     1 if a fact is unaccounted for.
     """
-    expected = _read(expect) if expect else []
-    found, now = call_here(
-        session,
-        lambda workspace, account, others: (certify(workspace, account, others, expected), workspace.now()),
-    )
+    answer = call(certificates.certify, CertifyRequest(expected=expect or ""), session)
     if as_json:
-        output.say_json(_as_data(found))
+        output.say_json(encode(answer.result))
     else:
-        for one in found.losses:
-            output.say(f"{one_line(one.where)}: {one.kind}: {one_line(one.text)}")
-        for one in found.replaced:
-            output.note(f"replaced by {one_line(one.where)}: {one.kind}: {one_line(one.text)}")
-        for line in contested_lines(found.contested, now) if found.contested else ():
+        _say(answer.result)
+    settle(answer)
+    return PassdownError.exit_code if answer.result.losses else 0
+
+
+def _say(found: CertifyResult) -> None:
+    for one in found.losses:
+        output.say(f"{one_line(one.where)}: {one.kind}: {one_line(one.text)}")
+    for one in found.replaced:
+        output.note(f"replaced by {one_line(one.where)}: {one.kind}: {one_line(one.text)}")
+    if found.contested:
+        for line in contested_lines(found.contested, found.now):
             output.note(line)
-        if found.contested:
-            output.note_hint(settling_hint(found.contested))
-        plural = "" if len(found.facts) == 1 else "s"
-        output.say(f"{len(found.facts)} fact{plural}, {len(found.losses)} unaccounted")
-        output.say(f"root {found.root}")
-        counts = [
-            f"{found.count(how)} {how.value}"
-            for how in (FactStatus.IN_BRIEF, FactStatus.BY_COMMAND, FactStatus.RETIRED)
-        ]
-        output.note(", ".join(counts))
-    return PassdownError.exit_code if found.losses else 0
-
-
-def _read(path: str) -> list[str]:
-    try:
-        return read_named(path).decode("utf-8").splitlines()
-    except UnicodeDecodeError as found:
-        raise StorageError(f"could not read {path}: it is not UTF-8 text", hint="name a text file") from found
-
-
-def _as_data(found: Certificate) -> dict[str, object]:
-    return {
-        "facts": len(found.facts),
-        "unaccounted": len(found.losses),
-        "root": found.root,
-        "counts": {how.value: found.count(how) for how in FactStatus},
-        "losses": [_one(one) for one in found.losses],
-        "replaced": [_one(one) for one in found.replaced],
-        "contested": describe_contested(found.contested),
-        "accounted": [_one(one) for one in found.facts],
-    }
-
-
-def _one(one: CertifiedFact) -> dict[str, object]:
-    return {
-        "id": one.id or None,
-        "kind": one.kind,
-        "text": one.text,
-        "how": one.how.value,
-        "where": one.where,
-    }
+        output.note_hint(settling_hint(found.contested))
+    output.say(f"{output.counted(found.facts, 'fact')}, {found.unaccounted} unaccounted")
+    output.say(f"root {found.root}")
+    shown = (FactStatus.IN_BRIEF, FactStatus.BY_COMMAND, FactStatus.RETIRED)
+    output.note(", ".join(f"{found.counts[how]} {how.value}" for how in shown))

@@ -2,7 +2,8 @@
 
 import click
 
-from passdown.core.formats.registry import FORMATS, Format, find_format
+from passdown.actions.answers import encode
+from passdown.actions.formats import list_formats, show_example, show_schema
 from passdown.faces.cli import output
 
 _json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
@@ -19,23 +20,15 @@ def command(context: click.Context, *, as_json: bool) -> None:
     context.obj = as_json
     if context.invoked_subcommand is not None:
         return
+    known = list_formats()
     if as_json:
-        output.say_json({"formats": [_row(found) for found in FORMATS]})
+        output.say_json(encode(known))
         return
-    width = max(len(found.name) for found in FORMATS)
-    for found in FORMATS:
+    width = max(len(found.name) for found in known.formats)
+    for found in known.formats:
         indent = " " * (width + 2)
-        output.say(output.wrapped(found.doc, f"{found.name:<{width}}  ", indent))
+        output.say(output.wrapped(found.description, f"{found.name:<{width}}  ", indent))
         output.say(f"{indent}{found.paths[0]}")
-
-
-def _row(found: Format) -> dict[str, object]:
-    return {
-        "name": found.name,
-        "format_version": found.version,
-        "paths": list(found.paths),
-        "description": found.doc,
-    }
 
 
 @command.command(short_help="Print the JSON Schema of a format.")
@@ -47,11 +40,11 @@ def schema(above: bool, name: str, *, as_json: bool) -> None:
 
     NAME is a format that `passdown format` lists. --json prints one object with the schema as `schema`.
     """
-    found = find_format(name)
+    found = show_schema(name)
     if above or as_json:
-        output.say_json({"name": found.name, "format_version": found.version, "schema": found.schema()})
+        output.say_json(encode(found))
     else:
-        output.say_schema(found.schema())
+        output.say_schema(found.schema)
 
 
 @command.command(short_help="Print a valid document of a format.")
@@ -63,8 +56,8 @@ def example(above: bool, name: str, *, as_json: bool) -> None:
 
     NAME is a format that `passdown format` lists. --json prints one object with the document as `text`.
     """
-    found = find_format(name)
+    found = show_example(name)
     if above or as_json:
-        output.say_json({"name": found.name, "format_version": found.version, "text": found.example()})
+        output.say_json(encode(found))
     else:
-        output.say(found.example().removesuffix("\n"))
+        output.say(found.text.removesuffix("\n"))

@@ -1,30 +1,16 @@
 """`passdown log`: list the events of all checkouts of the project, newest first."""
 
-from collections.abc import Sequence
-from typing import Final, NamedTuple
+from typing import Final
 
 import click
 
-from passdown.actions.events import read_since
-from passdown.core.schemas import to_data
-from passdown.core.times import render_millis
+from passdown.actions.answers import encode
+from passdown.actions.log import EventLabels, LogRequest, label_events, list_events
 from passdown.errors import UsageError
 from passdown.faces.cli import output
+from passdown.faces.cli.calls import call
 from passdown.faces.cli.lines import event_lines
-from passdown.faces.cli.progress import ReadingProgress
-from passdown.faces.cli.project import CliProject, OtherCheckout, open_here, open_others
-from passdown.ports.index import EventLocation
 from passdown.records import record
-from passdown.services.log.history import (
-    EventFilter,
-    EventTexts,
-    FoundEvent,
-    join_logs,
-    label,
-    list_places,
-    parse_text,
-    read_subjects,
-)
 
 _USUAL: Final = 20
 
@@ -40,15 +26,6 @@ class LogOptions:
     limit: int | None
     all: bool
     as_json: bool
-
-
-class CheckoutLog(NamedTuple):
-    """A checkout with its events and its mark; the current checkout has no mark."""
-
-    project: CliProject
-    places: Sequence[EventLocation]
-    texts: EventTexts
-    mark: str
 
 
 @click.command()
@@ -78,67 +55,28 @@ def show_log(options: LogOptions) -> None:
     """List the events that the options select."""
     if options.all and options.limit is not None:
         raise UsageError("--all and --limit cannot be combined", hint="remove one of them")
-    project = open_here()
-    wanted = EventFilter(
-        options.agent, options.branch, options.type, read_since(options.since, project.workspace.clock.now())
+    request = LogRequest(
+        agent=options.agent,
+        branch=options.branch,
+        type=options.type,
+        since=options.since,
+        limit=None if options.all else options.limit or _USUAL,
     )
-    sources = read_checkout_logs(project)
-    found = list(join_logs([source.places for source in sources], wanted))
-    limit = len(found) if options.all else options.limit or _USUAL
-    if options.as_json:
-        _say_json(sources, found, limit)
-    else:
-        _say(sources, found, limit)
+    if not options.as_json:
+        _say(call(label_events, request).result)
+        return
+    found = call(list_events, request).result
+    items = (output.render_json(encode(one)) for one in found.events)
+    output.say_json_list("events", items, {"earlier": found.earlier})
 
 
-def read_checkout_logs(project: CliProject, prefix: str = "") -> list[CheckoutLog]:
-    """Read the log of this checkout, then those of the others."""
-    others = [OtherCheckout(project, "", ""), *open_others(project)]
-    sources: list[CheckoutLog] = []
-    for one in others:
-        with ReadingProgress() as reading:
-            places = one.project.call(lambda workspace: list_places(workspace, prefix, reading.step))
-        sources.append(CheckoutLog(one.project, places, EventTexts(one.project.workspace.log), one.shown))
-    return sources
-
-
-def _say(sources: Sequence[CheckoutLog], found: Sequence[FoundEvent], limit: int) -> None:
-    events = [parse_text(sources[seen.where].texts.read(seen.place)) for seen in found[:limit]]
-    subjects = read_subjects(sources[0].project.workspace, events)
-    for seen, event in zip(found, events, strict=False):
-        output.say(event_lines(seen.place, label(event, subjects), sources[seen.where].mark))
-    if not found:
+def _say(found: EventLabels) -> None:
+    for one in found.events:
+        output.say(event_lines(one.place, one.label, one.checkout))
+    if not found.events:
         output.note("no events")
-    if len(found) > limit:
-        output.note(f"and {len(found) - limit} earlier")
+    if found.earlier:
+        output.note(f"and {found.earlier} earlier")
         output.note_hint(
             "--all shows every event, -n N the newest N; --since, --agent, --branch and --type filter"
         )
-
-
-def _say_json(sources: Sequence[CheckoutLog], found: Sequence[FoundEvent], limit: int) -> None:
-    items = (output.render_json(as_data(sources[seen.where], seen.place)) for seen in found[:limit])
-    output.say_json_list("events", items, {"earlier": max(len(found) - limit, 0)})
-
-
-def as_data(source: CheckoutLog, place: EventLocation) -> dict[str, object]:
-    """Return an event as data for JSON: its identity, its path and its content."""
-    return {
-        "id": place.rank.id,
-        "sha256": place.rank.hash,
-        "at": render_millis(place.rank.at),
-        "ranked_at": render_millis(place.ranked_at),
-        "agent": place.rank.agent,
-        "branch": place.branch,
-        "type": place.type,
-        "is_retracted": place.is_retracted,
-        "checkout": source.mark or ".",
-        "path": path_of(source, place),
-        "data": to_data(parse_text(source.texts.read(place))),
-    }
-
-
-def path_of(source: CheckoutLog, place: EventLocation) -> str:
-    """Return the path of the file that holds an event, from the root of its checkout."""
-    parts = (source.project.workspace.settings.paths.events, place.folder, place.name)
-    return "/".join(part for part in parts if part)

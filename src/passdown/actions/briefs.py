@@ -1,0 +1,350 @@
+"""Tell what a starting session must know."""
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
+from datetime import datetime
+from typing import Annotated, NamedTuple
+
+from passdown.actions.answers import INLINE, MILLIS, Form
+from passdown.actions.callers import Caller, find_running
+from passdown.actions.checkouts import open_others
+from passdown.core.briefs.brief_frame import BriefFrame
+from passdown.core.briefs.brief_input import BriefInput, TeamInput, facts_held
+from passdown.core.briefs.briefs import Brief, brief_hash, pack_brief
+from passdown.core.briefs.budgets import Budget
+from passdown.core.briefs.team_lines import TeamAgent, list_agents
+from passdown.core.facts import Fact, show_fact
+from passdown.core.sessions.session_facts import Account
+from passdown.errors import PassdownError, SeveralSessionsError, StorageError
+from passdown.ports.index import EVERY
+from passdown.records import record, replace
+from passdown.services.handover.banners import make_banner
+from passdown.services.handover.briefs import LIMIT, OtherCheckoutLog, read_brief_input
+from passdown.services.handover.deliveries import NONCE, follow_events
+from passdown.services.log.events import update_index
+from passdown.services.sessions.ledgers import update_ledger
+from passdown.services.sessions.session_names import find_by_name
+
+
+@record
+class BriefText:
+    """A brief, or a banner."""
+
+    text: Annotated[str, "The text."]
+
+
+@record
+class ShownLine:
+    """A line of a brief."""
+
+    level: Annotated[int, "Its class: the lower, the more important."]
+    kind: Annotated[str, "The kind of what it shows."]
+    text: Annotated[str, "The line."]
+    fact: Annotated[str | None, "The id of the fact that it shows in full."]
+
+
+@record
+class OmittedFacts:
+    """Facts that are not in a brief."""
+
+    kind: Annotated[str, "Their kind."]
+    count: Annotated[int, "How many they are."]
+    command: Annotated[str, "The command that shows them."]
+
+
+@record
+class BriefFact:
+    """A fact that holds for a session."""
+
+    id: Annotated[str, "Its id."]
+    kind: Annotated[str, "Its kind."]
+    key: Annotated[str | None, "A decision's key, or what else it is about."]
+    text: Annotated[str, "What it says."]
+    at: Annotated[datetime, "When it was said.", MILLIS]
+    agent: Annotated[str, "Who said or saw it."]
+    provenance: Annotated[str, "How we know."]
+    event: Annotated[str | None, "The hash of the event that told it."]
+    branch: Annotated[str | None, "The branch of the other checkout that has it."]
+    is_in_brief: Annotated[bool, "Whether the brief shows it in full."]
+    is_unpublished: Annotated[bool, "Whether no event told it yet."]
+
+
+@record
+class BriefCommit:
+    """A commit."""
+
+    fact: Annotated[BriefFact, "The fact that tells of it.", INLINE]
+    subject: Annotated[str, "The first line of its message."]
+    files: Annotated[tuple[str, ...], "The files that it changes."]
+
+
+@record
+class BriefTask:
+    """A task that an agent has."""
+
+    id: Annotated[str, "The task."]
+    title: Annotated[str | None, "Its title, if that is known here."]
+
+
+@record
+class BriefAgent:
+    """Another session that is at work."""
+
+    agent: Annotated[str, "What it is called."]
+    session: Annotated[str | None, "Its id."]
+    branch: Annotated[str | None, "The branch that it works on."]
+    last_seen: Annotated[datetime, "When it was heard last.", MILLIS]
+    work: Annotated[str | None, "Its goal and what it is doing."]
+    tasks: Annotated[tuple[BriefTask, ...], "The tasks that it has."]
+    files: Annotated[tuple[str, ...], "The path patterns that it holds."]
+
+
+@record
+class ReadyTask:
+    """A task that can be claimed."""
+
+    id: Annotated[str, "The task."]
+    title: Annotated[str, "Its title."]
+    role: Annotated[str | None, "Who it is for, if not for anybody."]
+
+
+@record
+class BriefHolding:
+    """What the session holds."""
+
+    kind: Annotated[str, "What it is."]
+    name: Annotated[str, "The task or the path pattern."]
+    title: Annotated[str | None, "The title of a task."]
+    left: Annotated[float | None, "How many seconds the lease lasts; null if nobody was asked."]
+
+
+@record
+class BriefMessage:
+    """A message that the session has not read."""
+
+    agent: Annotated[str, "Who wrote it."]
+    text: Annotated[str, "The message."]
+    at: Annotated[datetime, "When.", MILLIS]
+    is_urgent: Annotated[bool, "Whether it is urgent."]
+
+
+@record
+class BriefOrphan:
+    """A task whose session gives no sign of life."""
+
+    id: Annotated[str, "The task."]
+    title: Annotated[str, "Its title."]
+    agent: Annotated[str, "Who has it."]
+
+
+@record
+class BriefTeam:
+    """What sessions share, as far as it concerns the one that is briefed."""
+
+    agents: Annotated[tuple[BriefAgent, ...], "Who else is at work."]
+    ready: Annotated[tuple[ReadyTask, ...], "The first tasks that can be claimed."]
+    holdings: Annotated[tuple[BriefHolding, ...], "What the session holds."]
+    messages: Annotated[tuple[BriefMessage, ...], "Its unread mail, the newest first."]
+    orphans: Annotated[tuple[BriefOrphan, ...], "Tasks that others left."]
+    said_at: Annotated[datetime | None, "When a server said so, if a copy of that was read.", MILLIS]
+
+
+def _tell_lines(lines: Iterable[ShownLine]) -> object:
+    return [{"class": one.level, "kind": one.kind, "text": one.text, "fact": one.fact} for one in lines]
+
+
+@record
+class BriefResult:
+    """A brief, and every fact that holds."""
+
+    session: Annotated[str | None, "The session that is briefed; null for whoever starts here next."]
+    agent: Annotated[str | None, "What it is called."]
+    nonce: Annotated[str, "What marks the start and the end of the brief."]
+    sha256: Annotated[str, "The hash of what is between them."]
+    tokens: Annotated[int, "How many tokens it takes, estimated."]
+    characters: Annotated[int, "How many characters it takes."]
+    budget: Annotated[Budget, "What it may take."]
+    text: Annotated[str, "The brief."]
+    lines: Annotated[tuple[ShownLine, ...], "Its lines.", Form(_tell_lines)]
+    omitted: Annotated[tuple[OmittedFacts, ...], "What is not in it."]
+    facts: Annotated[tuple[BriefFact, ...], "Every fact."]
+    contested: Annotated[tuple[tuple[BriefFact, ...], ...], "Decisions that contradict each other."]
+    documents: Annotated[tuple[BriefFact, ...], "What documents of others say that no event tells."]
+    account: Annotated[tuple[BriefFact, ...], "What the session itself holds."]
+    task: Annotated[str | None, "The task that it has."]
+    track: Annotated[str | None, "The track that it is bound to."]
+    due_gates: Annotated[Mapping[str, str], "The gates that wait for a result, and why."]
+    before: Annotated[tuple[BriefFact, ...], "Goal and work of an earlier session, if the last had none."]
+    words: Annotated[BriefFact | None, "What the agent of the last session said last."]
+    commits: Annotated[tuple[BriefCommit, ...], "The newest commits."]
+    ahead: Annotated[tuple[BriefFact, ...], "What events say that are dated too far ahead to count."]
+    team: Annotated[BriefTeam, "What sessions share."]
+
+
+class Standpoint(NamedTuple):
+    """The session that something is told to, and the logs of the other checkouts."""
+
+    account: Account | None
+    others: Sequence[OtherCheckoutLog]
+
+
+def take_standpoint(caller: Caller) -> Standpoint:
+    """Find the session, take in manual edits of its ledger, and read new events; show how far that is.
+
+    The session may have ended, because it is only read. Without one, it is for the next that starts here.
+    """
+    workspace, account = caller.workspace, None
+    if caller.session:
+        account = find_by_name(workspace, caller.session, may_have_ended=True)
+    else:
+        with suppress(SeveralSessionsError):  # it is for the next one
+            account = find_running(caller)
+    if account is not None and account.ended_at is None:
+        # If nothing can be written, manual edits are taken in next time.
+        with suppress(StorageError):
+            account = update_ledger(workspace, account).account
+    update_index(workspace.log, workspace.index, caller.around.progress)
+    others = [(one.caller.workspace, one.branch) for one in open_others(caller)]
+    return Standpoint(
+        account, [OtherCheckoutLog(log=one.log, index=one.index, branch=branch) for one, branch in others]
+    )
+
+
+def show_banner(caller: Caller, _request: object = None) -> BriefText:
+    """Tell which events were combined, the goal and the current work."""
+    account, others = take_standpoint(caller)
+    return BriefText(
+        text=make_banner(caller.workspace, read_brief_input(caller.workspace, account, others).aim)
+    )
+
+
+def show_brief(caller: Caller, request: Budget) -> BriefText:
+    """Brief a session within a budget."""
+    return BriefText(text=_pack(caller, take_standpoint(caller), request, LIMIT)[0].text)
+
+
+def describe_brief(caller: Caller, request: Budget) -> BriefResult:
+    """Brief a session within a budget, and tell every fact in full."""
+    whose = take_standpoint(caller)
+    account = whose.account
+    brief, found = _pack(caller, whose, request, EVERY)
+    shown = brief.facts
+
+    def tell(facts: Iterable[Fact]) -> tuple[BriefFact, ...]:
+        return tuple(_tell_fact(one, shown) for one in facts)
+
+    return BriefResult(
+        session=account.session if account else None,
+        agent=account.agent if account else None,
+        nonce=brief.frame.nonce,
+        sha256=brief_hash(brief),
+        tokens=brief.size.tokens,
+        characters=brief.size.characters,
+        budget=request,
+        text=brief.text,
+        lines=tuple(
+            ShownLine(level=level, kind=kind, text=line.text, fact=line.id or None)
+            for level, kind, line in brief.lines
+        ),
+        omitted=tuple(
+            OmittedFacts(kind=one.kind, count=one.left, command=one.command) for one in brief.omitted
+        ),
+        facts=tell(found.all()),
+        contested=tuple(map(tell, found.contested)),
+        documents=tell(found.documents),
+        account=tell(facts_held(account)) if account else (),
+        task=found.task or None,
+        track=found.track or None,
+        due_gates=found.due_gates,
+        before=tell(found.aim.before_it),
+        words=_tell_fact(found.words, shown) if found.words else None,
+        commits=tuple(
+            BriefCommit(fact=_tell_fact(one.fact, shown), subject=one.subject, files=one.files)
+            for one in found.commits
+        ),
+        ahead=tell(found.ahead),
+        team=_tell_team(found),
+    )
+
+
+def _pack(caller: Caller, whose: Standpoint, budget: Budget, limit: int) -> tuple[Brief, BriefInput]:
+    """Make the brief; what the session says from now on is later than all it was told."""
+    workspace, account = caller.workspace, whose.account
+    found = read_brief_input(workspace, account, whose.others, limit, tells_peers=True)
+    if (team := _read_team(caller, account)) is not None:
+        found = replace(found, team=team)
+    frame = BriefFrame(nonce=workspace.entropy.token(NONCE).hex())
+    brief = pack_brief(found, budget, workspace.now(), frame)
+    if account is not None:
+        follow_events(workspace, account, brief)
+    return brief, found
+
+
+def _read_team(caller: Caller, account: Account | None) -> TeamInput | None:
+    """Return what the engine of coordination says; if it does not answer, what it said last, if known."""
+    workspace = caller.workspace
+    try:
+        coordination = workspace.find_coordination()
+        if coordination is None:
+            return None
+        from passdown.services.coordination.team_input import read_team  # few sessions coordinate
+
+        return read_team(workspace, account.session if account else "", coordination)
+    except PassdownError as found:  # the rest of the brief does not depend on it
+        caller.warn(found.message)
+    from passdown.services.coordination.team_input import read_copied_team
+
+    with suppress(StorageError):
+        return read_copied_team(workspace, account)
+    return None
+
+
+def _tell_fact(fact: Fact, shown: Collection[str]) -> BriefFact:
+    return BriefFact(
+        id=fact.id,
+        kind=str(fact.kind),
+        key=fact.key or None,
+        text=show_fact(fact),
+        at=fact.at,
+        agent=fact.agent,
+        provenance=fact.provenance.value,
+        event=fact.event or None,
+        branch=fact.branch or None,
+        is_in_brief=fact.id in shown,
+        is_unpublished=fact.is_unpublished,
+    )
+
+
+def _tell_team(found: BriefInput) -> BriefTeam:
+    team = found.team
+    return BriefTeam(
+        agents=tuple(map(_tell_agent, list_agents(found.peers, team))),
+        ready=tuple(ReadyTask(id=one.task, title=one.title, role=one.role or None) for one in team.ready),
+        holdings=tuple(
+            BriefHolding(
+                kind=one.kind,
+                name=one.name,
+                title=one.title or None,
+                left=None if one.left is None else one.left.total_seconds(),
+            )
+            for one in team.holdings
+        ),
+        messages=tuple(
+            BriefMessage(agent=one.agent, text=one.text, at=one.at, is_urgent=one.is_urgent)
+            for one in team.messages
+        ),
+        orphans=tuple(BriefOrphan(id=one.task, title=one.title, agent=one.agent) for one in team.orphans),
+        said_at=team.said_at,
+    )
+
+
+def _tell_agent(one: TeamAgent) -> BriefAgent:
+    return BriefAgent(
+        agent=one.peer.agent,
+        session=one.peer.session or None,
+        branch=one.peer.branch or None,
+        last_seen=one.at,
+        work=one.work or None,
+        tasks=tuple(BriefTask(id=task.task, title=task.title or None) for task in one.tasks),
+        files=one.files,
+    )

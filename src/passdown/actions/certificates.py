@@ -1,0 +1,78 @@
+"""Prove that no fact was lost."""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Annotated
+
+from passdown.actions.answers import HIDDEN
+from passdown.actions.briefs import take_standpoint
+from passdown.actions.callers import Caller
+from passdown.actions.decisions import CONTESTED
+from passdown.core.evidence.certificates import CertifiedFact, FactStatus
+from passdown.core.facts import Fact
+from passdown.errors import StorageError
+from passdown.records import record
+from passdown.services.handover import certificates
+from passdown.wiring.workspaces import read_named
+
+
+@record
+class CertifyRequest:
+    """What is to be proved."""
+
+    expected: Annotated[str, "A file with texts of facts that must be known; empty for none."] = ""
+
+
+@record
+class AccountedFact:
+    """A fact, and what became of it."""
+
+    id: Annotated[str | None, "Its id."]
+    kind: Annotated[str, "Its kind."]
+    text: Annotated[str, "What it says."]
+    how: Annotated[FactStatus, "What became of it."]
+    where: Annotated[str, "Where that can be seen."]
+
+
+@record
+class CertifyResult:
+    """What became of every fact."""
+
+    facts: Annotated[int, "How many there are."]
+    unaccounted: Annotated[int, "How many were lost."]
+    root: Annotated[str, "The hash over the ids of all."]
+    counts: Annotated[Mapping[FactStatus, int], "How many there are of each status."]
+    losses: Annotated[tuple[AccountedFact, ...], "What was lost."]
+    replaced: Annotated[tuple[AccountedFact, ...], "What the session holds and others replaced."]
+    contested: Annotated[Sequence[Sequence[Fact]], "Decisions that contradict each other.", CONTESTED]
+    accounted: Annotated[tuple[AccountedFact, ...], "Every fact."]
+    now: Annotated[datetime, "When it was proved.", HIDDEN]
+
+
+def certify(caller: Caller, request: CertifyRequest) -> CertifyResult:
+    """Read every line of every journal and every event from scratch, and tell what became of each fact."""
+    expected = _read_expected(caller, request.expected) if request.expected else []
+    account, others = take_standpoint(caller)
+    found = certificates.certify(caller.workspace, account, others, expected)
+    return CertifyResult(
+        facts=len(found.facts),
+        unaccounted=len(found.losses),
+        root=found.root,
+        counts={how: found.count(how) for how in FactStatus},
+        losses=tuple(map(_describe, found.losses)),
+        replaced=tuple(map(_describe, found.replaced)),
+        contested=found.contested,
+        accounted=tuple(map(_describe, found.facts)),
+        now=caller.workspace.now(),
+    )
+
+
+def _read_expected(caller: Caller, path: str) -> Sequence[str]:
+    try:
+        return read_named(path, str(caller.around.folder)).decode("utf-8").splitlines()
+    except UnicodeDecodeError as found:
+        raise StorageError(f"could not read {path}: it is not UTF-8 text", hint="name a text file") from found
+
+
+def _describe(one: CertifiedFact) -> AccountedFact:
+    return AccountedFact(id=one.id or None, kind=one.kind, text=one.text, how=one.how, where=one.where)
