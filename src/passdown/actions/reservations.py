@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Annotated
 
 from passdown.actions.answers import HIDDEN, INLINE
-from passdown.actions.callers import Caller, find_person, need_person, need_session
+from passdown.actions.callers import Caller, need_person, need_session
 from passdown.core.coordination.leases import Grant, Granted, Held, Lost, Released
 from passdown.records import record, replace
 from passdown.services.coordination import reservations as services
@@ -18,7 +18,6 @@ from passdown.services.coordination.path_words import (
     understand_words,
 )
 from passdown.services.coordination.reservations import ReservationRequest
-from passdown.services.sessions.liveness import list_here
 
 
 @record
@@ -142,12 +141,6 @@ def take_over(caller: Caller, request: TakeoverRequest) -> GrantedLeases | Refus
     account = need_session(replace(caller, session=request.chosen or caller.session))
     outcome = services.take_over(caller.workspace, account, request.name, force=request.is_forced)
     return _grant(outcome, "taken over")
-
-
-def list_takers(caller: Caller, _request: None = None) -> Sequence[str]:
-    """List the agents that run here, for a person to choose from; nobody else may."""
-    found = list_here(caller.workspace) if find_person(caller).is_person else ()
-    return sorted(one.agent for one in found)
 
 
 def _understand(caller: Caller, words: tuple[str, ...], *, is_literal: bool) -> Sequence[UnderstoodWord]:

@@ -1,13 +1,12 @@
 """Add tasks, show them, and change them."""
 
-from contextlib import suppress
 from typing import Annotated
 
-from passdown.actions.callers import Caller, find_running, need_session
+from passdown.actions.callers import Caller, need_session
+from passdown.actions.tracker import find_author
 from passdown.core.coordination.leases import Lost
 from passdown.core.coordination.tasks import NORMAL, Circle, Task, TaskState
-from passdown.core.sessions.session_facts import Account
-from passdown.errors import SeveralSessionsError, UsageError
+from passdown.errors import UsageError
 from passdown.records import record
 from passdown.services.coordination import tasks as services
 from passdown.services.coordination.claims import give_back_task
@@ -101,13 +100,13 @@ def add(caller: Caller, request: NewTaskRequest) -> TaskAnswer:
         priority=NORMAL if request.priority is None else request.priority,
         role=request.role or "",
     )
-    found = tracker_changes.create(caller.workspace, _find_author(caller), new, request.after)
+    found = tracker_changes.create(caller.workspace, find_author(caller), new, request.after)
     return TaskAnswer(task=found)
 
 
 def show(caller: Caller, name: str) -> ShownTask:
     """Show a task."""
-    with tracker_changes.catch_up(caller.workspace, _find_author(caller)):
+    with tracker_changes.catch_up(caller.workspace, find_author(caller)):
         return ShownTask(task=services.require_task(caller.workspace.tracker, name))
 
 
@@ -120,7 +119,7 @@ def note(caller: Caller, request: NoteRequest) -> NotedTask:
 
 def block(caller: Caller, request: BlockRequest) -> TaskAnswer:
     """Let a task wait until another one is closed."""
-    found = services.block_task(caller.workspace, _find_author(caller), request.name, request.by)
+    found = services.block_task(caller.workspace, find_author(caller), request.name, request.by)
     if isinstance(found, Circle):
         way = " → ".join(found.tasks)
         raise UsageError(f"they would wait for each other: {way}", hint="nothing was changed")
@@ -136,7 +135,7 @@ def give_back(caller: Caller, name: str) -> TaskAnswer | Lost | None:
 def change(caller: Caller, request: ChangeTaskRequest) -> TaskAnswer:
     """Change what a task says, or open it again."""
     wanted = services.TaskChange(request.title, request.body, request.priority, request.role, request.is_open)
-    account = _find_author(caller)
+    account = find_author(caller)
     return TaskAnswer(task=services.change_task(caller.workspace, account, request.name, wanted))
 
 
@@ -148,12 +147,5 @@ def export(caller: Caller, _request: None = None) -> ExportedTasks:
 def import_file(caller: Caller, path: str) -> ImportAnswer:
     """Add the tasks of an export; those whose id is known stay as they are."""
     lines = read_named(path, str(caller.around.folder)).decode("utf-8", "replace").splitlines()
-    found = services.import_tasks(caller.workspace, _find_author(caller), lines)
+    found = services.import_tasks(caller.workspace, find_author(caller), lines)
     return ImportAnswer(added=found.added, known=found.known)
-
-
-def _find_author(caller: Caller) -> Account | None:
-    """Return the session that says something about a task; a person may, with several sessions or none."""
-    with suppress(SeveralSessionsError):  # nobody has to say which of them it is
-        return find_running(caller)
-    return None

@@ -12,7 +12,7 @@ from passdown.core.hosts.persons import Ancestor, CallerSigns, CommandCaller, de
 from passdown.engines.process import SystemProcesses
 from passdown.errors import UsageError
 from passdown.faces.cli import output
-from passdown.faces.cli.sessions import find_caller, need_person
+from passdown.faces.cli.calls import find_surroundings
 from passdown.hosts import HOSTS
 from tests.unit.sessions.test_processes import make_proc
 
@@ -154,20 +154,25 @@ def test_the_real_ancestors_begin_with_the_parent() -> None:
 # --- where commands ask ---------------------------------------------------------------------------------
 
 
-def test_a_command_asks_terminal_variables_and_processes(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_command_asks_terminal_variables_and_processes(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     ancestors = [SHELL]
     for name in KNOWN.variables:
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setattr(SystemProcesses, "list_ancestors", lambda _: iter(ancestors))
     monkeypatch.setattr(output, "has_person", lambda: True)
 
-    assert find_caller().is_person
-    need_person("take it", hint="ask")
-    assert find_caller("amber").because == "--session names amber"
+    def call_as(session: str = "") -> Caller:
+        return open_caller(find_surroundings(tmp_path), session)
+
+    assert find_person(call_as()).is_person
+    need_person(call_as(), "take it", hint="ask")
+    assert find_person(call_as("amber")).because == "--session names amber"
     ancestors.append(CLAUDE)
     with pytest.raises(UsageError, match="only a person at a terminal may take it: claude started it"):
-        need_person("take it", hint="ask")
+        need_person(call_as(), "take it", hint="ask")
     monkeypatch.setenv("PASSDOWN_SESSION", "s-1")
-    assert find_caller().because == "PASSDOWN_SESSION is set"
+    assert find_person(call_as()).because == "PASSDOWN_SESSION is set"
     monkeypatch.setenv("PASSDOWN_SESSION", "")
-    assert find_caller().because == "claude started it"
+    assert find_person(call_as()).because == "claude started it"

@@ -1,8 +1,7 @@
 """How commands speak of what sessions share: who holds what, who waits for whom, and mail."""
 
 from collections.abc import Callable, Sequence
-from contextlib import suppress
-from typing import Final, TypeVar, cast
+from typing import Final, TypeVar
 
 import click
 
@@ -14,17 +13,13 @@ from passdown.core.coordination.messages import URGENT_MESSAGE, WaitingMessage
 from passdown.core.coordination.operations import VerbCall
 from passdown.core.coordination.tasks import BLOCKED, CLOSED, OPEN, TaskState, is_ready
 from passdown.core.safe_text import printable
-from passdown.core.sessions.session_facts import Account
 from passdown.core.times import parse_duration, seconds_words
-from passdown.errors import HeldError, SeveralSessionsError, UsageError
+from passdown.errors import HeldError, UsageError
 from passdown.faces.cli import output
 from passdown.faces.cli.calls import call, current_folder
 from passdown.faces.cli.lines import cut, width
-from passdown.faces.cli.sessions import find_running
 from passdown.faces.cli.tree import TypedCommand
-from passdown.records import as_dict, is_record
 from passdown.services.workspace.verbs import VerbRun
-from passdown.services.workspace.workspaces import Workspace
 
 Request = TypeVar("Request")
 Result = TypeVar("Result")
@@ -50,15 +45,6 @@ json_option = click.option("--json", "as_json", is_flag=True, help="Print one JS
 session_option = click.option("--session", default="", metavar="ID", help="The session to use.")
 
 
-def as_value(value: object) -> object:
-    """Return records as data for JSON."""
-    if is_record(value):
-        return {name: as_value(one) for name, one in as_dict(value).items()}
-    if isinstance(value, tuple | list):
-        return [as_value(one) for one in cast("Sequence[object]", value)]
-    return value
-
-
 def call_shared(
     action: Callable[[Caller, Request], Result], request: Request, session: str = ""
 ) -> Answered[Result]:
@@ -70,13 +56,6 @@ def call_shared(
     is_first = typed.verb is None
     typed.verb = typed.verb or VerbRun(VerbCall(typed.words, str(current_folder())), is_again=typed.is_again)
     return call(action, request, session, typed.verb, is_first=is_first)
-
-
-def find_author(workspace: Workspace, session: str) -> Account | None:
-    """Return the session that says something about a task; a person may, with several sessions or none."""
-    with suppress(SeveralSessionsError):  # nobody has to say which of them it is
-        return find_running(workspace, session)
-    return None
 
 
 def say_held(held: Held) -> None:

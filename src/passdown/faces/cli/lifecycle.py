@@ -161,10 +161,21 @@ def note_commit(commit: str | None) -> None:
         output.note(f"committed as {commit[:12]}")
 
 
+def note_committed(committed: object) -> None:
+    """Report a commit that was made or refused."""
+    from passdown.ports.repository import Committed, Skipped  # most commands do not commit
+
+    if isinstance(committed, Committed):
+        note_commit(committed.commit)
+    elif isinstance(committed, Skipped) and not committed.is_quiet:
+        output.note(f"not committed: {committed.reason}")
+        if committed.hint:
+            output.note_hint(committed.hint)
+
+
 def end_session(*, session: str, reason: str, keep: bool, as_json: bool) -> int:
     """End a session: publish, archive and commit as configured."""
     from passdown.faces.cli.kept_views import note_kept_view
-    from passdown.ports.repository import Skipped
 
     found = call(actions.end, actions.EndRequest(reason=reason, keeps_ledger=keep), session).result
     if as_json:
@@ -174,11 +185,7 @@ def end_session(*, session: str, reason: str, keep: bool, as_json: bool) -> int:
         output.say(f"{found.session.agent} ended; {told}")
         if found.record:
             output.say(f"ledger archived: {found.record}")
-        note_commit(found.commit)
-        if isinstance(found.committed, Skipped) and not found.committed.is_quiet:
-            output.note(f"not committed: {found.committed.reason}")
-            if found.committed.hint:
-                output.note_hint(found.committed.hint)
+        note_committed(found.committed)
     note_kept_view(found.view)
     return 0
 

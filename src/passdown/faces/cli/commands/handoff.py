@@ -25,8 +25,8 @@ from passdown.faces.cli.calls import call
 from passdown.faces.cli.commands.work.command_runs import make_test_runner, run_test_option, yes_option
 from passdown.faces.cli.drift import drift_lines
 from passdown.faces.cli.kept_views import note_kept_view
+from passdown.faces.cli.lifecycle import note_committed
 from passdown.faces.cli.lines import cut, width
-from passdown.faces.cli.sessions import note_committed
 from passdown.records import record, replace
 from passdown.services.handover.handoffs import HandoffRequest, WrittenHandoff
 

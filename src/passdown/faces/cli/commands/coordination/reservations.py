@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import click
 
 from passdown.actions import reservations as actions
+from passdown.actions.preflight import list_agents
 from passdown.actions.answers import Answered
 from passdown.actions.reservations import (
     GrantedLeases,
@@ -122,7 +123,7 @@ def takeover(name: str, session: str, *, force: bool, as_json: bool) -> int:
     try:
         answer = call_shared(actions.take_over, request, session)
     except SeveralSessionsError:
-        agents = call(actions.list_takers, None, session, is_first=False).result
+        agents = call(list_agents, None, session, is_first=False).result
         if not agents:
             raise
         asked = f"Which session takes it? ({', '.join(agents)})"
