@@ -41,7 +41,9 @@ class Surroundings:
 
     folder: Annotated[Path, "The folder that the caller is in."]
     variables: Annotated[Mapping[str, str], "The environment of the caller."] = NO_VARIABLES
-    has_terminal: Annotated[bool, "Whether somebody sees what is written, and can answer."] = False
+    has_terminal: Annotated[
+        Callable[[], bool], "Returns whether somebody sees what is written, and can answer."
+    ] = lambda: False
     limits: Annotated[ReadLimits, "How much work the caller may wait for."] = NO_LIMITS
     report: Annotated[Callable[[str], None], "Says at once what is being waited for."] = _ignore
     progress: Annotated[Callable[[int, int], None], "Takes how many of how many files were read."] = _ignore
@@ -230,7 +232,7 @@ def find_person(caller: Caller) -> "CommandCaller":
 
     around = caller.around
     variables = frozenset(name for name, value in around.variables.items() if value)
-    signs = CallerSigns(caller.session, variables, list_ancestors(), around.has_terminal)
+    signs = CallerSigns(caller.session, variables, list_ancestors(), around.has_terminal())
     return decide_caller(signs, open_hosts().agent_signs())
 
 

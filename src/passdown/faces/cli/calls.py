@@ -75,7 +75,7 @@ def find_surroundings() -> Surroundings:
     return Surroundings(
         folder=current_folder(),
         variables=os.environ,
-        has_terminal=output.has_person(),
+        has_terminal=output.has_person,
         report=output.note,
         record_metrics=_record_metrics,
     )

@@ -136,7 +136,7 @@ def columns() -> int:
 
 def has_person() -> bool:
     """Whether a user sees what we print and can answer."""
-    return all(is_terminal(file) for file in (sys.stdin, sys.stdout, sys.stderr))
+    return all(is_terminal(file) for file in (sys.stdout, sys.stderr, sys.stdin))
 
 
 def is_terminal(file: TextIO | None) -> bool:
