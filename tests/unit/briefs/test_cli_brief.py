@@ -7,7 +7,7 @@ from pathlib import Path
 import jsonschema
 import pytest
 
-from passdown.actions import briefs
+from passdown.actions.handover import briefs
 from passdown.core.briefs.brief_frame import BriefFrame, receipt_of
 from passdown.core.evidence import recall
 from passdown.engines.memory.index import MemoryIndex

@@ -8,7 +8,7 @@ from pathlib import Path
 import jsonschema
 import pytest
 
-from passdown.actions.checks import CheckCounts
+from passdown.actions.project.checks import CheckCounts
 from passdown.core.formats.registry import ARCHIVE, LEDGER
 from tests.answers.check_answers import CHECK
 from tests.support.commands import Caller, Done

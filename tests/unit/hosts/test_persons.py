@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from passdown.actions.callers import Caller, find_person, need_person, open_caller
 from passdown.core.hosts.persons import Ancestor, CallerSigns, CommandCaller, decide_caller
 from passdown.engines.process import SystemProcesses
 from passdown.errors import UsageError

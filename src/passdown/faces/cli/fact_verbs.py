@@ -4,9 +4,9 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime
 from typing import Final
 
-from passdown.actions import facts
 from passdown.actions.answers import Answered, encode
-from passdown.actions.facts import (
+from passdown.actions.sessions import facts
+from passdown.actions.sessions.facts import (
     AnswerRequest,
     DecisionRequest,
     DecisionResult,

@@ -4,15 +4,15 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
-from passdown.actions import sessions as actions
 from passdown.actions.answers import encode
+from passdown.actions.sessions import sessions as actions
 from passdown.core.sessions.session_facts import Account
 from passdown.core.times import age_words
 from passdown.faces.cli import output
 from passdown.faces.cli.calls import call, settle
 
 if TYPE_CHECKING:  # each command imports what it needs
-    from passdown.actions.starts import StartResult
+    from passdown.actions.sessions.starts import StartResult
     from passdown.core.briefs.brief_input import TeamInput
     from passdown.services.log.events import WrittenEvent
     from passdown.services.sessions.sessions import RecoveredSession
@@ -23,7 +23,7 @@ if TYPE_CHECKING:  # each command imports what it needs
 
 def start_session(*, multi: bool, as_json: bool, **request: str | bool) -> int:
     """Start a session, or show the running one."""
-    from passdown.actions.starts import BeginRequest, start
+    from passdown.actions.sessions.starts import BeginRequest, start
     from passdown.services.sessions.sessions import StartRequest
     from passdown.settings import check_name
 
@@ -142,7 +142,7 @@ def send_heartbeat(*, session: str, as_json: bool) -> int:
 
 def publish_open(*, session: str, checkpoint: str, state: str, name: str, as_json: bool) -> int:
     """Publish new facts; with a checkpoint, save it as `passdown checkpoint` does (C104)."""
-    from passdown.actions.publications import PublishRequest, publish
+    from passdown.actions.sessions.publications import PublishRequest, publish
 
     found = call(publish, PublishRequest(phase=checkpoint, state=state, name=name), session).result
     if as_json:

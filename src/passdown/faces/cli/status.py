@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
 
-from passdown.actions import status as actions
-from passdown.actions.status import (
+from passdown.actions.sessions import status as actions
+from passdown.actions.sessions.status import (
     LAST_WORK,
     HeldTask,
     MemberStatus,

@@ -2,7 +2,7 @@
 
 from passdown import layout
 from passdown.actions.callers import ask
-from passdown.actions.host_ends import HostEndRequest, end_hosted
+from passdown.actions.sessions.host_ends import HostEndRequest, end_hosted
 from passdown.core.hosts.hook_calls import HookReply
 from passdown.faces.hooks import quick
 from passdown.faces.hooks.hook_context import HookContext

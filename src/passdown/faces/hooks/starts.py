@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from typing import Final
 
 from passdown.actions.callers import ask
-from passdown.actions.prompts import HostStart, answer_prompt, start_hosted, start_subagent
-from passdown.actions.starts import BeginRequest, JoinedTeam, StartResult, follow_start
+from passdown.actions.handover.prompts import HostStart, answer_prompt, start_hosted, start_subagent
+from passdown.actions.sessions.starts import BeginRequest, JoinedTeam, StartResult, follow_start
 from passdown.core.briefs.budgets import TOKENS
 from passdown.core.hosts.hook_calls import FORK, GOES_ON, HookReply
 from passdown.core.times import age_words

@@ -1,7 +1,7 @@
 """Hooks before a tool runs: they refuse what must not run, and let everything else pass."""
 
 from passdown.actions.callers import ask
-from passdown.actions.edits import judge_edit
+from passdown.actions.coordination.edits import judge_edit
 from passdown.core.hosts.hook_calls import HookCall, HookReply
 from passdown.core.hosts.subagents import find_coordination, refuse_coordination
 from passdown.faces.hooks.hook_context import HookContext

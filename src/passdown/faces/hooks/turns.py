@@ -5,9 +5,9 @@ from types import MappingProxyType
 from typing import Final
 
 from passdown import layout
-from passdown.actions import turns
 from passdown.actions.callers import ask
-from passdown.actions.turns import TurnRequest, TurnResult
+from passdown.actions.sessions import turns
+from passdown.actions.sessions.turns import HostTurnRequest, HostTurnResult
 from passdown.core.hosts.context_usage import ContextLevel
 from passdown.core.hosts.hook_calls import HookReply
 from passdown.faces.hooks import quick
@@ -29,9 +29,9 @@ def answer_turn_end(context: HookContext) -> HookReply:
     return HookReply(notice=f"Passdown: {'. '.join(said)}") if said else HookReply()
 
 
-def _make_request(context: HookContext) -> TurnRequest:
+def _make_request(context: HookContext) -> HostTurnRequest:
     call = context.call
-    return TurnRequest(
+    return HostTurnRequest(
         host=context.host,
         transcript=call.transcript,
         message=call.message,
@@ -40,7 +40,7 @@ def _make_request(context: HookContext) -> TurnRequest:
     )
 
 
-def _list_notices(found: TurnResult) -> Iterator[str]:
+def _list_notices(found: HostTurnResult) -> Iterator[str]:
     """Yield what the user is told, each a sentence without its end."""
     if found.context:
         yield f"the context is {found.context.percent} % full. {_NOTICES[found.context.level]}"

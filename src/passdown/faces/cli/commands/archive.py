@@ -5,8 +5,8 @@ from typing import Final
 
 import click
 
-from passdown.actions import archives as actions
-from passdown.actions.archives import ArchiveReport, CleanedArchive, CleaningRequest
+from passdown.actions.log import archives as actions
+from passdown.actions.log.archives import ArchiveReport, CleanedArchive, CleaningRequest
 from passdown.core.safe_text import one_line
 from passdown.faces.cli import output
 from passdown.faces.cli.calls import call, show

@@ -4,9 +4,9 @@ from typing import Final
 
 import click
 
-from passdown.actions import briefs
 from passdown.actions.answers import Answered, encode
-from passdown.actions.briefs import BriefResult, BriefText
+from passdown.actions.handover import briefs
+from passdown.actions.handover.briefs import BriefResult, BriefText
 from passdown.core.briefs import budgets
 from passdown.core.briefs.budgets import Budget
 from passdown.errors import PassdownError, UsageError
@@ -90,7 +90,7 @@ def _ask(options: BriefOptions, budget: Budget) -> Answered[BriefText] | Answere
 
 
 def _evaluate(options: BriefOptions) -> int:
-    from passdown.actions.recall import RecallRequest, measure_recall  # briefs do not need it
+    from passdown.actions.handover.recall import RecallRequest, measure_recall  # briefs do not need it
     from passdown.core.evidence.recall import render_recall
 
     if options.session or options.banner:

@@ -2,9 +2,9 @@
 
 import click
 
-from passdown.actions import certificates
 from passdown.actions.answers import encode
-from passdown.actions.certificates import CertifyRequest, CertifyResult
+from passdown.actions.handover import certificates
+from passdown.actions.handover.certificates import CertifyRequest, CertifyResult
 from passdown.core.evidence.certificates import FactStatus
 from passdown.core.safe_text import one_line
 from passdown.errors import PassdownError

@@ -5,9 +5,9 @@ from typing import Final, NamedTuple
 
 import click
 
-from passdown.actions import checks
 from passdown.actions.answers import encode
-from passdown.actions.checks import CheckCounts, CheckedDocument, CheckedFiles, CheckRequest
+from passdown.actions.project import checks
+from passdown.actions.project.checks import CheckCounts, CheckedDocument, CheckedFiles, CheckRequest
 from passdown.core.problems import Severity
 from passdown.core.safe_text import one_line
 from passdown.errors import UsageError

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 
 import click
 
-from passdown.actions import doctor
 from passdown.actions.answers import encode
-from passdown.actions.doctor import CostsResult, FoundProblem, HealthReport
+from passdown.actions.project import doctor
+from passdown.actions.project.doctor import CostsResult, FoundProblem, HealthReport
 from passdown.core.problems import Severity
 from passdown.errors import UsageError
 from passdown.faces.cli import output

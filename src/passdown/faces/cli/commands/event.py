@@ -2,8 +2,8 @@
 
 import click
 
-from passdown.actions import events as actions
-from passdown.actions.events import EventRetraction, RetractedEvent
+from passdown.actions.log import events as actions
+from passdown.actions.log.events import EventRetraction, RetractedEvent
 from passdown.errors import PassdownError
 from passdown.faces.cli import output
 from passdown.faces.cli.calls import call, show

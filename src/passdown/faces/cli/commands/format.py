@@ -3,7 +3,7 @@
 import click
 
 from passdown.actions.answers import encode
-from passdown.actions.formats import list_formats, show_example, show_schema
+from passdown.actions.project.formats import list_formats, show_example, show_schema
 from passdown.faces.cli import output
 
 _json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")

@@ -6,8 +6,8 @@ from typing import Final
 
 import click
 
-from passdown.actions import handoffs as actions
-from passdown.actions.handoffs import (
+from passdown.actions.handover import handoffs as actions
+from passdown.actions.handover.handoffs import (
     HandoffList,
     HandoffName,
     ListHandoffs,

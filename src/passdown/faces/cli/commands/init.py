@@ -4,9 +4,9 @@ import os
 
 import click
 
-from passdown.actions import setups
 from passdown.actions.answers import encode
-from passdown.actions.setups import FolderRequest, SetupResult, SetupWish
+from passdown.actions.project import setups
+from passdown.actions.project.setups import FolderRequest, SetupResult, SetupWish
 from passdown.core.safe_text import one_line
 from passdown.faces.cli import output
 from passdown.faces.cli.calls import call_bare, settle

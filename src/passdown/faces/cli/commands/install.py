@@ -6,9 +6,9 @@ from typing import Final
 
 import click
 
-from passdown.actions import installs
 from passdown.actions.answers import Answered, encode
-from passdown.actions.installs import InstallRequest, InstallResult, UninstallRequest
+from passdown.actions.project import installs
+from passdown.actions.project.installs import InstallRequest, InstallResult, UninstallRequest
 from passdown.core.safe_text import one_line
 from passdown.faces.cli import output
 from passdown.faces.cli.calls import call_bare, settle

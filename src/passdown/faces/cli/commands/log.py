@@ -5,7 +5,7 @@ from typing import Final
 import click
 
 from passdown.actions.answers import encode
-from passdown.actions.log import EventLabels, LogRequest, label_events, list_events
+from passdown.actions.log.log import EventLabels, LogRequest, label_events, list_events
 from passdown.errors import UsageError
 from passdown.faces.cli import output
 from passdown.faces.cli.calls import call

@@ -2,9 +2,9 @@
 
 import click
 
-from passdown.actions import project
 from passdown.actions.answers import encode
-from passdown.actions.project import USUAL_DAYS, MetricsRequest
+from passdown.actions.project import project
+from passdown.actions.project.project import USUAL_DAYS, MetricsRequest
 from passdown.core.project.metrics import MetricsSummary
 from passdown.faces.cli import output
 from passdown.faces.cli.calls import call, settle

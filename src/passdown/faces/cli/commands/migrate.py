@@ -2,9 +2,9 @@
 
 import click
 
-from passdown.actions import imports as actions
 from passdown.actions.answers import encode
-from passdown.actions.imports import ImportedDocument
+from passdown.actions.log import imports as actions
+from passdown.actions.log.imports import ImportedDocument
 from passdown.core.documents.frontmatter import split_front_matter
 from passdown.core.formats.events import render_event
 from passdown.core.safe_text import one_line

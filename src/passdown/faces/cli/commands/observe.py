@@ -4,8 +4,8 @@ from pathlib import Path
 
 import click
 
-from passdown.actions import observations as actions
-from passdown.actions.observations import ObservedFacts, ObserveRequest
+from passdown.actions.sessions import observations as actions
+from passdown.actions.sessions.observations import ObservedFacts, ObserveRequest
 from passdown.core.kinds import FactKind
 from passdown.faces.cli import output
 from passdown.faces.cli.calls import call, show

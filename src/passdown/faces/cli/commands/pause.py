@@ -2,8 +2,8 @@
 
 import click
 
-from passdown.actions import project
 from passdown.actions.answers import encode
+from passdown.actions.project import project
 from passdown.core.project.pauses import OFF
 from passdown.core.times import render_seconds
 from passdown.faces.cli import output

@@ -6,7 +6,7 @@ from typing import Final
 import click
 
 from passdown.actions.answers import encode
-from passdown.actions.searches import DocumentQuery, FoundDocument, FoundDocuments, search
+from passdown.actions.project.searches import DocumentQuery, FoundDocument, FoundDocuments, search
 from passdown.core.project.search_query import DocumentKind
 from passdown.core.safe_text import one_line
 from passdown.faces.cli import output

@@ -6,9 +6,9 @@ from typing import Final
 
 import click
 
-from passdown.actions import syntheses, view_checks
 from passdown.actions.answers import Answered
-from passdown.actions.syntheses import (
+from passdown.actions.log import syntheses, view_checks
+from passdown.actions.log.syntheses import (
     FilesRequest,
     FurtherSteps,
     MadeView,
@@ -17,7 +17,7 @@ from passdown.actions.syntheses import (
     PreviewedView,
     SynthesisRequest,
 )
-from passdown.actions.view_checks import CheckedView, WaitingView
+from passdown.actions.log.view_checks import CheckedView, WaitingView
 from passdown.core.safe_text import one_line
 from passdown.errors import UsageError
 from passdown.faces.cli import output

@@ -2,11 +2,9 @@
 
 import click
 
-from passdown.actions import tracks as actions
 from passdown.actions.answers import Answered
-from passdown.actions.gates import GateOutcome
-from passdown.actions.preflight import TrackRequest
-from passdown.actions.tracks import (
+from passdown.actions.handover import tracks as actions
+from passdown.actions.handover.tracks import (
     BindRequest,
     BoundTrack,
     FinishRequest,
@@ -15,6 +13,8 @@ from passdown.actions.tracks import (
     UnbindRequest,
     WaitingGate,
 )
+from passdown.actions.work.gates import GateOutcome
+from passdown.actions.work.preflight import TrackRequest
 from passdown.core.kinds import FactKind
 from passdown.errors import UsageError
 from passdown.faces.cli import calls, output

@@ -6,8 +6,8 @@ from typing import Final
 
 import click
 
-from passdown.actions import views as actions
-from passdown.actions.views import LEGACY, ContestedSection, SectionFacts, SectionRequest, VerifiedView
+from passdown.actions.log import views as actions
+from passdown.actions.log.views import LEGACY, ContestedSection, SectionFacts, SectionRequest, VerifiedView
 from passdown.core.briefs.contested_lines import say_contested
 from passdown.core.facts import show_alone
 from passdown.core.kinds import MERGED, FactKind

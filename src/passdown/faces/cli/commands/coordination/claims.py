@@ -4,9 +4,9 @@ from typing import Final
 
 import click
 
-from passdown.actions import claims as actions
 from passdown.actions.answers import encode
-from passdown.actions.claims import ClaimAnswer, ClaimRequest, CloseAnswer, CloseTaskRequest
+from passdown.actions.coordination import claims as actions
+from passdown.actions.coordination.claims import ClaimAnswer, ClaimRequest, CloseAnswer, CloseTaskRequest
 from passdown.core.coordination.handoff_rules import QUOTED
 from passdown.core.coordination.tasks import COMPLETED, REASONS
 from passdown.faces.cli import output

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Sequence
 
 import click
 
-from passdown.actions import guard as actions
 from passdown.actions.answers import Answered
-from passdown.actions.guard import CommitsVerdict, StagedVerdict
+from passdown.actions.coordination import guard as actions
+from passdown.actions.coordination.guard import CommitsVerdict, StagedVerdict
 from passdown.core.coordination.choices import list_verdict_choices, tell_verdict
 from passdown.core.coordination.guard_hooks import HookOwner
 from passdown.core.coordination.leases import PathVerdict

@@ -2,9 +2,9 @@
 
 import click
 
-from passdown.actions import mail as actions
 from passdown.actions.answers import encode
-from passdown.actions.mail import InboxAnswer, InboxRequest, MessageRequest
+from passdown.actions.coordination import mail as actions
+from passdown.actions.coordination.mail import InboxAnswer, InboxRequest, MessageRequest
 from passdown.core.coordination.handoff_rules import QUOTED, handoff_lines
 from passdown.core.coordination.messages import ALL, TO_NAME
 from passdown.faces.cli import output

@@ -5,9 +5,9 @@ from typing import TypeVar
 
 import click
 
-from passdown.actions import offers as actions
 from passdown.actions.answers import Answered, encode
-from passdown.actions.offers import (
+from passdown.actions.coordination import offers as actions
+from passdown.actions.coordination.offers import (
     AcceptedOffer,
     EndedOffer,
     MadeOffer,

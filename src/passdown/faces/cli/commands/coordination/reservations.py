@@ -4,10 +4,9 @@ from collections.abc import Sequence
 
 import click
 
-from passdown.actions import reservations as actions
-from passdown.actions.preflight import list_agents
 from passdown.actions.answers import Answered
-from passdown.actions.reservations import (
+from passdown.actions.coordination import reservations as actions
+from passdown.actions.coordination.reservations import (
     GrantedLeases,
     HeldFilesRequest,
     RefusedLease,
@@ -16,6 +15,7 @@ from passdown.actions.reservations import (
     ReserveRequest,
     TakeoverRequest,
 )
+from passdown.actions.work.preflight import list_agents
 from passdown.core.coordination.leases import Held
 from passdown.core.times import seconds_words
 from passdown.errors import SeveralSessionsError

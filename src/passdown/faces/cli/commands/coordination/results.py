@@ -6,8 +6,8 @@ from typing import Final
 
 import click
 
-from passdown.actions import results as actions
-from passdown.actions.results import (
+from passdown.actions.coordination import results as actions
+from passdown.actions.coordination.results import (
     INPUT,
     AppliedResults,
     ApplyRequest,

@@ -4,9 +4,9 @@ from typing import Any
 
 import click
 
-from passdown.actions import tasks as actions
 from passdown.actions.answers import Answered, encode
-from passdown.actions.tasks import (
+from passdown.actions.coordination import tasks as actions
+from passdown.actions.coordination.tasks import (
     BlockRequest,
     ChangeTaskRequest,
     NewTaskRequest,

@@ -2,9 +2,9 @@
 
 import click
 
-from passdown.actions import team as actions
 from passdown.actions.answers import encode
-from passdown.actions.team import KeyPlan, KeyRequest
+from passdown.actions.coordination import team as actions
+from passdown.actions.coordination.team import KeyPlan, KeyRequest
 from passdown.faces.cli import output
 from passdown.faces.cli.calls import call, show
 from passdown.faces.cli.coordination import json_option

@@ -5,8 +5,8 @@ from typing import Final
 
 import click
 
-from passdown.actions import checkpoints as actions
-from passdown.actions.checkpoints import (
+from passdown.actions.work import checkpoints as actions
+from passdown.actions.work.checkpoints import (
     ChangedCheckpoint,
     CheckpointRequest,
     CheckpointResult,

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 
 import click
 
-from passdown.actions.command_runs import RunRequest, ignore_run, run_lines
+from passdown.actions.work.command_runs import RunRequest, ignore_run, run_lines
 from passdown.core.safe_text import one_line
 from passdown.core.shell_commands import is_whole
 from passdown.core.work.plan_commands import CommandLine, read_command_line

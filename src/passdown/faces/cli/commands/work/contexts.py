@@ -2,8 +2,8 @@
 
 import click
 
-from passdown.actions import contexts as actions
-from passdown.actions.contexts import CheckedContext, SaveContextRequest, SavedFile
+from passdown.actions.work import contexts as actions
+from passdown.actions.work.contexts import CheckedContext, SaveContextRequest, SavedFile
 from passdown.core.formats.session_contexts import SessionContext
 from passdown.faces.cli import output
 from passdown.faces.cli.calls import call, show

@@ -2,8 +2,8 @@
 
 import click
 
-from passdown.actions import feedback as actions
-from passdown.actions.feedback import FeedbackResult
+from passdown.actions.work import feedback as actions
+from passdown.actions.work.feedback import FeedbackResult
 from passdown.core.safe_text import one_line
 from passdown.core.times import age_words
 from passdown.faces.cli import output

@@ -4,9 +4,9 @@ from typing import Final
 
 import click
 
-from passdown.actions import gates as actions
 from passdown.actions.answers import Answered
-from passdown.actions.gates import (
+from passdown.actions.work import gates as actions
+from passdown.actions.work.gates import (
     EscalatedGate,
     GateDetails,
     GateList,

@@ -6,8 +6,8 @@ from typing import Final, cast
 
 import click
 
-from passdown.actions import loops as actions
-from passdown.actions.loops import (
+from passdown.actions.work import loops as actions
+from passdown.actions.work.loops import (
     AppendedTurn,
     AppendRequest,
     ChangeEntry,

@@ -5,10 +5,10 @@ from typing import TYPE_CHECKING, Final, TypeVar
 
 import click
 
-from passdown.actions import preflight as actions
 from passdown.actions.answers import Answered
 from passdown.actions.callers import Caller
-from passdown.actions.preflight import PreflightResult, TrackRequest
+from passdown.actions.work import preflight as actions
+from passdown.actions.work.preflight import PreflightResult, TrackRequest
 from passdown.core.coordination.leases import Held
 from passdown.errors import SeveralSessionsError, UsageError
 from passdown.faces.cli import output
@@ -17,7 +17,7 @@ from passdown.faces.cli.coordination import HELD_CODE, json_option, session_opti
 from passdown.records import replace
 
 if TYPE_CHECKING:  # a session needs the rest once
-    from passdown.actions.tracks import HeldTrack
+    from passdown.actions.handover.tracks import HeldTrack
     from passdown.services.work.preflight import PreflightStep
 
 _SKIP: Final = "passdown.skip-preflight"

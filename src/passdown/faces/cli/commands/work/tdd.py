@@ -5,8 +5,8 @@ from typing import Final, TypeVar
 
 import click
 
-from passdown.actions import tdd as actions
-from passdown.actions.tdd import CycleResult, PhaseResult
+from passdown.actions.work import tdd as actions
+from passdown.actions.work.tdd import CycleResult, PhaseResult
 from passdown.core.formats.ledgers import TddPhase
 from passdown.core.times import render_seconds
 from passdown.errors import UsageError

@@ -2,8 +2,8 @@
 
 import click
 
-from passdown.actions import tracker as actions
-from passdown.actions.tracker import DroppedChange, ListedTasks, ListingRequest
+from passdown.actions.work import tracker as actions
+from passdown.actions.work.tracker import DroppedChange, ListedTasks, ListingRequest
 from passdown.core.coordination.tasks import Listing
 from passdown.faces.cli import output
 from passdown.faces.cli.calls import call, show

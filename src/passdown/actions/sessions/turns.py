@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Final, NamedTuple
 
 from passdown import layout
 from passdown.actions.callers import Caller, ask_engine, find_hosted
-from passdown.actions.sessions import update_view
-from passdown.actions.starts import refresh_stream
+from passdown.actions.sessions.sessions import update_view
+from passdown.actions.sessions.starts import refresh_stream
 from passdown.core.hosts.context_usage import ContextLevel, ContextReading
 from passdown.core.sessions.session_facts import Account
 from passdown.errors import CacheError, StorageError, UnreadError
@@ -41,7 +41,7 @@ _RESULTS: Final = ('"status"', '"beadUpdates"', '"bead_updates"')
 
 
 @record
-class TurnRequest:
+class HostTurnRequest:
     """What a host says of a turn, of a compaction, or of a subagent that ended."""
 
     host: Annotated[Host, "The host."]
@@ -52,7 +52,7 @@ class TurnRequest:
 
 
 @record
-class TurnResult:
+class HostTurnResult:
     """What the user should know after a turn."""
 
     context: Annotated[ContextReading | None, "How full the context is, if that is worth saying."] = None
@@ -71,14 +71,14 @@ class _SeenTurn(NamedTuple):
     """Whether there is a transcript that can be read."""
 
 
-def end_turn(caller: Caller, request: TurnRequest) -> TurnResult:
+def end_turn(caller: Caller, request: HostTurnRequest) -> HostTurnResult:
     """Record what the turn did, check that the brief arrived, and publish when due.
 
     From 70 % on, the document of the track follows each turn (R76). A nearly full context is a reason to
     publish, and a full one to notify the user (C38). The status line shows how full the context is; for a
     host without one, this is said once per level.
     """
-    workspace, source = caller.workspace, _open_source(caller, request)
+    source = _open_source(caller, request)
     source = source and replace(source, said=request.message)
     account = find_hosted(caller) or _start(caller, request)
     if source is not None:
@@ -90,14 +90,8 @@ def end_turn(caller: Caller, request: TurnRequest) -> TurnResult:
     ask_engine(caller, lambda _: _give_sign(caller, account))
     reading, is_news = _read_level(caller, source)
     level = reading.level if reading else ContextLevel.LOW
-    if level is not ContextLevel.LOW:
-        refresh_stream(caller, account)
-    if level in _NEARLY_FULL:
-        _publish(caller, account, "token-budget")
-        _save_context(caller, account)
-    elif is_due(workspace, account.session, timedelta(minutes=workspace.settings.events.publish_minutes)):
-        _publish(caller, account, "turn-end")
-    return TurnResult(
+    _publish_when_due(caller, account, level)
+    return HostTurnResult(
         context=reading if is_news or level is ContextLevel.FORCE else None,
         signals=signals,
         work=seen.work,
@@ -105,7 +99,19 @@ def end_turn(caller: Caller, request: TurnRequest) -> TurnResult:
     )
 
 
-def _start(caller: Caller, request: TurnRequest) -> Account:
+def _publish_when_due(caller: Caller, account: Account, level: ContextLevel) -> None:
+    """Publish if the context is nearly full, or the last publication is too old (C57)."""
+    workspace = caller.workspace
+    if level is not ContextLevel.LOW:
+        refresh_stream(caller, account)
+    if level in _NEARLY_FULL:
+        _publish(caller, account, "token-budget")
+        _save_context(caller, account)
+    elif is_due(workspace, account.session, timedelta(minutes=workspace.settings.events.publish_minutes)):
+        _publish(caller, account, "turn-end")
+
+
+def _start(caller: Caller, request: HostTurnRequest) -> Account:
     """Start a session whose start the host did not report."""
     from passdown.services.sessions.sessions import StartRequest, start_session  # it nearly always runs
 
@@ -134,7 +140,7 @@ def _read_level(caller: Caller, source: TranscriptSource | None) -> tuple[Contex
     return told, told.level is not ContextLevel.LOW
 
 
-def save(caller: Caller, request: TurnRequest) -> None:
+def save(caller: Caller, request: HostTurnRequest) -> None:
     """Record and publish everything: the host is about to compact the context."""
     account = find_hosted(caller)
     if account is None:
@@ -198,7 +204,7 @@ def follow_turn(caller: Caller, *, may_commit: bool) -> str:
 # --- subagents ----------------------------------------------------------------------------------------
 
 
-def end_subagent(caller: Caller, request: TurnRequest) -> "KeptResult | None":
+def end_subagent(caller: Caller, request: HostTurnRequest) -> "KeptResult | None":
     """Record what a subagent did, and keep the result that it returned; its session's transcript leads to it.
 
     Nothing is applied here: that is for the agent of the session (R210).
@@ -211,7 +217,7 @@ def end_subagent(caller: Caller, request: TurnRequest) -> "KeptResult | None":
     return kept
 
 
-def _take_result(caller: Caller, account: Account, request: TurnRequest) -> "KeptResult | None":
+def _take_result(caller: Caller, account: Account, request: HostTurnRequest) -> "KeptResult | None":
     if not any(sign in request.message for sign in _RESULTS):
         return None
     from passdown.services.work.results import take_result  # few subagents return one
@@ -226,7 +232,7 @@ def _take_result(caller: Caller, account: Account, request: TurnRequest) -> "Kep
 # --- the transcript -----------------------------------------------------------------------------------
 
 
-def _open_source(caller: Caller, request: TurnRequest) -> TranscriptSource | None:
+def _open_source(caller: Caller, request: HostTurnRequest) -> TranscriptSource | None:
     if not request.transcript:
         return None
     root = Path(caller.workspace.root)

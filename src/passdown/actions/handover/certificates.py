@@ -5,9 +5,9 @@ from datetime import datetime
 from typing import Annotated
 
 from passdown.actions.answers import HIDDEN
-from passdown.actions.briefs import take_standpoint
 from passdown.actions.callers import Caller
-from passdown.actions.decisions import CONTESTED
+from passdown.actions.handover.briefs import take_standpoint
+from passdown.actions.sessions.decisions import CONTESTED
 from passdown.core.evidence.certificates import CertifiedFact, FactStatus
 from passdown.core.facts import Fact
 from passdown.errors import StorageError

@@ -7,7 +7,7 @@ from typing import Annotated
 
 from passdown.actions.answers import HIDDEN, NoticeKind
 from passdown.actions.callers import Caller
-from passdown.actions.installs import ShownChange, list_changes
+from passdown.actions.project.installs import ShownChange, list_changes
 from passdown.core.safe_text import one_line
 from passdown.errors import PassdownError
 from passdown.ports.host import Host

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from passdown.actions.answers import HIDDEN, INLINE, SECONDS, Form, NoticeKind
 from passdown.actions.callers import Caller, find_or_begin, need_session
-from passdown.actions.sessions import SessionSummary, summarize
+from passdown.actions.sessions.sessions import SessionSummary, summarize
 from passdown.core.formats.archives import TRIGGERS
 from passdown.core.schemas import to_data
 from passdown.core.sessions.handoff_drift import HandoffDrift

@@ -5,7 +5,7 @@ from typing import Annotated
 
 from passdown.actions.answers import MILLIS
 from passdown.actions.callers import Caller
-from passdown.actions.events import read_since
+from passdown.actions.log.events import read_since
 from passdown.core.project.search_query import DocumentKind
 from passdown.ports.search import SearchFilter
 from passdown.records import record

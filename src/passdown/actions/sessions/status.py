@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Final
 from passdown import layout
 from passdown.actions.answers import HIDDEN, INLINE, Form
 from passdown.actions.callers import Caller
-from passdown.actions.decisions import CONTESTED
-from passdown.actions.sessions import SessionSummary, find_pause, summarize
+from passdown.actions.sessions.decisions import CONTESTED
+from passdown.actions.sessions.sessions import SessionSummary, find_pause, summarize
 from passdown.core.facts import Fact
 from passdown.core.hosts.context_usage import ContextReading
 from passdown.core.hosts.signals import NO_SIGNS, Degradation, Signal

@@ -4,7 +4,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Annotated
 
 from passdown.actions.callers import Caller, need_session, note_ledger_update
-from passdown.actions.sessions import commit_waiting, update_view
+from passdown.actions.sessions.sessions import commit_waiting, update_view
 from passdown.core.problems import Malformed
 from passdown.errors import UsageError
 from passdown.records import record
@@ -38,7 +38,7 @@ class PublishResult:
 def publish(caller: Caller, request: PublishRequest) -> PublishResult:
     """Publish new facts; with a phase, save its checkpoint (C104)."""
     if request.phase:
-        from passdown.actions.checkpoints import save_phase  # few calls save a checkpoint
+        from passdown.actions.work.checkpoints import save_phase  # few calls save a checkpoint
 
         phase = _make_phase(request)
         saved, commit = save_phase(caller, need_session(caller), phase)

@@ -8,8 +8,8 @@ from typing import Annotated
 from passdown import layout
 from passdown.actions.answers import HIDDEN, INLINE, Form
 from passdown.actions.callers import Caller, find_person, find_ready, need_person, need_session
-from passdown.actions.preflight import prepare_freely
-from passdown.actions.tracker import find_author
+from passdown.actions.work.preflight import prepare_freely
+from passdown.actions.work.tracker import find_author
 from passdown.core.formats.change_states import ChangePhase, Lane, RunMode
 from passdown.core.formats.loops import Turn
 from passdown.core.kinds import FactKind

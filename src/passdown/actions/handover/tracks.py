@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 from passdown.actions.answers import HIDDEN, NoticeKind
 from passdown.actions.callers import Caller, find_running, need_session
-from passdown.actions.gates import GateOutcome, describe_verdict
-from passdown.actions.handoffs import CreatedHandoff, describe_written
-from passdown.actions.preflight import TrackRequest, choose_session, prepare_track, unlock_others
+from passdown.actions.handover.handoffs import CreatedHandoff, describe_written
+from passdown.actions.work.gates import GateOutcome, describe_verdict
+from passdown.actions.work.preflight import TrackRequest, choose_session, prepare_track, unlock_others
 from passdown.core.coordination.leases import Held
 from passdown.records import record, replace
 from passdown.services.handover.tracks import (

@@ -7,7 +7,7 @@ from typing import Annotated, NamedTuple
 
 from passdown.actions.answers import INLINE, MILLIS, Form
 from passdown.actions.callers import Caller, find_running
-from passdown.actions.checkouts import open_others
+from passdown.actions.log.checkouts import open_others
 from passdown.core.briefs.brief_frame import BriefFrame
 from passdown.core.briefs.brief_input import BriefInput, TeamInput, facts_held
 from passdown.core.briefs.briefs import Brief, brief_hash, pack_brief

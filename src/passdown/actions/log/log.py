@@ -5,7 +5,7 @@ from typing import Annotated
 
 from passdown.actions.answers import Form, encode
 from passdown.actions.callers import Caller
-from passdown.actions.events import CheckoutEvents, LoggedEvent, read_logs, read_since
+from passdown.actions.log.events import CheckoutEvents, LoggedEvent, read_logs, read_since
 from passdown.ports.index import EventLocation
 from passdown.records import record
 from passdown.services.log.history import EventFilter, FoundEvent, join_logs, label, parse_text, read_subjects

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 from passdown.actions.answers import HIDDEN, INLINE, Form
 from passdown.actions.callers import Caller
-from passdown.actions.syntheses import NothingToMerge, find_legacy_view
+from passdown.actions.log.syntheses import NothingToMerge, find_legacy_view
 from passdown.core.formats.view_location import ViewLocation
 from passdown.errors import OutdatedError, PassdownError
 from passdown.records import record

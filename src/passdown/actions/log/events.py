@@ -7,8 +7,8 @@ from typing import Annotated, NamedTuple
 
 from passdown.actions.answers import HIDDEN, MILLIS, Form
 from passdown.actions.callers import Caller, ask, need_person
-from passdown.actions.checkouts import open_others
-from passdown.actions.sessions import update_view
+from passdown.actions.log.checkouts import open_others
+from passdown.actions.sessions.sessions import update_view
 from passdown.core.facts import ESCALATED
 from passdown.core.formats.events import Event
 from passdown.core.ids import clean_foreign, make_agent

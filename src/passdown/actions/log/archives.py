@@ -6,7 +6,7 @@ from typing import Annotated, Final
 
 from passdown.actions.answers import HIDDEN, SECONDS, Form
 from passdown.actions.callers import Caller
-from passdown.actions.events import read_since
+from passdown.actions.log.events import read_since
 from passdown.core.safe_text import one_line
 from passdown.errors import UsageError
 from passdown.records import record

@@ -3,7 +3,7 @@
 from typing import Annotated
 
 from passdown.actions.callers import Caller, need_session
-from passdown.actions.tracker import find_author
+from passdown.actions.work.tracker import find_author
 from passdown.core.coordination.leases import Lost
 from passdown.core.coordination.tasks import NORMAL, Circle, Task, TaskState
 from passdown.errors import UsageError

@@ -6,8 +6,8 @@ from typing import Annotated
 
 from passdown.actions.answers import HIDDEN, INLINE, SECONDS
 from passdown.actions.callers import Caller, find_ready, need_session
-from passdown.actions.command_runs import RunRequest, ignore_run, need_agreed, run_lines
-from passdown.actions.preflight import prepare_freely
+from passdown.actions.work.command_runs import RunRequest, ignore_run, need_agreed, run_lines
+from passdown.actions.work.preflight import prepare_freely
 from passdown.core.facts import GateStatus, Provenance
 from passdown.core.sessions.session_facts import Account
 from passdown.core.work.gates import QUESTIONS

@@ -6,8 +6,8 @@ from typing import Annotated
 
 from passdown.actions.answers import HIDDEN, Form
 from passdown.actions.callers import Caller
-from passdown.actions.events import make_person
-from passdown.actions.sessions import update_view
+from passdown.actions.log.events import make_person
+from passdown.actions.sessions.sessions import update_view
 from passdown.core.formats.events import Event
 from passdown.core.schemas import to_data
 from passdown.errors import UsageError

@@ -6,8 +6,8 @@ from typing import Annotated, Final
 
 from passdown.actions.answers import HIDDEN
 from passdown.actions.callers import Caller, need_session
-from passdown.actions.mail import mark_as_read
-from passdown.actions.preflight import prepare
+from passdown.actions.coordination.mail import mark_as_read
+from passdown.actions.work.preflight import prepare
 from passdown.core.coordination.leases import Held, Lost
 from passdown.core.coordination.messages import WaitingMessage
 from passdown.core.coordination.tasks import COMPLETED, Claimed, NothingReady, TaskState

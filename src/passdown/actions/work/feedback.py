@@ -6,7 +6,7 @@ from typing import Annotated
 
 from passdown.actions.answers import HIDDEN, SECONDS
 from passdown.actions.callers import Caller, need_session, note_ledger_update
-from passdown.actions.tracker import find_author
+from passdown.actions.work.tracker import find_author
 from passdown.records import record
 from passdown.services.work.feedback import dismiss_feedback, list_feedback
 from passdown.wiring.workspaces import open_elsewhere

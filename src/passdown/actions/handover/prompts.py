@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from passdown import layout
 from passdown.actions.callers import Caller, ask_engine, find_hosted
-from passdown.actions.starts import BeginRequest, StartResult, read_copied, start
+from passdown.actions.sessions.starts import BeginRequest, StartResult, read_copied, start
 from passdown.core.sessions.session_facts import Account
 from passdown.errors import CacheError, StorageError
 from passdown.records import record

@@ -13,8 +13,8 @@ from passdown.actions.callers import (
     need_session,
     note_ledger_update,
 )
-from passdown.actions.command_runs import RunRequest, ignore_run, need_agreed, run_lines
-from passdown.actions.sessions import commit_waiting, update_view
+from passdown.actions.sessions.sessions import commit_waiting, update_view
+from passdown.actions.work.command_runs import RunRequest, ignore_run, need_agreed, run_lines
 from passdown.core.documents.key_value import Pair
 from passdown.core.formats.checkpoints import Phase, ValidationState
 from passdown.core.formats.streams import Checkpoint

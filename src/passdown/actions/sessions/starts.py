@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 from passdown import layout
 from passdown.actions.answers import HIDDEN, INLINE, Form, NoticeKind
 from passdown.actions.callers import Caller, find_new_id
-from passdown.actions.sessions import SessionSummary, commit_waiting, summarize, update_view
+from passdown.actions.sessions.sessions import SessionSummary, commit_waiting, summarize, update_view
 from passdown.core.formats.ledgers import GENERIC, PLATFORMS
 from passdown.core.sessions.session_facts import Account
 from passdown.errors import CacheError, PassdownError, StorageError
@@ -114,19 +114,7 @@ def start(caller: Caller, request: BeginRequest) -> StartResult:
     _record(caller, started)
     told = {one.handoff.id for one in news.told if one.handoff.id} if news else set[str]()
     joined = _join(caller, started, told, request)
-    sent = None
-    if request.budget:
-        from passdown.services.handover.deliveries import send_brief  # a user is not briefed
-
-        caller.after.append(lambda: refresh_stream(caller, joined.account))
-        sent = send_brief(
-            workspace,
-            joined.account,
-            request.budget,
-            list_logs(others),
-            team=joined.team,
-            is_known=request.has_history,
-        )
+    sent = _brief(caller, joined, others, request)
     update_view(caller)
     committed = _commit(caller) if request.is_asked else None
     if asked.mode and started.account.start.mode != asked.mode:
@@ -190,6 +178,25 @@ def _record(caller: Caller, started: StartedSession) -> None:
         from passdown.services.project.metrics import find_start_metrics
 
         caller.workspace.record_metrics(find_start_metrics(caller.workspace, started))
+
+
+def _brief(
+    caller: Caller, joined: JoinedTeam, others: "Sequence[tuple[Workspace, str]]", request: BeginRequest
+) -> "SentBrief | None":
+    """Brief the session, if that was asked for; the document of its track follows after the answer (R76)."""
+    if request.budget is None:
+        return None
+    from passdown.services.handover.deliveries import send_brief  # a user is not briefed
+
+    caller.after.append(lambda: refresh_stream(caller, joined.account))
+    return send_brief(
+        caller.workspace,
+        joined.account,
+        request.budget,
+        list_logs(others),
+        team=joined.team,
+        is_known=request.has_history,
+    )
 
 
 def _make_banner(caller: Caller, sent: "SentBrief") -> str:

@@ -1,0 +1,1 @@
+"""What sessions share: tasks, files, mail, offers, results of subagents."""

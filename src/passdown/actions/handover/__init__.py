@@ -1,0 +1,1 @@
+"""What passes from one session to the next: briefs, certificates, handoffs, tracks."""

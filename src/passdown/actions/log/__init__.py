@@ -1,0 +1,1 @@
+"""The log of events, its view and its archive."""

@@ -1,0 +1,1 @@
+"""The project as a whole: setup, installs, health, search and checks."""

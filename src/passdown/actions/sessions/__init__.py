@@ -1,0 +1,1 @@
+"""A session: its start, what it states and observes, its turns and its end."""

@@ -1,0 +1,1 @@
+"""How a session works: preflight, gates, loops, phases, the tracker."""
