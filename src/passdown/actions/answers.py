@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
-from enum import Enum, StrEnum
+from enum import StrEnum
 from types import MappingProxyType
 from typing import Final, Generic, NamedTuple, TypeVar, cast
 
@@ -48,32 +48,40 @@ class Notice(NamedTuple):
     hint: str = ""
 
 
-class Answered(NamedTuple, Generic[Result_co]):
+class Answered(Generic[Result_co]):
     """The result of an action, and what belongs to it."""
 
-    result: Result_co
-    notices: Sequence[Notice] = ()
-    after: Sequence[Callable[[], None]] = ()
-    """What counts only once the answer was written, such as that mail was read; never if writing failed."""
+    __slots__ = ("after", "notices", "result")
+
+    def __init__(
+        self,
+        result: Result_co,
+        notices: Sequence[Notice] = (),
+        after: Sequence[Callable[[], None]] = (),
+    ) -> None:
+        """Keep the result, the notices, and what counts only once the answer was written.
+
+        That mail was read is such a thing: it is never done if writing failed.
+        """
+        self.result = result
+        self.notices = notices
+        self.after = after
 
 
-class JsonPlace(Enum):
-    """How a field of a result is told in JSON, if it is not a member of its own."""
+class Form:
+    """How a field of a result is told in JSON, if not by its value."""
 
-    HIDDEN = "hidden"
-    """It is not told: only a face that writes text needs it."""
-    INLINE = "inline"
-    """The members of its record or mapping stand beside those of the result."""
+    __slots__ = ("convert",)
 
-
-class Form(NamedTuple):
-    """How the value of a field is told in JSON, if it is not the value itself."""
-
-    convert: Callable[..., object]
+    def __init__(self, convert: Callable[..., object]) -> None:
+        """Keep the function that makes JSON data of the value."""
+        self.convert = convert
 
 
-HIDDEN: Final = JsonPlace.HIDDEN
-INLINE: Final = JsonPlace.INLINE
+HIDDEN: Final = Form(lambda _: None)
+"""It is not told: only a face that writes text needs it."""
+INLINE: Final = Form(lambda value: value)
+"""The members of its record or mapping stand beside those of the result."""
 SECONDS: Final = Form(lambda at: at and render_seconds(at))
 MILLIS: Final = Form(lambda at: at and render_millis(at))
 

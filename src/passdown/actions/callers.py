@@ -10,10 +10,8 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Annotated, Final, TypeVar
 
 from passdown.actions.answers import Answered, Notice, NoticeKind
-from passdown.core.sessions.session_facts import Account
 from passdown.errors import CacheError, PassdownError, UsageError
 from passdown.records import field, record, replace
-from passdown.services.sessions.liveness import find_called, find_named_session, find_session
 from passdown.services.workspace.workspaces import NO_LIMITS, ReadLimits, Workspace
 from passdown.settings import Settings
 from passdown.wiring.projects import find_root, list_ancestors, open_hosts, read_settings
@@ -22,6 +20,7 @@ from passdown.wiring.workspaces import Listener, open_workspace
 if TYPE_CHECKING:
     from passdown.core.hosts.persons import CommandCaller
     from passdown.core.project.metrics import Metric
+    from passdown.core.sessions.session_facts import Account
     from passdown.ports.coordination import Coordination
     from passdown.ports.host import Host
     from passdown.services.sessions.ledgers import LedgerUpdate
@@ -159,12 +158,14 @@ def find_host(name: str, payload: Mapping[str, object], variables: Mapping[str, 
 # --- the session of the caller --------------------------------------------------------------------
 
 
-def find_running(caller: Caller) -> Account | None:
+def find_running(caller: Caller) -> "Account | None":
     """Find the session that the caller means; return None if none is running.
 
     A host's own session that no hook has told of, as before its hooks are trusted, is not another one, and
     neither is one that the environment names and nobody knows.
     """
+    from passdown.services.sessions.liveness import find_named_session, find_session  # not all need a session
+
     workspace, variables = caller.workspace, caller.around.variables
     if caller.session:
         from passdown.services.sessions.session_names import find_by_name  # most calls name none
@@ -180,10 +181,14 @@ def find_running(caller: Caller) -> Account | None:
 def find_new_id(caller: Caller) -> str:
     """Return the id in PASSDOWN_SESSION that no session has, and none had; empty if there is none."""
     name = open_hosts().find_given(caller.around.variables)
-    return "" if not name or find_called(caller.workspace, name) else name
+    if not name:
+        return ""
+    from passdown.services.sessions.liveness import find_called  # few environments name one
+
+    return "" if find_called(caller.workspace, name) else name
 
 
-def find_ready(caller: Caller) -> Account | None:
+def find_ready(caller: Caller) -> "Account | None":
     """Find the session that the caller means, and let it be ready for a command; None if none is running.
 
     What it claimed or closed while the engine was away is settled first (C86), and what a command began that
@@ -203,7 +208,7 @@ def find_ready(caller: Caller) -> Account | None:
     return found
 
 
-def need_session(caller: Caller) -> Account:
+def need_session(caller: Caller) -> "Account":
     """Find the session that the caller means; start one if none runs, or the environment names a new one.
 
     Only `start` makes a session that the caller names (C161).
@@ -229,14 +234,16 @@ def need_session(caller: Caller) -> Account:
     return account
 
 
-def find_or_begin(caller: Caller) -> Account | None:
+def find_or_begin(caller: Caller) -> "Account | None":
     """Find the session that the caller means; one that the environment names and nobody knows is started."""
     is_named = caller.session or find_new_id(caller) or open_hosts().find_caller(caller.around.variables)
     return need_session(caller) if is_named else find_running(replace(caller, session=""))
 
 
-def find_hosted(caller: Caller) -> Account | None:
+def find_hosted(caller: Caller) -> "Account | None":
     """Find the session that a host means by its own id; return None if it is not running."""
+    from passdown.services.sessions.liveness import find_session  # not all need a session
+
     try:
         return find_session(caller.workspace, caller.session) if caller.session else None
     except UsageError:

@@ -4,7 +4,7 @@ import os
 from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 
 from passdown import layout
 from passdown.errors import NoServerError, StorageError, UsageError
@@ -49,15 +49,19 @@ _SWEPT: Final = 7 * 86_400
 """In seconds: day folders that have not changed for this long are left to the doctor."""
 
 
-class Listener(NamedTuple):
+class Listener:
     """Who is told what happens in a workspace."""
 
-    warn: "Warn | None" = None
-    """Takes what the user should know."""
-    report: "Warn | None" = None
-    """Takes what is waited for, while that lasts."""
-    record_metrics: "RecordMetrics | None" = None
-    """Takes what `passdown metrics` counts."""
+    def __init__(
+        self,
+        warn: "Warn | None" = None,
+        report: "Warn | None" = None,
+        record_metrics: "RecordMetrics | None" = None,
+    ) -> None:
+        """Keep what takes warnings, what is waited for while that lasts, and what metrics count."""
+        self.warn = warn
+        self.report = report
+        self.record_metrics = record_metrics
 
 
 NOBODY: Final = Listener()

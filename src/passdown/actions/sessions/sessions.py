@@ -75,6 +75,15 @@ def update_view(caller: Caller) -> None:
     mark_outdated(caller.workspace)
 
 
+def refresh_stream(caller: Caller, account: Account) -> None:
+    """Bring the document of the session's track up to date (R76)."""
+    if account.track:
+        from passdown.services.handover import streams  # few sessions have a track
+
+        if trouble := streams.refresh_stream(caller.workspace, account):
+            caller.note_trouble(trouble)
+
+
 def commit_waiting(caller: Caller, triggers: "Sequence[CommitTrigger]") -> str | None:
     """Commit what sessions published, if the settings say so; return the commit, if one was made.
 

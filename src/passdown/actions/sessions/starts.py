@@ -3,12 +3,18 @@
 from collections.abc import Collection, Sequence
 from contextlib import suppress
 from datetime import datetime
-from typing import TYPE_CHECKING, Annotated, NamedTuple
+from typing import TYPE_CHECKING, Annotated
 
 from passdown import layout
 from passdown.actions.answers import HIDDEN, INLINE, Form, NoticeKind
 from passdown.actions.callers import Caller, find_new_id
-from passdown.actions.sessions.sessions import SessionSummary, commit_waiting, summarize, update_view
+from passdown.actions.sessions.sessions import (
+    SessionSummary,
+    commit_waiting,
+    refresh_stream,
+    summarize,
+    update_view,
+)
 from passdown.core.formats.ledgers import GENERIC, PLATFORMS
 from passdown.core.sessions.session_facts import Account
 from passdown.errors import CacheError, PassdownError, StorageError
@@ -59,17 +65,15 @@ def _list_handoffs(news: "HandoffNews | None") -> list[object]:
     return [to_data(one) for one in news.own]
 
 
-class JoinedTeam(NamedTuple):
+@record
+class JoinedTeam:
     """What a session is told by those that it coordinates with."""
 
-    account: Account
-    team: "TeamInput | None" = None
-    inherited: Sequence[str] = ()
-    """What it goes on with that a dead session held."""
-    trouble: str = ""
-    """Why it does not take part."""
-    is_asked: bool = False
-    """Whether the engine was asked; a copy of what a server said may be old."""
+    account: Annotated[Account, "The session."]
+    team: Annotated["TeamInput | None", "What the engine says, or a server said last."] = None
+    inherited: Annotated[Sequence[str], "What it goes on with that a dead session held."] = ()
+    trouble: Annotated[str, "Why it does not take part."] = ""
+    is_asked: Annotated[bool, "Whether the engine was asked: what a server said last may be old."] = False
 
 
 @record
@@ -231,15 +235,6 @@ def _commit(caller: Caller) -> str | None:
     return commit_waiting(caller, AT_START)
 
 
-def refresh_stream(caller: Caller, account: Account) -> None:
-    """Bring the document of the session's track up to date (R76)."""
-    if account.track:
-        from passdown.services.handover import streams  # few sessions have a track
-
-        if trouble := streams.refresh_stream(caller.workspace, account):
-            caller.note_trouble(trouble)
-
-
 # --- handoffs -----------------------------------------------------------------------------------------
 
 
@@ -289,20 +284,21 @@ def _join(
     try:
         coordination = workspace.find_coordination()
         if coordination is None:
-            return JoinedTeam(started.account, team=read_copied(caller, started.account))
+            return JoinedTeam(account=started.account, team=read_copied(caller, started.account))
         from passdown.services.coordination.arrivals import arrive  # few sessions coordinate
 
         arrival = arrive(workspace, started, coordination, told)
     except CacheError:
         raise  # it is done again without the cache
     except PassdownError as found:  # the session has started
-        return JoinedTeam(started.account, trouble=found.message)
+        return JoinedTeam(account=started.account, trouble=found.message)
     if request.budget:
         from passdown.services.handover.deliveries import drop_mail_notice
 
         drop_mail_notice(workspace, layout.session_file(request.start.host_session))  # the brief has it
     inherited = arrival.inherited.resources if arrival.inherited else ()
-    return JoinedTeam(arrival.account, arrival.team, [name for _, name in inherited], is_asked=True)
+    names = [name for _, name in inherited]
+    return JoinedTeam(account=arrival.account, team=arrival.team, inherited=names, is_asked=True)
 
 
 def read_copied(caller: Caller, account: Account) -> "TeamInput | None":

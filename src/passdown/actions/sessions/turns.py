@@ -3,12 +3,11 @@
 from collections.abc import Sequence
 from datetime import timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Final, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Final
 
 from passdown import layout
 from passdown.actions.callers import Caller, ask_engine, find_hosted
-from passdown.actions.sessions.sessions import update_view
-from passdown.actions.sessions.starts import refresh_stream
+from passdown.actions.sessions.sessions import refresh_stream, update_view
 from passdown.core.hosts.context_usage import ContextLevel, ContextReading
 from passdown.core.sessions.session_facts import Account
 from passdown.errors import CacheError, StorageError, UnreadError
@@ -61,14 +60,14 @@ class HostTurnResult:
     has_results: Annotated[bool, "Whether results of subagents wait to be applied."] = False
 
 
-class _SeenTurn(NamedTuple):
+@record
+class _SeenTurn:
     """What the transcript shows of a turn."""
 
     account: Account
     signals: "Sequence[Signal]" = ()
     work: "WorkNews | None" = None
-    is_observed: bool = False
-    """Whether there is a transcript that can be read."""
+    is_observed: Annotated[bool, "Whether there is a transcript that can be read."] = False
 
 
 def end_turn(caller: Caller, request: HostTurnRequest) -> HostTurnResult:
@@ -246,14 +245,14 @@ def _look(caller: Caller, account: Account, source: TranscriptSource | None) -> 
         return seen
     from passdown.services.sessions.sessions import touch  # most turns are in the transcript
 
-    return seen._replace(account=touch(caller.workspace, seen.account))
+    return replace(seen, account=touch(caller.workspace, seen.account))
 
 
 def _observe(caller: Caller, account: Account, source: TranscriptSource | None) -> _SeenTurn:
     """Record what is new in the transcript, if there is one that can be read."""
     workspace = caller.workspace
     if source is None or not source.transcripts.size(source.path):  # it does not exist yet
-        return _SeenTurn(account)
+        return _SeenTurn(account=account)
     judged = confirm(workspace, account, source)
     if any(one.state == CUT and not one.is_mail for one in judged):
         leave_notice(workspace, layout.session_file(caller.session))
@@ -264,7 +263,7 @@ def _observe(caller: Caller, account: Account, source: TranscriptSource | None) 
     _record_metrics(caller, found.commands, found.work)
     if found.edited and account.reservations:
         ask_engine(caller, lambda coordination: _renew(caller, account, coordination, found.edited))
-    return _SeenTurn(found.kept.account, found.signals, found.work, is_observed=True)
+    return _SeenTurn(account=found.kept.account, signals=found.signals, work=found.work, is_observed=True)
 
 
 def _acknowledge(caller: Caller, account: Account, positions: Sequence[int]) -> None:

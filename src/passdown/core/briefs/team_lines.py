@@ -103,16 +103,3 @@ def _show_ready(one: NamedTask, show: FactLines) -> BriefLine:
     return BriefLine(
         f"ready{role}: `passdown claim {show.name(one.task)}` > {show.data(one.title)[:MAX_TEXT]}"
     )
-
-
-_NAMED_ORPHANS: Final = 3
-
-
-def name_orphans(team: TeamInput) -> list[str]:
-    """Say which tasks sessions left that died, and how to go on with them."""
-    lines = [
-        f"{one.task} is orphaned by {one.agent}; `passdown takeover {one.task}`"
-        for one in team.orphans[:_NAMED_ORPHANS]
-    ]
-    rest = len(team.orphans) - len(lines)
-    return [*lines, f"and {rest} more: `passdown task list`"] if rest else lines

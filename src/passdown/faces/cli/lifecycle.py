@@ -56,7 +56,7 @@ def start_session(*, multi: bool, as_json: bool, **request: str | bool) -> int:
 
 def _say_handoffs(found: "StartResult") -> None:
     if found.handoffs is not None:
-        from passdown.faces.handoff_news import handoff_news_lines  # few sessions are handed something
+        from passdown.faces.start_news import handoff_news_lines  # few sessions are handed something
 
         for line in handoff_news_lines(found.handoffs, found.session.checkout, found.now):
             output.say(line)
@@ -114,8 +114,8 @@ def _list_team_news(found: "StartResult") -> Sequence[str]:
 
 
 def _list_team_lines(team: "TeamInput") -> Sequence[str]:
-    from passdown.core.briefs.team_lines import name_orphans  # few sessions coordinate
     from passdown.core.coordination.messages import count_unread
+    from passdown.faces.start_news import name_orphans  # few sessions coordinate
 
     count = len(team.messages)
     return [*([f"{count_unread(count)}: run `passdown inbox`"] if count else []), *name_orphans(team)]

@@ -84,7 +84,7 @@ def _list_team_notices(context: HookContext, joined: JoinedTeam) -> Iterator[str
         context.caller.note_trouble(joined.trouble)
         yield AWAY.format(trouble=joined.trouble)
     elif joined.team is not None and joined.is_asked:
-        from passdown.core.briefs.team_lines import name_orphans  # few sessions coordinate
+        from passdown.faces.start_news import name_orphans  # few sessions coordinate
 
         yield from name_orphans(joined.team)
 
@@ -94,7 +94,7 @@ def _with_handoffs(reply: HookReply, found: StartResult) -> HookReply:
     news = found.handoffs
     if news is None:
         return reply
-    from passdown.faces.handoff_news import handoff_news_lines, handoff_notices  # few are handed something
+    from passdown.faces.start_news import handoff_news_lines, handoff_notices  # few are handed something
 
     root = found.session.checkout
     told = "\n".join(handoff_news_lines(news, root, found.now))

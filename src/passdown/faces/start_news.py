@@ -1,7 +1,8 @@
-"""How faces tell a session that starts what others handed to it."""
+"""How faces tell a session that starts what others handed to it, and what those left that died."""
 
 from collections.abc import Iterator, Sequence
 from datetime import datetime
+from typing import TYPE_CHECKING, Final
 
 from passdown.core.coordination.handoff_rules import (
     QUOTED,
@@ -12,6 +13,11 @@ from passdown.core.coordination.handoff_rules import (
 from passdown.core.safe_text import one_line, printable
 from passdown.core.times import age_words
 from passdown.services.coordination.addressed_handoffs import FoundHandoff, HandoffNews
+
+if TYPE_CHECKING:
+    from passdown.core.briefs.brief_input import TeamInput
+
+_NAMED_ORPHANS: Final = 3
 
 
 def handoff_news_lines(news: HandoffNews, root: str, now: datetime) -> Sequence[str]:
@@ -62,3 +68,13 @@ def handoff_notices(news: HandoffNews, root: str, now: datetime) -> Iterator[str
     if news.messages:
         count = len(news.messages)
         yield "A message expired unread" if count == 1 else f"{count} messages expired unread"
+
+
+def name_orphans(team: "TeamInput") -> list[str]:
+    """Say which tasks sessions left that died, and how to go on with them."""
+    lines = [
+        f"{one.task} is orphaned by {one.agent}; `passdown takeover {one.task}`"
+        for one in team.orphans[:_NAMED_ORPHANS]
+    ]
+    rest = len(team.orphans) - len(lines)
+    return [*lines, f"and {rest} more: `passdown task list`"] if rest else lines
