@@ -78,12 +78,20 @@ class Form:
         self.convert = convert
 
 
-HIDDEN: Final = Form(lambda _: None)
+def _as_seconds(at: datetime | None) -> str | None:
+    return render_seconds(at) if at else None
+
+
+def _as_millis(at: datetime | None) -> str | None:
+    return render_millis(at) if at else None
+
+
+HIDDEN: Final = Form(id)
 """It is not told: only a face that writes text needs it."""
-INLINE: Final = Form(lambda value: value)
+INLINE: Final = Form(id)
 """The members of its record or mapping stand beside those of the result."""
-SECONDS: Final = Form(lambda at: at and render_seconds(at))
-MILLIS: Final = Form(lambda at: at and render_millis(at))
+SECONDS: Final = Form(_as_seconds)
+MILLIS: Final = Form(_as_millis)
 
 
 def encode(result: object) -> dict[str, object]:

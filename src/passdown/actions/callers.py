@@ -63,9 +63,9 @@ class Caller:
     around: Annotated[Surroundings, "Where the face was called."]
     session: Annotated[str, "The session that the caller named; empty if none."] = ""
     is_typed: Annotated[bool, "Whether it was typed: the same words repeat it (C142)."] = False
-    notices: Annotated[list[Notice], "What the caller should know."] = field(default_factory=list)
+    notices: Annotated[list[Notice], "What the caller should know."] = field(default_factory=list[Notice])
     after: Annotated[list[Callable[[], None]], "What is done once the answer was written."] = field(
-        default_factory=list
+        default_factory=list[Callable[[], None]]
     )
 
     def note(self, kind: NoticeKind, hint: str = "", **values: object) -> None:

@@ -51,7 +51,7 @@ class CertifyResult:
 
 def certify(caller: Caller, request: CertifyRequest) -> CertifyResult:
     """Read every line of every journal and every event from scratch, and tell what became of each fact."""
-    expected = _read_expected(caller, request.expected) if request.expected else []
+    expected = _read_expected(caller, request.expected) if request.expected else ()
     account, others = take_standpoint(caller)
     found = certificates.certify(caller.workspace, account, others, expected)
     return CertifyResult(

@@ -20,8 +20,12 @@ def _list_problems(problems: Sequence[ArchiveProblem]) -> object:
     return [{"path": one_line(one.path), "problem": one_line(one.problem)} for one in problems]
 
 
+def _tell_index(index: IndexState) -> object:
+    return {"state": index.health.value, "changes": index.changes}
+
+
 _PROBLEMS: Final = Form(_list_problems)
-_INDEX: Final = Form(lambda index: {"state": index.health.value, "changes": index.changes})
+_INDEX: Final = Form(_tell_index)
 
 
 @record

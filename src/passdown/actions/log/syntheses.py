@@ -35,6 +35,10 @@ _NEWEST: Final = 5
 _PRINTED: Final = "-"
 
 
+def _tell_archived(found: ArchivedEvents | None) -> object:
+    return {"events": found.moved, "days": found.days} if found else None
+
+
 def _tell_commit(committed: Committed | Skipped | NotDue | None) -> dict[str, object] | None:
     if isinstance(committed, Committed):
         return {"commit": committed.commit, "paths": list(committed.paths), "why": None, "reason": ""}
@@ -117,7 +121,7 @@ class MadeView:
     archived: Annotated[
         ArchivedEvents | None,
         "What was archived; null if nothing was to be.",
-        Form(lambda found: found and {"events": found.moved, "days": found.days}),
+        Form(_tell_archived),
     ]
     commit: Annotated[
         Committed | Skipped | NotDue | None, "The commit, or why there is none.", Form(_tell_commit)
@@ -293,7 +297,7 @@ def _read_files(caller: Caller, patterns: Sequence[str]) -> Iterator[InputFile]:
 
 def _hand_out(caller: Caller, output: str | None, text: str) -> Mapping[str, str]:
     """Return a view, or write it to the named file; raise `PassdownError` if that holds something else."""
-    if output in {None, _PRINTED}:
+    if output is None or output == _PRINTED:
         return {"text": text}
     full = Path(os.path.normpath(caller.around.folder / output))  # resolve() would follow links
     documents = open_documents(full.parent)

@@ -33,6 +33,10 @@ class CheckedView:
     folder: Annotated[str, "The folder of events.", HIDDEN]
 
 
+def _tell_uncommitted(found: "UncommittedFiles") -> object:
+    return {"paths": list(found.paths), "reason": found.reason}
+
+
 @record
 class WaitingView:
     """A view that only waits for a commit of ours."""
@@ -41,7 +45,7 @@ class WaitingView:
     uncommitted: Annotated[
         "UncommittedFiles",
         "What will be committed with it, and why it is not yet.",
-        Form(lambda found: {"paths": list(found.paths), "reason": found.reason}),
+        Form(_tell_uncommitted),
     ]
 
 

@@ -62,13 +62,23 @@ class SectionRequest:
     about: Annotated[str, "The file that facts must name; empty for all facts."] = ""
 
 
+def _tell_facts(facts: Sequence[Fact]) -> list[object]:
+    return [_tell_fact(one) for one in facts]
+
+
+def _tell_contested(contested: Sequence[Sequence[Fact]]) -> object:
+    return [_tell_facts(facts) for facts in contested]
+
+
+def _tell_unmerged(files: Sequence[UnmergedFile]) -> object:
+    return [one._asdict() for one in files]
+
+
 @record
 class SectionFacts:
     """Everything that holds in a section."""
 
-    facts: Annotated[
-        tuple[Fact, ...], "The facts, newest first.", Form(lambda facts: list(map(_tell_fact, facts)))
-    ]
+    facts: Annotated[tuple[Fact, ...], "The facts, newest first.", Form(_tell_facts)]
     section: Annotated[str, "The name of the section."]
     count: Annotated[int, "How many facts there are."]
 
@@ -81,7 +91,7 @@ class ContestedSection:
     contested: Annotated[
         tuple[tuple[Fact, ...], ...],
         "The decisions under one key that did not know of each other.",
-        Form(lambda contested: [list(map(_tell_fact, some)) for some in contested]),
+        Form(_tell_contested),
     ]
 
 
@@ -100,7 +110,7 @@ class VerifiedView:
     skipped: Annotated[
         tuple[UnmergedFile, ...],
         "Files that cannot be merged.",
-        Form(lambda files: [one._asdict() for one in files]),
+        Form(_tell_unmerged),
     ]
     is_nothing: Annotated[bool, "Whether there are neither events nor a view.", HIDDEN]
     folder: Annotated[str, "The folder of events.", HIDDEN]

@@ -1,5 +1,6 @@
 """Find problems with a project as a whole, fix what is safe to fix, and sum up what Passdown costs there."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Final
 
@@ -21,7 +22,17 @@ from passdown.wiring.workspaces import open_workspace
 
 _ROUNDS: Final = 3
 _LINE: Final = Form(one_line)
-_LINES: Final = Form(lambda texts: [one_line(text) for text in texts])
+
+
+def _tell_lines(texts: Sequence[str]) -> object:
+    return [one_line(text) for text in texts]
+
+
+def _tell_path(path: str) -> object:
+    return one_line(path) or None
+
+
+_LINES: Final = Form(_tell_lines)
 
 
 @record
@@ -31,9 +42,7 @@ class FoundProblem:
     code: Annotated[FindingKind, "The kind of finding."]
     severity: Annotated[Severity, "A warning does not make the project unhealthy."]
     what: Annotated[str, "What is wrong.", _LINE]
-    where: Annotated[
-        str, "The path it is about; null if it is about none.", Form(lambda path: one_line(path) or None)
-    ]
+    where: Annotated[str, "The path it is about; null if it is about none.", Form(_tell_path)]
     hint: Annotated[str, "What to do next.", _LINE]
     fixable: Annotated[bool, "Whether it is safe to fix."]
 

@@ -44,6 +44,10 @@ class UninstallRequest:
     is_purge: Annotated[bool, "Whether the local data of the project is removed as well."] = False
 
 
+def _tell_local(files: Sequence[PurgeableFile]) -> object:
+    return [one.shown for one in files]
+
+
 @record
 class InstallResult:
     """What an install or its removal changes, or has changed if it is done."""
@@ -58,7 +62,7 @@ class InstallResult:
     local: Annotated[
         tuple[PurgeableFile, ...],
         "The local files of the project that are removed.",
-        Form(lambda files: [one.shown for one in files]),
+        Form(_tell_local),
     ]
     notes: Annotated[tuple[str, ...], "What the user should know."]
     step: Annotated[str, "What is left for the user to do; empty if nothing."]

@@ -48,4 +48,8 @@ def _describe(fact: Fact) -> ContestedDecision:
     )
 
 
-CONTESTED: Final = Form(lambda contested: encode_value(describe_contested(contested)))
+def _tell_contested(contested: Sequence[Sequence[Fact]]) -> object:
+    return encode_value(describe_contested(contested))
+
+
+CONTESTED: Final = Form(_tell_contested)

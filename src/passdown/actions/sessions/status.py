@@ -45,6 +45,22 @@ class StatusRequest:
     shows_all: Annotated[bool, "Whether to tell of sessions that ended, too."] = False
 
 
+def _tell_context(found: ContextReading | None) -> object:
+    return {"percent": found.percent, "level": found.level.value} if found else None
+
+
+def _tell_signals(signals: Sequence[Signal]) -> object:
+    return [{"kind": one.kind.value, "text": one.text} for one in signals]
+
+
+def _tell_handoffs(found: HandoffCount) -> object:
+    return {"count": found.count, "last_at": found.last_at and render_seconds(found.last_at)}
+
+
+def _tell_index(index: IndexState) -> object:
+    return {"state": index.health.value, "changes": index.changes}
+
+
 @record
 class SessionStatus:
     """A session, and how it stands."""
@@ -58,13 +74,13 @@ class SessionStatus:
     context: Annotated[
         ContextReading | None,
         "How full its context is, as hooks saw it.",
-        Form(lambda one: one and {"percent": one.percent, "level": one.level.value}),
+        Form(_tell_context),
     ]
     compactions: Annotated[int, "How often its context was compacted."]
     signals: Annotated[
         tuple[Signal, ...],
         "What shows that it gets worse.",
-        Form(lambda some: [{"kind": one.kind.value, "text": one.text} for one in some]),
+        Form(_tell_signals),
     ]
     choices: Annotated[tuple[TakeoverChoice, ...], "What can be done if it is stale."]
     account: Annotated[Account, "All that it stated.", HIDDEN]
@@ -153,12 +169,12 @@ class StatusResult:
     handoffs: Annotated[
         HandoffCount,
         "How many handoffs there are.",
-        Form(lambda one: {"count": one.count, "last_at": one.last_at and render_seconds(one.last_at)}),
+        Form(_tell_handoffs),
     ]
     index: Annotated[
         IndexState,
         "How the search index compares with the files.",
-        Form(lambda one: {"state": one.health.value, "changes": one.changes}),
+        Form(_tell_index),
     ]
     paused_by: Annotated[str | None, "What pauses Passdown here."]
     uncommitted: Annotated["UncommittedFiles | None", "What waits for a commit."]
@@ -293,7 +309,7 @@ def _read_team(coordination: "Coordination", tasks: "TaskOverview | None") -> Te
         HeldFile(agent=one.agent, session=one.session, left=one.left, fence=one.fence, path=one.resource.name)
         for one in list_reservations(coordination)
     ]
-    held = _list_held(tasks) if tasks else []
+    held: Sequence[HeldTask] = _list_held(tasks) if tasks else ()
     members = [
         MemberStatus(
             session=one.session,

@@ -102,7 +102,9 @@ def _ask(
         say_notices(caller.notices[known:])
 
 
-def find_surroundings(folder: Path, progress: Callable[[int, int], None] = lambda *_: None) -> Surroundings:
+def find_surroundings(
+    folder: Path, progress: Callable[[int, int], None] = lambda _number, _total: None
+) -> Surroundings:
     """Return what a command knows of where it was called."""
     return Surroundings(
         folder=folder,
