@@ -89,7 +89,7 @@ def run_by_command(command: Caller, monkeypatch: pytest.MonkeyPatch) -> Iterator
         yield answer
 
 
-@pytest.mark.requirement("C157", through="inside")
+@pytest.mark.requirement("C157", through="command")
 def test_a_made_up_face_answers_like_the_command_line(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
