@@ -251,7 +251,8 @@ def test_the_newest_python_runs_the_unit_tests_and_newer_ones_that_are_missing_a
     assert re.findall(r"^3\.\d+\.\d+ -m pytest .* tests/unit$", ended.out, re.MULTILINE) == [
         (
             "3.13.0 -m pytest -p no:cacheprovider "
-            "-m not process and not timed and not slow and not long and not hypothesis tests/unit"
+            "-m not process and not timed and not slow and not long and not hypothesis and not beads "
+            "tests/unit"
         )
     ]
     assert "not on this machine: 3.15\nnot on this machine: 3.14\n3.13.0 " in ended.out
