@@ -353,6 +353,8 @@ def run_part(part: Part) -> Result:
             last = line.strip() or last
     seconds = round(time.monotonic() - begin)
     outcome = "passed" if process.returncode == 0 else "failed"
+    if outcome == "passed" and last.startswith("not run:"):
+        outcome = "not run"
     print(f"-- {part.name}: {outcome}, {seconds} s", flush=True)
     today = datetime.now(UTC).date().isoformat()
     return Result(today, _name_commit(), outcome, seconds, hide_paths(last)[:_SAID])
@@ -374,24 +376,24 @@ def main(arguments: Sequence[str]) -> int:
         return 0
     if options.turn:
         chosen = choose_in_turn(count_commits(datetime.now(UTC).date()))
-        return 0 if run_part(chosen).outcome == "passed" else 1
+        return 1 if run_part(chosen).outcome == "failed" else 0
     return _run_and_keep([PARTS[name] for name in options.parts] or _list_by_length(is_short=options.short))
 
 
 def _run_and_keep(parts: Sequence[Part]) -> int:
     """Run parts, keep each result as soon as it is there, and sum up."""
-    failed: list[str] = []
+    ended: dict[str, list[str]] = {"passed": [], "failed": [], "not run": []}
     for part in parts:
         result = run_part(part)
-        keep_result(part, result)
-        if result.outcome != "passed":
-            failed.append(part.name)
-    print(
-        f"\nnightly: {len(parts) - len(failed)} of {len(parts)} parts passed (bench/results/{RESULTS.name})"
-    )
-    if failed:
-        print(f"failed: {', '.join(failed)}")
-    return 1 if failed else 0
+        ended[result.outcome].append(part.name)
+        if result.outcome != "not run":
+            keep_result(part, result)
+    count = len(ended.pop("passed"))
+    print(f"\nnightly: {count} of {len(parts)} parts passed (bench/results/{RESULTS.name})")
+    for outcome, names in ended.items():
+        if names:
+            print(f"{outcome}: {', '.join(names)}")
+    return 1 if ended["failed"] else 0
 
 
 def _list_by_length(*, is_short: bool) -> list[Part]:

@@ -127,3 +127,19 @@ def test_the_script_lists_the_parts_without_installing_anything() -> None:
     done = subprocess.run([ROOT / ".ci" / "nightly", "--list"], stdout=subprocess.PIPE, text=True, check=True)
 
     assert [line.split()[0] for line in done.stdout.splitlines()] == ["part", *PARTS]
+
+
+def test_a_part_that_could_not_run_neither_passed_nor_failed_and_nothing_is_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    script = "print('not run: there is no Python 9.9 on this machine')"
+    missing = Part("python-9.9", "a test", (sys.executable, "-c", script), 1)
+    kept = tmp_path / "nightly.json"
+    monkeypatch.setattr(nightly, "PARTS", {missing.name: missing})
+    keep_result(missing, DONE, kept)
+    monkeypatch.setattr(nightly, "keep_result", lambda part, result: keep_result(part, result, kept))
+
+    assert nightly.main([missing.name]) == 0
+
+    assert "nightly: 0 of 1 parts passed" in capsys.readouterr().out
+    assert read_results(kept) == {missing.name: DONE}
