@@ -73,8 +73,8 @@ class Form:
 
     __slots__ = ("convert",)
 
-    def __init__(self, convert: Callable[..., object]) -> None:
-        """Keep the function that makes JSON data of the value."""
+    def __init__(self, convert: Callable[..., object] | None = None) -> None:
+        """Keep the function that makes JSON data of the value, if one does."""
         self.convert = convert
 
 
@@ -86,9 +86,9 @@ def _as_millis(at: datetime | None) -> str | None:
     return render_millis(at) if at else None
 
 
-HIDDEN: Final = Form(id)
+HIDDEN: Final = Form()
 """It is not told: only a face that writes text needs it."""
-INLINE: Final = Form(id)
+INLINE: Final = Form()
 """The members of its record or mapping stand beside those of the result."""
 SECONDS: Final = Form(_as_seconds)
 MILLIS: Final = Form(_as_millis)
@@ -105,8 +105,8 @@ def encode(result: object) -> dict[str, object]:
         if INLINE in marks:
             members |= cast("dict[str, object]", encode_value(value))
             continue
-        form = next((mark for mark in marks if isinstance(mark, Form)), None)
-        members[name] = form.convert(value) if form else encode_value(value)
+        convert = next((mark.convert for mark in marks if isinstance(mark, Form)), None)
+        members[name] = convert(value) if convert else encode_value(value)
     return members
 
 

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from passdown.ports.coordination import Coordination
     from passdown.ports.host import Host
     from passdown.services.sessions.ledgers import LedgerUpdate
+    from passdown.services.sessions.sessions import StartRequest
     from passdown.services.workspace.verbs import VerbRun
 
 NO_VARIABLES: Final[Mapping[str, str]] = MappingProxyType({})
@@ -220,24 +221,31 @@ def need_session(caller: Caller) -> "Account":
     from passdown.services.sessions.sessions import StartRequest, start_session
 
     finish_dead(caller.workspace)
-    host, given = open_hosts().find_caller(caller.around.variables), find_new_id(caller)
-    if host is not None:
-        request = StartRequest(host=host.host, host_session=host.session)
-        kind = NoticeKind.HOST_SESSION_STARTED
-    elif given:
-        request = StartRequest(host_session=given, is_named=True)
-        kind = NoticeKind.NAMED_SESSION_STARTED
-    else:
-        request, kind = StartRequest(), NoticeKind.SESSION_STARTED
+    request = name_session(caller, StartRequest())
     account = start_session(caller.workspace, request).account
-    caller.note(kind, agent=account.agent, host=request.host, name=given)
+    if request.is_named:
+        kind = NoticeKind.NAMED_SESSION_STARTED
+    elif request.host_session:
+        kind = NoticeKind.HOST_SESSION_STARTED
+    else:
+        kind = NoticeKind.SESSION_STARTED
+    caller.note(kind, agent=account.agent, host=request.host, name=request.host_session)
     return account
+
+
+def name_session(caller: Caller, asked: "StartRequest") -> "StartRequest":
+    """Return what a start asks for, with the session that the environment of the caller names, if any."""
+    host = open_hosts().find_caller(caller.around.variables)
+    if host is not None:
+        return replace(asked, host=host.host, host_session=host.session)
+    given = find_new_id(caller)
+    return replace(asked, host_session=given, is_named=bool(given))
 
 
 def find_or_begin(caller: Caller) -> "Account | None":
     """Find the session that the caller means; one that the environment names and nobody knows is started."""
     is_named = caller.session or find_new_id(caller) or open_hosts().find_caller(caller.around.variables)
-    return need_session(caller) if is_named else find_running(replace(caller, session=""))
+    return need_session(caller) if is_named else find_running(caller)
 
 
 def find_hosted(caller: Caller) -> "Account | None":

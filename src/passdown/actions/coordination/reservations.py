@@ -5,8 +5,9 @@ from typing import Annotated
 
 from passdown.actions.answers import HIDDEN, INLINE
 from passdown.actions.callers import Caller, need_person, need_session
+from passdown.actions.work.preflight import choose_session
 from passdown.core.coordination.leases import Grant, Granted, Held, Lost, Released
-from passdown.records import record, replace
+from passdown.records import record
 from passdown.services.coordination import reservations as services
 from passdown.services.coordination.path_words import (
     CoveredPattern,
@@ -44,7 +45,7 @@ class TakeoverRequest:
 
     name: Annotated[str, "A task, or an agent for all that it holds."]
     is_forced: Annotated[bool, "Whether also from a session that is alive; only for people."] = False
-    chosen: Annotated[str, "The session that takes it, if a person chose one of several."] = ""
+    agent: Annotated[str, "The session that a person chose of several; empty if none was."] = ""
 
 
 @record
@@ -138,7 +139,7 @@ def take_over(caller: Caller, request: TakeoverRequest) -> GrantedLeases | Refus
     if request.is_forced:
         hint = "ask its agent: `passdown msg`"
         need_person(caller, "take over from a session that is alive", hint=hint)
-    account = need_session(replace(caller, session=request.chosen or caller.session))
+    account = need_session(choose_session(caller, request.agent))
     outcome = services.take_over(caller.workspace, account, request.name, force=request.is_forced)
     return _grant(outcome, "taken over")
 

@@ -24,6 +24,7 @@ from passdown.services.handover.deliveries import NONCE, follow_events
 from passdown.services.log.events import update_index
 from passdown.services.sessions.ledgers import update_ledger
 from passdown.services.sessions.session_names import find_by_name
+from passdown.wiring.workspaces import list_logs
 
 
 @record
@@ -205,9 +206,7 @@ def take_standpoint(caller: Caller) -> Standpoint:
             account = update_ledger(workspace, account).account
     update_index(workspace.log, workspace.index, caller.around.progress)
     others = [(one.caller.workspace, one.branch) for one in open_others(caller)]
-    return Standpoint(
-        account, [OtherCheckoutLog(log=one.log, index=one.index, branch=branch) for one, branch in others]
-    )
+    return Standpoint(account, list_logs(others))
 
 
 def show_banner(caller: Caller, _request: object = None) -> BriefText:

@@ -7,6 +7,7 @@ from typing import Annotated, Final
 from passdown.actions.answers import HIDDEN, SECONDS, Form
 from passdown.actions.callers import Caller
 from passdown.actions.log.events import read_since
+from passdown.actions.project.searches import INDEX_STATE
 from passdown.core.safe_text import one_line
 from passdown.errors import UsageError
 from passdown.records import record
@@ -20,12 +21,7 @@ def _list_problems(problems: Sequence[ArchiveProblem]) -> object:
     return [{"path": one_line(one.path), "problem": one_line(one.problem)} for one in problems]
 
 
-def _tell_index(index: IndexState) -> object:
-    return {"state": index.health.value, "changes": index.changes}
-
-
 _PROBLEMS: Final = Form(_list_problems)
-_INDEX: Final = Form(_tell_index)
 
 
 @record
@@ -37,7 +33,7 @@ class ArchiveReport:
     rollups: Annotated[int, "How many rollups there are."]
     events: Annotated[int, "How many events the rollups hold."]
     records: Annotated[int, "How many records of sessions there are."]
-    index: Annotated[IndexState, "Whether the search index has all of it.", _INDEX]
+    index: Annotated[IndexState, "Whether the search index has all of it.", INDEX_STATE]
     problems: Annotated[tuple[ArchiveProblem, ...], "What is wrong.", _PROBLEMS]
 
 

@@ -1,9 +1,9 @@
 """Search ledgers, archived sessions, events, streams and loops."""
 
 from datetime import datetime
-from typing import Annotated
+from typing import Annotated, Final
 
-from passdown.actions.answers import MILLIS
+from passdown.actions.answers import MILLIS, Form
 from passdown.actions.callers import Caller
 from passdown.actions.log.events import read_since
 from passdown.core.project.search_query import DocumentKind
@@ -11,7 +11,16 @@ from passdown.ports.search import SearchFilter
 from passdown.records import record
 from passdown.services.project import search as service
 from passdown.services.project.search import SearchMatch, SearchRequest
+from passdown.services.project.status import IndexState
 from passdown.wiring.searches import open_search_scope
+
+
+def _tell_index(index: IndexState) -> object:
+    return {"state": index.health.value, "changes": index.changes}
+
+
+INDEX_STATE: Final = Form(_tell_index)
+"""How answers tell whether the search index has everything."""
 
 
 @record

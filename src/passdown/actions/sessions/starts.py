@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from passdown import layout
 from passdown.actions.answers import HIDDEN, INLINE, Form, NoticeKind
-from passdown.actions.callers import Caller, find_new_id
+from passdown.actions.callers import Caller, name_session
 from passdown.actions.sessions.sessions import (
     SessionSummary,
     commit_waiting,
@@ -149,11 +149,8 @@ def _find_asked(caller: Caller, asked: StartRequest) -> StartRequest:
     """Return what a user asks for, with the session that the environment names, if it fits."""
     host = open_hosts().find_caller(caller.around.variables)
     is_other = asked.is_new or asked.host_session or (host and asked.host not in {GENERIC, host.host})
-    if not is_other and host is not None:
-        asked = replace(asked, host=host.host, host_session=host.session)
-    elif not is_other:
-        given = find_new_id(caller)
-        asked = replace(asked, host_session=given, is_named=bool(given))
+    if not is_other:
+        asked = name_session(caller, asked)
     if asked.host not in PLATFORMS:
         caller.note(NoticeKind.UNKNOWN_HOST, host=asked.host)
     return asked

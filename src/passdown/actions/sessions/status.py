@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 from passdown import layout
 from passdown.actions.answers import HIDDEN, INLINE, Form
 from passdown.actions.callers import Caller
+from passdown.actions.project.searches import INDEX_STATE
 from passdown.actions.sessions.decisions import CONTESTED
 from passdown.actions.sessions.sessions import SessionSummary, find_pause, summarize
 from passdown.core.facts import Fact
@@ -55,10 +56,6 @@ def _tell_signals(signals: Sequence[Signal]) -> object:
 
 def _tell_handoffs(found: HandoffCount) -> object:
     return {"count": found.count, "last_at": found.last_at and render_seconds(found.last_at)}
-
-
-def _tell_index(index: IndexState) -> object:
-    return {"state": index.health.value, "changes": index.changes}
 
 
 @record
@@ -174,7 +171,7 @@ class StatusResult:
     index: Annotated[
         IndexState,
         "How the search index compares with the files.",
-        Form(_tell_index),
+        INDEX_STATE,
     ]
     paused_by: Annotated[str | None, "What pauses Passdown here."]
     uncommitted: Annotated["UncommittedFiles | None", "What waits for a commit."]

@@ -35,7 +35,7 @@ _SEVERAL: Final = 2
 ACTS: Final = MappingProxyType(
     {
         HookPoint.START: ("starts", "answer_start"),
-        HookPoint.PROMPT: ("starts", "answer_a_prompt"),
+        HookPoint.PROMPT: ("starts", "answer_prompt"),
         HookPoint.SUBAGENT_START: ("starts", "answer_subagent"),
         HookPoint.BEFORE_TOOL: ("tools", "answer_tool"),
         HookPoint.TURN_END: ("turns", "answer_turn_end"),

@@ -5,7 +5,8 @@ from collections.abc import Iterator
 from typing import Final
 
 from passdown.actions.callers import ask
-from passdown.actions.handover.prompts import HostStart, answer_prompt, start_hosted, start_subagent
+from passdown.actions.handover import prompts
+from passdown.actions.handover.prompts import HostStart
 from passdown.actions.sessions.starts import BeginRequest, JoinedTeam, StartResult, follow_start
 from passdown.core.briefs.budgets import TOKENS
 from passdown.core.hosts.hook_calls import FORK, GOES_ON, HookReply
@@ -35,7 +36,7 @@ _LEAST_ROOM: Final = 1_000
 
 def answer_start(context: HookContext) -> HookReply:
     """Start or continue the session, and brief it, even if nothing can be written."""
-    return _tell_start(context, ask(start_hosted, context.caller, _make_request(context)).result)
+    return _tell_start(context, ask(prompts.start_hosted, context.caller, _make_request(context)).result)
 
 
 def _make_request(context: HookContext) -> BeginRequest:
@@ -110,9 +111,9 @@ def follow_up(context: HookContext) -> str:
     return follow_start(context.caller)
 
 
-def answer_a_prompt(context: HookContext) -> HookReply:
+def answer_prompt(context: HookContext) -> HookReply:
     """Tell the session of its mail, or brief it again, which the user is told."""
-    found = ask(answer_prompt, context.caller, _make_request(context)).result
+    found = ask(prompts.answer_prompt, context.caller, _make_request(context)).result
     if found.started is not None:
         return _tell_start(context, found.started)
     if found.brief is not None:
@@ -124,5 +125,5 @@ def answer_a_prompt(context: HookContext) -> HookReply:
 
 def answer_subagent(context: HookContext) -> HookReply:
     """Tell a subagent the rules for tasks, and send it a short brief."""
-    found = ask(start_subagent, context.caller, context.host.budget.smaller()).result
+    found = ask(prompts.start_subagent, context.caller, context.host.budget.smaller()).result
     return HookReply(context="\n".join(text for text in (found.rules, found.brief) if text))

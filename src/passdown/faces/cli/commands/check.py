@@ -97,13 +97,8 @@ def _repair(found: CheckedDocument, options: CheckOptions, progress: Progress) -
 
 
 def _agrees(shown: str) -> bool:
-    if not output.has_person():
-        return False
-    try:
-        return click.confirm(f"Write this change to {one_line(shown)}?", default=False, err=True)
-    except click.Abort:
-        output.draw("\n")  # end the line of the question
-        raise
+    question = f"Write this change to {one_line(shown)}?"
+    return output.has_person() and output.agrees(question, usual=False)
 
 
 def _say_problems(one: CheckedDocument) -> None:

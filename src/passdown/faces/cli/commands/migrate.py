@@ -69,11 +69,7 @@ def _agrees(plan: MigrationPlan) -> bool:
         return False
     asked = "Publish this event" if plan.says_something else "Keep a copy"
     more = " and replace the file with the view" if plan.is_taken_over else ""
-    try:
-        return click.confirm(f"{asked}{more}?", default=False, err=True)
-    except click.Abort:
-        output.draw("\n")  # end the line of the question
-        raise
+    return output.agrees(f"{asked}{more}?", usual=False)
 
 
 def _say_done(found: ImportedDocument) -> None:

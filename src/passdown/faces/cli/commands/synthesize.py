@@ -279,7 +279,7 @@ def _interact(options: SynthesizeOptions) -> int:
         return 0
     _say_preview(planned)
     is_asked = planned.preview.state not in {ViewState.CURRENT, ViewState.FOREIGN}
-    if is_asked and not _agrees("Write the view?", default=True):
+    if is_asked and not output.agrees("Write the view?", usual=True):
         output.note("nothing was written")
         return 1
     made = call(syntheses.synthesize, SynthesisRequest(asks_more=True), is_first=False).result
@@ -303,20 +303,12 @@ def _wants_archive(further: FurtherSteps | None) -> bool:
     if further is None or not further.due:
         return False
     asked = f"Archive {_events(further.due)} older than {further.days} days?"
-    return _agrees(asked, default=further.is_usual)
+    return output.agrees(asked, usual=further.is_usual)
 
 
 def _wants_commit(made: MadeView) -> bool:
     asked = "Commit the events and the view?" if made.view.is_tracked else "Commit the events?"
-    return made.further is not None and made.further.is_uncommitted and _agrees(asked, default=False)
-
-
-def _agrees(question: str, *, default: bool) -> bool:
-    try:
-        return click.confirm(question, default=default, err=True)
-    except click.Abort:
-        output.draw("\n")  # end the line of the question
-        raise
+    return made.further is not None and made.further.is_uncommitted and output.agrees(asked, usual=False)
 
 
 def _say_preview(found: PreviewedView) -> None:

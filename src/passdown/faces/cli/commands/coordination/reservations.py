@@ -15,12 +15,12 @@ from passdown.actions.coordination.reservations import (
     ReserveRequest,
     TakeoverRequest,
 )
-from passdown.actions.work.preflight import list_agents
 from passdown.core.coordination.leases import Held
 from passdown.core.times import seconds_words
 from passdown.errors import SeveralSessionsError
 from passdown.faces.cli import output
 from passdown.faces.cli.calls import call, show
+from passdown.faces.cli.commands.work.preflight import choose_agent
 from passdown.faces.cli.coordination import (
     HELD_CODE,
     again_option,
@@ -123,12 +123,10 @@ def takeover(name: str, session: str, *, force: bool, as_json: bool) -> int:
     try:
         answer = call_shared(actions.take_over, request, session)
     except SeveralSessionsError:
-        agents = call(list_agents, None, session, is_first=False).result
-        if not agents:
+        chosen = choose_agent(session)
+        if not chosen:
             raise
-        asked = f"Which session takes it? ({', '.join(agents)})"
-        chosen = click.prompt(asked, type=click.Choice(agents), show_choices=False, err=True)
-        answer = call_shared(actions.take_over, replace(request, chosen=chosen), session)
+        answer = call_shared(actions.take_over, replace(request, agent=chosen), session)
     code = _report(answer, as_json=as_json)
     refused = answer.result.refused if isinstance(answer.result, RefusedLease) else None
     if isinstance(refused, Held) and refused.left > 0 and not as_json:

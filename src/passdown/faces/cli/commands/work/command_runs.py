@@ -78,10 +78,4 @@ def _show(line: CommandLine) -> None:
 
 
 def _agrees(count: int) -> bool:
-    if not output.has_person():
-        return False
-    try:
-        return click.confirm(f"Run {count} of them, without a shell?", default=False, err=True)
-    except click.Abort:
-        output.draw("\n")  # end the line of the question
-        raise
+    return output.has_person() and output.agrees(f"Run {count} of them, without a shell?", usual=False)

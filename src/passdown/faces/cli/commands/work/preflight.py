@@ -115,13 +115,21 @@ def call_chosen(
     try:
         return call(action, request, session), request
     except SeveralSessionsError:
-        agents = call(actions.list_agents, None, session, is_first=False).result
-        if not agents:
+        chosen = choose_agent(session)
+        if not chosen:
             raise
-    asked = f"Which session takes it? ({', '.join(agents)})"
-    chosen: str = click.prompt(asked, type=click.Choice(agents), show_choices=False, err=True)
     request = replace(request, agent=chosen)
     return call(action, request, session, is_first=False), request
+
+
+def choose_agent(session: str) -> str:
+    """Ask a person which of several sessions takes something; return "" if no person can be asked."""
+    agents = call(actions.list_agents, None, session, is_first=False).result
+    if not agents:
+        return ""
+    asked = f"Which session takes it? ({', '.join(agents)})"
+    chosen: str = click.prompt(asked, type=click.Choice(agents), show_choices=False, err=True)
+    return chosen
 
 
 def ask_about_lock(
