@@ -22,7 +22,6 @@ CALLS = MappingProxyType(
         "prompt": (("hook", "--host", "claude"), "UserPromptSubmit"),
         "tool": (("hook", "--host", "claude"), "PreToolUse"),
         "decide": (("decide", "key", "text"), ""),
-        "claim": (("claim",), ""),
         "session start": (("hook", "--host", "claude"), "SessionStart"),
         "turn end": (("hook", "--host", "claude"), "Stop"),
         "help": (("--help",), ""),
@@ -136,13 +135,14 @@ def count_loaded(source: Path, names: Sequence[str]) -> dict[str, int]:
 
 
 def list_called(source: Path, names: Sequence[str]) -> dict[str, list[str]]:
-    """List the modules of which calls call a function, by the names in `CALLS`, each in a new project."""
+    """List the modules of which calls call a function, each in a new project: `claim`, or names in `CALLS`."""
     found = {}
     for name in names:
         with open_stage(source, is_started=name != "session start") as stage:
             if name == "claim":
                 stage.add_task()
-            found[name] = stage.called(*CALLS[name][0], event=CALLS[name][1])
+            arguments, event = CALLS.get(name, ((name,), ""))
+            found[name] = stage.called(*arguments, event=event)
     return found
 
 
