@@ -135,7 +135,7 @@ def count_loaded(source: Path, names: Sequence[str]) -> dict[str, int]:
 
 
 def list_called(source: Path, names: Sequence[str]) -> dict[str, list[str]]:
-    """List the modules of which a function is called, each time in a new project: by `claim`, or by `CALLS`."""
+    """List the modules of which `claim`, or one of `CALLS`, calls a function, each in a new project."""
     found = {}
     for name in names:
         with open_stage(source, is_started=name != "session start") as stage:
