@@ -69,8 +69,8 @@ class StoredMessages:
         with self._store.looking() as reading:
             now = reading.time.seconds
             return [
-                WaitingMessage(position=row.position, message=message, age=max(now - message.sent, 0.0))
-                for row, message in reading.inbox(session)
+                WaitingMessage(position=position, message=message, age=max(now - message.sent, 0.0))
+                for position, message in reading.inbox(session)
                 if message.expires > now
             ]
 

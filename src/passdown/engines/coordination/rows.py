@@ -18,7 +18,7 @@ from passdown.core.coordination.messages import Message
 from passdown.core.coordination.offers import Offer
 from passdown.core.coordination.silences import HeardSigns, Silence
 from passdown.core.coordination.tasks import Task
-from passdown.engines.coordination.transactions import InboxRow, LogRow
+from passdown.engines.coordination.transactions import LogRow
 from passdown.records import names_of
 
 QUERIES: Final = Path(__file__).parent / "queries.sql"
@@ -30,7 +30,6 @@ Row = Sequence[Any]
 
 _FLAGS: Final = frozenset({"is_held", "is_taken"})
 """The fields that are stored as 0 and 1."""
-_INBOX_FIELDS: Final = len(InboxRow._fields)
 _by_fence: Final[Callable[[Lease], Any]] = attrgetter("fence", "kind", "name", "session")
 
 
@@ -189,12 +188,9 @@ class RowReading:
 
     # --- messages and offers ------------------------------------------------------------------
 
-    def inbox(self, recipient: str) -> Sequence[tuple[InboxRow, Message]]:
-        """Return the unread messages of a recipient, the oldest first."""
-        return [
-            (InboxRow(*row[:_INBOX_FIELDS]), from_row(Message, row[_INBOX_FIELDS:]))
-            for row in self._ask("inbox", recipient)
-        ]
+    def inbox(self, recipient: str) -> Sequence[tuple[int, Message]]:
+        """Return the unread messages of a recipient with their positions, the oldest first."""
+        return [(row[0], from_row(Message, row[1:])) for row in self._ask("inbox", recipient)]
 
     def expired(self, before: float) -> Sequence[Message]:
         """Return messages that expired before an instant and that some recipient has not read."""
@@ -291,8 +287,7 @@ class RowTransaction(RowReading):
         """Store a message in inboxes, at the position of this change."""
         self._put("add_message", message)
         for recipient in recipients:
-            row = InboxRow(recipient, self._fence, message.message)
-            self._statements.change("add_to_inbox", self._project, *row)
+            self._statements.change("add_to_inbox", self._project, recipient, self._fence, message.message)
 
     def move_inbox(self, recipient: str, heir: str) -> int:
         """Move the unread messages of a recipient to another; return how many there were.

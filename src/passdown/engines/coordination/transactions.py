@@ -32,15 +32,6 @@ class LogRow(NamedTuple):
     """The outcome as JSON, so that a repeated operation gives the same one."""
 
 
-class InboxRow(NamedTuple):
-    """A message in somebody's inbox."""
-
-    recipient: str
-    position: int
-    message: str
-    read: float | None = None
-
-
 class Reading(Protocol):
     """One consistent state of the project."""
 
@@ -127,8 +118,8 @@ class Reading(Protocol):
         """Return the tasks that wait for a task, by id."""
         ...
 
-    def inbox(self, recipient: str) -> Sequence[tuple[InboxRow, Message]]:
-        """Return the unread messages of a recipient, the oldest first."""
+    def inbox(self, recipient: str) -> Sequence[tuple[int, Message]]:
+        """Return the unread messages of a recipient with their positions, the oldest first."""
         ...
 
     def expired(self, before: float) -> Sequence[Message]:
