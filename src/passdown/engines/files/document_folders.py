@@ -52,7 +52,6 @@ class StreamDocuments:
         return {path: mark for path, mark in marks.items() if mark}
 
     def read(self, folder: str, name: str) -> bytes | None:
-        """Return a document, or None if it is gone or cannot be read."""
         del folder
         try:
             return read.read(self._root, os.path.join(self._folder, name), read.DOCUMENT)
@@ -64,7 +63,6 @@ class LoopLedgers:
     """The ledgers of all loops. They can change, so all are always checked."""
 
     def __init__(self, files: ChangeFiles) -> None:
-        """Keep where the changes are."""
         self._files = files
 
     def folders(self, known: Mapping[str, int]) -> Mapping[str, int]:
@@ -83,7 +81,6 @@ class LoopLedgers:
         }
 
     def read(self, folder: str, name: str) -> bytes | None:
-        """Return a ledger, or None if it is gone or cannot be read."""
         del folder
         change, _, path = name.partition("/")
         return self._files.read(change, path)

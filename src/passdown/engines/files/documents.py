@@ -61,13 +61,11 @@ class FileDocuments:
         return data
 
     def list(self, folder: str) -> Iterator[str]:
-        """List the regular files below a folder, sorted by path; a missing folder has none."""
         full = self._locate(folder)
         top = os.path.relpath(full, self._root).replace(os.sep, "/")
         return self._list(full, "" if top == os.curdir else top + "/")
 
     def replace(self, path: str, data: bytes, *, local: bool = False, expected: bytes | None = None) -> None:
-        """Make a file hold exactly these bytes, durably and atomically."""
         full = self._locate(path)
         folder = os.path.dirname(path)
         if local and self._is_checkout and not self.is_folder(folder):
@@ -76,7 +74,6 @@ class FileDocuments:
         write.replace(full, data, local=local, expected=expected, operations=self._ways, root=self._root)
 
     def displaced(self, path: str, seen: Collection[bytes] = ()) -> Sequence[bytes]:
-        """Return what was displaced from a file and is not known yet."""
         above, name = os.path.split(self._locate(path))
         # A folder that is missing or cannot be read holds nothing that was displaced.
         with suppress(OSError), self._open(above) as folder:
@@ -87,18 +84,15 @@ class FileDocuments:
         return ()
 
     def create(self, path: str, data: bytes) -> bool:
-        """Create a file that must not exist, durably and atomically."""
         return write.create(self._locate(path), data, operations=self._ways, root=self._root)
 
     def remove(self, path: str, data: bytes, *, kept: bool = False) -> bool:
-        """Remove a file that holds exactly these bytes."""
         from passdown.engines.files import archive  # verbs do not remove files
 
         full = self._locate(path)
         return archive.remove_file(full, data, kept=kept, operations=self._ways, root=self._root)
 
     def folders(self, folder: str) -> Sequence[str]:
-        """Return the names of the folders directly in a folder."""
         full = self._locate(folder)
         try:
             with self._open(full) as opened:
@@ -107,15 +101,12 @@ class FileDocuments:
             return ()
 
     def exists(self, path: str) -> bool:
-        """Return whether the path is a file or folder that can be reached without a link."""
         return self._mode(path) != 0
 
     def is_folder(self, path: str) -> bool:
-        """Return whether the path is a folder."""
         return stat.S_ISDIR(self._mode(path))
 
     def size(self, path: str) -> int:
-        """Return the size of a file in bytes."""
         full = self._locate(path)
         try:
             return read.status(self._root, full, by_handle=self._ways.folder_handles).st_size

@@ -86,12 +86,10 @@ class FileJournals:
         self._joined: dict[str, tuple[tuple[_Part, ...], Sequence[JournalLine]]] = {}
 
     def sessions(self) -> Sequence[str]:
-        """Return the sessions that have a journal."""
         names = {name for folder in self._folders for name in self._list(folder)}
         return sorted(name.removesuffix(SUFFIX) for name in names)
 
     def read(self, session: str) -> Sequence[JournalLine]:
-        """Return the readable lines sorted by number, without duplicates."""
         parts = tuple(self._read_on(folder, f"{session}{SUFFIX}") for folder in self._folders_of(session))
         known, joined = self._joined.get(session, ((), ()))
         if len(parts) != len(known) or any(new is not old for new, old in zip(parts, known, strict=True)):
@@ -142,7 +140,6 @@ class FileJournals:
         return known[1]
 
     def mentioning(self, *texts: str) -> Sequence[str]:
-        """Return the sessions whose journal contains one of these texts."""
         wanted = [text.encode() for text in texts]
         found = {
             name
@@ -174,7 +171,6 @@ class FileJournals:
     def append(
         self, session: str, make: Callable[[int], JournalLine], *, durable: bool = True
     ) -> JournalLine:
-        """Add a line in the first writable folder."""
         return self.extend(session, lambda seq: [make(seq)], durable=durable)[0]
 
     def extend(
@@ -256,7 +252,6 @@ class FileJournals:
         return max((_last(self._read(one, f"{session}{SUFFIX}")) for one in others), default=0)
 
     def changed(self, session: str) -> int:
-        """Return when a journal last grew."""
         times = [0]
         for folder in self._folders_of(session):
             # A folder without a journal of this session does not count.

@@ -246,7 +246,6 @@ class FolderCache:
     """Keeps folders open for further reads, for as long as their paths name the same folders."""
 
     def __init__(self, root: str, *, by_handle: bool = HAS_HANDLES) -> None:
-        """Start with no open folder."""
         self._root = root
         self._by_handle = by_handle
         self._kept: dict[str, OpenFolder] = {}

@@ -165,11 +165,9 @@ class _LocalStore:
         return self._machine.clock.now().timestamp()
 
     def is_running(self, process: str) -> bool | None:
-        """Return whether a host's process runs on this machine; None if that cannot be known here."""
         return self._machine.is_running(process)
 
     def pause(self, seconds: float) -> None:
-        """Wait before looking again."""
         self._machine.pause(seconds)
 
     def _tell_time(self, statements: Statements) -> tuple[ClockRow, int]:
@@ -185,7 +183,6 @@ class SqliteStore(_LocalStore):
     """The rows of one project: a `Store`."""
 
     def __init__(self, place: CoordinationFile, project: str, machine: LocalMachine, turn: _Turn) -> None:
-        """Open a file."""
         super().__init__(project, machine)
         self._file = place
         self._turn = turn
@@ -195,7 +192,6 @@ class SqliteStore(_LocalStore):
 
     @contextmanager
     def changing(self) -> Generator[Transaction, None, None]:
-        """Take the project's lock, then give a transaction; keep its changes unless it raises."""
         self._database.refuse_to_nest()
         with self._taking_turn():
             statements = RecordedStatements(self._database)
@@ -209,7 +205,6 @@ class SqliteStore(_LocalStore):
 
     @contextmanager
     def looking(self) -> Generator[Reading, None, None]:
-        """Give one consistent state; nobody waits for it."""
         self._database.refuse_to_nest()
         if not self._file.opened.is_same():
             with self._taking_turn():
@@ -218,7 +213,6 @@ class SqliteStore(_LocalStore):
             yield self._read(self._database)
 
     def beat(self, sessions: Sequence[str], lifetimes: Lifetimes = LIFETIMES) -> None:
-        """Set the last sign of life of these sessions, if they have not ended, to now; no position."""
         self._database.refuse_to_nest()
         with self._taking_turn():
             with self._database.changing_soon():

@@ -100,15 +100,12 @@ class SqliteIndex(NearDatabase):
         self._digested: int | None = None
 
     def folders(self) -> Mapping[str, int]:
-        """Return the mark that each folder had when it was last listed."""
         return dict(self._all("list_folders"))
 
     def files(self, folder: str) -> Mapping[str, FileMark]:
-        """Return the files of a folder that were read, with their marks at that time."""
         return {name: FileMark(*mark) for name, *mark in self._all("list_files", folder)}
 
     def apply(self, change: LogChange) -> None:
-        """Apply a change, within `changing`."""
         with self._reporting():
             self._digested = None
             self._run("forget")
@@ -269,7 +266,6 @@ class SqliteIndex(NearDatabase):
     # --- answers ------------------------------------------------------------------------------
 
     def digest(self, limit: int, until: datetime | None = None) -> Digest:
-        """Return what a view needs."""
         with self._looking():
             self._digested = self._data_version()
             if self._is_empty():
@@ -352,7 +348,6 @@ class SqliteIndex(NearDatabase):
         return int(row[0]) if row else 0
 
     def retracted(self, kind: str, texts: Collection[str]) -> frozenset[str]:
-        """Return those of some texts that an event takes back, and that do not hold."""
         with self._looking():
             if self._is_empty():
                 return frozenset()
@@ -363,7 +358,6 @@ class SqliteIndex(NearDatabase):
         return self._newest_of(fact, None, void=True) is not None and not self._find_in_force(fact)
 
     def said(self, kind: str, name: str) -> Sequence[Fact]:
-        """Return all that events state and take back of one fact, the oldest first."""
         with self._looking():
             if self._is_empty():
                 return ()
@@ -380,7 +374,6 @@ class SqliteIndex(NearDatabase):
         return [make_fact(kind, row) if row[TEXT] is not None else make_void(kind, row) for row in rows]
 
     def newest(self, now: datetime, session: str = "") -> NewestEvents:
-        """Return what a session that writes now, by its clock, has read."""
         with self._looking():
             ranks = self._all("newest_ranks", RECENT)
             present = find_present(now, newest_by_session(ranks).values())
@@ -403,7 +396,6 @@ class SqliteIndex(NearDatabase):
         )
 
     def published(self, session: str) -> PublishedExtent:
-        """Return how much of a session is published."""
         line, ts = self._one("published", session)
         if ts is None:
             return NOT_PUBLISHED
@@ -411,26 +403,22 @@ class SqliteIndex(NearDatabase):
         return PublishedExtent(int(line), to_instant(ts), last[0])
 
     def places(self, prefix: str = "", limit: int = EVERY) -> Sequence[EventLocation]:
-        """Return up to `limit` events, the last first; with a prefix, those whose id or hash starts so."""
         query = "places" if prefix else "newest_places"
         values = {"first": prefix, "last": f"{prefix}{_LAST}", "limit": limit}
         rows = self._select(query, values)
         return sorted(map(_make_place, rows), key=lambda place: place.order, reverse=True)[:limit]
 
     def places_of(self, track: str, limit: int = EVERY) -> Sequence[EventLocation]:
-        """Return the events of a track, the last first."""
         rows = self._select("places_of_track", {"track": track, "limit": limit})
         return sorted(map(_make_place, rows), key=lambda place: place.order, reverse=True)
 
     def stated(self, facts: Collection[Fact]) -> frozenset[Fact]:
-        """Return those of some facts that an event states in the same words."""
         with self._looking():
             if self._is_empty():
                 return frozenset()
             return frozenset(fact for fact in facts if self._finds("is_stated", fact, value=fact.text))
 
     def shared_with(self, track: str, facts: Collection[Fact]) -> frozenset[Fact]:
-        """Return those of some facts that an event of a track, or of none, states."""
         with self._looking():
             if not self._select("is_other_track", {"track": track}):
                 return frozenset(facts)
@@ -442,16 +430,13 @@ class SqliteIndex(NearDatabase):
         return bool(self._select(query, {"bucket": bucket, "section": section, "key": key, **values}))
 
     def skipped_files(self) -> Sequence[str]:
-        """Return the files with entries that could not be merged, sorted."""
         return sorted("/".join(filter(None, row)) for row in self._all("list_skipped"))
 
     def unread(self) -> int:
-        """Return how many files were left unread by the last change."""
         row = self._one("count_unread")
         return int(row[0]) if row else 0
 
     def uncommitted(self) -> Sequence[str]:
-        """Return the files that are not known to be committed, sorted."""
         return sorted("/".join(filter(None, row)) for row in self._all("list_uncommitted"))
 
     def note_committed(self, paths: Collection[str]) -> None:
@@ -462,7 +447,6 @@ class SqliteIndex(NearDatabase):
                 self._run("set_committed", folder, name)
 
     def recall(self, name: str) -> str | None:
-        """Return what was remembered since the last change."""
         row = self._one("recall", name)
         return row and str(row[0])
 

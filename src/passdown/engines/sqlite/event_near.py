@@ -35,7 +35,6 @@ class NearDatabase(StatedDatabase):
         return self._connection.execute(made).fetchone() is None
 
     def near(self, place: Neighbourhood, until: datetime) -> NearFacts:
-        """Return what is near; events that rank later than `until` say nothing."""
         with self._looking():
             if self._is_empty():
                 return NearFacts()
@@ -76,7 +75,6 @@ class NearDatabase(StatedDatabase):
         return self._select(query, values) if value else ()
 
     def files_of_last(self, track: str, branch: str, until: datetime) -> Sequence[str]:
-        """Return the files that the newest sessions of a track changed; without one, those of a branch."""
         with self._looking():
             if self._is_empty():
                 return ()

@@ -77,7 +77,6 @@ class SqliteSearch(RebuildableDatabase):
 
     @contextmanager
     def changing(self) -> Generator[None, None, None]:
-        """Keep other writers out; everything applied within is kept, or nothing is."""
         with super().changing():
             yield
         with self._reporting():
@@ -91,11 +90,9 @@ class SqliteSearch(RebuildableDatabase):
                 self._connection.executescript("PRAGMA incremental_vacuum")
 
     def folders(self, kind: DocumentKind) -> Mapping[str, int]:
-        """Return the mark that each folder had when it was last listed."""
         return dict(self._all("list_folders", kind.value))
 
     def files(self, kind: DocumentKind, folder: str) -> Mapping[str, FileMark]:
-        """Return the files of a folder that were read, with their marks at that time."""
         return {name: FileMark(*mark) for name, *mark in self._all("list_files", kind.value, folder)}
 
     def apply(self, change: SearchChange) -> None:
@@ -192,7 +189,6 @@ class SqliteSearch(RebuildableDatabase):
             self._dropped += 1
 
     def find(self, terms: Sequence[SearchTerm], wanted: SearchFilter, limit: int) -> Hits:
-        """Return the documents that hold every term, the best first."""
         if not terms:
             return Hits((), 0)
         values = {
