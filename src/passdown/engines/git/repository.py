@@ -228,7 +228,7 @@ class GitRepository:
         place = self._place()
         if place is None or not commits:
             return ()
-        from passdown.engines.git.commit_subjects import read_described  # most calls only read files
+        from passdown.engines.git.commit_contents import read_described  # most calls only read files
 
         return read_described(self._git(place), commits)
 
@@ -262,17 +262,9 @@ class GitRepository:
         found = dict.fromkeys(
             split_names(git.run("diff-tree", "--stdin", *options, data=names).output) if names else ()
         )
-        for asked in (
-            ("diff", "--name-only", "-z", "--relative", "--no-ext-diff", "HEAD"),
-            ("ls-files", "-z", "--others", "--exclude-standard"),
-        ):
-            # Deleted files have no time; if a commit deleted one, it is already listed.
-            written = (
-                path
-                for path in split_names(git.run(*asked).output)
-                if self._written_at(path) >= at.timestamp()
-            )
-            found |= dict.fromkeys(written)
+        # Deleted files have no time; if a commit deleted one, it is already listed.
+        since = at.timestamp()
+        found |= {path: None for path in _list_uncommitted(git) if self._written_at(path) >= since}
         return list(found)
 
     def find_unfinished(self) -> "UnfinishedWork":
@@ -281,15 +273,8 @@ class GitRepository:
         place = self._place()
         if place is None:
             return UnfinishedWork()
-        from passdown.engines.git.process import split_names  # most calls only read files
-
         git = self._git(place)
-        found: dict[str, None] = {}
-        for asked in (
-            ("diff", "--name-only", "-z", "--relative", "--no-ext-diff", "HEAD"),
-            ("ls-files", "-z", "--others", "--exclude-standard"),
-        ):
-            found |= dict.fromkeys(split_names(git.run(*asked).output))
+        found = _list_uncommitted(git)
         if not git.run("remote").output.strip():
             return UnfinishedWork(tuple(found))
         count = git.run("rev-list", "--count", "HEAD", "--not", "--remotes").output.strip()
@@ -301,7 +286,7 @@ class GitRepository:
         place = self._place()
         if place is None or self._variables.get("GIT_INDEX_FILE"):
             return _no_repository() if place is None else _inside_git()
-        from passdown.engines.git.commit_checks import find_in_files, find_with_git  # most only read
+        from passdown.engines.git.commits import find_in_files, find_with_git  # most only read
 
         branch = git_folder.read_branch(place.folder)
         # If the files do not tell the branch, they do not tell its commit either.
@@ -315,7 +300,7 @@ class GitRepository:
         place = self._place()
         if place is None:
             return ()
-        from passdown.engines.git.commit_checks import list_committable  # most only read
+        from passdown.engines.git.commits import list_committable  # most only read
 
         return list_committable(self._git(place), self._root, paths)
 
@@ -402,6 +387,15 @@ class GitRepository:
 
     def _last_commit(self, place: git_folder.GitPaths) -> str:
         return git_folder.read_id(place, self.branch()) or self._ask(place, "rev-parse", "--verify", "HEAD")
+
+
+def _list_uncommitted(git: "Git") -> dict[str, None]:
+    """Return the files that differ from the last commit, and those that git does not know."""
+    from passdown.engines.git.process import split_names  # most calls only read files
+
+    changed = git.run("diff", "--name-only", "-z", "--relative", "--no-ext-diff", "HEAD")
+    others = git.run("ls-files", "-z", "--others", "--exclude-standard")
+    return dict.fromkeys((*split_names(changed.output), *split_names(others.output)))
 
 
 def _no_repository() -> Skipped:
