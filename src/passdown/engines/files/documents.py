@@ -43,18 +43,15 @@ class FileDocuments:
             with read.parent_of(self._root, full, by_handle=self._ways.folder_handles) as (folder, name):
                 if settled:
                     return self._read_settled(path, folder, name)
-                return folder.read(name, _limit(path))
+                return folder.read(name, read.JOURNAL if path.endswith(".jsonl") else read.DOCUMENT)
         except OSError as error:
             raise read.unreadable(path, error) from error
 
     def _read_settled(self, path: str, folder: OpenFolder, name: str) -> bytes:
         from passdown.engines.files import displaced  # few files are edited by people
 
-        handle = folder.open_file(name)
-        try:
+        with folder.opened(name) as handle:
             data = displaced.read_settled(handle, self._ways)
-        finally:
-            os.close(handle)
         if data is None:
             reason = f"could not read {path}: another program is writing to it"
             raise StorageError(reason, hint="It was left as it is; try again when it is saved.")
@@ -116,8 +113,10 @@ class FileDocuments:
     def _locate(self, path: str) -> str:
         """Return the full path of a file, or raise a StorageError if it leads out of the root."""
         full = os.path.abspath(os.path.join(self._root, path))
-        if not _is_a_name(path) or not _is_within(full, self._root):
-            raise _outside(path)
+        is_within = full == self._root or full.startswith(self._root.rstrip(os.sep) + os.sep)
+        if not _is_a_name(path) or not is_within:
+            message = f"{path}: is outside the project"
+            raise StorageError(message, hint="Name a path inside the project.")
         return full
 
     def _mode(self, path: str) -> int:
@@ -179,19 +178,3 @@ def _is_a_name(path: str) -> bool:
         return b"\0" not in os.fsencode(path)
     except UnicodeEncodeError:
         return False
-
-
-def _is_within(path: str, root: str) -> bool:
-    """Return whether an absolute path is the root or below it."""
-    return path == root or path.startswith(root.rstrip(os.sep) + os.sep)
-
-
-def _limit(path: str) -> int:
-    """Return how many bytes a file of this name may have."""
-    return read.JOURNAL if path.endswith(".jsonl") else read.DOCUMENT
-
-
-def _outside(path: str) -> StorageError:
-    """Describe a path that leads out of the root."""
-    message = f"{path}: is outside the project"
-    return StorageError(message, hint="Name a path inside the project.")

@@ -73,10 +73,10 @@ class FileEventLog:
 
 def _can_hold(name: str) -> bool:
     can_hold = (name.endswith(".md") and not name.startswith(".")) or is_rollup(name)
-    return can_hold and (name.isascii() or _is_text(name))
+    return can_hold and (name.isascii() or is_text(name))
 
 
-def _is_text(name: str) -> bool:
+def is_text(name: str) -> bool:
     """Return whether a name is valid text; a file system may hold any bytes."""
     try:
         name.encode()
@@ -93,4 +93,9 @@ def _mark(entry: os.DirEntry[str]) -> FileMark | None:
         known = entry.stat(follow_symlinks=False)
     except OSError:
         return None
+    return make_mark(known)
+
+
+def make_mark(known: os.stat_result) -> FileMark:
+    """Return the mark of a file with this status."""
     return FileMark(known.st_size, known.st_mtime_ns & _STORED, known.st_ino & _STORED)

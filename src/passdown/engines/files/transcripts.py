@@ -39,13 +39,12 @@ class FileTranscripts:
 
     def read(self, path: str, offset: int) -> bytes:
         try:
-            with read.parent_of(os.path.dirname(path), path) as (folder, name):
-                handle = folder.open_file(name)
-                try:
-                    os.lseek(handle, offset, os.SEEK_SET)
-                    return _read_part(handle, MAX_LINE)
-                finally:
-                    os.close(handle)
+            with (
+                read.parent_of(os.path.dirname(path), path) as (folder, name),
+                folder.opened(name) as handle,
+            ):
+                os.lseek(handle, offset, os.SEEK_SET)
+                return _read_part(handle, MAX_LINE)
         except FileNotFoundError:
             return b""
         except (OSError, ValueError) as found:
