@@ -170,12 +170,8 @@ class _LocalStore:
     def pause(self, seconds: float) -> None:
         self._machine.pause(seconds)
 
-    def _tell_time(self, statements: Statements) -> tuple[ClockRow, int]:
-        """Return the time, and the position of the last change, which is in the same row."""
-        return read_time(statements, self._project, self._machine)
-
     def _read(self, statements: Statements) -> RowReading:
-        now, _ = self._tell_time(statements)
+        now, _ = read_time(statements, self._project, self._machine)
         return RowReading(statements, self._project, now.time)
 
 
@@ -200,7 +196,9 @@ class SqliteStore(_LocalStore):
                 yield RowTransaction(statements, self._project, time, fence)
                 self._require_same()
             is_logged = self._file.opened.log_change(self._project, fence, statements.calls)
-            self._require_kept(is_logged=is_logged)
+            if not (is_logged and self._turn.is_kept()):  # it may be neither in the file nor in its log
+                message = f"{TITLE} was removed or replaced while it was changed"
+                raise UnsureError(message, hint="Repeat the same command: it is done once.")
             self._file.opened.shorten_log()
 
     @contextmanager
@@ -248,12 +246,6 @@ class SqliteStore(_LocalStore):
             message = f"{TITLE} was removed or replaced while it was changed"
             raise AwayError(message, hint="Nothing was changed; try again.")
 
-    def _require_kept(self, *, is_logged: bool) -> None:
-        """Raise an error if a change may be neither in the file nor in its log."""
-        if not (is_logged and self._turn.is_kept()):
-            message = f"{TITLE} was removed or replaced while it was changed"
-            raise UnsureError(message, hint="Repeat the same command: it is done once.")
-
     @contextmanager
     def _noting_damage(self) -> Generator[None, None, None]:
         """Let the next one to open a file examine all of it, if it turned out to be damaged."""
@@ -269,7 +261,7 @@ class SqliteStore(_LocalStore):
 
         The next positions are taken with it; return the last of them.
         """
-        now, position = self._tell_time(statements)
+        now, position = read_time(statements, self._project, self._machine)
         fence = position + positions
         if not statements.change("set_clock", *now, fence, self._project) and positions:
             statements.change("add_project", self._project)

@@ -22,6 +22,7 @@ from passdown.core.merge.merge import (
     merge_events,
     newest_of,
 )
+from passdown.core.merge.named_files import NamedFiles, last_word, name_files, read_name
 from passdown.core.merge.ranks import (
     RECENT,
     SEEDS_AMONG,
@@ -34,12 +35,14 @@ from passdown.core.merge.ranks import (
 from passdown.core.times import to_micros
 from passdown.engines.sqlite.database import open_database
 from passdown.engines.sqlite.event_load import day_of, links_of, load, source_row
-from passdown.engines.sqlite.event_near import NearDatabase
 from passdown.engines.sqlite.event_ranks import make_stored, newest_by_session, split_names
 from passdown.engines.sqlite.event_rows import (
     DAY,
     DECISIONS,
+    FILES,
     HOLDS,
+    KIND_OF,
+    LASTING,
     ORDER,
     PLAIN,
     REGISTERS,
@@ -48,6 +51,8 @@ from passdown.engines.sqlite.event_rows import (
     TEXT,
     VOID,
     fact_rows,
+    hash_file_name,
+    hash_name,
     is_register,
     make_bucket,
     make_fact,
@@ -57,14 +62,19 @@ from passdown.engines.sqlite.event_rows import (
     states_register,
     to_instant,
 )
-from passdown.engines.sqlite.event_statements import END, NONE, FactKey
+from passdown.engines.sqlite.event_statements import END, NONE, FactKey, StatedDatabase
 from passdown.errors import CacheError
 from passdown.ports.event_log import FileMark
 from passdown.ports.index import (
     EVERY,
+    NEAR_EVENTS,
+    NEAR_FACTS,
+    NEAR_SESSIONS,
     EventFile,
     EventLocation,
     LogChange,
+    NearFacts,
+    Neighbourhood,
     NewestEvents,
 )
 
@@ -76,6 +86,8 @@ _CANDIDATES: Final = 1_024
 """How many events that no other comes after are looked at."""
 _LAST: Final = "\U0010ffff"
 """Sorts after every text that starts with a prefix, when appended to that prefix."""
+_SECTION: Final = 12
+"""The column of a fact's section, where it is told; `make_fact` reads those before it."""
 
 
 def open_index(path: str, *, shared_memory: bool | None = None, wait: float | None = None) -> "SqliteIndex":
@@ -83,7 +95,7 @@ def open_index(path: str, *, shared_memory: bool | None = None, wait: float | No
     return open_database(SqliteIndex, path, shared_memory=shared_memory, wait=wait)
 
 
-class SqliteIndex(NearDatabase):
+class SqliteIndex(StatedDatabase):
     """Stores the merged facts, and answers from database indexes."""
 
     title = "the cache of the event log"
@@ -142,6 +154,10 @@ class SqliteIndex(NearDatabase):
         self._rank_joined()
         self._settle()
 
+    def _is_empty(self) -> bool:
+        made = "SELECT 1 FROM sqlite_master WHERE name = 'facts_by_source'"
+        return self._connection.execute(made).fetchone() is None
+
     # --- files and events ---------------------------------------------------------------------
 
     def _drop_file(self, folder: str, name: str) -> None:
@@ -185,7 +201,7 @@ class SqliteIndex(NearDatabase):
     def _add_source(self, source: EventFacts, adder: "_Adder") -> None:
         rank = source.rank
         void = self._is_retracted(rank.id, rank.hash) or rank.id in source.retracted
-        self._run_row("add_source", source_row(source, adder.source, void=void))
+        self._run("add_source", *source_row(source, adder.source, void=void))
         for name in links_of(source):
             self._run("add_link", name, adder.source)
         if not void:
@@ -196,9 +212,9 @@ class SqliteIndex(NearDatabase):
         for row in rows:
             self._touch(row.section, row.key)
             held = HOLDS if states_register(row) else PLAIN
-            self._run_row("add_fact", (*row, VOID if void else held))
+            self._run("add_fact", *row, VOID if void else held)
         for named in name_rows(rows):
-            self._run_row("add_named", named)
+            self._run("add_named", *named)
         for name in source.retracted:
             self._run("add_retraction", name, adder.source)
             for other, _, _, is_void in self._sources_named(name):
@@ -304,7 +320,8 @@ class SqliteIndex(NearDatabase):
             return self._newest_without(kind, limit, until)
         if kind in REGISTERS:
             return self._newest_register(kind, self._rows(kind, 1), until)
-        return NewestFacts(self._ordered(kind, limit), self._total(kind))
+        facts = tuple([make_fact(kind.value, row) for row in self._rows(kind, limit)])
+        return NewestFacts(facts, self._total(kind))
 
     def _newest_without(self, kind: FactKind, limit: int, until: datetime) -> NewestFacts:
         """Return the newest facts of a kind without events that rank later; what those say is looked up."""
@@ -334,9 +351,6 @@ class SqliteIndex(NearDatabase):
         retracted = self._newest_of(FactKey(section_number(kind), key), until, void=True)
         done = self._newest_of(FactKey(section_number(FactKind.DONE), key), until, void=False)
         return any(end is not None and end[:ORDER] > row[:ORDER] for end in (retracted, done))
-
-    def _ordered(self, kind: FactKind, limit: int) -> tuple[Fact, ...]:
-        return tuple([make_fact(kind.value, row) for row in self._rows(kind, limit)])
 
     def _rows(self, kind: FactKind, limit: int) -> list[tuple[Any, ...]]:
         rows = self._select("newest_facts", {"section": section_number(kind), "limit": limit})
@@ -459,6 +473,59 @@ class SqliteIndex(NearDatabase):
         with suppress(CacheError), self.changing():  # 2
             if self._data_version() == self._digested:  # 1
                 self._run("remember", name, text)
+
+    # --- what is near ----------------------------------------------------------------------
+
+    def near(self, place: Neighbourhood, until: datetime) -> NearFacts:
+        with self._looking():
+            if self._is_empty():
+                return NearFacts()
+            last = to_micros(until)
+            files = name_files(place.files, self._is_unique)
+            of_track = self._newest_events("newest_of_track", place.track, last)
+            of_branch = self._newest_events("newest_of_branch", place.branch, last)
+            named = self._find_named(files, last)
+            rows = {row[ROW_ID]: row for row in named}
+            for number, _, _ in (*of_track, *of_branch):
+                rows |= {row[ROW_ID]: row for row in self._all("held_of_source", number)}
+        lasting = [row for row in rows.values() if row[_SECTION] in LASTING]
+        lasting.sort(key=lambda row: row[:ORDER], reverse=True)
+        return NearFacts(
+            tuple([make_fact(KIND_OF[row[_SECTION]], row[:_SECTION]) for row in lasting]),
+            frozenset((KIND_OF[row[_SECTION]], row[TEXT]) for row in named),
+            files,
+            frozenset(digest for _, digest, _ in of_track),
+            frozenset(digest for _, digest, _ in of_branch),
+        )
+
+    def _find_named(self, files: NamedFiles, last: int) -> Sequence[tuple[Any, ...]]:
+        """Find the newest facts that name one of some files; a hash may be that of another name."""
+        hashes = sorted({hash_name(last_word(name)) for name in files.wanted})
+        values = {"until": last, "limit": NEAR_FACTS}
+        found = [row for name in hashes for row in self._select("facts_named", {**values, "name": name})]
+        found.sort(key=lambda row: row[:ORDER], reverse=True)
+        return [row for row in found if row[_SECTION] in LASTING and files.are_in(row[TEXT])][:NEAR_FACTS]
+
+    def _is_unique(self, name: str) -> bool:
+        """Return whether at most one file that events tell of has this name."""
+        found = self._all("files_with_name", hash_file_name(name), FILES, NEAR_FACTS)
+        return sum(read_name(path).name == name for (path,) in found) <= 1
+
+    def _newest_events(self, query: str, value: str, last: int) -> Sequence[tuple[Any, ...]]:
+        values = {"value": value, "until": last, "limit": NEAR_EVENTS}
+        return self._select(query, values) if value else ()
+
+    def files_of_last(self, track: str, branch: str, until: datetime) -> Sequence[str]:
+        with self._looking():
+            if self._is_empty():
+                return ()
+            last = to_micros(until)
+            events = self._newest_events("newest_of_track", track, last)
+            events = events or self._newest_events("newest_of_branch", branch, last)
+            sessions = list(dict.fromkeys(session for _, _, session in events))[:NEAR_SESSIONS]
+            numbers = [number for number, _, session in events if session in sessions]
+            found = [path for number in numbers for (path,) in self._all("files_of_source", number, FILES)]
+        return list(dict.fromkeys(found))
 
 
 class _Adder:

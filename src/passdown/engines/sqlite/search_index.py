@@ -79,14 +79,10 @@ class SqliteSearch(RebuildableDatabase):
     def changing(self) -> Generator[None, None, None]:
         with super().changing():
             yield
-        with self._reporting():
-            self._give_back()
-
-    def _give_back(self) -> None:
-        """Free the space that merging left; if another process is reading, it is freed later."""
         if self._is_merged:
             self._is_merged = False
-            with suppress(sqlite3.OperationalError):
+            # Free the space that merging left; if another process is reading, it is freed later.
+            with self._reporting(), suppress(sqlite3.OperationalError):
                 self._connection.executescript("PRAGMA incremental_vacuum")
 
     def folders(self, kind: DocumentKind) -> Mapping[str, int]:
