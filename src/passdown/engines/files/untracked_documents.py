@@ -18,52 +18,41 @@ class UntrackedDocuments:
     """
 
     def __init__(self, documents: "Documents", runtime: str, tracking: Callable[[], "Tracking"]) -> None:
-        """Keep the documents, the runtime folder, and how to ask git."""
         self._documents = documents
         self._runtime = runtime
         self._start = f"{runtime}/"
         self._tracking = tracking
 
     def read(self, path: str, *, settled: bool = False) -> bytes:
-        """Return the whole content of a file."""
         self._refuse(path)
         return self._documents.read(path, settled=settled)
 
     def list(self, folder: str) -> Iterator[str]:
-        """List the files below a folder."""
         return (path for path in self._documents.list(folder) if not self._is_hidden(path))
 
     def replace(self, path: str, data: bytes, *, local: bool = False, expected: bytes | None = None) -> None:
-        """Make a file hold exactly these bytes."""
         self._refuse(path)
         self._documents.replace(path, data, local=local, expected=expected)
 
     def displaced(self, path: str, seen: Collection[bytes] = ()) -> Sequence[bytes]:
-        """Return what was displaced from a file."""
         return self._documents.displaced(path, seen)
 
     def create(self, path: str, data: bytes) -> bool:
-        """Create a file that must not exist."""
         return self._documents.create(path, data)
 
     def remove(self, path: str, data: bytes, *, kept: bool = False) -> bool:
-        """Remove a file that holds exactly these bytes."""
         return not self._is_hidden(path) and self._documents.remove(path, data, kept=kept)
 
     def folders(self, folder: str) -> Sequence[str]:
-        """Return the names of the folders directly in a folder."""
         return self._documents.folders(folder)
 
     def exists(self, path: str) -> bool:
-        """Return whether the path is a file or folder that can be reached."""
         return self._documents.exists(path) and not self._is_hidden(path)
 
     def is_folder(self, path: str) -> bool:
-        """Return whether the path is a folder."""
         return self._documents.is_folder(path)
 
     def size(self, path: str) -> int:
-        """Return the size of a file in bytes."""
         self._refuse(path)
         return self._documents.size(path)
 

@@ -19,7 +19,6 @@ from passdown.core.hosts.installs import (
     read_hook_lines,
 )
 from passdown.core.hosts.transcripts import Observation, TranscriptReader, parse_mark, read_piece, render_mark
-from passdown.engines.memory.documents import MemoryDocuments
 from passdown.engines.user_folders import read_plugin
 from passdown.hosts import HostRow, Table
 from passdown.hosts.hooks import read_call, write_reply
@@ -34,6 +33,7 @@ from passdown.services.project.installs import (
     plan_uninstall,
     uninstall,
 )
+from passdown.testing.memory.documents import MemoryDocuments
 
 CAUSES = frozenset({"startup", "resume", "clear", "compact", "fork"})
 """Why a session starts, in Passdown's terms."""
