@@ -11,12 +11,7 @@ from passdown.core.formats.archives import Archive, parse_archive, parse_archive
 from passdown.core.kinds import FactKind
 from passdown.core.sessions.handoff_drift import HandoffDrift, find_drift
 from passdown.core.sessions.handoff_streams import from_stream
-from passdown.core.sessions.handoffs import (
-    CheckoutState,
-    Handoff,
-    facts_to_carry,
-    from_archive,
-)
+from passdown.core.sessions.handoffs import CheckoutState, Handoff, facts_to_carry, from_archive
 from passdown.core.sessions.ledger_sync import NewFact
 from passdown.core.sessions.session_facts import Account
 from passdown.errors import FormatError, StorageError, UsageError
@@ -24,22 +19,11 @@ from passdown.ports.repository import Committed, Skipped
 from passdown.records import record, replace
 from passdown.services.handover.seen_work import own_paths
 from passdown.services.handover.snapshots import MANUAL, take_snapshot
-from passdown.services.handover.streams import (
-    find_stream,
-    read_stream,
-    read_text,
-    take_in_own,
-    write_stream,
-)
+from passdown.services.handover.streams import find_stream, read_stream, read_text, take_in_own, write_stream
 from passdown.services.log.commits import CommitTrigger, NotDue
 from passdown.services.log.events import WrittenEvent, update_index
 from passdown.services.log.views import WrittenView
-from passdown.services.sessions.archives import (
-    ArchivedLedger,
-    archive_ledger,
-    hash_files,
-    write_record,
-)
+from passdown.services.sessions.archives import ArchivedLedger, archive_ledger, hash_files, write_record
 from passdown.services.sessions.journals import read_account
 from passdown.services.sessions.ledgers import OpenedLedger, open_ledger, update_ledger
 from passdown.services.sessions.other_documents import list_streams
