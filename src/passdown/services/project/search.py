@@ -13,7 +13,7 @@ from passdown import layout
 from passdown.core.formats.archives import parse_archive_file_name
 from passdown.core.formats.loops import parse_loop
 from passdown.core.formats.streams import parse_stream
-from passdown.core.merge.event_facts import ID_SIZE, parse_event_facts
+from passdown.core.merge.event_facts import ID_SIZE
 from passdown.core.merge.rollups import is_rollup, parse_rollup
 from passdown.core.project.search_query import (
     MAX_WORDS,
@@ -44,6 +44,7 @@ from passdown.ports.search import (
     SearchSource,
 )
 from passdown.records import record
+from passdown.services.log.events import parse_events
 from passdown.services.log.indexing import UNREAD, NewFile, Step, bring_up_to_date, find_changed
 from passdown.services.sessions.journals import read_labelled
 from passdown.services.workspace.workspaces import Workspace
@@ -237,14 +238,9 @@ def _read_loop(text: str) -> tuple[datetime | None, str]:
 
 def _read_events(name: str, data: bytes) -> Iterator[SearchDocument]:
     """Yield the events in a file; what cannot be merged is skipped."""
-    if is_rollup(name):
-        pairs = [(source, member.data) for member, source in parse_rollup(data).members]
-    else:
-        source = parse_event_facts(data, name)
-        pairs = [(source, data)] if source else []
-    for source, content in pairs:
+    for member, source in parse_events(name, data).members:
         rank = source.rank
-        text = content.decode("utf-8", "replace")
+        text = member.data.decode("utf-8", "replace")
         yield SearchDocument(rank.hash, rank.id, rank.at, rank.agent, text, source.retracted)
 
 
