@@ -95,9 +95,9 @@ def block_task(workspace: Workspace, account: Account | None, name: str, by: str
         return board.wait_for(op, _session(account), name, by)
 
 
-def list_tasks(workspace: Workspace, listing: Listing, account: Account | None = None) -> Sequence[TaskState]:
+def list_tasks(workspace: Workspace, listing: Listing) -> Sequence[TaskState]:
     """List tasks, the first to be claimed first."""
-    return workspace.tracker.tasks(listing, as_worker(account))
+    return workspace.tracker.tasks(listing)
 
 
 def require_task(tracker: Tracker, name: str) -> TaskState:
