@@ -119,7 +119,8 @@ def close_task(workspace: Workspace, account: Account, request: CloseRequest) ->
     task = request.task or _find_repeated(workspace) or account.task
     if not task:
         raise UsageError("the session holds no task", hint="name one: `passdown close ID`")
-    known = _find_task(workspace, task) if _needs_task(request) else None
+    is_asked = not request.note and needs_task(request.reason, request.text)
+    known = _find_task(workspace, task) if is_asked else None
     note = request.note or _make_note(workspace, account, request, task, known)  # 1
     op = request.op or Operation(next_operation(workspace, OperationAction.CLOSE, task))
     told, message = _owe_news(workspace, account, request, op) if coordination else (None, "")  # 2
@@ -185,10 +186,6 @@ def _leave_unreleased(workspace: Workspace, result: CloseResult, message: str) -
     if message:
         workspace.warn("the message was not sent")
     return replace(result, account=account, is_unfenced=True)
-
-
-def _needs_task(request: CloseRequest) -> bool:
-    return not request.note and needs_task(request.reason, request.text)
 
 
 def _make_note(

@@ -23,8 +23,6 @@ class AccountCache:
         """
         known = self._known.get(session)
         if known is None or known[0] is not lines:
-            known = self._known[session] = (lines, self._fold(session, lines))
+            account = with_safe_ledger(fold_journal(session, lines), self._ledgers)
+            known = self._known[session] = (lines, account)
         return known[1]
-
-    def _fold(self, session: str, lines: Sequence[JournalLine]) -> Account:
-        return with_safe_ledger(fold_journal(session, lines), self._ledgers)

@@ -99,15 +99,8 @@ def list_project(documents: Documents, paths: Paths) -> Sequence[str]:
 
 def project_folders(paths: Paths) -> Sequence[str]:
     """Return the folders of a project that hold documents of a known format."""
-    return (
-        paths.ledgers,
-        paths.archive,
-        paths.handoffs,
-        paths.events,
-        paths.event_archive,
-        paths.runtime,
-        paths.loops,
-    )
+    shared = (paths.archive, paths.handoffs, paths.events, paths.event_archive)
+    return (paths.ledgers, *shared, paths.runtime, paths.loops)
 
 
 def check_document(documents: Documents, path: str, *, known_as: str = "") -> CheckedFile:
