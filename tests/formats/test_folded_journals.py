@@ -19,7 +19,7 @@ from passdown.core.facts import Fact
 from passdown.core.formats.journal import JournalLine, parse_journal
 from passdown.core.sessions.session_facts import fold_journal, fold_without_end
 from passdown.core.work.operations import list_unsynced, plan_replay, read_operations
-from passdown.records import is_record, names_of
+from passdown.records import is_record, names_of, replace
 
 HERE = Path(__file__).parent
 JOURNALS = sorted(path.stem for path in (HERE / "golden").glob("journal-*.jsonl"))
@@ -66,3 +66,17 @@ def test_a_journal_of_an_older_version_folds_to_what_it_did(name: str) -> None:
     found = json.dumps(fold_all(journal.lines), indent=1, ensure_ascii=False)
 
     assert f"{found}\n" == expected
+
+
+def test_what_a_line_about_an_operation_says_is_in_its_members() -> None:
+    path = HERE / "golden" / "journal-operations-takeover.jsonl"
+    lines = parse_journal(path.read_text(encoding="utf-8")).lines
+    renamed = tuple(
+        replace(line, fact=line.fact._replace(text="in other words"))
+        if {"action", "outcome"} & {name for name, _ in line.fact.others}
+        else line
+        for line in lines
+    )
+
+    assert read_operations(SESSION, renamed) == read_operations(SESSION, lines)
+    assert fold_journal(SESSION, renamed).unfinished == fold_journal(SESSION, lines).unfinished
