@@ -7,8 +7,8 @@ from typing import Final, NamedTuple
 from passdown.core.coordination.tasks import BLOCKED, COMPLETED, SKIPPED
 from passdown.core.facts import Fact
 from passdown.core.formats.journal import JournalLine, put_in_order
+from passdown.core.holds import read_fence
 from passdown.core.kinds import FactKind
-from passdown.core.sessions.grants import GRANTED, UNFENCED
 from passdown.core.sessions.ledger_sync import RULED_OUT
 from passdown.core.sessions.session_facts import Account
 
@@ -58,7 +58,7 @@ def find_stated(task: str, lines: Iterable[JournalLine], account: Account) -> Se
     is_held = False
     for fact in (line.fact for line in put_in_order([*lines])):
         if fact.kind == FactKind.CLAIM and fact.key == task:
-            is_granted = fact.text.startswith(GRANTED) or fact.text == UNFENCED
+            is_granted = read_fence(fact) is not None
             if is_granted and not is_held:
                 stated.clear()
             is_held = is_granted
