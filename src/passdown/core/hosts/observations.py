@@ -18,15 +18,7 @@ import json
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Annotated, Final, NamedTuple
 
-from passdown.core.facts import (
-    EDITS,
-    PROMPTED,
-    WORDS_CHARS,
-    Provenance,
-    cut_aim,
-    make_key,
-    tell_counts,
-)
+from passdown.core.facts import EDITS, PROMPTED, WORDS_CHARS, Provenance, cut_aim, make_key, tell_counts
 from passdown.core.formats.journal import JournalLine
 from passdown.core.hosts.transcripts import Observation
 from passdown.core.kinds import FactKind

@@ -122,9 +122,11 @@ class TranscriptCollector:
                 del self.waiting[next(iter(self.waiting))]
 
     def see_files(self, kind: FactKind, paths: Sequence[str], ref: str) -> None:
-        """Record files that were read or edited."""
+        """Record files that were read or edited; a relative path is below the folder of the host."""
         for path in dict.fromkeys(paths):
-            self.see(kind, _below(self.folder, path), f"{ref} {path}")
+            is_absolute = path.startswith(("/", "\\")) or path[1:2] == ":"
+            is_whole = is_absolute or not self.folder or not path
+            self.see(kind, path if is_whole else f"{self.folder.rstrip('/')}/{path}", f"{ref} {path}")
 
     def see_command(self, command: str, code: int | None, output: str, ref: str) -> None:
         """Record a command with its exit code, the tests in it, and the commits that it printed."""
@@ -263,12 +265,6 @@ def load_line(line: bytes) -> Object:
 def storable(text: str) -> str:
     """Return a text that can be written to a file; half a surrogate pair becomes a replacement character."""
     return text if text.isascii() else text.encode("utf-8", "replace").decode()
-
-
-def _below(folder: str, path: str) -> str:
-    """Return a path as the host means it: a relative path is below the folder it works in."""
-    is_absolute = path.startswith(("/", "\\")) or path[1:2] == ":"
-    return path if is_absolute or not folder or not path else f"{folder.rstrip('/')}/{path}"
 
 
 def render_mark(mark: TranscriptMark) -> str:

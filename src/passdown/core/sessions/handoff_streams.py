@@ -16,13 +16,7 @@ from typing import Final, NamedTuple
 from passdown.core.documents.key_value import Pair
 from passdown.core.facts import make_key
 from passdown.core.formats.checkpoints import Phase, ValidationState
-from passdown.core.formats.streams import (
-    Checkpoint,
-    Stream,
-    open_phase,
-    read_question,
-    write_question,
-)
+from passdown.core.formats.streams import Checkpoint, Stream, open_phase, read_question, write_question
 from passdown.core.json_text import dump, load_object
 from passdown.core.lazy_regex import pattern
 from passdown.core.phases import PhaseState

@@ -54,12 +54,7 @@ _FIELDS: Final = frozenset(names_of(Event))
 
 
 def make_event(
-    account: Account,
-    lines: Sequence[JournalLine],
-    published: PublishedExtent,
-    *,
-    kind: str,
-    reason: str,
+    account: Account, lines: Sequence[JournalLine], published: PublishedExtent, *, kind: str, reason: str
 ) -> Event | None:
     """Make the event that publishes what is open; None when nothing is.
 

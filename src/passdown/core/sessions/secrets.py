@@ -216,7 +216,9 @@ def _is_secret(rule: SecretRule, value: str) -> bool:
 
 def _is_harmless(lowered: str, start: int, span: _Span) -> bool:
     """Return whether the generic rule matched ordinary text, judging by the value or the name before it."""
-    if _has_word(lowered[span.start : span.end]):
+    value, stems = lowered[span.start : span.end], _words()
+    starts = (at for at in range(len(value)) if value[at : at + _STEM] in stems)
+    if any(value.startswith(stems[value[at : at + _STEM]], at) for at in starts):
         return True
     first = start
     while first > max(0, start - _NAME_LIMIT) and (
@@ -231,15 +233,6 @@ def entropy_of(text: str) -> float:
     size = len(text)
     shares = [text.count(character) / size for character in set(text)]
     return -sum(share * log2(share) for share in shares)
-
-
-def _has_word(value: str) -> bool:
-    stems = _words()
-    return any(
-        value.startswith(word, at)
-        for at in range(len(value) - _STEM + 1)
-        for word in stems.get(value[at : at + _STEM], ())
-    )
 
 
 def _join(spans: Iterable[_Span]) -> Sequence[_Span]:

@@ -16,13 +16,7 @@ from enum import StrEnum
 from types import MappingProxyType
 from typing import Annotated, Final, NamedTuple
 
-from passdown.core.formats.change_states import (
-    ChangePhase,
-    ChangeState,
-    Lane,
-    RunMode,
-    make_change_state,
-)
+from passdown.core.formats.change_states import ChangePhase, ChangeState, Lane, RunMode, make_change_state
 from passdown.core.formats.loops import IMPLEMENTATION, SECTIONS
 from passdown.core.lazy_regex import pattern
 from passdown.records import record, replace
