@@ -13,7 +13,6 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from enum import StrEnum
-from types import MappingProxyType
 from typing import Annotated, Final, cast
 
 from passdown.core.facts import Fact
@@ -49,14 +48,6 @@ class ResultState(StrEnum):
     DROPPED = "dropped"
 
 
-_STATES: Final = MappingProxyType(
-    {
-        ResultStep.NOTED: ResultState.NOTED,
-        ResultStep.MALFORMED: ResultState.MALFORMED,
-        ResultStep.APPLIED: ResultState.APPLIED,
-        ResultStep.DROPPED: ResultState.DROPPED,
-    }
-)
 _FIRST: Final = frozenset({ResultStep.TAKEN, ResultStep.NOTED, ResultStep.MALFORMED})
 _OPEN: Final = frozenset({ResultState.WAITING, ResultState.MALFORMED})
 
@@ -114,10 +105,11 @@ def _begin(fact: Fact, step: ResultStep) -> KeptResult:
         result = read_result(told.get("result", ""))
     except Malformed:  # another version wrote it
         result = None
+    state = ResultState.WAITING if result else ResultState.MALFORMED
     return KeptResult(
         id=fact.key,
         at=fact.at,
-        state=_STATES.get(step, ResultState.WAITING if result else ResultState.MALFORMED),
+        state=state if step is ResultStep.TAKEN else ResultState(step.value),
         result=result,
         problems=_texts(told.get("problems", "[]")),
         subagent="".join(_texts(told.get("subagent", "[]"))),
@@ -139,7 +131,7 @@ def _follow(known: KeptResult, fact: Fact, step: ResultStep) -> KeptResult:
             left = {name: op for name, op in known.operations.items() if name != at or not is_over}
             return replace(known, outcomes={**known.outcomes, at: outcome}, operations=left)
         case ResultStep.APPLIED | ResultStep.DROPPED if known.is_open:
-            return replace(known, state=_STATES[step])
+            return replace(known, state=ResultState(step.value))
         case _:
             return known
 

@@ -118,13 +118,11 @@ def adapt(text: str, wanted: Mapping[str, object]) -> str:
     there = read_settings(text)
     for name in [name for name in there if name not in wanted]:
         text = drop_member(text, name)
-    changes = {name: value for name, value in wanted.items() if not _is_same(there, name, value)}
+    known = {name: json.dumps(value, sort_keys=True) for name, value in there.items()}
+    changes = {  # compared as text: in JSON, 1 and true differ
+        name: value for name, value in wanted.items() if known.get(name) != json.dumps(value, sort_keys=True)
+    }
     return revise_members(text if text.strip() else "{}\n", changes) if changes else text
-
-
-def _is_same(there: Mapping[str, object], name: str, value: object) -> bool:
-    """Return whether a member has that value; in JSON, 1 and true differ."""
-    return name in there and json.dumps(there[name], sort_keys=True) == json.dumps(value, sort_keys=True)
 
 
 def drop_member(text: str, name: str) -> str:

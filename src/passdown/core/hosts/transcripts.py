@@ -226,8 +226,14 @@ def read_piece(reader: TranscriptReader, data: bytes, mark: TranscriptMark = STA
     lines = data[start : end - 1].split(b"\n")
     for line in lines:
         if reader.wants(line, collector.waiting):
-            passed_over += not _take(reader, collector, line)
-    words = "" if collector.is_agents else _last_words(reader, lines)
+            found = load_object(line.decode("utf-8", "replace"))
+            if found is None:  # 2
+                passed_over += 1
+                continue
+            collector.time = text_at(found, "timestamp")[:_TIME]
+            reader.take(collector, found)
+    said = map(reader.words, reversed(lines)) if reader.words and not collector.is_agents else ()
+    words = storable(next(filter(None, said), ""))[:MAX_TEXT]  # only the line that has them is parsed
     reached = TranscriptMark(
         offset=mark.offset + end,
         is_agents=collector.is_agents,
@@ -237,24 +243,6 @@ def read_piece(reader: TranscriptReader, data: bytes, mark: TranscriptMark = STA
         agents=tuple(collector.agents),
     )
     return TranscriptReading(tuple(collector.seen), reached, passed_over, words)
-
-
-def _last_words(reader: TranscriptReader, lines: Sequence[bytes]) -> str:
-    """Return what the agent said last; only the line that has it is parsed."""
-    if reader.words is None:
-        return ""
-    said = (reader.words(line) for line in reversed(lines))
-    return storable(next(filter(None, said), ""))[:MAX_TEXT]
-
-
-def _take(reader: TranscriptReader, collector: TranscriptCollector, line: bytes) -> bool:
-    """Let a transcript reader read a line; return False if it is not a JSON object (2)."""
-    found = load_object(line.decode("utf-8", "replace"))
-    if found is None:
-        return False
-    collector.time = text_at(found, "timestamp")[:_TIME]
-    reader.take(collector, found)
-    return True
 
 
 def load_line(line: bytes) -> Object:

@@ -293,6 +293,8 @@ def from_stream(stream: Stream) -> Handoff:
     commit: object = json.loads(others.get(_COMMIT, '""'))
     hashes = _read_texts(others, _HASHES)
     workflow = stream.workflow
+    count, passing = validation.test_count, validation.tests_passing
+    counted = None if count is None or passing is None else CountedTests(count, passing)
     asked = _list_asked(stream)
     choices = (
         HandoffDecision("", one.value)
@@ -316,7 +318,7 @@ def from_stream(stream: Stream) -> Handoff:
         phases=checkpoint.phases,
         test=validation.last_test_command or stream.test,
         test_exit=validation.last_test_exit_code,
-        counted=_read_counts(validation),
+        counted=counted if validation.last_test_command else None,
         phase_tests=tuple(_read_phase_tests(others).items()),
         retries=((workflow.phase, workflow.retries),) if workflow.phase and workflow.retries else (),
         failure=stream.last_failure,
@@ -324,10 +326,3 @@ def from_stream(stream: Stream) -> Handoff:
             FileHash(path, hashes.get(path, "").removeprefix(HASH)) for path in validation.files_modified
         ),
     )
-
-
-def _read_counts(validation: ValidationState) -> CountedTests | None:
-    count, passing = validation.test_count, validation.tests_passing
-    if count is None or passing is None or not validation.last_test_command:
-        return None
-    return CountedTests(count, passing)
