@@ -16,6 +16,7 @@ from passdown.core.formats.change_states import (
     with_status,
 )
 from passdown.core.formats.loops import SUCCESS, Loop, Turn, parse_loop, read_result
+from passdown.core.ids import is_stream_name
 from passdown.core.kinds import FactKind
 from passdown.core.sessions.ledger_sync import NewFact
 from passdown.core.sessions.session_facts import Account
@@ -27,7 +28,6 @@ from passdown.core.work.loops import (
     find_approval_refusal,
     find_finish_refusal,
     find_route,
-    is_change_name,
     may_go_on,
     parse_loop_name,
     parse_tasks,
@@ -145,7 +145,7 @@ def list_changes(workspace: Workspace) -> Sequence[ChangeSummary]:
 
 def _list_names(workspace: Workspace) -> Sequence[str]:
     files = workspace.change_files
-    return [name for name in files.changes() if is_change_name(name) and files.files(name)]
+    return [name for name in files.changes() if is_stream_name(name) and files.files(name)]
 
 
 def find_settled(workspace: Workspace, account: Account | None, changes: Collection[str]) -> Collection[str]:
