@@ -72,7 +72,7 @@ class ChangeSummary:
 
 def read_change(workspace: Workspace, name: str) -> ChangeFacts:
     """Return what is there of a change; raise a FormatError if its state cannot be read."""
-    if not is_change_name(name):
+    if not is_stream_name(name):
         hint = "use kebab case without separators, like habit-tracker"
         raise UsageError(f"{name[:60]!r} cannot be the name of a change", hint=hint)
     files, documents = workspace.change_files.files(name), workspace.documents
