@@ -5,10 +5,10 @@ from pathlib import Path
 from passdown.engines.files.documents import FileDocuments, UntrackedDocuments
 from passdown.engines.files.write import HERE
 from passdown.engines.git.repository import GitRepository
-from passdown.engines.memory.documents import MemoryDocuments
 from passdown.ports.documents import Documents
 from passdown.records import replace
 from passdown.testing.conformance.documents import DocumentsConformance
+from passdown.testing.memory.documents import MemoryDocuments
 
 
 class TestFileDocuments(DocumentsConformance):

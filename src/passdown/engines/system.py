@@ -33,11 +33,9 @@ class SystemClock:
     """The `Clock` of this machine."""
 
     def now(self) -> datetime:
-        """Return the current instant in UTC."""
         return datetime.now(UTC)
 
     def monotonic(self) -> float:
-        """Return seconds since an arbitrary start; never steps back."""
         return time.monotonic()
 
 
@@ -83,7 +81,6 @@ class SystemEntropy:
     """The `Entropy` of this machine."""
 
     def token(self, size: int) -> bytes:
-        """Return random bytes from the operating system."""
         return os.urandom(size)
 
 

@@ -233,7 +233,8 @@ def _write_at_end(
     written = 0
     try:
         written = operations.write(handle, memoryview(data))
-        _require_all(written, data)
+        if written != len(data):
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))  # noqa: TRY301
         operations.sync(handle)
     except OSError as error:
         if size is not None:
@@ -244,11 +245,6 @@ def _write_at_end(
             raise
         message = f"could not write {os.fspath(path)} for certain: {error.strerror or error}"
         raise UnsureError(message, hint=hint_for(error)) from error
-
-
-def _require_all(written: int, data: bytes) -> None:
-    if written != len(data):
-        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
 
 def _lock(handle: int, operations: FileOperations) -> bool:

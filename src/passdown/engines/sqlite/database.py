@@ -11,7 +11,7 @@ import sqlite3
 import sys
 from _thread import get_ident  # `threading` is large, and most verbs do without
 from abc import ABC, abstractmethod
-from collections.abc import Generator, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack, closing, contextmanager, suppress
 from functools import cache
 from pathlib import Path
@@ -291,9 +291,6 @@ class Database(ABC):
     # --- queries by name ----------------------------------------------------------------------
 
     def _run(self, query: str, *values: object) -> None:
-        self._connection.execute(self._queries[query], values)
-
-    def _run_row(self, query: str, values: Sequence[object]) -> None:
         self._connection.execute(self._queries[query], values)
 
     def _all(self, query: str, *values: object) -> list[Any]:

@@ -25,11 +25,9 @@ class AccountCache:
         """
         known = self._known.get(session)
         if known is None or known[0] is not lines:
-            known = self._known[session] = (lines, self._fold(session, lines))
+            account = with_safe_ledger(fold_journal(session, lines), self._ledgers)
+            known = self._known[session] = (lines, account)
         return known[1]
-
-    def _fold(self, session: str, lines: Sequence[JournalLine]) -> Account:
-        return with_safe_ledger(fold_journal(session, lines), self._ledgers)
 
 
 def with_safe_ledger(account: Account, folder: str) -> Account:
