@@ -31,7 +31,8 @@ from passdown.faces.cli.commands.work.preflight import (
     skip_preflight_option,
 )
 from passdown.faces.cli.commands.work.tdd import read_choice, tdd_options
-from passdown.faces.cli.coordination import HELD_CODE, json_option, session_option
+from passdown.faces.cli.coordination import HELD_CODE
+from passdown.faces.cli.options import json_option, session_option
 from passdown.records import replace
 
 

@@ -15,7 +15,8 @@ from passdown.core.coordination.leases import PathVerdict
 from passdown.errors import PassdownError
 from passdown.faces.cli import output
 from passdown.faces.cli.calls import call, settle, show
-from passdown.faces.cli.coordination import HELD_CODE, json_option
+from passdown.faces.cli.coordination import HELD_CODE
+from passdown.faces.cli.options import json_option
 from passdown.services.coordination.guard import JudgedCommit, PushedRefs
 from passdown.services.coordination.guard_installs import GuardPlan
 

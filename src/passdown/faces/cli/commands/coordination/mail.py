@@ -9,14 +9,8 @@ from passdown.core.coordination.handoff_rules import QUOTED, handoff_lines
 from passdown.core.coordination.messages import ALL, TO_NAME
 from passdown.faces.cli import output
 from passdown.faces.cli.calls import call, settle
-from passdown.faces.cli.coordination import (
-    again_option,
-    call_shared,
-    json_option,
-    read_seconds,
-    say_messages,
-    session_option,
-)
+from passdown.faces.cli.coordination import read_seconds, say_messages
+from passdown.faces.cli.options import again_option, call_shared, json_option, session_option
 
 
 @click.command(short_help="Send a message to other sessions.")

@@ -20,15 +20,9 @@ from passdown.core.times import seconds_words
 from passdown.faces.cli import output
 from passdown.faces.cli.calls import call, settle, show
 from passdown.faces.cli.commands.work.command_runs import make_test_runner, run_test_option, yes_option
-from passdown.faces.cli.coordination import (
-    HELD_CODE,
-    again_option,
-    call_shared,
-    json_option,
-    say_lost,
-    session_option,
-)
+from passdown.faces.cli.coordination import HELD_CODE, say_lost
 from passdown.faces.cli.drift import drift_lines
+from passdown.faces.cli.options import again_option, call_shared, json_option, session_option
 from passdown.records import replace
 from passdown.services.coordination.offers import OfferReview
 

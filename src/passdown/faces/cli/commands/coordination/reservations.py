@@ -21,16 +21,8 @@ from passdown.errors import SeveralSessionsError
 from passdown.faces.cli import output
 from passdown.faces.cli.calls import call, show
 from passdown.faces.cli.commands.work.preflight import choose_agent
-from passdown.faces.cli.coordination import (
-    HELD_CODE,
-    again_option,
-    call_shared,
-    json_option,
-    read_seconds,
-    say_held,
-    say_lost,
-    session_option,
-)
+from passdown.faces.cli.coordination import HELD_CODE, read_seconds, say_held, say_lost
+from passdown.faces.cli.options import again_option, call_shared, json_option, session_option
 from passdown.records import replace
 from passdown.services.coordination.path_words import CoveredPattern
 

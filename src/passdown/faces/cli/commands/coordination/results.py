@@ -20,7 +20,7 @@ from passdown.core.hosts.results import ResultAction, ResultStatus, TaskUpdate
 from passdown.errors import StorageError
 from passdown.faces.cli import calls, output
 from passdown.faces.cli.calls import call
-from passdown.faces.cli.coordination import call_shared, json_option, session_option
+from passdown.faces.cli.options import call_shared, json_option, session_option
 
 _ENDED: Final = MappingProxyType(
     {

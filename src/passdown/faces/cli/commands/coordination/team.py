@@ -7,8 +7,8 @@ from passdown.actions.coordination import team as actions
 from passdown.actions.coordination.team import KeyPlan, KeyRequest
 from passdown.faces.cli import output
 from passdown.faces.cli.calls import call, show
-from passdown.faces.cli.coordination import json_option
 from passdown.faces.cli.lines import cut, width
+from passdown.faces.cli.options import json_option
 from passdown.settings import FILE_NAME
 
 

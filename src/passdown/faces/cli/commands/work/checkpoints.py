@@ -25,9 +25,9 @@ from passdown.core.test_counts import CountedTests
 from passdown.faces.cli import calls, output
 from passdown.faces.cli.calls import call
 from passdown.faces.cli.commands.work.command_runs import choose_teller, need_agreement, yes_option
-from passdown.faces.cli.coordination import json_option, session_option
 from passdown.faces.cli.drift import drift_lines
 from passdown.faces.cli.lifecycle import note_commit
+from passdown.faces.cli.options import json_option, session_option
 from passdown.records import replace
 
 _FILES: Final = 5

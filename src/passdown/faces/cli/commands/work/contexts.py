@@ -7,7 +7,7 @@ from passdown.actions.work.contexts import CheckedContext, SaveContextRequest, S
 from passdown.core.formats.session_contexts import SessionContext
 from passdown.faces.cli import output
 from passdown.faces.cli.calls import call, show
-from passdown.faces.cli.coordination import json_option, session_option
+from passdown.faces.cli.options import json_option, session_option
 
 
 @click.group(short_help="Save and recall the context of a session.")

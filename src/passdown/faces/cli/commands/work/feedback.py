@@ -8,7 +8,7 @@ from passdown.core.safe_text import one_line
 from passdown.core.times import age_words
 from passdown.faces.cli import output
 from passdown.faces.cli.calls import call, show
-from passdown.faces.cli.coordination import json_option, session_option
+from passdown.faces.cli.options import json_option, session_option
 
 
 @click.group(invoke_without_command=True)

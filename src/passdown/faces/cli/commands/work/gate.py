@@ -24,7 +24,7 @@ from passdown.faces.cli import calls, output
 from passdown.faces.cli.calls import call
 from passdown.faces.cli.commands.work.command_runs import agree, choose_teller, yes_option
 from passdown.faces.cli.commands.work.preflight import is_preflight_skipped, skip_preflight_option
-from passdown.faces.cli.coordination import json_option, session_option
+from passdown.faces.cli.options import json_option, session_option
 from passdown.records import replace
 
 _REFUSED: Final = 1

@@ -28,7 +28,7 @@ from passdown.errors import UsageError
 from passdown.faces.cli import output
 from passdown.faces.cli.calls import call, show
 from passdown.faces.cli.commands.work.preflight import is_preflight_skipped, skip_preflight_option
-from passdown.faces.cli.coordination import json_option, session_option
+from passdown.faces.cli.options import json_option, session_option
 from passdown.services.work.loops import OpenRequest, TurnRequest
 
 _SHOWN: Final = 4_000

@@ -13,7 +13,8 @@ from passdown.core.coordination.leases import Held
 from passdown.errors import SeveralSessionsError, UsageError
 from passdown.faces.cli import output
 from passdown.faces.cli.calls import call, show
-from passdown.faces.cli.coordination import HELD_CODE, json_option, session_option
+from passdown.faces.cli.coordination import HELD_CODE
+from passdown.faces.cli.options import json_option, session_option
 from passdown.records import replace
 
 if TYPE_CHECKING:  # a session needs the rest once

@@ -12,7 +12,7 @@ from passdown.core.times import render_seconds
 from passdown.errors import UsageError
 from passdown.faces.cli import output
 from passdown.faces.cli.calls import call, show
-from passdown.faces.cli.coordination import json_option, session_option
+from passdown.faces.cli.options import json_option, session_option
 
 _CHOICE: Final = "passdown.tdd"
 Call = TypeVar("Call", bound=Callable[..., object])

@@ -7,7 +7,8 @@ from passdown.actions.work.tracker import DroppedChange, ListedTasks, ListingReq
 from passdown.core.coordination.tasks import Listing
 from passdown.faces.cli import output
 from passdown.faces.cli.calls import call, show
-from passdown.faces.cli.coordination import json_option, say_tasks, say_waiting, session_option
+from passdown.faces.cli.coordination import say_tasks, say_waiting
+from passdown.faces.cli.options import json_option, session_option
 
 
 @click.command(short_help="List the tasks that can be claimed now.")
