@@ -162,7 +162,7 @@ def list_(limit: int, *, as_json: bool) -> None:
 
 
 def _list(limit: int, *, as_json: bool) -> None:
-    calls.show(call(actions.list_newest, actions.ListHandoffs(limit=limit)), _say_list, as_json=as_json)
+    calls.show(call(actions.list_newest, limit), _say_list, as_json=as_json)
 
 
 def _say_list(found: actions.HandoffList) -> None:
@@ -184,7 +184,7 @@ def show(name: str, *, as_json: bool) -> None:
 
     Without NAME, prints the newest.
     """
-    answer = call(actions.show, actions.HandoffName(name=name))
+    answer = call(actions.show, name)
     calls.show(
         answer,
         lambda found: output.say(found.text.replace("\r\n", "\n").removesuffix("\n")),
@@ -205,7 +205,7 @@ def resume(name: str, session: str, *, run_test: bool, yes: bool, as_json: bool)
     The goal, current work, next steps, decisions and questions are then copied to the running session, or to
     a new one; facts that the session stated itself stay.
     """
-    found = call(actions.review, actions.HandoffName(name=name)).result
+    found = call(actions.review, name).result
     review = found.review
     if run_test and review.drift.test:
         run = make_test_runner(yes=yes, as_json=as_json)
@@ -213,7 +213,7 @@ def resume(name: str, session: str, *, run_test: bool, yes: bool, as_json: bool)
     if not as_json:
         for line in drift_lines(review.drift, is_run=run_test):
             output.say(line)
-    answer = call(actions.resume, actions.ResumeHandoff(review=review), session, is_first=False)
+    answer = call(actions.resume, review, session, is_first=False)
     calls.show(answer, lambda resumed: _say_resumed(resumed, found), as_json=as_json)
 
 

@@ -44,9 +44,8 @@ def checkpoint() -> None:
 @options.usual
 def start(phase: int, name: str, stream: str, session: str, *, as_json: bool) -> None:
     """Begin a phase: it is in progress from now on."""
-    request = actions.CheckpointRequest(
-        phase=phase, state=PhaseState.IN_PROGRESS, name=name.strip(), stream=stream
-    )
+    begun = Phase(phase=phase, name=name.strip(), state=PhaseState.IN_PROGRESS)
+    request = actions.CheckpointRequest(phase=begun, stream=stream)
     calls.show(call(actions.save, request, session), _say_saved, as_json=as_json)
 
 
@@ -80,9 +79,8 @@ def validate(phase: int, name: str, test: str, session: str, *, yes: bool, as_js
 @options.usual
 def fail(phase: int, why: str, name: str, stream: str, session: str, *, as_json: bool) -> None:
     """Record that a phase failed, and why; every brief names it until it is validated."""
-    request = actions.CheckpointRequest(
-        phase=phase, state=PhaseState.FAILED, name=name.strip(), detail=one_line(why), stream=stream
-    )
+    failed = Phase(phase=phase, name=name.strip(), state=PhaseState.FAILED, detail=one_line(why))
+    request = actions.CheckpointRequest(phase=failed, stream=stream)
     calls.show(call(actions.save, request, session), _say_saved, as_json=as_json)
 
 
@@ -124,7 +122,7 @@ def _say_point(point: actions.ResumePoint, *, as_json: bool) -> None:
 def _say_resumed(found: actions.ResumedCheckpoint | actions.ChangedCheckpoint) -> None:
     if isinstance(found, actions.ResumedCheckpoint):
         note_commit(found.commit)
-        output.say(f"go on with: {_write(found.next)}" if found.next else "all phases are validated")
+        output.say(f"go on with: {write_phase(found.next)}" if found.next else "all phases are validated")
         return
     one = found.changed
     named = "the test" if one.phase is None else f"the test of phase {one.phase}"
@@ -146,7 +144,7 @@ def show(stream: str, session: str, *, as_json: bool) -> None:
 
 def _say_progress(found: actions.ProgressResult) -> None:
     for one in found.phases:
-        output.say(output.wrapped(_write(one), "", "  "))
+        output.say(output.wrapped(write_phase(one), "", "  "))
     for line in _progress_lines(found):
         output.say(output.wrapped(line, "", "  "))
 
@@ -170,12 +168,7 @@ def _progress_lines(found: actions.ProgressResult) -> Iterator[str]:
 
 
 def _say_saved(found: actions.CheckpointResult) -> None:
-    output.say(output.wrapped(_write(found.phase), "", "  "))
+    output.say(output.wrapped(write_phase(found.phase), "", "  "))
     if found.stream:
         output.say(f"shown in {found.stream}")
     note_commit(found.commit)
-
-
-def _write(one: actions.PhaseEntry) -> str:
-    phase = Phase(phase=one.phase, name=one.name or "", state=one.state, detail=one.detail or "")
-    return write_phase(phase)

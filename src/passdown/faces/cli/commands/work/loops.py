@@ -15,6 +15,7 @@ from passdown.errors import UsageError
 from passdown.faces.cli import options, output
 from passdown.faces.cli.calls import call, show
 from passdown.faces.cli.commands.work.preflight import is_preflight_skipped, skip_preflight_option
+from passdown.services.work.changes import LoopSummary
 from passdown.services.work.loops import OpenRequest, TurnRequest
 
 _SHOWN: Final = 4_000
@@ -272,7 +273,7 @@ def _say_change(found: actions.ChangeEntry) -> None:
     output.say(f"{found.change}: {found.phase.value}{at} ({how})")
 
 
-def _describe_loop(one: actions.LoopEntry) -> str:
+def _describe_loop(one: LoopSummary) -> str:
     waiting = f", unanswered feedback: {one.waiting}" if one.waiting else ""
     result = f", {one.result}" if one.result else ""
     return f"{one.loop}: {output.counted(one.turns, 'turn')}{result}{waiting}"
