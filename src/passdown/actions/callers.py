@@ -15,7 +15,7 @@ from passdown.records import field, record, replace
 from passdown.services.workspace.workspaces import NO_LIMITS, ReadLimits, Workspace
 from passdown.settings import Settings
 from passdown.wiring.projects import find_root, list_ancestors, open_hosts, read_settings
-from passdown.wiring.workspaces import Listener, open_workspace
+from passdown.wiring.workspaces import Outside, open_workspace
 
 if TYPE_CHECKING:
     from passdown.core.hosts.persons import CommandCaller
@@ -81,6 +81,16 @@ class Caller:
         """Let the caller know what went wrong on the way; a hook only logs it."""
         self.note(NoticeKind.TROUBLE, text=text)
 
+    def outside(self, root: str) -> Outside:
+        """Return what the workspace of another root is told of the caller."""
+        around = self.around
+        return Outside(
+            variables=around.variables,
+            warn=self.warn,
+            report=around.report,
+            record_metrics=partial(around.record_metrics, root),
+        )
+
     def without_cache(self) -> "Caller":
         """Return the same caller with a workspace that does not use its cache."""
         limits = self.around.limits._replace(is_cached=False)
@@ -95,18 +105,20 @@ def open_caller(
     `verb` is the command as it was typed, if it changes what sessions share.
     """
     root = root or find_root(around.folder)
-    settings, warnings = read_settings(root)
+    settings, warnings = read_settings(root, around.variables)
     notices = [Notice(NoticeKind.WARNING, {"text": text}) for text in warnings]
-
-    def open_with(limits: ReadLimits) -> Workspace:
-        return open_workspace(root, settings, limits, Listener(warn, around.report, record_metrics), verb)
 
     def warn(text: str) -> None:
         notices.append(Notice(NoticeKind.WARNING, {"text": text}))
 
-    def record_metrics(metrics: "Iterable[Metric]") -> None:
-        around.record_metrics(str(root), metrics)
-
+    outside = Outside(
+        variables=around.variables,
+        warn=warn,
+        report=around.report,
+        record_metrics=partial(around.record_metrics, str(root)),
+        verb=verb,
+    )
+    open_with = partial(open_workspace, root, settings, outside)
     return Caller(
         workspace=open_with(around.limits),
         reopen=open_with,
@@ -123,7 +135,7 @@ def open_bare(around: Surroundings) -> Caller:
     Some actions work where there is no project yet, or its settings cannot be read.
     """
     root = find_root(around.folder)
-    open_with = partial(open_workspace, root, Settings())
+    open_with = partial(open_workspace, root, Settings(), Outside(variables=around.variables))
     return Caller(workspace=open_with(around.limits), reopen=open_with, around=around)
 
 

@@ -4,7 +4,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
 if TYPE_CHECKING:  # a workspace refers to all of them; a service loads those that it uses
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
     from passdown.core.project.metrics import Metric
     from passdown.ports.change_files import ChangeFiles
@@ -41,6 +41,11 @@ class Workspace(Protocol):
     @property
     def settings(self) -> "Settings":
         """The settings of the project."""
+        ...
+
+    @property
+    def variables(self) -> "Mapping[str, str]":
+        """The environment of the caller, also for programs that are started."""
         ...
 
     @property
