@@ -153,6 +153,9 @@ class MemoryWorkspace:
     locks: Locks = field(default_factory=MemoryLocks)
     make_tracker: Callable[[Coordination], Tracker] = Board
     sweep: Callable[[], int] = lambda: 0
+    check_thread: Callable[[], None] = lambda: None
+    on_close: Callable[[Callable[[], object]], None] = lambda _: None
+    close: Callable[[], None] = lambda: None
     has_server: bool = False
     is_hook: bool = False
     has_outside_tracker: bool = False

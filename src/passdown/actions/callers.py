@@ -94,7 +94,20 @@ class Caller:
     def without_cache(self) -> "Caller":
         """Return the same caller with a workspace that does not use its cache."""
         limits = self.around.limits._replace(is_cached=False)
-        return replace(self, workspace=self.reopen(limits), around=replace(self.around, limits=limits))
+        self.workspace.close()
+        workspace = self.reopen(limits)
+        self.workspace.on_close(workspace.close)
+        return replace(self, workspace=workspace, around=replace(self.around, limits=limits))
+
+    def open_other(self, root: Path, settings: Settings, outside: Outside, limits: ReadLimits) -> Workspace:
+        """Open another checkout, which is closed together with that of the caller."""
+        workspace = open_workspace(root, settings, outside, limits)
+        self.workspace.on_close(workspace.close)
+        return workspace
+
+    def close(self) -> None:
+        """Close what was opened for the caller."""
+        self.workspace.close()
 
 
 def open_caller(
@@ -145,6 +158,7 @@ def ask(action: Callable[[Caller, Request], Result], caller: Caller, request: Re
     Nothing of the first try is told or owed. So an action reads everything that needs the cache before it
     changes something, or it changes only what may be changed twice.
     """
+    caller.workspace.check_thread()
     known = len(caller.notices)
     try:
         result = action(caller, request)
@@ -159,7 +173,7 @@ def ask(action: Callable[[Caller, Request], Result], caller: Caller, request: Re
         from passdown.services.operations.operations import note_answered  # few actions change what is shared
 
         caller.after.append(partial(note_answered, caller.workspace))
-    return Answered(result, caller.notices, caller.after)
+    return Answered(result, caller.notices, caller.after, caller.close)
 
 
 def find_host(name: str, payload: Mapping[str, object], variables: Mapping[str, str]) -> "Host":

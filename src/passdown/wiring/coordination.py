@@ -118,6 +118,8 @@ def _open_postgres(
     from passdown.engines.sqlite.reservation_copy import CopyingStore
 
     store = open_store(url, settings.project.key, patience=file.patience)
+    if file.workspace:
+        file.workspace.on_close(store.close)
     return _coordinate(CopyingStore(store, copy), settings, file, f"PostgreSQL, {store.place}")
 
 
@@ -175,6 +177,8 @@ def _open_sqlite(file: EngineFile, settings: "Settings", machine: "LocalMachine"
         wait = file.patience or Patience(WAIT_SECONDS)
         recovery = _make_recovery(file, file.workspace, machine) if file.workspace else None
         store = open_store(file.path, file.project, replace(machine, recovery=recovery), wait=wait)
+        if file.workspace:
+            file.workspace.on_close(store.let_go)
         return _coordinate(store, settings, file)
     except UnwritableError as refusal:
         return _coordinate(open_reader(file.path, file.project, machine, refusal), settings, file)

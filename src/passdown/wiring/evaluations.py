@@ -1,7 +1,7 @@
 """An empty project that lasts as long as a measurement, with a clock that stands still."""
 
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from datetime import datetime
 from typing import TYPE_CHECKING
 
@@ -34,4 +34,5 @@ def open_empty_project(now: datetime) -> "Generator[Workspace, None, None]":
         workspace = LocalWorkspace(folder, settings, Outside(variables={}))
         vars(workspace)["clock"] = _StoppedClock(now)
         workspace.documents.create(f"{settings.paths.runtime}/.gitignore", b"*\n")  # the cache lies beside it
-        yield workspace  # pyright: ignore[reportReturnType]  # as in `open_workspace`
+        with closing(workspace):
+            yield workspace  # pyright: ignore[reportReturnType]  # as in `open_workspace`

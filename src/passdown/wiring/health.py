@@ -83,7 +83,10 @@ def examine_cache(workspace: Workspace, mounts: str = "") -> CacheHealth:
     folder = next(cache_folders(place), None)
     if folder is None:
         return CacheHealth.GOOD
+    index = open_cached(place)
+    if index is not None:
+        index.close()
     return judge_cache_place(
-        is_usable=open_cached(place) is not None,
+        is_usable=index is not None,
         is_remote=find_mount(str(folder), sys.platform, mounts or MOUNTS) is MountKind.REMOTE,
     )

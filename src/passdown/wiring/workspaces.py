@@ -1,13 +1,14 @@
 """The workspace of one checkout; each part is built on first use."""
 
 import os
-from contextlib import suppress
+from _thread import get_ident  # as in `engines/sqlite/database.py`
+from contextlib import ExitStack, suppress
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
 
 from passdown import layout
-from passdown.errors import NoServerError, StorageError, UsageError
+from passdown.errors import NoServerError, OtherThreadError, StorageError, UsageError
 from passdown.records import record
 from passdown.services.workspace.workspaces import NO_LIMITS, ReadLimits, list_other_roots
 from passdown.settings import Paths, Settings, TrackerChoice
@@ -50,6 +51,10 @@ _SWEPT: Final = 7 * 86_400
 """In seconds: day folders that have not changed for this long are left to the doctor."""
 
 
+_CLOSED: Final = ("index", "coordination", "tracker", "_engine", "_tracker")
+"""The parts that hold open files or connections, or use one that does."""
+
+
 @record
 class Outside:
     """What a workspace is told of the world outside; it reads no environment itself (C136)."""
@@ -78,6 +83,8 @@ class LocalWorkspace:
         self._folder = root
         self._haste = limits
         self._outside = outside
+        self._thread = get_ident()
+        self._opened = ExitStack()
 
     @cached_property
     def clock(self) -> "Clock":
@@ -175,7 +182,9 @@ class LocalWorkspace:
         if not self._haste.is_cached:
             return open_memory_index()
         place = CachePlace(self._folder, self.settings, self._git.common_folder(), self.tracking)
-        return open_index(place, self._haste.wait)
+        index = open_index(place, self._haste.wait)
+        self.on_close(index.close)
+        return index
 
     @cached_property
     def journals(self) -> "Journals":
@@ -411,6 +420,23 @@ class LocalWorkspace:
         roots = [self.root, *([common] if common else [])]
         return archive.sweep(swept, SystemProcesses().is_gone, flat=flat, since=since, roots=roots)
 
+    def check_thread(self) -> None:
+        """Raise an error in another thread: neither the stores nor what was read of files are shared."""
+        if get_ident() != self._thread:
+            message = "this checkout was opened in another thread"
+            raise OtherThreadError(message, hint="Open the project once in each thread.")
+
+    def on_close(self, act: "Callable[[], object]", /) -> None:
+        """Let something else be closed together with it."""
+        self._opened.callback(act)
+
+    def close(self) -> None:
+        """Close what was opened; what is asked for afterwards is opened again."""
+        self.check_thread()
+        for part in _CLOSED:
+            vars(self).pop(part, None)
+        self._opened.close()
+
 
 def open_workspace(
     root: Path, settings: Settings, outside: Outside, limits: ReadLimits = NO_LIMITS
@@ -460,7 +486,10 @@ def list_logs(others: "Sequence[tuple[Workspace, str]]") -> "list[OtherCheckoutL
 
 
 def open_others(workspace: "Workspace", limits: ReadLimits = NO_LIMITS) -> "list[tuple[Workspace, str]]":
-    """Open the project's other checkouts, each with its branch; not those whose settings cannot be read."""
+    """Open the project's other checkouts, each with its branch; not those whose settings cannot be read.
+
+    They are closed together with the one that is given.
+    """
     outside = Outside(variables=workspace.variables)
     found: list[tuple[Workspace, str]] = []
     for root, branch in list_other_roots(workspace.repository):
@@ -468,7 +497,9 @@ def open_others(workspace: "Workspace", limits: ReadLimits = NO_LIMITS) -> "list
         with suppress(StorageError, UsageError):
             if os.path.isdir(root):  # is_dir() raises without permission
                 settings, _ = read_settings(Path(root), outside.variables)
-                found.append((open_workspace(Path(root), settings, outside, limits), branch))
+                there = open_workspace(Path(root), settings, outside, limits)
+                workspace.on_close(there.close)
+                found.append((there, branch))
     return found
 
 

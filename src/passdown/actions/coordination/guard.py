@@ -24,7 +24,6 @@ from passdown.services.coordination.guard_installs import GuardPlan, plan_guard,
 from passdown.services.project.setups import SetupChange, write_setup
 from passdown.services.workspace.workspaces import Workspace
 from passdown.wiring.projects import find_root, open_hosts, read_settings
-from passdown.wiring.workspaces import open_workspace
 
 
 @record
@@ -115,7 +114,7 @@ def _open_projects(caller: Caller, list_paths: Callable[[Workspace], Sequence[st
     folders = {os.path.dirname(path) for path in list_paths(workspace)}
     for root in sorted({find_root(top / folder) for folder in folders} - {top}):
         settings, _ = read_settings(root, around.variables)
-        yield open_workspace(root, settings, caller.outside(str(root)), around.limits)
+        yield caller.open_other(root, settings, caller.outside(str(root)), around.limits)
 
 
 def _coordinates(workspace: Workspace) -> bool:

@@ -13,7 +13,6 @@ from passdown.records import replace
 from passdown.services.workspace.workspaces import list_other_roots
 from passdown.settings import Settings
 from passdown.wiring.projects import read_settings
-from passdown.wiring.workspaces import open_workspace
 
 
 class CheckoutCaller(NamedTuple):
@@ -43,7 +42,7 @@ def open_others(caller: Caller) -> Iterator[CheckoutCaller]:
 
 def _move(caller: Caller, root: str, settings: Settings) -> Caller:
     """Return the caller in another checkout; notices are told by the one that is given."""
-    open_with = partial(open_workspace, Path(root), settings, caller.outside(root))
+    open_with = partial(caller.open_other, Path(root), settings, caller.outside(root))
     limits = caller.around.limits._replace(is_cached=True)  # it has a cache of its own
     return replace(
         caller,

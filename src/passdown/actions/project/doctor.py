@@ -82,6 +82,7 @@ def examine(caller: Caller, _: None) -> HealthReport:
         examination = open_examination(root, Settings(), program, refused=f"{found.message}: {found.hint}")
     else:
         examination = open_examination(root, settings, program, warnings)
+    caller.workspace.on_close(examination.workspace.close)
     return _look(caller, examination)
 
 
@@ -92,7 +93,7 @@ def _look(caller: Caller, examination: Examination) -> HealthReport:
     except CacheError:
         known = examination.workspace
         outside = Outside(variables=caller.around.variables)
-        workspace = open_workspace(Path(known.root), known.settings, outside, UNCACHED)
+        workspace = caller.open_other(Path(known.root), known.settings, outside, UNCACHED)
         examination = replace(examination, workspace=workspace, cache=CacheHealth.UNUSABLE)
         found = doctor.examine(examination, caller.around.progress)
     return HealthReport(
