@@ -200,11 +200,6 @@ def _split(text: str, pattern: re.Pattern[str]) -> tuple[list[FrontMatterEntry],
     return entries, strays
 
 
-def _read_key(key: str) -> str:
-    quoted = unquote(key) if key[0] in _QUOTES else None
-    return key if quoted is None else quoted
-
-
 def raw_entry(text: str, entry: FrontMatterEntry) -> str:
     """Return an entry as written, without stray lines inside it."""
     newline = text.find("\n", entry.start, entry.end)
@@ -222,7 +217,10 @@ def read_text(entry: FrontMatterEntry) -> str | None:
     if not rest or rest.isspace():
         return read_scalar(head)
     if not head:
-        return _read_below(rest)
+        below = _dedent(rest)
+        if below.startswith("- "):
+            raise Malformed("is a list, but one text is expected", "keep one line; move the others")
+        return below if "\n" in below else read_scalar(below)
     block = _BLOCK.fullmatch(head) if head[0] in "|>" else None
     if block:
         text = _dedent(rest, int(block[1] or 0))
@@ -233,14 +231,6 @@ def read_text(entry: FrontMatterEntry) -> str | None:
             return quoted
     first = read_scalar(head)
     return f"{head if first is None else first}\n{_dedent(rest)}"
-
-
-def _read_below(rest: str) -> str | None:
-    """Read a text from the lines below its key."""
-    below = _dedent(rest)
-    if below.startswith("- "):
-        raise Malformed("is a list, but one text is expected", "keep one line; move the others")
-    return below if "\n" in below else read_scalar(below)
 
 
 def _read_quoted(text: str) -> str | None:
@@ -359,10 +349,13 @@ def read_pairs(entry: FrontMatterEntry) -> tuple[tuple[str, str], ...]:
 
 def _pairs(text: str) -> tuple[tuple[str, str], ...]:
     entries, strays = _split(text, _NESTED_KEY)
-    pairs = [(one.start, 0, _read_key(one.key), read_text(one) or "") for one in entries]
-    for one in strays:
-        lines = enumerate(one.text.split("\n"))
-        pairs += [(one.start, number, slug(line), line.strip()) for number, line in lines]
+    pairs: list[tuple[int, int, str, str]] = []
+    for one in entries:
+        key = read_scalar(one.key)
+        pairs.append((one.start, 0, one.key if key is None else key, read_text(one) or ""))
+    for stray in strays:
+        lines = enumerate(stray.text.split("\n"))
+        pairs += [(stray.start, number, slug(line), line.strip()) for number, line in lines]
     return tuple((key, value) for _, _, key, value in sorted(pairs))
 
 

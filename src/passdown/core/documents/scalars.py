@@ -138,12 +138,7 @@ def write_scalar(text: str) -> str:
 
 def quote(text: str) -> str:
     """Write one value in double quotes, with all invisible characters escaped."""
-    return '"' + _ESCAPED.sub(_escape, text) + '"'
-
-
-def _escape(match: re.Match[str]) -> str:
-    char = match[0]
-    return _SHORT.get(char) or f"\\u{ord(char):04x}"
+    return '"' + _ESCAPED.sub(lambda char: _SHORT.get(char[0]) or f"\\u{ord(char[0]):04x}", text) + '"'
 
 
 def write_flow(items: tuple[str, ...]) -> str:
