@@ -227,7 +227,7 @@ def test_a_row_that_does_not_fit_is_a_stray() -> None:
     reading = table.read("| 1 |\r\n| x |\r\ntext", AT)
 
     assert reading.value == (1,)
-    assert [stray for stray in reading.strays] == ["| x |", "text"]
+    assert list(reading.strays) == ["| x |", "text"]
 
 
 def test_a_table_that_is_written_anew_has_a_header_and_keeps_other_text() -> None:
