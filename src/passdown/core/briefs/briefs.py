@@ -20,22 +20,10 @@ from types import MappingProxyType
 from typing import Annotated, Final, NamedTuple
 
 from passdown.core.briefs.brief_frame import BriefFrame, hash_body
-from passdown.core.briefs.brief_input import (
-    BriefInput,
-    CommitSubject,
-    OrphanedTask,
-)
+from passdown.core.briefs.brief_input import BriefInput, CommitSubject, OrphanedTask
 from passdown.core.briefs.brief_lines import ALL_FACTS, INBOX, MAX_TEXT, MESSAGE, BriefLine, FactLines
 from passdown.core.briefs.budgets import Budget, Size, measure
-from passdown.core.briefs.packing import (
-    POINTER,
-    SEEN_SHARE,
-    SHARES,
-    VERBS,
-    BriefPart,
-    Omission,
-    Packing,
-)
+from passdown.core.briefs.packing import POINTER, SEEN_SHARE, SHARES, VERBS, BriefPart, Omission, Packing
 from passdown.core.briefs.receipts import COMMIT_SIZE, sort_receipts
 from passdown.core.facts import AIM_CHARS, FAILED, Fact, identify, is_made_key, is_result, read_phase
 from passdown.core.kinds import FURTHER, FactKind

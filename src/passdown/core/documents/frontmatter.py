@@ -380,12 +380,8 @@ def read_records(entry: FrontMatterEntry) -> tuple[tuple[tuple[str, str], ...], 
     if entry.head:
         return _read_records_on_line(entry)
     parts = _PLAIN_MEMBER.split(entry.rest)
-    if parts[1:2] == ["- "] and not "".join(parts[::4]).strip("\n"):
-        return _plain_records(parts)
-    return tuple(_read_record(item) for item in _items(entry.rest) if item.strip())
-
-
-def _plain_records(parts: list[str]) -> tuple[tuple[tuple[str, str], ...], ...]:
+    if parts[1:2] != ["- "] or "".join(parts[::4]).strip("\n"):
+        return tuple(_read_record(item) for item in _items(entry.rest) if item.strip())
     records: list[list[tuple[str, str]]] = []
     for mark, key, text in zip(parts[1::4], parts[2::4], parts[3::4], strict=True):
         if mark == "- ":
@@ -412,29 +408,22 @@ def _read_records_on_line(entry: FrontMatterEntry) -> tuple[tuple[tuple[str, str
     return tuple(_loaded_pairs(one) for one in maps)
 
 
-def write_text(key: str, text: str | None, indent: str = "") -> str:
+def write_text(key: str, text: str | None) -> str:
     """Write an entry that holds one text; several lines become a readable block."""
-    if text is None:
-        return f"{indent}{key}: null\n"
-    if can_be_block(text):
-        return f"{indent}{key}: |-\n{_indented(text, indent + '  ')}"
-    return f"{indent}{key}: {write_scalar(text)}\n"
+    return f"{key}: {'null' if text is None else _write_block(text)}\n"
 
 
-def _indented(text: str, indent: str) -> str:
-    return "".join(f"{indent}{line}\n" if line else "\n" for line in text.split("\n"))
+def _write_block(text: str) -> str:
+    """Write a text as a block if it has several lines, else on its line."""
+    if not can_be_block(text):
+        return write_scalar(text)
+    return "|-\n" + "\n".join(f"  {line}" if line else "" for line in text.split("\n"))
 
 
 def write_texts(key: str, items: Iterable[str]) -> str:
     """Write an entry that holds a list, one item per line."""
-    lines = [_write_item(item) for item in items]
+    lines = [f"- {_write_block(item)}\n" for item in items]
     return f"{key}:\n{''.join(lines)}" if lines else f"{key}: []\n"
-
-
-def _write_item(item: str) -> str:
-    if can_be_block(item):
-        return f"- |-\n{_indented(item, '  ')}"
-    return f"- {write_scalar(item)}\n"
 
 
 def write_map(key: str, pairs: Iterable[tuple[str, str]]) -> str:

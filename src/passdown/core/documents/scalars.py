@@ -48,9 +48,7 @@ _CONTROL: Final = (
 _ESCAPED: Final = pattern(f'[\\\\"\t\n{_CONTROL}]')
 _HARD_IN_BLOCK: Final = pattern(f"[{_CONTROL}]")
 _SHORT: Final = MappingProxyType({"\\": "\\\\", '"': '\\"', "\n": "\\n", "\t": "\\t", "\r": "\\r"})
-_NOT_PLAIN: Final = pattern(
-    rf"^[\s\-?:,\[\]{{}}#&*!|>'\"%@`=<~]|:\s|:$|\s#|\s$|[\t\n{_CONTROL}]",
-)
+_NOT_PLAIN: Final = pattern(rf"^[\s\-?:,\[\]{{}}#&*!|>'\"%@`=<~]|:\s|:$|\s#|\s$|[\t\n{_CONTROL}]")
 _SURPRISE: Final = pattern(
     r"y|n|yes|no|on|off|true|false|null"
     r"|[-+]?\.?(?:inf|nan)|[-+.]?[0-9][0-9a-fx_:.,o+\-]*"
