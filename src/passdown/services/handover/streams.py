@@ -1,21 +1,26 @@
-"""The stream document of a piece of work: find it, read it, and bring it up to date (R53, R57, R76)."""
+"""The stream document of a piece of work: find it, read it, take it in, and update it (R53, R57, R76)."""
 
 from contextlib import suppress
 
 from passdown import layout
 from passdown.core.documents.conflicts import refuse_conflict
+from passdown.core.facts import Provenance
+from passdown.core.formats.journal import facts_of
 from passdown.core.formats.streams import Stream, parse_stream, render_stream
 from passdown.core.ids import is_stream_name, kebab
+from passdown.core.kinds import FactKind
 from passdown.core.problems import Severity
 from passdown.core.sessions.handoff_streams import to_stream
 from passdown.core.sessions.handoffs import Handoff
+from passdown.core.sessions.ledger_sync import NewFact, fits_a_line
 from passdown.core.sessions.progress import find_saved_stream
 from passdown.core.sessions.secrets import redact
 from passdown.core.sessions.session_facts import Account
 from passdown.errors import FormatError, PassdownError, UsageError
 from passdown.services.handover.intake import take_in_stream
 from passdown.services.handover.snapshots import MANUAL, take_snapshot
-from passdown.services.sessions.other_documents import list_streams, stream_path
+from passdown.services.sessions.ledgers import update_ledger
+from passdown.services.sessions.other_documents import list_streams, read_other_context, stream_path
 from passdown.services.workspace.workspaces import Workspace
 
 
@@ -154,3 +159,34 @@ def refresh_stream(workspace: Workspace, account: Account) -> str:
     except PassdownError as found:
         return found.message
     return ""
+
+
+# --- at the start of a session ----------------------------------------------------------------------
+
+
+def take_in_documents(workspace: Workspace, account: Account) -> Account:
+    """Take in documents that its brief would tell of, and edits of the one that the session keeps (C147).
+
+    What cannot be kept is left: a start never fails because of it, and the brief reads the document itself.
+    """
+    own = ""
+    with suppress(PassdownError):
+        own = find_stream(workspace, account)
+    for name, path in list_streams(workspace):
+        with suppress(PassdownError):
+            stream = read_stream(workspace, path)
+            account = take_in_stream(workspace, account, name, stream, is_own=path == own)
+    return _take_in_context(workspace, account)
+
+
+def _take_in_context(workspace: Workspace, account: Account) -> Account:
+    """Let the first session that says something go on from the anchored context that lies here (R235)."""
+    found = None if account.start.is_fresh else read_other_context(workspace, account)
+    if found is None:
+        return account
+    said = [
+        NewFact(FactKind(one.kind), one.text, one.key, one.because, origin=one)
+        for one in facts_of(found.author, found.lines)
+    ]
+    said = [one for one in said if fits_a_line(one)]
+    return update_ledger(workspace, account, said, provenance=Provenance.OBSERVED).account
