@@ -5,13 +5,7 @@ from collections.abc import Sequence
 from typing import Annotated, Final
 
 from passdown import layout
-from passdown.core.coordination.guard_hooks import (
-    HookOwner,
-    find_owner,
-    list_lines,
-    put_guard,
-    remove_guard,
-)
+from passdown.core.coordination.guard_hooks import HookOwner, find_owner, list_lines, put_guard, remove_guard
 from passdown.core.project.git_rules import has_block
 from passdown.errors import UsageError
 from passdown.ports.documents import Documents

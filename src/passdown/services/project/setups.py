@@ -147,16 +147,12 @@ def plan_key(workspace: Workspace, *, is_new: bool) -> SetupChange | None:
     if workspace.settings.project.key and not is_new:
         return None
     key = f"p-{workspace.entropy.token(_KEY_BYTES).hex()}"
-    if not is_ours and _has_project_section(text):
+    import tomllib  # only `passdown team init` looks
+
+    if not is_ours and "project" in tomllib.loads(text.decode().replace("\r\n", "\n")):
         hint = f'write key = "{key}" below [project]'
         raise UsageError(f"{FILE_NAME} has a section [project] of your own; it was not changed", hint=hint)
     return SetupChange(FILE_NAME, text, put_block(text, key_lines(key), PROJECT_BLOCK))
-
-
-def _has_project_section(text: bytes) -> bool:
-    import tomllib  # only `passdown team init` looks
-
-    return "project" in tomllib.loads(text.decode().replace("\r\n", "\n"))
 
 
 def _block(documents: Documents, path: str, lines: tuple[str, ...]) -> SetupChange:

@@ -94,10 +94,7 @@ def find_session(
 
 
 def find_named_session(workspace: Workspace, ids: Sequence[str]) -> Account | None:
-    """Return the session that the environment names, by our id or the host's; never one that only runs here.
-
-    The first match counts; None if there is none.
-    """
+    """Return the session that the environment names first; never one that only runs here."""
     return _find_told(read_open(workspace), ids) if ids else None
 
 
