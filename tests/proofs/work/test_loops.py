@@ -15,7 +15,6 @@ from passdown.core.kinds import FactKind
 from passdown.core.sessions.session_facts import Account
 from passdown.core.times import render_seconds
 from passdown.core.work.loops import ImplementationReport
-from passdown.engines.memory.change_files import MemoryChanges
 from passdown.engines.sqlite.event_index import SqliteIndex, open_index
 from passdown.errors import PassdownError, UsageError
 from passdown.services.handover.briefs import read_brief_input
@@ -32,6 +31,7 @@ from passdown.services.work.loops import (
 )
 from passdown.services.workspace.workspaces import Workspace
 from passdown.settings import Settings
+from passdown.testing.memory.change_files import MemoryChanges
 from passdown.wiring.workspaces import open_workspace
 from tests.proof import proof_count
 from tests.proofs.conftest import Tell

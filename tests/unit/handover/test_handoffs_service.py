@@ -7,7 +7,6 @@ from passdown.core.formats.archives import parse_archive
 from passdown.core.formats.streams import parse_stream
 from passdown.core.kinds import FactKind
 from passdown.core.sessions.session_facts import Account
-from passdown.engines.memory.documents import MemoryDocuments
 from passdown.errors import FormatError, PassdownError, UsageError
 from passdown.ports.repository import Committed
 from passdown.records import replace
@@ -22,6 +21,7 @@ from passdown.services.handover.handoffs import (
 )
 from passdown.services.workspace.workspaces import Workspace
 from passdown.settings import FILE_NAME
+from passdown.testing.memory.documents import MemoryDocuments
 from tests.support.sessions import LEDGER, Place, end_session, make_place, with_parts
 from tests.unit.sessions.test_archives_service import ToldHistory
 

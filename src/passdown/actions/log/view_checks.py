@@ -33,7 +33,7 @@ class CheckedView:
     folder: Annotated[str, "The folder of events.", HIDDEN]
 
 
-def _tell_uncommitted(found: "UncommittedFiles") -> object:
+def _tell_uncommitted(found: "UncommittedFiles") -> dict[str, object]:
     return {"paths": list(found.paths), "reason": found.reason}
 
 

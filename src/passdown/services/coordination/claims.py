@@ -7,7 +7,7 @@ from typing import Annotated, NamedTuple
 from passdown.core.coordination.holding_facts import list_left
 from passdown.core.coordination.leases import TASK, Fenced, Held, Lost, Resource
 from passdown.core.coordination.messages import ALL, NewMessage, WaitingMessage
-from passdown.core.coordination.notes import ClosedTask, find_stated, make_note, needs_task
+from passdown.core.coordination.notes import find_stated, make_note, needs_task
 from passdown.core.coordination.operations import Operation
 from passdown.core.coordination.tasks import (
     COMPLETED,
@@ -189,7 +189,7 @@ def _make_note(
     """Return the notes of the seed: what was said, and what the session stated while it held the task."""
     stated = find_stated(task, workspace.journals.read(account.session), account)
     waits_for = known.waits_for if known else ()
-    return make_note(request.reason, request.text, ClosedTask(_title(known, task), waits_for, stated))
+    return make_note(request.reason, request.text, _title(known, task), waits_for, stated)
 
 
 def _title(known: TaskState | None, task: str) -> str:

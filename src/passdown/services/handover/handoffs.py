@@ -9,9 +9,15 @@ from passdown.core.documents.conflicts import refuse_conflict
 from passdown.core.facts import Fact, Provenance, make_key
 from passdown.core.formats.archives import Archive, parse_archive, parse_archive_file_name
 from passdown.core.kinds import FactKind
-from passdown.core.sessions.handoff_drift import HandoffDrift, find_drift
 from passdown.core.sessions.handoff_streams import from_stream
-from passdown.core.sessions.handoffs import CheckoutState, Handoff, facts_to_carry, from_archive
+from passdown.core.sessions.handoffs import (
+    CheckoutState,
+    Handoff,
+    HandoffDrift,
+    facts_to_carry,
+    find_drift,
+    from_archive,
+)
 from passdown.core.sessions.ledger_sync import NewFact
 from passdown.core.sessions.session_facts import Account
 from passdown.errors import FormatError, StorageError, UsageError

@@ -16,9 +16,8 @@ from passdown.core.formats.checkpoints import Phase
 from passdown.core.formats.events import MAX_CHARS, Event, EventCheckpoint, render_event
 from passdown.core.formats.streams import Checkpoint as StreamCheckpoint
 from passdown.core.formats.streams import Stream, Workflow, parse_stream, read_question, write_question
-from passdown.core.formats.view_edits import list_own_lines, render_own_line
 from passdown.core.formats.view_footer import ViewOwner, find_view_owner
-from passdown.core.formats.views import View, parse_view, unsign_line
+from passdown.core.formats.views import View, list_own_lines, parse_view, render_own_line, unsign_line
 from passdown.core.kinds import FactKind
 from passdown.core.lazy_regex import pattern
 from passdown.core.merge.merge import Digest

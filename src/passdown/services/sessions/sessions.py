@@ -9,6 +9,7 @@ from passdown.core.facts import Provenance
 from passdown.core.formats.journal import SESSION_END, JournalLine
 from passdown.core.formats.ledgers import GENERIC
 from passdown.core.formats.state_file import choose_mode, read_preferred_mode
+from passdown.core.holds import PUBLISHED
 from passdown.core.ids import clean_foreign, make_agent, name_file
 from passdown.core.kinds import FactKind
 from passdown.core.sessions.conversations import find_cleared, is_empty
@@ -16,7 +17,6 @@ from passdown.core.sessions.ledger_sync import TRACK, NewFact, carry_bindings, c
 from passdown.core.sessions.session_facts import (
     MARK,
     NO_PROCESS,
-    PUBLISHED,
     Account,
     HostProcess,
     SessionStart,

@@ -16,6 +16,7 @@ from passdown.core.formats.change_states import (
     with_status,
 )
 from passdown.core.formats.loops import SUCCESS, Loop, Turn, parse_loop, read_result
+from passdown.core.ids import is_stream_name
 from passdown.core.kinds import FactKind
 from passdown.core.sessions.ledger_sync import NewFact
 from passdown.core.sessions.session_facts import Account
@@ -27,7 +28,6 @@ from passdown.core.work.loops import (
     find_approval_refusal,
     find_finish_refusal,
     find_route,
-    is_change_name,
     may_go_on,
     parse_loop_name,
     parse_tasks,
@@ -72,7 +72,7 @@ class ChangeSummary:
 
 def read_change(workspace: Workspace, name: str) -> ChangeFacts:
     """Return what is there of a change; raise a FormatError if its state cannot be read."""
-    if not is_change_name(name):
+    if not is_stream_name(name):
         hint = "use kebab case without separators, like habit-tracker"
         raise UsageError(f"{name[:60]!r} cannot be the name of a change", hint=hint)
     files, documents = workspace.change_files.files(name), workspace.documents
@@ -145,7 +145,7 @@ def list_changes(workspace: Workspace) -> Sequence[ChangeSummary]:
 
 def _list_names(workspace: Workspace) -> Sequence[str]:
     files = workspace.change_files
-    return [name for name in files.changes() if is_change_name(name) and files.files(name)]
+    return [name for name in files.changes() if is_stream_name(name) and files.files(name)]
 
 
 def find_settled(workspace: Workspace, account: Account | None, changes: Collection[str]) -> Collection[str]:

@@ -5,7 +5,8 @@ from collections.abc import Callable, Sequence
 from typing import Final, cast
 
 from passdown import layout
-from passdown.core.formats.registry import AnyDocument, Format, judge_path, recognise
+from passdown.core.documents.documents import AnyDocument
+from passdown.core.formats.registry import Format, judge_path, recognise
 from passdown.core.problems import Problem, Severity, error
 from passdown.core.schemas import to_data
 from passdown.errors import FormatError, PassdownError, StorageError, UsageError
