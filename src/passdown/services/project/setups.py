@@ -20,6 +20,7 @@ from passdown.errors import StorageError, UsageError
 from passdown.ports.documents import Documents
 from passdown.records import record
 from passdown.services.workspace.documents import Repair
+from passdown.services.workspace.local_files import read_if_there
 from passdown.services.workspace.workspaces import Workspace
 from passdown.settings import FILE_NAME, Paths
 
@@ -84,7 +85,7 @@ def is_initialised(workspace: Workspace) -> bool:
 def is_private(workspace: Workspace) -> bool:
     """Return whether our rules keep all files out of git."""
     return workspace.git_documents is not None and has_block(
-        _read(workspace.git_documents, EXCLUDE) or b"", workspace.repository.prefix()
+        read_if_there(workspace.git_documents, EXCLUDE) or b"", workspace.repository.prefix()
     )
 
 
@@ -121,7 +122,7 @@ def plan_rules(workspace: Workspace, *, is_private: bool) -> tuple[SetupChange, 
     if workspace.git_documents is None:
         return ()
     areas = classify_paths(workspace.settings.paths)
-    there, prefix = _read(workspace.git_documents, EXCLUDE), workspace.repository.prefix()
+    there, prefix = read_if_there(workspace.git_documents, EXCLUDE), workspace.repository.prefix()
     if is_private:
         lines = exclude_lines(areas._replace(files=(*areas.files, FILE_NAME)), prefix)
         found = [SetupChange(EXCLUDE, there, put_block(there or b"", lines, prefix), is_gits=True)]
@@ -140,7 +141,7 @@ def plan_key(workspace: Workspace, *, is_new: bool) -> SetupChange | None:
     With `is_new` another one is drawn. Raises a UsageError if the project is not set up, or if its file has
     the section, or a key, that we did not write: the file is the user's.
     """
-    text = _read(workspace.documents, FILE_NAME)
+    text = read_if_there(workspace.documents, FILE_NAME)
     if text is None:
         raise UsageError("the project is not set up", hint="run `passdown init` first")
     is_ours = has_block(text, PROJECT_BLOCK)
@@ -156,12 +157,8 @@ def plan_key(workspace: Workspace, *, is_new: bool) -> SetupChange | None:
 
 
 def _block(documents: Documents, path: str, lines: tuple[str, ...]) -> SetupChange:
-    there = _read(documents, path)
+    there = read_if_there(documents, path)
     return SetupChange(path, there, put_block(there or b"", lines))
-
-
-def _read(documents: Documents, path: str) -> bytes | None:
-    return documents.read(path) if documents.exists(path) else None
 
 
 def write_setup(workspace: Workspace, changes: tuple[SetupChange, ...]) -> None:
@@ -172,7 +169,7 @@ def write_setup(workspace: Workspace, changes: tuple[SetupChange, ...]) -> None:
         if change.before is None:
             is_written = documents.create(change.path, change.after)
         else:
-            is_written = _read(documents, change.path) == change.before
+            is_written = read_if_there(documents, change.path) == change.before
             if is_written:
                 documents.replace(change.path, change.after)
         if not is_written:
