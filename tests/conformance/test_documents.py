@@ -2,8 +2,7 @@
 
 from pathlib import Path
 
-from passdown.engines.files.documents import FileDocuments
-from passdown.engines.files.untracked_documents import UntrackedDocuments
+from passdown.engines.files.documents import FileDocuments, UntrackedDocuments
 from passdown.engines.files.write import HERE
 from passdown.engines.git.repository import GitRepository
 from passdown.ports.documents import Documents

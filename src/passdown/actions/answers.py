@@ -74,7 +74,7 @@ class Form:
     __slots__ = ("convert",)
 
     def __init__(self, convert: Callable[..., object] | None = None) -> None:
-        """Keep the function that makes JSON data of the value, if one does."""
+        """Keep the function that makes records or JSON data of the value, if one does."""
         self.convert = convert
 
 
@@ -106,7 +106,7 @@ def encode(result: object) -> dict[str, object]:
             members |= cast("dict[str, object]", encode_value(value))
             continue
         convert = next((mark.convert for mark in marks if isinstance(mark, Form)), None)
-        members[name] = convert(value) if convert else encode_value(value)
+        members[name] = encode_value(convert(value) if convert else value)
     return members
 
 

@@ -20,7 +20,8 @@ from passdown.core.merge.merge import Digest
 from passdown.core.merge.rollups import RollupMember, name_rollup, render_rollup
 from passdown.engines.memory.index import MemoryIndex
 from passdown.records import replace
-from passdown.services.handover.certificates import certify, read_sources
+from passdown.services.handover.certificates import certify
+from passdown.services.log.events import read_sources
 from passdown.services.sessions.publications import publish
 from passdown.testing.memory.journals import MemoryJournals
 from tests.support.events import make_text, read

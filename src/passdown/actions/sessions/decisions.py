@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Annotated, Final
 
-from passdown.actions.answers import MILLIS, Form, encode_value
+from passdown.actions.answers import MILLIS, Form
 from passdown.core.facts import Fact
 from passdown.records import record
 
@@ -48,8 +48,4 @@ def _describe(fact: Fact) -> ContestedDecision:
     )
 
 
-def _tell_contested(contested: Sequence[Sequence[Fact]]) -> object:
-    return encode_value(describe_contested(contested))
-
-
-CONTESTED: Final = Form(_tell_contested)
+CONTESTED: Final = Form(describe_contested)

@@ -46,15 +46,15 @@ class StatusRequest:
     shows_all: Annotated[bool, "Whether to tell of sessions that ended, too."] = False
 
 
-def _tell_context(found: ContextReading | None) -> object:
+def _tell_context(found: ContextReading | None) -> dict[str, object] | None:
     return {"percent": found.percent, "level": found.level.value} if found else None
 
 
-def _tell_signals(signals: Sequence[Signal]) -> object:
+def _tell_signals(signals: Sequence[Signal]) -> list[dict[str, str]]:
     return [{"kind": one.kind.value, "text": one.text} for one in signals]
 
 
-def _tell_handoffs(found: HandoffCount) -> object:
+def _tell_handoffs(found: HandoffCount) -> dict[str, object]:
     return {"count": found.count, "last_at": found.last_at and render_seconds(found.last_at)}
 
 

@@ -18,7 +18,7 @@ from passdown.engines.files.displaced_names import (
     mark_both,
 )
 from passdown.engines.files.read import OpenFolder
-from passdown.engines.files.write_errors import reporting
+from passdown.engines.files.write import reporting
 from passdown.errors import StorageError
 
 

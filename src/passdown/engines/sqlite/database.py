@@ -21,8 +21,7 @@ from typing import Any, ClassVar, Final, TypeVar
 from passdown import layout
 from passdown.core.lazy_regex import pattern
 from passdown.engines.files.read import names, open_folder, read_trusted
-from passdown.engines.files.write import make_private, sync_folder
-from passdown.engines.files.write_errors import reporting
+from passdown.engines.files.write import make_private, reporting, sync_folder
 from passdown.engines.sqlite.mounts import MountKind, find_mount
 from passdown.errors import CacheError, OtherThreadError, StorageError
 
