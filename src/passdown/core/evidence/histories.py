@@ -7,7 +7,6 @@ what another one just decided under it. A third of decisions, rules and question
 """
 
 import hashlib
-from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Annotated, Final, NamedTuple
 
@@ -121,16 +120,12 @@ class _Writer:
     """Writes one session after the other, and remembers what is in force."""
 
     def __init__(self, rng: _SeededRandom, sessions: int, feedback: int) -> None:
-        self._rng = rng
-        self._sessions = sessions
-        self._feedback = feedback
+        self._rng, self._sessions, self._feedback = rng, sessions, feedback
         count = max(24, sessions // 2)
         self._files = [f"src/{_AREAS[n % len(_AREAS)]}/module_{n}.py" for n in range(count)]
         self.contested: set[str] = set()
-        self.held: dict[FactKind, list[HeldFact]] = {
-            kind: []
-            for kind in (FactKind.FEEDBACK, FactKind.CONSTRAINT, FactKind.DECISION, FactKind.QUESTION)
-        }
+        kinds = (FactKind.FEEDBACK, FactKind.CONSTRAINT, FactKind.DECISION, FactKind.QUESTION)
+        self.held: dict[FactKind, list[HeldFact]] = {kind: [] for kind in kinds}
 
     def write(self, number: int) -> Event:
         """Write the event of a session."""
@@ -203,12 +198,7 @@ class _Writer:
             self.contested.add(key)
             decided.append(self._state(FactKind.DECISION, number, key))
         pairs = tuple(Pair(key=one.key, value=one.text) for one in decided)
-        return pairs, (
-            Pair(key="decisions", value=", ".join(_origins(decided, at, key))),
-        ) if is_unknowing else ()
-
-
-def _origins(decided: Sequence[HeldFact], at: datetime, unknown: str) -> Iterator[str]:
-    """Tell the origin of each decision; the one of a key that the session did not know replaces nothing."""
-    for number, one in enumerate(decided, 1):
-        yield f"{number} {render_millis(at)}{' replaces -' if one.key == unknown else ''}"
+        # The one of a key that the session did not know replaces nothing.
+        replacing = [" replaces -" if one.key == key else "" for one in decided]
+        origins = [f"{seq} {render_millis(at)}{rest}" for seq, rest in enumerate(replacing, 1)]
+        return pairs, (Pair(key="decisions", value=", ".join(origins)),) if is_unknowing else ()

@@ -164,35 +164,19 @@ ARCHIVE: Final = Archive(
     questions=("Do we support roaming keys on day one?",),
 )
 
-JOURNAL: Final = Journal(
-    lines=(
-        JournalLine(
-            seq=1,
-            fact=Fact(kind=FactKind.GOAL, text="People can log in with a passkey.", at=_AT, agent=_AGENT),
-        ),
-        JournalLine(
-            seq=2,
-            fact=Fact(
-                kind=FactKind.DECISION,
-                text="Use WebAuthn",
-                at=_AT + timedelta(minutes=5),
-                agent=_AGENT,
-                key="protocol",
-                because="No passwords to leak",
-            ),
-        ),
-        JournalLine(
-            seq=3,
-            fact=Fact(
-                kind=FactKind.DONE,
-                text="Stored public keys",
-                at=_AT + timedelta(minutes=20),
-                agent=_AGENT,
-                provenance=Provenance.VERIFIED,
-            ),
-        ),
-    )
+_FACTS: Final = (
+    Fact(FactKind.GOAL, "People can log in with a passkey.", _AT, _AGENT),
+    Fact(
+        *(FactKind.DECISION, "Use WebAuthn", _AT + timedelta(minutes=5), _AGENT),
+        key="protocol",
+        because="No passwords to leak",
+    ),
+    Fact(
+        *(FactKind.DONE, "Stored public keys", _AT + timedelta(minutes=20), _AGENT),
+        provenance=Provenance.VERIFIED,
+    ),
 )
+JOURNAL: Final = Journal(lines=tuple(JournalLine(seq=at, fact=fact) for at, fact in enumerate(_FACTS, 1)))
 
 LOOP: Final = Loop(
     title="Ideation Loop",
