@@ -35,6 +35,7 @@ _OUTDATED: Final = 5
 """Of so many sessions, one decides, answers and retracts what an earlier one said."""
 _UNKNOWING: Final = 20
 """Of so many sessions, one decides what the session before decided, without knowing it."""
+_NOT_PLAIN: Final = ("this_session", "checkpoints", "gates", "answers", "receipts", "more", "files_modified")
 _AREAS: Final = ("api", "billing", "core", "exports", "imports", "mail", "search", "users")
 _WORDS: Final = (
     "adapter archive batch branch budget cache clock commit config cursor deploy digest driver encoder "
@@ -101,18 +102,14 @@ def make_history(seed: int, sessions: int, feedback: int = 1, *, is_plain: bool 
     In a plain one, sessions state only goal, now, next steps, decisions, rules and questions.
     """
     writer = _Writer(_SeededRandom(f"{seed} {sessions}"), sessions, 0 if is_plain else feedback)
-    events = tuple(_only_aims(event) if is_plain else event for event in map(writer.write, range(sessions)))
+    events = tuple(map(writer.write, range(sessions)))
+    if is_plain:
+        events = tuple(replace(one, **dict.fromkeys(_NOT_PLAIN, ())) for one in events)
     held = tuple(one for some in writer.held.values() for one in some)
     return SessionHistory(
         events=events,
         held=tuple(sorted(held, key=lambda one: one.session)),
         contested=frozenset(writer.contested),
-    )
-
-
-def _only_aims(event: Event) -> Event:
-    return replace(
-        event, this_session=(), checkpoints=(), gates=(), answers=(), receipts=(), more=(), files_modified=()
     )
 
 
