@@ -52,10 +52,7 @@ class Repair:
     after: str
 
     def difference(self, name: str) -> str:
-        """Return the change as a unified diff of a file with that name.
-
-        If all line endings are CRLF before and after, they are left out of the diff.
-        """
+        """Return the change as a unified diff; if all line endings are CRLF, they are left out."""
         before, after = self.before, self.after
         if _has_crlf_only(before) and _has_crlf_only(after):
             before, after = before.replace("\r\n", "\n"), after.replace("\r\n", "\n")
@@ -100,15 +97,8 @@ def list_project(documents: Documents, paths: Paths) -> Sequence[str]:
 
 def project_folders(paths: Paths) -> Sequence[str]:
     """Return the folders of a project that hold documents of a known format."""
-    return (
-        paths.ledgers,
-        paths.archive,
-        paths.handoffs,
-        paths.events,
-        paths.event_archive,
-        paths.runtime,
-        paths.loops,
-    )
+    shared = (paths.archive, paths.handoffs, paths.events, paths.event_archive)
+    return (paths.ledgers, *shared, paths.runtime, paths.loops)
 
 
 def check_document(documents: Documents, path: str, *, known_as: str = "") -> CheckedFile:
