@@ -15,8 +15,7 @@ from typing import Final
 
 from passdown import layout
 from passdown.core.facts import DUE, GATES, TIME, TRACK, Fact, GateStatus, Provenance, is_result
-from passdown.core.formats.ledgers import GateResult, Ledger
-from passdown.core.formats.validations import Validation
+from passdown.core.formats.ledgers import GateResult, Ledger, Validation
 from passdown.core.json_text import dump
 from passdown.core.kinds import FactKind
 from passdown.core.sessions.session_facts import Account, NewFact
