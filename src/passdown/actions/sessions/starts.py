@@ -208,7 +208,7 @@ def _take_in(workspace: "Workspace", started: StartedSession) -> StartedSession:
     """Take in documents of others, if there are any (C147)."""
     if not has_documents(workspace):
         return started
-    from passdown.services.handover.briefed_documents import take_in_documents  # most projects have none
+    from passdown.services.handover.streams import take_in_documents  # most projects have none
 
     return replace(started, account=take_in_documents(workspace, started.account))
 

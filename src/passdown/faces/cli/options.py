@@ -1,19 +1,19 @@
-"""Options that many commands have, and the call of an action that changes what sessions share."""
+"""The options that several commands have."""
 
 from collections.abc import Callable
 from typing import TypeVar
 
 import click
 
-from passdown.actions.answers import Answered
-from passdown.actions.callers import Caller
-from passdown.core.coordination.operations import VerbCall
-from passdown.faces.cli.calls import call, current_folder
 from passdown.faces.cli.tree import TypedCommand
-from passdown.services.workspace.verbs import VerbRun
 
-Request = TypeVar("Request")
-Result = TypeVar("Result")
+Call = TypeVar("Call", bound=Callable[..., object])
+
+
+def _inherit(context: click.Context, parameter: click.Parameter, value: object) -> bool:
+    """Return whether a flag was given, to the command or to the group that it is in."""
+    above = context.parent.params if context.parent else {}
+    return bool(value or above.get(str(parameter.name)))
 
 
 def _take_again(context: click.Context, parameter: click.Parameter, value: object) -> None:
@@ -21,7 +21,9 @@ def _take_again(context: click.Context, parameter: click.Parameter, value: objec
     context.find_object(TypedCommand).is_again = bool(value)  # type: ignore[union-attr]  # `run` made one
 
 
-again_option = click.option(
+json = click.option("--json", "as_json", is_flag=True, callback=_inherit, help="Print one JSON object.")
+session = click.option("--session", default="", metavar="ID", help="The session to use.")
+again = click.option(
     "--again",
     is_flag=True,
     expose_value=False,
@@ -29,18 +31,18 @@ again_option = click.option(
     callback=_take_again,
     help="Run it as a new command, even if the same one was just interrupted.",
 )
-json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
-session_option = click.option("--session", default="", metavar="ID", help="The session to use.")
+yes = click.option("--yes", is_flag=True, help="Do not ask. Needed without a terminal.")
+write = click.option("--yes", is_flag=True, help="Write without asking. Needed without a terminal.")
+run_test = click.option(
+    "--run-test", is_flag=True, help="Run the recorded test, without a shell, if you agree."
+)
 
 
-def call_shared(
-    action: Callable[[Caller, Request], Result], request: Request, session: str = ""
-) -> Answered[Result]:
-    """Call an action that changes what sessions share; all such actions of a command are one run of it.
+def usual(call: Call) -> Call:
+    """Add `--session` and `--json`."""
+    return session(json(call))
 
-    The same words repeat a command whose answer nobody saw, so that nothing happens twice (C142).
-    """
-    typed = click.get_current_context().ensure_object(TypedCommand)
-    is_first = typed.verb is None
-    typed.verb = typed.verb or VerbRun(VerbCall(typed.words, str(current_folder())), is_again=typed.is_again)
-    return call(action, request, session, typed.verb, is_first=is_first)
+
+def changing(call: Call) -> Call:
+    """Add `--again`, `--session` and `--json`, to a command that changes what sessions share."""
+    return again(usual(call))

@@ -2,13 +2,12 @@
 
 from collections.abc import Sequence
 
-from passdown.actions.answers import encode
 from passdown.actions.coordination.claims import ClaimAnswer, ClaimRequest, claim
 from passdown.core.coordination.handoff_rules import QUOTED
 from passdown.core.coordination.operations import VerbCall
 from passdown.errors import UsageError
 from passdown.faces.cli import output
-from passdown.faces.cli.calls import call, current_folder, settle
+from passdown.faces.cli.calls import call, current_folder, show
 from passdown.faces.cli.coordination import HELD_CODE, UNFENCED, say_held, say_messages, say_waiting
 from passdown.services.workspace.verbs import VerbRun
 
@@ -28,12 +27,7 @@ def claim_tasks(
     )
     verb = VerbRun(VerbCall(tuple(words), str(current_folder())), is_again=bool(asked["again"]))
     answer = call(claim, request, session, verb)
-    if as_json:
-        output.say_json(encode(answer.result))
-    else:
-        _say_claim(answer.result)
-    settle(answer)
-    return HELD_CODE if answer.result.held else 0
+    return HELD_CODE if show(answer, _say_claim, as_json=as_json).held else 0
 
 
 def _say_claim(found: ClaimAnswer) -> None:

@@ -78,21 +78,6 @@ def legacy_copy_path(settings: Settings, data: bytes) -> str:
     return f"{settings.paths.runtime}/{layout.LEGACY_VIEW}{_hash(data)[:12]}.md"
 
 
-def find_legacy(workspace: "Workspace") -> str:
-    """Return the path of a document that we did not make in the place of the view, or "" (R139).
-
-    One that was migrated in this checkout does not count, even if the view is elsewhere on this branch.
-    """
-    path = workspace.settings.paths.view
-    try:
-        data = workspace.documents.read(path) if workspace.documents.exists(path) else None
-        if data is None or find_view_owner(data) is not ViewOwner.FOREIGN:
-            return ""
-        return "" if workspace.documents.exists(legacy_copy_path(workspace.settings, data)) else path
-    except StorageError:  # a folder, a link, or too large
-        return ""
-
-
 def count_if_current(
     note: str, before: Mapping[str, int], folders: Mapping[str, int], there: bytes | None
 ) -> int | None:
@@ -181,6 +166,24 @@ def write_view(documents: "Documents", path: str, text: str, runtime: str) -> Wr
         ignore_folder(documents, runtime)
     documents.replace(path, data, local=is_local)
     return WrittenView(path, before, kept)
+
+
+# --- a `current.md` that somebody else wrote: sessions are told of it until it is migrated (R139) -------
+
+
+def find_legacy(workspace: "Workspace") -> str:
+    """Return the path of a document that we did not make in the place of the view, or "".
+
+    One that was migrated in this checkout does not count, even if the view is elsewhere on this branch.
+    """
+    path = workspace.settings.paths.view
+    try:
+        data = workspace.documents.read(path) if workspace.documents.exists(path) else None
+        if data is None or find_view_owner(data) is not ViewOwner.FOREIGN:
+            return ""
+        return "" if workspace.documents.exists(legacy_copy_path(workspace.settings, data)) else path
+    except StorageError:  # a folder, a link, or too large
+        return ""
 
 
 def _hash(data: bytes) -> str:

@@ -4,19 +4,17 @@ from typing import Final
 
 import click
 
-from passdown.actions.answers import encode
 from passdown.actions.coordination import claims as actions
-from passdown.actions.coordination.claims import CloseAnswer, CloseTaskRequest
 from passdown.core.coordination.tasks import COMPLETED, REASONS
-from passdown.faces.cli import output
-from passdown.faces.cli.calls import settle
+from passdown.faces.cli import options, output
+from passdown.faces.cli.calls import show
 from passdown.faces.cli.coordination import (
     HELD_CODE,
     UNFENCED,
+    call_shared,
     say_held,
     say_lost,
 )
-from passdown.faces.cli.options import again_option, call_shared, json_option, session_option
 
 _DONE: Final = "done"
 """Another word for completed."""
@@ -33,9 +31,7 @@ _DONE: Final = "done"
 )
 @click.option("--note", "text", default="", metavar="TEXT", help="What was done, or why not.")
 @click.option("--msg", "message", default="", metavar="TEXT", help="Tell the team.")
-@again_option
-@session_option
-@json_option
+@options.changing
 def close(task: str, reason: str, text: str, message: str, session: str, *, as_json: bool) -> int:
     """Close a task that the session has; its files are released.
 
@@ -46,30 +42,25 @@ def close(task: str, reason: str, text: str, message: str, session: str, *, as_j
     done by the next command that reaches it.
     """
     reason = COMPLETED if reason == _DONE else reason
-    request = CloseTaskRequest(task=task, reason=reason, text=text, message=message)
+    request = actions.CloseTaskRequest(task=task, reason=reason, text=text, message=message)
     answer = call_shared(actions.close, request, session)
-    found = answer.result
-    if as_json:
-        output.say_json(encode(found))
-    elif found.waiting is not None:
-        unfenced = ", unfenced" * found.unfenced
-        output.say(f"Close queued: {found.waiting} {found.title} ({reason}{unfenced})")
-        output.say("  the next command that reaches the tracker closes it")
-        if found.unfenced:
-            output.say(UNFENCED)
-    elif found.closed is not None:
-        _say_closed(found)
-    elif found.held:
-        say_held(found.held)
-    elif found.lost:
-        say_lost(found.lost)
-    settle(answer)
+    found = show(answer, lambda one: _say_close(one, reason), as_json=as_json)
     return HELD_CODE if found.lost or found.held else 0
 
 
-def _say_closed(found: CloseAnswer) -> None:
+def _say_close(found: actions.CloseAnswer, reason: str) -> None:
+    if found.held:
+        say_held(found.held)
+        return
+    if found.lost:
+        say_lost(found.lost)
+        return
     unfenced = ", unfenced" * found.unfenced
-    output.say(f"Closed: {found.closed} {found.title} ({found.reason}{unfenced})")
+    if found.waiting is not None:
+        output.say(f"Close queued: {found.waiting} {found.title} ({reason}{unfenced})")
+        output.say("  the next command that reaches the tracker closes it")
+    else:
+        output.say(f"Closed: {found.closed} {found.title} ({found.reason}{unfenced})")
     if found.unfenced:
         output.say(UNFENCED)
     if found.released:
