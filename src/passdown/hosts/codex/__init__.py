@@ -40,9 +40,7 @@ def _find_paths(tool: str, told: object) -> tuple[str, ...]:
     patch = hooks.text_at(told, "command")
     if tool != _PATCH and not (tool == hooks.SHELL and patch.lstrip().startswith(_PATCH)):
         return ()
-    from passdown.hosts.patches import find_patched  # few calls have a patch
-
-    return find_patched(patch)
+    return hooks.find_patched(patch)
 
 
 HOST: Final = Host(
