@@ -19,7 +19,7 @@ from passdown.core.formats.ledgers import GENERIC, PLATFORMS
 from passdown.core.sessions.session_facts import Account
 from passdown.errors import CacheError, PassdownError, StorageError
 from passdown.records import record, replace
-from passdown.services.log.legacy_view import find_legacy
+from passdown.services.log.views import find_legacy
 from passdown.services.sessions.journals import read_open
 from passdown.services.sessions.other_documents import has_documents
 from passdown.services.sessions.sessions import (
@@ -168,7 +168,7 @@ def _take_in(workspace: "Workspace", started: StartedSession) -> StartedSession:
     """Take in documents of others, if there are any (C147)."""
     if not has_documents(workspace):
         return started
-    from passdown.services.handover.briefed_documents import take_in_documents  # most projects have none
+    from passdown.services.handover.streams import take_in_documents  # most projects have none
 
     return replace(started, account=take_in_documents(workspace, started.account))
 

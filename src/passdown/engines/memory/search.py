@@ -84,6 +84,9 @@ class MemorySearch:
         }
         self._held = {place: held for place, held in self._held.items() if place in there}
 
+    def close(self) -> None:
+        """Do nothing: nothing was opened."""
+
     def find(self, terms: Sequence[SearchTerm], wanted: SearchFilter, limit: int) -> Hits:
         counted = {
             place: counts
