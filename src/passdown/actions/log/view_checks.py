@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING, Annotated, Final
 
-from passdown.actions.answers import HIDDEN, INLINE, Form
+from passdown.actions.answers import HIDDEN, INLINE, members
 from passdown.actions.callers import Caller
 from passdown.actions.log.syntheses import NothingToMerge, find_legacy_view
 from passdown.core.formats.view_location import ViewLocation
@@ -33,10 +33,6 @@ class CheckedView:
     folder: Annotated[str, "The folder of events.", HIDDEN]
 
 
-def _tell_uncommitted(found: "UncommittedFiles") -> object:
-    return {"paths": list(found.paths), "reason": found.reason}
-
-
 @record
 class WaitingView:
     """A view that only waits for a commit of ours."""
@@ -45,7 +41,7 @@ class WaitingView:
     uncommitted: Annotated[
         "UncommittedFiles",
         "What will be committed with it, and why it is not yet.",
-        Form(_tell_uncommitted),
+        members("paths", "reason"),
     ]
 
 

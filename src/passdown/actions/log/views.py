@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Annotated, Final
 
-from passdown.actions.answers import HIDDEN, INLINE, Form
+from passdown.actions.answers import HIDDEN, INLINE, OR_NULL, Form, members
 from passdown.actions.callers import Caller
 from passdown.core.facts import Fact, read_phase, show_alone
 from passdown.core.kinds import FactKind
@@ -13,7 +13,6 @@ from passdown.records import record
 from passdown.services.log import verification
 from passdown.services.log.events import update_index
 from passdown.services.log.synthesis import is_legacy, preview_view
-from passdown.services.log.verification import DamagedEvent, UnmergedFile
 from passdown.services.log.views import ViewState, read_view
 from passdown.wiring.caches import open_memory_index
 
@@ -37,10 +36,6 @@ def _tell_fact(fact: Fact) -> dict[str, object]:
         "event": fact.event_id,
         "sha256": fact.event,
     }
-
-
-def _tell_damage(findings: Sequence[DamagedEvent]) -> list[dict[str, object]]:
-    return [{**one._asdict(), "wrong": one.wrong.value, "event": one.event or None} for one in findings]
 
 
 @record
@@ -68,10 +63,6 @@ def _tell_facts(facts: Sequence[Fact]) -> list[object]:
 
 def _tell_contested(contested: Sequence[Sequence[Fact]]) -> object:
     return [_tell_facts(facts) for facts in contested]
-
-
-def _tell_unmerged(files: Sequence[UnmergedFile]) -> object:
-    return [one._asdict() for one in files]
 
 
 @record
@@ -106,12 +97,10 @@ class VerifiedView:
     events: Annotated[int, "How many events there are."]
     recorded_events: Annotated[int | None, "How many the view was made from, as it says."]
     are_events_recorded: Annotated[bool, "Whether they are the events that the view was made from."]
-    findings: Annotated[tuple[DamagedEvent, ...], "Events that are missing or altered.", Form(_tell_damage)]
-    skipped: Annotated[
-        tuple[UnmergedFile, ...],
-        "Files that cannot be merged.",
-        Form(_tell_unmerged),
+    findings: Annotated[
+        tuple[verification.DamagedEvent, ...], "Events that are missing or altered.", members(event=OR_NULL)
     ]
+    skipped: Annotated[tuple[verification.UnmergedFile, ...], "Files that cannot be merged.", members()]
     is_nothing: Annotated[bool, "Whether there are neither events nor a view.", HIDDEN]
     folder: Annotated[str, "The folder of events.", HIDDEN]
 

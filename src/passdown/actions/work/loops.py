@@ -126,16 +126,12 @@ class ShownFeedback:
     at: Annotated[datetime, "When it was left.", HIDDEN]
 
 
-def _describe_turn(turn: Turn | None) -> object:
-    return to_data(turn) if turn else None
-
-
 @record
 class ContinuedChange:
     """Where a change goes on, and the feedback that waits."""
 
     change: Annotated[ChangeEntry, "The change.", INLINE]
-    last_turn: Annotated[Turn | None, "The last turn of the loop.", Form(_describe_turn)]
+    last_turn: Annotated[Turn | None, "The last turn of the loop.", Form(to_data)]
     feedback: Annotated[Sequence[ShownFeedback], "The feedback that waits, the oldest first."]
     path: Annotated[str, "The ledger of the loop.", HIDDEN]
     now: Annotated[datetime, "When it was shown.", HIDDEN]
