@@ -13,6 +13,7 @@ from types import MappingProxyType
 from typing import Final, cast
 from zlib import crc32
 
+from passdown.core.documents.documents import AnyDocument
 from passdown.core.documents.frontmatter import (
     FrontMatterEntry,
     read_pairs,
@@ -31,7 +32,7 @@ from passdown.core.documents.scalars import quote, read_flow, read_scalar, unquo
 from passdown.core.documents.tables import cut_table, read_row, write_row
 from passdown.core.documents.yaml_library import load
 from passdown.core.formats import events, journal, views
-from passdown.core.formats.registry import FORMATS, AnyDocument, Format, judge_path, recognise
+from passdown.core.formats.registry import FORMATS, Format, judge_path, recognise
 from passdown.core.hosts.transcripts import START, TranscriptReader, parse_mark, read_piece, render_mark
 from passdown.core.ids import (
     clean_foreign,

@@ -11,6 +11,7 @@ from passdown.records import is_record, names_of
 
 Result_co = TypeVar("Result_co", covariant=True)
 NO_VALUES: Final[Mapping[str, object]] = MappingProxyType({})
+NO_FORMS: Final[Mapping[str, "Form"]] = MappingProxyType({})
 
 
 class NoticeKind(StrEnum):
@@ -71,11 +72,14 @@ class Answered(Generic[Result_co]):
 class Form:
     """How a field of a result is told in JSON, if not by its value."""
 
-    __slots__ = ("convert",)
+    __slots__ = ("convert", "forms")
 
-    def __init__(self, convert: Callable[..., object] | None = None) -> None:
-        """Keep the function that makes JSON data of the value, if one does."""
+    def __init__(
+        self, convert: Callable[..., object] | None = None, forms: "Mapping[str, Form] | None" = None
+    ) -> None:
+        """Keep the function that makes records or JSON data of the value, and the forms of its members."""
         self.convert = convert
+        self.forms = forms
 
 
 def _as_seconds(at: datetime | None) -> str | None:
@@ -100,26 +104,15 @@ OR_NULL: Final = Form(_or_null)
 """Nothing is told as null."""
 
 
-def members(*names: str, **forms: Form) -> Form:
-    """Return how a record of a service is told, or each of several: these members, or all.
-
-    A member is told by its form, if it has one, and otherwise by its value.
-    """
+def members(**forms: Form) -> Form:
+    """Return how a record of a service is told, or several: some members by a form, others by their value."""
 
     def convert(value: object) -> object:
-        known: tuple[str, ...] | None = getattr(value, "_fields", None)
-        if isinstance(value, tuple | list) and known is None:
-            return [convert(one) for one in cast("Sequence[object]", value)]
-        if value is None:
-            return None
-        shown = [one for one in names or known or names_of(value) if forms.get(one) is not HIDDEN]
-        return {name: _tell(getattr(value, name), forms.get(name)) for name in shown}
+        if isinstance(value, tuple | list):
+            return [encode(one, forms) for one in cast("Sequence[object]", value)]
+        return value and encode(value, forms)
 
-    return Form(convert)
-
-
-def _tell(value: object, form: Form | None) -> object:
-    return form.convert(value) if form and form.convert else encode_value(value)
+    return Form(convert, forms)
 
 
 def describe(kind: type[Result_co], *sources: object, **more: object) -> Result_co:
@@ -136,16 +129,18 @@ def describe(kind: type[Result_co], *sources: object, **more: object) -> Result_
     return kind(**values)
 
 
-def encode(result: object) -> dict[str, object]:
-    """Return a result record as JSON data; what its fields say beside their type decides how."""
+def encode(result: object, forms: Mapping[str, Form] = NO_FORMS) -> dict[str, object]:
+    """Return a result record as JSON data; what its fields say beside their type decides how, or `forms`."""
     told: dict[str, object] = {}
     annotations = type(result).__annotations__
     for name in names_of(result):
-        marks = getattr(annotations[name], "__metadata__", ())
+        own = getattr(annotations[name], "__metadata__", ())
+        marks = (forms[name],) if name in forms else own
         if HIDDEN in marks:
             continue
-        form = next((mark for mark in marks if isinstance(mark, Form) and mark.convert), None)
-        value = _tell(getattr(result, name), form)
+        value = getattr(result, name)
+        convert = next((mark.convert for mark in marks if isinstance(mark, Form) and mark.convert), None)
+        value = encode_value(convert(value) if convert else value)
         if INLINE in marks:
             told |= cast("dict[str, object]", value)
         else:

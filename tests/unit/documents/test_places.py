@@ -14,7 +14,6 @@ from passdown.core.documents.places import (
     Heading,
     ListOf,
     Paragraph,
-    Place,
     PlacePosition,
     PlaceStray,
     SingleLine,
@@ -280,10 +279,6 @@ def test_a_heading_holds_nothing_but_strays() -> None:
 
 def test_problems_of_entries_name_the_place() -> None:
     assert [one.field for one in ENTRIES.read("phase: x", AT).problems] == ["Place/phase"]
-
-
-def test_a_place_holds_a_value_under_its_name() -> None:
-    assert Place("Place", LINE, "**Place:**", " ").holds("a") == ("Place", "a")
 
 
 @pytest.mark.parametrize(

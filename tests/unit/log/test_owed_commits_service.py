@@ -5,7 +5,6 @@ from datetime import datetime, timedelta
 import pytest
 
 from passdown.core.kinds import FactKind
-from passdown.engines.memory.git_history import MemoryHistory
 from passdown.ports.repository import Committed, Skipped, SkipReason
 from passdown.records import replace
 from passdown.services.log.commit_marks import is_known_committed, is_marked, mark_to_commit
@@ -19,6 +18,7 @@ from passdown.services.sessions.owed_commits import (
 )
 from passdown.services.sessions.sessions import publish_end
 from passdown.settings import FILE_NAME
+from passdown.testing.memory.git_history import MemoryHistory
 from tests.support.sessions import Place, make_place
 
 EVENTS = "thoughts/shared/handoffs/events"

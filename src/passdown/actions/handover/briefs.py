@@ -150,7 +150,7 @@ class BriefTeam:
     said_at: Annotated[datetime | None, "When a server said so, if a copy of that was read.", MILLIS]
 
 
-def _tell_lines(lines: Iterable[ShownLine]) -> object:
+def _tell_lines(lines: Iterable[ShownLine]) -> list[dict[str, object]]:
     return [{"class": one.level, "kind": one.kind, "text": one.text, "fact": one.fact} for one in lines]
 
 

@@ -9,8 +9,7 @@ from passdown.actions.callers import Caller, find_or_begin, need_session
 from passdown.actions.sessions.sessions import SessionSummary, summarize
 from passdown.core.formats.archives import TRIGGERS
 from passdown.core.schemas import to_data
-from passdown.core.sessions.handoff_drift import HandoffDrift
-from passdown.core.sessions.handoffs import Handoff
+from passdown.core.sessions.handoffs import Handoff, HandoffDrift
 from passdown.errors import UsageError
 from passdown.ports.repository import Committed
 from passdown.records import record

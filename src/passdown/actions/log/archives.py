@@ -17,7 +17,7 @@ from passdown.services.project.status import IndexState, find_index_state
 from passdown.wiring.searches import open_search_scope
 
 
-def _list_problems(problems: Sequence[ArchiveProblem]) -> object:
+def _list_problems(problems: Sequence[ArchiveProblem]) -> list[dict[str, str]]:
     return [{"path": one_line(one.path), "problem": one_line(one.problem)} for one in problems]
 
 

@@ -2,15 +2,15 @@
 
 from typing import TYPE_CHECKING, Annotated, Final
 
-from passdown.actions.answers import HIDDEN, INLINE, members
+from passdown.actions.answers import HIDDEN, INLINE, Form
 from passdown.actions.callers import Caller
 from passdown.actions.log.syntheses import NothingToMerge, find_legacy_view
 from passdown.core.formats.view_location import ViewLocation
 from passdown.errors import OutdatedError, PassdownError
 from passdown.records import record
-from passdown.services.log.committed_view import CommittedView, check_committed
 from passdown.services.log.events import update_index
 from passdown.services.log.synthesis import check_view
+from passdown.services.log.verification import CommittedView, check_committed
 from passdown.services.log.views import ViewState
 from passdown.wiring.caches import open_memory_index
 from passdown.wiring.commits import open_committed_log
@@ -33,6 +33,10 @@ class CheckedView:
     folder: Annotated[str, "The folder of events.", HIDDEN]
 
 
+def _tell_uncommitted(found: "UncommittedFiles") -> dict[str, object]:
+    return {"paths": list(found.paths), "reason": found.reason}
+
+
 @record
 class WaitingView:
     """A view that only waits for a commit of ours."""
@@ -41,7 +45,7 @@ class WaitingView:
     uncommitted: Annotated[
         "UncommittedFiles",
         "What will be committed with it, and why it is not yet.",
-        members("paths", "reason"),
+        Form(_tell_uncommitted),
     ]
 
 

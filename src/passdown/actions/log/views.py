@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Annotated, Final
 
-from passdown.actions.answers import HIDDEN, INLINE, OR_NULL, Form, members
+from passdown.actions.answers import HIDDEN, INLINE, Form
 from passdown.actions.callers import Caller
 from passdown.core.facts import Fact, read_phase, show_alone
 from passdown.core.kinds import FactKind
@@ -38,6 +38,10 @@ def _tell_fact(fact: Fact) -> dict[str, object]:
     }
 
 
+def _tell_damage(findings: Sequence[verification.DamagedEvent]) -> list[dict[str, object]]:
+    return [{**one._asdict(), "wrong": one.wrong.value, "event": one.event or None} for one in findings]
+
+
 @record
 class ShownView:
     """The view that the current events make; a file that no events made is shown as it is."""
@@ -61,8 +65,12 @@ def _tell_facts(facts: Sequence[Fact]) -> list[object]:
     return [_tell_fact(one) for one in facts]
 
 
-def _tell_contested(contested: Sequence[Sequence[Fact]]) -> object:
+def _tell_contested(contested: Sequence[Sequence[Fact]]) -> list[object]:
     return [_tell_facts(facts) for facts in contested]
+
+
+def _tell_unmerged(files: Sequence[verification.UnmergedFile]) -> list[dict[str, object]]:
+    return [one._asdict() for one in files]
 
 
 @record
@@ -98,9 +106,13 @@ class VerifiedView:
     recorded_events: Annotated[int | None, "How many the view was made from, as it says."]
     are_events_recorded: Annotated[bool, "Whether they are the events that the view was made from."]
     findings: Annotated[
-        tuple[verification.DamagedEvent, ...], "Events that are missing or altered.", members(event=OR_NULL)
+        tuple[verification.DamagedEvent, ...], "Events that are missing or altered.", Form(_tell_damage)
     ]
-    skipped: Annotated[tuple[verification.UnmergedFile, ...], "Files that cannot be merged.", members()]
+    skipped: Annotated[
+        tuple[verification.UnmergedFile, ...],
+        "Files that cannot be merged.",
+        Form(_tell_unmerged),
+    ]
     is_nothing: Annotated[bool, "Whether there are neither events nor a view.", HIDDEN]
     folder: Annotated[str, "The folder of events.", HIDDEN]
 

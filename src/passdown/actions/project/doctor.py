@@ -23,11 +23,11 @@ _ROUNDS: Final = 3
 _LINE: Final = Form(one_line)
 
 
-def _tell_lines(texts: Sequence[str]) -> object:
+def _tell_lines(texts: Sequence[str]) -> list[str]:
     return [one_line(text) for text in texts]
 
 
-def _tell_path(path: str) -> object:
+def _tell_path(path: str) -> str | None:
     return one_line(path) or None
 
 

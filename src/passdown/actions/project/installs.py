@@ -43,7 +43,7 @@ class UninstallRequest:
     is_purge: Annotated[bool, "Whether the local data of the project is removed as well."] = False
 
 
-def _tell_local(files: Sequence[PurgeableFile]) -> object:
+def _tell_local(files: Sequence[PurgeableFile]) -> list[str]:
     return [one.shown for one in files]
 
 

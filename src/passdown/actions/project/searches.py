@@ -15,7 +15,7 @@ from passdown.services.project.status import IndexState
 from passdown.wiring.searches import open_search_scope
 
 
-def _tell_index(index: IndexState) -> object:
+def _tell_index(index: IndexState) -> dict[str, object]:
     return {"state": index.health.value, "changes": index.changes}
 
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Annotated, Final
 
-from passdown.actions.answers import MILLIS, Form, describe, encode_value
+from passdown.actions.answers import MILLIS, Form, describe
 from passdown.core.facts import Fact
 from passdown.records import record
 
@@ -37,8 +37,4 @@ def describe_contested(contested: Sequence[Sequence[Fact]]) -> tuple[ContestedKe
     )
 
 
-def _tell_contested(contested: Sequence[Sequence[Fact]]) -> object:
-    return encode_value(describe_contested(contested))
-
-
-CONTESTED: Final = Form(_tell_contested)
+CONTESTED: Final = Form(describe_contested)

@@ -7,7 +7,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Annotated, Final
 
 from passdown import layout
-from passdown.actions.answers import HIDDEN, INLINE, SECONDS, describe, members
+from passdown.actions.answers import HIDDEN, INLINE, SECONDS, Form, describe, members
 from passdown.actions.callers import Caller
 from passdown.actions.project.searches import INDEX_STATE
 from passdown.actions.sessions.decisions import CONTESTED
@@ -45,6 +45,14 @@ class StatusRequest:
     shows_all: Annotated[bool, "Whether to tell of sessions that ended, too."] = False
 
 
+def _tell_context(found: ContextReading | None) -> dict[str, object] | None:
+    return {"percent": found.percent, "level": found.level.value} if found else None
+
+
+def _tell_signals(signals: Sequence[Signal]) -> list[dict[str, str]]:
+    return [{"kind": one.kind.value, "text": one.text} for one in signals]
+
+
 @record
 class SessionStatus:
     """A session, and how it stands."""
@@ -56,10 +64,10 @@ class SessionStatus:
     ledger_updated_at: Annotated[datetime | None, "When it last stated something."]
     ledger_age_seconds: Annotated[int | None, "How long ago that was."]
     context: Annotated[
-        ContextReading | None, "How full its context is, as hooks saw it.", members("percent", "level")
+        ContextReading | None, "How full its context is, as hooks saw it.", Form(_tell_context)
     ]
     compactions: Annotated[int, "How often its context was compacted."]
-    signals: Annotated[tuple[Signal, ...], "What shows that it gets worse.", members()]
+    signals: Annotated[tuple[Signal, ...], "What shows that it gets worse.", Form(_tell_signals)]
     choices: Annotated[tuple[TakeoverChoice, ...], "What can be done if it is stale."]
     account: Annotated[Account, "All that it stated.", HIDDEN]
     doing: Annotated[str, "What the current work is called: now, or last worked on.", HIDDEN]

@@ -20,8 +20,8 @@ from passdown.core.formats.checkpoints import Phase, ValidationState
 from passdown.core.formats.streams import Checkpoint
 from passdown.core.phases import PhaseState
 from passdown.core.safe_text import one_line
-from passdown.core.sessions.handoff_drift import HandoffDrift
 from passdown.core.sessions.handoff_streams import RepeatedTest, find_last_validated, list_repeated
+from passdown.core.sessions.handoffs import HandoffDrift
 from passdown.core.sessions.progress import RanTest, phases_of
 from passdown.core.sessions.session_facts import Account
 from passdown.core.shell_commands import is_whole

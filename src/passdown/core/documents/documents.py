@@ -43,13 +43,8 @@ _RULE: Final = pattern(r"^---[ \t]*\r?$", re.MULTILINE)
 _NO_PLACES: Final = Outline(())
 
 
-class SourcedDocument(Protocol):
-    """A document that remembers the text it was read from."""
-
-    @property
-    def title(self) -> str:
-        """Its heading of level 1."""
-        ...
+class AnyDocument(Protocol):
+    """What the values of all formats have in common."""
 
     @property
     def unknown(self) -> tuple[Unknown, ...]:
@@ -58,7 +53,16 @@ class SourcedDocument(Protocol):
 
     @property
     def problems(self) -> tuple[Problem, ...]:
-        """What is wrong with the text."""
+        """What is wrong with the text it was read from."""
+        ...
+
+
+class SourcedDocument(AnyDocument, Protocol):
+    """A document that remembers the text it was read from."""
+
+    @property
+    def title(self) -> str:
+        """Its heading of level 1."""
         ...
 
     @property

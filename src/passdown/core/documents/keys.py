@@ -29,14 +29,6 @@ class Key(Generic[T_co]):
     required: bool = False
     keep_empty: bool = False
 
-    def of(self, values: Mapping[str, object]) -> T_co:
-        """Return the key's value from the values that were read."""
-        return cast("T_co", values[self.name])
-
-    def holds(self, value: object) -> tuple[str, object]:
-        """Return the key's name with the value it should hold."""
-        return self.name, value
-
     def write(self, value: object) -> str:
         """Write the entry; an empty value is written only if `keep_empty` is set."""
         is_written = value != self.empty or self.keep_empty

@@ -325,7 +325,3 @@ class Place(Generic[T_co]):
     def is_label(self) -> bool:
         """Return whether the place is a bold label inside a section."""
         return self.head.startswith("**")
-
-    def holds(self, value: object) -> tuple[str, object]:
-        """Return the place's name with the value it should hold."""
-        return self.name, value

@@ -17,7 +17,7 @@ from passdown.core.facts import ADD, Fact, has_result, identify, make_key, may_l
 from passdown.core.fold import fold
 from passdown.core.formats.journal import JournalLine, facts_of, put_in_order
 from passdown.core.ids import FactId
-from passdown.core.kinds import FactKind, Merging, kind_of
+from passdown.core.kinds import STATING, FactKind, Merging, kind_of
 from passdown.core.merge.event_facts import ID_SIZE, EventFacts, all_retracted, is_retracted
 from passdown.core.merge.merge import in_said_order, order_events
 from passdown.core.times import render_seconds
@@ -26,7 +26,6 @@ from passdown.records import field, record
 _PUBLISHED: Final = frozenset(
     kind for kind in FactKind if kind.told.row.brief_class and kind.row.merging is not Merging.STEPS
 )
-_STATING: Final = frozenset(kind for kind in FactKind if kind.row.merging is not Merging.NONE)
 
 
 class FactStatus(StrEnum):
@@ -118,7 +117,7 @@ def trace_events(sources: Iterable[EventFacts]) -> Sequence[StatedFact]:
 
 def trace_documents(facts: Iterable[Fact]) -> Sequence[StatedFact]:
     """Go through the documents of others that a brief used and no event tells (1): each fact stands there."""
-    kept = [step for fact in facts for step in _single(fact) if fact.kind in _STATING]
+    kept = [step for fact in facts for step in _single(fact) if fact.kind in STATING]
     return [StatedFact(fact, fact.agent, document=fact.agent) for fact in kept]
 
 
@@ -134,7 +133,7 @@ def _trace(facts: Iterable[Fact], name: Callable[[Fact], str], own: str = "") ->
         if fact in holding
         else StatedFact(fact, name(fact), retired_by=name(ended.get(fact, fact)), taker=ended.get(fact, fact))
         for fact in dict.fromkeys(single)
-        if fact.kind in _STATING and (fact.steps or fact.kind != FactKind.NEXT)
+        if fact.kind in STATING and (fact.steps or fact.kind != FactKind.NEXT)
     ]
 
 

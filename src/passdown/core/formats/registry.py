@@ -3,9 +3,10 @@
 import re
 from collections.abc import Callable, Iterator
 from datetime import timedelta
-from typing import Final, Protocol, TypeVar
+from typing import Final, TypeVar
 
 from passdown import layout
+from passdown.core.documents.documents import AnyDocument
 from passdown.core.documents.frontmatter import split_entries, split_front_matter
 from passdown.core.formats import (
     addressed_handoffs,
@@ -23,25 +24,10 @@ from passdown.core.formats import (
 )
 from passdown.core.ids import fold_id, parse_event_file_name
 from passdown.core.lazy_regex import pattern
-from passdown.core.problems import Problem, Unknown, warning
+from passdown.core.problems import Problem, warning
 from passdown.core.schemas import schema_of
 from passdown.errors import UsageError
 from passdown.records import record
-
-
-class AnyDocument(Protocol):
-    """What the values of all formats have in common."""
-
-    @property
-    def problems(self) -> tuple[Problem, ...]:
-        """What is wrong with the text it was read from."""
-        ...
-
-    @property
-    def unknown(self) -> tuple[Unknown, ...]:
-        """Text that no field holds, verbatim."""
-        ...
-
 
 D = TypeVar("D", bound=AnyDocument)
 
@@ -54,7 +40,6 @@ class Format:
     title: str
     doc: str
     version: int
-    type: type
     paths: tuple[str, ...]
     parse: Callable[[str], AnyDocument]
     render: Callable[[AnyDocument], str]
@@ -67,7 +52,7 @@ class Format:
 
     def schema(self) -> dict[str, object]:
         """Return the JSON Schema of what a check returns for such a document."""
-        return schema_of(self.type, self.title, self.doc)
+        return schema_of(type(self.sample), self.title, self.doc)
 
 
 def _renders(kind: type[D], render: Callable[[D], str]) -> Callable[[AnyDocument], str]:
@@ -86,7 +71,6 @@ LEDGER: Final = Format(
     title="Live ledger",
     doc="The running account one session keeps of itself: goal, done, now, next. Local, ignored by git.",
     version=ledgers.VERSION,
-    type=ledgers.Ledger,
     paths=(f"{layout.LEDGERS}/{layout.LEDGER}", f"{layout.LEDGERS}/<agent>/{layout.LEDGER}"),
     parse=ledgers.parse_ledger,
     render=_renders(ledgers.Ledger, ledgers.render_ledger),
@@ -98,7 +82,6 @@ STREAM: Final = Format(
     title="Stream document",
     doc="One piece of work over several sessions, with a Ledger section that is read first. Shared.",
     version=streams.VERSION,
-    type=streams.Stream,
     paths=(f"{layout.HANDOFFS}/<stream>/{layout.CURRENT}",),
     parse=streams.parse_stream,
     render=_renders(streams.Stream, streams.render_stream),
@@ -110,7 +93,6 @@ EVENT: Final = Format(
     title="Event",
     doc="An immutable batch of facts that one session publishes. Shared, never edited.",
     version=events.VERSION,
-    type=events.Event,
     paths=(
         f"{layout.EVENTS}/<stamp>_<agent>.md",
         f"{layout.EVENTS}/<day>/<stamp>_<agent>.md",
@@ -124,7 +106,6 @@ VIEW: Final = Format(
     title="View",
     doc="All events merged into one document; it may be deleted and rebuilt, never edited.",
     version=views.VERSION,
-    type=views.View,
     paths=(layout.VIEW, f"{layout.RUNTIME}/{layout.CURRENT}"),
     parse=views.parse_view,
     render=_renders(views.View, views.render_view),
@@ -135,7 +116,6 @@ SESSION_STATE: Final = Format(
     title="Session state",
     doc="Where one session stands, for tools that read JSON. Local, ignored by git.",
     version=state_file.VERSION,
-    type=state_file.SessionState,
     paths=(layout.session_state(layout.RUNTIME, "<agent>"),),
     parse=state_file.parse_session_state,
     render=_renders(state_file.SessionState, state_file.render_session_state),
@@ -146,7 +126,6 @@ ARCHIVE: Final = Format(
     title="Session archive",
     doc="The record of a session that ended or was cut off, for later sessions. Shared.",
     version=archives.VERSION,
-    type=archives.Archive,
     paths=(f"{layout.ARCHIVE}/<minute>-<trigger>-<agent>.md",),
     parse=archives.parse_archive,
     render=_renders(archives.Archive, archives.render_archive),
@@ -158,7 +137,6 @@ JOURNAL: Final = Format(
     title="Journal",
     doc="A session's facts as they happen, one JSON line each, append-only. Local.",
     version=journal.VERSION,
-    type=journal.Journal,
     paths=(
         f"<git common dir>/{layout.in_git(layout.JOURNALS)}/<session>.jsonl",
         f"{layout.RUNTIME}/{layout.JOURNALS}/<session>.jsonl",
@@ -172,7 +150,6 @@ ADDRESSED_HANDOFF: Final = Format(
     title="Addressed handoff",
     doc="What one agent hands to another, who is shown it when it starts. Local; deleted after 24 hours.",
     version=addressed_handoffs.VERSION,
-    type=addressed_handoffs.AddressedHandoff,
     paths=(f"{layout.RUNTIME}/{layout.handoff_name('<from>', '<to>')}",),
     parse=addressed_handoffs.parse_addressed_handoff,
     render=_renders(addressed_handoffs.AddressedHandoff, addressed_handoffs.render_addressed_handoff),
@@ -183,7 +160,6 @@ LOOP: Final = Format(
     title="Loop ledger",
     doc="The turns of one loop of a change, each followed by a slot for a person's feedback. Shared.",
     version=loops.VERSION,
-    type=loops.Loop,
     paths=(layout.loop_ledger(layout.LOOPS, "<change>", "<loop>"),),
     parse=loops.parse_loop,
     render=_renders(loops.Loop, loops.render_loop),
@@ -194,7 +170,6 @@ CHANGE_STATE: Final = Format(
     title="Change state",
     doc="How far a change is, and what a person has approved. Shared; people edit it.",
     version=change_states.VERSION,
-    type=change_states.ChangeState,
     paths=(layout.change_state(layout.LOOPS, "<change>"),),
     parse=change_states.parse_change_state,
     render=_renders(change_states.ChangeState, change_states.render_change_state),
@@ -206,7 +181,6 @@ SESSION_CONTEXT: Final = Format(
     title="Session context",
     doc="What a session leaves for the next session of the same agent, in one file. Local, ignored by git.",
     version=session_contexts.VERSION,
-    type=session_contexts.SessionContext,
     paths=(
         layout.session_context(layout.RUNTIME),
         layout.session_context(layout.RUNTIME, "<agent>"),

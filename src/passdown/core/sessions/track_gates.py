@@ -125,16 +125,13 @@ def read_validation(account: Account) -> Validation:
     current = next(reversed(open_gates(facts)), None)
     failed = [fact for fact in last.values() if fact.text == GateStatus.FAIL]
     own = [fact.because for fact in failed if fact.session == account.session]
+    passed = {gate for gate, fact in last.items() if fact.text == GateStatus.PASS}
     return Validation(
-        gates_passed=tuple(sorted((gate for gate in last if last[gate].text == GateStatus.PASS), key=_place)),
+        gates_passed=(*(gate for gate in GATES if gate in passed), *sorted(passed.difference(GATES))),
         current_gate=current,
         retries=count_attempts(account, current or "", account.track),
         last_failure=own[-1] or None if own else None,
     )
-
-
-def _place(gate: str) -> tuple[int, str]:
-    return (GATES.index(gate) if gate in GATES else len(GATES), gate)
 
 
 def _own_rows(account: Account) -> list[Fact]:
@@ -166,17 +163,12 @@ def gate_edits(base: Account, shown: Ledger, ledger: Ledger) -> Iterator[NewFact
     for gate in old.gates_passed:
         if gate not in new.gates_passed and gate in GATES:
             yield make_result(gate, GateStatus.WARN, f"no longer passed: {_BY_HAND}", base.track)
-    yield from _current_edits(base.track, old, new)
-
-
-def _current_edits(track: str, old: Validation, new: Validation) -> Iterator[NewFact]:
-    """Find what was edited of the gate that is being validated."""
     if new.last_failure and new.current_gate and new.last_failure != old.last_failure:
-        yield make_result(new.current_gate, GateStatus.FAIL, new.last_failure, track)
+        yield make_result(new.current_gate, GateStatus.FAIL, new.last_failure, base.track)
     elif new.current_gate and new.current_gate != old.current_gate:
-        yield make_result(new.current_gate, DUE, _BY_HAND, track)
+        yield make_result(new.current_gate, DUE, _BY_HAND, base.track)
     if new.retries != old.retries:
-        stated = make_result(new.current_gate or "", "", _BY_HAND, track)
+        stated = make_result(new.current_gate or "", "", _BY_HAND, base.track)
         yield stated._replace(others=(*stated.others, (_RETRIES, dump(new.retries))))
 
 

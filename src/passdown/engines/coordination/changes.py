@@ -34,7 +34,6 @@ class RefusedError(Exception):
     """Ends a transaction without a trace; its outcome is the answer."""
 
     def __init__(self, outcome: object) -> None:
-        """Keep the answer."""
         super().__init__(outcome)
         self.outcome = outcome
 

@@ -33,7 +33,6 @@ class StoredMembers:
     """Keeps the promises of `Members` over a store of rows."""
 
     def __init__(self, store: TimedStore) -> None:
-        """Keep the members of a store."""
         self._store = store
 
     def join(self, op: str, member: Member) -> Joined:
@@ -78,12 +77,9 @@ class StoredMembers:
         return is_same
 
     def beat(self, sessions: Sequence[str]) -> None:
-        """Record a sign of life of each session."""
         self._store.hear(sessions)
 
     def leave(self, op: str, session: str) -> Left:
-        """End a session, and free what it did not offer."""
-
         def act(change: Transaction) -> Left:
             member = change.find_member(session)
             if member is None or member.ended is not None:
@@ -98,8 +94,6 @@ class StoredMembers:
         return run_change(self._store, op, ChangeSubject("leave", session), act)
 
     def inherit(self, op: str, session: str, dead: str) -> Inherited | StillAlive:
-        """Move leases, offers and unread mail of a dead session."""
-
         def act(change: Transaction) -> Inherited | StillAlive:
             heir = require_member(change, session)
             judge = Judge(change, self._store, self._store.lifetimes)
@@ -123,7 +117,6 @@ class StoredMembers:
         return run_change(self._store, op, ChangeSubject("inherit", session, dead), act)
 
     def members(self) -> Sequence[MemberState]:
-        """Return the sessions that have not ended."""
         with self._store.looking() as reading:
             judge = Judge(reading, self._store, self._store.lifetimes)
             return [_describe(one, reading.time.seconds, judge) for one in reading.members()]

@@ -40,7 +40,6 @@ class StoredTasks:
     """Keeps the promises of `Tasks` over a store of rows."""
 
     def __init__(self, store: TimedStore) -> None:
-        """Keep the tasks of a store."""
         self._store = store
 
     def _judge(self, reading: Reading, caller: Member | None = None) -> Judge:
@@ -61,8 +60,6 @@ class StoredTasks:
     def claim(
         self, op: str, session: str, tasks: Sequence[str], *, role: str = "", another: bool = False
     ) -> Claimed | Held | NothingReady:
-        """Claim the named tasks, or the first that is ready."""
-
         def act(change: Transaction) -> Claimed:
             judge = self._judge(change, require_member(change, session))
             settle_offers(change)
@@ -109,7 +106,6 @@ class StoredTasks:
         return [task for task in ready if not role or task.role in {"", role}]
 
     def close(self, op: str, session: str, held: Fenced, reason: str, note: str) -> TaskClosed | Lost:
-        """Close a task under its fence."""
         if reason not in REASONS:
             raise UsageError(f"{reason} is not a reason", hint=f"Use one of: {', '.join(REASONS)}.")
 
@@ -136,8 +132,6 @@ class StoredTasks:
         return run_change(self._store, op, ChangeSubject("close", session, held.resource.name), act)
 
     def note(self, op: str, session: str, task: str, text: str) -> TaskStored:
-        """Add a text to the note of a task."""
-
         def act(change: Transaction) -> TaskStored:
             known = require_task(change, task)
             noted = replace(known, note=join_notes(known.note, text))
@@ -147,8 +141,6 @@ class StoredTasks:
         return run_change(self._store, op, ChangeSubject("note", session, task), act)
 
     def give_back(self, op: str, session: str, held: Fenced) -> TaskStored | Lost:
-        """Put a task back on the board."""
-
         def act(change: Transaction) -> TaskStored:
             judge = self._judge(change, require_member(change, session))
             leases = require_fences(change, judge, change.leases_of(session), [held])
@@ -185,8 +177,6 @@ class StoredTasks:
         return run_change(self._store, op, ChangeSubject("change", session, task.task), act)
 
     def wait_for(self, op: str, session: str, task: str, other: str) -> TaskStored | Circle:
-        """Let a task wait for another."""
-
         def act(change: Transaction) -> TaskStored:
             known, awaited = require_task(change, task), require_task(change, other)
             if circle := _find_circle(change, task, other):
@@ -201,14 +191,12 @@ class StoredTasks:
         return run_change(self._store, op, ChangeSubject("wait", session, f"{task} {other}"), act)
 
     def find(self, task: str) -> TaskState | None:
-        """Return a task with its holder."""
         with self._store.looking() as reading:
             found = reading.find_task(task)
             judge = self._judge(reading)
             return None if found is None else _describe(reading, judge, found)
 
     def tasks(self, *, closed: bool = False) -> Sequence[TaskState]:
-        """Return tasks with their holders."""
         with self._store.looking() as reading:
             judge = self._judge(reading)
             return [_describe(reading, judge, task) for task in reading.tasks(closed=closed)]

@@ -61,11 +61,6 @@ def owe_message(workspace: Workspace, message: NewMessage, after: str) -> str:
     return op
 
 
-def _notices_of(account: Account) -> Sequence[str]:
-    """Name the files that the prompts of a session look for: one for each id that its host gave it."""
-    return [layout.session_file(name) for name in account.host_sessions]
-
-
 def read_mail(workspace: Workspace, account: Account) -> Sequence[WaitingMessage]:
     """Return what the session has not read; it stays unread until somebody acknowledges it."""
     return _join_to_read(workspace, account).messages.waiting(account.session)
@@ -89,8 +84,8 @@ def acknowledge(workspace: Workspace, account: Account, positions: Sequence[int]
     messages = workspace.coordination.messages
     messages.acknowledge(new_operation(workspace), account.session, positions)
     if not messages.waiting(account.session):
-        for name in _notices_of(account):
-            drop_mail_notice(workspace, name)
+        for name in account.host_sessions:
+            drop_mail_notice(workspace, layout.session_file(name))
 
 
 def wait_for_mail(workspace: Workspace, account: Account, seconds: float) -> Sequence[WaitingMessage]:

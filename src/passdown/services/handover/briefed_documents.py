@@ -11,10 +11,7 @@ from passdown.errors import PassdownError
 from passdown.services.handover.intake import take_in_stream
 from passdown.services.handover.streams import find_stream, read_stream
 from passdown.services.sessions.ledgers import update_ledger
-from passdown.services.sessions.other_documents import (
-    list_streams,
-    read_other_context,
-)
+from passdown.services.sessions.other_documents import list_streams, read_other_context
 from passdown.services.workspace.workspaces import Workspace
 
 

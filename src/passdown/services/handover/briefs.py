@@ -145,7 +145,8 @@ class _BriefReader:
         self._live = {name for name, one in self._open.items() if is_live(workspace, one)}
         # What the journal says by now counts, not what it said when it was last added up.
         self._account = account and (self._read(account.session) or account)
-        self._before = self._find_before()
+        name = self._account.start.continues if self._account else self._last_here()
+        self._before = list(read_before(workspace, name))
         self._foreign = {one.author: one for one in self._read_foreign()}
         own = [self._account] if self._account else []
         self._own = {*(one.session for one in (*own, *self._before)), *self._foreign}
@@ -158,7 +159,8 @@ class _BriefReader:
         digest = self._of_track(self._index, add_facts(self.digest(limit), near))
         aim = self.aim()
         aim = aim._replace(is_over=self._is_over(aim))
-        settled = [*self._settled()]
+        mentioning = self._workspace.journals.mentioning(*_SETTLING)
+        settled = [fact for name in mentioning for fact in settled_by(name, self._lines(name))]
         gathered = gather(digest, self._elsewhere(), self._waiting(digest), settled, self._unpublished)
         tables, contested = gathered.without_replaced(lambda key: self._name_in_force(key, digest))
         tables[FactKind.FEEDBACK] = self._with_loops(tables[FactKind.FEEDBACK], settled)
@@ -248,11 +250,6 @@ class _BriefReader:
         """Give the sessions that said something last, and those that never ended; events tell of the rest."""
         names = dict.fromkeys((*self._names[:_LATELY], *self._open))
         return [account for name in names if (account := self._read(name)) is not None]
-
-    def _find_before(self) -> Sequence[Account]:
-        """Give the sessions that are gone on from, the nearest first."""
-        name = self._account.start.continues if self._account else self._last_here()
-        return list(read_before(self._workspace, name))
 
     def _last_here(self) -> str:
         """Name the session that a start would go on from."""
@@ -370,13 +367,11 @@ class _BriefReader:
     def _aim_beside_tracks(self) -> CurrentWork:
         """Take the work on this branch that belongs to no track."""
         branch = self._workspace.repository.branch()
-        return (
-            self._aim_in(
-                lambda one: one.branch == branch and not self._track_of(one),
-                lambda event: event.branch == branch and not (event.track or event.stream),
-            )
-            or NO_AIM
+        found = self._aim_in(
+            lambda one: one.branch == branch and not self._track_of(one),
+            lambda event: event.branch == branch and not (event.track or event.stream),
         )
+        return found or NO_AIM
 
     def _aim_in(
         self, takes: Callable[[Account], bool], takes_event: Callable[[Event], bool]
@@ -389,13 +384,13 @@ class _BriefReader:
 
     def _aim_of_project(self) -> CurrentWork:
         resting = [work_of(one) for one in self._strangers(is_running=False)]
-        found = newest_work([*resting, *self._aims_of(self.recent)]) or self._aim_of_digest()
+        found = newest_work([*resting, *self._aims_of(self.recent)])
+        if found is None:
+            running = {one.agent for one in self._strangers(is_running=True)}
+            found = work_of_digest(self.digest(1), running)
         if found.is_known or self._legacy is None:
             return found
         return next(iter(work_of_events([self._legacy])))
-
-    def _aim_of_digest(self) -> CurrentWork:
-        return work_of_digest(self.digest(1), {one.agent for one in self._strangers(is_running=True)})
 
     def _is_over(self, aim: CurrentWork) -> bool:
         """Return whether the session whose work is shown no longer does it; events told it for theirs."""
@@ -443,11 +438,6 @@ class _BriefReader:
         last = [place for place in self._index.places(limit=_AHEAD) if place.ranked_at > self._until]
         for place, event in self._read_events(place for place in last if not place.is_retracted):
             yield from source_of(event, place.rank).facts[:_AHEAD]
-
-    def _settled(self) -> Iterator[Fact]:
-        """Give what any journal takes back of feedback and receipts."""
-        for name in self._workspace.journals.mentioning(*_SETTLING):
-            yield from settled_by(name, self._lines(name))
 
     def _with_loops(self, known: Table, settled: Iterable[Fact]) -> Table:
         """Add what waits in the loop ledgers here, and leave out what they show to be over (C105)."""

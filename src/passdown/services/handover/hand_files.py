@@ -1,11 +1,10 @@
 """Find the files that a session has at hand, and the facts that name them (C132)."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Final
 
 from passdown.core.briefs.brief_input import Nearby
-from passdown.core.facts import Fact
 from passdown.core.fold import Tables
 from passdown.core.ids import kebab
 from passdown.core.kinds import INHERITED, FactKind
@@ -26,15 +25,11 @@ def find_near(workspace: Workspace, chain: Sequence[Account], track: str, until:
     """Find what is near the work of a session; `chain` is the session and those it goes on from."""
     branch = workspace.repository.branch()
     track = kebab(track) if track else ""
-    seen = [fact.text for one in chain[:_SESSIONS] for fact in _list_seen(one)]
+    kinds = (FactKind.FILE, FactKind.READ)
+    seen = [fact.text for one in chain[:_SESSIONS] for kind in kinds for fact in reversed(one.of(kind))]
     last = () if seen else workspace.index.files_of_last(track, branch, until)
     files = tuple(dict.fromkeys([*seen, *_list_changed(workspace, branch), *last]))[:_MOST]
     return workspace.index.near(Neighbourhood(files, track, branch), until)
-
-
-def _list_seen(account: Account) -> Iterable[Fact]:
-    """List the files that a session edited or read, the last first."""
-    return (fact for kind in (FactKind.FILE, FactKind.READ) for fact in reversed(account.of(kind)))
 
 
 def _list_changed(workspace: Workspace, branch: str) -> Sequence[str]:

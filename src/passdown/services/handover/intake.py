@@ -12,7 +12,7 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from passdown.core.facts import Fact, Provenance
-from passdown.core.formats.events import Event, render_event
+from passdown.core.formats.events import render_event
 from passdown.core.formats.streams import Stream
 from passdown.core.ids import is_agent
 from passdown.core.kinds import FactKind
@@ -78,15 +78,12 @@ def write_content(workspace: Workspace, content: StreamContent) -> None:
         raise FormatError(f"a text in the document of {content.author} is longer than an event", hint=hint)
     mark_outdated(workspace)
     update_index(workspace.log, workspace.index)
+    by_day = workspace.settings.events.layout is EventLayout.DAY
     with workspace.index.changing():
         for event, data in files:
-            workspace.log.create(_folder_of(workspace, event), name_document_file(event, data), data)
+            folder = (event.ts or NO_TIME).date().isoformat() if by_day else ""
+            workspace.log.create(folder, name_document_file(event, data), data)
         catch_up(workspace.log, workspace.index)
-
-
-def _folder_of(workspace: Workspace, event: Event) -> str:
-    by_day = workspace.settings.events.layout is EventLayout.DAY
-    return (event.ts or NO_TIME).date().isoformat() if by_day else ""
 
 
 # --- edits by hand --------------------------------------------------------------------------------

@@ -16,14 +16,11 @@ from passdown.core.formats.checkpoints import Phase
 from passdown.core.formats.events import MAX_CHARS, Event, EventCheckpoint, render_event
 from passdown.core.formats.streams import Checkpoint as StreamCheckpoint
 from passdown.core.formats.streams import Stream, Workflow, parse_stream, read_question, write_question
-from passdown.core.formats.view_edits import list_own_lines, render_own_line
 from passdown.core.formats.view_footer import ViewOwner, find_view_owner
-from passdown.core.formats.views import View, parse_view, unsign_line
+from passdown.core.formats.views import View, list_own_lines, parse_view, render_own_line, unsign_line
 from passdown.core.kinds import FactKind
 from passdown.core.lazy_regex import pattern
-from passdown.core.merge.event_facts import EventFacts, parse_event_facts
 from passdown.core.merge.merge import Digest
-from passdown.core.merge.rollups import is_rollup, parse_rollup
 from passdown.core.phases import PhaseState, read_state
 from passdown.core.problems import Malformed, Unknown
 from passdown.core.safe_text import one_line
@@ -31,7 +28,7 @@ from passdown.core.sessions.handoff_streams import from_stream
 from passdown.errors import FormatError, PassdownError, StorageError
 from passdown.ports.event_log import EventLog
 from passdown.records import record, replace
-from passdown.services.log.events import WrittenEvent, update_index, write_event
+from passdown.services.log.events import WrittenEvent, read_sources, update_index, write_event
 from passdown.services.log.views import KEPT, legacy_copy_path, make_text, view_place
 from passdown.services.workspace.local_files import ignore_folder
 from passdown.services.workspace.workspaces import Workspace
@@ -365,21 +362,9 @@ def _without_superseded(event: Event, said: MigratedContent, digest: Digest) -> 
 
 def _list_stated(log: EventLog, said: MigratedContent) -> Iterator[Stated]:
     """Yield what all events of a log state, whether it still holds or not."""
-    for folder in log.folders({}):
-        for name in log.files(folder):
-            for source in _read_sources(log, folder, name):
-                for fact in source.facts:
-                    yield from _forms(fact, said)
-
-
-def _read_sources(log: EventLog, folder: str, name: str) -> Iterator[EventFacts]:
-    data = log.read(folder, name) or b""
-    if is_rollup(name):
-        yield from (source for _, source in parse_rollup(data).members)
-        return
-    source = parse_event_facts(data, name)
-    if source is not None:
-        yield source
+    for source in read_sources(log):
+        for fact in source.facts:
+            yield from _forms(fact, said)
 
 
 def _forms(fact: Fact, said: MigratedContent) -> Iterator[Stated]:

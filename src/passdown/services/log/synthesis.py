@@ -207,11 +207,10 @@ def _is_to_be_left(workspace: Workspace, place: ViewLocation, *, to_commit: bool
 
 
 def _archive(workspace: Workspace) -> ArchivedEvents:
-    days = workspace.settings.events.retention_days
     archived = archive_events(
         workspace.log,
         workspace.clock,
-        days,
+        workspace.settings.events.retention_days,
         begin=lambda: begin_archiving(workspace),
         most=_HOOK_ARCHIVES if workspace.is_hook else None,
     )

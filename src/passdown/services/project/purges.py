@@ -19,14 +19,9 @@ class PurgeableFile(NamedTuple):
 
 def list_local(workspace: Workspace) -> Sequence[PurgeableFile]:
     """List a project's local files: journals and caches in git's folder, ledgers, state."""
-    found = (
-        [
-            PurgeableFile(workspace.git_documents, path, layout.shown_in_git(path))
-            for path in workspace.git_documents.list(layout.OURS)
-        ]
-        if workspace.git_documents
-        else []
-    )
+    found: list[PurgeableFile] = []
+    if (git := workspace.git_documents) is not None:
+        found += [PurgeableFile(git, path, layout.shown_in_git(path)) for path in git.list(layout.OURS)]
     for folder in classify_paths(workspace.settings.paths).local:
         tracked = workspace.tracking.tracked(folder)
         found += [

@@ -121,20 +121,13 @@ def plan_rules(workspace: Workspace, *, is_private: bool) -> tuple[SetupChange, 
     if workspace.git_documents is None:
         return ()
     areas = classify_paths(workspace.settings.paths)
-    there = _read(workspace.git_documents, EXCLUDE)
+    there, prefix = _read(workspace.git_documents, EXCLUDE), workspace.repository.prefix()
     if is_private:
-        hidden = areas._replace(files=(*areas.files, FILE_NAME))
-        lines = exclude_lines(hidden, workspace.repository.prefix())
-        found = [
-            SetupChange(
-                EXCLUDE, there, put_block(there or b"", lines, workspace.repository.prefix()), is_gits=True
-            )
-        ]
+        lines = exclude_lines(areas._replace(files=(*areas.files, FILE_NAME)), prefix)
+        found = [SetupChange(EXCLUDE, there, put_block(there or b"", lines, prefix), is_gits=True)]
     else:
         found = [
-            SetupChange(
-                EXCLUDE, there, remove_block(there or b"", workspace.repository.prefix()), is_gits=True
-            ),
+            SetupChange(EXCLUDE, there, remove_block(there or b"", prefix), is_gits=True),
             _block(workspace.documents, IGNORE, ignore_lines(areas)),
             _block(workspace.documents, ATTRIBUTES, attribute_lines(areas)),
         ]
@@ -178,11 +171,8 @@ def _read(documents: Documents, path: str) -> bytes | None:
 def write_setup(workspace: Workspace, changes: tuple[SetupChange, ...]) -> None:
     """Write the files of a plan; raise a StorageError if one has changed since it was planned."""
     for change in changes:
-        documents = (
-            workspace.git_documents
-            if change.is_gits and workspace.git_documents is not None
-            else workspace.documents
-        )
+        git = workspace.git_documents if change.is_gits else None
+        documents = git or workspace.documents
         if change.before is None:
             is_written = documents.create(change.path, change.after)
         else:

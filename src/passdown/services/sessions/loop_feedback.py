@@ -9,7 +9,7 @@
 """
 
 import json
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime
 from types import MappingProxyType
@@ -273,8 +273,7 @@ def _save(workspace: Workspace, readings: LoopReadings) -> None:
         "changes": readings.changes,
         "states": readings.states,
         "ledgers": {
-            name: [one.mark, [[item.turn, item.text, item.is_named, _show(item.at)] for item in one.items]]
-            for name, one in readings.ledgers.items()
+            name: [one.mark, [*map(_render_item, one.items)]] for name, one in readings.ledgers.items()
         },
         "recorded": readings.recorded,
         "over": readings.over,
@@ -282,8 +281,8 @@ def _save(workspace: Workspace, readings: LoopReadings) -> None:
     _write(workspace, layout.LOOP_READINGS, values)
 
 
-def _show(at: datetime | None) -> str:
-    return render_millis(at) if at else ""
+def _render_item(item: LoopFeedback) -> Sequence[object]:
+    return [item.turn, item.text, item.is_named, render_millis(item.at) if item.at else ""]
 
 
 def _load_ended(workspace: Workspace) -> Iterable[str]:

@@ -193,13 +193,9 @@ def _find_obstacle(workspace: Workspace, *, files_only: bool = False) -> Skipped
 
 def _is_owed(workspace: Workspace, paths: Sequence[str]) -> bool:
     """Return whether one of the files was written for a session that has ended."""
-    return any(_is_of_ended(workspace, path) for path in paths)
-
-
-def _is_of_ended(workspace: Workspace, path: str) -> bool:
-    session = _read_session(workspace, path)
-    account = read_account(workspace, session) if session else None
-    return account is not None and account.started_at is not None and not is_live(workspace, account)
+    sessions = filter(None, (_read_session(workspace, path) for path in paths))
+    accounts = (read_account(workspace, session) for session in sessions)
+    return any(one.started_at is not None and not is_live(workspace, one) for one in accounts)
 
 
 def _read_session(workspace: Workspace, path: str) -> str:
@@ -245,14 +241,11 @@ def _say_when(
     if owed is CommitTrigger.OWED and _is_owed(workspace, paths):
         return UncommittedFiles(paths=paths, reason="the next start of a session commits them")
     if isinstance(trigger, NotDue):
-        return UncommittedFiles(paths=paths, reason=_describe_wait(workspace, trigger), until=trigger.until)
+        minutes = workspace.settings.commit.checkpoint_minutes
+        last = (trigger.until or workspace.now()) - timedelta(minutes=minutes)
+        age = age_words(max(workspace.now() - last, timedelta(0)))
+        reason = f"the last checkpoint commit was {age} ago; there is at most one in {minutes} minutes"
+        return UncommittedFiles(paths=paths, reason=reason, until=trigger.until)
     if trigger is CommitTrigger.OWED:
         return UncommittedFiles(paths=paths, reason="they are committed when their session has ended")
     return UncommittedFiles(paths=paths, reason="the end of a turn or of the session commits them")
-
-
-def _describe_wait(workspace: Workspace, not_due: NotDue) -> str:
-    minutes = workspace.settings.commit.checkpoint_minutes
-    last = (not_due.until or workspace.now()) - timedelta(minutes=minutes)
-    age = age_words(max(workspace.now() - last, timedelta(0)))
-    return f"the last checkpoint commit was {age} ago; there is at most one in {minutes} minutes"

@@ -43,12 +43,7 @@ class SavedCheckpoint:
 
 
 def save_checkpoint(
-    workspace: Workspace,
-    account: Account,
-    phase: Phase,
-    *,
-    tests: Sequence[RanTest] = (),
-    stream: str = "",
+    workspace: Workspace, account: Account, phase: Phase, *, tests: Sequence[RanTest] = (), stream: str = ""
 ) -> SavedCheckpoint:
     """Record the state of a phase; publish it, and show it in the stream document of the track (R90 to R93).
 

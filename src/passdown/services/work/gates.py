@@ -221,11 +221,8 @@ def record_verdict(
     attempts = count_attempts(account, verdict.gate, account.track)
     if not verdict.stops or attempts < MOST_ATTEMPTS:
         return JudgedGate(account=account, verdict=verdict, attempts=attempts)
-    failures = [
-        fact
-        for fact in list_results(account, account.track)
-        if fact.key == verdict.gate and fact.text == GateStatus.FAIL
-    ]
+    results = [fact for fact in list_results(account, account.track) if fact.key == verdict.gate]
+    failures = [fact for fact in results if fact.text == GateStatus.FAIL]
     asked = escalate(verdict.gate, account.track, failures, _count_answers(workspace, account, verdict.gate))
     account = update_ledger(workspace, account, [asked]).account
     return JudgedGate(account=account, verdict=verdict, attempts=attempts, question=asked.text)

@@ -201,9 +201,10 @@ def append_turn(workspace: Workspace, account: Account, request: TurnRequest) ->
     account = take_in_feedback(workspace, account, [request.change])
     settled = find_settled(workspace, account, [request.change])
     added = _write_turn(workspace, account, request, loop, settled)
-    said = [NewFact(FactKind.TURN, _show_turn(request, loop, added.number))]
+    place = f"{request.change}/{loop.text} turn {added.number}"
+    result = f": {request.report.result}" if request.report else ""
+    said = [NewFact(FactKind.TURN, f"{place}{result}")]
     if request.escalation:
-        place = f"{request.change}/{loop.text} turn {added.number}"
         said.append(NewFact(FactKind.QUESTION, f"{place}: {shorten(request.escalation.strip())}"))
     update_ledger(workspace, account, said)
     take_in_feedback(workspace, account, [request.change])
@@ -218,13 +219,13 @@ def _mark_progress(workspace: Workspace, request: TurnRequest, loop: LoopName, f
         path = layout.change_paper(changes, request.change, layout.CHANGE_TASKS)
         if workspace.documents.exists(path):
             revise(workspace, path, lambda text: mark_task(text, loop.task, DONE_MARK))
+
+    def reconcile(text: str) -> str:
+        state = parse_change_state(text)
+        return render_change_state(replace(state, reconcile=with_status(state.reconcile, COMPLETE)))
+
     if request.is_complete:
-        revise_state(workspace, facts, _with_reconciled)
-
-
-def _with_reconciled(text: str) -> str:
-    state = parse_change_state(text)
-    return render_change_state(replace(state, reconcile=with_status(state.reconcile, COMPLETE)))
+        revise_state(workspace, facts, reconcile)
 
 
 def _judge_cycles(loop: LoopName, mode: RunMode, request: TurnRequest) -> str:
@@ -233,11 +234,6 @@ def _judge_cycles(loop: LoopName, mode: RunMode, request: TurnRequest) -> str:
         hint = "accept the work as it is, or ask a person: append the turn with --escalate QUESTION"
         raise PassdownError(verdict.text, hint=hint)
     return verdict.text
-
-
-def _show_turn(request: TurnRequest, loop: LoopName, number: int) -> str:
-    result = f": {request.report.result}" if request.report else ""
-    return f"{request.change}/{loop.text} turn {number}{result}"
 
 
 def _write_turn(
@@ -260,14 +256,10 @@ def _write_turn(
             if (item.id in told and item in waiting)
             or not {item.id, str(item.turn)}.isdisjoint(request.answers)
         ]
-        turn = Turn(
-            number=next_number(ledger.turns),
-            at=at,
-            agent=account.agent,
-            text=_compose(request, answered),
-        )
+        number = next_number(ledger.turns)
+        turn = Turn(number=number, at=at, agent=account.agent, text=_compose(request, answered))
         left = tuple(item for item in waiting if item not in answered)
-        found.append(AddedTurn(path=path, number=turn.number, answered=tuple(answered), left=left, advice=""))
+        found.append(AddedTurn(path=path, number=number, answered=tuple(answered), left=left, advice=""))
         return _need_room(path, content, render_turn(text, turn).encode())
 
     workspace.change_files.append(request.change, layout.loop_file(loop.text), make)
@@ -336,11 +328,6 @@ def leave_feedback(
         take_in_feedback(workspace, account, [change])
     ledger = read_ledger(workspace, change, name.text)
     return [*find_feedback(f"{change}/{name.text}", ledger)][-1]
-
-
-def refresh(workspace: Workspace, account: Account, changes: Collection[str] = ()) -> Account:
-    """Read the ledgers that have changed, and record what people wrote there."""
-    return take_in_feedback(workspace, account, changes)
 
 
 def find_ledger_of(workspace: Workspace, text: str) -> str:

@@ -159,7 +159,10 @@ def apply_result(workspace: Workspace, account: Account, kept: KeptResult) -> Ap
     if known.state is ResultState.APPLIED:
         _say(workspace, account, kept, ResultStep.APPLIED)
         return AppliedResult(kept=known)
-    kept = _begin(workspace, account, known)  # 2
+    # Of several processes that begin at once, the first decides the ids.
+    operations = {at: known.operations.get(at) or new_operation(workspace) for at in known.left}
+    _say(workspace, account, known, ResultStep.BEGUN, members_of_begin(operations))  # 2
+    kept = _read_all(workspace, account)[known.id]
     tried, has_unsure = tuple(kept.left), False
     for at in tried:
         op = Operation(kept.operations[at], is_repeat=at in known.operations)
@@ -174,13 +177,6 @@ def apply_result(workspace: Workspace, account: Account, kept: KeptResult) -> Ap
         _add_files(workspace, account, kept.result)  # 5
         kept = _read_all(workspace, account)[kept.id]
     return AppliedResult(kept=kept, tried=tried, is_unsure=has_unsure)
-
-
-def _begin(workspace: Workspace, account: Account, known: KeptResult) -> KeptResult:
-    """Write down an id for each update; of several processes that begin at once, the first decides."""
-    operations = {at: known.operations.get(at) or new_operation(workspace) for at in known.left}
-    _say(workspace, account, known, ResultStep.BEGUN, members_of_begin(operations))
-    return _read_all(workspace, account)[known.id]
 
 
 def _apply(workspace: Workspace, account: Account, update: TaskUpdate, op: Operation) -> tuple[str, bool]:

@@ -5,7 +5,8 @@ from collections.abc import Callable, Sequence
 from typing import Final, cast
 
 from passdown import layout
-from passdown.core.formats.registry import AnyDocument, Format, judge_path, recognise
+from passdown.core.documents.documents import AnyDocument
+from passdown.core.formats.registry import Format, judge_path, recognise
 from passdown.core.problems import Problem, Severity, error
 from passdown.core.schemas import to_data
 from passdown.errors import FormatError, PassdownError, StorageError, UsageError
@@ -99,15 +100,8 @@ def list_project(documents: Documents, paths: Paths) -> Sequence[str]:
 
 def project_folders(paths: Paths) -> Sequence[str]:
     """Return the folders of a project that hold documents of a known format."""
-    return (
-        paths.ledgers,
-        paths.archive,
-        paths.handoffs,
-        paths.events,
-        paths.event_archive,
-        paths.runtime,
-        paths.loops,
-    )
+    shared = (paths.archive, paths.handoffs, paths.events, paths.event_archive)
+    return (paths.ledgers, *shared, paths.runtime, paths.loops)
 
 
 def check_document(documents: Documents, path: str, *, known_as: str = "") -> CheckedFile:
