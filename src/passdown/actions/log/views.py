@@ -109,9 +109,7 @@ class VerifiedView:
         tuple[verification.DamagedEvent, ...], "Events that are missing or altered.", Form(_tell_damage)
     ]
     skipped: Annotated[
-        tuple[verification.UnmergedFile, ...],
-        "Files that cannot be merged.",
-        Form(_tell_unmerged),
+        tuple[verification.UnmergedFile, ...], "Files that cannot be merged.", Form(_tell_unmerged)
     ]
     is_nothing: Annotated[bool, "Whether there are neither events nor a view.", HIDDEN]
     folder: Annotated[str, "The folder of events.", HIDDEN]

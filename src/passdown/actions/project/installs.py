@@ -59,9 +59,7 @@ class InstallResult:
     files: Annotated[tuple[str, ...], "The files of the plugin that are written or removed."]
     commands: Annotated[tuple[Command, ...], "What the host is asked to do."]
     local: Annotated[
-        tuple[PurgeableFile, ...],
-        "The local files of the project that are removed.",
-        Form(_tell_local),
+        tuple[PurgeableFile, ...], "The local files of the project that are removed.", Form(_tell_local)
     ]
     notes: Annotated[tuple[str, ...], "What the user should know."]
     step: Annotated[str, "What is left for the user to do; empty if nothing."]

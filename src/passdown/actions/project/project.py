@@ -27,13 +27,6 @@ class PauseResult:
 
 
 @record
-class MetricsRequest:
-    """What to sum up."""
-
-    days: Annotated[int, "How many days, until now."] = USUAL_DAYS
-
-
-@record
 class MetricsResult:
     """What happened in the last days."""
 
@@ -61,9 +54,9 @@ def unpause(caller: Caller, _: None) -> PauseResult:
     return PauseResult(is_paused=bool(found), changed=bool(gone), where=tuple(one.by for one in found))
 
 
-def sum_up_events(caller: Caller, request: MetricsRequest) -> MetricsResult:
+def sum_up_events(caller: Caller, days: int) -> MetricsResult:
     """Sum up what hooks and commands recorded in the last days."""
     from passdown.services.project.metrics import read_metrics  # a pause does not need it
 
-    since = caller.workspace.now() - timedelta(days=request.days)
-    return MetricsResult(days=request.days, since=since, summary=read_metrics(caller.workspace, since))
+    since = caller.workspace.now() - timedelta(days=days)
+    return MetricsResult(days=days, since=since, summary=read_metrics(caller.workspace, since))
