@@ -10,6 +10,7 @@ from passdown.core.times import render_millis, render_seconds
 from passdown.records import is_record, names_of
 
 Result_co = TypeVar("Result_co", covariant=True)
+Other = TypeVar("Other")
 NO_VALUES: Final[Mapping[str, object]] = MappingProxyType({})
 NO_FORMS: Final[Mapping[str, "Form"]] = MappingProxyType({})
 
@@ -52,21 +53,28 @@ class Notice(NamedTuple):
 class Answered(Generic[Result_co]):
     """The result of an action, and what belongs to it."""
 
-    __slots__ = ("after", "notices", "result")
+    __slots__ = ("after", "close", "notices", "result")
 
     def __init__(
         self,
         result: Result_co,
         notices: Sequence[Notice] = (),
         after: Sequence[Callable[[], None]] = (),
+        close: Callable[[], None] = lambda: None,
     ) -> None:
-        """Keep the result, the notices, and what counts only once the answer was written.
+        """Keep the result, the notices, what counts only once the answer was written, and what ends it all.
 
-        That mail was read is such a thing: it is never done if writing failed.
+        That mail was read counts only then: it is never done if writing failed. To close the workspace comes
+        last, however that ended.
         """
         self.result = result
         self.notices = notices
         self.after = after
+        self.close = close
+
+    def with_result(self, result: Other) -> "Answered[Other]":
+        """Return another result to which the same belongs."""
+        return Answered(result, self.notices, self.after, self.close)
 
 
 class Form:

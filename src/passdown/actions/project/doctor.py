@@ -6,6 +6,7 @@ from typing import Annotated, Final
 
 from passdown.actions.answers import HIDDEN, Form, describe
 from passdown.actions.callers import Caller
+from passdown.actions.project.installs import find_own_program
 from passdown.core.problems import Severity
 from passdown.core.project.costs import Cost
 from passdown.core.project.findings import CacheHealth, Finding, FindingKind
@@ -17,7 +18,7 @@ from passdown.services.workspace.workspaces import UNCACHED
 from passdown.settings import Settings
 from passdown.wiring.health import open_examination
 from passdown.wiring.projects import read_settings
-from passdown.wiring.workspaces import open_workspace
+from passdown.wiring.workspaces import Outside, open_workspace
 
 _ROUNDS: Final = 3
 _LINE: Final = Form(one_line)
@@ -73,13 +74,14 @@ class CostsResult:
 
 def examine(caller: Caller, _: None) -> HealthReport:
     """Find out what is wrong with a project; settings that cannot be read are a finding, too."""
-    root = Path(caller.workspace.root)
+    root, program = Path(caller.workspace.root), find_own_program(caller)
     try:
-        settings, warnings = read_settings(root)
+        settings, warnings = read_settings(root, caller.around.variables)
     except PassdownError as found:
-        examination = open_examination(root, Settings(), refused=f"{found.message}: {found.hint}")
+        examination = open_examination(root, Settings(), program, refused=f"{found.message}: {found.hint}")
     else:
-        examination = open_examination(root, settings, warnings)
+        examination = open_examination(root, settings, program, warnings)
+    caller.workspace.on_close(examination.workspace.close)
     return _look(caller, examination)
 
 
@@ -89,7 +91,8 @@ def _look(caller: Caller, examination: doctor.Examination) -> HealthReport:
         found = doctor.examine(examination, caller.around.progress)
     except CacheError:
         known = examination.workspace
-        workspace = open_workspace(Path(known.root), known.settings, UNCACHED)
+        outside = Outside(variables=caller.around.variables)
+        workspace = caller.open_other(Path(known.root), known.settings, outside, UNCACHED)
         examination = replace(examination, workspace=workspace, cache=CacheHealth.UNUSABLE)
         found = doctor.examine(examination, caller.around.progress)
     return HealthReport(
@@ -122,5 +125,8 @@ def mend(caller: Caller, report: HealthReport) -> HealthReport:
 def sum_up_costs(caller: Caller, _: None) -> CostsResult:
     """Sum up what Passdown measured of itself."""
     root = Path(caller.workspace.root)
-    costs, skipped = doctor.read_costs(open_workspace(root, read_settings(root)[0]))
+    settings = read_settings(root, caller.around.variables)[0]
+    costs, skipped = doctor.read_costs(
+        open_workspace(root, settings, Outside(variables=caller.around.variables))
+    )
     return CostsResult(skipped=skipped, costs=tuple(costs))

@@ -232,18 +232,11 @@ def show_path(workspace: Workspace, place: Workspace, path: str) -> str:
 # --- reading --------------------------------------------------------------------------------------
 
 
-def find_own_handoffs(
-    workspace: Workspace, account: Account, checkouts: Sequence[Workspace]
+def find_handoffs(
+    workspace: Workspace, account: Account, checkouts: Sequence[Workspace], state: HandoffState
 ) -> Sequence[FoundHandoff]:
-    """Return the handoffs for a session in these checkouts, the oldest first; nothing changes."""
-    return [one for one in _find(workspace, account, checkouts)[0] if one.state is HandoffState.OWN]
-
-
-def find_late_handoffs(
-    workspace: Workspace, account: Account, checkouts: Sequence[Workspace]
-) -> Sequence[FoundHandoff]:
-    """Return the handoffs of others in these checkouts that wait for half a day; nothing changes."""
-    return [one for one in _find(workspace, account, checkouts)[0] if one.state is HandoffState.LATE]
+    """Return the handoffs in these checkouts that are so for a session, the oldest first; nothing changes."""
+    return [one for one in _find(workspace, account, checkouts)[0] if one.state is state]
 
 
 def settle_handoffs(workspace: Workspace, account: Account, told: Sequence[FoundHandoff]) -> Sequence[str]:
@@ -273,7 +266,7 @@ def settle_told(
     """Mark handoffs as read whose messages, at these positions, were read; return what could not be done."""
     waiting = workspace.coordination.messages.waiting(account.session)
     ids = {one.message.message for one in waiting if one.position in positions}
-    own = find_own_handoffs(workspace, account, checkouts)
+    own = find_handoffs(workspace, account, checkouts, HandoffState.OWN)
     return settle_handoffs(workspace, account, [one for one in own if one.handoff.id in ids])
 
 

@@ -26,12 +26,7 @@ from passdown.records import record, replace
 from passdown.services.coordination.finishing import changing
 from passdown.services.coordination.mail import deliver, owe_message
 from passdown.services.coordination.membership import find_worker, join_project, record_holdings
-from passdown.services.coordination.unfenced import (
-    GoingOn,
-    name_held,
-    record_unfenced_close,
-    release_task,
-)
+from passdown.services.coordination.unfenced import GoingOn, name_held, record_unfenced_close, release_task
 from passdown.services.operations.operations import drop, next_operation
 from passdown.services.sessions.journals import read_account
 from passdown.services.sessions.ledgers import update_ledger

@@ -198,10 +198,7 @@ def _is_ours(
 
 
 def _in_order(operations: Sequence[SharedOperation]) -> Sequence[SharedOperation]:
-    """Sort by age: changes of the engine first, then notes, closes and the rest of what the tracker does.
-
-    What must follow another comes last.
-    """
+    """Sort by age: the engine's changes, then the tracker's in their order; what must follow comes last."""
 
     def rank(one: SharedOperation) -> tuple[bool, int, datetime]:
         place = REPLAYED.index(one.action) if one.action in REPLAYED else -1
@@ -382,8 +379,9 @@ class Finishing:
                 closer = worker._replace(former=former)
                 return tracker.close(op, closer, held, operation.reason, operation.note)
             case OperationAction.CREATE:
-                task, after = read_new_task(operation)
-                return tracker.create(op, worker, task, after)
+                values = read_values(operation)
+                task = cast("Task", load_outcome(dump(values["task"])))
+                return tracker.create(op, worker, task, cast("list[str]", values.get("after", [])))
             case OperationAction.GIVE_BACK:
                 return tracker.give_back(op, worker, held)
             case OperationAction.MOVE:
@@ -395,10 +393,7 @@ class Finishing:
                 return tracker.sync(worker, push=self._workspace.settings.tracker.push)
 
     def _look_up_claim(self, tracker: Tracker, operation: SharedOperation) -> SharedOperation:
-        """Look which tasks a claim gave to the session, by the leases and by the tracker itself.
-
-        A lease of a task that the tracker did not give it goes back.
-        """
+        """Look which tasks a claim gave to the session; a lease that the tracker did not back goes back."""
         account = read_account(self._workspace, operation.session)
         worker = find_worker(self._workspace, account)
         leases = self._workspace.open_engine().leases
@@ -423,13 +418,6 @@ class Finishing:
 
 
 # --- how a change of the engine is repeated -----------------------------------------------------------
-
-
-def read_new_task(operation: SharedOperation) -> tuple[Task, tuple[str, ...]]:
-    """Return the task that an operation adds, and those that it waits for."""
-    values = read_values(operation)
-    after = cast("list[str]", values.get("after", []))
-    return cast("Task", load_outcome(dump(values["task"]))), tuple(after)
 
 
 def _repeat(engine: Coordination, op: str, one: SharedOperation) -> object:

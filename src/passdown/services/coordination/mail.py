@@ -41,10 +41,7 @@ def send_message(
 def deliver(
     workspace: Workspace, coordination: Coordination, message: NewMessage, op: str = ""
 ) -> Sent | NobodyThere:
-    """Put a message into inboxes, and let sessions of this machine know at their next prompt (C90).
-
-    `op` is the id that it gets, if it must be known before.
-    """
+    """Put a message into inboxes, under `op` if given; sessions here hear at their next prompt (C90)."""
     message = message._replace(content=redact(message.content).text)
     op = op or next_operation(workspace, OperationAction.MESSAGE, message.to)
     sent = coordination.messages.send(op, message)

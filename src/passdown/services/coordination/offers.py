@@ -54,10 +54,7 @@ class AcceptResult:
 
 
 def offer_task(workspace: Workspace, account: Account, task: str, to: str) -> Offered | Lost:
-    """Offer a task that the session holds, with all its files and what it knows; it owns them until then.
-
-    The one that it is offered to is told.
-    """
+    """Offer a task with all files of the session and what it knows; whoever it is offered to is told."""
     task = task or account.task
     if not task:
         raise UsageError("the session holds no task", hint="name one: `passdown handoff offer --task ID`")

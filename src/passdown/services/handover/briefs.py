@@ -43,21 +43,24 @@ from passdown.core.merge.merge import Digest
 from passdown.core.merge.ranks import limit_of
 from passdown.core.sessions.session_facts import Account
 from passdown.core.sessions.track_lines import find_last_track
+from passdown.core.sessions.unpublished import told_before
 from passdown.errors import StorageError
 from passdown.ports.event_log import EventLog
 from passdown.ports.index import EventLocation, Index
 from passdown.ports.repository import UNKNOWN
 from passdown.records import record, replace
-from passdown.services.handover.hand_files import add_facts, find_near, judge_near
 from passdown.services.handover.seen_work import (
+    add_facts,
     count_edits,
     describe_commits,
     find_last_words,
+    find_near,
+    judge_near,
     without_own_files,
 )
 from passdown.services.log.events import update_portion
 from passdown.services.log.history import EventTexts, parse_text
-from passdown.services.log.legacy_view import read_legacy
+from passdown.services.log.views import find_legacy
 from passdown.services.sessions.journals import (
     name_now,
     newest_first,
@@ -285,16 +288,23 @@ class _BriefReader:
         return max(index.published(name).line for index in self._indexes)
 
     def _find_unpublished(self) -> Sequence[Fact]:
-        """Give what other sessions of the clone stated and have not published yet (C123)."""
+        """Give what others of the clone stated and have not published, without secrets (C123)."""
         track = self._account.track if self._account else ""
         others = [one for name, one in self._open.items() if name not in self._own]
         if track:
             others = [one for one in others if self._track_of(one) in {"", track}]
-        if not others:
+        others = [one for one in others if told_before(one, 0)]  # for the rest nobody needs to look
+        facts = [fact for one in others for fact in told_before(one, self._covered(one.session))]
+        if not facts:
             return ()
-        from passdown.services.handover.unpublished_facts import find_unpublished  # many work alone
+        from passdown.core.sessions.secrets import redact_all  # few briefs need it
 
-        return find_unpublished(others, self._covered)
+        texts, _ = redact_all([part for fact in facts for part in (fact.text, fact.key, fact.because)])
+        parts = iter(texts)
+        return [
+            tell(fact._replace(text=text, key=key, because=because))
+            for fact, text, key, because in zip(facts, parts, parts, parts, strict=True)
+        ]
 
     def _peers(self) -> Iterator[OtherSession]:
         for name in sorted(self._live - self._own):
@@ -451,7 +461,12 @@ class _BriefReader:
     @cached_property
     def _legacy(self) -> EventFacts | None:
         """Give what a `current.md` says that was not migrated yet (R139)."""
-        return read_legacy(self._workspace)
+        path = find_legacy(self._workspace)
+        if not path:
+            return None
+        from passdown.services.log.migrations import read_legacy  # hardly any project has such a document
+
+        return read_legacy(self._workspace, path)
 
     def _elsewhere(self) -> Iterator[Fact]:
         """Give what other checkouts and a document in the view's place hold.

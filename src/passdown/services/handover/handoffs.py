@@ -28,13 +28,13 @@ from passdown.services.handover.snapshots import MANUAL, take_snapshot
 from passdown.services.handover.streams import find_stream, read_stream, read_text, take_in_own, write_stream
 from passdown.services.log.commits import CommitTrigger, NotDue
 from passdown.services.log.events import WrittenEvent, update_index
+from passdown.services.log.synthesis import synthesize
 from passdown.services.log.views import WrittenView
 from passdown.services.sessions.archives import ArchivedLedger, archive_ledger, hash_files, write_record
 from passdown.services.sessions.journals import read_account
 from passdown.services.sessions.ledgers import OpenedLedger, open_ledger, update_ledger
 from passdown.services.sessions.other_documents import list_streams
 from passdown.services.sessions.publications import publish
-from passdown.services.sessions.session_end import update_view
 from passdown.services.sessions.sessions import StartRequest, start_session
 from passdown.services.workspace.workspaces import Workspace
 from passdown.settings import Paths
@@ -136,7 +136,7 @@ def create_handoff(workspace: Workspace, account: Account, order: HandoffRequest
         archived = archive_ledger(workspace, account, order.trigger, keep=order.keep, opened=opened)
     record = (archived.path if archived else "") or write_record(workspace, handoff)
     own = [*([path] if path else []), record]
-    made = update_view(workspace, CommitTrigger.HANDOFF, own)  # 4
+    made = synthesize(workspace, trigger=CommitTrigger.HANDOFF, to_commit=True, also=own)  # 4
     return WrittenHandoff(
         handoff=handoff,
         stream=path,

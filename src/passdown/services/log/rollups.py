@@ -32,11 +32,7 @@ class ArchivedEvents(NamedTuple):
 
 
 def archive_events(
-    log: EventLog,
-    clock: Clock,
-    days: int,
-    begin: Callable[[], None] | None = None,
-    most: int | None = None,
+    log: EventLog, clock: Clock, days: int, begin: Callable[[], None] | None = None, most: int | None = None
 ) -> ArchivedEvents:
     """Archive the events that are older than a number of days, in whole UTC days.
 

@@ -18,7 +18,7 @@ from passdown.services.log.events import update_index
 from passdown.services.log.indexing import Step
 from passdown.services.log.local_view import mark_updated
 from passdown.services.log.rollups import ArchivedEvents, archive_events
-from passdown.services.log.uncommitted import begin_archiving, end_archiving, list_uncommitted
+from passdown.services.log.uncommitted import ARCHIVING, list_uncommitted
 from passdown.services.log.views import (
     ViewState,
     WrittenView,
@@ -211,7 +211,7 @@ def _archive(workspace: Workspace) -> ArchivedEvents:
         workspace.log,
         workspace.clock,
         workspace.settings.events.retention_days,
-        begin=lambda: begin_archiving(workspace),
+        begin=lambda: ARCHIVING.put(workspace),
         most=_HOOK_ARCHIVES if workspace.is_hook else None,
     )
     update_index(workspace.log, workspace.index)
@@ -227,7 +227,7 @@ def _commit(
         workspace.repository, workspace.documents, workspace.clock, workspace.settings, trigger, paths
     )
     if isinstance(committed, Committed):
-        end_archiving(workspace)
+        ARCHIVING.remove(workspace)
     return committed
 
 

@@ -14,7 +14,7 @@ from passdown.core.formats.views import Footer, parse_view
 from passdown.core.git_hash import git_blob_id
 from passdown.core.lazy_regex import pattern
 from passdown.core.merge.event_facts import EventFacts, is_blank
-from passdown.core.merge.rollups import RollupMember, is_rollup
+from passdown.core.merge.rollups import Rollup, RollupMember, is_rollup
 from passdown.errors import FormatError
 from passdown.ports.event_log import EventLog
 from passdown.ports.index import EventFile, EventLocation, Index, LogChange
@@ -169,29 +169,22 @@ def _read_all(workspace: Workspace, step: Step | None) -> _Scan:
     ]
     for number, (folder, name, mark) in enumerate(files, 1):
         path = _path(workspace, folder, name)
-        pairs, skipped = _read_file(log, scan, (folder, name), path)
-        for member, source in pairs:
+        data = log.read(folder, name)
+        found = Rollup(skipped=1) if data is None else parse_events(name, data)
+        if data is None:
+            scan.left.append(UnmergedFile(path, "cannot be read, or is too large"))
+        elif found.skipped:
+            lines = f"{found.skipped} of its lines cannot be read"
+            scan.left.append(UnmergedFile(path, lines if is_rollup(name) else _name_problem(data)))
+        for member, source in found.members:
             scan.altered += _check_id(path, member, source)
         if is_rollup(name):
-            scan.names.update(member.name for member, _ in pairs)
-        scan.found.append(EventFile(folder, name, mark, tuple(source for _, source in pairs), skipped))
+            scan.names.update(member.name for member, _ in found.members)
+        sources = tuple(source for _, source in found.members)
+        scan.found.append(EventFile(folder, name, mark, sources, found.skipped))
         if step is not None:
             step(number, len(files))
     return scan
-
-
-def _read_file(
-    log: EventLog, scan: _Scan, file: tuple[str, str], path: str
-) -> tuple[Sequence[tuple[RollupMember, EventFacts]], int]:
-    data = log.read(*file)
-    if data is None:
-        scan.left.append(UnmergedFile(path, "cannot be read, or is too large"))
-        return (), 1
-    found = parse_events(file[1], data)
-    if found.skipped:
-        lines = f"{found.skipped} of its lines cannot be read"
-        scan.left.append(UnmergedFile(path, lines if is_rollup(file[1]) else _name_problem(data)))
-    return found.members, found.skipped
 
 
 def _name_problem(data: bytes) -> str:

@@ -128,10 +128,7 @@ def _find_settings(examination: Examination) -> Iterator[Finding]:
 
 
 def _find_rules(workspace: Workspace) -> Iterator[Finding]:
-    """Judge git's rules by their effect, not by how they are written.
-
-    In a project that is not set up, only files that exist are reported.
-    """
+    """Judge git's rules by their effect; in a project that is not set up, only for files that exist."""
     if workspace.git_documents is None:
         return
     areas, repository = classify_paths(workspace.settings.paths), workspace.repository

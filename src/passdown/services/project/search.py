@@ -118,8 +118,11 @@ def search(
     kinds = [kind for kind in scope.sources if not wanted.kinds or kind in wanted.kinds]
     hits = Hits((), 0)
     if kinds:
-        for kind in kinds:
-            update_search_index(workspace, scope, kind, step)
+        for kind in kinds:  # if nothing changed, only folders are checked
+            source = scope.sources[kind]
+            target = _IndexedSource(workspace, source, scope.index, kind)
+            if (there := find_changed(source, target.folders())) is not None:
+                bring_up_to_date(source, target, there, step)
         hits = scope.index.find(terms, wanted, max(asked.limit - len(live), 0))  # 2
     shown = [_show(workspace, scope, hit, terms, asked.size) for hit in hits.best]
     gone = shown.count(None)  # 3
@@ -146,17 +149,6 @@ def _writable(text: str) -> str:
 
 
 # --- what is written once -----------------------------------------------------------------------
-
-
-def update_search_index(
-    workspace: Workspace, scope: SearchScope, kind: DocumentKind, step: Step | None = None
-) -> None:
-    """Bring the index up to date with a source, in batches; if nothing changed, only folders are checked."""
-    source = scope.sources[kind]
-    target = _IndexedSource(workspace, source, scope.index, kind)
-    there = find_changed(source, target.folders())
-    if there is not None:
-        bring_up_to_date(source, target, there, step)
 
 
 class _IndexedSource:

@@ -166,10 +166,7 @@ def _judge(workspace: Workspace, ledger: Ledger, account: Account) -> str:
 
 
 def _archive_foreign(workspace: Workspace, path: str, found: _Found) -> ArchivedLedger:
-    """Archive the ledger of a session that has no journal here; the record includes all of it.
-
-    What it says is published first, so that every session is told.
-    """
+    """Archive a ledger without a journal here, all of it; what it says is published first, for everybody."""
     publish_ledger(workspace, found.ledger, STALE)
     handoff = handoff_from_ledger(found.ledger, workspace.now(), STALE)
     record = write_record(workspace, handoff, found.data.decode())
@@ -230,10 +227,7 @@ def _read(workspace: Workspace, path: str) -> _Found | None:
 
 
 def write_record(workspace: Workspace, handoff: Handoff, ledger: str = "") -> str:
-    """Write the record of a session under an unused name and return its path.
-
-    The same record is written only once, even if an earlier run was interrupted before it removed the ledger.
-    """
+    """Write a session's record under an unused name, the same record only once; return its path."""
     documents = workspace.documents
     folder = workspace.settings.paths.archive
     at = handoff.at or workspace.now()

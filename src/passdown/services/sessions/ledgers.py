@@ -132,7 +132,10 @@ def open_ledger(workspace: Workspace, account: Account) -> OpenedLedger:
         _take_in_elsewhere(workspace, account, one.ledger)
     edits = sum(_take_in(workspace, account, one.ledger) for one in late if not one.problems)  # 1
     reading = read_ledger(workspace, account)
-    reading = replace(reading, problems=reading.problems or _find_long(workspace, account, reading))
+    if not reading.problems:
+        long = [one for one in _edits(workspace, account, reading.ledger) if not fits_a_line(one)]
+        problems = tuple(error(1, one.kind.value, "is too long to take in", _LONG) for one in long)
+        reading = replace(reading, problems=problems)
     if not reading.problems:
         edits += _take_in(workspace, account, reading.ledger)
         broken = next((one for one in late if one.problems), None)
@@ -142,14 +145,6 @@ def open_ledger(workspace: Workspace, account: Account) -> OpenedLedger:
             workspace.documents.replace(path, data, local=True, expected=data)
             workspace.documents.displaced(path, [data])
     return OpenedLedger(session=account.session, reading=reading, edits=edits)
-
-
-def _find_long(workspace: Workspace, account: Account, reading: LedgerReading) -> tuple[Problem, ...]:
-    """Report edits that are too long for the journal."""
-    edits = () if reading.problems else _edits(workspace, account, reading.ledger)
-    return tuple(
-        error(1, one.kind.value, "is too long to take in", _LONG) for one in edits if not fits_a_line(one)
-    )
 
 
 def _take_in(workspace: Workspace, account: Account, ledger: Ledger) -> int:

@@ -11,14 +11,12 @@ from passdown.errors import CacheError, FormatError, PassdownError, StorageError
 from passdown.ports.repository import Committed, Skipped, SkipReason
 from passdown.records import record
 from passdown.services.log.commit_marks import (
+    TO_COMMIT,
+    TO_COMMIT_VIEW,
     describe_files,
     is_known_committed,
-    mark_to_commit,
-    mark_view,
     owes_view,
     remember_committed,
-    unmark,
-    unmark_view,
 )
 from passdown.services.log.commits import CommitTrigger, NotDue, commit, find_not_due
 from passdown.services.log.events import update_portion
@@ -145,16 +143,16 @@ def commit_events(workspace: Workspace, trigger: CommitTrigger, paths: Sequence[
     settings = workspace.settings
     done = commit(workspace.repository, workspace.documents, workspace.clock, settings, trigger, paths)
     if isinstance(done, Committed) and view_place(workspace.repository, settings).is_tracked:
-        mark_view(workspace)
+        TO_COMMIT_VIEW.put(workspace)
     return done
 
 
 def _put_off(workspace: Workspace, obstacle: Skipped) -> Skipped:
     """Let the end of the next turn try again if the obstacle may be gone by then, else the next event."""
     if obstacle.why in _PASSING:
-        mark_to_commit(workspace)
+        TO_COMMIT.put(workspace)
     else:
-        unmark(workspace)
+        TO_COMMIT.remove(workspace)
     return obstacle
 
 
@@ -166,12 +164,12 @@ def _settle(workspace: Workspace, described: str, done: CommitOutcome) -> Commit
     if isinstance(done, Skipped) and done.why is not SkipReason.NOTHING:
         return _put_off(workspace, done)
     if not described:
-        mark_to_commit(workspace)
+        TO_COMMIT.put(workspace)
     elif not isinstance(done, NotDue):
-        unmark(workspace)
+        TO_COMMIT.remove(workspace)
         remember_committed(workspace, described)
         if done is not None:
-            unmark_view(workspace)
+            TO_COMMIT_VIEW.remove(workspace)
     return done
 
 

@@ -36,13 +36,7 @@ from passdown.services.sessions.journals import (
     write_fact,
     write_heartbeat,
 )
-from passdown.services.sessions.ledgers import (
-    is_free,
-    read_ledger,
-    remove_state,
-    take_in_late,
-    update_ledger,
-)
+from passdown.services.sessions.ledgers import is_free, read_ledger, remove_state, take_in_late, update_ledger
 from passdown.services.sessions.liveness import is_called, is_live, list_live
 from passdown.services.workspace.workspaces import Workspace
 
@@ -109,10 +103,7 @@ class StartedSession:
 
 
 def recover(workspace: Workspace) -> tuple[RecoveredSession, ...]:
-    """Publish and end sessions that never ended, or ended without publishing; each only once.
-
-    A session that cannot be published now is left for the next start.
-    """
+    """Publish and end sessions that never ended, each only once; what fails now is left to the next start."""
     # What cannot be taken in now is kept until the next start.
     with suppress(StorageError):
         take_in_late(workspace)

@@ -29,13 +29,7 @@ from passdown.core.kinds import FactKind
 from passdown.core.sessions.ledger_sync import NewFact
 from passdown.core.sessions.secrets import redact
 from passdown.core.sessions.session_facts import Account
-from passdown.core.work.loop_feedback import (
-    LoopFeedback,
-    find_feedback,
-    name_feedback,
-    next_number,
-    shorten,
-)
+from passdown.core.work.loop_feedback import LoopFeedback, find_feedback, name_feedback, next_number, shorten
 from passdown.core.work.loops import (
     AT_WORK_MARK,
     BEGINNINGS,
@@ -196,7 +190,10 @@ def append_turn(workspace: Workspace, account: Account, request: TurnRequest) ->
     """
     loop = need_loop(request.loop)
     facts = need_ledger(workspace, request.change, loop.text)
-    advice = _judge_cycles(loop, facts.mode, request)
+    cycles = judge_cycles(loop, facts.mode, request.cycles)
+    if cycles.is_refused and not request.escalation:
+        hint = "accept the work as it is, or ask a person: append the turn with --escalate QUESTION"
+        raise PassdownError(cycles.text, hint=hint)
     _need_room(_path(workspace, request.change, loop), b"", _encode(request.text))
     account = take_in_feedback(workspace, account, [request.change])
     settled = find_settled(workspace, account, [request.change])
@@ -209,7 +206,7 @@ def append_turn(workspace: Workspace, account: Account, request: TurnRequest) ->
     update_ledger(workspace, account, said)
     take_in_feedback(workspace, account, [request.change])
     _mark_progress(workspace, request, loop, facts)
-    return replace(added, advice=advice)
+    return replace(added, advice=cycles.text)
 
 
 def _mark_progress(workspace: Workspace, request: TurnRequest, loop: LoopName, facts: ChangeFacts) -> None:
@@ -226,14 +223,6 @@ def _mark_progress(workspace: Workspace, request: TurnRequest, loop: LoopName, f
 
     if request.is_complete:
         revise_state(workspace, facts, reconcile)
-
-
-def _judge_cycles(loop: LoopName, mode: RunMode, request: TurnRequest) -> str:
-    verdict = judge_cycles(loop, mode, request.cycles)
-    if verdict.is_refused and not request.escalation:
-        hint = "accept the work as it is, or ask a person: append the turn with --escalate QUESTION"
-        raise PassdownError(verdict.text, hint=hint)
-    return verdict.text
 
 
 def _write_turn(

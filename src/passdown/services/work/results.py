@@ -117,13 +117,6 @@ def _read_all(workspace: Workspace, account: Account) -> dict[str, KeptResult]:
     )
 
 
-def _read_everywhere(workspace: Workspace) -> dict[str, KeptResult]:
-    """Say how each result of the project stands."""
-    sessions = workspace.journals.sessions()
-    lines = [fact for one in sessions for fact in facts_of(one, workspace.journals.read(one))]
-    return fold_results(sorted(lines, key=lambda fact: fact.at))
-
-
 def find_result(results: Sequence[KeptResult], name: str) -> KeptResult:
     """Return the result with an id, or the start of one; raise a UsageError if there is not exactly one."""
     found = [one for one in results if len(name) >= _SHORTEST and one.id.startswith(name)]
@@ -155,7 +148,9 @@ def apply_result(workspace: Workspace, account: Account, kept: KeptResult) -> Ap
     """
     if kept.state is not ResultState.WAITING:
         return AppliedResult(kept=kept)
-    known = _read_everywhere(workspace).get(kept.id, kept)  # 1
+    sessions = workspace.journals.sessions()
+    everywhere = [fact for one in sessions for fact in facts_of(one, workspace.journals.read(one))]
+    known = fold_results(sorted(everywhere, key=lambda fact: fact.at)).get(kept.id, kept)  # 1
     if known.state is ResultState.APPLIED:
         _say(workspace, account, kept, ResultStep.APPLIED)
         return AppliedResult(kept=known)

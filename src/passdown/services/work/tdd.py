@@ -34,10 +34,7 @@ class BegunPhase:
 
 
 def begin_phase(workspace: Workspace, account: Account, phase: TddPhase) -> BegunPhase:
-    """Begin a phase: state and journal first, then the note on the task (R178).
-
-    To begin the present phase again changes nothing.
-    """
+    """Begin a phase, unless it is the present one: state and journal first, then the task's note (R178)."""
     if account.tdd == phase:
         return BegunPhase(account=account)
     cycle = Cycle(account, workspace.now())

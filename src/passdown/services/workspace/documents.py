@@ -52,10 +52,7 @@ class Repair:
     after: str
 
     def difference(self, name: str) -> str:
-        """Return the change as a unified diff of a file with that name.
-
-        If all line endings are CRLF before and after, they are left out of the diff.
-        """
+        """Return the change as a unified diff; if all line endings are CRLF, they are left out."""
         before, after = self.before, self.after
         if _has_crlf_only(before) and _has_crlf_only(after):
             before, after = before.replace("\r\n", "\n"), after.replace("\r\n", "\n")

@@ -86,7 +86,7 @@ def _ask_about(
     for text, step in reversed(notable.items()):
         output.note(f"{step}: {text}")
     if held:
-        return Answered(replace(found, held=held), answer.notices, answer.after)
+        return answer.with_result(replace(found, held=held))
     return call(actions.bind, replace(request, skips_preflight=True), session, is_first=False)
 
 

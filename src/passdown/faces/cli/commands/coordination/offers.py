@@ -75,8 +75,9 @@ def accept(name: str, session: str, *, anyway: bool, run_test: bool, yes: bool, 
     reviewed = call_shared(actions.review, name, session)
     found = reviewed.result
     if not isinstance(found, OfferReview):
-        again = Answered(found, reviewed.notices, reviewed.after)
+        again = reviewed.with_result(found)
         return _report(again, _say_accepted, as_json=as_json)
+    reviewed.close()
     if run_test and (test := found.review.drift.test):
         run = make_test_runner(yes=yes, as_json=as_json)
         drift = replace(found.review.drift, test_now=run(test))

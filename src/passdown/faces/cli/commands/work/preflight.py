@@ -90,7 +90,7 @@ def preflight(track: str, session: str, *, as_json: bool) -> int:
     request = actions.TrackRequest(track=track, choice=read_lock_choice())
     answer, request = call_chosen(actions.preflight, request, session)
     steps, held = ask_about_lock(answer.result, request, session)
-    answer = Answered(replace(answer.result, steps=steps, held=held), answer.notices, answer.after)
+    answer = answer.with_result(replace(answer.result, steps=steps, held=held))
     found = show(answer, _say, as_json=as_json)
     if found.held and not as_json:
         say_lock_choices(found.held)
