@@ -1,4 +1,4 @@
-"""The two lists of steps in ARCHITECTURE.md are what the program does."""
+"""The lists of steps in ARCHITECTURE.md are what the program does."""
 
 import gc
 import io
@@ -90,20 +90,46 @@ def test_decide_goes_from_argument_to_event_as_drawn(monkeypatch: pytest.MonkeyP
     assert first_missing(wanted, called) is None
 
 
+def call_hook(monkeypatch: pytest.MonkeyPatch, folder: Path, event: str) -> list[tuple[str, str]]:
+    """Let a host call a hook; return the functions that run."""
+    payload = {"session_id": "h-1", "cwd": str(folder), "hook_event_name": event, "source": "startup"}
+    data = json.dumps({**payload, "transcript_path": str(folder / "t.jsonl")}).encode()
+    monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=io.BytesIO(data)))
+    return record(lambda: quick.main([], HookWork()))
+
+
 def test_a_session_start_goes_from_payload_to_brief_as_drawn(
     monkeypatch: pytest.MonkeyPatch, folder: Path
 ) -> None:
     wanted = steps("A session start, from payload to brief:")
-    payload = {
-        "session_id": "h-1",
-        "cwd": str(folder),
-        "hook_event_name": "SessionStart",
-        "source": "startup",
-    }
-    data = json.dumps({**payload, "transcript_path": str(folder / "t.jsonl")}).encode()
-    monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=io.BytesIO(data)))
 
-    called = record(lambda: quick.main([], HookWork()))
+    called = call_hook(monkeypatch, folder, "SessionStart")
+
+    assert 1 < len(wanted) <= MOST_STEPS
+    assert first_missing(wanted, called) is None
+
+
+@pytest.mark.usefixtures("folder")
+def test_claim_goes_from_argument_to_grant_as_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
+    wanted = steps("`passdown claim`, from argument to grant, with SQLite:")
+    run(monkeypatch, "start")
+    run(monkeypatch, "task", "add", "Write the parser")
+
+    called = record(lambda: run(monkeypatch, "claim"))
+
+    assert 1 < len(wanted) <= MOST_STEPS
+    assert first_missing(wanted, called) is None
+
+
+def test_a_turn_end_goes_from_payload_to_what_follows_as_drawn(
+    monkeypatch: pytest.MonkeyPatch, folder: Path
+) -> None:
+    wanted = steps("A turn end, from payload to the next prompt:")
+    call_hook(monkeypatch, folder, "SessionStart")
+    said = {"type": "user", "message": {"role": "user", "content": "Add a login page"}}
+    (folder / "t.jsonl").write_text(json.dumps(said) + "\n", encoding="utf-8")
+
+    called = call_hook(monkeypatch, folder, "Stop")
 
     assert 1 < len(wanted) <= MOST_STEPS
     assert first_missing(wanted, called) is None
