@@ -17,7 +17,7 @@ from passdown.core.formats.journal import JournalLine, render_line
 from passdown.core.kinds import FactKind
 from passdown.core.project.tracked_paths import NOTHING_TRACKED
 from passdown.core.sessions.session_facts import SessionStart, make_start
-from passdown.engines.files.untracked_documents import UntrackedDocuments
+from passdown.engines.files.documents import UntrackedDocuments
 from passdown.engines.git.repository import GitRepository
 from passdown.engines.process import SystemProcesses
 from passdown.engines.sqlite.event_index import open_index

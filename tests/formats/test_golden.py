@@ -19,12 +19,12 @@ from passdown.core.formats.ledgers import (
     Mode,
     ReadFile,
     TddPhase,
+    Validation,
     parse_ledger,
     render_ledger,
 )
 from passdown.core.formats.state_file import SessionState, parse_session_state
 from passdown.core.formats.streams import Question, QuestionKind, Stream, Workflow, parse_stream
-from passdown.core.formats.validations import Validation
 from passdown.core.formats.views import Footer, parse_view
 from passdown.core.merge.event_facts import parse_event_facts, source_of
 from passdown.core.phases import PhaseState
@@ -76,6 +76,12 @@ PROBLEMS: dict[str, Expected] = {
     "event-origins.md": [],
     "event-seed.md": [],
     "handoff-seed.json": [],
+    "journal-before-operations-ended.jsonl": [],
+    "journal-before-operations-takeover.jsonl": [],
+    "journal-operations-away.jsonl": [],
+    "journal-operations-ended.jsonl": [],
+    "journal-operations-lost.jsonl": [],
+    "journal-operations-takeover.jsonl": [],
     "journal-operations.jsonl": [],
     "ledger-active-task.md": _ledger_part(1, "Active Task"),
     "ledger-binding-flow.yaml": _ledger_part(1),

@@ -15,14 +15,8 @@ from passdown.core.sessions.session_facts import NO_PROCESS, Account, HostProces
 from passdown.core.times import to_millis
 from passdown.engines.coordination.coordinator import Coordinator
 from passdown.engines.file_names import LocalFileNames
-from passdown.engines.memory.change_files import MemoryChanges
-from passdown.engines.memory.coordination import MemoryStore
-from passdown.engines.memory.documents import MemoryDocuments
 from passdown.engines.memory.event_log import MemoryEventLog
-from passdown.engines.memory.git_history import MemoryHistory
 from passdown.engines.memory.index import MemoryIndex
-from passdown.engines.memory.journals import MemoryJournals
-from passdown.engines.memory.repository import MemoryRepository
 from passdown.ports.change_files import ChangeFiles
 from passdown.ports.clock import Clock, Entropy
 from passdown.ports.commit_contents import CommitContents
@@ -49,6 +43,12 @@ from passdown.services.workspace.account_cache import AccountCache
 from passdown.services.workspace.verbs import VerbRun
 from passdown.services.workspace.workspaces import Workspace
 from passdown.settings import Settings
+from passdown.testing.memory.change_files import MemoryChanges
+from passdown.testing.memory.coordination import MemoryStore
+from passdown.testing.memory.documents import MemoryDocuments
+from passdown.testing.memory.git_history import MemoryHistory
+from passdown.testing.memory.journals import MemoryJournals
+from passdown.testing.memory.repository import MemoryRepository
 from passdown.trackers.board import Board
 from tests.support.events import MovedClock
 

@@ -15,6 +15,9 @@ Facts are taken in their order, the oldest first; `core.facts.identify` says whi
 7. What is done is no longer what somebody does now.
 8. A decision takes out the statements under its key that it names, and so does a retraction of one
    (`core.statements`). Of those that are left, the newest holds, and the others are kept beside it.
+9. What a session holds or has begun (claims, reservations, operations, results) is in a table of its own from
+   the line that begins it to the one that ends it (`core.holds`). The last word of a session lets go of all
+   claims and reservations.
 """
 
 from bisect import bisect_left, insort
@@ -23,6 +26,7 @@ from types import MappingProxyType
 from typing import Final, NamedTuple
 
 from passdown.core.facts import ADD, PROMPTED, Fact, Provenance, identify, identify_retracted, make_key
+from passdown.core.holds import LET_GO, PUBLISHED, read_changes
 from passdown.core.kinds import FactKind, Merging
 from passdown.core.lazy_regex import pattern
 from passdown.core.statements import list_other_words, list_replaced, name_statement, read_name
@@ -103,6 +107,7 @@ class Folded:
         self.tables: Tables = {}
         self.phases: dict[str, list[Fact]] = {}
         self.statements: dict[str, InForce] = {}
+        self.held: Tables = {}
         self.ended = ended
         self._number = 0
         self._is_disordered = False
@@ -110,6 +115,10 @@ class Folded:
     def of(self, kind: str) -> tuple[Fact, ...]:
         """Give the facts of a kind that hold, the oldest first."""
         return tuple(self.tables.get(kind, {}).values())
+
+    def held_of(self, name: str) -> Mapping[str, Fact]:
+        """Give what a session holds or has begun of one sort, by key (9)."""
+        return self.held.get(name, {})
 
     def hold(self, fact: Fact, key: str) -> None:
         """Let a fact hold, in place of the one it replaces."""
@@ -278,6 +287,19 @@ def _take_answer(folded: Folded, fact: Fact) -> None:  # 6
     folded.hold(fact, identify(fact))
 
 
+def _take_held(folded: Folded, fact: Fact) -> None:  # 9
+    for change in read_changes(fact):
+        table = folded.held.setdefault(change.table, {})
+        table.pop(fact.key, None)
+        if change.is_held:
+            table[fact.key] = fact
+
+
+def _take_end(folded: Folded, fact: Fact) -> None:  # 9
+    for name in LET_GO if fact.key == PUBLISHED else ():
+        folded.held.pop(name, None)
+
+
 _DECISION: Final = FactKind.DECISION.value
 _ID: Final = pattern(r"[0-9a-f]{12}")
 ANSWERED: Final = (FactKind.QUESTION.value, FactKind.FEEDBACK.value)
@@ -288,6 +310,7 @@ _BY_MERGING: Final[Mapping[Merging, Callable[[Folded, Fact], None]]] = MappingPr
         Merging.SET: _take_one,
         Merging.MAP: _take_decision,
         Merging.PHASES: _take_phase,
+        Merging.HELD: _take_held,
     }
 )
 _TAKE: Final[Mapping[str, Callable[[Folded, Fact], None]]] = MappingProxyType(
@@ -299,5 +322,6 @@ _TAKE: Final[Mapping[str, Callable[[Folded, Fact], None]]] = MappingProxyType(
         },
         FactKind.ANSWER.value: _take_answer,
         FactKind.RETRACTION.value: _take_retraction,
+        FactKind.END.value: _take_end,
     }
 )

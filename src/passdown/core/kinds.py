@@ -16,6 +16,7 @@ class Merging(StrEnum):
     SET = "set"
     MAP = "map"
     PHASES = "phases"
+    HELD = "held"
     NONE = "none"
 
 
@@ -264,13 +265,10 @@ class FactKind(StrEnum):
 
     START = ("start", KindRow())
     BINDING = ("binding", KindRow())
-    CLAIM = ("claim", KindRow())
-    RESERVATION = ("reservation", KindRow())
-    RESULT = ("result", KindRow(is_sign=True))  # what a subagent returned; see `core.hosts.kept_results`
-    OPERATION = (
-        "operation",
-        KindRow(is_sign=True),
-    )  # see `core.work.operations`
+    CLAIM = ("claim", KindRow(Merging.HELD))
+    RESERVATION = ("reservation", KindRow(Merging.HELD))
+    RESULT = ("result", KindRow(Merging.HELD, is_sign=True))  # of a subagent; see `core.hosts.kept_results`
+    OPERATION = ("operation", KindRow(Merging.HELD, is_sign=True))  # see `core.work.operations`
     HOST = ("host", KindRow(is_sign=True))
     BRANCH = ("branch", KindRow(is_sign=True))
     HEARTBEAT = ("heartbeat", KindRow(is_sign=True))
@@ -291,6 +289,9 @@ def kind_of(name: str) -> FactKind | None:
     except ValueError:
         return None
 
+
+STATING: Final = frozenset(kind for kind in FactKind if kind.row.merging not in {Merging.HELD, Merging.NONE})
+"""The kinds that say something about the work; the others are about the session itself."""
 
 MERGED: Final[tuple[FactKind, ...]] = tuple(kind for kind in FactKind if kind.row.plural)
 """The kinds that events merge into a view, in the order in which lists name them."""

@@ -13,9 +13,8 @@ from passdown.core.hosts.installs import (
     Command,
     PluginRegistration,
     first_word,
-    member_at,
 )
-from passdown.core.json_text import dump
+from passdown.core.json_text import dump, member_at
 from passdown.core.lazy_regex import pattern
 
 MARKETPLACE: Final = ".claude-plugin/marketplace.json"

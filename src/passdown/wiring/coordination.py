@@ -234,15 +234,14 @@ def _coordinate(
 
 
 def _find_away(file: EngineFile) -> EngineAway:
-    from passdown.engines.boot import SystemBootClock
+    from passdown.engines.system import SystemBootClock
 
     return EngineAway(file.away, SystemBootClock())
 
 
 def _find_machine(processes: "Processes") -> "LocalMachine":
-    from passdown.engines.boot import SystemBootClock
     from passdown.engines.sqlite.coordination import LocalMachine
-    from passdown.engines.system import SystemClock
+    from passdown.engines.system import SystemBootClock, SystemClock
 
     def is_running(process: str) -> bool | None:
         pid, started, boot = json.loads(process)

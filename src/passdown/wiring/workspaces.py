@@ -103,7 +103,7 @@ class LocalWorkspace:
     @cached_property
     def documents(self) -> "Documents":
         """The files below the root, without machine state that git tracks."""
-        from passdown.engines.files.untracked_documents import UntrackedDocuments  # loaded on demand
+        from passdown.engines.files.documents import UntrackedDocuments  # loaded on demand
 
         runtime = self.settings.paths.runtime
         return UntrackedDocuments(

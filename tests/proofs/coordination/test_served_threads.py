@@ -174,7 +174,7 @@ def test_threads_with_workspaces_of_their_own_are_not_mixed_up_on_postgresql(
     """Their connections are never more than the limit, and none is left when all workspaces are closed."""
     projects = [make_started(tmp_path / f"project-{number}") for number in range(PROJECTS)]
     for number, made in enumerate(projects):
-        made.write(FILE_NAME, f'[project]\nkey = "{project}-{number}"\n')
+        made.write(FILE_NAME, f'[project]\nkey = "{project[:-1]}{number}"\n')
 
     prove([made.folder for made in projects], {"PASSDOWN_COORDINATION_URL": database.url()})
 

@@ -6,8 +6,7 @@ from typing import NamedTuple
 
 import pytest
 
-from passdown.services.handover.intake import take_in_stream
-from passdown.services.handover.streams import read_stream
+from passdown.services.handover.streams import read_stream, take_in_stream
 from passdown.services.sessions.journals import read_account
 from passdown.settings import parse_settings
 from tests.formats.test_golden import GOLDEN

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from passdown.services.project.purges import list_local, purge
+from passdown.services.project.setups import list_local, purge
 from passdown.settings import Settings
 from tests.support.gits import make_started
 from tests.support.projects import open_checkout, put

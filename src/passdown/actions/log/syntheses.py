@@ -35,7 +35,7 @@ _NEWEST: Final = 5
 _PRINTED: Final = "-"
 
 
-def _tell_archived(found: ArchivedEvents | None) -> object:
+def _tell_archived(found: ArchivedEvents | None) -> dict[str, object] | None:
     return {"events": found.moved, "days": found.days} if found else None
 
 

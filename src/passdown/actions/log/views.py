@@ -66,11 +66,11 @@ def _tell_facts(facts: Sequence[Fact]) -> list[object]:
     return [_tell_fact(one) for one in facts]
 
 
-def _tell_contested(contested: Sequence[Sequence[Fact]]) -> object:
+def _tell_contested(contested: Sequence[Sequence[Fact]]) -> list[object]:
     return [_tell_facts(facts) for facts in contested]
 
 
-def _tell_unmerged(files: Sequence[UnmergedFile]) -> object:
+def _tell_unmerged(files: Sequence[UnmergedFile]) -> list[dict[str, object]]:
     return [one._asdict() for one in files]
 
 

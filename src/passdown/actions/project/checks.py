@@ -7,7 +7,7 @@ from typing import Annotated, NamedTuple
 
 from passdown.actions.answers import HIDDEN, Form
 from passdown.actions.callers import Caller, Surroundings
-from passdown.core.formats.registry import AnyDocument
+from passdown.core.documents.documents import AnyDocument
 from passdown.core.problems import Problem
 from passdown.core.safe_text import one_line
 from passdown.core.schemas import to_data

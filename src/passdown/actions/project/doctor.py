@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Final
 
-from passdown.actions.answers import HIDDEN, Form
+from passdown.actions.answers import HIDDEN, Form, describe
 from passdown.actions.callers import Caller
 from passdown.actions.project.installs import find_own_program
 from passdown.core.problems import Severity
@@ -25,11 +25,11 @@ _ROUNDS: Final = 3
 _LINE: Final = Form(one_line)
 
 
-def _tell_lines(texts: Sequence[str]) -> object:
+def _tell_lines(texts: Sequence[str]) -> list[str]:
     return [one_line(text) for text in texts]
 
 
-def _tell_path(path: str) -> object:
+def _tell_path(path: str) -> str | None:
     return one_line(path) or None
 
 
@@ -98,17 +98,7 @@ def _look(caller: Caller, examination: Examination) -> HealthReport:
         found = doctor.examine(examination, caller.around.progress)
     return HealthReport(
         is_healthy=all(one.severity is Severity.WARNING for one in found),
-        findings=tuple(
-            FoundProblem(
-                code=one.code,
-                severity=one.severity,
-                what=one.what,
-                where=one.where,
-                hint=one.hint,
-                fixable=one.is_fixable,
-            )
-            for one in found
-        ),
+        findings=tuple(describe(FoundProblem, one, fixable=one.is_fixable) for one in found),
         mended=(),
         refused=(),
         examination=examination,

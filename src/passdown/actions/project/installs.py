@@ -10,7 +10,7 @@ from passdown.core.hosts.installs import Command, hook_line, is_temporary
 from passdown.records import record, replace
 from passdown.services.project import installs
 from passdown.services.project.installs import InstallPlan, InstallTarget
-from passdown.services.project.purges import PurgeableFile, list_local, purge
+from passdown.services.project.setups import PurgeableFile, list_local, purge
 from passdown.settings import FILE_NAME
 from passdown.wiring.installs import OwnProgram, open_install_target
 from passdown.wiring.projects import read_settings
@@ -44,7 +44,7 @@ class UninstallRequest:
     is_purge: Annotated[bool, "Whether the local data of the project is removed as well."] = False
 
 
-def _tell_local(files: Sequence[PurgeableFile]) -> object:
+def _tell_local(files: Sequence[PurgeableFile]) -> list[str]:
     return [one.shown for one in files]
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from passdown import layout
 from passdown.actions.answers import HIDDEN, INLINE, Form, NoticeKind
-from passdown.actions.callers import Caller, name_session
+from passdown.actions.callers import Caller, find_hosted, name_session
 from passdown.actions.sessions.sessions import (
     SessionSummary,
     commit_waiting,
@@ -19,7 +19,7 @@ from passdown.core.formats.ledgers import GENERIC, PLATFORMS
 from passdown.core.sessions.session_facts import Account
 from passdown.errors import CacheError, PassdownError, StorageError
 from passdown.records import record, replace
-from passdown.services.log.legacy_view import find_legacy
+from passdown.services.log.views import find_legacy
 from passdown.services.sessions.journals import read_open
 from passdown.services.sessions.other_documents import has_documents
 from passdown.services.sessions.sessions import (
@@ -29,7 +29,7 @@ from passdown.services.sessions.sessions import (
     start_session,
 )
 from passdown.wiring.projects import open_hosts
-from passdown.wiring.workspaces import append_line, has_handoffs, list_logs, open_others
+from passdown.wiring.workspaces import append_line, has_handoffs, list_logs, open_elsewhere, open_others
 
 if TYPE_CHECKING:
     from passdown.core.briefs.brief_input import TeamInput
@@ -145,6 +145,46 @@ def start(caller: Caller, request: BeginRequest) -> StartResult:
     )
 
 
+@record
+class HostStart:
+    """A session that a host started, or why nothing of it can be recorded."""
+
+    result: Annotated[StartResult | None, "The session; None if it could not be recorded whole."]
+    brief: Annotated[str, "What it is told then."] = ""
+    trouble: Annotated[str, "Why it could not be recorded."] = ""
+
+
+def start_hosted(caller: Caller, request: BeginRequest) -> HostStart:
+    """Start or continue the session of a host, and brief it, even if nothing can be written."""
+    try:
+        return HostStart(result=start(caller, request))
+    except CacheError:
+        raise  # it is done again without the cache
+    except StorageError as trouble:
+        caller.note_trouble(trouble.message)
+        text = _brief_unrecorded(caller, request.budget) if request.budget else ""
+        return HostStart(result=None, brief=text, trouble=trouble.message)
+
+
+def _brief_unrecorded(caller: Caller, budget: "Budget") -> str:
+    """Make a brief without writing anything but the cache, or not even that."""
+    try:
+        return make_brief(caller, budget)
+    except CacheError:  # a full disk has no space for it either
+        return make_brief(caller.without_cache(), budget)
+
+
+def make_brief(caller: Caller, budget: "Budget") -> str:
+    """Make a brief for the session of a host without recording that it was sent."""
+    from passdown.services.handover import briefs  # loaded with the brief
+    from passdown.services.handover.deliveries import NONCE
+
+    workspace = caller.workspace
+    nonce = workspace.entropy.token(NONCE).hex()
+    others = open_elsewhere(workspace, caller.around.limits)
+    return briefs.make_brief(workspace, find_hosted(caller), budget, nonce, others).text
+
+
 def _find_asked(caller: Caller, asked: StartRequest) -> StartRequest:
     """Return what a user asks for, with the session that the environment names, if it fits."""
     host = open_hosts().find_caller(caller.around.variables)
@@ -168,7 +208,7 @@ def _take_in(workspace: "Workspace", started: StartedSession) -> StartedSession:
     """Take in documents of others, if there are any (C147)."""
     if not has_documents(workspace):
         return started
-    from passdown.services.handover.briefed_documents import take_in_documents  # most projects have none
+    from passdown.services.handover.streams import take_in_documents  # most projects have none
 
     return replace(started, account=take_in_documents(workspace, started.account))
 

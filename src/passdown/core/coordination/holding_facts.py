@@ -6,11 +6,11 @@ from typing import Final
 from passdown.core.coordination.leases import PATH, TASK, Grant, Resource
 from passdown.core.coordination.tasks import BLOCKED, COMPLETED, Task, TaskClosed
 from passdown.core.facts import CLAIMED, Provenance
+from passdown.core.holds import CLOSED_BLOCKED, CLOSED_UNFENCED, FENCE, GRANTED, HELD_NOW, UNFENCED
 from passdown.core.json_text import dump
 from passdown.core.kinds import FactKind
 from passdown.core.safe_text import one_line
 from passdown.core.sessions import ledger_sync
-from passdown.core.sessions.grants import CLOSED_BLOCKED, CLOSED_UNFENCED, FENCE, GRANTED, HELD_NOW, UNFENCED
 from passdown.core.sessions.ledger_sync import NewFact
 from passdown.core.sessions.session_facts import Account
 

@@ -8,22 +8,20 @@ that kind says it anew, when a start takes an empty session as its own, or gives
 """
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
+from types import MappingProxyType
 from typing import Annotated, Final, NamedTuple, TypeVar, cast
 
 from passdown.core.facts import PROMPTED, Fact, make_key, may_leave, share
 from passdown.core.fold import fold
 from passdown.core.formats.journal import JournalLine, facts_of, put_in_order
+from passdown.core.holds import BLOCKED, PUBLISHED, UNRELEASED, read_fence
 from passdown.core.ids import fold_id, name_file
-from passdown.core.kinds import FactKind, Merging
-from passdown.core.sessions.grants import CLOSED_UNFENCED, GRANTED, UNFENCED, take_blocker, take_grant
+from passdown.core.kinds import FactKind
 from passdown.records import field, record, replace
 
 T = TypeVar("T")
-
-PUBLISHED: Final = "published"
-"""The key of an end that leaves nothing to do: without it, the next start publishes what is open."""
 
 
 class HostProcess(NamedTuple):
@@ -194,12 +192,19 @@ def fold_journal(session: str, lines: Iterable[JournalLine]) -> Account:
     lists = {kind: tuple(table.values()) for kind, table in folded.tables.items() if kind not in registers}
     for kind, facts in folded.phases.items():  # the same state recurs in every phase, and each is kept
         lists[kind] = tuple(facts)
+    claims, reservations = (folded.held_of(kind) for kind in (FactKind.CLAIM, FactKind.RESERVATION))
     return replace(
         life.account,
         agent=life.agent,
         last_seq=life.last_seq,
         touched_at=life.touched_at,
         said_at=life.said_at,
+        claims={name: read_fence(fact) or 0 for name, fact in claims.items()},
+        unreleased=tuple(folded.held_of(UNRELEASED)),
+        blocked=tuple((name, fact.because) for name, fact in folded.held_of(BLOCKED).items()),
+        unfinished=tuple(folded.held_of(FactKind.OPERATION)),
+        reservations={name: read_fence(fact) or 0 for name, fact in reservations.items()},
+        results=tuple(folded.held_of(FactKind.RESULT)),
         goal=next(iter(registers[FactKind.GOAL]), None),
         now=next(iter(registers[FactKind.NOW]), None),
         left=tuple(left),
@@ -254,8 +259,9 @@ class _Life:
             self.said_at = line.written_at
             if self.account.is_published:
                 self.account = replace(self.account, is_published=False)
-        if fact.kind in _LIFE:
-            self.account = _take_life(self.account, fact)
+        take = _TAKE.get(fact.kind)
+        if take is not None:
+            self.account = take(self.account, fact)
 
 
 def _take_start(account: Account, fact: Fact) -> Account:
@@ -268,6 +274,10 @@ def _take_start(account: Account, fact: Fact) -> Account:
 def _take_host(account: Account, fact: Fact) -> Account:
     ids = (*account.host_sessions, fact.text)
     return replace(account, host_sessions=tuple(dict.fromkeys(ids)), cleared_at=None)
+
+
+def _take_branch(account: Account, fact: Fact) -> Account:
+    return replace(account, branch=fact.text)
 
 
 def _take_bookmark(account: Account, fact: Fact) -> Account:
@@ -300,44 +310,6 @@ def _take_tdd(account: Account, fact: Fact) -> Account:
     if fact.text == TDD_SKIPPED:
         return replace(account, tdd_skip=fact.because)
     return replace(account, tdd=fact.text)
-
-
-def _take_claim(account: Account, fact: Fact) -> Account:
-    """Apply what became of a claim, with a lease or without one."""
-    grant = fact._replace(text=f"{GRANTED}0") if fact.text == UNFENCED else fact
-    others = tuple(name for name in account.unreleased if name != fact.key)
-    unreleased = (*others, fact.key) if fact.text == CLOSED_UNFENCED else others
-    claims, blocked = take_grant(account.claims, grant), take_blocker(account.blocked, grant)
-    return replace(account, claims=claims, unreleased=unreleased, blocked=blocked)
-
-
-VERB: Final = "verb"
-ACTION: Final = "action"
-OUTCOME: Final = "outcome"
-"""The members of a line about an operation: the command that wants it, what is wanted, what came of it."""
-
-
-def _take_operation(unfinished: tuple[str, ...], fact: Fact) -> tuple[str, ...]:
-    """Add an operation that a command has begun, or remove one that has an outcome.
-
-    What a hook leaves to the next command that calls the tracker was not begun.
-    """
-    members = {name for name, _ in fact.others}
-    if ACTION in members and VERB in members:
-        return tuple(dict.fromkeys((*unfinished, fact.key)))
-    return tuple(one for one in unfinished if one != fact.key) if OUTCOME in members else unfinished
-
-
-RESULT_WAITS: Final = frozenset({"taken", "malformed"})
-RESULT_ENDS: Final = frozenset({"applied", "dropped"})
-"""The texts of lines about a subagent's result: it is to be applied, or no longer is."""
-
-
-def _take_result(results: tuple[str, ...], fact: Fact) -> tuple[str, ...]:
-    """Add a result that is to be applied, or remove one that was."""
-    if fact.text in RESULT_WAITS:
-        return tuple(dict.fromkeys((*results, fact.key)))
-    return tuple(one for one in results if one != fact.key) if fact.text in RESULT_ENDS else results
 
 
 MESSAGES: Final = "messages"
@@ -388,56 +360,23 @@ def _take_end(account: Account, fact: Fact) -> Account:
         account = replace(account, ended_at=fact.at, end_reason=fact.text)
     if fact.key == PUBLISHED:
         account = replace(account, is_published=True, track="", task="", tdd="")
-        account = replace(account, claims={}, unreleased=(), reservations={})
     return account
 
 
 _SIGNS: Final = frozenset(kind.value for kind in FactKind if kind.row.is_sign)
-_LIFE: Final = frozenset(
-    {FactKind.TDD.value, *(kind.value for kind in FactKind if kind.row.merging is Merging.NONE)}
+_TAKE: Final[Mapping[str, Callable[[Account, Fact], Account]]] = MappingProxyType(
+    {
+        FactKind.START.value: _take_start,
+        FactKind.HOST.value: _take_host,
+        FactKind.BRANCH.value: _take_branch,
+        FactKind.BINDING.value: _take_binding,
+        FactKind.TDD.value: _take_tdd,
+        FactKind.BOOKMARK.value: _take_bookmark,
+        FactKind.DELIVERY.value: _take_delivery,
+        FactKind.HEARTBEAT.value: _take_heartbeat,
+        FactKind.END.value: _take_end,
+    }
 )
-
-
-def _take_life(account: Account, fact: Fact) -> Account:
-    """Apply what a fact says about the session itself."""
-    match fact.kind:
-        case FactKind.START:
-            account = _take_start(account, fact)
-        case FactKind.HOST:
-            account = _take_host(account, fact)
-        case FactKind.BRANCH:
-            account = replace(account, branch=fact.text)
-        case FactKind.BOOKMARK:
-            account = _take_bookmark(account, fact)
-        case FactKind.DELIVERY:
-            account = _take_delivery(account, fact)
-        case FactKind.HEARTBEAT:
-            account = _take_heartbeat(account, fact)
-        case FactKind.END:
-            account = _take_end(account, fact)
-        case _:
-            account = _take_work(account, fact)
-    return account
-
-
-def _take_work(account: Account, fact: Fact) -> Account:
-    """Apply what a fact says about the work that a session has taken."""
-    match fact.kind:
-        case FactKind.BINDING:
-            account = _take_binding(account, fact)
-        case FactKind.TDD:
-            account = _take_tdd(account, fact)
-        case FactKind.CLAIM:
-            account = _take_claim(account, fact)
-        case FactKind.RESERVATION:
-            account = replace(account, reservations=take_grant(account.reservations, fact))
-        case FactKind.OPERATION:
-            account = replace(account, unfinished=_take_operation(account.unfinished, fact))
-        case FactKind.RESULT:
-            account = replace(account, results=_take_result(account.results, fact))
-        case _:
-            pass
-    return account
 
 
 def make_start(start: SessionStart, at: datetime, agent: str) -> Fact:

@@ -8,8 +8,8 @@ from typing import Final
 
 from passdown.core.facts import TRACK, Fact
 from passdown.core.formats.journal import JournalLine, put_in_order
-from passdown.core.kinds import FactKind, Merging, kind_of
-from passdown.core.sessions.grants import CLOSED_BLOCKED
+from passdown.core.holds import CLOSED_BLOCKED
+from passdown.core.kinds import STATING, FactKind, kind_of
 
 _REGISTERS: Final = frozenset({FactKind.GOAL.value, FactKind.NOW.value})
 
@@ -73,4 +73,4 @@ def _is_said(fact: Fact) -> bool:
     kind = kind_of(fact.kind)
     if kind is FactKind.CLAIM:
         return fact.text == CLOSED_BLOCKED
-    return kind is not None and (kind is FactKind.RETRACTION or kind.row.merging is not Merging.NONE)
+    return kind is FactKind.RETRACTION or kind in STATING

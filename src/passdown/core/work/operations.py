@@ -24,6 +24,7 @@ from passdown.core.coordination.operations import (
 )
 from passdown.core.facts import Fact, Provenance
 from passdown.core.formats.journal import JournalLine
+from passdown.core.holds import ACTION, OUTCOME, VERB
 from passdown.core.json_text import dump
 from passdown.core.kinds import FactKind
 from passdown.core.times import render_millis
@@ -192,7 +193,7 @@ def make_wish(operation: SharedOperation) -> Sequence[Fact]:
     others = [(name, dump(value)) for name, value in values.items() if value]
     others += [("fence", dump(operation.fence))] if operation.fence else []
     others += [("parts", dump(len(parts)))] if is_long else []
-    others += [("action", dump(operation.action.value))]
+    others += [(ACTION, dump(operation.action.value))]
     others += [("values", operation.values)] if operation.values else []
     others += [(name, dump(value)) for name, value in _origin_of(operation) if value]
     return [*facts, _fact(operation, operation.action.value, tuple(others))]
@@ -203,7 +204,7 @@ def _origin_of(operation: SharedOperation) -> Sequence[tuple[str, object]]:
     call = operation.call
     return (
         ("after", operation.after),
-        ("verb", operation.verb),
+        (VERB, operation.verb),
         ("words", list(call.words)),
         ("folder", call.folder),
         ("input", call.input),
@@ -212,7 +213,7 @@ def _origin_of(operation: SharedOperation) -> Sequence[tuple[str, object]]:
 
 def make_answered(operation: SharedOperation, at: datetime, agent: str) -> Fact:
     """Return the fact that says that a command printed what came of its operations."""
-    others = (("verb", dump(operation.verb)),)
+    others = ((VERB, dump(operation.verb)),)
     return _fact(operation, _ANSWERED_TEXT, others)._replace(at=at, agent=agent)
 
 
@@ -226,7 +227,7 @@ def make_outcome(
     operation: SharedOperation, outcome: Outcome, at: datetime, agent: str, error: str = ""
 ) -> Fact:
     """Return the fact that says what came of an attempt; `agent` is whoever tried."""
-    others = [("outcome", dump(outcome.value))]
+    others = [(OUTCOME, dump(outcome.value))]
     others += [("position", dump(operation.position))] if operation.position else []
     others += [("result", dump(operation.result))] if operation.result else []
     return _fact(operation, outcome.value, tuple(others))._replace(at=at, agent=agent, because=error)
@@ -247,11 +248,15 @@ def _fact(operation: SharedOperation, text: str, others: tuple[tuple[str, str], 
 def read_operations(session: str, lines: Iterable[JournalLine]) -> Sequence[SharedOperation]:
     """Return the operations of a journal, the oldest first.
 
-    1. A wish that is there twice is one; of a long note all parts must be there.
-    2. An outcome counts for the wish with its id. Nothing comes after one that settles it.
-    3. How the note began may be found out after the wish.
-    4. A command that printed its answer has answered all its operations.
-    5. Texts that are none of these are of a newer version, and change nothing.
+    `core.fold` says which are begun and not over. It lets one fact of each identity hold, and an operation is
+    what all its lines say together: the wish, the parts of its note, each attempt, the answer.
+
+    1. The members of a line say what is wanted or what came of it; in older versions, the text alone.
+    2. A wish that is there twice is one; of a long note all parts must be there.
+    3. An outcome counts for the wish with its id. Nothing comes after one that settles it.
+    4. How the note began may be found out after the wish.
+    5. A command that printed its answer has answered all its operations.
+    6. What is none of these is of a newer version, and changes nothing.
     """
     found: dict[str, SharedOperation] = {}
     answered: set[str] = set()
@@ -259,23 +264,24 @@ def read_operations(session: str, lines: Iterable[JournalLine]) -> Sequence[Shar
     kind = FactKind.OPERATION.value
     for fact in (line.fact for line in lines if line.fact.kind == kind):
         members = _members(fact)
-        if fact.text == _PART_TEXT:
+        word = _text(members, ACTION) or _text(members, OUTCOME) or fact.text  # 1
+        if word == _PART_TEXT:
             parts[fact.key, members.get("number")] = _text(members, "note")
-        elif fact.text in _ACTIONS:  # 1
-            wish = _read_wish(session, fact, members, parts)
+        elif word in _ACTIONS:  # 2
+            wish = _read_wish(session, fact._replace(text=word), members, parts)
             if wish is not None:
                 found.setdefault(fact.key, wish)
-        elif fact.text == _ANSWERED_TEXT:  # 4
-            answered.add(_text(members, "verb"))
+        elif word == _ANSWERED_TEXT:  # 5
+            answered.add(_text(members, VERB))
         elif fact.key in found and found[fact.key].is_open:
-            found[fact.key] = _take(found[fact.key], fact, members)
+            found[fact.key] = _take(found[fact.key], fact._replace(text=word), members)
     return [
         replace(one, is_answered=True) if one.verb and one.verb in answered else one for one in found.values()
     ]
 
 
 def _take(operation: SharedOperation, fact: Fact, members: Mapping[str, object]) -> SharedOperation:
-    if fact.text in _OUTCOMES:  # 2
+    if fact.text in _OUTCOMES:  # 3
         return replace(
             operation,
             tries=operation.tries + 1,
@@ -284,9 +290,9 @@ def _take(operation: SharedOperation, fact: Fact, members: Mapping[str, object])
             position=_count(members, "position"),
             result=_text(members, "result"),
         )
-    if fact.text == _BEFORE_TEXT and not operation.before:  # 3
+    if fact.text == _BEFORE_TEXT and not operation.before:  # 4
         return replace(operation, before=_text(members, "before"))
-    return operation  # 5
+    return operation  # 6
 
 
 def _read_wish(
@@ -310,7 +316,7 @@ def _read_wish(
         fence=fence,
         values=dump(members["values"]) if "values" in members else "",
         after=_text(members, "after"),
-        verb=_text(members, "verb"),
+        verb=_text(members, VERB),
         call=_read_call(members),
     )
 

@@ -20,7 +20,6 @@ class FileLocks:
 
     @contextmanager
     def held(self, name: str, wait: float) -> Generator[bool, None, None]:
-        """Hold a lock."""
         handle = self._open(name)
         if handle is None:
             yield True
@@ -42,7 +41,6 @@ class FileLocks:
         return None
 
     def handles(self) -> tuple[int, ...]:
-        """Return the open files of the locks that are held."""
         return tuple(self._held)
 
 

@@ -34,7 +34,6 @@ class MemorySearch:
     """Stores the words of every document, and scans all of them for a query."""
 
     def __init__(self) -> None:
-        """Start empty."""
         self._folders: dict[tuple[DocumentKind, str], int] = {}
         self._files: dict[tuple[DocumentKind, str], dict[str, SearchFile]] = {}
         self._held: dict[tuple[DocumentKind, str], _Held] = {}
@@ -54,15 +53,12 @@ class MemorySearch:
                 self._held = held
 
     def folders(self, kind: DocumentKind) -> Mapping[str, int]:
-        """Return the mark that each folder had when it was last listed."""
         return {folder: mark for (one, folder), mark in self._folders.items() if one is kind}
 
     def files(self, kind: DocumentKind, folder: str) -> Mapping[str, FileMark]:
-        """Return the files of a folder that were read, with their marks at that time."""
         return {name: found.mark for name, found in self._files.get((kind, folder), {}).items()}
 
     def apply(self, change: SearchChange) -> None:
-        """Apply a change."""
         kind = change.kind
         for found in change.found:
             for document in found.documents:
@@ -98,7 +94,6 @@ class MemorySearch:
         self._held = {place: held for place, held in self._held.items() if place in there}
 
     def find(self, terms: Sequence[SearchTerm], wanted: SearchFilter, limit: int) -> Hits:
-        """Return the documents that hold every term, the best first."""
         counted = {
             place: counts
             for place, held in self._held.items()

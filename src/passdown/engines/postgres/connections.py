@@ -85,11 +85,9 @@ class OpenTransaction:
         """The row of the last statement that opened it; empty if there is none."""
 
     def ask(self, statement: bytes, values: Sequence[object] = ()) -> list[Any]:
-        """Return the rows of a statement."""
         return self._execute(statement, values).fetchall()
 
     def change(self, statement: bytes, values: Sequence[object] = ()) -> int:
-        """Return how many rows a statement changed."""
         return self._execute(statement, values).rowcount
 
     def run_script(self, script: str) -> None:
@@ -98,7 +96,6 @@ class OpenTransaction:
             self._connection.execute(script.encode())
 
     def change_all(self, statement: bytes, rows: Sequence[Sequence[object]]) -> None:
-        """Run a statement for each of some rows of values, without waiting for each answer."""
         with self._reporting(), self._connection.cursor() as cursor:
             cursor.executemany(statement, rows)
 

@@ -71,15 +71,12 @@ class _NamedStatements:
         self._statements = statements
 
     def ask(self, query: str, *values: object) -> Sequence[Sequence[Any]]:
-        """Return the rows that a statement gives."""
         return self._transaction.ask(self._statements[query], values)
 
     def change(self, query: str, *values: object) -> int:
-        """Return how many rows a statement changed."""
         return self._transaction.change(self._statements[query], values)
 
     def change_all(self, query: str, rows: Sequence[Sequence[object]]) -> None:
-        """Run a statement for each of some rows of values."""
         self._transaction.change_all(self._statements[query], rows)
 
 
@@ -105,7 +102,6 @@ class PostgresStore:
 
     @contextmanager
     def changing(self) -> Generator[Transaction, None, None]:
-        """Take the project's row, then give a transaction; keep its changes unless it raises."""
         with self._open(_CHANGE) as (transaction, named):
             self._check("least_writer", named)
             row = transaction.first_row
@@ -118,13 +114,11 @@ class PostgresStore:
 
     @contextmanager
     def looking(self) -> Generator[Reading, None, None]:
-        """Give one consistent state; nobody waits for it."""
         with self._open(_LOOK) as (transaction, named):
             self._check("least_reader", named)
             yield RowReading(named, self._project, EngineTime(transaction.first_row[0]))
 
     def beat(self, sessions: Sequence[str], lifetimes: Lifetimes = LIFETIMES) -> None:
-        """Set the last sign of life of these sessions, if they have not ended, to now; no position."""
         with self._open(_BEAT) as (transaction, named):
             now = EngineTime(transaction.first_row[0])
             if named.change("beat_all", self._project, list(sessions), self._project):

@@ -30,6 +30,8 @@ class Argument(NamedTuple):
     name: str
     is_required: bool = True
     is_many: bool = False
+    metavar: str = ""
+    """How help calls it, if not by its name."""
 
 
 class Option(NamedTuple):
@@ -62,11 +64,13 @@ class Verb(NamedTuple):
     arguments: tuple[Argument, ...] = ()
     options: tuple[Option, ...] = ()
     does: str = ""
-    """The function of `fact_verbs` or `lifecycle` that runs it; empty if it has a module in `commands`."""
+    """The function that runs it (`carry_out` finds its module); empty if it has a module in `commands`."""
     kind: str = ""
     """The kind of fact that it states, if any."""
     module: str = ""
     """The module in `commands`, if its name is not that of the command."""
+    details: str = ""
+    """What its help says after the first sentence."""
 
 
 _JSON: Final = Option("--json", "Print one JSON object.", name="as_json")
@@ -242,7 +246,31 @@ _ROWS: Final = (
         "claim",
         Group.TEAM,
         "Claim a task: the named ones, or the first that is ready.",
-        module="coordination.claims",
+        (Argument("tasks", is_required=False, is_many=True, metavar="[ID]..."),),
+        (
+            Option("--role", "Only tasks for this role, or for anybody.", "ROLE"),
+            Option("--another", "Claim one more, though the session has one."),
+            Option("--tdd", "Follow the test-first cycle."),
+            Option("--no-tdd", "Do not follow the test-first cycle.", name="no_tdd"),
+            Option(
+                "--skip-preflight",
+                "Do not look at tracker, lock and what waits first.",
+                name="skip_preflight",
+            ),
+            Option("--again", "Run it as a new command, even if the same one was just interrupted."),
+            _SESSION,
+            _JSON,
+        ),
+        does="claim_tasks",
+        details=(
+            "Of the named tasks you get all or none, and the first is the current one. No other session "
+            "can have a task that yours has. A session that has a task and names none is given that one "
+            "again. The newest five messages that wait are printed first, and count as read. Exits with "
+            "3 if another session has a named task, and with 0 if there is nothing to claim. The phases "
+            "of the test-first cycle are followed unless --no-tdd or the settings say otherwise. While "
+            "sessions cannot be coordinated, Beads alone decides, and the claim is marked unfenced; the "
+            "session's next command asks for the lease."
+        ),
     ),
     Verb(
         "close",
@@ -329,7 +357,7 @@ def run_plainly(arguments: Sequence[str]) -> int | None:
     """Run a verb that can be parsed without click; return None if click must parse it."""
     verb = VERBS.get(arguments[0]) if arguments else None
     values = parse_plainly(verb, arguments[1:]) if verb and verb.does else None
-    return None if verb is None or values is None else carry_out(verb, values)
+    return None if verb is None or values is None else carry_out(verb, values, arguments)
 
 
 def parse_plainly(verb: Verb, words: Sequence[str]) -> Values | None:
@@ -359,7 +387,7 @@ def name_texts(arguments: Sequence[Argument], texts: Sequence[str]) -> Values | 
     If there are fewer texts than arguments, those that may be left out get none, the last of them first.
     """
     if arguments and arguments[0].is_many:
-        return {arguments[0].name: tuple(texts)} if texts else None
+        return {arguments[0].name: tuple(texts)} if texts or not arguments[0].is_required else None
     spare = len(texts) - sum(one.is_required for one in arguments)
     if spare < 0 or len(texts) > len(arguments):
         return None
@@ -371,14 +399,19 @@ def name_texts(arguments: Sequence[Argument], texts: Sequence[str]) -> Values | 
     return values
 
 
-def carry_out(verb: Verb, values: Values) -> int:
-    """Run a verb with parsed values, and return the exit code."""
-    if not verb.kind:
-        from passdown.faces.cli import lifecycle  # only one of the two modules is needed
+def carry_out(verb: Verb, values: Values, words: Sequence[str]) -> int:
+    """Run a verb with parsed values, and return the exit code; `words` is the call as it was typed."""
+    if verb.kind:
+        from passdown.faces.cli import fact_verbs  # only one of the three modules is needed
 
-        live: Callable[..., int] = getattr(lifecycle, verb.does)
-        return live(**values)
-    from passdown.faces.cli import fact_verbs
+        state: Callable[..., int] = getattr(fact_verbs, verb.does)
+        return state(FactKind(verb.kind), **values)
+    if verb.group is Group.TEAM:
+        from passdown.faces.cli import task_verbs
 
-    state: Callable[..., int] = getattr(fact_verbs, verb.does)
-    return state(FactKind(verb.kind), **values)
+        share: Callable[..., int] = getattr(task_verbs, verb.does)
+        return share(words, **values)
+    from passdown.faces.cli import lifecycle
+
+    live: Callable[..., int] = getattr(lifecycle, verb.does)
+    return live(**values)

@@ -61,11 +61,10 @@ def bind_track(workspace: Workspace, account: Account, track: str) -> TrackBindi
         handoff = create_handoff(workspace, account, HandoffRequest(trigger=SWITCH, archive=True))
         account = read_account(workspace, account.session)
     left = account if before else _find_said_elsewhere(workspace, account, track)
-    new_facts = [
-        NewFact(FactKind.BINDING, track, TRACK),  # first: what follows is not said of the other track
-        *_leave(left),
-        *find_results(workspace, account, track),
-    ]
+    known = [fact for fact in (left.goal, left.now) if fact is not None]
+    gone = [NewFact(FactKind.RETRACTION, one.text, one.kind) for one in (*left.of(FactKind.NEXT), *known)]
+    binding = NewFact(FactKind.BINDING, track, TRACK)  # first: what follows is not said of the other track
+    new_facts = [binding, *gone, *find_results(workspace, account, track)]
     return TrackBinding(
         account=update_ledger(workspace, account, new_facts).account, before=before, handoff=handoff
     )  # 3
@@ -78,17 +77,6 @@ def find_results(workspace: Workspace, account: Account, track: str) -> Sequence
     found = workspace.index.digest(_MOST_GATES).kinds[FactKind.GATE].facts
     new = [fact for fact in reversed(found) if fact.track == track and fact.session != account.session]
     return [carry_result(fact) for fact in new if fact.key not in known or known[fact.key].at < fact.at]
-
-
-def _leave(account: Account) -> Sequence[NewFact]:
-    """Return the retractions of what belongs to the track that the session leaves."""
-    new_facts = [
-        NewFact(FactKind.RETRACTION, entry.text, FactKind.NEXT.value) for entry in account.of(FactKind.NEXT)
-    ]
-    for kind, entry in ((FactKind.GOAL, account.goal), (FactKind.NOW, account.now)):
-        if entry is not None:
-            new_facts.append(NewFact(FactKind.RETRACTION, entry.text, kind.value))
-    return new_facts
 
 
 def _find_said_elsewhere(workspace: Workspace, account: Account, track: str) -> Account:

@@ -44,7 +44,6 @@ class Beads:
     """Keeps the promises of `Tracker` over a `bd` that is installed."""
 
     def __init__(self, calls: Calls, holdings: Holdings) -> None:
-        """Keep how `bd` is called, and who holds the leases."""
         self._calls = calls
         self._holdings = holdings
         build = calls.build
@@ -77,7 +76,6 @@ class Beads:
         return [one for one in found if one.status == OPEN and not one.is_anothers(worker)]
 
     def find(self, task: str) -> TaskState | None:
-        """Return a task as `bd show` tells it."""
         with suppress(UnknownTaskError):  # what cannot be an id is the id of no task
             found = self._calls.show(task)
             return None if found is None else self._holdings.describe([found.state])[0]
@@ -128,7 +126,6 @@ class Beads:
     # --- claiming -----------------------------------------------------------------------------------
 
     def claim(self, op: Operation, worker: Worker, wish: ClaimWish) -> Claimed | Held | NothingReady:
-        """Claim the named tasks, those that the session holds, or the first that is ready."""
         named = wish.tasks
         if not named and not wish.another:
             named = tuple(self._still_held(op, worker))
@@ -394,7 +391,6 @@ class Beads:
         return TaskStored(task=claimed.task)
 
     def sync(self, worker: Worker, *, push: bool = False) -> str:
-        """Exchange tasks as the build can."""
         return sync_tasks(self._calls, worker.agent, push=push)
 
 
