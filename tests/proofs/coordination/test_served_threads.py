@@ -23,7 +23,7 @@ from tests.support.gits import make_started
 
 THREADS: Final = 16
 PROJECTS: Final = 4
-ROUNDS: Final = 4
+ROUNDS: Final = 20
 ACTIONS: Final = 2_000
 RACES: Final = ROUNDS // 2
 
