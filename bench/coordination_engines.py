@@ -202,7 +202,9 @@ class PostgresDatabases:
 
     def record(self, stores: Sequence[Any]) -> list[Statement]:
         """Keep what the connection is asked."""
-        (one,) = stores[0]._connections._idle
+        pool = stores[0]._connections._pool
+        assert pool is not None
+        (one,) = pool._kept
         made: list[Statement] = []
         execute = one.execute
 

@@ -1,6 +1,7 @@
 """The rows of coordination in PostgreSQL: kept as they were given, one writer at a time in a project."""
 
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from threading import Event, Thread
 
@@ -13,9 +14,11 @@ from passdown.core.coordination.messages import Message
 from passdown.core.coordination.offers import Offer
 from passdown.core.coordination.tasks import Task
 from passdown.engines.coordination.transactions import LogRow
-from passdown.engines.postgres.connections import Limits
+from passdown.engines.patience import Patience
+from passdown.engines.postgres.connections import Connections, Limits
 from passdown.engines.postgres.coordination import _LOOK, PostgresStore, open_store
-from passdown.errors import StorageError
+from passdown.engines.postgres.pools import Connection, Pools
+from passdown.errors import AwayError, OtherThreadError, StorageError
 from tests.stores.servers import Bouncer, MigratedDatabase
 
 pytestmark = pytest.mark.server
@@ -28,14 +31,23 @@ OFFER = Offer(offer="o-1", giver="s-1", agent="amber-1a2b3c4d", taker="", task="
 
 
 @pytest.fixture(params=["direct", "through a bouncer"])
-def store(
-    request: pytest.FixtureRequest, database: MigratedDatabase, bouncer: Bouncer, project: str
-) -> Iterator[PostgresStore]:
+def url(request: pytest.FixtureRequest, database: MigratedDatabase, bouncer: Bouncer) -> str:
+    """Where the database is reached."""
+    return (database if request.param == "direct" else database.through(bouncer)).url()
+
+
+@pytest.fixture
+def store(url: str, project: str) -> Iterator[PostgresStore]:
     """The rows of a new project."""
-    reached = database if request.param == "direct" else database.through(bouncer)
-    store = open_store(reached.url(), project)
+    store = open_store(url, project)
     yield store
     store.close()
+
+
+def kept(store: PostgresStore) -> list[Connection]:
+    """Give the connections that wait for the next transaction."""
+    pool = store._connections._pool
+    return [*pool._kept] if pool else []
 
 
 class GivenUpError(Exception):
@@ -112,7 +124,7 @@ def test_a_change_that_was_given_up_left_nothing(store: PostgresStore) -> None:
 
 
 @pytest.mark.requirement("C78")
-def test_changes_at_once_never_share_a_fence(store: PostgresStore) -> None:
+def test_changes_at_once_never_share_a_fence(store: PostgresStore, url: str, project: str) -> None:
     """Each writer takes the first ready task, as a claim does; nobody is given what another was."""
     writers, rounds = 6, 10
     with store.changing() as change:
@@ -121,8 +133,9 @@ def test_changes_at_once_never_share_a_fence(store: PostgresStore) -> None:
     granted: list[tuple[int, str]] = []
 
     def write() -> None:
+        own = open_store(url, project)
         for _ in range(rounds):
-            with store.changing() as change:
+            with own.changing() as change:
                 task = change.first_ready("")
                 assert task is not None
                 change.put_task(Task(task=task.task, title="", is_held=True))
@@ -141,14 +154,14 @@ def test_changes_at_once_never_share_a_fence(store: PostgresStore) -> None:
 
 @pytest.mark.requirement("C81")
 def test_time_is_read_after_the_lock_was_taken(
-    store: PostgresStore, database: MigratedDatabase, project: str
+    store: PostgresStore, url: str, database: MigratedDatabase, project: str
 ) -> None:
     with store.changing():
         pass
     times: list[float] = []
 
     def change() -> None:
-        with store.changing() as change:
+        with open_store(url, project).changing() as change:
             times.append(change.time.seconds)
 
     with psycopg.connect(database.url("postgres")) as holder:
@@ -174,7 +187,7 @@ def test_whoever_waits_longest_is_next(database: MigratedDatabase, project: str)
     may_end = [Event() for _ in range(12)]
 
     def change(number: int) -> None:
-        with store.changing():
+        with open_store(database.url(), project, limits=Limits(statement=60.0)).changing():
             turns.append(number)
             may_end[number].wait()
 
@@ -319,7 +332,7 @@ def test_nothing_is_prepared_unless_it_is_asked_for(database: MigratedDatabase, 
         for _ in range(8):
             with store.changing() as change:
                 change.put_task(TASK)
-        (connection,) = store._connections._idle
+        (connection,) = kept(store)
         counts.append(connection.execute("SELECT count(*) FROM pg_prepared_statements").fetchone())
         store.close()
 
@@ -335,7 +348,7 @@ def test_a_server_cannot_tell_whether_a_process_runs_here(store: PostgresStore) 
 def test_one_connection_keeps_nothing_of_a_transaction(store: PostgresStore) -> None:
     with store.changing() as change:
         change.put_task(TASK)
-    (connection,) = store._connections._idle
+    (connection,) = kept(store)
 
     assert connection.execute("SELECT current_setting('passdown.project', true)").fetchone() in {
         ("",),
@@ -343,3 +356,72 @@ def test_one_connection_keeps_nothing_of_a_transaction(store: PostgresStore) -> 
     }
     assert connection.execute("SHOW search_path").fetchone() == ('"$user", public',)
     assert connection.execute("SHOW statement_timeout").fetchone() == ("0",)
+
+
+@pytest.mark.requirement("C136")
+def test_stores_of_one_process_share_connections_until_the_last_one_is_closed(
+    database: MigratedDatabase, project: str
+) -> None:
+    first, second = (open_store(database.url(), f"{project}-{number}") for number in (1, 2))
+    for store in (first, second):
+        with store.changing():
+            pass
+
+    (connection,) = kept(first)
+    assert kept(second) == [connection]
+    states = [connection.closed]
+    for store in (first, second):
+        store.close()
+        states.append(connection.closed)
+    assert states == [False, False, True]
+    with first.looking() as reading:  # one that was closed may be used again
+        assert reading.position() == 1
+    first.close()
+
+
+@pytest.mark.requirement("C136")
+def test_a_store_that_nobody_holds_uses_its_connections_no_longer(
+    database: MigratedDatabase, project: str
+) -> None:
+    store = open_store(database.url(), project)
+    with store.changing():
+        pass
+    (connection,) = kept(store)
+    del store
+
+    assert connection.closed
+
+
+@pytest.mark.requirement("C136")
+def test_no_process_has_more_connections_than_its_limit(database: MigratedDatabase, project: str) -> None:
+    """Whoever gets none in time is told to try later, and the server does not count as away."""
+    pools, told = Pools(most=2), list[str]()
+    first, second, third = (
+        PostgresStore(
+            Connections(database.url(), patience=Patience(seconds, told.append), pools=pools),
+            f"{project}-{number}",
+        )
+        for number, seconds in enumerate((10.0, 10.0, 1.2))
+    )
+    with first.changing(), second.changing(), pytest.raises(StorageError) as refused, third.changing():
+        pass
+    assert "all connections of this process are in use" in refused.value.message
+    assert refused.value.hint == "Nothing was changed. Try again later."
+    assert not isinstance(refused.value, AwayError)
+    assert [one.partition(" (")[0] for one in told] == ["waiting for a free connection to PostgreSQL"]
+
+    third.pause(0)
+    with first.changing(), third.changing() as change:
+        assert change.fence == 1
+    assert len(kept(first)) == 2
+    for store in (first, second, third):
+        store.close()
+
+
+@pytest.mark.requirement("C136")
+def test_a_store_in_another_thread_says_so(store: PostgresStore) -> None:
+    with ThreadPoolExecutor(1) as pool, pytest.raises(OtherThreadError) as refused:
+        pool.submit(lambda: store.looking().__enter__()).result()
+
+    assert refused.value.message.endswith("was opened in another thread")
+    assert refused.value.hint == "Open the project once in each thread."

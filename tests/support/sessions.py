@@ -153,7 +153,7 @@ class MemoryWorkspace:
     locks: Locks = field(default_factory=MemoryLocks)
     make_tracker: Callable[[Coordination], Tracker] = Board
     sweep: Callable[[], int] = lambda: 0
-    check_thread: Callable[[], None] = lambda: None
+    begin: Callable[[], None] = lambda: None
     on_close: Callable[[Callable[[], object]], None] = lambda _: None
     close: Callable[[], None] = lambda: None
     has_server: bool = False

@@ -158,7 +158,7 @@ def ask(action: Callable[[Caller, Request], Result], caller: Caller, request: Re
     Nothing of the first try is told or owed. So an action reads everything that needs the cache before it
     changes something, or it changes only what may be changed twice.
     """
-    caller.workspace.check_thread()
+    caller.workspace.begin()
     known = len(caller.notices)
     try:
         result = action(caller, request)

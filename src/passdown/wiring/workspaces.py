@@ -51,8 +51,8 @@ _SWEPT: Final = 7 * 86_400
 """In seconds: day folders that have not changed for this long are left to the doctor."""
 
 
-_CLOSED: Final = ("index", "coordination", "tracker", "_engine", "_tracker")
-"""The parts that hold open files or connections, or use one that does."""
+_CLOSED: Final = ("journals", "log", "index", "coordination", "tracker", "_engine", "_tracker")
+"""The parts that keep files, folders or connections open, or use one that does."""
 
 
 @record
@@ -168,6 +168,7 @@ class LocalWorkspace:
             self.clock,
             root=self.root,
         )
+        self.on_close(log.close)
         if not self._haste.most:
             return log
         from passdown.engines.files.bounded_log import BoundedLog  # only hooks have a limit
@@ -206,7 +207,9 @@ class LocalWorkspace:
 
         bases = [*([common] if common else []), *roots]
         wait = LONGEST_WAIT if self._haste.lock_wait is None else self._haste.lock_wait
-        return FileJournals(folders, roots=bases, is_ignored=is_ignored, wait=wait)
+        journals = FileJournals(folders, roots=bases, is_ignored=is_ignored, wait=wait)
+        self.on_close(journals.close)
+        return journals
 
     @cached_property
     def locks(self) -> "Locks":
@@ -420,7 +423,13 @@ class LocalWorkspace:
         roots = [self.root, *([common] if common else [])]
         return archive.sweep(swept, SystemProcesses().is_gone, flat=flat, since=since, roots=roots)
 
-    def check_thread(self) -> None:
+    def begin(self) -> None:
+        """Begin an action; a hook has one time for all that it asks."""
+        self._check_thread()
+        if "_patience" in vars(self) and not self.is_hook:
+            self._patience.restart()
+
+    def _check_thread(self) -> None:
         """Raise an error in another thread: neither the stores nor what was read of files are shared."""
         if get_ident() != self._thread:
             message = "this checkout was opened in another thread"
@@ -432,7 +441,7 @@ class LocalWorkspace:
 
     def close(self) -> None:
         """Close what was opened; what is asked for afterwards is opened again."""
-        self.check_thread()
+        self._check_thread()
         for part in _CLOSED:
             vars(self).pop(part, None)
         self._opened.close()

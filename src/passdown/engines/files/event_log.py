@@ -38,6 +38,10 @@ class FileEventLog:
         self._root = root or events
         self._folders = read.FolderCache(self._root, by_handle=operations.folder_handles)
 
+    def close(self) -> None:
+        """Close the folders that were opened."""
+        self._folders.close()
+
     def folders(self, known: Mapping[str, int]) -> Mapping[str, int]:
         """Return the top folder, named ``""``, and its day folders, each with its mark."""
         now = self._clock.now().timestamp()

@@ -85,6 +85,11 @@ class FileJournals:
         self._lasts: dict[tuple[str, str], tuple[_Mark, JournalLine | None]] = {}
         self._joined: dict[str, tuple[tuple[_Part, ...], Sequence[JournalLine]]] = {}
 
+    def close(self) -> None:
+        """Close the folders that were opened."""
+        for one in self._open.values():
+            one.close()
+
     def sessions(self) -> Sequence[str]:
         names = {name for folder in self._folders for name in self._list(folder)}
         return sorted(name.removesuffix(SUFFIX) for name in names)

@@ -275,6 +275,11 @@ class FolderCache:
         self._kept[path] = folder
         return folder
 
+    def close(self) -> None:
+        """Close the folders that are kept."""
+        while self._kept:
+            self._kept.popitem()[1].close()
+
 
 def _is_same(folder: OpenFolder) -> bool:
     """Return whether the path of an open folder still names it; unknown without a handle."""

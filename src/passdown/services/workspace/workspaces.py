@@ -218,8 +218,11 @@ class Workspace(Protocol):
         """Remove what killed processes left behind; return how many files that were."""
         ...
 
-    def check_thread(self) -> None:
-        """Raise an OtherThreadError in another thread than the one that opened it (C136)."""
+    def begin(self) -> None:
+        """Begin an action: what earlier ones have waited for does not count.
+
+        Raises an OtherThreadError in another thread than the one that opened it (C136).
+        """
         ...
 
     def on_close(self, act: "Callable[[], object]", /) -> None:
