@@ -19,7 +19,7 @@ from passdown.core.formats.ledgers import GENERIC, PLATFORMS
 from passdown.core.sessions.session_facts import Account
 from passdown.errors import CacheError, PassdownError, StorageError
 from passdown.records import record, replace
-from passdown.services.log.views import find_legacy
+from passdown.services.log.legacy_view import find_legacy
 from passdown.services.sessions.journals import read_open
 from passdown.services.sessions.other_documents import has_documents
 from passdown.services.sessions.sessions import (

@@ -60,7 +60,7 @@ from passdown.services.handover.seen_work import (
 )
 from passdown.services.log.events import update_portion
 from passdown.services.log.history import EventTexts, parse_text
-from passdown.services.log.views import read_legacy
+from passdown.services.log.legacy_view import read_legacy
 from passdown.services.sessions.journals import (
     name_now,
     newest_first,

@@ -2,23 +2,20 @@
 
 import hashlib
 from collections.abc import Mapping
-from datetime import timedelta
 from enum import StrEnum
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from passdown import __version__, layout
 from passdown.core.formats.view_footer import ViewOwner, check_footer, find_view_owner
 from passdown.core.formats.view_location import RENDERER, ViewLocation, ViewPolicy, locate_view
-from passdown.errors import PassdownError, StorageError
+from passdown.errors import PassdownError
 from passdown.services.workspace.local_files import ignore_folder
 from passdown.settings import Settings
 
 if TYPE_CHECKING:  # the index imports all of merging, and a check that finds nothing new needs none of it
-    from passdown.core.merge.event_facts import EventFacts
     from passdown.ports.documents import Documents
     from passdown.ports.index import Index
     from passdown.ports.repository import Repository
-    from passdown.services.workspace.workspaces import Workspace
 
 LOCAL_VIEW: Final = layout.CURRENT
 KEPT: Final = layout.EDITED_VIEW
@@ -168,46 +165,6 @@ def write_view(documents: "Documents", path: str, text: str, runtime: str) -> Wr
         ignore_folder(documents, runtime)
     documents.replace(path, data, local=is_local)
     return WrittenView(path, before, kept)
-
-
-# --- a `current.md` that somebody else wrote: sessions are told of it until it is migrated (R139) -------
-
-
-def find_legacy(workspace: "Workspace") -> str:
-    """Return the path of a document that we did not make in the place of the view, or "".
-
-    One that was migrated in this checkout does not count, even if the view is elsewhere on this branch.
-    """
-    path = workspace.settings.paths.view
-    try:
-        data = workspace.documents.read(path) if workspace.documents.exists(path) else None
-        if data is None or find_view_owner(data) is not ViewOwner.FOREIGN:
-            return ""
-        return "" if workspace.documents.exists(legacy_copy_path(workspace.settings, data)) else path
-    except StorageError:  # a folder, a link, or too large
-        return ""
-
-
-def read_legacy(workspace: "Workspace") -> "EventFacts | None":
-    """Return what such a document says, as if it were an event; None if there is none, or it cannot be read.
-
-    Without a date it is older than every event. The index must be up to date.
-    """
-    path = find_legacy(workspace)
-    if not path:
-        return None
-    from passdown.core.merge.event_facts import EventRank, source_of
-    from passdown.services.log.migrations import read_document
-
-    try:
-        said = read_document(path, workspace.documents.read(path))
-    except PassdownError:  # it has conflict markers, or is not text; the user is told of the file
-        return None
-    at = said.at or min(
-        (place.rank.at - timedelta(milliseconds=1) for place in workspace.index.places()),
-        default=workspace.now(),
-    )
-    return source_of(said.event, EventRank(at, path.rpartition("/")[2], "", ""))
 
 
 def _hash(data: bytes) -> str:
