@@ -10,7 +10,7 @@ from functools import cache
 from pathlib import Path
 from typing import Annotated, Any, Final, NamedTuple, Union, get_args, get_origin, get_type_hints
 
-from passdown.actions.answers import HIDDEN, INLINE, Form
+from passdown.actions.answers import HIDDEN, INLINE, NO_FORMS, OR_NULL, Form
 from passdown.core.schemas import to_data
 from passdown.records import is_record, names_of
 from passdown.services.sessions.owed_commits import CommitOutcome
@@ -122,30 +122,28 @@ def answer_of(records: tuple[str, ...], definitions: dict[str, Schema]) -> Schem
     }
 
 
-def list_fields(cls: type, definitions: dict[str, Schema]) -> Sequence[Field]:
-    """List the members that a record has in JSON; the records in them go to `definitions`."""
-    return list({one.name: one for one in _find_fields(cls, definitions)}.values())
-
-
-def _find_fields(cls: type, definitions: dict[str, Schema]) -> Iterator[Field]:
-    """Find the members; a field takes the place of one of the same name in a record that is inline."""
+def _find_fields(cls: type, definitions: dict[str, Schema], forms: Mapping[str, Form]) -> Iterator[Field]:
+    """Find the members that a record has in JSON; the records in them go to `definitions`."""
     hints = get_type_hints(cls, localns=dict(_names()), include_extras=True)
     for name in names_of(cls):
         inner, marks = _split(hints[name])
-        if HIDDEN in marks:
-            continue
-        if INLINE in marks:
-            for option in _options(inner):
-                yield from _find_fields(option, definitions) if is_record(option) else ()
-            continue
         doc = next((mark for mark in marks if isinstance(mark, str)), "")
-        convert = next((mark.convert for mark in marks if isinstance(mark, Form)), None)
-        yield Field(name, doc, _of_form(convert, inner, definitions) if convert else of(inner, definitions))
+        known = [forms[name]] if name in forms else [mark for mark in marks if isinstance(mark, Form)]
+        form = next((one for one in known if one.convert), None)
+        if INLINE in known:
+            for option in _options(inner):
+                further = (form and form.forms) or NO_FORMS
+                yield from _find_fields(option, definitions, further) if is_record(option) else ()
+        elif HIDDEN not in known:
+            yield Field(name, doc, _of_form(form, inner, definitions))
 
 
-def object_of(cls: type, definitions: dict[str, Schema]) -> Schema:
-    """Return the schema of a record that is encoded as a JSON object."""
-    fields = list_fields(cls, definitions)
+def object_of(cls: type, definitions: dict[str, Schema], forms: Mapping[str, Form] = NO_FORMS) -> Schema:
+    """Return the schema of a record that is encoded as a JSON object.
+
+    A field takes the place of one of the same name in a record that is told inline.
+    """
+    fields = {one.name: one for one in _find_fields(cls, definitions, forms)}.values()
     return {
         "description": (cls.__doc__ or "").split("\n")[0],
         "type": "object",
@@ -165,9 +163,8 @@ def _has_further(cls: type) -> bool:
 def of(hint: object, definitions: dict[str, Schema]) -> Schema:
     """Return the schema of a value that is encoded by its type."""
     inner, marks = _split(hint)
-    convert = next((mark.convert for mark in marks if isinstance(mark, Form)), None)
-    if convert:
-        return _of_form(convert, inner, definitions)
+    if form := next((mark for mark in marks if isinstance(mark, Form)), None):
+        return _of_form(form, inner, definitions)
     options, origin = _options(inner), get_origin(inner)
     if len(options) > 1:
         return {"anyOf": [of(option, definitions) for option in options]}
@@ -189,11 +186,27 @@ def _options(hint: object) -> Sequence[Any]:
     return get_args(hint) if get_origin(hint) in {Union, types.UnionType} else (hint,)
 
 
-def _of_form(convert: object, hint: object, definitions: dict[str, Schema]) -> Schema:
-    """Return the schema of what a function makes of a value: by the type that it says it returns."""
-    if convert is to_data:
+def _of_form(form: Form | None, hint: object, definitions: dict[str, Schema]) -> Schema:
+    """Return the schema of what a form makes of a value: by the type that its function says it returns."""
+    if form is None or form.convert is None:
+        return of(hint, definitions)
+    if form is OR_NULL:
+        return {"anyOf": [of(hint, definitions), {"type": "null"}]}
+    if form.forms is not None:
+        return _of_members(form.forms, hint, definitions)
+    if form.convert is to_data:
         return _of_document(hint)
-    return of(get_type_hints(convert, localns=dict(_names()))["return"], definitions)
+    return of(get_type_hints(form.convert, localns=dict(_names()))["return"], definitions)
+
+
+def _of_members(forms: Mapping[str, Form], hint: object, definitions: dict[str, Schema]) -> Schema:
+    if len(options := _options(hint)) > 1:
+        return {"anyOf": [_of_members(forms, option, definitions) for option in options]}
+    if get_origin(hint) in _LISTS:
+        return {"type": "array", "items": _of_members(forms, get_args(hint)[0], definitions)}
+    if isinstance(hint, type) and is_record(hint):
+        return object_of(hint, definitions, forms)
+    return of(hint, definitions)
 
 
 def _of_document(hint: object) -> Schema:

@@ -1,6 +1,6 @@
 """A project in memory in which sessions work, with a clock and processes that a test moves."""
 
-from collections.abc import Callable, Generator, Iterable
+from collections.abc import Callable, Generator, Iterable, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from typing import Final
@@ -128,6 +128,7 @@ class MemoryWorkspace:
 
     root: str = ROOT
     settings: Settings = field(default_factory=Settings)
+    variables: Mapping[str, str] = field(default_factory=dict[str, str])
     clock: Clock = field(default_factory=lambda: MovedClock(NOON))
     entropy: Entropy = field(default_factory=CountedEntropy)
     documents: Documents = field(default_factory=MemoryDocuments)
@@ -152,6 +153,9 @@ class MemoryWorkspace:
     locks: Locks = field(default_factory=MemoryLocks)
     make_tracker: Callable[[Coordination], Tracker] = Board
     sweep: Callable[[], int] = lambda: 0
+    check_thread: Callable[[], None] = lambda: None
+    on_close: Callable[[Callable[[], object]], None] = lambda _: None
+    close: Callable[[], None] = lambda: None
     has_server: bool = False
     is_hook: bool = False
     has_outside_tracker: bool = False

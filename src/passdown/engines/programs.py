@@ -50,7 +50,8 @@ class SystemPrograms:
         self._variables = variables
 
     def find(self, name: str) -> str:
-        return shutil.which(name) or ""
+        path = None if self._variables is None else self._variables.get("PATH", os.defpath)
+        return shutil.which(name, path=path) or ""
 
     def run(self, command: Sequence[str]) -> ProgramResult:
         try:

@@ -32,11 +32,11 @@ from passdown.services.work.loops import (
 from passdown.services.workspace.workspaces import Workspace
 from passdown.settings import Settings
 from passdown.testing.memory.change_files import MemoryChanges
-from passdown.wiring.workspaces import open_workspace
 from tests.proof import proof_count
 from tests.proofs.conftest import Tell
 from tests.support.events import make_text
 from tests.support.gits import make_started
+from tests.support.projects import open_checkout
 from tests.support.sessions import NOON, Place, end_session, make_place, with_parts
 
 LEDGER = "changes/habits/loops/ideation.md"
@@ -102,7 +102,7 @@ class FileDesk:
     def __init__(self, folder: Path) -> None:
         """Make the checkout."""
         project = make_started(folder / "project").folder
-        self.workspace = open_workspace(project, Settings())
+        self.workspace = open_checkout(project, Settings())
         self._path = project / LEDGER
 
     def read(self) -> bytes:

@@ -19,7 +19,7 @@ import click
 import jsonschema
 import pytest
 
-from passdown.actions.answers import encode, encode_value
+from passdown.actions.answers import encode
 from passdown.actions.callers import ask
 from passdown.engines.system import SystemEntropy
 from passdown.faces.cli.tree import cli
@@ -253,18 +253,22 @@ class CountingEntropy:
         return sha256(str(self._count).encode()).digest()[:size]
 
 
+def is_inner(caller: FrameType | None) -> bool:
+    """Whether an encoder calls."""
+    return caller is not None and caller.f_globals["__name__"] == encode.__module__
+
+
 @contextmanager
 def watch_answers() -> Iterator[list[str]]:
     """Name the actions that are called in the meantime, and the outermost records that are encoded."""
     found: list[str] = []
-    inner = {encode.__code__, encode_value.__code__}
 
     def watch(frame: FrameType, event: str, _argument: object) -> None:
         if event != "call":
             return
         if frame.f_code is ask.__code__:
             found.append(name_part(frame.f_locals["action"]))
-        elif frame.f_code is encode.__code__ and (frame.f_back is None or frame.f_back.f_code not in inner):
+        elif frame.f_code is encode.__code__ and not is_inner(frame.f_back):
             found.append(name_part(type(frame.f_locals["result"])))
 
     sys.setprofile(watch)

@@ -2,7 +2,6 @@
 
 import os
 from collections.abc import Callable, Iterator, Sequence
-from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -25,7 +24,6 @@ from passdown.services.coordination.guard_installs import GuardPlan, plan_guard,
 from passdown.services.project.setups import SetupChange, write_setup
 from passdown.services.workspace.workspaces import Workspace
 from passdown.wiring.projects import find_root, open_hosts, read_settings
-from passdown.wiring.workspaces import Listener, open_workspace
 
 
 @record
@@ -115,8 +113,8 @@ def _open_projects(caller: Caller, list_paths: Callable[[Workspace], Sequence[st
     top = Path(workspace.root)
     folders = {os.path.dirname(path) for path in list_paths(workspace)}
     for root in sorted({find_root(top / folder) for folder in folders} - {top}):
-        listener = Listener(caller.warn, around.report, partial(around.record_metrics, str(root)))
-        yield open_workspace(root, read_settings(root)[0], around.limits, listener)
+        settings, _ = read_settings(root, around.variables)
+        yield caller.open_other(root, settings, caller.outside(str(root)), around.limits)
 
 
 def _coordinates(workspace: Workspace) -> bool:

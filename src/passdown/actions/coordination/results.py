@@ -5,7 +5,7 @@ from datetime import datetime
 from hashlib import sha256
 from typing import Annotated, Final
 
-from passdown.actions.answers import HIDDEN, SECONDS
+from passdown.actions.answers import HIDDEN, SECONDS, describe
 from passdown.actions.callers import Caller, find_ready, need_session
 from passdown.core.hosts.kept_results import KeptResult
 from passdown.core.sessions.session_facts import Account
@@ -156,24 +156,16 @@ def _list_results(caller: Caller) -> Sequence[KeptResult]:
 
 def _summarize(kept: KeptResult) -> ResultSummary:
     told = kept.result
-    return ResultSummary(
-        id=kept.id,
-        state=kept.state.value,
-        at=kept.at,
-        subagent=kept.subagent or None,
-        status=told.status.value if told else None,
+    updates = [
+        describe(UpdateSummary, one, id=one.task, outcome=kept.outcomes.get(at))
+        for at, one in enumerate(kept.updates)
+    ]
+    return describe(
+        ResultSummary,
+        kept,
+        status=told.status if told else None,
         summary=told.summary if told else None,
-        updates=tuple(
-            UpdateSummary(
-                id=one.task,
-                action=one.action.value,
-                reason=one.reason or None,
-                notes=one.notes or None,
-                outcome=kept.outcomes.get(at),
-            )
-            for at, one in enumerate(kept.updates)
-        ),
+        updates=tuple(updates),
         files=told.files if told else (),
-        problems=kept.problems,
         kept=kept,
     )

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Annotated
 
-from passdown.actions.answers import HIDDEN
+from passdown.actions.answers import HIDDEN, describe
 from passdown.actions.callers import Caller
 from passdown.actions.handover.briefs import take_standpoint
 from passdown.actions.sessions.decisions import CONTESTED
@@ -75,4 +75,4 @@ def _read_expected(caller: Caller, path: str) -> Sequence[str]:
 
 
 def _describe(one: CertifiedFact) -> AccountedFact:
-    return AccountedFact(id=one.id or None, kind=one.kind, text=one.text, how=one.how, where=one.where)
+    return describe(AccountedFact, one)

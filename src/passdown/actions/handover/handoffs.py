@@ -1,10 +1,10 @@
 """Write a handoff, list handoffs, and resume one."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Final
 
-from passdown.actions.answers import HIDDEN, INLINE, SECONDS, Form, NoticeKind
+from passdown.actions.answers import HIDDEN, INLINE, OR_NULL, SECONDS, Form, NoticeKind, describe, members
 from passdown.actions.callers import Caller, find_or_begin, need_session
 from passdown.actions.sessions.sessions import SessionSummary, summarize
 from passdown.core.formats.archives import TRIGGERS
@@ -33,27 +33,7 @@ if TYPE_CHECKING:  # most handoffs are for all
     from passdown.services.coordination.addressed_handoffs import AddressedRequest
 
 
-@record
-class ListHandoffs:
-    """Which handoffs to list."""
-
-    limit: Annotated[int, "How many, the newest first."]
-
-
-@record
-class HandoffName:
-    """The handoff that is meant."""
-
-    name: Annotated[
-        str, "A stream, a record, the start of a record's name, or a path; empty for the newest."
-    ] = ""
-
-
-@record
-class ResumeHandoff:
-    """The handoff to go on from."""
-
-    review: Annotated[HandoffReview, "What was read, and what changed since."]
+HANDOFF: Final = members(at=SECONDS, status=OR_NULL, goal=OR_NULL)
 
 
 @record
@@ -81,22 +61,10 @@ class SentHandoff:
 
 
 @record
-class HandoffSummary:
-    """A handoff that is there."""
-
-    name: Annotated[str, "What it is called: the stream, or the file of the record."]
-    kind: Annotated[str, "stream or archive."]
-    path: Annotated[str, "Its path from the root."]
-    at: Annotated[datetime | None, "When it was written.", SECONDS]
-    status: Annotated[str | None, "How it stands."]
-    goal: Annotated[str | None, "What it is about."]
-
-
-@record
 class HandoffList:
     """The newest handoffs."""
 
-    handoffs: Annotated[tuple[HandoffSummary, ...], "Streams and records, the newest first."]
+    handoffs: Annotated[Sequence[ListedHandoff], "Streams and records, the newest first.", HANDOFF]
     now: Annotated[datetime, "When they were listed.", HIDDEN]
 
 
@@ -104,7 +72,7 @@ class HandoffList:
 class ShownHandoff:
     """A handoff as it was written."""
 
-    summary: Annotated[HandoffSummary, "The handoff.", INLINE]
+    summary: Annotated[ListedHandoff, "The handoff.", INLINE, HANDOFF]
     text: Annotated[str, "Its text."]
 
 
@@ -127,7 +95,7 @@ def _describe_drift(drift: HandoffDrift) -> Mapping[str, object]:
 class ReviewedHandoff:
     """A handoff, and what changed since it was written."""
 
-    summary: Annotated[HandoffSummary, "The handoff.", INLINE]
+    summary: Annotated[ListedHandoff, "The handoff.", INLINE, HANDOFF]
     drift: Annotated[HandoffDrift, "What changed since.", Form(_describe_drift)]
     snapshot: Annotated[Handoff, "What is passed on.", Form(to_data)]
     review: Annotated[HandoffReview, "All of this, with who said it first.", HIDDEN]
@@ -138,7 +106,7 @@ class ReviewedHandoff:
 class ResumedHandoff:
     """A session that goes on from a handoff."""
 
-    summary: Annotated[HandoffSummary, "The handoff.", INLINE]
+    summary: Annotated[ListedHandoff, "The handoff.", INLINE, HANDOFF]
     session: Annotated[SessionSummary, "The session."]
     is_new: Annotated[bool, "Whether it was started for this."]
     carried: Annotated[int, "How many facts it did not know yet."]
@@ -177,33 +145,26 @@ def create_for_one(caller: Caller, request: "AddressedRequest") -> SentHandoff:
 
     account = need_session(caller)
     written = create_addressed(caller.workspace, account, request, open_checkouts(caller.workspace))
-    return SentHandoff(
-        path=written.path,
-        is_sent=written.is_sent,
-        handoff=written.handoff,
-        redacted=written.redacted,
-        trouble=written.trouble,
-    )
+    return describe(SentHandoff, written)
 
 
-def list_newest(caller: Caller, request: ListHandoffs) -> HandoffList:
+def list_newest(caller: Caller, limit: int) -> HandoffList:
     """List the newest handoffs."""
-    found = list_handoffs(caller.workspace, request.limit)
-    return HandoffList(handoffs=tuple(map(_summarize, found)), now=caller.workspace.now())
+    return HandoffList(handoffs=list_handoffs(caller.workspace, limit), now=caller.workspace.now())
 
 
-def show(caller: Caller, request: HandoffName) -> ShownHandoff:
-    """Show a handoff as it was written."""
-    listed = find_handoff(caller.workspace, request.name or _find_newest(caller))
+def show(caller: Caller, name: str) -> ShownHandoff:
+    """Show a handoff as it was written; without a name, the newest."""
+    listed = find_handoff(caller.workspace, name or _find_newest(caller))
     text = read_handoff(caller.workspace, listed)
-    return ShownHandoff(summary=_summarize(read_listed(caller.workspace, listed)), text=text)
+    return ShownHandoff(summary=read_listed(caller.workspace, listed), text=text)
 
 
-def review(caller: Caller, request: HandoffName) -> ReviewedHandoff:
+def review(caller: Caller, name: str) -> ReviewedHandoff:
     """Compare a handoff with what is here, before anybody goes on from it; its test is not run."""
-    found = review_handoff(caller.workspace, request.name or _find_newest(caller))
+    found = review_handoff(caller.workspace, name or _find_newest(caller))
     return ReviewedHandoff(
-        summary=_summarize(found.listed),
+        summary=found.listed,
         drift=found.drift,
         snapshot=found.handoff,
         review=found,
@@ -211,12 +172,11 @@ def review(caller: Caller, request: HandoffName) -> ReviewedHandoff:
     )
 
 
-def resume(caller: Caller, request: ResumeHandoff) -> ResumedHandoff:
+def resume(caller: Caller, found: HandoffReview) -> ResumedHandoff:
     """Go on from a handoff, in the session of the caller or in a new one."""
-    found = request.review
     resumed = resume_handoff(caller.workspace, found, find_or_begin(caller))
     return ResumedHandoff(
-        summary=_summarize(found.listed),
+        summary=found.listed,
         session=summarize(resumed.account),
         is_new=resumed.is_new,
         carried=resumed.carried,
@@ -231,14 +191,3 @@ def _find_newest(caller: Caller) -> str:
     if not newest:
         raise UsageError("there are no handoffs", hint="`passdown handoff create` writes one")
     return newest[0].path
-
-
-def _summarize(listed: ListedHandoff) -> HandoffSummary:
-    return HandoffSummary(
-        name=listed.name,
-        kind=listed.kind,
-        path=listed.path,
-        at=listed.at,
-        status=listed.status or None,
-        goal=listed.goal or None,
-    )

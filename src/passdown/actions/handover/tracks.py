@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, Final
 
-from passdown.actions.answers import HIDDEN, NoticeKind
+from passdown.actions.answers import HIDDEN, NoticeKind, describe
 from passdown.actions.callers import Caller, find_running, need_session
 from passdown.actions.handover.handoffs import CreatedHandoff, describe_written
 from passdown.actions.work.gates import GateOutcome, describe_verdict
@@ -159,20 +159,13 @@ def show(caller: Caller, _request: None = None) -> TrackResult:
     if account is None:
         return TrackResult()
     listed = find_document(caller.workspace, account)
-    return TrackResult(
-        session=account.session,
-        track=account.track or None,
-        task=account.task or None,
-        document=listed.path if listed else None,
-    )
+    return describe(TrackResult, account, document=listed.path if listed else None)
 
 
 def _describe(bound: TrackBinding, task_before: str = "") -> BoundTrack:
-    return BoundTrack(
-        session=bound.account.session,
-        agent=bound.account.agent,
-        track=bound.account.track or None,
-        task=bound.account.task or None,
+    return describe(
+        BoundTrack,
+        bound.account,
         before=bound.before or None,
         handoff=describe_written(bound.handoff) if bound.handoff else None,
         binding=bound,

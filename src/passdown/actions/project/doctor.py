@@ -4,8 +4,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Final
 
-from passdown.actions.answers import HIDDEN, Form
+from passdown.actions.answers import HIDDEN, Form, describe
 from passdown.actions.callers import Caller
+from passdown.actions.project.installs import find_own_program
 from passdown.core.problems import Severity
 from passdown.core.project.costs import Cost
 from passdown.core.project.findings import CacheHealth, Finding, FindingKind
@@ -18,7 +19,7 @@ from passdown.services.workspace.workspaces import UNCACHED
 from passdown.settings import Settings
 from passdown.wiring.health import open_examination
 from passdown.wiring.projects import read_settings
-from passdown.wiring.workspaces import open_workspace
+from passdown.wiring.workspaces import Outside, open_workspace
 
 _ROUNDS: Final = 3
 _LINE: Final = Form(one_line)
@@ -74,13 +75,14 @@ class CostsResult:
 
 def examine(caller: Caller, _: None) -> HealthReport:
     """Find out what is wrong with a project; settings that cannot be read are a finding, too."""
-    root = Path(caller.workspace.root)
+    root, program = Path(caller.workspace.root), find_own_program(caller)
     try:
-        settings, warnings = read_settings(root)
+        settings, warnings = read_settings(root, caller.around.variables)
     except PassdownError as found:
-        examination = open_examination(root, Settings(), refused=f"{found.message}: {found.hint}")
+        examination = open_examination(root, Settings(), program, refused=f"{found.message}: {found.hint}")
     else:
-        examination = open_examination(root, settings, warnings)
+        examination = open_examination(root, settings, program, warnings)
+    caller.workspace.on_close(examination.workspace.close)
     return _look(caller, examination)
 
 
@@ -90,22 +92,13 @@ def _look(caller: Caller, examination: Examination) -> HealthReport:
         found = doctor.examine(examination, caller.around.progress)
     except CacheError:
         known = examination.workspace
-        workspace = open_workspace(Path(known.root), known.settings, UNCACHED)
+        outside = Outside(variables=caller.around.variables)
+        workspace = caller.open_other(Path(known.root), known.settings, outside, UNCACHED)
         examination = replace(examination, workspace=workspace, cache=CacheHealth.UNUSABLE)
         found = doctor.examine(examination, caller.around.progress)
     return HealthReport(
         is_healthy=all(one.severity is Severity.WARNING for one in found),
-        findings=tuple(
-            FoundProblem(
-                code=one.code,
-                severity=one.severity,
-                what=one.what,
-                where=one.where,
-                hint=one.hint,
-                fixable=one.is_fixable,
-            )
-            for one in found
-        ),
+        findings=tuple(describe(FoundProblem, one, fixable=one.is_fixable) for one in found),
         mended=(),
         refused=(),
         examination=examination,
@@ -133,5 +126,6 @@ def mend(caller: Caller, report: HealthReport) -> HealthReport:
 def sum_up_costs(caller: Caller, _: None) -> CostsResult:
     """Sum up what Passdown measured of itself."""
     root = Path(caller.workspace.root)
-    costs, skipped = read_costs(open_workspace(root, read_settings(root)[0]))
+    settings = read_settings(root, caller.around.variables)[0]
+    costs, skipped = read_costs(open_workspace(root, settings, Outside(variables=caller.around.variables)))
     return CostsResult(skipped=skipped, costs=tuple(costs))

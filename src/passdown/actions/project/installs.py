@@ -12,9 +12,9 @@ from passdown.services.project import installs
 from passdown.services.project.installs import InstallPlan, InstallTarget
 from passdown.services.project.setups import PurgeableFile, list_local, purge
 from passdown.settings import FILE_NAME
-from passdown.wiring.installs import open_install_target
+from passdown.wiring.installs import OwnProgram, open_install_target
 from passdown.wiring.projects import read_settings
-from passdown.wiring.workspaces import open_workspace
+from passdown.wiring.workspaces import Outside, open_workspace
 
 
 @record
@@ -81,12 +81,18 @@ def list_changes(plan: InstallPlan) -> Sequence[ShownChange]:
     ]
 
 
+def find_own_program(caller: Caller) -> OwnProgram:
+    """Return how the caller started this program, so that a host can start it, too."""
+    around = caller.around
+    return OwnProgram(around.program, str(around.folder), around.variables)
+
+
 def plan_install(caller: Caller, request: InstallRequest) -> InstallResult:
     """Find out what an install lacks; nothing is changed."""
     root = Path(caller.workspace.root)
     target = open_install_target(
         request.host,
-        caller.around.program,
+        find_own_program(caller),
         root if request.has_instructions else None,
         edits=request.edits,
         permits=request.permits,
@@ -102,14 +108,14 @@ def plan_install(caller: Caller, request: InstallRequest) -> InstallResult:
 
 def plan_uninstall(caller: Caller, request: UninstallRequest) -> InstallResult:
     """Find out what an install left on this machine, and in the project if asked; nothing is changed."""
-    target = open_install_target(request.host, caller.around.program)
+    target = open_install_target(request.host, find_own_program(caller))
     local: Sequence[PurgeableFile] = ()
     if request.is_purge:
         root = Path(caller.workspace.root)
-        settings, warnings = read_settings(root)
+        settings, warnings = read_settings(root, caller.around.variables)
         for text in warnings:
             caller.warn(text)
-        local = list_local(open_workspace(root, settings))
+        local = list_local(open_workspace(root, settings, Outside(variables=caller.around.variables)))
     return replace(_describe(target, installs.plan_uninstall(target)), local=tuple(local))
 
 

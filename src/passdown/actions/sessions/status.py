@@ -7,7 +7,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Annotated, Final
 
 from passdown import layout
-from passdown.actions.answers import HIDDEN, INLINE, Form
+from passdown.actions.answers import HIDDEN, INLINE, Form, describe
 from passdown.actions.callers import Caller
 from passdown.actions.project.searches import INDEX_STATE
 from passdown.actions.sessions.decisions import CONTESTED
@@ -205,7 +205,7 @@ def status(caller: Caller, request: StatusRequest) -> StatusResult:
         paused_by=paused or None,
         uncommitted=uncommitted,
         team=team,
-        tracker=_describe_tracker(tasks) if tasks else None,
+        tracker=describe(TrackerStatus, tasks, name=tasks.tracker) if tasks else None,
         outbox=tuple(describe_operation(one, workspace.now()) for one in waiting),
         contested=read_contested(workspace),
         counted=counted,
@@ -278,17 +278,6 @@ def _find_tasks(workspace: Workspace) -> "TaskOverview | None":
     return None
 
 
-def _describe_tracker(tasks: "TaskOverview") -> TrackerStatus:
-    return TrackerStatus(
-        kind=tasks.kind,
-        name=tasks.tracker,
-        ready=tasks.ready,
-        held=tasks.held,
-        waiting=tasks.waiting,
-        trouble=tasks.trouble or None,
-    )
-
-
 def _find_team(caller: Caller, tasks: "TaskOverview | None") -> TeamStatus:
     try:
         coordination = caller.workspace.find_coordination()
@@ -302,58 +291,36 @@ def _read_team(coordination: "Coordination", tasks: "TaskOverview | None") -> Te
     """Return who takes part, and who holds which tasks and files."""
     from passdown.services.coordination.reservations import list_reservations  # few sessions coordinate
 
-    files = [
-        HeldFile(agent=one.agent, session=one.session, left=one.left, fence=one.fence, path=one.resource.name)
-        for one in list_reservations(coordination)
+    files = [describe(HeldFile, one, path=one.resource.name) for one in list_reservations(coordination)]
+    held = [
+        describe(HeldTask, one, id=one.task.task, title=one.task.title, session=one.holder)
+        for one in (tasks.tasks if tasks else ())
     ]
-    held: Sequence[HeldTask] = _list_held(tasks) if tasks else ()
     members = [
-        MemberStatus(
-            session=one.session,
-            agent=one.agent,
-            team=one.team,
-            role=one.role,
-            is_live=one.is_live,
-            silent=one.silent,
+        describe(
+            MemberStatus,
+            one,
             unread=len(coordination.messages.waiting(one.session)),
             tasks=tuple(task for task in held if task.session == one.session),
             files=tuple(file for file in files if file.session == one.session),
         )
         for one in sorted(coordination.members.members(), key=lambda one: (not one.is_live, one.silent))
     ]
+    offers = [
+        describe(
+            StandingOffer,
+            one.offer,
+            one,
+            id=one.offer.offer,
+            session=one.offer.giver,
+            to=one.offer.taker or None,
+        )
+        for one in coordination.offers.offers()
+    ]
     return TeamStatus(
         engine=coordination.engine,
         members=tuple(members),
         tasks=tuple(task for one in members for task in one.tasks),
         reservations={one.path: one for one in files},
-        offers=tuple(_list_offers(coordination)),
+        offers=tuple(offers),
     )
-
-
-def _list_held(tasks: "TaskOverview") -> Sequence[HeldTask]:
-    return [
-        HeldTask(
-            id=one.task.task,
-            title=one.task.title,
-            agent=one.agent,
-            session=one.holder,
-            left=one.left,
-            fence=one.fence,
-            is_orphaned=one.is_orphaned,
-        )
-        for one in tasks.tasks
-    ]
-
-
-def _list_offers(coordination: "Coordination") -> Sequence[StandingOffer]:
-    return [
-        StandingOffer(
-            id=one.offer.offer,
-            task=one.offer.task,
-            agent=one.offer.agent,
-            session=one.offer.giver,
-            to=one.offer.taker or None,
-            left=one.left,
-        )
-        for one in coordination.offers.offers()
-    ]

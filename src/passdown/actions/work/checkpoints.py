@@ -3,9 +3,9 @@
 import os
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Final
 
-from passdown.actions.answers import HIDDEN, INLINE, Form
+from passdown.actions.answers import HIDDEN, INLINE, OR_NULL, Form, describe, members
 from passdown.actions.callers import (
     Caller,
     find_or_begin,
@@ -27,7 +27,7 @@ from passdown.core.sessions.session_facts import Account
 from passdown.core.shell_commands import is_whole
 from passdown.core.work.plan_commands import read_command_line
 from passdown.errors import UsageError
-from passdown.records import as_dict, record
+from passdown.records import as_dict, record, replace
 from passdown.services.log.events import update_index
 from passdown.services.sessions.owed_commits import AT_CHECKPOINT
 from passdown.services.work.checkpoints import (
@@ -41,15 +41,14 @@ from passdown.services.work.checkpoints import (
 )
 from passdown.services.work.plan_commands import CommandRun
 
+PHASE: Final = members(name=OR_NULL, detail=OR_NULL)
+
 
 @record
 class CheckpointRequest:
     """A phase, and how far it is."""
 
-    phase: Annotated[int, "Its number."]
-    state: Annotated[PhaseState, "How far it is."]
-    name: Annotated[str, "Its name; empty for the one that it has."] = ""
-    detail: Annotated[str, "Why it failed."] = ""
+    phase: Annotated[Phase, "The phase; without a name, it has the one that it had."]
     stream: Annotated[str, "The stream document, by its name or path; empty for that of the track."] = ""
 
 
@@ -76,20 +75,10 @@ class ResumeRequest:
 
 
 @record
-class PhaseEntry:
-    """A phase of the work."""
-
-    phase: Annotated[int, "Its number."]
-    name: Annotated[str | None, "Its name."]
-    state: Annotated[PhaseState, "How far it is."]
-    detail: Annotated[str | None, "What was observed."]
-
-
-@record
 class CheckpointResult:
     """A phase that was saved."""
 
-    phase: Annotated[PhaseEntry, "The phase.", INLINE]
+    phase: Annotated[Phase, "The phase.", INLINE, PHASE]
     stream: Annotated[str | None, "The stream document that shows it."]
     event: Annotated[str | None, "The event that tells it."]
     commit: Annotated[str | None, "The commit, if one was made."]
@@ -140,7 +129,7 @@ class ResumedCheckpoint:
     """A checkpoint that the session goes on from."""
 
     resumed: Annotated[bool, "Whether it goes on: yes."]
-    next: Annotated[PhaseEntry | None, "The phase that is in progress now; null if all are validated."]
+    next: Annotated[Phase | None, "The phase that is in progress now; null if all are validated.", PHASE]
     tests: Annotated[Sequence[RepeatedRun], "All tests that were run."]
     commit: Annotated[str | None, "The commit, if one was made.", HIDDEN]
 
@@ -157,7 +146,7 @@ def _join_pairs(pairs: Sequence[Pair]) -> Mapping[str, str]:
 class ProgressResult:
     """The phases of a piece of work, and where to go on."""
 
-    phases: Annotated[Sequence[PhaseEntry], "The phases."]
+    phases: Annotated[Sequence[Phase], "The phases.", PHASE]
     now: Annotated[str | None, "What is being done."]
     retries: Annotated[int | None, "How often the phase failed."]
     max_retries: Annotated[int | None, "How often it may."]
@@ -171,8 +160,7 @@ class ProgressResult:
 
 def save(caller: Caller, request: CheckpointRequest) -> CheckpointResult:
     """Save how far a phase is."""
-    phase = Phase(phase=request.phase, name=request.name, state=request.state, detail=request.detail)
-    stream = _name_stream(caller, request.stream)
+    phase, stream = request.phase, _name_stream(caller, request.stream)
     saved, commit = save_phase(caller, need_session(caller), phase, stream=stream)
     return _describe_saved(saved, commit, phase, phase.detail)
 
@@ -222,16 +210,10 @@ def _describe_saved(
     names = {one.phase: one.name for one in phases_of(saved.update.account)}
     name = phase.name or names.get(phase.phase, "")
     return CheckpointResult(
-        phase=PhaseEntry(phase=phase.phase, name=name or None, state=phase.state, detail=detail or None),
+        phase=replace(phase, name=name, detail=detail),
         stream=saved.stream or None,
         event=saved.written.event.id if saved.written else None,
         commit=commit,
-    )
-
-
-def _describe(phase: Phase) -> PhaseEntry:
-    return PhaseEntry(
-        phase=phase.phase, name=phase.name or None, state=phase.state, detail=phase.detail or None
     )
 
 
@@ -271,7 +253,10 @@ def resume(caller: Caller, request: ResumeRequest) -> ResumedCheckpoint | Change
     need_agreed([one.command for one in tests], request.agreed)
     lines = [read_command_line(one.command) for one in tests]
     runs = run_lines(caller, RunRequest(lines=lines, told=request.told))
-    again = [_describe_run(test, run) for test, run in zip(tests, runs, strict=True)]
+    again = [
+        describe(RepeatedRun, test, run, exit_code_then=test.expected, exit_code_now=run.code)
+        for test, run in zip(tests, runs, strict=True)
+    ]
     changed = next((one for one in again if one.exit_code_then not in {None, one.exit_code_now}), None)
     if changed and not request.goes_on:
         return ChangedCheckpoint(
@@ -289,18 +274,7 @@ def resume(caller: Caller, request: ResumeRequest) -> ResumedCheckpoint | Change
     if phase is not None:
         begun = Phase(phase=phase.phase, name=phase.name, state=PhaseState.IN_PROGRESS)
         _, commit = save_phase(caller, account, begun, stream=review.listed.path)
-    following = _describe(phase) if phase else None
-    return ResumedCheckpoint(resumed=True, next=following, tests=again, commit=commit)
-
-
-def _describe_run(test: RepeatedTest, run: CommandRun) -> RepeatedRun:
-    return RepeatedRun(
-        command=test.command,
-        phase=test.phase,
-        exit_code_then=test.expected,
-        exit_code_now=run.code,
-        ended=run.ended,
-    )
+    return ResumedCheckpoint(resumed=True, next=phase, tests=again, commit=commit)
 
 
 def show(caller: Caller, stream: str) -> ProgressResult:
@@ -309,7 +283,7 @@ def show(caller: Caller, stream: str) -> ProgressResult:
     progress = read_progress(caller.workspace, account, _name_stream(caller, stream))
     checkpoint = progress.checkpoint or Checkpoint()
     return ProgressResult(
-        phases=[_describe(one) for one in checkpoint.phases],
+        phases=checkpoint.phases,
         now=progress.now or None,
         retries=progress.workflow.retries,
         max_retries=progress.workflow.max_retries,

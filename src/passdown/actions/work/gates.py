@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import Annotated
 
-from passdown.actions.answers import HIDDEN, INLINE, SECONDS
+from passdown.actions.answers import HIDDEN, INLINE, SECONDS, describe
 from passdown.actions.callers import Caller, find_ready, need_session
 from passdown.actions.work.command_runs import RunRequest, ignore_run, need_agreed, run_lines
 from passdown.actions.work.preflight import prepare_freely
@@ -184,20 +184,13 @@ def _need_running(caller: Caller) -> Account:
 
 def _describe(state: GateState) -> ListedGate:
     result = state.result
-    return ListedGate(
-        gate=state.gate,
+    return describe(
+        ListedGate,
+        state,
         status=result.text if result else None,
         notes=result.because or None if result else None,
-        due=state.due or None,
         history=[
-            GateEntry(
-                status=one.text,
-                notes=one.because or None,
-                at=one.at,
-                agent=one.agent,
-                provenance=one.provenance,
-            )
-            for one in state.history
+            describe(GateEntry, one, status=one.text, notes=one.because or None) for one in state.history
         ],
     )
 
@@ -260,18 +253,8 @@ def _find_escalated(caller: Caller, account: Account, gate: str) -> EscalatedGat
 
 def describe_verdict(judged: JudgedGate, runs: Sequence[CommandRun] = ()) -> GateOutcome:
     """Return how a gate ended."""
-    verdict = judged.verdict
-    return GateOutcome(
-        gate=verdict.gate,
-        track=judged.account.track,
-        status=verdict.status,
-        notes=verdict.notes or None,
-        left_out=verdict.left_out,
-        attempts=judged.attempts,
-        question=judged.question or None,
-        commands=[
-            GateRun(command=one.line.text, exit=one.code if one.code >= 0 else None, ended=one.ended)
-            for one in runs
-        ],
-        stops=verdict.stops,
-    )
+    commands = [
+        GateRun(command=one.line.text, exit=one.code if one.code >= 0 else None, ended=one.ended)
+        for one in runs
+    ]
+    return describe(GateOutcome, judged.verdict, judged, track=judged.account.track, commands=commands)

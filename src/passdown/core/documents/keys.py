@@ -134,13 +134,10 @@ def _edits(matter: str, written: Mapping[str, str | None]) -> Iterator[tuple[int
         if text is not None and entry is None:
             yield at, at, text
         elif text is not None and entry is not None:
-            yield entry.start, entry.end, (text or _placeholder(name, entries)) + _rest(matter, entry, strays)
+            is_twice = sum(one.key == name for one in entries) > 1
+            gone = f"{name}: null\n" if is_twice else ""  # else the second one would count
+            yield entry.start, entry.end, (text or gone) + _rest(matter, entry, strays)
         at = at if entry is None else entry.end
-
-
-def _placeholder(name: str, entries: Sequence[FrontMatterEntry]) -> str:
-    """Return what replaces a removed entry: without it, a second entry of that name would count."""
-    return f"{name}: null\n" if sum(entry.key == name for entry in entries) > 1 else ""
 
 
 def _rest(matter: str, entry: FrontMatterEntry, strays: Iterable[FrontMatterStray]) -> str:

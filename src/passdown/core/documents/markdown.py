@@ -106,7 +106,11 @@ class _Closers:
             if closing:
                 self._at.append(number)
                 self._marks.append(closing[1])
-        self._longest = {mark: _longest_from(self._marks, mark) for mark in "`~"}
+        self._longest: dict[str, list[int]] = {}
+        """For each kind, the length of its longest closing mark from each position on."""
+        for char in "`~":
+            lengths = (len(mark) if mark[0] == char else 0 for mark in reversed(self._marks))
+            self._longest[char] = [*accumulate(lengths, max, initial=0)][::-1]
 
     def after(self, opening: int, mark: str) -> int:
         """Return the line after the one that closes a fence, or `opening` if none does."""
@@ -123,12 +127,6 @@ class _Closers:
             return opening + 1
         following = bisect_right(self._comment_ends, opening)
         return self._comment_ends[following] + 1 if following < len(self._comment_ends) else opening
-
-
-def _longest_from(marks: Sequence[str], char: str) -> list[int]:
-    """For each position, the length of the longest closing mark of this kind from there on."""
-    lengths = (len(mark) if mark[0] == char else 0 for mark in reversed(marks))
-    return [*accumulate(lengths, max, initial=0)][::-1]
 
 
 def split_sections(text: str, line: int = 1) -> list[Section]:

@@ -192,11 +192,7 @@ def _judge(one: StatedFact, reach: VisibleFacts) -> CertifiedFact:
         how, where = FactStatus.BY_COMMAND, f"passdown view list {kind.row.plural if kind else fact.kind}"
     else:
         how, where = FactStatus.UNACCOUNTED, one.where
-    return CertifiedFact(name, fact.kind, _text(fact), how, where)
-
-
-def _text(fact: Fact) -> str:
-    return show_fact(fact)
+    return CertifiedFact(name, fact.kind, show_fact(fact), how, where)
 
 
 def find_gaps(session: str, lines: Iterable[JournalLine]) -> Iterator[CertifiedFact]:
@@ -258,7 +254,7 @@ def find_replaced(
 def _replaced(one: StatedFact, taker: Fact, dates: Mapping[str, datetime], how: FactStatus) -> CertifiedFact:
     name, at = taker.event_id, render_seconds(dates[taker.event])
     where = f"event {name} of {taker.agent}, dated {at}; `passdown event retract {name}` takes that back"
-    return CertifiedFact(one.fact.id, one.fact.kind, _text(one.fact), how, where)
+    return CertifiedFact(one.fact.id, one.fact.kind, show_fact(one.fact), how, where)
 
 
 def find_missing(stated: Iterable[StatedFact], expected: Iterable[str]) -> Iterator[CertifiedFact]:

@@ -276,19 +276,14 @@ def _fill(values: dict[str, object], part: str, readers: Mapping[str, EntryReade
             continue
         bare = head.strip()
         if reader in _PLAIN:
-            reader = _choose_reader(reader, bare, below)
+            opens = bare[:1] in OPENING or any(line.lstrip("- \t")[:1] in OPENING for line in below)
+            reader = reader if opens else _PLAIN[reader]
         if reader is read_text and not any(below):
             values[key] = bare if bare[:1].isalpha() and bare not in NULLS else read_scalar(bare)
             continue
         texts = read_plain_texts(below) if reader is read_texts and not bare else None
         values[key] = reader(make_entry((key, bare, "\n".join(below), 0, 0))) if texts is None else texts
     return parts is not None
-
-
-def _choose_reader(reader: EntryReader, head: str, below: Iterable[str]) -> EntryReader:
-    """Return the faster reader of a register if nothing in it opens with something that it must close."""
-    opens = head[:1] in OPENING or any(line.lstrip("- \t")[:1] in OPENING for line in below)
-    return reader if opens else _PLAIN[reader]
 
 
 def parse_event(text: str) -> Event:

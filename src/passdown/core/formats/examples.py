@@ -11,14 +11,7 @@ from passdown.core.formats.change_states import Lane, RunMode, make_change_state
 from passdown.core.formats.checkpoints import Phase, ValidationState
 from passdown.core.formats.events import Event, EventCheckpoint
 from passdown.core.formats.journal import Journal, JournalLine
-from passdown.core.formats.ledgers import (
-    GateResult,
-    Ledger,
-    LedgerDecision,
-    Mode,
-    ReadFile,
-    TddPhase,
-)
+from passdown.core.formats.ledgers import GateResult, Ledger, LedgerDecision, Mode, ReadFile, TddPhase
 from passdown.core.formats.loops import Loop, Turn
 from passdown.core.formats.session_contexts import ContextDecision, SessionContext
 from passdown.core.formats.state_file import SessionState

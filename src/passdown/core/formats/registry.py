@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable, Iterator
 from datetime import timedelta
-from typing import Final, TypeVar
+from typing import Final
 
 from passdown import layout
 from passdown.core.documents.documents import AnyDocument
@@ -29,8 +29,6 @@ from passdown.core.schemas import schema_of
 from passdown.errors import UsageError
 from passdown.records import record
 
-D = TypeVar("D", bound=AnyDocument)
-
 
 @record
 class Format:
@@ -42,9 +40,16 @@ class Format:
     version: int
     paths: tuple[str, ...]
     parse: Callable[[str], AnyDocument]
-    render: Callable[[AnyDocument], str]
+    renderer: Callable[..., str]
     sample: AnyDocument
     fix: Callable[[str], str] | None = None
+
+    def render(self, document: AnyDocument) -> str:
+        """Write a document; raise `TypeError` if it is of another format."""
+        kind = type(self.sample)
+        if not isinstance(document, kind):
+            raise TypeError(f"a {type(document).__name__} is not written as a {kind.__name__}")
+        return self.renderer(document)
 
     def example(self) -> str:
         """Return a valid document."""
@@ -55,17 +60,6 @@ class Format:
         return schema_of(type(self.sample), self.title, self.doc)
 
 
-def _renders(kind: type[D], render: Callable[[D], str]) -> Callable[[AnyDocument], str]:
-    """Return a renderer that accepts any document and raises TypeError unless it is of the right kind."""
-
-    def checked(document: AnyDocument) -> str:
-        if not isinstance(document, kind):
-            raise TypeError(f"a {type(document).__name__} is not written as a {kind.__name__}")
-        return render(document)
-
-    return checked
-
-
 LEDGER: Final = Format(
     name="ledger",
     title="Live ledger",
@@ -73,7 +67,7 @@ LEDGER: Final = Format(
     version=ledgers.VERSION,
     paths=(f"{layout.LEDGERS}/{layout.LEDGER}", f"{layout.LEDGERS}/<agent>/{layout.LEDGER}"),
     parse=ledgers.parse_ledger,
-    render=_renders(ledgers.Ledger, ledgers.render_ledger),
+    renderer=ledgers.render_ledger,
     sample=examples.LEDGER,
     fix=lambda text: ledgers.fix_ledger(ledgers.parse_ledger(text)),
 )
@@ -84,7 +78,7 @@ STREAM: Final = Format(
     version=streams.VERSION,
     paths=(f"{layout.HANDOFFS}/<stream>/{layout.CURRENT}",),
     parse=streams.parse_stream,
-    render=_renders(streams.Stream, streams.render_stream),
+    renderer=streams.render_stream,
     sample=examples.STREAM,
     fix=lambda text: streams.fix_stream(streams.parse_stream(text)),
 )
@@ -93,12 +87,9 @@ EVENT: Final = Format(
     title="Event",
     doc="An immutable batch of facts that one session publishes. Shared, never edited.",
     version=events.VERSION,
-    paths=(
-        f"{layout.EVENTS}/<stamp>_<agent>.md",
-        f"{layout.EVENTS}/<day>/<stamp>_<agent>.md",
-    ),
+    paths=(f"{layout.EVENTS}/<stamp>_<agent>.md", f"{layout.EVENTS}/<day>/<stamp>_<agent>.md"),
     parse=events.parse_event,
-    render=_renders(events.Event, events.render_event),
+    renderer=events.render_event,
     sample=examples.EVENT,
 )
 VIEW: Final = Format(
@@ -108,7 +99,7 @@ VIEW: Final = Format(
     version=views.VERSION,
     paths=(layout.VIEW, f"{layout.RUNTIME}/{layout.CURRENT}"),
     parse=views.parse_view,
-    render=_renders(views.View, views.render_view),
+    renderer=views.render_view,
     sample=examples.VIEW,
 )
 SESSION_STATE: Final = Format(
@@ -118,7 +109,7 @@ SESSION_STATE: Final = Format(
     version=state_file.VERSION,
     paths=(layout.session_state(layout.RUNTIME, "<agent>"),),
     parse=state_file.parse_session_state,
-    render=_renders(state_file.SessionState, state_file.render_session_state),
+    renderer=state_file.render_session_state,
     sample=examples.SESSION_STATE,
 )
 ARCHIVE: Final = Format(
@@ -128,7 +119,7 @@ ARCHIVE: Final = Format(
     version=archives.VERSION,
     paths=(f"{layout.ARCHIVE}/<minute>-<trigger>-<agent>.md",),
     parse=archives.parse_archive,
-    render=_renders(archives.Archive, archives.render_archive),
+    renderer=archives.render_archive,
     sample=examples.ARCHIVE,
     fix=lambda text: archives.fix_archive(archives.parse_archive(text)),
 )
@@ -142,7 +133,7 @@ JOURNAL: Final = Format(
         f"{layout.RUNTIME}/{layout.JOURNALS}/<session>.jsonl",
     ),
     parse=journal.parse_journal,
-    render=_renders(journal.Journal, journal.render_journal),
+    renderer=journal.render_journal,
     sample=examples.JOURNAL,
 )
 ADDRESSED_HANDOFF: Final = Format(
@@ -152,7 +143,7 @@ ADDRESSED_HANDOFF: Final = Format(
     version=addressed_handoffs.VERSION,
     paths=(f"{layout.RUNTIME}/{layout.handoff_name('<from>', '<to>')}",),
     parse=addressed_handoffs.parse_addressed_handoff,
-    render=_renders(addressed_handoffs.AddressedHandoff, addressed_handoffs.render_addressed_handoff),
+    renderer=addressed_handoffs.render_addressed_handoff,
     sample=examples.ADDRESSED_HANDOFF,
 )
 LOOP: Final = Format(
@@ -162,7 +153,7 @@ LOOP: Final = Format(
     version=loops.VERSION,
     paths=(layout.loop_ledger(layout.LOOPS, "<change>", "<loop>"),),
     parse=loops.parse_loop,
-    render=_renders(loops.Loop, loops.render_loop),
+    renderer=loops.render_loop,
     sample=examples.LOOP,
 )
 CHANGE_STATE: Final = Format(
@@ -172,7 +163,7 @@ CHANGE_STATE: Final = Format(
     version=change_states.VERSION,
     paths=(layout.change_state(layout.LOOPS, "<change>"),),
     parse=change_states.parse_change_state,
-    render=_renders(change_states.ChangeState, change_states.render_change_state),
+    renderer=change_states.render_change_state,
     sample=examples.CHANGE_STATE,
     fix=lambda text: change_states.fix_change_state(change_states.parse_change_state(text)),
 )
@@ -181,12 +172,9 @@ SESSION_CONTEXT: Final = Format(
     title="Session context",
     doc="What a session leaves for the next session of the same agent, in one file. Local, ignored by git.",
     version=session_contexts.VERSION,
-    paths=(
-        layout.session_context(layout.RUNTIME),
-        layout.session_context(layout.RUNTIME, "<agent>"),
-    ),
+    paths=(layout.session_context(layout.RUNTIME), layout.session_context(layout.RUNTIME, "<agent>")),
     parse=session_contexts.parse_session_context,
-    render=_renders(session_contexts.SessionContext, session_contexts.render_session_context),
+    renderer=session_contexts.render_session_context,
     sample=examples.SESSION_CONTEXT,
     fix=lambda text: session_contexts.fix_session_context(session_contexts.parse_session_context(text)),
 )

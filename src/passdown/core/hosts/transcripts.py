@@ -232,8 +232,9 @@ def read_piece(reader: TranscriptReader, data: bytes, mark: TranscriptMark = STA
                 continue
             collector.time = text_at(found, "timestamp")[:_TIME]
             reader.take(collector, found)
-    said = map(reader.words, reversed(lines)) if reader.words and not collector.is_agents else ()
-    words = storable(next(filter(None, said), ""))[:MAX_TEXT]  # only the line that has them is parsed
+    words = ""
+    if reader.words and not collector.is_agents:  # only the line that has them is parsed
+        words = storable(next(filter(None, map(reader.words, reversed(lines))), ""))[:MAX_TEXT]
     reached = TranscriptMark(
         offset=mark.offset + end,
         is_agents=collector.is_agents,

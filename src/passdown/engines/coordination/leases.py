@@ -119,7 +119,8 @@ class StoredLeases:
     def leases(self, session: str = "") -> Sequence[HeldResource]:
         with self._store.looking() as reading:
             judge = self._judge(reading)
-            found = reading.leases_of(session) if session else _all_leases(reading)
+            every = (lease for kind in (TASK, TRACK, PATH) for lease in reading.leases(kind))
+            found = reading.leases_of(session) if session else every
             return [
                 HeldResource(
                     lease.resource,
@@ -246,10 +247,6 @@ def _hold_task(change: Transaction, lease: Lease) -> None:
         if task.state != OPEN:
             raise UsageError(f"task {task.task} is {task.state}", hint="Run `passdown task ready`.")
         change.put_task(replace(task, is_held=True))
-
-
-def _all_leases(reading: Reading) -> list[Lease]:
-    return [lease for kind in (TASK, TRACK, PATH) for lease in reading.leases(kind)]
 
 
 def _resources(held: Iterable[Fenced]) -> list[Resource]:

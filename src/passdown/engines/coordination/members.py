@@ -119,24 +119,23 @@ class StoredMembers:
     def members(self) -> Sequence[MemberState]:
         with self._store.looking() as reading:
             judge = Judge(reading, self._store, self._store.lifetimes)
-            return [_describe(one, reading.time.seconds, judge) for one in reading.members()]
+            return [
+                MemberState(
+                    session=one.session,
+                    agent=one.agent,
+                    name=one.name,
+                    team=one.team,
+                    role=one.role,
+                    silent=max(reading.time.seconds - one.seen, 0.0),
+                    is_live=judge.is_alive(one),
+                )
+                for one in reading.members()
+            ]
 
 
 def _keep_role(member: Member, known: Member | None) -> Member:
     """Return a member with the role that it had, if it names none."""
     return replace(member, role=known.role) if known is not None and member.role == ANY_ROLE else member
-
-
-def _describe(member: Member, now: float, judge: Judge) -> MemberState:
-    return MemberState(
-        session=member.session,
-        agent=member.agent,
-        name=member.name,
-        team=member.team,
-        role=member.role,
-        silent=max(now - member.seen, 0.0),
-        is_live=judge.is_alive(member),
-    )
 
 
 def _move_taken(change: Transaction, dead: str, heir: str) -> None:

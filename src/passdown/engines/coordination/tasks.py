@@ -67,23 +67,20 @@ class StoredTasks:
             found = [_find_claimable(change, judge, session, one) for one in dict.fromkeys(chosen)]
             if not found:
                 found = [self._first_ready(change, judge, session, role)]
-            return self._claim(change, judge, session, found)
+            claimed = [replace(task, is_held=True) for task in found]
+            wanted = [Resource(TASK, task.task) for task in found]
+            made, taken = grant(change, judge, wanted, GrantRequest(session, self._store.lifetimes.silent))
+            for task in claimed:
+                change.put_task(task)
+            orphaned_by = {lease.name: judge.member(lease.session).agent for lease in taken}
+            return Claimed(
+                tasks=tuple(claimed),
+                grants=tuple(judge.make_grant(lease) for lease in made),
+                orphaned_by=tuple(orphaned_by.get(task.task, "") for task in claimed),
+            )
 
         about = ChangeSubject("claim", session, " ".join(tasks))
         return run_change(self._store, op, about, act)
-
-    def _claim(self, change: Transaction, judge: Judge, session: str, found: Sequence[Task]) -> Claimed:
-        claimed = [replace(task, is_held=True) for task in found]
-        wanted = [Resource(TASK, task.task) for task in found]
-        made, taken = grant(change, judge, wanted, GrantRequest(session, self._store.lifetimes.silent))
-        for task in claimed:
-            change.put_task(task)
-        orphaned_by = {lease.name: judge.member(lease.session).agent for lease in taken}
-        return Claimed(
-            tasks=tuple(claimed),
-            grants=tuple(judge.make_grant(lease) for lease in made),
-            orphaned_by=tuple(orphaned_by.get(task.task, "") for task in claimed),
-        )
 
     def _first_ready(self, change: Transaction, judge: Judge, session: str, role: str) -> Task:
         """Return the first task that is ready or was orphaned long ago; refuse if there is none."""
@@ -268,7 +265,8 @@ def _describe(reading: Reading, judge: Judge, task: Task) -> TaskState:
     lease = _holding(reading, task.task) if task.is_held else None
     if lease is not None and judge.member(lease.session).ended is not None and not judge.is_live(lease):
         lease, task = None, replace(task, is_held=False)
-    waits = _open_waits(reading, task) if task.waits else ()
+    awaited = map(reading.find_task, reading.waits_of(task.task)) if task.waits else ()
+    waits = tuple(one.task for one in awaited if one is not None and one.state != CLOSED)
     if lease is None:
         return TaskState(task=task, waits_for=waits)
     left = judge.left(lease)
@@ -281,8 +279,3 @@ def _describe(reading: Reading, judge: Judge, task: Task) -> TaskState:
         is_orphaned=left <= 0,
         waits_for=waits,
     )
-
-
-def _open_waits(reading: Reading, task: Task) -> tuple[str, ...]:
-    found = [reading.find_task(name) for name in reading.waits_of(task.task)]
-    return tuple(one.task for one in found if one is not None and one.state != CLOSED)

@@ -218,6 +218,9 @@ class MemoryIndex:
     def note_committed(self, paths: Collection[str]) -> None:
         self._committed.update(one for one in self._marks() if one[0] in paths)
 
+    def close(self) -> None:
+        """Do nothing: nothing was opened."""
+
     def _marks(self) -> Iterator[tuple[str, FileMark]]:
         for one in self._files():
             yield "/".join(filter(None, (one.folder, one.name))), one.mark

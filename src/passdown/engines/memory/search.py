@@ -75,6 +75,9 @@ class MemorySearch:
                 self._folders[kind, folder] = mark
         self._drop_what_lies_nowhere()
 
+    def close(self) -> None:
+        """Do nothing: nothing was opened."""
+
     def _add(self, kind: DocumentKind, document: SearchDocument) -> None:
         if (kind, document.key) not in self._held:
             self._added += 1

@@ -13,6 +13,7 @@
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from threading import get_ident
 from typing import Any, Final
 
 from passdown.core.coordination.leases import Lifetimes
@@ -25,7 +26,7 @@ from passdown.engines.postgres.connections import MIGRATE, Connections, Limits, 
 from passdown.engines.postgres.migrate import find_migrations
 from passdown.engines.postgres.statements import read_statements
 from passdown.engines.system import pause
-from passdown.errors import StorageError
+from passdown.errors import OtherThreadError, StorageError
 
 _OWN_QUERIES: Final = Path(__file__).parent / "queries.sql"
 _CHANGE: Final = Opening(  # 1: what RETURNING calls is called when the row is held
@@ -83,9 +84,10 @@ class PostgresStore:
     """The rows of one project: a `Store`."""
 
     def __init__(self, connections: Connections, project: str) -> None:
-        """Keep a project over connections, which stores of other projects may use too."""
+        """Keep a project over connections; only the thread that opens it may use it."""
         self._connections = connections
         self._project = project
+        self._thread = get_ident()
         self._statements = {**read_statements(QUERIES), **read_statements(_OWN_QUERIES)}
         self._is_checked = False
 
@@ -95,7 +97,7 @@ class PostgresStore:
         return self._connections.place
 
     def close(self) -> None:
-        """Close all connections."""
+        """Let its connections go."""
         self._connections.close()
 
     @contextmanager
@@ -138,6 +140,9 @@ class PostgresStore:
 
     @contextmanager
     def _open(self, opening: Opening) -> Generator[tuple[OpenTransaction, _NamedStatements], None, None]:
+        if get_ident() != self._thread:
+            message = f"PostgreSQL ({self.place}) was opened in another thread"
+            raise OtherThreadError(message, hint="Open the project once in each thread.")
         with self._connections.open(self._project, opening) as transaction:
             yield transaction, _NamedStatements(transaction, self._statements)
 

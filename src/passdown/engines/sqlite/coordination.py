@@ -184,7 +184,7 @@ class SqliteStore(_LocalStore):
         self._turn = turn
         with turn.taken() as patience, patience.spending():
             self._database = place.connect()
-        finalize(self, _let_go, place.opened, turn.gate)
+        self._finalizer = finalize(self, _let_go, place.opened, turn.gate)
 
     @contextmanager
     def changing(self) -> Generator[Transaction, None, None]:
@@ -227,6 +227,10 @@ class SqliteStore(_LocalStore):
     def close(self) -> None:
         """Close the file; the last one to do so may move what was written into the database."""
         _close(self._file.opened, self._turn.gate, self._turn.wait)
+
+    def let_go(self) -> None:
+        """Close the file without waiting for others that are busy."""
+        self._finalizer()
 
     @contextmanager
     def _taking_turn(self) -> Generator[None, None, None]:
@@ -276,7 +280,7 @@ def _close(opened: OpenFile, gate: Gate, wait: float | Patience) -> None:
 
 
 def _let_go(opened: OpenFile, gate: Gate) -> None:
-    """Close the file of a store that nobody holds, without waiting: a workspace is let go, never closed.
+    """Close the file of a store that nobody needs, without waiting.
 
     If another process is busy, the next one to open the file examines it. If this is another thread, the
     connection is closed when it goes.

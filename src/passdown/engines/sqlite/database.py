@@ -43,7 +43,7 @@ _NO_CHECKPOINT_ON_CLOSE: Final = 1006
 
 
 class _Connection(sqlite3.Connection):
-    """A connection that closes its file once nobody holds it: a workspace is let go, never closed."""
+    """A connection that closes its file once nobody holds it, if it was not closed before."""
 
     def __del__(self) -> None:
         with suppress(sqlite3.ProgrammingError):  # the file could not be opened, so there is nothing to close

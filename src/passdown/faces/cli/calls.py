@@ -3,6 +3,7 @@
 import os
 import sys
 from collections.abc import Callable, Mapping
+from contextlib import ExitStack
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, TypeVar
@@ -94,12 +95,20 @@ def _ask(
     bar: "_ReadingBar",
     known: int,
 ) -> Answered[Result]:
-    """Call an action; print its notices, without those that are known, however it ends."""
-    try:
-        return ask(action, caller, request)
-    finally:
-        bar.hide()
-        say_notices(caller.notices[known:])
+    """Call an action; print its notices, without those that are known, however it ends.
+
+    What it opened is closed here, or by `settle` if something is left to be done after the answer.
+    """
+    with ExitStack() as unless_owed:
+        unless_owed.callback(caller.close)
+        try:
+            answer = ask(action, caller, request)
+        finally:
+            bar.hide()
+            say_notices(caller.notices[known:])
+        if answer.after:
+            unless_owed.pop_all()
+    return answer
 
 
 def find_surroundings(
@@ -163,11 +172,14 @@ def show(answer: Answered[Result], say: Callable[[Result], None], *, as_json: bo
 
 def settle(answer: Answered[object]) -> None:
     """Do what had to wait for the answer, unless nobody could read it (C90)."""
-    if output.is_read():
-        known = len(answer.notices)
-        for act in answer.after:
-            act()
-        say_notices(answer.notices[known:])
+    try:
+        if output.is_read():
+            known = len(answer.notices)
+            for act in answer.after:
+                act()
+            say_notices(answer.notices[known:])
+    finally:
+        answer.close()
 
 
 def say_notices(notices: "Sequence[Notice]") -> None:

@@ -28,23 +28,6 @@ HELD_CODE: Final = HeldError.exit_code
 """The exit code if another session holds what was asked for."""
 
 
-def _take_again(context: click.Context, parameter: click.Parameter, value: object) -> None:
-    del parameter
-    context.find_object(TypedCommand).is_again = bool(value)  # type: ignore[union-attr]  # `run` made one
-
-
-again_option = click.option(
-    "--again",
-    is_flag=True,
-    expose_value=False,
-    is_eager=True,
-    callback=_take_again,
-    help="Run it as a new command, even if the same one was just interrupted.",
-)
-json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
-session_option = click.option("--session", default="", metavar="ID", help="The session to use.")
-
-
 def call_shared(
     action: Callable[[Caller, Request], Result], request: Request, session: str = ""
 ) -> Answered[Result]:

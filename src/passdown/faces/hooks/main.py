@@ -130,6 +130,7 @@ def _answer(host: Host, call: HookCall, root: Path) -> int:
             _follow_up(context)
     finally:
         _log(context)
+        caller.close()
     return len(reply.context) + len(reply.refusal)
 
 

@@ -6,7 +6,6 @@ from typing import Final
 
 from passdown.actions.callers import ask
 from passdown.actions.handover import prompts
-from passdown.actions.handover.prompts import HostStart
 from passdown.actions.sessions.starts import BeginRequest, JoinedTeam, StartResult, follow_start
 from passdown.core.briefs.budgets import TOKENS
 from passdown.core.hosts.hook_calls import FORK, GOES_ON, HookReply
@@ -55,7 +54,7 @@ def _make_request(context: HookContext) -> BeginRequest:
     )
 
 
-def _tell_start(context: HookContext, found: HostStart) -> HookReply:
+def _tell_start(context: HookContext, found: prompts.HostStart) -> HookReply:
     if found.result is None:
         said = f"{UNRECORDED}: {found.trouble}"
         return HookReply(context=f"{found.brief}\n\n{said}\n", notice=said)

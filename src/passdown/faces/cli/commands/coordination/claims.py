@@ -4,25 +4,20 @@ from typing import Final
 
 import click
 
-from passdown.actions.answers import encode
 from passdown.actions.coordination import claims as actions
-from passdown.actions.coordination.claims import ClaimAnswer, ClaimRequest, CloseAnswer, CloseTaskRequest
 from passdown.core.coordination.handoff_rules import QUOTED
 from passdown.core.coordination.tasks import COMPLETED, REASONS
-from passdown.faces.cli import output
-from passdown.faces.cli.calls import settle
+from passdown.faces.cli import options, output
+from passdown.faces.cli.calls import show
 from passdown.faces.cli.commands.work.preflight import is_preflight_skipped, skip_preflight_option
 from passdown.faces.cli.commands.work.tdd import read_choice, tdd_options
 from passdown.faces.cli.coordination import (
     HELD_CODE,
-    again_option,
     call_shared,
-    json_option,
     say_held,
     say_lost,
     say_messages,
     say_waiting,
-    session_option,
 )
 
 _DONE: Final = "done"
@@ -36,9 +31,7 @@ _UNFENCED: Final = "  no lease could be asked for; your next command does that w
 @click.option("--another", is_flag=True, help="Claim one more, though the session has one.")
 @tdd_options
 @skip_preflight_option
-@again_option
-@session_option
-@json_option
+@options.changing
 def claim(tasks: tuple[str, ...], role: str, session: str, *, another: bool, as_json: bool) -> int:
     """Claim a task: the named ones, or the first that is ready.
 
@@ -49,7 +42,7 @@ def claim(tasks: tuple[str, ...], role: str, session: str, *, another: bool, as_
     settings say otherwise. While sessions cannot be coordinated, Beads alone decides, and the claim is marked
     unfenced; the session's next command asks for the lease.
     """
-    request = ClaimRequest(
+    request = actions.ClaimRequest(
         tasks=tasks,
         role=role,
         is_another=another,
@@ -57,15 +50,10 @@ def claim(tasks: tuple[str, ...], role: str, session: str, *, another: bool, as_
         skips_preflight=is_preflight_skipped(),
     )
     answer = call_shared(actions.claim, request, session)
-    if as_json:
-        output.say_json(encode(answer.result))
-    else:
-        _say_claim(answer.result)
-    settle(answer)
-    return HELD_CODE if answer.result.held else 0
+    return HELD_CODE if show(answer, _say_claim, as_json=as_json).held else 0
 
 
-def _say_claim(found: ClaimAnswer) -> None:
+def _say_claim(found: actions.ClaimAnswer) -> None:
     _say_mail(found)
     for task in found.claimed:
         output.say(f"Claimed: {task.id} {task.title}{' (unfenced)' * task.unfenced}")
@@ -80,7 +68,7 @@ def _say_claim(found: ClaimAnswer) -> None:
         say_waiting(found.waiting)
 
 
-def _say_mail(found: ClaimAnswer) -> None:
+def _say_mail(found: actions.ClaimAnswer) -> None:
     """Print the newest messages that wait, and how many there are besides (R169)."""
     if found.messages:
         output.say(QUOTED)
@@ -100,9 +88,7 @@ def _say_mail(found: ClaimAnswer) -> None:
 )
 @click.option("--note", "text", default="", metavar="TEXT", help="What was done, or why not.")
 @click.option("--msg", "message", default="", metavar="TEXT", help="Tell the team.")
-@again_option
-@session_option
-@json_option
+@options.changing
 def close(task: str, reason: str, text: str, message: str, session: str, *, as_json: bool) -> int:
     """Close a task that the session has; its files are released.
 
@@ -113,30 +99,25 @@ def close(task: str, reason: str, text: str, message: str, session: str, *, as_j
     done by the next command that reaches it.
     """
     reason = COMPLETED if reason == _DONE else reason
-    request = CloseTaskRequest(task=task, reason=reason, text=text, message=message)
+    request = actions.CloseTaskRequest(task=task, reason=reason, text=text, message=message)
     answer = call_shared(actions.close, request, session)
-    found = answer.result
-    if as_json:
-        output.say_json(encode(found))
-    elif found.waiting is not None:
-        unfenced = ", unfenced" * found.unfenced
-        output.say(f"Close queued: {found.waiting} {found.title} ({reason}{unfenced})")
-        output.say("  the next command that reaches the tracker closes it")
-        if found.unfenced:
-            output.say(_UNFENCED)
-    elif found.closed is not None:
-        _say_closed(found)
-    elif found.held:
-        say_held(found.held)
-    elif found.lost:
-        say_lost(found.lost)
-    settle(answer)
+    found = show(answer, lambda one: _say_close(one, reason), as_json=as_json)
     return HELD_CODE if found.lost or found.held else 0
 
 
-def _say_closed(found: CloseAnswer) -> None:
+def _say_close(found: actions.CloseAnswer, reason: str) -> None:
+    if found.held:
+        say_held(found.held)
+        return
+    if found.lost:
+        say_lost(found.lost)
+        return
     unfenced = ", unfenced" * found.unfenced
-    output.say(f"Closed: {found.closed} {found.title} ({found.reason}{unfenced})")
+    if found.waiting is not None:
+        output.say(f"Close queued: {found.waiting} {found.title} ({reason}{unfenced})")
+        output.say("  the next command that reaches the tracker closes it")
+    else:
+        output.say(f"Closed: {found.closed} {found.title} ({found.reason}{unfenced})")
     if found.unfenced:
         output.say(_UNFENCED)
     if found.released:
