@@ -21,11 +21,11 @@ from passdown.services.handover.handoffs import (
     create_handoff,
     find_handoff,
     list_handoffs,
-    read_handoff,
     read_listed,
     resume_handoff,
     review_handoff,
 )
+from passdown.services.handover.streams import read_text
 from passdown.services.work.session_contexts import save_if_complete
 
 if TYPE_CHECKING:  # most handoffs are for all
@@ -156,7 +156,7 @@ def list_newest(caller: Caller, limit: int) -> HandoffList:
 def show(caller: Caller, name: str) -> ShownHandoff:
     """Show a handoff as it was written; without a name, the newest."""
     listed = find_handoff(caller.workspace, name or _find_newest(caller))
-    text = read_handoff(caller.workspace, listed)
+    text = read_text(caller.workspace, listed.path)
     return ShownHandoff(summary=read_listed(caller.workspace, listed), text=text)
 
 
