@@ -41,15 +41,18 @@ _LIST = (
     "import json; sys.stderr.write(chr(10) + json.dumps([code, sorted(names)]))"
 )
 _CALLED = Path(__file__).with_name("called.py")
-# As `passdown task add`, which would need the libraries of the command line.
+# By its action, because a plain checkout has no parser; before there were actions, a claim needed one, too.
 _ADD_TASK = """
-import sys; sys.path[:0] = [sys.argv.pop(1)]
+import sys; sys.path[:0] = [sys.argv.pop(1)]; sys.path += [sys.argv.pop(1)]
 from pathlib import Path
-from passdown.core.coordination.tasks import Task
-from passdown.services.coordination.tasks import add_task
-from passdown.settings import Settings
-from passdown.wiring.workspaces import open_workspace
-add_task(open_workspace(Path.cwd(), Settings()), None, Task(task="", title="write the parser"), ())
+try:
+    from passdown.actions.callers import Surroundings, ask, open_caller
+    from passdown.actions.coordination.tasks import NewTaskRequest, add
+except ModuleNotFoundError:
+    from passdown.faces.cli.main import main
+    sys.argv[1:] = ["task", "add", "write the parser"]
+    sys.exit(main())
+ask(add, open_caller(Surroundings(folder=Path.cwd())), NewTaskRequest(title="write the parser"))
 """
 
 
@@ -79,7 +82,7 @@ class Stage(NamedTuple):
 
     def add_task(self) -> None:
         """Add a task to the board of the project."""
-        self._run([*_BARE_PYTHON, _ADD_TASK, str(self.source)])
+        self._run([*_BARE_PYTHON, _ADD_TASK, *self._paths()])
 
     def time(self, *arguments: str, event: str = "", **told: object) -> Took:
         """Return what a call takes."""

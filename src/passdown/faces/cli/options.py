@@ -38,6 +38,18 @@ run_test = click.option(
 )
 
 
+def limit(usual_number: int, what: str) -> Callable[[Call], Call]:
+    """Make `-n N`, for a command that lists something."""
+    return click.option(
+        "-n",
+        "--limit",
+        type=click.IntRange(min=1),
+        default=usual_number,
+        metavar="N",
+        help=f"Show N {what} (default: {usual_number}).",
+    )
+
+
 def usual(call: Call) -> Call:
     """Add `--session` and `--json`."""
     return session(json(call))

@@ -60,7 +60,7 @@ from passdown.services.handover.seen_work import (
 )
 from passdown.services.log.events import update_portion
 from passdown.services.log.history import EventTexts, parse_text
-from passdown.services.log.legacy_view import read_legacy
+from passdown.services.log.views import find_legacy
 from passdown.services.sessions.journals import (
     name_now,
     newest_first,
@@ -461,7 +461,12 @@ class _BriefReader:
     @cached_property
     def _legacy(self) -> EventFacts | None:
         """Give what a `current.md` says that was not migrated yet (R139)."""
-        return read_legacy(self._workspace)
+        path = find_legacy(self._workspace)
+        if not path:
+            return None
+        from passdown.services.log.migrations import read_legacy  # hardly any project has such a document
+
+        return read_legacy(self._workspace, path)
 
     def _elsewhere(self) -> Iterator[Fact]:
         """Give what other checkouts and a document in the view's place hold.

@@ -6,7 +6,7 @@ whole document is kept below the folder of local state.
 """
 
 from collections.abc import Collection, Iterable, Iterator
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Annotated, Final, NamedTuple
 
 from passdown.core.documents.conflicts import refuse_conflict
@@ -20,6 +20,7 @@ from passdown.core.formats.view_footer import ViewOwner, find_view_owner
 from passdown.core.formats.views import View, list_own_lines, parse_view, render_own_line, unsign_line
 from passdown.core.kinds import FactKind
 from passdown.core.lazy_regex import pattern
+from passdown.core.merge.event_facts import EventFacts, EventRank, source_of
 from passdown.core.merge.merge import Digest
 from passdown.core.phases import PhaseState, read_state
 from passdown.core.problems import Malformed, Unknown
@@ -140,6 +141,22 @@ def _keep(workspace: Workspace, plan: MigrationPlan) -> str:
 
 
 # --- what a document says -----------------------------------------------------------------------
+
+
+def read_legacy(workspace: Workspace, path: str) -> EventFacts | None:
+    """Return what a document in the view's place says, as if it were an event; None if it cannot be read.
+
+    Without a date it is older than every event. The index must be up to date.
+    """
+    try:
+        said = read_document(path, workspace.documents.read(path))
+    except PassdownError:  # it has conflict markers, or is not text; the user is told of the file
+        return None
+    at = said.at or min(
+        (place.rank.at - timedelta(milliseconds=1) for place in workspace.index.places()),
+        default=workspace.now(),
+    )
+    return source_of(said.event, EventRank(at, path.rpartition("/")[2], "", ""))
 
 
 def read_document(path: str, data: bytes) -> MigratedContent:
