@@ -52,10 +52,10 @@ from passdown.ports.coordination import Coordination
 from passdown.ports.tracker import NOBODY, ClaimWish, Tracker, TrackerInfo, Worker
 from passdown.records import replace
 from passdown.services.coordination.claims import CloseRequest
-from passdown.services.coordination.membership import as_worker, join_project, new_operation
+from passdown.services.coordination.membership import as_worker, join_project
 from passdown.services.coordination.reservations import ReservationRequest, reserve_files
 from passdown.services.coordination.tasks import is_outside
-from passdown.services.operations.operations import append, journal_of
+from passdown.services.operations.operations import append, journal_of, make_id
 from passdown.services.operations.waiting import find_waiting, read_all
 from passdown.services.sessions.journals import read_account
 from passdown.services.work import tracker_changes
@@ -549,7 +549,7 @@ def test_a_close_of_a_task_that_is_anothers_by_now_is_refused_at_the_sessions_ow
     desk.faults.plan = ["before"] * 3
     tracker_changes.close(desk.workspace, desk.account, CloseRequest(desk.task))
     birch = desk.place.start(nickname="birch", is_new=True)
-    op = Operation(new_operation(desk.workspace))
+    op = Operation(make_id(desk.workspace))
     join_project(desk.workspace, birch)
     desk.workspace.tracker.claim(op, as_worker(birch), ClaimWish((desk.task,)))
 

@@ -9,9 +9,10 @@ import pytest
 from passdown.core.coordination.leases import PATH, Fenced, Granted, Held, Resource
 from passdown.core.coordination.path_words import MOST_NAMES, count_covered, expand_braces
 from passdown.errors import UsageError
-from passdown.services.coordination.membership import join_project, new_operation
+from passdown.services.coordination.membership import join_project
 from passdown.services.coordination.path_words import PathWords, keep_held, understand_words
 from passdown.services.coordination.reservations import ReservationRequest, release_files, reserve_files
+from passdown.services.operations.operations import make_id
 from passdown.services.workspace.workspaces import Workspace
 from tests.stores.path_ways import CASES, WAYS, Way, make_ways_project
 from tests.support.projects import put
@@ -45,11 +46,11 @@ def find_two_holders(team: Editors, ways: Sequence[Way]) -> list[tuple[str, str]
         assert not isinstance(reserve_files(workspace, amber, ReservationRequest(one, 600.0)), Held)
         for second, other in zip(ways, patterns, strict=True):
             wanted = [Resource(PATH, name) for name in other]
-            granted = engine.leases.acquire(new_operation(workspace), birch.session, wanted, 600.0)
+            granted = engine.leases.acquire(make_id(workspace), birch.session, wanted, 600.0)
             if isinstance(granted, Granted):
                 found.append((first.word, second.word))
                 held = [Fenced(Resource(PATH, one.name), one.fence) for one in granted.grants]
-                engine.leases.release(new_operation(workspace), birch.session, held)
+                engine.leases.release(make_id(workspace), birch.session, held)
         release_files(workspace, team.account("amber"), ())
     return found
 

@@ -10,7 +10,7 @@ import pytest
 from passdown.ports.repository import Skipped, SkipReason
 from passdown.records import replace
 from passdown.services.handover import handoffs
-from passdown.services.sessions import session_end
+from passdown.services.log.synthesis import synthesize
 from tests.support.commands import Caller, Done, say_all
 from tests.support.gits import Project
 from tests.support.projects import put, stop_clock
@@ -117,11 +117,14 @@ def test_a_secret_is_left_out_and_that_is_said(command: Caller, project: Project
 
 def test_a_commit_that_was_refused_is_said(command: Caller, monkeypatch: pytest.MonkeyPatch) -> None:
     refused = Skipped(why=SkipReason.NO_IDENTITY, reason="nobody", hint="say who you are")
-    made = session_end.update_view
-    monkeypatch.setattr(handoffs, "update_view", lambda *given: replace(made(*given), committed=refused))
+    monkeypatch.setattr(
+        handoffs, "synthesize", lambda *one, **more: replace(synthesize(*one, **more), committed=refused)
+    )
     assert "not committed: nobody\n  hint: say who you are\n" in command("handoff", "create").err
     silent = Skipped(why=SkipReason.LOCKED, reason="locked")
-    monkeypatch.setattr(handoffs, "update_view", lambda *given: replace(made(*given), committed=silent))
+    monkeypatch.setattr(
+        handoffs, "synthesize", lambda *one, **more: replace(synthesize(*one, **more), committed=silent)
+    )
     assert command("handoff", "create").err == "passdown: not committed: locked\n"
 
 

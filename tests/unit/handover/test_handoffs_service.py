@@ -15,10 +15,10 @@ from passdown.services.handover.handoffs import (
     create_handoff,
     find_handoff,
     list_handoffs,
-    read_handoff,
     resume_handoff,
     review_handoff,
 )
+from passdown.services.handover.streams import read_text
 from passdown.services.workspace.workspaces import Workspace
 from passdown.settings import FILE_NAME
 from passdown.testing.memory.documents import MemoryDocuments
@@ -210,7 +210,7 @@ def test_a_handoff_is_found_by_its_name_the_start_of_it_or_its_path() -> None:
     name = "2026-01-11-12-00-manual-generic-00000001"
     assert find_handoff(place.project, name).path == RECORD
     assert find_handoff(place.project, f"{name}-").name == f"{name}-2"
-    assert read_handoff(place.project, find_handoff(place.project, "auth")) == place.read(STREAM)
+    assert read_text(place.project, find_handoff(place.project, "auth").path) == place.read(STREAM)
     for name in ("none", ""):
         with pytest.raises(UsageError, match="no handoff"):
             find_handoff(place.project, name)

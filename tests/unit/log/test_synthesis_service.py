@@ -10,7 +10,7 @@ from passdown.engines.sqlite.event_index import SqliteIndex, open_index
 from passdown.errors import CacheError, PassdownError
 from passdown.ports.repository import Committed, Skipped
 from passdown.records import replace
-from passdown.services.log.commits import CommitTrigger, NotDue
+from passdown.services.log.commits import CommitTrigger, NotDue, list_uncommitted
 from passdown.services.log.events import update_index
 from passdown.services.log.synthesis import (
     check_view,
@@ -20,7 +20,6 @@ from passdown.services.log.synthesis import (
     preview_view,
     synthesize,
 )
-from passdown.services.log.uncommitted import list_uncommitted
 from passdown.services.log.views import ViewState, view_place
 from passdown.services.workspace.workspaces import Workspace
 from passdown.settings import FILE_NAME, EventSettings, Settings, ViewSettings

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from passdown.core.coordination.offers import NewOffer
-from passdown.services.coordination.membership import new_operation
+from passdown.services.operations.operations import make_id
 from tests.support.teams import Team
 
 
@@ -22,7 +22,7 @@ def offer(team: Team, task: str) -> None:
     """Let a session offer its task to anybody."""
     workspace = team.host.project()
     session = team.account("amber").session
-    workspace.coordination.offers.offer(new_operation(workspace), NewOffer(session, "", task))
+    workspace.coordination.offers.offer(make_id(workspace), NewOffer(session, "", task))
 
 
 @pytest.mark.requirement("R213")

@@ -14,6 +14,7 @@ from passdown.errors import UsageError
 from passdown.ports.repository import Committed
 from passdown.records import record
 from passdown.services.handover import handoffs as services
+from passdown.services.handover.streams import read_text
 from passdown.services.work.session_contexts import save_if_complete
 
 if TYPE_CHECKING:  # most handoffs are for all
@@ -144,7 +145,7 @@ def list_newest(caller: Caller, limit: int) -> HandoffList:
 def show(caller: Caller, name: str) -> ShownHandoff:
     """Show a handoff as it was written; without a name, the newest."""
     listed = services.find_handoff(caller.workspace, name or _find_newest(caller))
-    text = services.read_handoff(caller.workspace, listed)
+    text = read_text(caller.workspace, listed.path)
     return ShownHandoff(summary=services.read_listed(caller.workspace, listed), text=text)
 
 

@@ -11,7 +11,6 @@ from passdown.core.sessions.session_facts import Account
 from passdown.core.work.operations import describe_operation
 from passdown.errors import SeveralSessionsError, TrackerError
 from passdown.records import record
-from passdown.services.coordination.tasks import list_tasks
 from passdown.services.work import tracker_changes
 
 
@@ -67,7 +66,7 @@ def list_known(caller: Caller, request: ListingRequest) -> ListedTasks:
     with tracker_changes.catch_up(workspace, find_author(caller)):
         try:
             is_open = bool(workspace.tracker.about.name)
-            found = list_tasks(workspace, request.listing)
+            found = workspace.tracker.tasks(request.listing)
         except TrackerError as error:
             if not (is_open or error.is_recoverable):
                 raise
@@ -75,7 +74,7 @@ def list_known(caller: Caller, request: ListingRequest) -> ListedTasks:
     if found or not request.tells_waiting:
         return ListedTasks(tasks=found, warning=None)
     try:
-        return ListedTasks(tasks=(), warning=None, waiting=list_tasks(workspace, Listing.OPEN))
+        return ListedTasks(tasks=(), warning=None, waiting=workspace.tracker.tasks(Listing.OPEN))
     except TrackerError as error:
         return ListedTasks(tasks=(), warning=None, unknown=error.message)
 

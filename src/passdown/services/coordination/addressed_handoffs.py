@@ -35,7 +35,8 @@ from passdown.core.sessions.session_facts import Account
 from passdown.errors import FormatError, StorageError, UsageError
 from passdown.records import record, replace
 from passdown.services.coordination.mail import acknowledge_mail, deliver
-from passdown.services.coordination.membership import join_project, new_operation
+from passdown.services.coordination.membership import join_project
+from passdown.services.operations.operations import make_id
 from passdown.services.sessions.journals import read_accounts, read_before
 from passdown.services.sessions.liveness import is_called, is_live
 from passdown.services.workspace.local_files import ignore_folder
@@ -129,7 +130,7 @@ def create_addressed(
             task_id=account.task or None, track_id=account.track or None, files=tuple(files)
         ),
         priority=URGENT_MESSAGE if is_urgent else NORMAL_MESSAGE,
-        id=new_operation(workspace),
+        id=make_id(workspace),
     )
     roots = {one.root: one for one in checkouts}
     place = roots.get(addressee.start.checkout if addressee else "", workspace)
@@ -389,7 +390,7 @@ def _expire_messages(
     if coordination is None:
         return ()
     known = {one.handoff.id for one in expired}
-    gone = coordination.messages.expire(new_operation(workspace)).messages
+    gone = coordination.messages.expire(make_id(workspace)).messages
     gone = tuple(one for one in gone if one.message not in known)
     told = [
         {"file": f"message {one.message}", "from": one.agent, "to": one.to, "content": one.content}

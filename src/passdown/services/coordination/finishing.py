@@ -89,7 +89,7 @@ def changing(
             message = f"another command of this session is still running after {OWN_WAIT:g} s"
             raise StorageError(message, hint="Nothing was changed; try again.")
         begin_verb(workspace, account)
-        verb.enter()
+        verb.is_entered = True
         try:
             yield finish(workspace, account, with_tracker=with_tracker)
         finally:

@@ -10,7 +10,7 @@ from passdown.ports.commit_contents import CommitContent
 from passdown.ports.coordination import Coordination
 from passdown.records import record
 from passdown.services.coordination.edits import find_age
-from passdown.services.coordination.membership import new_operation
+from passdown.services.operations.operations import make_id
 from passdown.services.sessions.liveness import find_named_session
 from passdown.services.workspace.workspaces import Workspace
 from passdown.settings import PeoplePolicy
@@ -84,7 +84,7 @@ def check_commit(workspace: Workspace, committer: Committer) -> GuardResult:
             return GuardResult()
         if session:
             coordination.members.beat([session])
-        op, about = new_operation(workspace), _subject(workspace, content.tree)
+        op, about = make_id(workspace), _subject(workspace, content.tree)
         checked = coordination.leases.check(op, session, content.paths, HOLD_SECONDS, about)
         conflicts = _refused(checked.verdicts)
     except StorageError as found:  # 4

@@ -20,9 +20,9 @@ from passdown.errors import UnwritableError, UsageError
 from passdown.ports.coordination import Coordination
 from passdown.records import replace
 from passdown.services.coordination.finishing import changing
-from passdown.services.coordination.membership import join_project, new_operation
+from passdown.services.coordination.membership import join_project
 from passdown.services.handover.deliveries import drop_mail_notice, notify_recipients
-from passdown.services.operations.operations import next_operation, owe
+from passdown.services.operations.operations import make_id, next_operation, owe
 from passdown.services.operations.recorded_coordination import describe_message
 from passdown.services.workspace.workspaces import Workspace
 
@@ -79,7 +79,7 @@ def acknowledge_mail(workspace: Workspace, account: Account, mail: Sequence[Wait
 def acknowledge(workspace: Workspace, account: Account, positions: Sequence[int]) -> None:
     """Mark the messages at these positions as read."""
     messages = workspace.coordination.messages
-    messages.acknowledge(new_operation(workspace), account.session, positions)
+    messages.acknowledge(make_id(workspace), account.session, positions)
     if not messages.waiting(account.session):
         for name in account.host_sessions:
             drop_mail_notice(workspace, layout.session_file(name))

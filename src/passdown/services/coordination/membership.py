@@ -19,11 +19,6 @@ from passdown.services.sessions.liveness import list_live
 from passdown.services.workspace.workspaces import Workspace, list_other_roots
 
 
-def new_operation(workspace: Workspace) -> str:
-    """Make the id of a call that states no fact, such as a sign of life; it is not written down (C142)."""
-    return make_id(workspace)
-
-
 def as_worker(account: Account | None) -> Worker:
     """Return who changes a task; without a session it is a person."""
     return Worker(account.session, account.agent) if account else NOBODY
@@ -51,7 +46,7 @@ def join_project(
     that they can be reached (C150); not if it joins alone, as in a hook, which has little time.
     """
     coordination = workspace.coordination
-    coordination.members.join(new_operation(workspace), make_member(workspace, account, role))
+    coordination.members.join(make_id(workspace), make_member(workspace, account, role))
     if not is_alone:
         _enrol_others(workspace, account, coordination)
     return coordination
@@ -66,12 +61,12 @@ def _enrol_others(workspace: Workspace, account: Account, coordination: Coordina
     roots = {workspace.root, *(root for root, _ in list_other_roots(workspace.repository))}
     for one in others:
         if one.session not in known and one.start.checkout in roots:
-            coordination.members.join(new_operation(workspace), make_member(workspace, one))
+            coordination.members.join(make_id(workspace), make_member(workspace, one))
 
 
 def leave_project(workspace: Workspace, session: str, coordination: Coordination) -> None:
     """Let a session that ended release what it holds, except what it offered."""
-    coordination.members.leave(new_operation(workspace), session)
+    coordination.members.leave(make_id(workspace), session)
 
 
 def make_member(workspace: Workspace, account: Account, role: str = "") -> Member:

@@ -11,9 +11,9 @@ from passdown.core.work.operations import OperationAction
 from passdown.errors import TrackerQueuedError, UsageError
 from passdown.ports.coordination import Coordination, HeldResource
 from passdown.services.coordination.finishing import changing
-from passdown.services.coordination.membership import as_worker, join_project, new_operation, record_holdings
+from passdown.services.coordination.membership import as_worker, join_project, record_holdings
 from passdown.services.coordination.tasks import is_outside
-from passdown.services.operations.operations import next_operation, owe
+from passdown.services.operations.operations import make_id, next_operation, owe
 from passdown.services.operations.recorded_tracker import describe_move
 from passdown.services.sessions.journals import read_account
 from passdown.services.workspace.workspaces import Workspace
@@ -42,7 +42,7 @@ def renew_reservations(workspace: Workspace, account: Account, patterns: Sequenc
     """Use reservations again: the named ones, or all."""
     coordination = join_project(workspace, account)
     held = _choose(account, patterns)
-    outcome = coordination.leases.renew(new_operation(workspace), account.session, held)
+    outcome = coordination.leases.renew(make_id(workspace), account.session, held)
     record_holdings(workspace, account, coordination)
     return outcome
 
@@ -57,7 +57,7 @@ def renew_edited(
         if one.resource.kind == PATH and one.left > 0 and _covers(one.resource.name, paths)
     ]
     if found:
-        coordination.leases.renew(new_operation(workspace), account.session, found)
+        coordination.leases.renew(make_id(workspace), account.session, found)
 
 
 def _covers(name: str, paths: Sequence[str]) -> bool:

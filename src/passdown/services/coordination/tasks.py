@@ -11,7 +11,6 @@ from passdown.core.coordination.tasks import (
     OPEN,
     PRIORITIES,
     Circle,
-    Listing,
     Task,
     TaskState,
     TaskStored,
@@ -93,11 +92,6 @@ def block_task(workspace: Workspace, account: Account | None, name: str, by: str
     with changing(workspace, account):
         op = next_operation(workspace, OperationAction.BLOCK, f"{name} {by}")
         return board.wait_for(op, _session(account), name, by)
-
-
-def list_tasks(workspace: Workspace, listing: Listing) -> Sequence[TaskState]:
-    """List tasks, the first to be claimed first."""
-    return workspace.tracker.tasks(listing)
 
 
 def require_task(tracker: Tracker, name: str) -> TaskState:

@@ -206,11 +206,6 @@ def find_handoff(workspace: Workspace, name: str) -> ListedHandoff:
     return _record(paths, found[0])
 
 
-def read_handoff(workspace: Workspace, listed: ListedHandoff) -> str:
-    """Give the text of a handoff; raises a StorageError or FormatError when it cannot be read."""
-    return read_text(workspace, listed.path)
-
-
 def _read_archive(workspace: Workspace, path: str) -> Archive:
     text = read_text(workspace, path)
     refuse_conflict(path, text)

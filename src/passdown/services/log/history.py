@@ -89,16 +89,9 @@ def _label_stated(event: Event) -> Iterator[str]:
     yield from (f"{pair.key}: {pair.value}" for pair in event.answers)
     yield from (f"retracts {name}" for name in event.retracted_events)
     yield from _label_progress(event)
-    yield from (f"took back: {text}" for text in _list_retracted(event))
-
-
-def _list_retracted(event: Event) -> Iterator[str]:
-    """Yield what the session took back, such as work that turned out not to be done."""
-    yield from event.retracted_done
-    yield from event.retracted_decisions
-    yield from event.retracted_constraints
-    yield from event.retracted_now
-    yield from event.retracted_receipts
+    work = (*event.retracted_done, *event.retracted_decisions, *event.retracted_constraints)
+    taken_back = (*work, *event.retracted_now, *event.retracted_receipts)
+    yield from (f"took back: {text}" for text in taken_back)
 
 
 def _label_progress(event: Event) -> Iterator[str]:

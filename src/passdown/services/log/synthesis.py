@@ -13,12 +13,18 @@ from passdown.errors import PassdownError
 from passdown.ports.index import EventLocation, Index
 from passdown.ports.repository import Committed, Skipped
 from passdown.records import record, replace
-from passdown.services.log.commits import CommitTrigger, NotDue, commit, find_not_due
+from passdown.services.log.commits import (
+    ARCHIVING,
+    CommitTrigger,
+    NotDue,
+    commit,
+    find_not_due,
+    list_uncommitted,
+)
 from passdown.services.log.events import update_index
 from passdown.services.log.indexing import Step
 from passdown.services.log.local_view import mark_updated
 from passdown.services.log.rollups import ArchivedEvents, archive_events
-from passdown.services.log.uncommitted import ARCHIVING, list_uncommitted
 from passdown.services.log.views import (
     ViewState,
     WrittenView,

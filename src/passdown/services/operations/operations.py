@@ -37,7 +37,7 @@ def journal_of(session: str) -> str:
 
 
 def make_id(workspace: Workspace) -> str:
-    """Make an id that no operation has."""
+    """Make an id that no operation has; that of a call which states no fact is not written down (C142)."""
     return make_operation(workspace.clock.now(), workspace.entropy.token(RANDOM_BYTES))
 
 

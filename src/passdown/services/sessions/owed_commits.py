@@ -18,10 +18,9 @@ from passdown.services.log.commit_marks import (
     owes_view,
     remember_committed,
 )
-from passdown.services.log.commits import CommitTrigger, NotDue, commit, find_not_due
+from passdown.services.log.commits import CommitTrigger, NotDue, commit, find_not_due, list_uncommitted
 from passdown.services.log.events import update_portion
 from passdown.services.log.synthesis import synthesize
-from passdown.services.log.uncommitted import list_uncommitted
 from passdown.services.log.views import view_place
 from passdown.services.sessions.journals import read_account
 from passdown.services.sessions.liveness import is_live

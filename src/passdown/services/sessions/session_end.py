@@ -6,10 +6,9 @@ from passdown.core.sessions.session_facts import Account
 from passdown.errors import PassdownError, StorageError
 from passdown.ports.repository import Committed, Skipped
 from passdown.records import record
-from passdown.services.log.commits import CommitTrigger, NotDue
+from passdown.services.log.commits import CommitTrigger, NotDue, list_uncommitted
 from passdown.services.log.events import WrittenEvent
 from passdown.services.log.synthesis import synthesize
-from passdown.services.log.uncommitted import list_uncommitted
 from passdown.services.log.views import WrittenView
 from passdown.services.sessions.archives import SESSION_END, ArchivedLedger, archive_ledger
 from passdown.services.sessions.journals import read_account

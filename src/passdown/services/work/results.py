@@ -31,7 +31,8 @@ from passdown.core.sessions.session_facts import Account
 from passdown.errors import StorageError, TrackerError, TrackerUnsureError, UsageError
 from passdown.records import record
 from passdown.services.coordination.claims import CloseRequest
-from passdown.services.coordination.membership import join_project, new_operation
+from passdown.services.coordination.membership import join_project
+from passdown.services.operations.operations import make_id
 from passdown.services.sessions.journals import make_fact, read_account, read_before
 from passdown.services.sessions.ledgers import update_ledger
 from passdown.services.work.tracker_changes import add_note, close
@@ -155,7 +156,7 @@ def apply_result(workspace: Workspace, account: Account, kept: KeptResult) -> Ap
         _say(workspace, account, kept, ResultStep.APPLIED)
         return AppliedResult(kept=known)
     # Of several processes that begin at once, the first decides the ids.
-    operations = {at: known.operations.get(at) or new_operation(workspace) for at in known.left}
+    operations = {at: known.operations.get(at) or make_id(workspace) for at in known.left}
     _say(workspace, account, known, ResultStep.BEGUN, members_of_begin(operations))  # 2
     kept = _read_all(workspace, account)[known.id]
     tried, has_unsure = tuple(kept.left), False

@@ -34,10 +34,6 @@ class VerbRun:
         """What earlier commands left and this one has tried to finish, by id."""
         self._numbers: Counter[tuple[str, str]] = Counter()
 
-    def enter(self) -> None:
-        """Begin a change."""
-        self.is_entered = True
-
     def leave(self) -> None:
         """End a change; what nobody typed is a command of its own each time."""
         self.is_entered = False
