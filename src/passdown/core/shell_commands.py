@@ -38,6 +38,7 @@ _WRAPPERS: Final = frozenset(
     {"sudo", "env", "time", "command", "exec", "nohup", "npx", "bunx", "uvx", "xvfb-run", "!", LEFT_OUT}
 )
 _VALUED: Final = frozenset({"timeout", "nice", "stdbuf", "ionice"})
+_OPTION: Final = pattern(r"-.*", re.DOTALL)
 _VALUE: Final = pattern(r"-.*|[0-9.]+[smhd]?|[A-Z]+")
 _REDIRECTION: Final = pattern(r"(?:\s*\d*>&\d*-?)+\Z")
 _RUNNERS: Final = frozenset(
@@ -325,19 +326,22 @@ def _unwrap(words: Sequence[str]) -> Sequence[str]:
         if _ASSIGNMENT.match(words[at]) or word in _WRAPPERS:
             at += 1
         elif word in _VALUED:
-            at += 1
-            while at < len(words) and _VALUE.fullmatch(words[at]):
-                at += 1
+            at = _skip(words, at + 1, _VALUE)
         elif word in _RUNNERS and at + 1 < len(words) and words[at + 1] in {"run", "exec"}:
-            at += 2
-            while at < len(words) and words[at].startswith("-"):
-                at += 1
+            at = _skip(words, at + 2, _OPTION)
             # `coverage run -m pytest` names only the module.
             if word == "coverage" and words[at - 1 : at] == ["-m"]:
                 return words[at:]
         else:
             break
     return words[at:]
+
+
+def _skip(words: Sequence[str], at: int, skipped: re.Pattern[str]) -> int:
+    """Return the first position from `at` on whose word does not match."""
+    while at < len(words) and skipped.fullmatch(words[at]):
+        at += 1
+    return at
 
 
 def find_commits(command: str, output: str) -> Iterator[str]:

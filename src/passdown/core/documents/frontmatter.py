@@ -217,10 +217,7 @@ def read_text(entry: FrontMatterEntry) -> str | None:
     if not rest or rest.isspace():
         return read_scalar(head)
     if not head:
-        below = _dedent(rest)
-        if below.startswith("- "):
-            raise Malformed("is a list, but one text is expected", "keep one line; move the others")
-        return below if "\n" in below else read_scalar(below)
+        return _read_below(rest)
     block = _BLOCK.fullmatch(head) if head[0] in "|>" else None
     if block:
         text = _dedent(rest, int(block[1] or 0))
@@ -231,6 +228,14 @@ def read_text(entry: FrontMatterEntry) -> str | None:
             return quoted
     first = read_scalar(head)
     return f"{head if first is None else first}\n{_dedent(rest)}"
+
+
+def _read_below(rest: str) -> str | None:
+    """Read a text from the lines below its key."""
+    below = _dedent(rest)
+    if below.startswith("- "):
+        raise Malformed("is a list, but one text is expected", "keep one line; move the others")
+    return below if "\n" in below else read_scalar(below)
 
 
 def _read_quoted(text: str) -> str | None:

@@ -268,22 +268,30 @@ def read_event(text: str) -> dict[str, object]:
 def _fill(values: dict[str, object], part: str, readers: Mapping[str, EntryReader]) -> bool:
     """Read the entries of a part; return whether it holds nothing else and each key is known and unique."""
     parts = plain_parts(part)
-    entries = split_entries(part)[0] if parts is None else ()
-    for key, head, below in parts or ((one.key, one.head, one.rest.split("\n")) for one in entries):
+    for key, head, below in _careful_parts(part) if parts is None else parts:
         reader = readers.get(key)
         if reader is None or key in values:
             parts = None
             continue
         bare = head.strip()
         if reader in _PLAIN:
-            opens = bare[:1] in OPENING or any(line.lstrip("- \t")[:1] in OPENING for line in below)
-            reader = reader if opens else _PLAIN[reader]
+            reader = _choose_reader(reader, bare, below)
         if reader is read_text and not any(below):
             values[key] = bare if bare[:1].isalpha() and bare not in NULLS else read_scalar(bare)
             continue
         texts = read_plain_texts(below) if reader is read_texts and not bare else None
         values[key] = reader(make_entry((key, bare, "\n".join(below), 0, 0))) if texts is None else texts
     return parts is not None
+
+
+def _careful_parts(part: str) -> Iterator[tuple[str, str, list[str]]]:
+    return ((entry.key, entry.head, entry.rest.split("\n")) for entry in split_entries(part)[0])
+
+
+def _choose_reader(reader: EntryReader, head: str, below: Iterable[str]) -> EntryReader:
+    """Return the faster reader of a register if nothing in it opens with something that it must close."""
+    opens = head[:1] in OPENING or any(line.lstrip("- \t")[:1] in OPENING for line in below)
+    return reader if opens else _PLAIN[reader]
 
 
 def parse_event(text: str) -> Event:

@@ -89,7 +89,6 @@ def parse_origins(pairs: Iterable[tuple[str, str]]) -> Mapping[str, Sequence[Ori
 
 
 def _parse(entry: str) -> Origin | None:
-    """Read one entry; unknown words after the instant are skipped."""
     words = entry.split(" ")
     if len(words) < _HEAD or not (words[0].isascii() and words[0].isdigit() and len(words[0]) <= _DIGITS):
         return None
@@ -97,7 +96,12 @@ def _parse(entry: str) -> Origin | None:
     if at is None:
         return None
     origin = Origin(int(words[0]), at)
-    rest = iter(words[_HEAD:])
+    return origin if len(words) == _HEAD else _read_rest(origin, words[_HEAD:])
+
+
+def _read_rest(origin: Origin, words: Sequence[str]) -> Origin:
+    """Read the part after the instant; unknown words are skipped."""
+    rest = iter(words)
     for word in rest:
         if word == "by":
             origin = origin._replace(agent=next(rest, ""))
