@@ -129,7 +129,7 @@ class SqliteFiles:
 
     def replay(self, name: str, made: Sequence[Statement], start: Callable[[], None]) -> None:
         """Run statements on the driver's own connection."""
-        gate = Gate(layout.database_gate(self._path(name)))
+        gate = Gate(layout.lock_name(self._path(name)))
         behind = ExitStack()
         with self.opened(name, [""]) as (store,):
             connection: Any = store._database._connection

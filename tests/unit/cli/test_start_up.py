@@ -120,9 +120,12 @@ def shared(stage: Stage) -> Stage:
 @pytest.mark.requirement("C77", "C88")
 @pytest.mark.parametrize("name", ["src/own.py", "src/free.py"])
 def test_an_edit_beside_a_thousand_reservations_loads_little(shared: Stage, name: str) -> None:
-    told = {"tool_name": "Edit", "tool_input": {"file_path": str(shared.root / name)}}
+    edited = {"file_path": str(shared.root / name)}
+    call = CALLS["tool"][0]
 
-    assert excess(EDIT, shared.loaded(*CALLS["tool"][0], event="PreToolUse", **told)) == []
+    loaded = shared.loaded(*call, event="PreToolUse", tool_name="Edit", tool_input=edited)
+
+    assert excess(EDIT, loaded) == []
 
 
 @pytest.mark.timed
