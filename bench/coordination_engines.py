@@ -10,7 +10,7 @@ from typing import Any, Final, NamedTuple, Protocol
 
 from passdown import layout
 from passdown.engines.coordination.transactions import Store
-from passdown.engines.files.gate import Gate
+from passdown.engines.files.locks import Gate
 from passdown.engines.sqlite.coordination import LocalMachine, open_store
 from passdown.engines.sqlite.database import PARTS
 from passdown.engines.sqlite.mounts import MountKind

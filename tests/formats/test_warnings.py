@@ -13,13 +13,13 @@ from passdown.core.formats.ledgers import (
     GateResult,
     Ledger,
     LedgerDecision,
+    Validation,
     parse_ledger,
     render_ledger,
 )
 from passdown.core.formats.registry import judge_path, recognise
 from passdown.core.formats.state_file import parse_session_state, render_session_state
 from passdown.core.formats.streams import Stream, Workflow, parse_stream, render_stream
-from passdown.core.formats.validations import Validation
 from passdown.core.formats.views import parse_view, render_view
 from passdown.core.problems import Severity
 from passdown.records import replace

@@ -342,14 +342,10 @@ def _unwrap(words: Sequence[str]) -> Sequence[str]:
 
 def find_commits(command: str, output: str) -> Iterator[str]:
     """Find the ids of commits that a command printed: git prints `[main 1a2b3c4] subject` for each."""
-    if "git" not in command or not any(map(_is_committing, split_command(command))):
-        return
-    yield from dict.fromkeys(match[1] for match in _HEADING.finditer(output[:MAX_CHARS]))
-
-
-def _is_committing(one: SimpleCommand) -> bool:
-    words = _unwrap(words_of(one.text))
-    return words[:1] == ["git"] and any(word in _COMMITTING for word in words[1:6])
+    parts = split_command(command) if "git" in command else ()
+    programs = [_unwrap(words_of(one.text)) for one in parts]
+    if any(words[:1] == ["git"] and not _COMMITTING.isdisjoint(words[1:6]) for words in programs):
+        yield from dict.fromkeys(match[1] for match in _HEADING.finditer(output[:MAX_CHARS]))
 
 
 def share_test(command: str) -> str:

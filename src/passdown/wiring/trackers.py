@@ -143,7 +143,7 @@ def _make_environment(given: Mapping[str, str], folder: str, state: str) -> dict
 
 def _lock(state: str, folder: str, seconds: float) -> AbstractContextManager[None]:
     """Return the lock of a database, by the real path of its folder (C98)."""
-    from passdown.engines.files.gate import Gate
+    from passdown.engines.files.locks import Gate
 
     digest = sha256(os.fsencode(folder)).hexdigest()[:16]
     return Gate(os.path.join(state, layout.beads_lock(digest))).passed(seconds)

@@ -17,13 +17,6 @@ from passdown.wiring.workspaces import read_named
 
 
 @record
-class CertifyRequest:
-    """What is to be proved."""
-
-    expected: Annotated[str, "A file with texts of facts that must be known; empty for none."] = ""
-
-
-@record
 class AccountedFact:
     """A fact, and what became of it."""
 
@@ -49,9 +42,12 @@ class CertifyResult:
     now: Annotated[datetime, "When it was proved.", HIDDEN]
 
 
-def certify(caller: Caller, request: CertifyRequest) -> CertifyResult:
-    """Read every line of every journal and every event from scratch, and tell what became of each fact."""
-    expected = _read_expected(caller, request.expected) if request.expected else ()
+def certify(caller: Caller, path: str) -> CertifyResult:
+    """Read every line of every journal and every event from scratch, and tell what became of each fact.
+
+    The path is that of a file with texts of facts that must be known; empty for none.
+    """
+    expected = _read_expected(caller, path) if path else ()
     account, others = take_standpoint(caller)
     found = certificates.certify(caller.workspace, account, others, expected)
     return CertifyResult(

@@ -13,19 +13,7 @@ from passdown.core.sessions.handoffs import Handoff, HandoffDrift
 from passdown.errors import UsageError
 from passdown.ports.repository import Committed
 from passdown.records import record
-from passdown.services.handover.handoffs import (
-    HandoffRequest,
-    HandoffReview,
-    ListedHandoff,
-    WrittenHandoff,
-    create_handoff,
-    find_handoff,
-    list_handoffs,
-    read_handoff,
-    read_listed,
-    resume_handoff,
-    review_handoff,
-)
+from passdown.services.handover import handoffs as services
 from passdown.services.work.session_contexts import save_if_complete
 
 if TYPE_CHECKING:  # most handoffs are for all
@@ -46,7 +34,7 @@ class CreatedHandoff:
     commit: Annotated[str | None, "The commit, if one was made."]
     is_ledger_removed: Annotated[bool, "Whether the ledger was archived and removed."]
     snapshot: Annotated[Handoff, "What is passed on.", Form(to_data)]
-    written: Annotated[WrittenHandoff, "What became of each part.", HIDDEN]
+    written: Annotated[services.WrittenHandoff, "What became of each part.", HIDDEN]
 
 
 @record
@@ -64,7 +52,7 @@ class SentHandoff:
 class HandoffList:
     """The newest handoffs."""
 
-    handoffs: Annotated[Sequence[ListedHandoff], "Streams and records, the newest first.", HANDOFF]
+    handoffs: Annotated[Sequence[services.ListedHandoff], "Streams and records, the newest first.", HANDOFF]
     now: Annotated[datetime, "When they were listed.", HIDDEN]
 
 
@@ -72,7 +60,7 @@ class HandoffList:
 class ShownHandoff:
     """A handoff as it was written."""
 
-    summary: Annotated[ListedHandoff, "The handoff.", INLINE, HANDOFF]
+    summary: Annotated[services.ListedHandoff, "The handoff.", INLINE, HANDOFF]
     text: Annotated[str, "Its text."]
 
 
@@ -95,10 +83,10 @@ def _describe_drift(drift: HandoffDrift) -> Mapping[str, object]:
 class ReviewedHandoff:
     """A handoff, and what changed since it was written."""
 
-    summary: Annotated[ListedHandoff, "The handoff.", INLINE, HANDOFF]
+    summary: Annotated[services.ListedHandoff, "The handoff.", INLINE, HANDOFF]
     drift: Annotated[HandoffDrift, "What changed since.", Form(_describe_drift)]
     snapshot: Annotated[Handoff, "What is passed on.", Form(to_data)]
-    review: Annotated[HandoffReview, "All of this, with who said it first.", HIDDEN]
+    review: Annotated[services.HandoffReview, "All of this, with who said it first.", HIDDEN]
     now: Annotated[datetime, "When it was compared.", HIDDEN]
 
 
@@ -106,7 +94,7 @@ class ReviewedHandoff:
 class ResumedHandoff:
     """A session that goes on from a handoff."""
 
-    summary: Annotated[ListedHandoff, "The handoff.", INLINE, HANDOFF]
+    summary: Annotated[services.ListedHandoff, "The handoff.", INLINE, HANDOFF]
     session: Annotated[SessionSummary, "The session."]
     is_new: Annotated[bool, "Whether it was started for this."]
     carried: Annotated[int, "How many facts it did not know yet."]
@@ -114,17 +102,17 @@ class ResumedHandoff:
     snapshot: Annotated[Handoff, "What is passed on.", Form(to_data)]
 
 
-def create(caller: Caller, request: HandoffRequest) -> CreatedHandoff:
+def create(caller: Caller, request: services.HandoffRequest) -> CreatedHandoff:
     """Write a handoff for all: an event, a stream document and a record."""
     if request.trigger not in TRIGGERS:
         caller.note(NoticeKind.UNKNOWN_TRIGGER, trigger=request.trigger)
     account = need_session(caller)
     if why := save_if_complete(caller.workspace, account):
         caller.warn(why)
-    return describe_written(create_handoff(caller.workspace, account, request))
+    return describe_written(services.create_handoff(caller.workspace, account, request))
 
 
-def describe_written(written: WrittenHandoff) -> CreatedHandoff:
+def describe_written(written: services.WrittenHandoff) -> CreatedHandoff:
     """Return a handoff as answers tell it."""
     committed = written.committed
     return CreatedHandoff(
@@ -150,19 +138,19 @@ def create_for_one(caller: Caller, request: "AddressedRequest") -> SentHandoff:
 
 def list_newest(caller: Caller, limit: int) -> HandoffList:
     """List the newest handoffs."""
-    return HandoffList(handoffs=list_handoffs(caller.workspace, limit), now=caller.workspace.now())
+    return HandoffList(handoffs=services.list_handoffs(caller.workspace, limit), now=caller.workspace.now())
 
 
 def show(caller: Caller, name: str) -> ShownHandoff:
     """Show a handoff as it was written; without a name, the newest."""
-    listed = find_handoff(caller.workspace, name or _find_newest(caller))
-    text = read_handoff(caller.workspace, listed)
-    return ShownHandoff(summary=read_listed(caller.workspace, listed), text=text)
+    listed = services.find_handoff(caller.workspace, name or _find_newest(caller))
+    text = services.read_handoff(caller.workspace, listed)
+    return ShownHandoff(summary=services.read_listed(caller.workspace, listed), text=text)
 
 
 def review(caller: Caller, name: str) -> ReviewedHandoff:
     """Compare a handoff with what is here, before anybody goes on from it; its test is not run."""
-    found = review_handoff(caller.workspace, name or _find_newest(caller))
+    found = services.review_handoff(caller.workspace, name or _find_newest(caller))
     return ReviewedHandoff(
         summary=found.listed,
         drift=found.drift,
@@ -172,9 +160,9 @@ def review(caller: Caller, name: str) -> ReviewedHandoff:
     )
 
 
-def resume(caller: Caller, found: HandoffReview) -> ResumedHandoff:
+def resume(caller: Caller, found: services.HandoffReview) -> ResumedHandoff:
     """Go on from a handoff, in the session of the caller or in a new one."""
-    resumed = resume_handoff(caller.workspace, found, find_or_begin(caller))
+    resumed = services.resume_handoff(caller.workspace, found, find_or_begin(caller))
     return ResumedHandoff(
         summary=found.listed,
         session=summarize(resumed.account),
@@ -187,7 +175,7 @@ def resume(caller: Caller, found: HandoffReview) -> ResumedHandoff:
 
 def _find_newest(caller: Caller) -> str:
     """Return the path of the newest handoff; raise `UsageError` if there is none."""
-    newest = list_handoffs(caller.workspace, 1)
+    newest = services.list_handoffs(caller.workspace, 1)
     if not newest:
         raise UsageError("there are no handoffs", hint="`passdown handoff create` writes one")
     return newest[0].path

@@ -119,9 +119,7 @@ class MadeView:
     view: Annotated[ViewChange, "What happened to the view."]
     ahead: Annotated[tuple[EventLocation, ...], "Events that are dated far ahead.", Form(_tell_places)]
     archived: Annotated[
-        ArchivedEvents | None,
-        "What was archived; null if nothing was to be.",
-        Form(_tell_archived),
+        ArchivedEvents | None, "What was archived; null if nothing was to be.", Form(_tell_archived)
     ]
     commit: Annotated[
         Committed | Skipped | NotDue | None, "The commit, or why there is none.", Form(_tell_commit)

@@ -43,9 +43,7 @@ class WaitingView:
 
     checked: Annotated[CheckedView, "The view.", INLINE]
     uncommitted: Annotated[
-        "UncommittedFiles",
-        "What will be committed with it, and why it is not yet.",
-        Form(_tell_uncommitted),
+        "UncommittedFiles", "What will be committed with it, and why it is not yet.", Form(_tell_uncommitted)
     ]
 
 

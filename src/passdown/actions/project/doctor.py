@@ -14,7 +14,6 @@ from passdown.core.safe_text import one_line
 from passdown.errors import CacheError, PassdownError
 from passdown.records import record, replace
 from passdown.services.project import doctor
-from passdown.services.project.doctor import Examination, fix_findings, read_costs
 from passdown.services.workspace.workspaces import UNCACHED
 from passdown.settings import Settings
 from passdown.wiring.health import open_examination
@@ -56,7 +55,7 @@ class HealthReport:
     findings: Annotated[tuple[FoundProblem, ...], "What is wrong."]
     mended: Annotated[tuple[str, ...], "What was fixed.", _LINES]
     refused: Annotated[tuple[str, ...], "What could not be fixed, and why.", _LINES]
-    examination: Annotated[Examination, "What was looked at.", HIDDEN]
+    examination: Annotated[doctor.Examination, "What was looked at.", HIDDEN]
     found: Annotated[tuple[Finding, ...], "What is wrong, for who fixes it.", HIDDEN]
 
     @property
@@ -86,7 +85,7 @@ def examine(caller: Caller, _: None) -> HealthReport:
     return _look(caller, examination)
 
 
-def _look(caller: Caller, examination: Examination) -> HealthReport:
+def _look(caller: Caller, examination: doctor.Examination) -> HealthReport:
     """Examine the project; if the cache fails, examine it again without the cache."""
     try:
         found = doctor.examine(examination, caller.around.progress)
@@ -114,7 +113,7 @@ def mend(caller: Caller, report: HealthReport) -> HealthReport:
         if codes <= tried:
             break
         tried |= codes
-        fixed = fix_findings(report.examination, report.found)
+        fixed = doctor.fix_findings(report.examination, report.found)
         report = replace(
             _look(caller, report.examination),
             mended=(*report.mended, *fixed.done),
@@ -127,5 +126,7 @@ def sum_up_costs(caller: Caller, _: None) -> CostsResult:
     """Sum up what Passdown measured of itself."""
     root = Path(caller.workspace.root)
     settings = read_settings(root, caller.around.variables)[0]
-    costs, skipped = read_costs(open_workspace(root, settings, Outside(variables=caller.around.variables)))
+    costs, skipped = doctor.read_costs(
+        open_workspace(root, settings, Outside(variables=caller.around.variables))
+    )
     return CostsResult(skipped=skipped, costs=tuple(costs))

@@ -9,7 +9,6 @@ from passdown.actions.callers import Caller
 from passdown.core.hosts.installs import Command, hook_line, is_temporary
 from passdown.records import record, replace
 from passdown.services.project import installs
-from passdown.services.project.installs import InstallPlan, InstallTarget
 from passdown.services.project.setups import PurgeableFile, list_local, purge
 from passdown.settings import FILE_NAME
 from passdown.wiring.installs import OwnProgram, open_install_target
@@ -60,20 +59,18 @@ class InstallResult:
     files: Annotated[tuple[str, ...], "The files of the plugin that are written or removed."]
     commands: Annotated[tuple[Command, ...], "What the host is asked to do."]
     local: Annotated[
-        tuple[PurgeableFile, ...],
-        "The local files of the project that are removed.",
-        Form(_tell_local),
+        tuple[PurgeableFile, ...], "The local files of the project that are removed.", Form(_tell_local)
     ]
     notes: Annotated[tuple[str, ...], "What the user should know."]
     step: Annotated[str, "What is left for the user to do; empty if nothing."]
-    target: Annotated[InstallTarget, "The host on this machine.", HIDDEN]
-    plan: Annotated[InstallPlan, "What is to be done.", HIDDEN]
+    target: Annotated[installs.InstallTarget, "The host on this machine.", HIDDEN]
+    plan: Annotated[installs.InstallPlan, "What is to be done.", HIDDEN]
     is_install: Annotated[bool, "Whether the plugin is installed, and not removed.", HIDDEN] = False
     is_temporary: Annotated[bool, "Whether the program that hooks call may soon be gone.", HIDDEN] = False
     removed: Annotated[int, "How many local files were removed.", HIDDEN] = 0
 
 
-def list_changes(plan: InstallPlan) -> Sequence[ShownChange]:
+def list_changes(plan: installs.InstallPlan) -> Sequence[ShownChange]:
     """Return the changes of a plan to the user's own files."""
     return [
         ShownChange(path=edit.file.path, is_new=edit.before is None, difference=edit.difference)
@@ -119,7 +116,7 @@ def plan_uninstall(caller: Caller, request: UninstallRequest) -> InstallResult:
     return replace(_describe(target, installs.plan_uninstall(target)), local=tuple(local))
 
 
-def _describe(target: InstallTarget, plan: InstallPlan) -> InstallResult:
+def _describe(target: installs.InstallTarget, plan: installs.InstallPlan) -> InstallResult:
     return InstallResult(
         host=target.host.name,
         done=False,

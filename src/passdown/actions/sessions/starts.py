@@ -115,12 +115,19 @@ def start(caller: Caller, request: BeginRequest) -> StartResult:
         # On failure, the host's own variable still identifies the session.
         with suppress(StorageError):
             append_line(request.environment_file, f"export PASSDOWN_SESSION={started.account.session}")
-    _record(caller, started)
+    if started.is_recorded:
+        from passdown.services.project.metrics import find_start_metrics  # usually there is nothing
+
+        workspace.record_metrics(find_start_metrics(workspace, started))
     told = {one.handoff.id for one in news.told if one.handoff.id} if news else set[str]()
     joined = _join(caller, started, told, request)
-    sent = _brief(caller, joined, others, request)
+    sent, banner = _brief(caller, joined, others, request)
     update_view(caller)
-    committed = _commit(caller) if request.is_asked else None
+    commit: str | None = None
+    if request.is_asked:
+        from passdown.services.sessions.owed_commits import AT_START  # hooks commit after they answered
+
+        commit = commit_waiting(caller, AT_START)
     if asked.mode and started.account.start.mode != asked.mode:
         mode = started.account.start.mode
         caller.note(NoticeKind.MODE_KEPT, agent=started.account.agent, mode=mode)
@@ -134,12 +141,12 @@ def start(caller: Caller, request: BeginRequest) -> StartResult:
         recovered=started.recovered,
         archived=tuple(one.path for one in started.archived if one.path),
         others=tuple(map(summarize, started.others)),
-        commit=committed,
+        commit=commit,
         handoffs=news,
         started=started,
         joined=joined,
         brief=sent,
-        banner=_make_banner(caller, sent) if sent else "",
+        banner=banner,
         legacy=find_legacy(workspace),
         now=workspace.now(),
     )
@@ -213,24 +220,20 @@ def _take_in(workspace: "Workspace", started: StartedSession) -> StartedSession:
     return replace(started, account=take_in_documents(workspace, started.account))
 
 
-def _record(caller: Caller, started: StartedSession) -> None:
-    """Record what is worth knowing about the start; usually there is nothing."""
-    if started.is_recorded:
-        from passdown.services.project.metrics import find_start_metrics
-
-        caller.workspace.record_metrics(find_start_metrics(caller.workspace, started))
-
-
 def _brief(
     caller: Caller, joined: JoinedTeam, others: "Sequence[tuple[Workspace, str]]", request: BeginRequest
-) -> "SentBrief | None":
-    """Brief the session, if that was asked for; the document of its track follows after the answer (R76)."""
+) -> "tuple[SentBrief | None, str]":
+    """Brief the session, if that was asked for; also return what the user is told then.
+
+    The document of its track follows after the answer (R76).
+    """
     if request.budget is None:
-        return None
-    from passdown.services.handover.deliveries import send_brief  # a user is not briefed
+        return None, ""
+    from passdown.services.handover.banners import make_banner  # a user is not briefed
+    from passdown.services.handover.deliveries import send_brief
 
     caller.after.append(lambda: refresh_stream(caller, joined.account))
-    return send_brief(
+    sent = send_brief(
         caller.workspace,
         joined.account,
         request.budget,
@@ -238,12 +241,7 @@ def _brief(
         team=joined.team,
         is_known=request.has_history,
     )
-
-
-def _make_banner(caller: Caller, sent: "SentBrief") -> str:
-    from passdown.services.handover.banners import make_banner  # a user is not briefed
-
-    return make_banner(caller.workspace, sent.aim)
+    return sent, make_banner(caller.workspace, sent.aim)
 
 
 def follow_start(caller: Caller) -> str:
@@ -264,12 +262,6 @@ def follow_start(caller: Caller) -> str:
 
     is_cached = caller.around.limits.is_cached
     return find_trouble(commit_owed(workspace, AT_START, with_view=is_cached, note=caller.note_trouble))
-
-
-def _commit(caller: Caller) -> str | None:
-    from passdown.services.sessions.owed_commits import AT_START
-
-    return commit_waiting(caller, AT_START)
 
 
 # --- handoffs -----------------------------------------------------------------------------------------

@@ -7,7 +7,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Annotated, Final
 
 from passdown import layout
-from passdown.actions.answers import HIDDEN, INLINE, Form, describe
+from passdown.actions.answers import HIDDEN, INLINE, SECONDS, Form, describe, members
 from passdown.actions.callers import Caller
 from passdown.actions.project.searches import INDEX_STATE
 from passdown.actions.sessions.decisions import CONTESTED
@@ -17,7 +17,6 @@ from passdown.core.hosts.context_usage import ContextReading
 from passdown.core.hosts.signals import NO_SIGNS, Degradation, Signal
 from passdown.core.project.takeovers import TakeoverChoice, list_choices
 from passdown.core.sessions.session_facts import Account
-from passdown.core.times import render_seconds
 from passdown.core.work.operations import SharedOperation, describe_operation
 from passdown.errors import PassdownError, StorageError, UsageError
 from passdown.records import record
@@ -54,10 +53,6 @@ def _tell_signals(signals: Sequence[Signal]) -> list[dict[str, str]]:
     return [{"kind": one.kind.value, "text": one.text} for one in signals]
 
 
-def _tell_handoffs(found: HandoffCount) -> dict[str, object]:
-    return {"count": found.count, "last_at": found.last_at and render_seconds(found.last_at)}
-
-
 @record
 class SessionStatus:
     """A session, and how it stands."""
@@ -69,16 +64,10 @@ class SessionStatus:
     ledger_updated_at: Annotated[datetime | None, "When it last stated something."]
     ledger_age_seconds: Annotated[int | None, "How long ago that was."]
     context: Annotated[
-        ContextReading | None,
-        "How full its context is, as hooks saw it.",
-        Form(_tell_context),
+        ContextReading | None, "How full its context is, as hooks saw it.", Form(_tell_context)
     ]
     compactions: Annotated[int, "How often its context was compacted."]
-    signals: Annotated[
-        tuple[Signal, ...],
-        "What shows that it gets worse.",
-        Form(_tell_signals),
-    ]
+    signals: Annotated[tuple[Signal, ...], "What shows that it gets worse.", Form(_tell_signals)]
     choices: Annotated[tuple[TakeoverChoice, ...], "What can be done if it is stale."]
     account: Annotated[Account, "All that it stated.", HIDDEN]
     doing: Annotated[str, "What the current work is called: now, or last worked on.", HIDDEN]
@@ -163,16 +152,8 @@ class StatusResult:
     """The state of the project at a glance."""
 
     sessions: Annotated[tuple[SessionStatus, ...], "The sessions."]
-    handoffs: Annotated[
-        HandoffCount,
-        "How many handoffs there are.",
-        Form(_tell_handoffs),
-    ]
-    index: Annotated[
-        IndexState,
-        "How the search index compares with the files.",
-        INDEX_STATE,
-    ]
+    handoffs: Annotated[HandoffCount, "How many handoffs there are.", members(last_at=SECONDS)]
+    index: Annotated[IndexState, "How the search index compares with the files.", INDEX_STATE]
     paused_by: Annotated[str | None, "What pauses Passdown here."]
     uncommitted: Annotated["UncommittedFiles | None", "What waits for a commit."]
     team: Annotated[TeamStatus, "What sessions share.", INLINE]

@@ -27,18 +27,10 @@ from passdown.core.sessions.session_facts import Account
 from passdown.core.shell_commands import is_whole
 from passdown.core.work.plan_commands import read_command_line
 from passdown.errors import UsageError
-from passdown.records import as_dict, record, replace
+from passdown.records import record, replace
 from passdown.services.log.events import update_index
 from passdown.services.sessions.owed_commits import AT_CHECKPOINT
-from passdown.services.work.checkpoints import (
-    SavedCheckpoint,
-    find_next_phase,
-    find_resume_point,
-    find_test,
-    read_progress,
-    resume_from,
-    save_checkpoint,
-)
+from passdown.services.work import checkpoints as services
 from passdown.services.work.plan_commands import CommandRun
 
 PHASE: Final = members(name=OR_NULL, detail=OR_NULL)
@@ -134,10 +126,6 @@ class ResumedCheckpoint:
     commit: Annotated[str | None, "The commit, if one was made.", HIDDEN]
 
 
-def _describe_validation(state: ValidationState) -> Mapping[str, object]:
-    return {name: value for name, value in as_dict(state).items() if name != "others"}
-
-
 def _join_pairs(pairs: Sequence[Pair]) -> Mapping[str, str]:
     return {pair.key: pair.value for pair in pairs}
 
@@ -151,7 +139,7 @@ class ProgressResult:
     retries: Annotated[int | None, "How often the phase failed."]
     max_retries: Annotated[int | None, "How often it may."]
     last_failure: Annotated[str | None, "Why it failed last."]
-    validation: Annotated[ValidationState, "What was run.", Form(_describe_validation)]
+    validation: Annotated[ValidationState, "What was run.", members(others=HIDDEN)]
     resume: Annotated[Sequence[Pair], "Where to go on.", Form(_join_pairs)]
 
 
@@ -167,7 +155,7 @@ def save(caller: Caller, request: CheckpointRequest) -> CheckpointResult:
 
 def plan_validation(caller: Caller, request: ValidationRequest) -> PlannedTest:
     """Return the command that validates a phase; raise a UsageError if none is known."""
-    command = request.test or find_test(caller.workspace, need_session(caller))
+    command = request.test or services.find_test(caller.workspace, need_session(caller))
     if not command:
         hint = "name it: `passdown checkpoint validate PHASE --test COMMAND`"
         raise UsageError("no test is known", hint=hint)
@@ -195,17 +183,17 @@ def validate(caller: Caller, request: ValidationRequest) -> CheckpointResult:
 
 def save_phase(
     caller: Caller, account: Account, phase: Phase, *, tests: Sequence[RanTest] = (), stream: str = ""
-) -> tuple[SavedCheckpoint, str | None]:
+) -> tuple[services.SavedCheckpoint, str | None]:
     """Save a checkpoint, update the view, and commit if the settings say so; also return that commit."""
     update_index(caller.workspace.log, caller.workspace.index)  # nothing must be recorded twice
-    saved = save_checkpoint(caller.workspace, account, phase, tests=tests, stream=stream)
+    saved = services.save_checkpoint(caller.workspace, account, phase, tests=tests, stream=stream)
     note_ledger_update(caller, saved.update)
     update_view(caller)
     return saved, commit_waiting(caller, AT_CHECKPOINT)
 
 
 def _describe_saved(
-    saved: SavedCheckpoint, commit: str | None, phase: Phase, detail: str
+    saved: services.SavedCheckpoint, commit: str | None, phase: Phase, detail: str
 ) -> CheckpointResult:
     names = {one.phase: one.name for one in phases_of(saved.update.account)}
     name = phase.name or names.get(phase.phase, "")
@@ -234,7 +222,7 @@ def _name_stream(caller: Caller, text: str) -> str:
 def plan_resume(caller: Caller, request: ResumeRequest) -> ResumePoint:
     """Return what changed since a checkpoint, and the tests that are run again."""
     stream = _name_stream(caller, request.stream)
-    review = find_resume_point(caller.workspace, find_running(caller), stream)
+    review = services.find_resume_point(caller.workspace, find_running(caller), stream)
     tests = list_repeated(review.handoff)
     return ResumePoint(
         path=review.listed.path,
@@ -248,7 +236,7 @@ def plan_resume(caller: Caller, request: ResumeRequest) -> ResumePoint:
 def resume(caller: Caller, request: ResumeRequest) -> ResumedCheckpoint | ChangedCheckpoint:
     """Go on from a checkpoint, if its tests still end as they did."""
     workspace, account = caller.workspace, find_running(caller)
-    review = find_resume_point(workspace, account, _name_stream(caller, request.stream))
+    review = services.find_resume_point(workspace, account, _name_stream(caller, request.stream))
     tests = [one for one in list_repeated(review.handoff) if is_whole(one.command)]
     need_agreed([one.command for one in tests], request.agreed)
     lines = [read_command_line(one.command) for one in tests]
@@ -267,10 +255,10 @@ def resume(caller: Caller, request: ResumeRequest) -> ResumedCheckpoint | Change
             changed=changed,
         )
     ran = [RanTest(one.command, run.code, run.counted) for one, run in zip(tests, runs, strict=True)]
-    account = resume_from(
+    account = services.resume_from(
         workspace, review, account or find_or_begin(caller), [one for one in ran if one.code >= 0]
     )
-    phase, commit = find_next_phase(review.handoff), None
+    phase, commit = services.find_next_phase(review.handoff), None
     if phase is not None:
         begun = Phase(phase=phase.phase, name=phase.name, state=PhaseState.IN_PROGRESS)
         _, commit = save_phase(caller, account, begun, stream=review.listed.path)
@@ -280,7 +268,7 @@ def resume(caller: Caller, request: ResumeRequest) -> ResumedCheckpoint | Change
 def show(caller: Caller, stream: str) -> ProgressResult:
     """Show the phases of the session, or of a stream document, and where to go on."""
     account = find_running(caller)
-    progress = read_progress(caller.workspace, account, _name_stream(caller, stream))
+    progress = services.read_progress(caller.workspace, account, _name_stream(caller, stream))
     checkpoint = progress.checkpoint or Checkpoint()
     return ProgressResult(
         phases=checkpoint.phases,

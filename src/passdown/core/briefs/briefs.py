@@ -264,9 +264,8 @@ def _decisions(brief_input: BriefInput, show: FactLines) -> BriefPart:
 def _questions(brief_input: BriefInput, facts: Sequence[Fact], show: FactLines) -> BriefPart:
     """List unconfirmed questions first (R81)."""
     unsure = [one for one in facts if one.text.lstrip().upper().startswith(_UNCONFIRMED)]
-    part = _part(
-        brief_input, show, FactKind.QUESTION, [*unsure, *(one for one in facts if one not in unsure)]
-    )
+    others = [one for one in facts if one not in unsure]
+    part = _part(brief_input, show, FactKind.QUESTION, [*unsure, *others])
     note = f" (first ask the user 1 to 3 of those marked {_UNCONFIRMED})" if unsure else ""
     return part._replace(title=part.title + note)
 

@@ -130,7 +130,7 @@ def heading_line(text: str, title: str, value: str = "") -> int:
     return line_at(text, max(match.start(), text.find(value, match.start())))
 
 
-def refuse_unreadable(text: str, version: int | None, newest: int, name: str) -> None:
+def refuse_unreadable(text: str, version: int | None, newest: int, name: str, *, line: int = 1) -> None:
     """Raise `FormatError` for a text that is too large, or newer than this reader."""
     if len(text) > MAX_LINES and (len(text) > MAX_CHARS or text.count("\n") > MAX_LINES):
         raise FormatError(
@@ -140,6 +140,7 @@ def refuse_unreadable(text: str, version: int | None, newest: int, name: str) ->
     if version is not None and version > newest:
         raise FormatError(
             f"{name} has format {version}; this version of passdown reads up to {newest}",
+            line=line,
             field="format",
             hint="upgrade passdown; the file was not changed",
         )

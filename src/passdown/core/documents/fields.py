@@ -220,7 +220,9 @@ class DeclaredField:
         if self.is_texts and value is not None:
             return list(cast("tuple[str, ...]", value))
         if is_record(value):
-            return _members_of(value)
+            known = {one.name: one.to_json(getattr(value, one.field)) for one in declared_fields(type(value))}
+            unknown: tuple[Unknown, ...] = getattr(value, "unknown", ())
+            return {**known, **{one.place: json.loads(one.text) for one in unknown}}
         return value if value is None or self.kind is int else write_value(value)
 
     def codec(self) -> Codec[object]:
@@ -266,10 +268,3 @@ def _dump_nested(value: object, name: str) -> str:
         return dump(value)
     except RecursionError:
         raise Malformed(f"`{name}` is nested too deeply") from None
-
-
-def _members_of(value: object) -> dict[str, object]:
-    """Return the members of a JSON object for a record."""
-    known = {one.name: one.to_json(getattr(value, one.field)) for one in declared_fields(type(value))}
-    unknown: tuple[Unknown, ...] = getattr(value, "unknown", ())
-    return {**known, **{one.place: json.loads(one.text) for one in unknown}}

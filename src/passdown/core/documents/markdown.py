@@ -74,23 +74,17 @@ def mark_lines(lines: Sequence[str]) -> tuple[list[LineState], list[int]]:
     for at in [number for number, line in enumerate(lines) if _MAY_OPEN.search(line)]:
         if at < behind:
             continue
-        state, behind = _extent(lines[at], at, closers)
+        if fence := _FENCE.match(lines[at]):
+            state, behind = LineState.CODE, closers.after(at, fence[1])
+        elif comment := _COMMENT.match(lines[at]):
+            state, behind = LineState.COMMENT, closers.after_comment(at, comment.end())
+        else:
+            continue
         if behind == at:
             unclosed.append(at)
-        elif state is not LineState.TEXT:
+        else:
             states[at:behind] = [LineState.OPENING] + [state] * (behind - at - 1)
     return states, unclosed
-
-
-def _extent(line: str, at: int, closers: "_Closers") -> tuple[LineState, int]:
-    """Return what begins on a line and the line after its end; the same line if it never ends."""
-    fence = _FENCE.match(line)
-    if fence:
-        return LineState.CODE, closers.after(at, fence[1])
-    comment = _COMMENT.match(line)
-    if comment:
-        return LineState.COMMENT, closers.after_comment(at, comment.end())
-    return LineState.TEXT, at + 1
 
 
 class _Closers:

@@ -278,7 +278,11 @@ def revise_body(
     gone: set[str] = set()
     present = {segment.name: index for index, segment in enumerate(segments)}
     changed = {place.name for place in outline.places if values[place.name] != was[place.name]}
-    added = _with_children(outline, forced - present.keys()) | (changed - present.keys())
+    added = {*forced} - present.keys()
+    for place in outline.places:
+        if place.required and _parent(place.name) in added:
+            added.add(place.name)
+    added |= changed - present.keys()
     for place in outline.places:
         index = present.get(place.name)
         if index is not None and place.name in forced | changed:
@@ -292,14 +296,6 @@ def revise_body(
         if place.name in added:
             _insert(segments, outline, place, place.codec.write(values[place.name]))
     return "".join(segment.text for segment in segments if segment.name not in gone)
-
-
-def _with_children(outline: Outline, names: Iterable[str]) -> set[str]:
-    wanted = set(names)
-    for place in outline.places:
-        if place.required and _parent(place.name) in wanted:
-            wanted.add(place.name)
-    return wanted
 
 
 def _filled(segment: Segment, place: Place[object], content: str) -> Segment:

@@ -21,7 +21,7 @@ from passdown.core.kinds import STATING, FactKind, Merging, kind_of
 from passdown.core.merge.event_facts import ID_SIZE, EventFacts, all_retracted, is_retracted
 from passdown.core.merge.merge import in_said_order, order_events
 from passdown.core.times import render_seconds
-from passdown.records import field, record
+from passdown.records import record
 
 _PUBLISHED: Final = frozenset(
     kind for kind in FactKind if kind.told.row.brief_class and kind.row.merging is not Merging.STEPS
@@ -69,15 +69,11 @@ class Certificate:
     """What became of every fact."""
 
     facts: Annotated[tuple[CertifiedFact, ...], "Every fact, in the order of ids."]
-    losses: Annotated[tuple[CertifiedFact, ...], "What nothing accounts for, or an event hides."] = field(
-        default=()
-    )
-    replaced: Annotated[tuple[CertifiedFact, ...], "What a session holds and others replaced."] = field(
-        default=()
-    )
+    losses: Annotated[tuple[CertifiedFact, ...], "What nothing accounts for, or an event hides."] = ()
+    replaced: Annotated[tuple[CertifiedFact, ...], "What a session holds and others replaced."] = ()
     contested: Annotated[
         tuple[tuple[Fact, ...], ...], "Decisions of one key that did not know of each other."
-    ] = field(default=())
+    ] = ()
 
     @property
     def root(self) -> str:

@@ -9,7 +9,6 @@ from passdown.core.documents.documents import DocumentFormat, heading_line, key_
 from passdown.core.documents.fields import in_entry, in_key, in_label, in_section, in_sections, read_choice
 from passdown.core.documents.places import ListOf, TableOf, rows_of
 from passdown.core.facts import GATES, ICONS, GateStatus
-from passdown.core.formats.validations import Validation
 from passdown.core.kinds import HEADINGS
 from passdown.core.lazy_regex import pattern
 from passdown.core.problems import Problem, Unknown, warning
@@ -43,6 +42,18 @@ _PATH: Final = pattern(
 )
 _TICKS: Final = pattern(r"`+")
 _ALTERNATIVES: Final = pattern(r"[|,/]| or ")
+
+
+@record
+class Validation:
+    """The state of the validation gates of the bound track (R16, R17)."""
+
+    gates_passed: Annotated[
+        tuple[str, ...], "Gates passed for this track; a warning does not count.", in_key()
+    ] = ()
+    current_gate: Annotated[str | None, "The gate being validated.", in_key()] = None
+    retries: Annotated[int, "Retries of the current gate; reset to 0 when it passes.", in_key()] = 0
+    last_failure: Annotated[str | None, "The reason for the last failure of a gate.", in_key()] = None
 
 
 @record

@@ -17,7 +17,7 @@ from itertools import pairwise
 from typing import Annotated, Final, NamedTuple
 
 from passdown.core.documents.conflicts import conflict_problems
-from passdown.core.documents.documents import heading_line
+from passdown.core.documents.documents import heading_line, refuse_unreadable
 from passdown.core.documents.markdown import (
     LineState,
     fold_title,
@@ -156,7 +156,7 @@ def _read_mark(line: str) -> "re.Match[str] | None":
 def _split(lines: Sequence[str], start: int, end: int, mark: "re.Match[str] | None") -> Iterator[_Piece]:
     """Split what follows a mark at the lines that end a turn (2)."""
     if mark is not None:
-        _refuse_newer(mark, start)
+        refuse_unreadable("", int(mark[4] or VERSION), VERSION, "loop", line=start)
     states, _ = mark_lines(lines[start:end])
     begin, slot = start, -1
     for number in range(start, end):
@@ -170,17 +170,6 @@ def _split(lines: Sequence[str], start: int, end: int, mark: "re.Match[str] | No
             begin, slot, mark = number + 1, -1, None
     body = [*lines[begin : end if slot < 0 else slot]]
     yield _Piece(begin + 1, mark, body, None if slot < 0 else [*lines[slot + 1 : end]], is_closed=False)
-
-
-def _refuse_newer(mark: "re.Match[str]", line: int) -> None:
-    version = int(mark[4] or VERSION)
-    if version > VERSION:
-        raise FormatError(
-            f"loop has format {version}; this version of passdown reads up to {VERSION}",
-            line=line,
-            field="format",
-            hint="upgrade passdown; the file was not changed",
-        )
 
 
 def _is_slot(line: str) -> bool:

@@ -32,7 +32,7 @@ from passdown.core.documents.places import (
     PlaceReading,
     SingleLine,
 )
-from passdown.core.documents.scalars import quote, unquote
+from passdown.core.documents.scalars import quote, read_scalar
 from passdown.core.formats.checkpoints import Phase, read_phase, write_phase
 from passdown.core.formats.streams import NOW_LIST, Question, read_question, write_question
 from passdown.core.formats.view_footer import hash_text
@@ -167,26 +167,20 @@ class BoundedList(Generic[T]):
             contested.insert(0, found[1])
             body = body[: found.start()]
         reading = self.items.read(body, at)
-        earlier = Earlier(count=int(match[1]), command=_read_command(match)) if match else None
+        command = match[2] or read_scalar(match[3] or "") or "" if match else ""
+        earlier = Earlier(count=int(match[1]), command=command) if match else None
         entries = BoundedEntries(reading.value, earlier, tuple(contested))
         return PlaceReading(entries, reading.strays, reading.problems)
 
     def write(self, value: BoundedEntries[T]) -> str:
         """Write the entries, what contradicts them, and the line about earlier ones."""
-        earlier = value.earlier
-        line = f"And {earlier.count} earlier: {_write_command(earlier.command)}" if earlier else ""
+        line = ""
+        if value.earlier:
+            command = value.earlier.command
+            shown = f"`{command}`" if _IN_CODE.fullmatch(command) else quote(command)
+            line = f"And {value.earlier.count} earlier: {shown}"
         contested = (f"{CONTRADICTION}{text}" for text in value.contested)
         return "\n\n".join(part for part in (self.items.write(value.items), *contested, line) if part)
-
-
-def _read_command(match: re.Match[str]) -> str:
-    quoted = unquote(match[3]) if match[3] else match[2]
-    return match[3] if quoted is None else quoted
-
-
-def _write_command(command: str) -> str:
-    """Write a command as code, or in quotes if code cannot hold it."""
-    return f"`{command}`" if _IN_CODE.fullmatch(command) else quote(command)
 
 
 def _write_millis(name: str, value: datetime | None) -> str:

@@ -35,7 +35,7 @@ def put_rules(text: str, rules: Sequence[str]) -> SettingsChange:
     """
     text = text if text.strip() else "{}\n"
     values = [one.value for one in read_members(text) if one.name == MEMBER]
-    value = values[0] if values else {}
+    value: object = values[0] if values else {}
     there = object_at(value).get(LIST, [])
     if not isinstance(value, dict) or not isinstance(there, list):
         return SettingsChange(text, "the permission rules have another form; they were not changed")

@@ -83,10 +83,7 @@ def find_task_changes(command: str, code: int | None, output: str) -> Iterator[O
         state = _judge(call) if call else ""
         if call is None or not state:
             continue
-        tasks = call.tasks
-        if call.verb == "ready":
-            printed = _PRINTED.search(output[:_LONGEST])
-            tasks = (printed[1],) if printed and _TASK.fullmatch(printed[1]) else ()
+        tasks = _find_printed(output) if call.verb == "ready" else call.tasks
         errors = [line for line in output[:_LONGEST].splitlines() if "error" in line.lower()]
         for task in tasks:
             if not any(task in line for line in errors):  # 3
@@ -125,3 +122,9 @@ def _read(words: Sequence[str]) -> _Call:
     verb, *rest = plain or [""]
     tasks = tuple(dict.fromkeys(word for word in rest if _TASK.fullmatch(word)))
     return _Call(verb, tasks, "--claim" in words, status)
+
+
+def _find_printed(output: str) -> tuple[str, ...]:
+    """Return the task that `ready --claim --json` printed."""
+    found = _PRINTED.search(output[:_LONGEST])
+    return (found[1],) if found and _TASK.fullmatch(found[1]) else ()

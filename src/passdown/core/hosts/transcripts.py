@@ -234,7 +234,8 @@ def read_piece(reader: TranscriptReader, data: bytes, mark: TranscriptMark = STA
             reader.take(collector, found)
     words = ""
     if reader.words and not collector.is_agents:  # only the line that has them is parsed
-        words = storable(next(filter(None, map(reader.words, reversed(lines))), ""))[:MAX_TEXT]
+        said = (reader.words(line) for line in reversed(lines))
+        words = storable(next(filter(None, said), ""))[:MAX_TEXT]
     reached = TranscriptMark(
         offset=mark.offset + end,
         is_agents=collector.is_agents,

@@ -9,14 +9,21 @@
 """
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Final, NamedTuple
 
 from passdown.core.documents.key_value import Pair
 from passdown.core.facts import make_key
 from passdown.core.formats.checkpoints import Phase, ValidationState
-from passdown.core.formats.streams import Checkpoint, Stream, open_phase, read_question, write_question
+from passdown.core.formats.streams import (
+    Checkpoint,
+    Stream,
+    Workflow,
+    open_phase,
+    read_question,
+    write_question,
+)
 from passdown.core.json_text import dump, load_object
 from passdown.core.lazy_regex import pattern
 from passdown.core.phases import PhaseState
@@ -63,12 +70,7 @@ def to_stream(handoff: Handoff, name: str, known: Stream | None = None) -> Strea
     phases = join_phases(checkpoint.phases, handoff.phases)
     stated = _unless_left(_unless_made(stream.now, checkpoint.phases), handoff)
     now = handoff.now or stated or _make_now(phases, handoff.done)
-    left = tuple(step for step in stream.next if step not in {*handoff.done, handoff.now})
-    open_before = [text for text in _list_asked(stream) if not is_derived(text)]
-    questions = {make_key(text): text for text in (*open_before, *handoff.questions, *handoff.unconfirmed)}
-    answered = set(map(make_key, handoff.answered))
-    asked = [text for key, text in questions.items() if key not in answered]
-    notes = _resume_notes(handoff, checkpoint, now, phases)
+    asked = _join_questions(stream, handoff)
     return replace(
         stream,
         status=update_status(handoff.trigger, stream.status),
@@ -78,7 +80,7 @@ def to_stream(handoff: Handoff, name: str, known: Stream | None = None) -> Strea
         test=_line(handoff.test) or stream.test,
         now=now,
         this_session=handoff.done or stream.this_session,
-        next=handoff.next or left or ((NO_STEP,) if stream.next else ()),
+        next=handoff.next or _list_left(stream.next, {*handoff.done, handoff.now}),
         decisions=_join_pairs(stream.decisions, handoff.choices),
         questions=tuple(read_question(text) for text in asked if not _is_unknown(text, stream)),
         unknowns=tuple(text for text in asked if _is_unknown(text, stream)),
@@ -86,16 +88,21 @@ def to_stream(handoff: Handoff, name: str, known: Stream | None = None) -> Strea
             stream.workflow, phases, dict(handoff.retries), is_told=bool(handoff.phases)
         ),
         last_failure=_tell_failure(handoff, stream.last_failure, phases),
-        checkpoint=replace(
-            checkpoint,
-            agent=handoff.agent or checkpoint.agent,
-            task=_line(handoff.task or handoff.goal) or checkpoint.task,
-            started=checkpoint.started or handoff.started_at,
-            last_updated=handoff.at,
-            phases=phases,
-            validation=_to_validation(handoff, checkpoint.validation or ValidationState(), phases),
-            resume=tuple({pair.key: pair for pair in (*checkpoint.resume, *notes)}.values()),
-        ),
+        checkpoint=_to_checkpoint(handoff, checkpoint, phases, now),
+    )
+
+
+def _to_checkpoint(handoff: Handoff, known: Checkpoint, phases: tuple[Phase, ...], now: str) -> Checkpoint:
+    notes = _resume_notes(handoff, known, now, phases)
+    return replace(
+        known,
+        agent=handoff.agent or known.agent,
+        task=_line(handoff.task or handoff.goal) or known.task,
+        started=known.started or handoff.started_at,
+        last_updated=handoff.at,
+        phases=phases,
+        validation=_to_validation(handoff, known.validation or ValidationState(), phases),
+        resume=tuple({pair.key: pair for pair in (*known.resume, *notes)}.values()),
     )
 
 
@@ -138,6 +145,13 @@ def _pair_key(pair: Pair) -> str:
     return make_key(f"{pair.key} {pair.value}" if pair.key == RULED_OUT_KEY else pair.key)
 
 
+def _join_questions(stream: Stream, handoff: Handoff) -> Sequence[str]:
+    known = [text for text in _list_asked(stream) if not is_derived(text)]
+    table = {make_key(text): text for text in (*known, *handoff.questions, *handoff.unconfirmed)}
+    answered = set(map(make_key, handoff.answered))
+    return [text for key, text in table.items() if key not in answered]
+
+
 def _list_asked(stream: Stream) -> Sequence[str]:
     """List what is open in a document: its questions, and what nobody knows yet."""
     return [*map(write_question, stream.questions), *stream.unknowns]
@@ -172,6 +186,12 @@ def _unless_made(now: str, phases: Iterable[Phase]) -> str:
 
 def _unless_left(now: str, handoff: Handoff) -> str:
     return "" if make_key(now) in handoff.left else now
+
+
+def _list_left(steps: tuple[str, ...], begun: Container[str]) -> tuple[str, ...]:
+    """Return the next steps of a document without those that the session has done or is doing."""
+    left = tuple(step for step in steps if step not in begun)
+    return left or ((NO_STEP,) if steps else ())
 
 
 def _tell_failure(handoff: Handoff, known: str, phases: tuple[Phase, ...]) -> str:
@@ -292,9 +312,6 @@ def from_stream(stream: Stream) -> Handoff:
     others = dict(validation.others)
     commit: object = json.loads(others.get(_COMMIT, '""'))
     hashes = _read_texts(others, _HASHES)
-    workflow = stream.workflow
-    count, passing = validation.test_count, validation.tests_passing
-    counted = None if count is None or passing is None else CountedTests(count, passing)
     asked = _list_asked(stream)
     choices = (
         HandoffDecision("", one.value)
@@ -318,11 +335,23 @@ def from_stream(stream: Stream) -> Handoff:
         phases=checkpoint.phases,
         test=validation.last_test_command or stream.test,
         test_exit=validation.last_test_exit_code,
-        counted=counted if validation.last_test_command else None,
+        counted=_read_counts(validation),
         phase_tests=tuple(_read_phase_tests(others).items()),
-        retries=((workflow.phase, workflow.retries),) if workflow.phase and workflow.retries else (),
+        retries=_read_retries(stream.workflow),
         failure=stream.last_failure,
         file_hashes=tuple(
             FileHash(path, hashes.get(path, "").removeprefix(HASH)) for path in validation.files_modified
         ),
     )
+
+
+def _read_retries(workflow: Workflow) -> tuple[tuple[int, int], ...]:
+    """Return how often the phase at work failed, if a document says so."""
+    return ((workflow.phase, workflow.retries),) if workflow.phase and workflow.retries else ()
+
+
+def _read_counts(validation: ValidationState) -> CountedTests | None:
+    count, passing = validation.test_count, validation.tests_passing
+    if count is None or passing is None or not validation.last_test_command:
+        return None
+    return CountedTests(count, passing)

@@ -24,10 +24,10 @@ from passdown.core.formats.ledgers import (
     Mode,
     ReadFile,
     TddPhase,
+    Validation,
     parse_ledger,
     render_ledger,
 )
-from passdown.core.formats.validations import Validation
 from passdown.core.ids import slug
 from passdown.core.json_text import dump
 from passdown.core.kinds import FURTHER, FactKind

@@ -15,8 +15,7 @@ from typing import Final
 
 from passdown import layout
 from passdown.core.facts import DUE, GATES, TIME, TRACK, Fact, GateStatus, Provenance, is_result
-from passdown.core.formats.ledgers import GateResult, Ledger
-from passdown.core.formats.validations import Validation
+from passdown.core.formats.ledgers import GateResult, Ledger, Validation
 from passdown.core.json_text import dump
 from passdown.core.kinds import FactKind
 from passdown.core.sessions.session_facts import Account, NewFact
@@ -163,12 +162,17 @@ def gate_edits(base: Account, shown: Ledger, ledger: Ledger) -> Iterator[NewFact
     for gate in old.gates_passed:
         if gate not in new.gates_passed and gate in GATES:
             yield make_result(gate, GateStatus.WARN, f"no longer passed: {_BY_HAND}", base.track)
+    yield from _current_edits(base.track, old, new)
+
+
+def _current_edits(track: str, old: Validation, new: Validation) -> Iterator[NewFact]:
+    """Find what was edited of the gate that is being validated."""
     if new.last_failure and new.current_gate and new.last_failure != old.last_failure:
-        yield make_result(new.current_gate, GateStatus.FAIL, new.last_failure, base.track)
+        yield make_result(new.current_gate, GateStatus.FAIL, new.last_failure, track)
     elif new.current_gate and new.current_gate != old.current_gate:
-        yield make_result(new.current_gate, DUE, _BY_HAND, base.track)
+        yield make_result(new.current_gate, DUE, _BY_HAND, track)
     if new.retries != old.retries:
-        stated = make_result(new.current_gate or "", "", _BY_HAND, base.track)
+        stated = make_result(new.current_gate or "", "", _BY_HAND, track)
         yield stated._replace(others=(*stated.others, (_RETRIES, dump(new.retries))))
 
 

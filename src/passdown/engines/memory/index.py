@@ -11,6 +11,7 @@ from passdown.core.merge.event_facts import EventFacts, all_retracted, is_retrac
 from passdown.core.merge.merge import (
     Digest,
     Merged,
+    OrderedEvents,
     in_said_order,
     make_digest,
     merge_events,
@@ -93,7 +94,7 @@ class MemoryIndex:
 
     def retracted(self, kind: str, texts: Collection[str]) -> frozenset[str]:
         held = self._merge().tables.get(kind, {})
-        heard = order_events({source.rank.hash: source for source in self._sources()}.values()).heard
+        heard = self._order().heard
         ended = {
             identify_retracted(fact)
             for source in heard
@@ -103,12 +104,12 @@ class MemoryIndex:
         return frozenset(text for text in texts if make_key(text) in ended and make_key(text) not in held)
 
     def said(self, kind: str, name: str) -> Sequence[Fact]:
-        heard = order_events({source.rank.hash: source for source in self._sources()}.values()).heard
+        heard = self._order().heard
         return [fact for fact in in_said_order(heard) if is_about(fact, kind, name)]
 
     def newest(self, now: datetime, session: str = "") -> NewestEvents:
         every = {source.rank.hash: source for source in self._sources()}
-        ordered = order_events(every.values())
+        ordered = self._order()
         heard = ordered.heard[::-1]
         newest: dict[str, datetime] = {}
         for source in heard[:RECENT]:
@@ -136,14 +137,14 @@ class MemoryIndex:
         own = [source for source in self._sources() if source.session == session]
         if not own:
             return NOT_PUBLISHED
-        every = order_events({source.rank.hash: source for source in self._sources()}.values()).heard
+        every = self._order().heard
         heard = [source for source in every if source.session == session]
         line, at = max(source.covered for source in own), max(source.rank.at for source in own)
         return PublishedExtent(line, at, heard[-1].type if heard else "")
 
     def places(self, prefix: str = "", limit: int = EVERY) -> Sequence[EventLocation]:
         retracted = all_retracted(self._sources())
-        ranked = order_events({source.rank.hash: source for source in self._sources()}.values()).places
+        ranked = self._order().places
         key = order_by(ranked)
         places = {
             source.rank: EventLocation(
@@ -233,7 +234,7 @@ class MemoryIndex:
 
     def _heard(self, until: datetime) -> list[EventFacts]:
         """Return the events that count and rank no later, the last first."""
-        ordered = order_events({source.rank.hash: source for source in self._sources()}.values())
+        ordered = self._order()
         return [source for source in reversed(ordered.heard) if ordered.at(source) <= until]
 
     def _files(self) -> Iterator[EventFile]:
@@ -243,6 +244,9 @@ class MemoryIndex:
     def _sources(self) -> Iterator[EventFacts]:
         for found in self._files():
             yield from found.sources
+
+    def _order(self) -> OrderedEvents:
+        return order_events({source.rank.hash: source for source in self._sources()}.values())
 
     def _merge(self) -> Merged:
         if self._merged is None:

@@ -62,7 +62,10 @@ class MemorySearch:
         kind = change.kind
         for found in change.found:
             for document in found.documents:
-                self._add(kind, document)
+                if (kind, document.key) not in self._held:
+                    self._added += 1
+                    kept, joined = document._replace(text=""), join_words(document.text)
+                    self._held[kind, document.key] = _Held(self._added, kept, joined)
             texts = tuple(document._replace(text="") for document in found.documents)
             self._files.setdefault((kind, found.folder), {})[found.name] = found._replace(documents=texts)
         for folder, name in change.gone:
@@ -73,25 +76,16 @@ class MemorySearch:
                 self._files.pop((kind, folder), None)
             else:
                 self._folders[kind, folder] = mark
-        self._drop_what_lies_nowhere()
-
-    def close(self) -> None:
-        """Do nothing: nothing was opened."""
-
-    def _add(self, kind: DocumentKind, document: SearchDocument) -> None:
-        if (kind, document.key) not in self._held:
-            self._added += 1
-            kept = document._replace(text="")
-            self._held[kind, document.key] = _Held(self._added, kept, join_words(document.text))
-
-    def _drop_what_lies_nowhere(self) -> None:
         there = {
-            (kind, document.key)
-            for (kind, _), files in self._files.items()
+            (one, document.key)
+            for (one, _), files in self._files.items()
             for found in files.values()
             for document in found.documents
         }
         self._held = {place: held for place, held in self._held.items() if place in there}
+
+    def close(self) -> None:
+        """Do nothing: nothing was opened."""
 
     def find(self, terms: Sequence[SearchTerm], wanted: SearchFilter, limit: int) -> Hits:
         counted = {

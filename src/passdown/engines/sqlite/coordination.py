@@ -21,7 +21,7 @@ from passdown.core.coordination.members import EngineTime
 from passdown.engines.coordination.changes import note_sign
 from passdown.engines.coordination.rows import RowReading, RowTransaction, Statements
 from passdown.engines.coordination.transactions import LIFETIMES, Reading, Transaction
-from passdown.engines.files.gate import Gate
+from passdown.engines.files.locks import Gate
 from passdown.engines.files.write import make_folder
 from passdown.engines.patience import Patience
 from passdown.engines.sqlite.change_log import RecordedStatements
@@ -94,7 +94,7 @@ def open_store(
         if isinstance(error.__cause__, OSError) and error.__cause__.errno in _FORBIDDEN:
             raise cannot_write(path, error.message) from error
         raise
-    turn = _Turn(gate or Gate(layout.database_gate(path)), wait)
+    turn = _Turn(gate or Gate(layout.lock_name(path)), wait)
     is_local = mount is MountKind.LOCAL
 
     def open_at(place: str) -> CoordinationDatabase:

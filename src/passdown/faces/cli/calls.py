@@ -17,7 +17,7 @@ if TYPE_CHECKING:  # few commands have something to record, or read many files
     from collections.abc import Iterable, Sequence
 
     from passdown.core.project.metrics import Metric
-    from passdown.faces.cli.progress import ReadingProgress
+    from passdown.faces.cli.progress import Progress
     from passdown.services.workspace.verbs import VerbRun
 
 Request = TypeVar("Request")
@@ -131,14 +131,17 @@ class _ReadingBar:
 
     def __init__(self, doing: str) -> None:
         self._doing = doing
-        self._bar: ReadingProgress | None = None
+        self._bar: Progress | None = None
 
     def step(self, number: int, total: int) -> None:
-        if self._bar is None:
-            from passdown.faces.cli.progress import ReadingProgress
+        """Count one more file as read; restart the bar when the count restarts."""
+        if self._bar is None or number == 1:
+            from passdown.faces.cli.progress import MANY, Progress
 
-            self._bar = ReadingProgress(self._doing)
-        self._bar.step(number, total)
+            self.hide()
+            is_shown = total >= MANY and output.is_terminal(sys.stderr)
+            self._bar = Progress(self._doing, total, shown=is_shown)
+        self._bar.step()
 
     def hide(self) -> None:
         if self._bar is not None:

@@ -7,10 +7,8 @@ import click
 
 from passdown.actions.answers import Answered
 from passdown.actions.callers import Caller
-from passdown.core.coordination.operations import VerbCall
 from passdown.faces.cli.calls import call, current_folder
 from passdown.faces.cli.tree import TypedCommand
-from passdown.services.workspace.verbs import VerbRun
 
 Call = TypeVar("Call", bound=Callable[..., object])
 Request = TypeVar("Request")
@@ -45,6 +43,18 @@ run_test = click.option(
 )
 
 
+def limit(usual_number: int, what: str) -> Callable[[Call], Call]:
+    """Make `-n N`, for a command that lists something."""
+    return click.option(
+        "-n",
+        "--limit",
+        type=click.IntRange(min=1),
+        default=usual_number,
+        metavar="N",
+        help=f"Show N {what} (default: {usual_number}).",
+    )
+
+
 def usual(command: Call) -> Call:
     """Add `--session` and `--json`."""
     return session(json(command))
@@ -62,6 +72,9 @@ def call_shared(
 
     The same words repeat a command whose answer nobody saw, so that nothing happens twice (C142).
     """
+    from passdown.core.coordination.operations import VerbCall  # most commands change nothing of it
+    from passdown.services.workspace.verbs import VerbRun
+
     typed = click.get_current_context().ensure_object(TypedCommand)
     is_first = typed.verb is None
     typed.verb = typed.verb or VerbRun(VerbCall(typed.words, str(current_folder())), is_again=typed.is_again)

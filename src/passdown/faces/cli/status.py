@@ -11,7 +11,7 @@ from passdown.core.work.operations import SharedOperation
 from passdown.faces.cli import output
 from passdown.faces.cli.calls import call, show
 from passdown.faces.cli.lines import contested_lines, cut, minute, settling_hint, width
-from passdown.services.project.status import HandoffCount, IndexHealth, IndexState
+from passdown.services.project.status import IndexHealth, IndexState
 
 
 def show_status(*, show_all: bool, as_json: bool) -> int:
@@ -28,12 +28,15 @@ def _say_status(found: actions.StatusResult) -> None:
     for one in found.sessions:
         _say_session(one, found.now)
     if found.team.engine is not None:
-        _say_team(found.team)
+        for line in (f"coordination: {found.team.engine}", *_list_team(found.team)):
+            output.say(cut(line, width()))
     if found.tracker:
         _say_tracker(found.tracker)
     _say_outbox(found.waiting, found.now)
     _say_contested(found.contested, found.now)
-    output.say(_say_handoffs(found.handoffs))
+    last_at = found.handoffs.last_at
+    last = f", the last {minute(last_at)}" if last_at else ""
+    output.say(f"handoffs: {found.handoffs.count}{last}" if found.handoffs.count else "handoffs: none")
     output.say(say_index(found.index))
     if files := found.uncommitted:
         output.say(output.wrapped(f"not committed yet: {found.counted}: {files.reason}", "", "  "))
@@ -69,13 +72,6 @@ def _say_context(one: actions.SessionStatus) -> None:
         output.say(output.wrapped(f"{sign.kind.value}: {sign.text}", "    ", "      "))
 
 
-def _say_team(team: actions.TeamStatus) -> None:
-    """Print who takes part, and who holds what; each line fits into the terminal."""
-    output.say(cut(f"coordination: {team.engine}", width()))
-    for line in _list_team(team):
-        output.say(cut(line, width()))
-
-
 def _say_tracker(tasks: actions.TrackerStatus) -> None:
     """Print where the tasks are kept, and how many there are."""
     name = tasks.name.partition(" (")[0]  # how far the board reaches stands above
@@ -94,18 +90,14 @@ def _list_team(team: actions.TeamStatus) -> Iterator[str]:
     if not shown:
         yield "  no session takes part"
     for one in shown:
-        yield _say_member(one)
+        state = "live" if one.is_live else "silent"
+        mail = f", {count_unread(one.unread)}" if one.unread else ""
+        yield f"  {one.agent}  {state}, last sign of life {seconds_words(one.silent)} ago{mail}"
         yield from (f"    {_say_task(task)}" for task in one.tasks)
         yield from (f"    file {file.path}, {seconds_words(file.left)} left" for file in one.files)
     for offer in team.offers:
         taker, left = offer.to or "anybody", seconds_words(offer.left)
         yield f"  offered: task {offer.task} by {offer.agent} to {taker}, {left} left"
-
-
-def _say_member(one: actions.MemberStatus) -> str:
-    state = "live" if one.is_live else "silent"
-    mail = f", {count_unread(one.unread)}" if one.unread else ""
-    return f"  {one.agent}  {state}, last sign of life {seconds_words(one.silent)} ago{mail}"
 
 
 def _say_task(task: actions.HeldTask) -> str:
@@ -131,13 +123,6 @@ def _say_contested(contested: Sequence[Sequence[Fact]], now: datetime) -> None:
         for line in contested_lines(contested, now):
             output.say(output.wrapped(line, "", "  "))
         output.note_hint(settling_hint(contested))
-
-
-def _say_handoffs(handoffs: HandoffCount) -> str:
-    if not handoffs.count:
-        return "handoffs: none"
-    last = f", the last {minute(handoffs.last_at)}" if handoffs.last_at else ""
-    return f"handoffs: {handoffs.count}{last}"
 
 
 def say_index(index: IndexState) -> str:

@@ -17,7 +17,7 @@ from passdown.actions.sessions.starts import (
 from passdown.core.briefs.budgets import TOKENS
 from passdown.core.hosts.hook_calls import FORK, GOES_ON, HookReply
 from passdown.core.times import age_words
-from passdown.faces.hooks.hook_context import HookContext
+from passdown.faces.hooks.main import HookContext
 from passdown.records import replace
 from passdown.services.sessions.sessions import StartRequest
 

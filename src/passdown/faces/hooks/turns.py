@@ -10,7 +10,7 @@ from passdown.actions.sessions import turns
 from passdown.core.hosts.context_usage import ContextLevel
 from passdown.core.hosts.hook_calls import HookReply
 from passdown.faces.hooks import quick
-from passdown.faces.hooks.hook_context import HookContext
+from passdown.faces.hooks.main import HookContext
 
 _NOTICES: Final = MappingProxyType(
     {

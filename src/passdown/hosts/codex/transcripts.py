@@ -21,7 +21,7 @@ from passdown.core.hosts.transcripts import (
 from passdown.core.json_text import list_at, load_object, number_at, object_at, text_at
 from passdown.core.kinds import FactKind
 from passdown.core.lazy_regex import pattern
-from passdown.hosts.patches import find_patched
+from passdown.hosts.hooks import find_patched
 
 _EXIT: Final = pattern(r"^(?:Process exited with code|Exit code:) (-?\d{1,9})$", re.MULTILINE)
 _RUNNING: Final = pattern(r"^Process running with session ID (\d{1,18})$", re.MULTILINE)

@@ -26,7 +26,7 @@ def command(session: str, expect: str | None, *, as_json: bool) -> int:
     Prints the number of facts, how many are unaccounted for, and a hash over the ids of all facts. Exits with
     1 if a fact is unaccounted for.
     """
-    answer = call(certificates.certify, certificates.CertifyRequest(expected=expect or ""), session)
+    answer = call(certificates.certify, expect or "", session)
     return PassdownError.exit_code if show(answer, _say, as_json=as_json).losses else 0
 
 

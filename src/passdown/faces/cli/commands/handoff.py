@@ -147,14 +147,7 @@ def _say_redacted(redacted: Sequence[str]) -> None:
 
 
 @command.command(name="list", short_help="List handoffs, newest first.")
-@click.option(
-    "-n",
-    "--limit",
-    type=click.IntRange(min=1),
-    default=_USUAL,
-    metavar="N",
-    help="Show N handoffs (default: 20).",
-)
+@options.limit(_USUAL, "handoffs")
 @options.json
 def list_(limit: int, *, as_json: bool) -> None:
     """List stream documents and archive records, newest first, with age and status."""

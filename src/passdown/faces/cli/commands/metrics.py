@@ -28,7 +28,7 @@ def command(*, days: int, as_json: bool) -> int:
     .conductor/metrics.jsonl where git's folder cannot be written. What other tools record in the latter is
     counted too. All of it stays on this machine. `passdown doctor --cost` shows what hooks cost.
     """
-    answer = call(project.sum_up_events, project.MetricsRequest(days=days))
+    answer = call(project.sum_up_events, days)
     show(answer, lambda found: _say(found.summary, days), as_json=as_json)
     return 0
 

@@ -34,14 +34,7 @@ _JSON_LINE: Final = 200
     metavar="TIME",
     help="Only documents since a date or time, or an age like 3h or 2d.",
 )
-@click.option(
-    "-n",
-    "--limit",
-    type=click.IntRange(min=1),
-    default=_USUAL,
-    metavar="N",
-    help="Show N results (default: 10).",
-)
+@options.limit(_USUAL, "results")
 @options.json
 def command(
     words: tuple[str, ...], kind: tuple[str, ...], agent: str, since: str, limit: int, *, as_json: bool
