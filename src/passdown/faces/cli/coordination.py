@@ -1,46 +1,21 @@
 """How commands speak of what sessions share: who holds what, who waits for whom, and mail."""
 
-from collections.abc import Callable, Sequence
-from typing import Final, TypeVar
+from collections.abc import Sequence
+from typing import Final
 
-from passdown.actions.answers import Answered
-from passdown.actions.callers import Caller
 from passdown.core.coordination.choices import list_choices, tell_holder
 from passdown.core.coordination.leases import Held, Lost
 from passdown.core.coordination.messages import URGENT_MESSAGE, WaitingMessage
-from passdown.core.coordination.operations import VerbCall
 from passdown.core.coordination.tasks import BLOCKED, CLOSED, OPEN, TaskState, is_ready
 from passdown.core.safe_text import printable
 from passdown.core.times import parse_duration, seconds_words
 from passdown.errors import HeldError, UsageError
 from passdown.faces.cli import output
-from passdown.faces.cli.calls import call, current_folder
 from passdown.faces.cli.lines import cut, width
-from passdown.services.workspace.verbs import VerbRun
-
-Request = TypeVar("Request")
-Result = TypeVar("Result")
 
 HELD_CODE: Final = HeldError.exit_code
 """The exit code if another session holds what was asked for."""
 UNFENCED: Final = "  no lease could be asked for; your next command does that when it can"
-
-
-def call_shared(
-    action: Callable[[Caller, Request], Result], request: Request, session: str = ""
-) -> Answered[Result]:
-    """Call an action that changes what sessions share; all such actions of a command are one run of it.
-
-    The same words repeat a command whose answer nobody saw, so that nothing happens twice (C142).
-    """
-    import click  # a plain claim runs without the parser
-
-    from passdown.faces.cli.tree import TypedCommand
-
-    typed = click.get_current_context().ensure_object(TypedCommand)
-    is_first = typed.verb is None
-    typed.verb = typed.verb or VerbRun(VerbCall(typed.words, str(current_folder())), is_again=typed.is_again)
-    return call(action, request, session, typed.verb, is_first=is_first)
 
 
 def say_held(held: Held) -> None:

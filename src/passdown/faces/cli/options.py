@@ -1,13 +1,18 @@
-"""The options that several commands have."""
+"""The options that several commands have, and the run of a command that changes what sessions share."""
 
 from collections.abc import Callable
 from typing import TypeVar
 
 import click
 
+from passdown.actions.answers import Answered
+from passdown.actions.callers import Caller
+from passdown.faces.cli.calls import call, current_folder
 from passdown.faces.cli.tree import TypedCommand
 
 Call = TypeVar("Call", bound=Callable[..., object])
+Request = TypeVar("Request")
+Result = TypeVar("Result")
 
 
 def _inherit(context: click.Context, parameter: click.Parameter, value: object) -> bool:
@@ -50,11 +55,27 @@ def limit(usual_number: int, what: str) -> Callable[[Call], Call]:
     )
 
 
-def usual(call: Call) -> Call:
+def usual(command: Call) -> Call:
     """Add `--session` and `--json`."""
-    return session(json(call))
+    return session(json(command))
 
 
-def changing(call: Call) -> Call:
+def changing(command: Call) -> Call:
     """Add `--again`, `--session` and `--json`, to a command that changes what sessions share."""
-    return again(usual(call))
+    return again(usual(command))
+
+
+def call_shared(
+    action: Callable[[Caller, Request], Result], request: Request, session: str = ""
+) -> Answered[Result]:
+    """Call an action that changes what sessions share; all such actions of a command are one run of it.
+
+    The same words repeat a command whose answer nobody saw, so that nothing happens twice (C142).
+    """
+    from passdown.core.coordination.operations import VerbCall  # most commands change nothing of it
+    from passdown.services.workspace.verbs import VerbRun
+
+    typed = click.get_current_context().ensure_object(TypedCommand)
+    is_first = typed.verb is None
+    typed.verb = typed.verb or VerbRun(VerbCall(typed.words, str(current_folder())), is_again=typed.is_again)
+    return call(action, request, session, typed.verb, is_first=is_first)

@@ -8,13 +8,8 @@ from passdown.actions.coordination import claims as actions
 from passdown.core.coordination.tasks import COMPLETED, REASONS
 from passdown.faces.cli import options, output
 from passdown.faces.cli.calls import show
-from passdown.faces.cli.coordination import (
-    HELD_CODE,
-    UNFENCED,
-    call_shared,
-    say_held,
-    say_lost,
-)
+from passdown.faces.cli.coordination import HELD_CODE, UNFENCED, say_held, say_lost
+from passdown.faces.cli.options import call_shared
 
 _DONE: Final = "done"
 """Another word for completed."""

@@ -7,11 +7,8 @@ from passdown.core.coordination.handoff_rules import QUOTED, handoff_lines
 from passdown.core.coordination.messages import ALL, TO_NAME
 from passdown.faces.cli import options, output
 from passdown.faces.cli.calls import call, show
-from passdown.faces.cli.coordination import (
-    call_shared,
-    read_seconds,
-    say_messages,
-)
+from passdown.faces.cli.coordination import read_seconds, say_messages
+from passdown.faces.cli.options import call_shared
 
 
 @click.command(short_help="Send a message to other sessions.")

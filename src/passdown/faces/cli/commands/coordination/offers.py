@@ -13,12 +13,9 @@ from passdown.core.times import seconds_words
 from passdown.faces.cli import options, output
 from passdown.faces.cli.calls import call, settle, show
 from passdown.faces.cli.commands.work.command_runs import make_test_runner
-from passdown.faces.cli.coordination import (
-    HELD_CODE,
-    call_shared,
-    say_lost,
-)
+from passdown.faces.cli.coordination import HELD_CODE, say_lost
 from passdown.faces.cli.drift import drift_lines
+from passdown.faces.cli.options import call_shared
 from passdown.records import replace
 from passdown.services.coordination.offers import OfferReview
 

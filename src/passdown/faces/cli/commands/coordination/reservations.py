@@ -12,13 +12,8 @@ from passdown.errors import SeveralSessionsError
 from passdown.faces.cli import options, output
 from passdown.faces.cli.calls import call, show
 from passdown.faces.cli.commands.work.preflight import choose_agent
-from passdown.faces.cli.coordination import (
-    HELD_CODE,
-    call_shared,
-    read_seconds,
-    say_held,
-    say_lost,
-)
+from passdown.faces.cli.coordination import HELD_CODE, read_seconds, say_held, say_lost
+from passdown.faces.cli.options import call_shared
 from passdown.records import replace
 from passdown.services.coordination.path_words import CoveredPattern
 

@@ -12,7 +12,7 @@ from passdown.core.hosts.results import ResultAction, ResultStatus, TaskUpdate
 from passdown.errors import StorageError
 from passdown.faces.cli import calls, options, output
 from passdown.faces.cli.calls import call
-from passdown.faces.cli.coordination import call_shared
+from passdown.faces.cli.options import call_shared
 
 _ENDED: Final = MappingProxyType(
     {

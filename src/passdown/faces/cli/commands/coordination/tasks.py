@@ -10,12 +10,8 @@ from passdown.core.coordination.leases import Lost
 from passdown.core.coordination.tasks import Listing
 from passdown.faces.cli import calls, options, output
 from passdown.faces.cli.commands.work.tracker import list_blocked, list_ready, say_listed
-from passdown.faces.cli.coordination import (
-    HELD_CODE,
-    call_shared,
-    describe_task,
-    say_lost,
-)
+from passdown.faces.cli.coordination import HELD_CODE, describe_task, say_lost
+from passdown.faces.cli.options import call_shared
 
 _priority = click.option("--priority", type=int, default=None, metavar="0-4", help="0 is the most urgent.")
 _role = click.option("--role", default=None, metavar="ROLE", help="Who it is for.")
