@@ -5,7 +5,7 @@ from typing import Annotated, Final
 
 from passdown.core.facts import Fact
 from passdown.core.ids import clean_foreign, kebab
-from passdown.core.kinds import FactKind
+from passdown.core.kinds import AIMS, FactKind
 from passdown.core.sessions.ledger_sync import TASK, TRACK, NewFact, let_go
 from passdown.core.sessions.progress import COMPLETE
 from passdown.core.sessions.session_facts import Account
@@ -82,13 +82,9 @@ def find_results(workspace: Workspace, account: Account, track: str) -> Sequence
 
 def _leave(account: Account) -> Sequence[NewFact]:
     """Return the retractions of what belongs to the track that the session leaves."""
-    new_facts = [
-        NewFact(FactKind.RETRACTION, entry.text, FactKind.NEXT.value) for entry in account.of(FactKind.NEXT)
+    return [
+        NewFact(FactKind.RETRACTION, entry.text, kind.value) for kind in AIMS for entry in account.of(kind)
     ]
-    for kind, entry in ((FactKind.GOAL, account.goal), (FactKind.NOW, account.now)):
-        if entry is not None:
-            new_facts.append(NewFact(FactKind.RETRACTION, entry.text, kind.value))
-    return new_facts
 
 
 def _find_said_elsewhere(workspace: Workspace, account: Account, track: str) -> Account:

@@ -19,7 +19,7 @@ from passdown.core.formats.streams import Stream, Workflow, parse_stream, read_q
 from passdown.core.formats.view_edits import list_own_lines, render_own_line
 from passdown.core.formats.view_footer import ViewOwner, find_view_owner
 from passdown.core.formats.views import View, parse_view, unsign_line
-from passdown.core.kinds import FactKind
+from passdown.core.kinds import FURTHER, FactKind
 from passdown.core.lazy_regex import pattern
 from passdown.core.merge.event_facts import EventFacts, parse_event_facts
 from passdown.core.merge.merge import Digest
@@ -218,7 +218,8 @@ def _list_unstated(
 def _list_texts(event: Event) -> Iterator[str]:
     """Yield what an event says, each in the form in which a view shows it."""
     aims = (text for text in (event.goal, event.now) if text)
-    lists = (event.next or (), event.this_session, event.constraints, event.open_questions)
+    further = (texts for _, texts in event.more)
+    lists = (event.next or (), event.this_session, event.constraints, event.open_questions, *further)
     yield from (_fold(text) for text in (*aims, *(text for texts in lists for text in texts)))
     yield from (_fold(_join_pair(pair)) for pair in (*event.decisions, *event.answers))
     yield from (_fold(_join_phase(one)) for one in event.checkpoints)
@@ -241,6 +242,10 @@ def _read_merged(workspace: Workspace, data: bytes) -> tuple[Event, tuple[str, .
         constraints=tuple(item for one in events for item in one.constraints),
         open_questions=tuple(item for one in events for item in one.open_questions),
         checkpoints=tuple(item for one in events for item in one.checkpoints),
+        more=_name_further(
+            (kind, tuple(text for one in events for text in dict(one.more).get(kind.row.event_key, ())))
+            for kind in FURTHER
+        ),
     )
     left = tuple(dict.fromkeys(name for one in found for name in one.left))
     return event, (), MigratedContent(event, None, 0, left)
@@ -250,7 +255,15 @@ def _size(unknown: Iterable[Unknown]) -> int:
     return sum(len(one.text) for one in unknown)
 
 
+def _name_further(
+    more: Iterable[tuple[FactKind, tuple[str, ...]]],
+) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    """Return facts of further kinds as an event has them: by key, without kinds of which there are none."""
+    return tuple((kind.row.event_key, texts) for kind, texts in more if texts)
+
+
 def _read_view(view: View) -> MigratedContent:
+    items = {one.heading: one.items for one in view.more}
     event = Event(
         goal=unsign_line(view.goal) or None,
         now=unsign_line(view.now) or None,
@@ -261,6 +274,7 @@ def _read_view(view: View) -> MigratedContent:
         constraints=view.constraints,
         open_questions=tuple(write_question(one) for one in view.questions),
         checkpoints=tuple(_checkpoint(phase) for phase in view.checkpoints),
+        more=_name_further((kind, items.get(kind.row.heading, ())) for kind in FURTHER),
     )
     left = _name_left((("details of phases", any(phase.detail for phase in view.checkpoints)),), view.unknown)
     at = (view.footer.latest_ts if view.footer else None) or view.updated
@@ -270,15 +284,17 @@ def _read_view(view: View) -> MigratedContent:
 def _read_stream(stream: Stream) -> MigratedContent:
     checkpoint = stream.checkpoint or StreamCheckpoint()
     asked = (write_question(one) for one in stream.questions)
+    handoff = from_stream(stream)
     event = Event(
         stream=stream.session_name,
         goal=stream.goal or None,
-        now=from_stream(stream).now or None,
+        now=handoff.now or None,
         next=stream.next or None,
         this_session=stream.this_session,
         decisions=stream.decisions,
         open_questions=(*asked, *stream.unknowns),
         checkpoints=tuple(_checkpoint(phase, checkpoint) for phase in checkpoint.phases),
+        more=_name_further(handoff.more),
     )
     left = (
         ("Branch", stream.ledger_branch),
@@ -324,6 +340,7 @@ _STEP: Final = "step"
 def _without_stated(said: MigratedContent, stated: frozenset[Stated]) -> Event:
     """Leave out what other events state."""
     event = said.event
+    further = dict(event.more)
 
     def is_new(kind: FactKind, text: str) -> bool:
         return (kind, _fold(text)) not in stated and not _CUT.search(text)
@@ -342,6 +359,7 @@ def _without_stated(said: MigratedContent, stated: frozenset[Stated]) -> Event:
         decisions=tuple(pair for pair in event.decisions if is_new(FactKind.DECISION, _join_pair(pair))),
         answers=tuple(pair for pair in event.answers if is_new(FactKind.ANSWER, _join_pair(pair))),
         checkpoints=tuple(one for one in event.checkpoints if is_new(FactKind.CHECKPOINT, _join_phase(one))),
+        more=_name_further((kind, new_texts(kind, further.get(kind.row.event_key, ()))) for kind in FURTHER),
     )
 
 
