@@ -11,7 +11,7 @@ from typing import Annotated, Final, NamedTuple
 
 from passdown.core.documents.conflicts import refuse_conflict
 from passdown.core.documents.key_value import Pair
-from passdown.core.facts import Fact, ReadPhase, make_key, read_phase
+from passdown.core.facts import MAPS, Fact, ReadPhase, make_key, read_phase
 from passdown.core.formats.checkpoints import Phase
 from passdown.core.formats.events import MAX_CHARS, Event, EventCheckpoint, render_event
 from passdown.core.formats.streams import Checkpoint as StreamCheckpoint
@@ -19,7 +19,7 @@ from passdown.core.formats.streams import Stream, Workflow, parse_stream, read_q
 from passdown.core.formats.view_edits import list_own_lines, render_own_line
 from passdown.core.formats.view_footer import ViewOwner, find_view_owner
 from passdown.core.formats.views import View, parse_view, unsign_line
-from passdown.core.kinds import FURTHER, FactKind
+from passdown.core.kinds import AIMS, FURTHER, FactKind
 from passdown.core.lazy_regex import pattern
 from passdown.core.merge.event_facts import EventFacts, parse_event_facts
 from passdown.core.merge.merge import Digest
@@ -369,16 +369,12 @@ def _without_superseded(event: Event, said: MigratedContent, digest: Digest) -> 
     if said.at is None or digest.latest is None or said.at >= digest.latest.replace(microsecond=0):
         return event, ()
     keys = {make_key(fact.key) for fact in digest.kinds[FactKind.DECISION].facts}
-    kept = replace(
-        event,
-        goal=None if digest.one(FactKind.GOAL) else event.goal,
-        now=None if digest.one(FactKind.NOW) else event.now,
-        next=None if digest.one(FactKind.NEXT) else event.next,
-        decisions=tuple(pair for pair in event.decisions if make_key(pair.key) not in keys),
-    )
-    names = (("Goal", "goal"), ("Now", "now"), ("Next", "next"), ("Decisions", "decisions"))
-    changed = (name for name, field in names if getattr(kept, field) != getattr(event, field))
-    return kept, tuple(f"{name} (newer events differ)" for name in changed)
+    decisions = tuple(pair for pair in event.decisions if make_key(pair.key) not in keys)
+    newer = {kind.row.event_key: None for kind in AIMS if digest.one(kind)}
+    kept = replace(event, decisions=decisions, **newer)
+    rows = [kind.row for kind in (*AIMS, FactKind.DECISION)]
+    changed = (row.title for row in rows if getattr(kept, row.event_key) != getattr(event, row.event_key))
+    return kept, tuple(f"{title} (newer events differ)" for title in changed)
 
 
 def _list_stated(log: EventLog, said: MigratedContent) -> Iterator[Stated]:
@@ -411,7 +407,7 @@ def _forms(fact: Fact, said: MigratedContent) -> Iterator[Stated]:
 
 
 def _form(fact: Fact) -> str:
-    if fact.kind in {FactKind.DECISION, FactKind.ANSWER}:
+    if fact.kind in MAPS:
         return _join_pair(Pair(key=fact.key, value=fact.text))
     if fact.kind == FactKind.CHECKPOINT:
         return _join_phase(_stated_checkpoint(read_phase(fact)))
