@@ -9,13 +9,12 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple, Protocol
 
 from passdown import layout
-from passdown.engines.boot import SystemBootClock
 from passdown.engines.coordination.transactions import Store
-from passdown.engines.files.gate import Gate
+from passdown.engines.files.locks import Gate
 from passdown.engines.sqlite.coordination import LocalMachine, open_store
 from passdown.engines.sqlite.database import PARTS
 from passdown.engines.sqlite.mounts import MountKind
-from passdown.engines.system import SystemClock
+from passdown.engines.system import SystemBootClock, SystemClock
 from tests.stores.servers import ADMIN, MigratedDatabase, Postgres
 
 __all__ = ["Content", "Engine", "PostgresDatabases", "SqliteFiles", "Statement", "Store"]

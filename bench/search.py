@@ -26,7 +26,7 @@ from passdown.services.project.search import SearchRequest, SearchScope, search
 from passdown.services.workspace.workspaces import Workspace
 from passdown.wiring.projects import read_settings
 from passdown.wiring.searches import open_search_scope
-from passdown.wiring.workspaces import open_workspace
+from passdown.wiring.workspaces import Outside, open_workspace
 
 COUNT: Final = int(os.environ.get("PASSDOWN_BENCH_DOCUMENTS", "100000"))
 CI_COUNT: Final = 40_000
@@ -66,8 +66,8 @@ def measure_search(count: int = COUNT) -> list[Row]:
     with tempfile.TemporaryDirectory() as folder:
         root = Path(folder)
         size = write_corpus(root, count)
-        settings, _ = read_settings(root)
-        project = open_workspace(root, settings)
+        settings, _ = read_settings(root, os.environ)
+        project = open_workspace(root, settings, Outside(variables=os.environ))
         scope = open_search_scope(project)
         corpus = Corpus(root=root, size=size, project=project, scope=scope)
         return list(_measure(corpus, count))

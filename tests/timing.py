@@ -27,10 +27,6 @@ from contextvars import ContextVar
 from pathlib import Path
 from typing import Final, NamedTuple, TypeVar
 
-import pytest
-
-import passdown
-
 ROOM: Final = 2.0
 """How many times its usual cost a call may cost."""
 
@@ -166,6 +162,8 @@ def time_turn() -> float:
 @functools.cache
 def compile_package() -> None:
     """Compile what is measured, as an installer does: else every process would, which takes as long again."""
+    import passdown  # another checkout may be measured without it
+
     compileall.compile_dir(os.path.dirname(passdown.__file__), quiet=2)
 
 
@@ -204,6 +202,8 @@ def judge(name: str, act: Callable[[], Took], *, waits: float = 0.0) -> None:
         _record(name, act, waits)
     usual = read_usual().get(name, 0.0)
     if not usual:
+        import pytest  # `scripts/house` starts programs without it
+
         pytest.fail(f"usual.toml does not say what {name!r} costs; PASSDOWN_TIMES=record writes it")
     cost = measure_slower(act, usual, _MODE, waits=waits) if IS_SLOWED else measure(act, usual, waits=waits)
     rule(cost.p <= ROOM * usual, cost.tell(name, usual))
@@ -224,6 +224,8 @@ def rule(is_quick: bool, told: str) -> None:
     """Print what was measured, and fail if it was too slow; or if it was not, where it was made so."""
     print(told)
     if IS_SLOWED and is_quick:
+        import pytest
+
         pytest.fail(f"three times as slow, and not noticed: {told}")
     if not IS_SLOWED and not is_quick:
         raise TooSlowError(told)

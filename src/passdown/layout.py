@@ -236,13 +236,8 @@ def change_paper(changes: str, change: str, name: str) -> str:
 
 
 def lock_name(name: str) -> str:
-    """Return the name of a file that is only locked."""
+    """Return the name or path of a file that is only locked, before what it is named for is used."""
     return f"{name}.lock"
-
-
-def database_gate(path: str) -> str:
-    """Return the path of the file that is locked before a database is used."""
-    return f"{path}.lock"
 
 
 def database_copy(path: str, version: int) -> str:

@@ -96,21 +96,19 @@ class _Shape:
 def record(cls: type[T], /) -> type[T]: ...
 @overload
 @dataclass_transform(frozen_default=True, kw_only_default=True, field_specifiers=(field,))
+def record(*, frozen: bool = True, kw_only: bool = True) -> Callable[[type[T]], type[T]]: ...
 def record(
-    *, frozen: bool = True, kw_only: bool = True, order: bool = False
-) -> Callable[[type[T]], type[T]]: ...
-def record(
-    cls: type[T] | None = None, /, *, frozen: bool = True, kw_only: bool = True, order: bool = False
+    cls: type[T] | None = None, /, *, frozen: bool = True, kw_only: bool = True
 ) -> type[T] | Callable[[type[T]], type[T]]:
     """Turn a class into a record: its annotations are its only fields."""
 
     def build(cls: type[T]) -> type[T]:
-        return _build(cls, frozen=frozen, kw_only=kw_only, order=order)
+        return _build(cls, frozen=frozen, kw_only=kw_only)
 
     return build if cls is None else build(cls)
 
 
-def _build(cls: type[T], *, frozen: bool, kw_only: bool, order: bool) -> type[T]:
+def _build(cls: type[T], *, frozen: bool, kw_only: bool) -> type[T]:
     """Create the class again with slots, which cannot be added to an existing class."""
     body = dict(cls.__dict__)
     fields = _read_fields(cls, body)
@@ -119,7 +117,7 @@ def _build(cls: type[T], *, frozen: bool, kw_only: bool, order: bool) -> type[T]
     shape = _Shape(fields, is_frozen=frozen, is_named=kw_only)
     body.pop("__dict__", None)
     body.pop("__weakref__", None)
-    given = {**_COMMON, **(_FROZEN if frozen else _OPEN), **(_ORDERED if order else {})}
+    given = {**_COMMON, **(_FROZEN if frozen else _OPEN)}
     body = {**given, **body, "__slots__": tuple(fields), "__init__": _make_first, _SHAPE: shape}
     if not kw_only:
         body["__match_args__"] = tuple(fields)
@@ -178,21 +176,14 @@ def _compile(shape: _Shape) -> Callable[..., None]:
     for name, one in shape.fields.items():
         known |= {f"set_{name}": getattr(shape.cls, name).__set__, f"make_{name}": one.make}
         known[f"default_{name}"] = one.default
-    heads = [
-        "self",
-        *(["*"] if shape.is_named and shape.fields else []),
-        *map(_head, shape.fields, shape.fields.values()),
-    ]
+    heads = ["self", *(["*"] if shape.is_named and shape.fields else [])]
+    heads += [f"{name}=default_{name}" if one.has_default else name for name, one in shape.fields.items()]
     lines = [_line(name, one, is_frozen=shape.is_frozen) for name, one in shape.fields.items()]
     if hasattr(shape.cls, "__post_init__"):
         lines.append("self.__post_init__()")
     made: dict[str, Callable[..., None]] = {}
     exec(f"def __init__({', '.join(heads)}):\n {'; '.join(lines) or 'pass'}", known, made)  # noqa: S102 - see above
     return made["__init__"]
-
-
-def _head(name: str, one: Field) -> str:
-    return f"{name}=default_{name}" if one.has_default else name
 
 
 def _line(name: str, one: Field, *, is_frozen: bool) -> str:
@@ -213,13 +204,6 @@ def _equal(self: object, other: object) -> object:
 
 def _hash(self: object) -> int:
     return hash(_shape_of(self).values_of(self))
-
-
-def _less(self: object, other: object) -> object:
-    if type(self) is not type(other):
-        return NotImplemented
-    values_of = cast("Callable[[object], Any]", _shape_of(self).values_of)
-    return values_of(self) < values_of(other)
 
 
 def _show(self: object) -> str:
@@ -279,7 +263,6 @@ _FROZEN: Final = MappingProxyType[str, object](
     {"__hash__": _hash, "__setattr__": _refuse, "__delattr__": _refuse}
 )
 _OPEN: Final = MappingProxyType[str, object]({"__hash__": None})
-_ORDERED: Final = MappingProxyType[str, object]({"__lt__": _less})
 
 
 def is_record(value: object) -> bool:

@@ -271,23 +271,6 @@ class TeamSettings:
     ] = ()
 
 
-Section = (
-    Paths
-    | EventSettings
-    | ViewSettings
-    | CommitSettings
-    | ContextSettings
-    | ProjectSettings
-    | CoordinationSettings
-    | TrackerSettings
-    | GuardSettings
-    | GateSettings
-    | TddSettings
-    | SessionSettings
-    | TeamSettings
-)
-
-
 @record
 class Settings:
     """All sections."""
@@ -359,7 +342,7 @@ def parse_settings(
                     f"{source.name}: {name} is not a section", hint=f"write [{name}] above its keys"
                 )
             elif table:
-                old: Section = sections[name]
+                old = sections[name]
                 found = cast("Mapping[str, object]", table)
                 values, ignored = _read_table(name, old, found, source, user_file)
                 sections[name] = replace(old, **values)
@@ -368,13 +351,13 @@ def parse_settings(
 
 
 def _read_table(
-    section: str, old: Section, table: Mapping[str, object], source: SettingsSource, user_file: str
+    section: str, old: object, table: Mapping[str, object], source: SettingsSource, user_file: str
 ) -> tuple[dict[str, Any], list[str]]:
     """Check the values of one section; return those that count, and warnings about the others."""
     values: dict[str, Any] = {}
     warnings: list[str] = []
     hints = get_type_hints(type(old), include_extras=True)
-    every = _find_any_key(hints)
+    every = next((name for name, hint in hints.items() if _has(hint, AnyKey)), "")  # it holds every key
     for key, value in table.items():
         name = f"{source.name}: {section}.{key}"
         hint = hints.get(every or key)
@@ -393,11 +376,6 @@ def _read_table(
         else:
             values[key] = _check(value, hint, name, is_text=source.is_text)
     return values, warnings
-
-
-def _find_any_key(hints: Mapping[str, object]) -> str:
-    """Return the field that holds every key of its section, or an empty string."""
-    return next((name for name, hint in hints.items() if _has(hint, AnyKey)), "")
 
 
 def _has(hint: object, mark: type) -> bool:

@@ -17,7 +17,7 @@ from passdown.core.formats.journal import JournalLine, render_line
 from passdown.core.kinds import FactKind
 from passdown.core.project.tracked_paths import NOTHING_TRACKED
 from passdown.core.sessions.session_facts import SessionStart, make_start
-from passdown.engines.files.untracked_documents import UntrackedDocuments
+from passdown.engines.files.documents import UntrackedDocuments
 from passdown.engines.git.repository import GitRepository
 from passdown.engines.process import SystemProcesses
 from passdown.engines.sqlite.event_index import open_index
@@ -31,12 +31,11 @@ from passdown.settings import Settings
 from passdown.wiring import caches
 from passdown.wiring.caches import cache_name
 from passdown.wiring.machine_state import RuntimeFolders
-from passdown.wiring.workspaces import open_workspace
 from tests.faults.hooked import give_up_rights
 from tests.looks import hands_on
 from tests.support.commands import Caller, Done, environment, take_answer
 from tests.support.gits import Project, make_started
-from tests.support.projects import EVENTS, put, put_event
+from tests.support.projects import EVENTS, open_checkout, put, put_event
 
 pytestmark = pytest.mark.requirement("C119")
 
@@ -82,7 +81,7 @@ def hostile_cache(folder: Path, root: Path) -> Iterator[tuple[str, bytes]]:
     source = folder / "cache"
     make_started(source)
     put_event(source, "2026-01-10T13:03:52Z", now=f"{EVIL} now")
-    workspace = open_workspace(source, Settings())
+    workspace = open_checkout(source, Settings())
     path = folder / cache_name(root, "events")
     update_index(workspace.log, open_index(str(path), shared_memory=False))
     for file in folder.glob(f"{path.name}*"):

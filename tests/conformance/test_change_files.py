@@ -5,10 +5,10 @@ from pathlib import Path
 import pytest
 
 from passdown.engines.files.change_files import FileChanges
-from passdown.engines.memory.change_files import MemoryChanges
 from passdown.engines.system import SystemClock
 from passdown.ports.change_files import ChangeFiles
 from passdown.testing.conformance.change_files import ChangeFilesConformance
+from passdown.testing.memory.change_files import MemoryChanges
 from tests.support.projects import put
 
 

@@ -2,14 +2,13 @@
 
 from pathlib import Path
 
-from passdown.engines.files.documents import FileDocuments
-from passdown.engines.files.untracked_documents import UntrackedDocuments
+from passdown.engines.files.documents import FileDocuments, UntrackedDocuments
 from passdown.engines.files.write import HERE
 from passdown.engines.git.repository import GitRepository
-from passdown.engines.memory.documents import MemoryDocuments
 from passdown.ports.documents import Documents
 from passdown.records import replace
 from passdown.testing.conformance.documents import DocumentsConformance
+from passdown.testing.memory.documents import MemoryDocuments
 
 
 class TestFileDocuments(DocumentsConformance):

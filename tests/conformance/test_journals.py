@@ -4,10 +4,10 @@ from pathlib import Path
 
 from passdown.engines.files import write
 from passdown.engines.files.journals import FileJournals
-from passdown.engines.memory.journals import MemoryJournals
 from passdown.ports.journals import Journals
 from passdown.records import replace
 from passdown.testing.conformance.journals import JournalsConformance
+from passdown.testing.memory.journals import MemoryJournals
 
 
 class TestFileJournalsWithoutHandles(JournalsConformance):

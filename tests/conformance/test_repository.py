@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 
 from passdown.engines.git.repository import GitRepository
-from passdown.engines.memory.documents import MemoryDocuments
-from passdown.engines.memory.repository import MemoryRepository
 from passdown.ports.repository import Repository, Skipped, SkipReason
 from passdown.testing.conformance.repository import IGNORED, RepositoryConformance
+from passdown.testing.memory.documents import MemoryDocuments
+from passdown.testing.memory.repository import MemoryRepository
 from tests.support.gits import make_project
 
 FORBIDDEN = ('quote".md', "star*.md", ":(top)x")

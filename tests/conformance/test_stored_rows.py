@@ -7,9 +7,9 @@ import pytest
 
 from passdown.core.coordination.members import EngineTime
 from passdown.engines.coordination.transactions import Store
-from passdown.engines.memory.coordination import MemoryStore
 from passdown.engines.postgres.coordination import open_store as open_postgres
 from passdown.engines.sqlite.mounts import MountKind
+from passdown.testing.memory.coordination import MemoryStore
 from tests.stores.coordination_files import SharedFile
 from tests.stores.servers import Bouncer, MigratedDatabase
 from tests.stores.stored_rows import StoredRows

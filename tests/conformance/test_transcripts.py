@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 
 from passdown.engines.files.transcripts import FileTranscripts
-from passdown.engines.memory.transcripts import MemoryTranscripts
 from passdown.errors import StorageError
 from passdown.ports.transcripts import Transcripts
 from passdown.testing.conformance.transcripts import TranscriptsConformance
+from passdown.testing.memory.transcripts import MemoryTranscripts
 
 
 def _no_wait(seconds: float) -> None:

@@ -27,13 +27,13 @@ from passdown.core.formats.ledgers import (
     Mode,
     ReadFile,
     TddPhase,
+    Validation,
 )
 from passdown.core.formats.loops import Loop, Turn
 from passdown.core.formats.registry import Format
 from passdown.core.formats.session_contexts import ContextDecision, SessionContext, says_something
 from passdown.core.formats.state_file import SessionState
 from passdown.core.formats.streams import Checkpoint, Question, QuestionKind, Stream, Workflow, read_question
-from passdown.core.formats.validations import Validation
 from passdown.core.formats.views import Earlier, Footer, View
 from passdown.core.kinds import FactKind
 from passdown.core.phases import PhaseState

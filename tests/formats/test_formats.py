@@ -30,7 +30,7 @@ def test_a_format_writes_its_own_documents_and_no_others(one: Format) -> None:
     assert one.render(one.parse(one.example())) == one.example()
     for other in FORMATS:
         if other is not one:
-            with pytest.raises(TypeError, match=f"is not written as a {one.type.__name__}"):
+            with pytest.raises(TypeError, match=f"is not written as a {type(one.sample).__name__}"):
                 one.render(other.sample)
 
 

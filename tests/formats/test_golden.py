@@ -19,12 +19,12 @@ from passdown.core.formats.ledgers import (
     Mode,
     ReadFile,
     TddPhase,
+    Validation,
     parse_ledger,
     render_ledger,
 )
 from passdown.core.formats.state_file import SessionState, parse_session_state
 from passdown.core.formats.streams import Question, QuestionKind, Stream, Workflow, parse_stream
-from passdown.core.formats.validations import Validation
 from passdown.core.formats.views import Footer, parse_view
 from passdown.core.merge.event_facts import parse_event_facts, source_of
 from passdown.core.phases import PhaseState

@@ -4,8 +4,7 @@ import pytest
 
 from passdown.core.documents.documents import heading_line
 from passdown.core.formats import examples
-from passdown.core.formats.ledgers import ReadFile, fix_ledger, parse_ledger, render_ledger
-from passdown.core.formats.validations import Validation
+from passdown.core.formats.ledgers import ReadFile, Validation, fix_ledger, parse_ledger, render_ledger
 from passdown.core.problems import Severity
 from passdown.records import replace
 

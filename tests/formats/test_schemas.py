@@ -77,7 +77,7 @@ def test_sources_and_problems_are_no_part_of_the_data() -> None:
 
 
 def test_a_tuple_of_fixed_length_has_a_schema_of_its_length() -> None:
-    schema = schema_of(BY_NAME["journal"].format.type, "Journal", "")
+    schema = schema_of(type(BY_NAME["journal"].format.sample), "Journal", "")
     definitions = schema["$defs"]
     assert isinstance(definitions, dict)
 

@@ -17,6 +17,7 @@ from passdown.core.formats.ledgers import (
     Mode,
     ReadFile,
     TddPhase,
+    Validation,
     parse_ledger,
     render_ledger,
 )
@@ -28,7 +29,6 @@ from passdown.core.formats.streams import (
     parse_stream,
     render_stream,
 )
-from passdown.core.formats.validations import Validation
 from passdown.core.phases import PhaseState
 from passdown.records import replace
 from tests.formats.strategies import NASTY_LINES

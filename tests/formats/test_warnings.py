@@ -2,6 +2,7 @@
 
 import pytest
 
+from passdown.core.documents.documents import AnyDocument
 from passdown.core.documents.key_value import Pair
 from passdown.core.facts import GateStatus
 from passdown.core.formats import examples, registry
@@ -12,13 +13,13 @@ from passdown.core.formats.ledgers import (
     GateResult,
     Ledger,
     LedgerDecision,
+    Validation,
     parse_ledger,
     render_ledger,
 )
-from passdown.core.formats.registry import AnyDocument, judge_path, recognise
+from passdown.core.formats.registry import judge_path, recognise
 from passdown.core.formats.state_file import parse_session_state, render_session_state
 from passdown.core.formats.streams import Stream, Workflow, parse_stream, render_stream
-from passdown.core.formats.validations import Validation
 from passdown.core.formats.views import parse_view, render_view
 from passdown.core.problems import Severity
 from passdown.records import replace

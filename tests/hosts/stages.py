@@ -17,9 +17,9 @@ from passdown.hosts.hooks import EVENTS
 from passdown.services.sessions.journals import append_fact, read_accounts
 from passdown.services.sessions.sessions import StartRequest, start_session
 from passdown.settings import FILE_NAME, Settings
-from passdown.wiring.workspaces import open_workspace
 from tests.hosts.drivers import Ground
 from tests.support.gits import make_started
+from tests.support.projects import open_checkout
 from tests.support.sessions import end_session
 
 # What begins with PASSDOWN_ is not there any more when a test runs.
@@ -76,7 +76,7 @@ def make_ground(folder: Path, address: str, **variables: str) -> Ground:
 
 def teach(place: Ground, facts: Iterable[NewFact]) -> None:
     """Let a session say these facts, and end."""
-    project = open_workspace(place.root, Settings())
+    project = open_checkout(place.root, Settings())
     account = start_session(project, StartRequest(nickname="first")).account
     for fact in facts:
         append_fact(project, account, fact)
@@ -85,7 +85,7 @@ def teach(place: Ground, facts: Iterable[NewFact]) -> None:
 
 def accounts(place: Ground) -> list[Account]:
     """Give what the sessions of the project know, in the order in which they began."""
-    return list(read_accounts(open_workspace(place.root, Settings())))
+    return list(read_accounts(open_checkout(place.root, Settings())))
 
 
 def briefs(requests: Sequence[Mapping[str, Any]]) -> list[str]:

@@ -75,6 +75,22 @@ _CLOCK_CALLS = words(
     "os.urandom os.getrandom os.times"
 )
 _CLOCK_MODULES = frozenset({"time", "random", "secrets", "uuid"})
+# The caller's environment, folder and terminal: only faces look at their own, and pass them on.
+_SURROUNDINGS = words(
+    "os.environ os.environb os.getenv os.getenvb os.getcwd os.getcwdb os.path.expanduser os.path.expandvars "
+    "os.get_terminal_size os.isatty shutil.get_terminal_size pathlib.Path.cwd pathlib.Path.home "
+    "sys.argv sys.orig_argv sys.stdin sys.stdout sys.stderr"
+)
+_TERMINAL_METHODS = frozenset({"isatty", "expanduser"})
+# Others that may read one of them, and why.
+SURROUNDINGS_READERS = MappingProxyType(
+    {
+        # What git is started with, where nobody says otherwise; what wiring opens gets the caller's.
+        "engines/git/repository.py": frozenset({"os.environ"}),
+        # Where the driver will connect: it reads PGHOST and PGPORT of this process itself.
+        "engines/postgres/reachability.py": frozenset({"os.environ"}),
+    }
+)
 _SHELLS = words(
     "os.system os.popen subprocess.getoutput subprocess.getstatusoutput "
     "asyncio.create_subprocess_shell asyncio.subprocess.create_subprocess_shell"
@@ -241,6 +257,19 @@ def _constant(module: Module, name: str) -> ast.expr | None:
             case ast.AnnAssign(target=ast.Name(id=found), value=value) if found == name:
                 return value
     return None
+
+
+def rule_surroundings(module: Module) -> Iterator[Finding]:
+    """Below the faces nobody reads environment, terminal or current folder: one may serve many (C136)."""
+    if module.parts[0] == "faces":
+        return
+    granted = SURROUNDINGS_READERS.get(module.path, frozenset())
+    for line, name in references(module, _SURROUNDINGS - granted):
+        yield Finding(line, f"{name}; take it from the caller")
+    for call in calls(module.tree):
+        name = dotted(module, call.func)
+        if name not in _SURROUNDINGS and name.rpartition(".")[2] in _TERMINAL_METHODS:
+            yield Finding(call.lineno, f"{name}; take it from the caller")
 
 
 def rule_no_shell(module: Module) -> Iterator[Finding]:

@@ -40,6 +40,20 @@ _LIST = (
     f"import os, sys; before = set(sys.modules); {_CALL}code = main(); names = set(sys.modules) - before; "
     "import json; sys.stderr.write(chr(10) + json.dumps([code, sorted(names)]))"
 )
+_CALLED = Path(__file__).with_name("called.py")
+# By its action, because a plain checkout has no parser; before there were actions, a claim needed one, too.
+_ADD_TASK = """
+import sys; sys.path[:0] = [sys.argv.pop(1)]; sys.path += [sys.argv.pop(1)]
+from pathlib import Path
+try:
+    from passdown.actions.callers import Surroundings, ask, open_caller
+    from passdown.actions.coordination.tasks import NewTaskRequest, add
+except ModuleNotFoundError:
+    from passdown.faces.cli.main import main
+    sys.argv[1:] = ["task", "add", "write the parser"]
+    sys.exit(main())
+ask(add, open_caller(Surroundings(folder=Path.cwd())), NewTaskRequest(title="write the parser"))
+"""
 
 
 class Stage(NamedTuple):
@@ -51,32 +65,34 @@ class Stage(NamedTuple):
 
     def loaded(self, *arguments: str, event: str = "", **told: object) -> list[str]:
         """Return the modules that a call loads beyond those of the interpreter; a hook is told more."""
-        done = subprocess.run(
-            [*_BARE_PYTHON, _LIST, *self._paths(), *arguments],
-            input=self._payload(event, told),
-            cwd=self.root,
-            env=_environment(),
-            capture_output=True,
-            check=True,
-        )
+        return self._list((*_BARE_PYTHON, _LIST), arguments, event, told)
+
+    def called(self, *arguments: str, event: str = "", **told: object) -> list[str]:
+        """Return the modules of the package of which a call calls a function, imports not counted."""
+        return self._list((*_BARE_PYTHON[:-1], str(_CALLED)), arguments, event, told)
+
+    def _list(
+        self, program: Sequence[str], arguments: Sequence[str], event: str, told: Mapping[str, object]
+    ) -> list[str]:
+        done = self._run([*program, *self._paths(), *arguments], self._payload(event, told))
         code, names = json.loads(done.stderr.splitlines()[-1])
         assert code == 0, done
         found: list[str] = names
         return found
 
+    def add_task(self) -> None:
+        """Add a task to the board of the project."""
+        self._run([*_BARE_PYTHON, _ADD_TASK, *self._paths()])
+
     def time(self, *arguments: str, event: str = "", **told: object) -> Took:
         """Return what a call takes."""
         command = [*_PYTHON, drag(_RUN), *self._paths(), *arguments]
-        return take(
-            lambda: subprocess.run(
-                command,
-                input=self._payload(event, told),
-                cwd=self.root,
-                env=_environment(),
-                capture_output=True,
-                check=True,
-            )
-        )[1]
+        return take(lambda: self._run(command, self._payload(event, told)))[1]
+
+    def _run(self, command: Sequence[str], told: bytes = b"") -> subprocess.CompletedProcess[bytes]:
+        return subprocess.run(
+            command, input=told, cwd=self.root, env=_environment(), capture_output=True, check=True
+        )
 
     def _paths(self) -> tuple[str, str]:
         return str(self.source), sysconfig.get_path("purelib")
@@ -94,7 +110,7 @@ class Stage(NamedTuple):
 
 
 @contextmanager
-def open_stage(source: Path) -> Iterator[Stage]:
+def open_stage(source: Path, *, is_started: bool = True) -> Iterator[Stage]:
     """Make a project with a commit, and with a session that a host has started."""
     with open_folder() as folder:
         root = folder / "project"
@@ -110,7 +126,8 @@ def open_stage(source: Path) -> Iterator[Stage]:
         said = {"type": "user", "message": {"role": "user", "content": "fix it"}}
         (root.parent / "transcript.jsonl").write_text(json.dumps(said) + "\n", encoding="utf-8")
         stage = Stage(root, source)
-        stage.loaded("hook", "--host", "claude", event="SessionStart")
+        if is_started:
+            stage.loaded("hook", "--host", "claude", event="SessionStart")
         yield stage
 
 
@@ -118,6 +135,18 @@ def count_loaded(source: Path, names: Sequence[str]) -> dict[str, int]:
     """Count the modules that calls load, by the names in `CALLS`."""
     with open_stage(source) as stage:
         return {name: len(stage.loaded(*CALLS[name][0], event=CALLS[name][1])) for name in names}
+
+
+def list_called(source: Path, names: Sequence[str]) -> dict[str, list[str]]:
+    """List the modules of which `claim`, or one of `CALLS`, calls a function, each in a new project."""
+    found = {}
+    for name in names:
+        with open_stage(source, is_started=name != "session start") as stage:
+            if name == "claim":
+                stage.add_task()
+            arguments, event = CALLS.get(name, ((name,), ""))
+            found[name] = stage.called(*arguments, event=event)
+    return found
 
 
 def _environment() -> dict[str, str]:

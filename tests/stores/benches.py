@@ -7,9 +7,9 @@ from pathlib import Path
 from passdown.engines.files.documents import FileDocuments
 from passdown.engines.files.event_log import FileEventLog
 from passdown.engines.memory.index import MemoryIndex
-from passdown.engines.memory.repository import MemoryRepository
 from passdown.records import record, replace
 from passdown.settings import Settings
+from passdown.testing.memory.repository import MemoryRepository
 from tests.support.events import MovedClock
 from tests.support.projects import ARCHIVE, EVENTS
 from tests.support.sessions import MemoryWorkspace

@@ -17,13 +17,13 @@ from typing import Final, Protocol
 from passdown.core.coordination.members import EngineTime
 from passdown.engines.coordination.coordinator import Coordinator
 from passdown.engines.coordination.transactions import Store
-from passdown.engines.memory.coordination import MemoryStore
 from passdown.engines.sqlite.coordination import LocalMachine, SqliteStore, open_store
 from passdown.engines.sqlite.mounts import MountKind
 from passdown.ports.clock import BootTime
 from passdown.ports.coordination import Coordination
 from passdown.testing.conformance.coordination.bench import LIFETIMES, CoordinationBench, Racer
 from passdown.testing.conformance.coordination.races import RACERS
+from passdown.testing.memory.coordination import MemoryStore
 
 START: Final = 1_768_000_000.0
 """When time begins; reads of the clock do not move it."""

@@ -20,7 +20,6 @@ from passdown.engines.coordination.changes import Judge
 from passdown.engines.coordination.coordinator import Coordinator
 from passdown.engines.coordination.messages import StoredMessages
 from passdown.engines.coordination.transactions import Store, Transaction
-from passdown.engines.memory.coordination import MemoryStore, MemoryTransaction
 from passdown.errors import UsageError
 from passdown.ports.coordination import Coordination
 from passdown.records import replace
@@ -29,6 +28,7 @@ from passdown.testing.conformance.coordination.bench import (
     CoordinationBench,
     Racer,
 )
+from passdown.testing.memory.coordination import MemoryStore, MemoryTransaction
 from tests.stores.coordination_benches import MemoryBench
 
 Patch = pytest.MonkeyPatch

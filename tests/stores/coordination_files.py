@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
-from passdown.engines.files.gate import Gate
+from passdown.engines.files.locks import Gate
 from passdown.engines.sqlite.coordination import (
     LocalMachine,
     ReadOnlyStore,

@@ -11,7 +11,7 @@ from passdown.core.coordination.messages import Message
 from passdown.core.coordination.offers import ACCEPTED, Offer
 from passdown.core.coordination.silences import HeardSigns, Silence
 from passdown.core.coordination.tasks import BLOCKED, CLOSED, OPEN, Task
-from passdown.engines.coordination.transactions import InboxRow, LogRow, Store
+from passdown.engines.coordination.transactions import LogRow, Store
 from passdown.records import replace
 
 ADA = Member(
@@ -365,8 +365,8 @@ class StoredRows(ABC):
 
         with store.looking() as reading:
             first, later = reading.inbox("s-ada")
-            assert first == (InboxRow("s-ada", 1, "m-1"), MESSAGE)
-            assert (later[0], later[1].message) == (InboxRow("s-ada", second, "m-2"), "m-2")
+            assert first == (1, MESSAGE)
+            assert (later[0], later[1].message) == (second, "m-2")
         with store.changing() as change:
             assert change.mark_read("s-ada", [1, 77]) == 1
             assert change.mark_read("s-ada", [1]) == 0

@@ -19,7 +19,7 @@ from passdown.services.sessions.session_end import close_session
 from passdown.services.sessions.sessions import StartRequest, start_session
 from passdown.services.workspace.workspaces import NO_LIMITS, UNCACHED, ReadLimits
 from passdown.settings import Settings, SettingsSource, parse_settings
-from passdown.wiring.workspaces import LocalWorkspace
+from passdown.wiring.workspaces import LocalWorkspace, Outside
 from tests.support.commands import run
 from tests.support.machines import OURS, MovingClock, git
 
@@ -55,7 +55,7 @@ class Clone:
 
     def open(self, limits: ReadLimits = NO_LIMITS) -> LocalWorkspace:
         """Open the checkout as a new process would."""
-        workspace = LocalWorkspace(self.root, self._settings, limits)
+        workspace = LocalWorkspace(self.root, self._settings, Outside(variables=os.environ), limits)
         assert workspace.log is not None  # it judges by the system's clock what has changed just now
         workspace.__dict__["clock"] = self.clock
         return workspace

@@ -18,7 +18,7 @@ import json, sys
 from datetime import datetime
 from pathlib import Path
 from passdown.core.sessions.session_facts import NO_PROCESS
-from passdown.engines.boot import SystemBootClock
+from passdown.engines.system import SystemBootClock
 from passdown.engines.process import SystemProcesses
 from passdown.engines.system import SystemClock
 from passdown.faces.cli.main import main

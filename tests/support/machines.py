@@ -1,5 +1,6 @@
 """Two machines that work on one repository: clones with clocks of their own, joined by git or by copying."""
 
+import os
 import shutil
 import subprocess
 from dataclasses import dataclass
@@ -14,7 +15,7 @@ from passdown.services.log.synthesis import SynthesisResult, synthesize
 from passdown.services.log.views import make_text
 from passdown.services.workspace.workspaces import NO_LIMITS, UNCACHED, ReadLimits, Workspace
 from passdown.settings import EventLayout, SettingsSource, parse_settings
-from passdown.wiring.workspaces import LocalWorkspace
+from passdown.wiring.workspaces import LocalWorkspace, Outside
 
 TODAY: Final = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
 OURS: Final = ("thoughts/", ".conductor/", "conductor/")
@@ -62,7 +63,7 @@ class Machine:
         return self._open()
 
     def _open(self, limits: ReadLimits = NO_LIMITS) -> Workspace:
-        workspace = LocalWorkspace(self.root, self.settings, limits)
+        workspace = LocalWorkspace(self.root, self.settings, Outside(variables=os.environ), limits)
         # The log judges by the system's clock which folders have changed just now.
         assert workspace.log is not None
         workspace.__dict__["clock"] = self.clock

@@ -1,5 +1,6 @@
 """Projects with events, for tests of what is made of them."""
 
+import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
@@ -14,6 +15,9 @@ from passdown.engines.process import SystemProcesses
 from passdown.engines.system import SystemClock
 from passdown.records import replace
 from passdown.services.log.events import name_event
+from passdown.services.workspace.workspaces import NO_LIMITS, ReadLimits, Workspace
+from passdown.settings import Settings
+from passdown.wiring.workspaces import Outside, open_workspace
 from tests.support.commands import Caller
 from tests.support.gits import Project, make_started
 
@@ -29,6 +33,11 @@ def make_event(ts: str, agent: str = "toast", **said: object) -> Event:
     assert at is not None
     event = Event(ts=at, agent=agent, branch="main", type="session_end", reason="clear")
     return name_event(replace(event, **said))
+
+
+def open_checkout(root: Path, settings: Settings, limits: ReadLimits = NO_LIMITS) -> Workspace:
+    """Open a checkout with the environment of the test."""
+    return open_workspace(root, settings, Outside(variables=os.environ), limits)
 
 
 def put(folder: Path, path: str, text: str) -> Path:

@@ -1,6 +1,6 @@
 """A project in memory in which sessions work, with a clock and processes that a test moves."""
 
-from collections.abc import Callable, Generator, Iterable
+from collections.abc import Callable, Generator, Iterable, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from typing import Final
@@ -15,14 +15,8 @@ from passdown.core.sessions.session_facts import NO_PROCESS, Account, HostProces
 from passdown.core.times import to_millis
 from passdown.engines.coordination.coordinator import Coordinator
 from passdown.engines.file_names import LocalFileNames
-from passdown.engines.memory.change_files import MemoryChanges
-from passdown.engines.memory.coordination import MemoryStore
-from passdown.engines.memory.documents import MemoryDocuments
 from passdown.engines.memory.event_log import MemoryEventLog
-from passdown.engines.memory.git_history import MemoryHistory
 from passdown.engines.memory.index import MemoryIndex
-from passdown.engines.memory.journals import MemoryJournals
-from passdown.engines.memory.repository import MemoryRepository
 from passdown.ports.change_files import ChangeFiles
 from passdown.ports.clock import Clock, Entropy
 from passdown.ports.commit_contents import CommitContents
@@ -49,6 +43,12 @@ from passdown.services.workspace.account_cache import AccountCache
 from passdown.services.workspace.verbs import VerbRun
 from passdown.services.workspace.workspaces import Workspace
 from passdown.settings import Settings
+from passdown.testing.memory.change_files import MemoryChanges
+from passdown.testing.memory.coordination import MemoryStore
+from passdown.testing.memory.documents import MemoryDocuments
+from passdown.testing.memory.git_history import MemoryHistory
+from passdown.testing.memory.journals import MemoryJournals
+from passdown.testing.memory.repository import MemoryRepository
 from passdown.trackers.board import Board
 from tests.support.events import MovedClock
 
@@ -128,6 +128,7 @@ class MemoryWorkspace:
 
     root: str = ROOT
     settings: Settings = field(default_factory=Settings)
+    variables: Mapping[str, str] = field(default_factory=dict[str, str])
     clock: Clock = field(default_factory=lambda: MovedClock(NOON))
     entropy: Entropy = field(default_factory=CountedEntropy)
     documents: Documents = field(default_factory=MemoryDocuments)
@@ -152,6 +153,9 @@ class MemoryWorkspace:
     locks: Locks = field(default_factory=MemoryLocks)
     make_tracker: Callable[[Coordination], Tracker] = Board
     sweep: Callable[[], int] = lambda: 0
+    check_thread: Callable[[], None] = lambda: None
+    on_close: Callable[[Callable[[], object]], None] = lambda _: None
+    close: Callable[[], None] = lambda: None
     has_server: bool = False
     is_hook: bool = False
     has_outside_tracker: bool = False

@@ -11,8 +11,8 @@ import pytest
 
 from passdown import layout
 from passdown.core.sessions.session_facts import NO_PROCESS, Account, HostProcess
-from passdown.engines.boot import SystemBootClock
 from passdown.engines.process import SystemProcesses
+from passdown.engines.system import SystemBootClock
 from passdown.ports.clock import BootTime
 from tests.looks import hands_on
 from tests.support.commands import Answer, Done

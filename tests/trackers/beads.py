@@ -11,7 +11,7 @@ from typing import Final
 
 import pytest
 
-from passdown.engines.files.gate import Gate
+from passdown.engines.files.locks import Gate
 from passdown.engines.programs import SystemPrograms
 from passdown.engines.system import SystemClock, pause
 from passdown.ports.coordination import Coordination

@@ -10,7 +10,9 @@ from passdown.core.times import render_millis, render_seconds
 from passdown.records import is_record, names_of
 
 Result_co = TypeVar("Result_co", covariant=True)
+Other = TypeVar("Other")
 NO_VALUES: Final[Mapping[str, object]] = MappingProxyType({})
+NO_FORMS: Final[Mapping[str, "Form"]] = MappingProxyType({})
 
 
 class NoticeKind(StrEnum):
@@ -51,31 +53,41 @@ class Notice(NamedTuple):
 class Answered(Generic[Result_co]):
     """The result of an action, and what belongs to it."""
 
-    __slots__ = ("after", "notices", "result")
+    __slots__ = ("after", "close", "notices", "result")
 
     def __init__(
         self,
         result: Result_co,
         notices: Sequence[Notice] = (),
         after: Sequence[Callable[[], None]] = (),
+        close: Callable[[], None] = lambda: None,
     ) -> None:
-        """Keep the result, the notices, and what counts only once the answer was written.
+        """Keep the result, the notices, what counts only once the answer was written, and what ends it all.
 
-        That mail was read is such a thing: it is never done if writing failed.
+        That mail was read counts only then: it is never done if writing failed. To close the workspace comes
+        last, however that ended.
         """
         self.result = result
         self.notices = notices
         self.after = after
+        self.close = close
+
+    def with_result(self, result: Other) -> "Answered[Other]":
+        """Return another result to which the same belongs."""
+        return Answered(result, self.notices, self.after, self.close)
 
 
 class Form:
     """How a field of a result is told in JSON, if not by its value."""
 
-    __slots__ = ("convert",)
+    __slots__ = ("convert", "forms")
 
-    def __init__(self, convert: Callable[..., object] | None = None) -> None:
-        """Keep the function that makes JSON data of the value, if one does."""
+    def __init__(
+        self, convert: Callable[..., object] | None = None, forms: "Mapping[str, Form] | None" = None
+    ) -> None:
+        """Keep the function that makes records or JSON data of the value, and the forms of its members."""
         self.convert = convert
+        self.forms = forms
 
 
 def _as_seconds(at: datetime | None) -> str | None:
@@ -86,28 +98,62 @@ def _as_millis(at: datetime | None) -> str | None:
     return render_millis(at) if at else None
 
 
+def _or_null(value: object) -> object:
+    return value or None
+
+
 HIDDEN: Final = Form()
 """It is not told: only a face that writes text needs it."""
 INLINE: Final = Form()
 """The members of its record or mapping stand beside those of the result."""
 SECONDS: Final = Form(_as_seconds)
 MILLIS: Final = Form(_as_millis)
+OR_NULL: Final = Form(_or_null)
+"""Nothing is told as null."""
 
 
-def encode(result: object) -> dict[str, object]:
-    """Return a result record as JSON data; what its fields say beside their type decides how."""
-    members: dict[str, object] = {}
+def members(**forms: Form) -> Form:
+    """Return how a record of a service is told, or several: some members by a form, others by their value."""
+
+    def convert(value: object) -> object:
+        if isinstance(value, tuple | list):
+            return [encode(one, forms) for one in cast("Sequence[object]", value)]
+        return value and encode(value, forms)
+
+    return Form(convert, forms)
+
+
+def describe(kind: type[Result_co], *sources: object, **more: object) -> Result_co:
+    """Make a result record: `more`, and what the first source says that has a member of the same name.
+
+    An empty text is null in a field that may be null.
+    """
+    values = dict(more)
+    for name in names_of(kind):
+        source = next((one for one in sources if name not in more and hasattr(one, name)), None)
+        if source is not None:
+            value, annotation = getattr(source, name), kind.__annotations__[name]
+            values[name] = None if value == "" and annotation.__origin__ is not str else value
+    return kind(**values)
+
+
+def encode(result: object, forms: Mapping[str, Form] = NO_FORMS) -> dict[str, object]:
+    """Return a result record as JSON data; what its fields say beside their type decides how, or `forms`."""
+    told: dict[str, object] = {}
     annotations = type(result).__annotations__
     for name in names_of(result):
-        value, marks = getattr(result, name), getattr(annotations[name], "__metadata__", ())
+        own = getattr(annotations[name], "__metadata__", ())
+        marks = (forms[name],) if name in forms else own
         if HIDDEN in marks:
             continue
+        value = getattr(result, name)
+        convert = next((mark.convert for mark in marks if isinstance(mark, Form) and mark.convert), None)
+        value = encode_value(convert(value) if convert else value)
         if INLINE in marks:
-            members |= cast("dict[str, object]", encode_value(value))
-            continue
-        convert = next((mark.convert for mark in marks if isinstance(mark, Form)), None)
-        members[name] = convert(value) if convert else encode_value(value)
-    return members
+            told |= cast("dict[str, object]", value)
+        else:
+            told[name] = value
+    return told
 
 
 def encode_value(value: object) -> object:

@@ -15,7 +15,7 @@ from passdown.records import field, record, replace
 from passdown.services.workspace.workspaces import NO_LIMITS, ReadLimits, Workspace
 from passdown.settings import Settings
 from passdown.wiring.projects import find_root, list_ancestors, open_hosts, read_settings
-from passdown.wiring.workspaces import Listener, open_workspace
+from passdown.wiring.workspaces import Outside, open_workspace
 
 if TYPE_CHECKING:
     from passdown.core.hosts.persons import CommandCaller
@@ -81,10 +81,33 @@ class Caller:
         """Let the caller know what went wrong on the way; a hook only logs it."""
         self.note(NoticeKind.TROUBLE, text=text)
 
+    def outside(self, root: str) -> Outside:
+        """Return what the workspace of another root is told of the caller."""
+        around = self.around
+        return Outside(
+            variables=around.variables,
+            warn=self.warn,
+            report=around.report,
+            record_metrics=partial(around.record_metrics, root),
+        )
+
     def without_cache(self) -> "Caller":
         """Return the same caller with a workspace that does not use its cache."""
         limits = self.around.limits._replace(is_cached=False)
-        return replace(self, workspace=self.reopen(limits), around=replace(self.around, limits=limits))
+        self.workspace.close()
+        workspace = self.reopen(limits)
+        self.workspace.on_close(workspace.close)
+        return replace(self, workspace=workspace, around=replace(self.around, limits=limits))
+
+    def open_other(self, root: Path, settings: Settings, outside: Outside, limits: ReadLimits) -> Workspace:
+        """Open another checkout, which is closed together with that of the caller."""
+        workspace = open_workspace(root, settings, outside, limits)
+        self.workspace.on_close(workspace.close)
+        return workspace
+
+    def close(self) -> None:
+        """Close what was opened for the caller."""
+        self.workspace.close()
 
 
 def open_caller(
@@ -95,18 +118,20 @@ def open_caller(
     `verb` is the command as it was typed, if it changes what sessions share.
     """
     root = root or find_root(around.folder)
-    settings, warnings = read_settings(root)
+    settings, warnings = read_settings(root, around.variables)
     notices = [Notice(NoticeKind.WARNING, {"text": text}) for text in warnings]
-
-    def open_with(limits: ReadLimits) -> Workspace:
-        return open_workspace(root, settings, limits, Listener(warn, around.report, record_metrics), verb)
 
     def warn(text: str) -> None:
         notices.append(Notice(NoticeKind.WARNING, {"text": text}))
 
-    def record_metrics(metrics: "Iterable[Metric]") -> None:
-        around.record_metrics(str(root), metrics)
-
+    outside = Outside(
+        variables=around.variables,
+        warn=warn,
+        report=around.report,
+        record_metrics=partial(around.record_metrics, str(root)),
+        verb=verb,
+    )
+    open_with = partial(open_workspace, root, settings, outside)
     return Caller(
         workspace=open_with(around.limits),
         reopen=open_with,
@@ -123,7 +148,7 @@ def open_bare(around: Surroundings) -> Caller:
     Some actions work where there is no project yet, or its settings cannot be read.
     """
     root = find_root(around.folder)
-    open_with = partial(open_workspace, root, Settings())
+    open_with = partial(open_workspace, root, Settings(), Outside(variables=around.variables))
     return Caller(workspace=open_with(around.limits), reopen=open_with, around=around)
 
 
@@ -133,6 +158,7 @@ def ask(action: Callable[[Caller, Request], Result], caller: Caller, request: Re
     Nothing of the first try is told or owed. So an action reads everything that needs the cache before it
     changes something, or it changes only what may be changed twice.
     """
+    caller.workspace.check_thread()
     known = len(caller.notices)
     try:
         result = action(caller, request)
@@ -147,7 +173,7 @@ def ask(action: Callable[[Caller, Request], Result], caller: Caller, request: Re
         from passdown.services.operations.operations import note_answered  # few actions change what is shared
 
         caller.after.append(partial(note_answered, caller.workspace))
-    return Answered(result, caller.notices, caller.after)
+    return Answered(result, caller.notices, caller.after, caller.close)
 
 
 def find_host(name: str, payload: Mapping[str, object], variables: Mapping[str, str]) -> "Host":

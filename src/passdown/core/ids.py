@@ -95,8 +95,7 @@ def fold_nickname(text: str) -> str:
 def make_agent(nickname: str, random: bytes) -> AgentId:
     """Make an agent's name, ``<nickname>-<8 hex>``, from a nickname (or host) and at least 4 random bytes."""
     if len(random) < _AGENT_BYTES:
-        message = f"an agent needs {_AGENT_BYTES} random bytes"
-        raise ValueError(message)
+        raise ValueError(f"an agent needs {_AGENT_BYTES} random bytes")
     suffix = "-" + random[:_AGENT_BYTES].hex()
     stem = fold_nickname(nickname)
     return AgentId(stem[: ID_LIMIT - len(suffix)].rstrip("-") + suffix)

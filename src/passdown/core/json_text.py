@@ -120,6 +120,46 @@ def append_member(text: str, name: str, value: str) -> str:
     return f"{text[: last.value_end]},{gap}{member}{text[last.value_end :]}"
 
 
+def load_object(text: str | bytes) -> dict[str, object] | None:
+    """Read a text that is one object; None if it is anything else."""
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    return cast("dict[str, object]", value) if isinstance(value, dict) else None
+
+
+def member_at(value: object, *names: str) -> object:
+    """Return the value under nested member names, or None if one is missing."""
+    for name in names:
+        value = cast("dict[str, object]", value).get(name) if isinstance(value, dict) else None
+    return value
+
+
+def object_at(value: object, *names: str) -> dict[str, object]:
+    """Return the object under nested member names, or an empty one if there is none."""
+    found = member_at(value, *names)
+    return cast("dict[str, object]", found) if isinstance(found, dict) else {}
+
+
+def list_at(value: object, *names: str) -> list[object]:
+    """Return the list under nested member names, or an empty one if there is none."""
+    found = member_at(value, *names)
+    return cast("list[object]", found) if isinstance(found, list) else []
+
+
+def text_at(value: object, *names: str) -> str:
+    """Return the text under nested member names, or an empty string if there is none."""
+    found = member_at(value, *names)
+    return found if isinstance(found, str) else ""
+
+
+def number_at(value: object, *names: str) -> int | None:
+    """Return the whole number under nested member names, or None if there is none."""
+    found = member_at(value, *names)
+    return found if isinstance(found, int) and not isinstance(found, bool) else None
+
+
 def text_of(value: object, name: str) -> str | None:
     """Return a text or null; raise `Malformed` for anything else."""
     if isinstance(value, str):

@@ -6,7 +6,8 @@ from passdown.core.lazy_regex import pattern
 
 # Matches paths that lead out of the project, or that mean another file on another system.
 _WAYS_OUT: Final = pattern(r"^[/~]|^[A-Za-z]:|[\\\x00-\x1f\x7f]")
-_GIT: Final = frozenset({".git", "git~1"})
+_NOT_NAMES: Final = frozenset({"", ".git", "git~1"})
+"""Parts of a path that, folded, are empty, lead upward, or mean git's folder."""
 
 
 def normal_path(text: str) -> str | None:
@@ -15,14 +16,9 @@ def normal_path(text: str) -> str | None:
     This is the one rule for every path that a journal, an event, a handoff or a setting names.
     """
     parts = [part for part in text.split("/") if part not in {"", "."}]
-    if not parts or _WAYS_OUT.search(text) or not all(map(_is_plain, parts)):
+    if not parts or _WAYS_OUT.search(text) or any(fold_path(part) in _NOT_NAMES for part in parts):
         return None
     return "/".join(parts)
-
-
-def _is_plain(part: str) -> bool:
-    """Return whether a part of a path is neither empty, nor leads upward, nor means git's folder."""
-    return fold_path(part) not in {"", *_GIT}
 
 
 def is_below(path: str, folder: str) -> bool:

@@ -64,14 +64,10 @@ def _of_hint(hint: object, definitions: dict[str, object]) -> dict[str, object]:
         inner, doc, *_ = get_args(hint)
         return {**_of_hint(inner, definitions), "description": doc}
     if get_origin(hint) in {Union, types.UnionType}:
-        return _of_union(get_args(hint), definitions)
+        return {"anyOf": [_of_hint(option, definitions) for option in get_args(hint)]}
     if get_origin(hint) is tuple:
         return _of_tuple(get_args(hint), definitions)
     return _of_type(hint, definitions)
-
-
-def _of_union(options: tuple[object, ...], definitions: dict[str, object]) -> dict[str, object]:
-    return {"anyOf": [_of_hint(option, definitions) for option in options]}
 
 
 def _of_tuple(parts: tuple[object, ...], definitions: dict[str, object]) -> dict[str, object]:

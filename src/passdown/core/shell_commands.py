@@ -52,30 +52,9 @@ _KEYWORDS: Final = frozenset({"if", "then", "elif", "else", "while", "until", "d
 
 TESTS: Final = frozenset(
     [
-        "pytest",
-        "py.test",
-        "tox",
-        "nox",
-        "nosetests",
-        "nose2",
-        "stestr",
-        "behave",
-        "trial",
-        "vitest",
-        "jest",
-        "mocha",
-        "ava",
-        "jasmine",
-        "karma",
-        "phpunit",
-        "pest",
-        "rspec",
-        "cucumber",
-        "ctest",
-        "bats",
-        "ginkgo",
-        "gotestsum",
-        "busted",
+        *("pytest", "py.test", "tox", "nox", "nosetests", "nose2", "stestr", "behave", "trial"),
+        *("vitest", "jest", "mocha", "ava", "jasmine", "karma", "phpunit", "pest", "rspec", "cucumber"),
+        *("ctest", "bats", "ginkgo", "gotestsum", "busted"),
     ]
 )
 """Programs that only run tests."""
@@ -83,44 +62,18 @@ TESTS: Final = frozenset(
 MODULES: Final = TESTS | {"unittest", "doctest"}
 """Modules that run tests with `python -m`."""
 
+_WITH_TEST: Final = (
+    *("go", "playwright", "dotnet", "swift", "flutter", "dart", "bazel", "bazelisk", "zig", "stack", "cabal"),
+    *("dune", "lein", "composer", "hatch", "rails", "xcodebuild", "meson", "nimble", "manage.py", "artisan"),
+    "crystal",
+)
 VERBS: Final = MappingProxyType(
     {
         **dict.fromkeys(("npm", "yarn", "pnpm", "bun", "deno"), frozenset({"test", "t"})),
+        **dict.fromkeys(_WITH_TEST, frozenset({"test"})),
         "node": frozenset({"--test"}),
-        "go": frozenset({"test"}),
         "cargo": frozenset({"test", "t", "nextest"}),
-        "playwright": frozenset({"test"}),
         "cypress": frozenset({"run"}),
-        **dict.fromkeys(
-            (
-                "dotnet",
-                "swift",
-                "flutter",
-                "dart",
-                "bazel",
-                "bazelisk",
-                "zig",
-                "stack",
-                "cabal",
-                "dune",
-                "lein",
-            ),
-            frozenset({"test"}),
-        ),
-        **dict.fromkeys(
-            (
-                "composer",
-                "hatch",
-                "rails",
-                "xcodebuild",
-                "meson",
-                "nimble",
-                "manage.py",
-                "artisan",
-                "crystal",
-            ),
-            frozenset({"test"}),
-        ),
         "rebar3": frozenset({"eunit", "ct"}),
     }
 )
@@ -291,14 +244,9 @@ def find_tests(command: str, code: int | None) -> Iterator[ObservedTest]:
         if not is_test(one.text):
             continue
         after = [part.operator for part in parts[at + 1 :]]
-        yield ObservedTest(
-            _bare(one.text), code if _tells(parts[:at], one, after, code=code, pipefail=pipefail) else None
-        )
-
-
-def _bare(text: str) -> str:
-    """Remove redirections of the output, and the brackets of a group."""
-    return _REDIRECTION.sub("", text).strip("(){} \t")
+        bare = _REDIRECTION.sub("", one.text).strip("(){} \t")
+        tells = _tells(parts[:at], one, after, code=code, pipefail=pipefail)
+        yield ObservedTest(bare, code if tells else None)
 
 
 def _tells(
@@ -377,9 +325,13 @@ def _unwrap(words: Sequence[str]) -> Sequence[str]:
         if _ASSIGNMENT.match(words[at]) or word in _WRAPPERS:
             at += 1
         elif word in _VALUED:
-            at = _after_values(words, at + 1)
+            at += 1
+            while at < len(words) and _VALUE.fullmatch(words[at]):
+                at += 1
         elif word in _RUNNERS and at + 1 < len(words) and words[at + 1] in {"run", "exec"}:
-            at = _after_options(words, at + 2)
+            at += 2
+            while at < len(words) and words[at].startswith("-"):
+                at += 1
             # `coverage run -m pytest` names only the module.
             if word == "coverage" and words[at - 1 : at] == ["-m"]:
                 return words[at:]
@@ -388,28 +340,12 @@ def _unwrap(words: Sequence[str]) -> Sequence[str]:
     return words[at:]
 
 
-def _after_options(words: Sequence[str], at: int) -> int:
-    while at < len(words) and words[at].startswith("-"):
-        at += 1
-    return at
-
-
-def _after_values(words: Sequence[str], at: int) -> int:
-    while at < len(words) and _VALUE.fullmatch(words[at]):
-        at += 1
-    return at
-
-
 def find_commits(command: str, output: str) -> Iterator[str]:
     """Find the ids of commits that a command printed: git prints `[main 1a2b3c4] subject` for each."""
-    if "git" not in command or not any(map(_is_committing, split_command(command))):
-        return
-    yield from dict.fromkeys(match[1] for match in _HEADING.finditer(output[:MAX_CHARS]))
-
-
-def _is_committing(one: SimpleCommand) -> bool:
-    words = _unwrap(words_of(one.text))
-    return words[:1] == ["git"] and any(word in _COMMITTING for word in words[1:6])
+    parts = split_command(command) if "git" in command else ()
+    programs = [_unwrap(words_of(one.text)) for one in parts]
+    if any(words[:1] == ["git"] and not _COMMITTING.isdisjoint(words[1:6]) for words in programs):
+        yield from dict.fromkeys(match[1] for match in _HEADING.finditer(output[:MAX_CHARS]))
 
 
 def share_test(command: str) -> str:
@@ -427,8 +363,9 @@ def share_test(command: str) -> str:
         return LEFT_OUT
     words = words_of(command)
     rest = _unwrap(words)
-    start = len(words) - len(rest)
-    shown = [_share_wrapper(word) for word in words[:start]]
+    wrappers = _WRAPPERS | _VALUED | _RUNNERS | {"run", "-m"}
+    names = map(_name_of, words[: len(words) - len(rest)])
+    shown = [name if name in wrappers else LEFT_OUT for name in names]  # 1
     shown.append(_share_program(rest[0]))
     shown += [_share_word(word, before) for before, word in pairwise(rest)]
     shared = " ".join(word for word, same in groupby(shown) for _ in (range(1) if word == LEFT_OUT else same))
@@ -464,11 +401,6 @@ def is_whole(command: str) -> bool:
 def _name_of(path: str) -> str:
     """Return the name of a program without its folder."""
     return path.replace("\\", "/").rpartition("/")[2].removesuffix(".exe").removesuffix(".cmd")
-
-
-def _share_wrapper(word: str) -> str:
-    name = _name_of(word)
-    return name if name in _WRAPPERS | _VALUED | _RUNNERS | {"run", "-m"} else LEFT_OUT  # 1
 
 
 def _share_program(path: str) -> str:

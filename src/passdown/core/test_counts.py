@@ -23,6 +23,38 @@ _LEFT_OUT: Final = pattern(
     r"|omitted [0-9]+ of [0-9]+ lines|[Oo]utput (?:was )?truncated"
 )
 """How Passdown and hosts say that a part of an output is missing."""
+_PYTEST: Final = pattern(
+    r"(?m)^(?:=+ )?(?P<said>no tests ran|[0-9]{1,9} [a-z]+(?: [a-z]+)?"
+    r"(?:, [0-9]{1,9} [a-z]+(?: [a-z]+)?){0,12})"
+    r" in [0-9.]+s(?: \([0-9:]+\))?(?: =+)?[ \t]*$"
+)
+_UNITTEST: Final = pattern(
+    r"(?m)^Ran (?P<count>[0-9]{1,9}) tests? in [0-9.]+s\n\n"
+    r"(?:OK|FAILED|NO TESTS RAN)(?: \((?P<said>[^)\n]*)\))?[ \t]*$"
+)
+_JEST: Final = pattern(
+    r"(?m)^[ \t]*Tests:[ \t]+(?P<said>(?:[0-9]{1,9} [a-z]+, ){0,6})(?P<count>[0-9]{1,9}) total[ \t]*$"
+)
+_VITEST: Final = pattern(
+    r"(?m)^[ \t]*Tests[ \t]+(?P<said>[0-9]{1,9} [a-z]+(?: \| [0-9]{1,9} [a-z]+){0,6})"
+    r" \((?P<count>[0-9]{1,9})\)[ \t]*$"
+)
+_MOCHA: Final = pattern(
+    r"(?m)^[ \t]*(?P<passing>[0-9]{1,9}) passing \([^)\n]{1,40}\)[ \t]*$"
+    r"(?:\n[ \t]*(?P<pending>[0-9]{1,9}) pending[ \t]*$)?"
+    r"(?:\n[ \t]*(?P<failing>[0-9]{1,9}) failing[ \t]*$)?"
+)
+_NODE: Final = pattern(
+    r"(?m)^[#\u2139] tests (?P<count>[0-9]{1,9})\n(?:[#\u2139] suites [0-9]{1,9}\n)?"
+    r"[#\u2139] pass (?P<passing>[0-9]{1,9})$"
+)
+_GO: Final = pattern(
+    r"(?m)^(?:(?P<begun>=== RUN   [^\s/]+)|(?P<passed>--- PASS: [^\s/]+ \([0-9.]+s\))"
+    r"|--- (?:FAIL|SKIP): [^\s/]+ \([0-9.]+s\))$"
+)
+_CARGO: Final = pattern(
+    r"(?m)^test result: [a-zA-Z]+\. ([0-9]{1,9}) passed; ([0-9]{1,9}) failed; ([0-9]{1,9}) ignored;"
+)
 _PART: Final = pattern(r"([0-9]{1,9}) ([a-z]+)")
 _NAMED: Final = pattern(r"([a-z ]+)=([0-9]{1,9})")
 
@@ -111,69 +143,13 @@ def _parts(said: str) -> dict[str, int]:
 
 
 _RUNNERS: Final[tuple[tuple[re.Pattern[str], Callable[[Matches], CountedTests | None]], ...]] = (
-    (
-        pattern(
-            r"^(?:=+ )?(?P<said>no tests ran|[0-9]{1,9} [a-z]+(?: [a-z]+)?"
-            r"(?:, [0-9]{1,9} [a-z]+(?: [a-z]+)?){0,12})"
-            r" in [0-9.]+s(?: \([0-9:]+\))?(?: =+)?[ \t]*$",
-            re.MULTILINE,
-        ),
-        _read_pytest,
-    ),
-    (
-        pattern(
-            r"^Ran (?P<count>[0-9]{1,9}) tests? in [0-9.]+s\n\n"
-            r"(?:OK|FAILED|NO TESTS RAN)(?: \((?P<said>[^)\n]*)\))?[ \t]*$",
-            re.MULTILINE,
-        ),
-        _read_unittest,
-    ),
-    (
-        pattern(
-            r"^[ \t]*Tests:[ \t]+(?P<said>(?:[0-9]{1,9} [a-z]+, ){0,6})(?P<count>[0-9]{1,9}) total[ \t]*$",
-            re.MULTILINE,
-        ),
-        _read_total,
-    ),
-    (
-        pattern(
-            r"^[ \t]*Tests[ \t]+(?P<said>[0-9]{1,9} [a-z]+(?: \| [0-9]{1,9} [a-z]+){0,6})"
-            r" \((?P<count>[0-9]{1,9})\)[ \t]*$",
-            re.MULTILINE,
-        ),
-        _read_total,
-    ),
-    (
-        pattern(
-            r"^[ \t]*(?P<passing>[0-9]{1,9}) passing \([^)\n]{1,40}\)[ \t]*$"
-            r"(?:\n[ \t]*(?P<pending>[0-9]{1,9}) pending[ \t]*$)?"
-            r"(?:\n[ \t]*(?P<failing>[0-9]{1,9}) failing[ \t]*$)?",
-            re.MULTILINE,
-        ),
-        _read_mocha,
-    ),
-    (
-        pattern(
-            r"^[#\u2139] tests (?P<count>[0-9]{1,9})\n(?:[#\u2139] suites [0-9]{1,9}\n)?"
-            r"[#\u2139] pass (?P<passing>[0-9]{1,9})$",
-            re.MULTILINE,
-        ),
-        _read_node,
-    ),
-    (
-        pattern(
-            r"^(?:(?P<begun>=== RUN   [^\s/]+)|(?P<passed>--- PASS: [^\s/]+ \([0-9.]+s\))"
-            r"|--- (?:FAIL|SKIP): [^\s/]+ \([0-9.]+s\))$",
-            re.MULTILINE,
-        ),
-        _read_go,
-    ),
-    (
-        pattern(
-            r"^test result: [a-zA-Z]+\. ([0-9]{1,9}) passed; ([0-9]{1,9}) failed; ([0-9]{1,9}) ignored;",
-            re.MULTILINE,
-        ),
-        _read_cargo,
-    ),
+    (_PYTEST, _read_pytest),
+    (_UNITTEST, _read_unittest),
+    (_JEST, _read_total),
+    (_VITEST, _read_total),
+    (_MOCHA, _read_mocha),
+    (_NODE, _read_node),
+    (_GO, _read_go),
+    (_CARGO, _read_cargo),
 )  # 1
 _SUMMED: Final = (_read_go, _read_cargo)

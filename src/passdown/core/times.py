@@ -43,19 +43,15 @@ def parse_instant(text: str) -> datetime | None:
     3. An archive stamp: ``2026-01-10-13-03``.
     4. Unix seconds: exactly ten digits.
     """
-    # 1.
-    if _COMMON.fullmatch(text) or _ISO.fullmatch(text):
+    if _COMMON.fullmatch(text) or _ISO.fullmatch(text):  # 1
         return _read_iso(text)
-    # 2.
-    if found := _FILE_STAMP.fullmatch(text):
+    if found := _FILE_STAMP.fullmatch(text):  # 2
         date, hour, minute, second, fraction = found.groups(default="0")
         return _read_iso(f"{date}T{hour}:{minute}:{second}.{fraction}Z")
-    # 3.
-    if found := _ARCHIVE_STAMP.fullmatch(text):
+    if found := _ARCHIVE_STAMP.fullmatch(text):  # 3
         date, hour, minute = found.groups()
         return _read_iso(f"{date}T{hour}:{minute}Z")
-    # 4.
-    if _UNIX_SECONDS.fullmatch(text):
+    if _UNIX_SECONDS.fullmatch(text):  # 4
         return _EPOCH + timedelta(seconds=int(text))
     return None
 
@@ -99,8 +95,7 @@ def render_archive_stamp(instant: datetime) -> str:
 def _plain(instant: datetime) -> datetime:
     """Remove the zone, so that `isoformat` writes none."""
     if instant.tzinfo is None:
-        message = "an instant must be aware"
-        raise ValueError(message)
+        raise ValueError("an instant must be aware")
     return instant.astimezone(UTC).replace(tzinfo=None)
 
 

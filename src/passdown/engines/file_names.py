@@ -11,7 +11,6 @@ class LocalFileNames:
     """A `FileNames` that asks this machine."""
 
     def list_names(self, path: str) -> list[str]:
-        """Return the names of what a path leads to."""
         drive, below = os.path.splitdrive(path)
         done = start = drive + os.sep
         names = [os.path.normpath(path)]
@@ -33,11 +32,9 @@ class LocalFileNames:
         return [name.replace(os.sep, "/") for name in dict.fromkeys((*names, done))]
 
     def exists(self, path: str) -> bool:
-        """Return whether something has this path."""
         return os.path.lexists(path)
 
     def is_folder(self, path: str) -> bool:
-        """Return whether the path leads to a folder."""
         return os.path.isdir(path)
 
 

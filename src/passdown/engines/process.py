@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Final
 
 from passdown.core.sessions.session_facts import NO_PROCESS, HostProcess
-from passdown.engines.boot import PROC, SystemBootClock
 from passdown.engines.files import read
+from passdown.engines.system import PROC, SystemBootClock
 from passdown.ports.clock import BootClock
 
 if TYPE_CHECKING:

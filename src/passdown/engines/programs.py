@@ -50,11 +50,10 @@ class SystemPrograms:
         self._variables = variables
 
     def find(self, name: str) -> str:
-        """Return the path of a program; empty if there is none."""
-        return shutil.which(name) or ""
+        path = None if self._variables is None else self._variables.get("PATH", os.defpath)
+        return shutil.which(name, path=path) or ""
 
     def run(self, command: Sequence[str]) -> ProgramResult:
-        """Run a program to its end."""
         try:
             process = subprocess.Popen(  # a list of arguments, never a shell
                 list(command),

@@ -1,10 +1,30 @@
-"""The clock and random numbers of this machine; nothing else in the project reads either."""
+"""The clocks and random numbers of this machine; nothing else in the project reads them.
+
+No other module knows how a system tells one boot from another. Linux has the id in /proc and macOS in a
+variable of its kernel. Windows has no id, but keeps the time at which it booted. The difference between the
+wall clock and the uptime is none: whoever sets the clock would make one boot look like two.
+"""
 
 import os
+import sys
 import time
+from collections.abc import Callable
 from datetime import UTC, datetime
+from functools import cached_property
 from typing import Final
 
+from passdown.engines.files import read
+from passdown.ports.clock import BootTime
+
+PROC: Final = "/proc"
+Ask = Callable[[], str]
+
+_DARWIN_NAME: Final = "kern.bootsessionuuid"
+_DARWIN_BYTES: Final = 64
+_TIME_OF_DAY: Final = 3
+"""SystemTimeOfDayInformation: in 64-bit numbers the boot time, the time, the zone and its id, the bias."""
+_BOOT_TIME: Final = 0
+_BOOT_TIME_BIAS: Final = 4
 _TICKS: Final = 10_000_000
 """The ticks of Windows in a second."""
 
@@ -13,19 +33,54 @@ class SystemClock:
     """The `Clock` of this machine."""
 
     def now(self) -> datetime:
-        """Return the current instant in UTC."""
         return datetime.now(UTC)
 
     def monotonic(self) -> float:
-        """Return seconds since an arbitrary start; never steps back."""
         return time.monotonic()
+
+
+class SystemBootClock:
+    """Reads the boot and its clock from the system."""
+
+    def __init__(self, platform: str = sys.platform, proc: str = PROC, ask: Ask | None = None) -> None:
+        """Choose the implementation for a system, named as in `sys.platform`.
+
+        `ask` returns the id of the boot, or an empty text, where it is not in /proc.
+        """
+        self._platform = platform
+        self._proc = proc
+        self._ask = ask
+
+    def read(self) -> BootTime:
+        """Return the boot and the seconds in it; the wall clock's if the boot or its clock is unknown."""
+        seconds = awake_seconds(self._platform) if self._boot else None
+        if seconds is None:
+            return BootTime("", SystemClock().now().timestamp())
+        return BootTime(self._boot, seconds)
+
+    @cached_property
+    def _boot(self) -> str:
+        """The id of the boot. No process lives through a boot, so it is asked for once."""
+        if self._platform.startswith("linux"):
+            return self._read_boot_id()
+        if self._ask is not None:
+            return self._ask()
+        if self._platform == "darwin":
+            return _ask_kernel() or _ask_sysctl()
+        return _ask_windows() if self._platform == "win32" else ""
+
+    def _read_boot_id(self) -> str:
+        try:
+            found = read.read_trusted(f"{self._proc}/sys/kernel/random/boot_id")
+        except OSError:
+            return ""
+        return found.decode("ascii", "replace").strip()
 
 
 class SystemEntropy:
     """The `Entropy` of this machine."""
 
     def token(self, size: int) -> bytes:
-        """Return random bytes from the operating system."""
         return os.urandom(size)
 
 
@@ -52,6 +107,51 @@ def _unbiased_seconds() -> float | None:
     ticks = ctypes.c_ulonglong()
     done = ask(ctypes.byref(ticks))
     return ticks.value / _TICKS if done else None
+
+
+def _ask_kernel() -> str:
+    """Return the id of the boot of macOS; empty if its kernel does not tell, as in a sandbox."""
+    try:
+        import ctypes  # not needed on Linux
+
+        ask = ctypes.CDLL(None).sysctlbyname
+    except (ImportError, AttributeError, OSError, TypeError):  # a Python without it, or another system
+        return ""
+    text = ctypes.create_string_buffer(_DARWIN_BYTES)
+    size = ctypes.c_size_t(_DARWIN_BYTES)
+    failed = ask(_DARWIN_NAME.encode(), text, ctypes.byref(size), None, ctypes.c_size_t(0))
+    return "" if failed else text.value.decode("ascii", "replace").strip()
+
+
+def _ask_sysctl() -> str:
+    """Return the same from the program `sysctl`, for a Python without `ctypes`."""
+    import subprocess  # slow to load, and rarely needed
+
+    command = ["sysctl", "-n", _DARWIN_NAME]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=5)
+    except (OSError, subprocess.TimeoutExpired):
+        return ""
+    return done.stdout.strip() if done.returncode == 0 else ""
+
+
+def _ask_windows() -> str:
+    """Return the ticks at which Windows booted, as its clock told it then; empty if it does not tell.
+
+    When the clock is set, Windows moves the boot time with it and adds the same to the bias; so the
+    difference of the two stays what it was.
+    """
+    try:
+        import ctypes  # not needed on Linux
+
+        load = getattr(ctypes, "WinDLL", ctypes.CDLL)  # only Windows has it
+        ask = load("ntdll").NtQuerySystemInformation
+    except (ImportError, AttributeError, OSError):  # a Python without it, or another system
+        return ""
+    numbers = (ctypes.c_longlong * 6)()
+    failed = ask(_TIME_OF_DAY, ctypes.byref(numbers), ctypes.sizeof(numbers), None)
+    booted = numbers[_BOOT_TIME] - numbers[_BOOT_TIME_BIAS]
+    return "" if failed or not numbers[_BOOT_TIME] else str(booted)
 
 
 def local_time(instant: datetime) -> str:

@@ -36,7 +36,9 @@ def find_data_folder(variables: Mapping[str, str], platform: str) -> str:
 def list_hosts_without_us(hosts: Iterable[Host], variables: Mapping[str, str], platform: str) -> list[Host]:
     """Return the hosts on this machine that do not have the plugin; none if that is unknown."""
     lacking = [host for host, folder in _list_plugins(hosts, variables, platform) if not folder.is_dir()]
-    return [host for host in lacking if host.load_install and shutil.which(host.load_install().program)]
+    return [
+        host for host in lacking if host.load_install and find_program(host.load_install().program, variables)
+    ]
 
 
 def list_hosts_with_us(hosts: Iterable[Host], variables: Mapping[str, str], platform: str) -> list[Host]:
@@ -65,6 +67,11 @@ def find_state_folder(variables: Mapping[str, str], platform: str) -> str:
     return os.path.join(state, layout.OURS)
 
 
+def find_working_folder(variables: Mapping[str, str]) -> str:
+    """Return a folder to start programs in that are not about a project."""
+    return variables.get("HOME") or variables.get("USERPROFILE") or os.sep
+
+
 def _find_home(variables: Mapping[str, str]) -> str:
     home = variables.get("HOME") or variables.get("USERPROFILE")
     if not home:
@@ -77,14 +84,23 @@ def find_host_folder(install: Install, variables: Mapping[str, str]) -> str:
     return variables.get(install.variable) or os.path.join(_find_home(variables), install.home)
 
 
-def find_own_program(called: str, platform: str = sys.platform) -> tuple[str, ...]:
+def find_program(name: str, variables: Mapping[str, str]) -> str:
+    """Return the path of a program; empty if the environment leads to none."""
+    return shutil.which(name, path=variables.get("PATH", os.defpath)) or ""
+
+
+def find_own_program(
+    called: str, folder: str, variables: Mapping[str, str], platform: str = sys.platform
+) -> tuple[str, ...]:
     """Return the command that starts this program from anywhere, and still does after an upgrade.
 
+    It was called in a folder, as it was found in an environment.
     A link made by an installer is not resolved: the link stays, while its target may move.
     """
     name = os.path.basename(called)
     if os.path.splitext(name)[0] == layout.OURS:
-        path = os.path.abspath(called) if os.path.dirname(called) else shutil.which(called) or ""
+        is_path = bool(os.path.dirname(called))
+        path = os.path.normpath(os.path.join(folder, called)) if is_path else find_program(called, variables)
         suffixes = (_SUFFIX, "") if platform == "win32" else ("",)
         for suffix in suffixes:
             if path and os.path.isfile(path + suffix):

@@ -1,10 +1,12 @@
 """The hook protocol of Claude Code, which other hosts have adopted with small differences."""
 
+import re
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Final, cast
 
 from passdown.core.hosts.hook_calls import HookCall, HookPoint, HookReply
+from passdown.core.lazy_regex import pattern
 
 EVENTS: Final = MappingProxyType(
     {
@@ -23,12 +25,18 @@ _PATHS: Final = MappingProxyType(
     {"Edit": "file_path", "Write": "file_path", "MultiEdit": "file_path", "NotebookEdit": "notebook_path"}
 )
 SHELL: Final = "Bash"
+_PATCHED: Final = pattern(r"^\*\*\* (?:(?:Add|Update|Delete) File|Move to): (.+)$", re.MULTILINE)
 
 
 def find_paths(tool: str, told: object) -> tuple[str, ...]:
     """Return the file that a tool would change, from its input; none for a tool that is not known."""
     path = text_at(told, _PATHS[tool]) if tool in _PATHS else ""
     return (path,) if path else ()
+
+
+def find_patched(patch: str) -> tuple[str, ...]:
+    """Return the files that a patch for `apply_patch`, a tool of several hosts, adds, changes or moves."""
+    return tuple(dict.fromkeys(path for found in _PATCHED.findall(patch) if (path := found.strip())))
 
 
 def read_call(

@@ -13,9 +13,8 @@ from passdown.core.hosts.installs import (
     Command,
     PluginRegistration,
     first_word,
-    member_at,
 )
-from passdown.core.json_text import dump
+from passdown.core.json_text import dump, member_at
 from passdown.core.lazy_regex import pattern
 
 MARKETPLACE: Final = ".claude-plugin/marketplace.json"
@@ -62,15 +61,16 @@ def render_plugin(files: Mapping[str, bytes], called: str, *, is_hashed: bool = 
     hooks = f"{PLUGIN}/{HOOKS}"
     source = dump(guard_line("passdown hook"))
     rendered[hooks] = rendered[hooks].replace(source.encode(), dump(called).encode())
-    rendered[MARKETPLACE] = _render_marketplace().encode()
-    return rendered
-
-
-def _render_marketplace() -> str:
     entry = {"name": PLUGIN, "source": f"./{PLUGIN}", "description": "What one session knew, the next knows."}
     owner = {"name": "The Passdown maintainers"}
-    data = {"name": PLUGIN, "description": "Written by `passdown install`.", "owner": owner}
-    return json.dumps({**data, "plugins": [entry]}, indent=2) + "\n"
+    data = {
+        "name": PLUGIN,
+        "description": "Written by `passdown install`.",
+        "owner": owner,
+        "plugins": [entry],
+    }
+    rendered[MARKETPLACE] = f"{json.dumps(data, indent=2)}\n".encode()
+    return rendered
 
 
 def read_json_registration(settings: object) -> PluginRegistration:

@@ -30,14 +30,7 @@ from passdown.core.coordination.messages import (
     Sent,
     WaitingMessage,
 )
-from passdown.core.coordination.offers import (
-    Accepted,
-    NewOffer,
-    Offered,
-    OfferEnded,
-    OfferGone,
-    OfferState,
-)
+from passdown.core.coordination.offers import Accepted, NewOffer, Offered, OfferEnded, OfferGone, OfferState
 from passdown.core.coordination.tasks import (
     Circle,
     Claimed,

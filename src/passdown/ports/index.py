@@ -165,7 +165,15 @@ class ReadProgress(Protocol):
         ...
 
 
-class Index(RetractedFacts, EventContents, ReadProgress, Protocol):
+class OpenedStore(Protocol):
+    """Something that may have opened files."""
+
+    def close(self) -> None:
+        """Close them; it is not used again."""
+        ...
+
+
+class Index(RetractedFacts, EventContents, ReadProgress, OpenedStore, Protocol):
     """All events found in one log, ready to be queried; it may be lost at any time and rebuilt."""
 
     def changing(self) -> AbstractContextManager[None]:

@@ -117,3 +117,7 @@ class SearchIndex(Protocol):
     def find(self, terms: Sequence[SearchTerm], wanted: SearchFilter, limit: int) -> Hits:
         """Return the documents that hold every term; none if there are no terms."""
         ...
+
+    def close(self) -> None:
+        """Close what was opened for it; it is not used again."""
+        ...

@@ -24,19 +24,16 @@ class Board:
     """Keeps the promises of `Tracker` over the tasks of the engine; each change is one transaction."""
 
     def __init__(self, coordination: Coordination) -> None:
-        """Keep the tasks of a project."""
         self._shared = coordination
         self._tasks = coordination.tasks
         self.about = TrackerInfo("board", f"board ({coordination.engine})")
 
     def tasks(self, listing: Listing, worker: Worker = NOBODY) -> Sequence[TaskState]:
-        """List tasks by priority, then by age."""
         del worker  # who holds a task has its lease
         found = self._tasks.tasks(closed=listing is Listing.ALL)
         return [one for one in found if is_listed(one, listing)]
 
     def find(self, task: str) -> TaskState | None:
-        """Return a task with its holder."""
         return self._tasks.find(task)
 
     def create(self, op: Operation, worker: Worker, task: Task, after: Sequence[str] = ()) -> Task:
@@ -50,21 +47,17 @@ class Board:
         return added
 
     def claim(self, op: Operation, worker: Worker, wish: ClaimWish) -> Claimed | Held | NothingReady:
-        """Claim the named tasks, or the first that is ready."""
         return self._tasks.claim(op.id, worker.session, wish.tasks, role=wish.role, another=wish.another)
 
     def note(self, op: Operation, worker: Worker, task: str, text: str) -> TaskStored:
-        """Add a text to the note of a task."""
         return self._tasks.note(op.id, worker.session, task, text)
 
     def close(
         self, op: Operation, worker: Worker, held: Fenced, reason: str, note: str
     ) -> TaskClosed | Lost | Held:
-        """Close a task under its fence."""
         return self._tasks.close(op.id, worker.session, held, reason, note)
 
     def give_back(self, op: Operation, worker: Worker, held: Fenced) -> TaskStored | Lost:
-        """Put a task back on the board."""
         return self._tasks.give_back(op.id, worker.session, held)
 
     def move(self, op: Operation, worker: Worker, held: Fenced) -> TaskStored | Lost:

@@ -1,6 +1,7 @@
 """A check of a view that is up to date, which is the usual case: it loads almost nothing."""
 
 import os
+from collections.abc import Mapping
 from pathlib import Path
 
 from passdown.engines.files import read
@@ -13,13 +14,13 @@ from passdown.settings import Settings
 from passdown.wiring.caches import CACHE, cache_name
 
 
-def peek_view(root: Path, settings: Settings) -> tuple[str, int] | None:
+def peek_view(root: Path, settings: Settings, variables: Mapping[str, str]) -> tuple[str, int] | None:
     """Return the tracked view's path and its number of events, if it is certainly current.
 
     This only looks at what the cache in git's folder remembers, so a check that finds nothing new costs next
     to nothing.
     """
-    repository = GitRepository(root)
+    repository = GitRepository(root, variables=variables)
     common = repository.common_folder()
     found = _peek(common, cache_name(root, "events")) if common else None
     place = view_place(repository, settings)

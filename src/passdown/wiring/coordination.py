@@ -53,6 +53,8 @@ class EngineFile(NamedTuple):
     """What a server said about reserved files."""
     away: str
     """Says when the engine did not answer."""
+    variables: "Mapping[str, str]"
+    """The environment of the caller."""
     below: str = ""
     patience: Patience | None = None
     """How long to wait in all for others and for a server; None is the default."""
@@ -74,7 +76,7 @@ class EngineFile(NamedTuple):
 
 def open_coordination(file: EngineFile, settings: "Settings", processes: "Processes") -> "Coordination":
     """Open the engine that the settings name: SQLite in the clone, unless there is a server (C76)."""
-    url = find_coordination_url(settings)
+    url = find_coordination_url(settings, file.variables)
     if url is None:
         hint = "Set `engine` below [coordination] to auto or sqlite."
         raise StorageError("coordination is off in this project", hint=hint)
@@ -116,6 +118,8 @@ def _open_postgres(
     from passdown.engines.sqlite.reservation_copy import CopyingStore
 
     store = open_store(url, settings.project.key, patience=file.patience)
+    if file.workspace:
+        file.workspace.on_close(store.close)
     return _coordinate(CopyingStore(store, copy), settings, file, f"PostgreSQL, {store.place}")
 
 
@@ -147,7 +151,7 @@ def open_for_reading(file: EngineFile, settings: "Settings", processes: "Process
     """
     url: str | None = None
     with suppress(NoServerError):
-        url = find_coordination_url(settings)
+        url = find_coordination_url(settings, file.variables)
     path, project = (file.copy, settings.project.key) if url else (file.path, file.project)
     if url is None or not os.path.lexists(path):
         if url == "" and os.path.lexists(file.changes):
@@ -173,6 +177,8 @@ def _open_sqlite(file: EngineFile, settings: "Settings", machine: "LocalMachine"
         wait = file.patience or Patience(WAIT_SECONDS)
         recovery = _make_recovery(file, file.workspace, machine) if file.workspace else None
         store = open_store(file.path, file.project, replace(machine, recovery=recovery), wait=wait)
+        if file.workspace:
+            file.workspace.on_close(store.let_go)
         return _coordinate(store, settings, file)
     except UnwritableError as refusal:
         return _coordinate(open_reader(file.path, file.project, machine, refusal), settings, file)
@@ -181,7 +187,7 @@ def _open_sqlite(file: EngineFile, settings: "Settings", machine: "LocalMachine"
 def examine_file(file: EngineFile, settings: "Settings") -> "tuple[str, Sequence[str]]":
     """Return why the file of the clone counts as lost, empty if it does not, and when it was restored."""
     with suppress(NoServerError):
-        if find_coordination_url(settings) == "" and os.path.lexists(file.changes):
+        if find_coordination_url(settings, file.variables) == "" and os.path.lexists(file.changes):
             from passdown.engines.sqlite.change_log import ChangeLog
             from passdown.engines.sqlite.coordination_file import examine
 
@@ -228,15 +234,14 @@ def _coordinate(
 
 
 def _find_away(file: EngineFile) -> EngineAway:
-    from passdown.engines.boot import SystemBootClock
+    from passdown.engines.system import SystemBootClock
 
     return EngineAway(file.away, SystemBootClock())
 
 
 def _find_machine(processes: "Processes") -> "LocalMachine":
-    from passdown.engines.boot import SystemBootClock
     from passdown.engines.sqlite.coordination import LocalMachine
-    from passdown.engines.system import SystemClock
+    from passdown.engines.system import SystemBootClock, SystemClock
 
     def is_running(process: str) -> bool | None:
         pid, started, boot = json.loads(process)

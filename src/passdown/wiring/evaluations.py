@@ -1,14 +1,13 @@
 """An empty project that lasts as long as a measurement, with a clock that stands still."""
 
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from datetime import datetime
 from typing import TYPE_CHECKING
 
 from passdown.engines.scratch import scratch_folder
-from passdown.services.workspace.workspaces import NO_LIMITS
 from passdown.settings import Settings
-from passdown.wiring.workspaces import LocalWorkspace
+from passdown.wiring.workspaces import LocalWorkspace, Outside
 
 if TYPE_CHECKING:
     from passdown.services.workspace.workspaces import Workspace
@@ -32,7 +31,8 @@ def open_empty_project(now: datetime) -> "Generator[Workspace, None, None]":
     """Make a project in a folder of its own, with files and cache; the folder is removed at the end."""
     with scratch_folder() as folder:
         settings = Settings()
-        workspace = LocalWorkspace(folder, settings, NO_LIMITS)
+        workspace = LocalWorkspace(folder, settings, Outside(variables={}))
         vars(workspace)["clock"] = _StoppedClock(now)
         workspace.documents.create(f"{settings.paths.runtime}/.gitignore", b"*\n")  # the cache lies beside it
-        yield workspace  # pyright: ignore[reportReturnType]  # as in `open_workspace`
+        with closing(workspace):
+            yield workspace  # pyright: ignore[reportReturnType]  # as in `open_workspace`

@@ -2,6 +2,7 @@
 
 import os
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 
 from passdown.core.project.findings import CacheHealth, judge_cache_place
@@ -13,20 +14,21 @@ from passdown.engines.sqlite.mounts import MOUNTS, MountKind, find_mount
 from passdown.errors import PassdownError, UsageError
 from passdown.services.project.doctor import Examination
 from passdown.services.project.installs import InstallTarget
-from passdown.services.workspace.workspaces import NO_LIMITS, Workspace
+from passdown.services.workspace.workspaces import Workspace
 from passdown.settings import Settings
 from passdown.wiring.caches import CachePlace, cache_folders, open_cached, open_memory_index
 from passdown.wiring.coordination import examine_file
-from passdown.wiring.installs import list_sandbox_targets
+from passdown.wiring.installs import OwnProgram, list_sandbox_targets
 from passdown.wiring.projects import find_coordination_url, find_user_file, open_hosts
-from passdown.wiring.workspaces import LocalWorkspace, open_workspace, swept_folders
+from passdown.wiring.workspaces import LocalWorkspace, Outside, open_workspace, swept_folders
 
 
 def open_examination(
-    root: Path, settings: Settings, warnings: tuple[str, ...] = (), refused: str = ""
+    root: Path, settings: Settings, program: OwnProgram, warnings: tuple[str, ...] = (), refused: str = ""
 ) -> Examination:
     """Build what the doctor examines in one checkout."""
-    workspace = open_workspace(root, settings)
+    variables, outside = program.variables, Outside(variables=program.variables)
+    workspace = open_workspace(root, settings, outside)
     common = workspace.repository.common_folder()
     swept, flat = swept_folders(root, settings.paths, common)
     roots = [str(root), *([common] if common else [])]
@@ -36,39 +38,39 @@ def open_examination(
         found = archive.find_leftovers(swept, is_gone, flat=flat, roots=roots)
         return [os.path.relpath(path, root).replace(os.sep, "/") for path in found]
 
-    lost, restored = examine_file(LocalWorkspace(root, settings, NO_LIMITS).engine_file, settings)
+    lost, restored = examine_file(LocalWorkspace(root, settings, outside).engine_file, settings)
     return Examination(
         workspace=workspace,
         fresh=open_memory_index,
         find_leftovers=find_leftovers,
         sweep=lambda: archive.sweep(swept, is_gone, flat=flat, roots=roots),
-        variables=os.environ,
+        variables=variables,
         cache=examine_cache(workspace),
         warnings=warnings,
         refused=refused,
-        no_server=_find_trouble(settings),
+        no_server=_find_trouble(settings, variables),
         lost=lost,
         restored=restored,
-        user_file=str(find_user_file(os.environ, sys.platform) or ""),
+        user_file=str(find_user_file(variables, sys.platform) or ""),
         plugin=user_folders.read_plugin(),
-        installed=user_folders.read_installed(open_hosts().load(), os.environ, sys.platform),
-        sandboxes=_list_sandboxes(root),
-        programs=SystemPrograms(str(root), seconds=10.0, variables=user_folders.emptied(os.environ)),
+        installed=user_folders.read_installed(open_hosts().load(), variables, sys.platform),
+        sandboxes=_list_sandboxes(program, root),
+        programs=SystemPrograms(str(root), seconds=10.0, variables=user_folders.emptied(variables)),
     )
 
 
-def _list_sandboxes(root: Path) -> list[InstallTarget]:
+def _list_sandboxes(program: OwnProgram, root: Path) -> list[InstallTarget]:
     """Return the hosts whose sandbox is told its folders; none without a home folder."""
     try:
-        return list_sandbox_targets(sys.argv[0], root)
+        return list_sandbox_targets(program, root)
     except UsageError:
         return []
 
 
-def _find_trouble(settings: Settings) -> PassdownError | None:
+def _find_trouble(settings: Settings, variables: Mapping[str, str]) -> PassdownError | None:
     """Return why sessions cannot coordinate through the server of the settings, without asking it (C159)."""
     try:
-        find_coordination_url(settings)
+        find_coordination_url(settings, variables)
     except PassdownError as found:
         return found
     return None
@@ -81,7 +83,10 @@ def examine_cache(workspace: Workspace, mounts: str = "") -> CacheHealth:
     folder = next(cache_folders(place), None)
     if folder is None:
         return CacheHealth.GOOD
+    index = open_cached(place)
+    if index is not None:
+        index.close()
     return judge_cache_place(
-        is_usable=open_cached(place) is not None,
+        is_usable=index is not None,
         is_remote=find_mount(str(folder), sys.platform, mounts or MOUNTS) is MountKind.REMOTE,
     )

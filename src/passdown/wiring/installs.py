@@ -2,8 +2,10 @@
 
 import os
 import sys
+from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
+from typing import NamedTuple
 
 from passdown import layout
 from passdown.core.hosts.installs import command_line
@@ -17,12 +19,23 @@ from passdown.ports.host import Host
 from passdown.services.project.installs import InstallTarget, UserFile
 from passdown.settings import Settings
 from passdown.wiring.projects import open_hosts
-from passdown.wiring.workspaces import open_documents, open_workspace
+from passdown.wiring.workspaces import Outside, open_documents, open_workspace
+
+
+class OwnProgram(NamedTuple):
+    """How this program was called."""
+
+    called: str
+    """Its name or path, as the caller wrote it."""
+    folder: str
+    """The folder that the caller was in."""
+    variables: Mapping[str, str]
+    """The environment of the caller."""
 
 
 def open_install_target(
     name: str,
-    called: str,
+    program: OwnProgram,
     instructions: Path | None = None,
     *,
     edits: bool | None = None,
@@ -39,18 +52,21 @@ def open_install_target(
     if host.load_install is None:
         raise UsageError(f"{host.title} has no plugin support", hint="set up its hooks by hand")
     install = host.load_install()
-    folder = os.path.realpath(user_folders.find_data_folder(os.environ, sys.platform))
-    settings = Path(user_folders.find_host_folder(install, os.environ)) / install.settings
-    root = find_shared_folder(project) if project else ""
+    variables = program.variables
+    folder = os.path.realpath(user_folders.find_data_folder(variables, sys.platform))
+    settings = Path(user_folders.find_host_folder(install, variables)) / install.settings
+    root = find_shared_folder(project, variables) if project else ""
     return InstallTarget(
         host=host,
         install=install,
-        programs=SystemPrograms(os.path.expanduser("~")),  # Path.home() raises without a home folder
+        programs=SystemPrograms(user_folders.find_working_folder(variables), variables=variables),
         data=open_documents(Path(folder)),
         folder=folder.replace(os.sep, "/"),
         settings=open_file(str(settings)),
         plugin=user_folders.read_plugin(),
-        line=command_line(user_folders.find_own_program(called), sys.platform),
+        line=command_line(
+            user_folders.find_own_program(program.called, program.folder, variables), sys.platform
+        ),
         can_wrap=sys.platform != "win32",
         open_file=open_file,
         sweep=partial(remove_empty_folders, folder),
@@ -63,19 +79,19 @@ def open_install_target(
     )
 
 
-def find_shared_folder(project: Path) -> str:
+def find_shared_folder(project: Path, variables: Mapping[str, str]) -> str:
     """Return the folder in git's that sessions of a project share; empty without git."""
-    common = open_workspace(project, Settings()).repository.common_folder()
+    common = open_workspace(project, Settings(), Outside(variables=variables)).repository.common_folder()
     return os.path.realpath(os.path.join(common, layout.OURS)).replace(os.sep, "/") if common else ""
 
 
-def list_sandbox_targets(called: str, project: Path) -> list[InstallTarget]:
+def list_sandbox_targets(program: OwnProgram, project: Path) -> list[InstallTarget]:
     """Return the hosts that have the plugin, and a sandbox that is told which folders it may write."""
-    hosts = user_folders.list_hosts_with_us(open_hosts().load(), os.environ, sys.platform)
+    hosts = user_folders.list_hosts_with_us(open_hosts().load(), program.variables, sys.platform)
     sandboxed = [host for host in hosts if host.load_install and host.load_install().has_writable_roots]
-    return [open_install_target(host.name, called, project=project) for host in sandboxed]
+    return [open_install_target(host.name, program, project=project) for host in sandboxed]
 
 
-def list_hosts_without_us() -> list[Host]:
+def list_hosts_without_us(variables: Mapping[str, str]) -> list[Host]:
     """Return the hosts on this machine that do not have the plugin."""
-    return user_folders.list_hosts_without_us(open_hosts().load(), os.environ, sys.platform)
+    return user_folders.list_hosts_without_us(open_hosts().load(), variables, sys.platform)

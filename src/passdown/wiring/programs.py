@@ -7,4 +7,5 @@ from passdown.services.workspace.workspaces import Workspace
 
 def open_programs(workspace: Workspace) -> Programs:
     """Return what runs programs at the root of a checkout, each for as long as the settings allow."""
-    return SystemPrograms(workspace.root, seconds=workspace.settings.gates.command_minutes * 60.0)
+    seconds = workspace.settings.gates.command_minutes * 60.0
+    return SystemPrograms(workspace.root, seconds=seconds, variables=workspace.variables)

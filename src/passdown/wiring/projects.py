@@ -45,15 +45,15 @@ def is_top(folder: str) -> bool:
     return os.path.isfile(entry) or any(os.path.lexists(f"{entry}/{name}") for name in layout.GIT_PARTS)
 
 
-def read_settings(root: Path) -> tuple[Settings, tuple[str, ...]]:
-    """Read the user file, the project file and the environment; return the settings and warnings.
+def read_settings(root: Path, variables: Mapping[str, str]) -> tuple[Settings, tuple[str, ...]]:
+    """Read the user file, the project file and the caller's environment; return the settings and warnings.
 
     A user file that cannot be read is only a warning, because a sandbox may hide it. Raises `StorageError` if
     the project file cannot be read, and `UsageError` if a file is not TOML or a value is not allowed.
     """
     sources: list[SettingsSource] = []
     unread: list[str] = []
-    user_file = find_user_file(os.environ, sys.platform)
+    user_file = find_user_file(variables, sys.platform)
     if user_file is not None:
         try:
             sources += _read_file(os.path.realpath(user_file), str(user_file))  # its links are the user's own
@@ -61,7 +61,7 @@ def read_settings(root: Path) -> tuple[Settings, tuple[str, ...]]:
             unread.append(f"{found.message}; its settings are ignored")
     own = _read_file(os.path.join(root, FILE_NAME), FILE_NAME)
     sources += [source._replace(is_project=True) for source in own]
-    sources.append(parse_environment(os.environ))
+    sources.append(parse_environment(variables))
     settings, warnings = parse_settings(sources, str(user_file)) if user_file else parse_settings(sources)
     return _without_server(settings, own), (*unread, *warnings)
 
@@ -75,7 +75,7 @@ def _without_server(settings: Settings, own: Sequence[SettingsSource]) -> Settin
     return replace(settings, teams=replace(settings.teams, urls=tuple(urls.items())))
 
 
-def find_coordination_url(settings: Settings) -> str | None:
+def find_coordination_url(settings: Settings, variables: Mapping[str, str]) -> str | None:
     """Return the URL of the server that sessions coordinate through (C76, C159).
 
     It is empty if they do through a file in git's folder, and None if they do not at all.
@@ -95,7 +95,7 @@ def find_coordination_url(settings: Settings) -> str | None:
         hint = "run `passdown team init` to create one, and commit it for the other clones"
         raise UsageError("this project has no team key", hint=hint)
     if url is None:  # 2
-        raise _no_server(coordination.team)
+        raise _no_server(coordination.team, variables)
     return url
 
 
@@ -108,9 +108,9 @@ def find_server(settings: Settings) -> str | None:
     return coordination.url or dict(settings.teams.urls).get(coordination.team)
 
 
-def _no_server(team: str) -> NoServerError:
+def _no_server(team: str, variables: Mapping[str, str]) -> NoServerError:
     """Say which file names no server, by its full path, and what to write there."""
-    file = find_user_file(os.environ, sys.platform)
+    file = find_user_file(variables, sys.platform)
     place = str(file) if file else "your own settings file"
     if team:
         line = f'{team} = "postgresql://host/database"'
@@ -137,9 +137,9 @@ def list_ancestors() -> "Iterator[Ancestor]":
     return SystemProcesses().list_ancestors()
 
 
-def find_runtime_folder(root: str) -> str:
+def find_runtime_folder(root: str, variables: Mapping[str, str]) -> str:
     """Return the folder of local state that the settings name."""
-    return read_settings(Path(root))[0].paths.runtime
+    return read_settings(Path(root), variables)[0].paths.runtime
 
 
 def find_user_file(variables: Mapping[str, str], platform: str) -> Path | None:

@@ -25,4 +25,6 @@ def open_search_scope(workspace: Workspace, *, cached: bool = True) -> SearchSco
     if cached:
         common = workspace.repository.common_folder()
         index = open_first(CachePlace(root, settings, common, workspace.tracking), "search", open_search)
+    if index is not None:
+        workspace.on_close(index.close)
     return SearchScope(index=index or MemorySearch(), sources=sources)

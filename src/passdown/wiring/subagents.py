@@ -42,7 +42,7 @@ def _list_folders(workspace: Workspace) -> Iterator[str]:
 
 def _has_board(workspace: Workspace) -> bool:
     try:
-        url = find_coordination_url(workspace.settings)
+        url = find_coordination_url(workspace.settings, workspace.variables)
     except NoServerError:  # the project is a team's
         return True
     if url is None:

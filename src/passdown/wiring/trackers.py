@@ -35,6 +35,8 @@ class TrackerPlace(NamedTuple):
     """Where a tracker is looked for: the checkout, and git's folder that all checkouts share."""
 
     root: str
+    variables: Mapping[str, str]
+    """The environment of the caller: it may name a database, and programs that we start get it."""
     common: str = ""
     handles: Callable[[], tuple[int, ...]] = tuple
     """Open files of locks that a program which we start holds, too, until it ends."""
@@ -49,7 +51,7 @@ def open_tracker(
         hint = "Set `kind` below [tracker] in passdown.toml to auto, board or beads."
         raise UsageError("this project has no tracker", hint=hint)
     if kind is not TrackerChoice.BOARD:
-        found = _find_beads(place, os.environ)
+        found = _find_beads(place)
         if found is not None:
             return _open_beads(settings, place, found, coordination)
         if kind is TrackerChoice.BEADS:
@@ -64,24 +66,24 @@ def uses_beads(settings: Settings, place: TrackerPlace) -> bool:
     """Return whether the tasks of a project are kept in Beads; nothing is started."""
     kind = settings.tracker.kind
     if kind is TrackerChoice.AUTO:
-        return _find_beads(place, os.environ) is not None
+        return _find_beads(place) is not None
     return kind is TrackerChoice.BEADS
 
 
-def _find_beads(place: TrackerPlace, variables: Mapping[str, str]) -> tuple[str, str] | None:
+def _find_beads(place: TrackerPlace) -> tuple[str, str] | None:
     """Return the program and the folder of its database; None without either. Nothing is started."""
-    folder = _find_database(place, variables)
+    folder = _find_database(place)
     if not folder:
         return None
     from passdown.engines.programs import SystemPrograms  # only with a database
 
-    program = SystemPrograms(place.root).find(_PROGRAM)
+    program = SystemPrograms(place.root, variables=place.variables).find(_PROGRAM)
     return (program, folder) if program else None
 
 
-def _find_database(place: TrackerPlace, variables: Mapping[str, str]) -> str:
+def _find_database(place: TrackerPlace) -> str:
     """Return the real path of the database's folder: that of the main checkout, for all of its worktrees."""
-    named = variables.get("BEADS_DIR", "")
+    named = place.variables.get("BEADS_DIR", "")
     tops = (os.path.dirname(place.common), place.root)
     folders = [named] if named else [os.path.join(top, layout.BEADS) for top in tops if top]
     for folder in folders:
@@ -110,8 +112,8 @@ def _find_installation(place: TrackerPlace, program: str, folder: str) -> "Insta
     from passdown.trackers.beads.builds import Binary, Memory, probe
     from passdown.trackers.beads.calls import Installation
 
-    state = find_state_folder(os.environ, sys.platform)
-    variables = _make_environment(folder, state)
+    state = find_state_folder(place.variables, sys.platform)
+    variables = _make_environment(place.variables, folder, state)
 
     def make_programs(seconds: float) -> "Programs":
         limit = min(seconds, _SECONDS)
@@ -131,9 +133,9 @@ def _find_installation(place: TrackerPlace, program: str, folder: str) -> "Insta
     return Installation(binary.path, build, make_programs, lock, pause, SystemClock())
 
 
-def _make_environment(folder: str, state: str) -> dict[str, str]:
+def _make_environment(given: Mapping[str, str], folder: str, state: str) -> dict[str, str]:
     """Return the environment for `bd`; it needs a home folder that exists."""
-    variables = {**os.environ, **dict(_QUIET), "BEADS_DIR": folder}
+    variables = {**given, **dict(_QUIET), "BEADS_DIR": folder}
     if not os.path.isdir(variables.get("HOME", "")):
         variables["HOME"] = state
     return variables
@@ -141,7 +143,7 @@ def _make_environment(folder: str, state: str) -> dict[str, str]:
 
 def _lock(state: str, folder: str, seconds: float) -> AbstractContextManager[None]:
     """Return the lock of a database, by the real path of its folder (C98)."""
-    from passdown.engines.files.gate import Gate
+    from passdown.engines.files.locks import Gate
 
     digest = sha256(os.fsencode(folder)).hexdigest()[:16]
     return Gate(os.path.join(state, layout.beads_lock(digest))).passed(seconds)

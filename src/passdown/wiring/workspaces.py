@@ -1,19 +1,21 @@
 """The workspace of one checkout; each part is built on first use."""
 
 import os
-from contextlib import suppress
+from _thread import get_ident  # as in `engines/sqlite/database.py`
+from contextlib import ExitStack, suppress
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Annotated, Final
 
 from passdown import layout
-from passdown.errors import NoServerError, StorageError, UsageError
+from passdown.errors import NoServerError, OtherThreadError, StorageError, UsageError
+from passdown.records import record
 from passdown.services.workspace.workspaces import NO_LIMITS, ReadLimits, list_other_roots
 from passdown.settings import Paths, Settings, TrackerChoice
 from passdown.wiring.projects import find_coordination_url, read_settings
 
 if TYPE_CHECKING:  # everything built here is loaded on demand
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from datetime import datetime
 
     from passdown.core.project.metrics import Metric
@@ -49,22 +51,19 @@ _SWEPT: Final = 7 * 86_400
 """In seconds: day folders that have not changed for this long are left to the doctor."""
 
 
-class Listener:
-    """Who is told what happens in a workspace."""
-
-    def __init__(
-        self,
-        warn: "Warn | None" = None,
-        report: "Warn | None" = None,
-        record_metrics: "RecordMetrics | None" = None,
-    ) -> None:
-        """Keep what takes warnings, what is waited for while that lasts, and what metrics count."""
-        self.warn = warn
-        self.report = report
-        self.record_metrics = record_metrics
+_CLOSED: Final = ("index", "coordination", "tracker", "_engine", "_tracker")
+"""The parts that hold open files or connections, or use one that does."""
 
 
-NOBODY: Final = Listener()
+@record
+class Outside:
+    """What a workspace is told of the world outside; it reads no environment itself (C136)."""
+
+    variables: Annotated["Mapping[str, str]", "The environment of the caller."]
+    warn: Annotated["Warn | None", "Takes warnings."] = None
+    report: Annotated["Warn | None", "Takes what is waited for, while that lasts."] = None
+    record_metrics: Annotated["RecordMetrics | None", "Takes what metrics count."] = None
+    verb: Annotated["VerbRun | None", "The command that runs, if it changes what sessions share."] = None
 
 
 class LocalWorkspace:
@@ -74,17 +73,18 @@ class LocalWorkspace:
         self,
         root: Path,
         settings: Settings,
-        limits: ReadLimits,
-        listener: Listener = NOBODY,
-        verb: "VerbRun | None" = None,
+        outside: Outside,
+        limits: ReadLimits = NO_LIMITS,
     ) -> None:
-        """Keep the root and settings, how much work the caller may wait for, whom to tell, and what runs."""
+        """Keep the root and settings, what is known of the caller, and how much work he may wait for."""
         self.root = str(root)
         self.settings = settings
+        self.variables = outside.variables
         self._folder = root
         self._haste = limits
-        self._listener = listener
-        self._verb = verb
+        self._outside = outside
+        self._thread = get_ident()
+        self._opened = ExitStack()
 
     @cached_property
     def clock(self) -> "Clock":
@@ -103,7 +103,7 @@ class LocalWorkspace:
     @cached_property
     def documents(self) -> "Documents":
         """The files below the root, without machine state that git tracks."""
-        from passdown.engines.files.untracked_documents import UntrackedDocuments  # loaded on demand
+        from passdown.engines.files.documents import UntrackedDocuments  # loaded on demand
 
         runtime = self.settings.paths.runtime
         return UntrackedDocuments(
@@ -120,7 +120,7 @@ class LocalWorkspace:
     def _git(self) -> "GitRepository":
         from passdown.engines.git.repository import GitRepository  # loaded on demand
 
-        return GitRepository(self._folder)
+        return GitRepository(self._folder, variables=self.variables)
 
     @cached_property
     def repository(self) -> "Repository":
@@ -182,7 +182,9 @@ class LocalWorkspace:
         if not self._haste.is_cached:
             return open_memory_index()
         place = CachePlace(self._folder, self.settings, self._git.common_folder(), self.tracking)
-        return open_index(place, self._haste.wait)
+        index = open_index(place, self._haste.wait)
+        self.on_close(index.close)
+        return index
 
     @cached_property
     def journals(self) -> "Journals":
@@ -217,7 +219,7 @@ class LocalWorkspace:
     def _runtimes(self) -> "RuntimeFolders":
         from passdown.wiring.machine_state import RuntimeFolders  # usually nothing is in these folders
 
-        return RuntimeFolders(self.settings.paths.runtime)
+        return RuntimeFolders(self.settings.paths.runtime, self.variables)
 
     @cached_property
     def accounts(self) -> "AccountCache":
@@ -238,7 +240,7 @@ class LocalWorkspace:
         """The command that runs; a hook types none."""
         from passdown.services.workspace.verbs import VerbRun  # few calls change what is shared
 
-        return self._verb or VerbRun()
+        return self._outside.verb or VerbRun()
 
     @cached_property
     def coordination(self) -> "Coordination":
@@ -271,7 +273,7 @@ class LocalWorkspace:
 
         Hooks do without a server: its driver alone takes longer to load than a hook may take (C77).
         """
-        url = find_coordination_url(self.settings)
+        url = find_coordination_url(self.settings, self.variables)
         if url is None:
             return None
         if url:
@@ -289,7 +291,7 @@ class LocalWorkspace:
     def has_server(self) -> bool:
         """Whether the settings name a server; a team that the user has not mapped has none."""
         with suppress(UsageError, NoServerError):
-            return bool(find_coordination_url(self.settings))
+            return bool(find_coordination_url(self.settings, self.variables))
         return False
 
     @property
@@ -333,7 +335,8 @@ class LocalWorkspace:
     def _tracker_place(self) -> "TrackerPlace":
         from passdown.wiring.trackers import TrackerPlace  # few calls need it
 
-        return TrackerPlace(self.root, self._git.common_folder() or "", self.locks.handles)
+        common = self._git.common_folder() or ""
+        return TrackerPlace(self.root, self.variables, common, self.locks.handles)
 
     @property
     def engine_file(self) -> "EngineFile":
@@ -343,9 +346,15 @@ class LocalWorkspace:
         place = self._coordination_place
         folder = os.path.dirname(place)
         copy, away = (os.path.join(folder, name) for name in (layout.COORDINATION_COPY, layout.ENGINE_AWAY))
-        is_folded = self._git.ignores_case()
         return EngineFile(
-            place, copy, away, self._git.prefix(), self._patience, is_folded, self._as_workspace
+            path=place,
+            copy=copy,
+            away=away,
+            variables=self.variables,
+            below=self._git.prefix(),
+            patience=self._patience,
+            ignores_case=self._git.ignores_case(),
+            workspace=self._as_workspace,
         )
 
     @cached_property
@@ -387,18 +396,18 @@ class LocalWorkspace:
 
     def warn(self, text: str, /) -> None:
         """Pass a warning on, if anybody wants to hear it."""
-        if self._listener.warn is not None:
-            self._listener.warn(text)
+        if self._outside.warn is not None:
+            self._outside.warn(text)
 
     def report(self, text: str, /) -> None:
         """Pass on at once what takes time, if anybody wants to hear it."""
-        if self._listener.report is not None:
-            self._listener.report(text)
+        if self._outside.report is not None:
+            self._outside.report(text)
 
     def record_metrics(self, metrics: "Iterable[Metric]", /) -> None:
         """Pass on what happened, if anybody records it."""
-        if self._listener.record_metrics is not None:
-            self._listener.record_metrics(metrics)
+        if self._outside.record_metrics is not None:
+            self._outside.record_metrics(metrics)
 
     def sweep(self) -> int:
         """Remove what killed processes recently left behind."""
@@ -411,19 +420,30 @@ class LocalWorkspace:
         roots = [self.root, *([common] if common else [])]
         return archive.sweep(swept, SystemProcesses().is_gone, flat=flat, since=since, roots=roots)
 
+    def check_thread(self) -> None:
+        """Raise an error in another thread: neither the stores nor what was read of files are shared."""
+        if get_ident() != self._thread:
+            message = "this checkout was opened in another thread"
+            raise OtherThreadError(message, hint="Open the project once in each thread.")
+
+    def on_close(self, act: "Callable[[], object]", /) -> None:
+        """Let something else be closed together with it."""
+        self._opened.callback(act)
+
+    def close(self) -> None:
+        """Close what was opened; what is asked for afterwards is opened again."""
+        self.check_thread()
+        for part in _CLOSED:
+            vars(self).pop(part, None)
+        self._opened.close()
+
 
 def open_workspace(
-    root: Path,
-    settings: Settings,
-    limits: ReadLimits = NO_LIMITS,
-    listener: Listener = NOBODY,
-    verb: "VerbRun | None" = None,
+    root: Path, settings: Settings, outside: Outside, limits: ReadLimits = NO_LIMITS
 ) -> "Workspace":
     """Return the workspace of a checkout; nothing is read or created before a service needs it."""
     # Pyright does not accept a cached property as a property; mypy does, and checks it.
-    return LocalWorkspace(  # pyright: ignore[reportReturnType]
-        root, settings, limits, listener, verb
-    )
+    return LocalWorkspace(root, settings, outside, limits)  # pyright: ignore[reportReturnType]
 
 
 def open_documents(root: Path, *, is_checkout: bool = False) -> "Documents":
@@ -466,13 +486,20 @@ def list_logs(others: "Sequence[tuple[Workspace, str]]") -> "list[OtherCheckoutL
 
 
 def open_others(workspace: "Workspace", limits: ReadLimits = NO_LIMITS) -> "list[tuple[Workspace, str]]":
-    """Open the project's other checkouts, each with its branch; not those whose settings cannot be read."""
+    """Open the project's other checkouts, each with its branch; not those whose settings cannot be read.
+
+    They are closed together with the one that is given.
+    """
+    outside = Outside(variables=workspace.variables)
     found: list[tuple[Workspace, str]] = []
     for root, branch in list_other_roots(workspace.repository):
         # The user of that checkout sees the error there.
         with suppress(StorageError, UsageError):
             if os.path.isdir(root):  # is_dir() raises without permission
-                found.append((open_workspace(Path(root), read_settings(Path(root))[0], limits), branch))
+                settings, _ = read_settings(Path(root), outside.variables)
+                there = open_workspace(Path(root), settings, outside, limits)
+                workspace.on_close(there.close)
+                found.append((there, branch))
     return found
 
 

@@ -14,12 +14,12 @@ from passdown.core.evidence.histories import END, make_history
 from passdown.records import replace
 from passdown.services.handover.evaluations import write_history
 from passdown.settings import Settings
-from passdown.wiring.workspaces import open_workspace
 from tests.hosts.drivers import ClaudeCode, Ground
 from tests.hosts.model import Model
 from tests.hosts.scripts import Call, Step
 from tests.hosts.stages import PASSDOWN, briefs, hooks, need
 from tests.hosts.talks import ClaudeTalk
+from tests.support.projects import open_checkout
 
 pytestmark = pytest.mark.timeout(180)
 
@@ -34,7 +34,7 @@ def write_long_history(place: Ground) -> None:
     later = datetime.now(UTC) - timedelta(hours=1) - END
     events = [replace(event, ts=event.ts and event.ts + later, origins=()) for event in history.events]
     events[0] = replace(events[0], decisions=(Pair(key="store", value=OLD),))
-    write_history(open_workspace(place.root, Settings()), replace(history, events=tuple(events)))
+    write_history(open_checkout(place.root, Settings()), replace(history, events=tuple(events)))
     subprocess.run([str(PASSDOWN), "status"], cwd=place.root, check=True, capture_output=True)
 
 

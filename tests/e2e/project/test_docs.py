@@ -7,9 +7,9 @@ import pytest
 
 from passdown.services.sessions.sessions import StartRequest, start_session
 from passdown.settings import FILE_NAME, Settings
-from passdown.wiring.workspaces import open_workspace
 from tests import stories, transcripts
 from tests.support.gits import make_started
+from tests.support.projects import open_checkout
 
 PAGE = """
 ```markdown title="notes.md"
@@ -98,7 +98,7 @@ def test_the_how_to_about_subagents_shows_what_its_commands_print(tmp_path: Path
     folder = make_started(tmp_path / "shop").folder
     (folder / FILE_NAME).touch()
     (folder / "test_login.py").touch()
-    start_session(open_workspace(folder, Settings()), StartRequest(nickname="amber"))
+    start_session(open_checkout(folder, Settings()), StartRequest(nickname="amber"))
 
     assert page.count("$ passdown ") > 8
     assert transcripts.corrected(page, folder, has_made_up_values=True) == page

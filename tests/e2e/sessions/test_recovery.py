@@ -24,10 +24,9 @@ from passdown.services.sessions.liveness import is_live
 from passdown.services.sessions.sessions import StartedSession, StartRequest, start_session
 from passdown.services.workspace.workspaces import Workspace as Sessions
 from passdown.wiring.projects import read_settings
-from passdown.wiring.workspaces import open_workspace
 from tests.support.commands import environment
 from tests.support.gits import Project, make_started
-from tests.support.projects import EVENTS
+from tests.support.projects import EVENTS, open_checkout
 from tests.support.sessions import AGENT, NOON
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -84,8 +83,8 @@ def run_silent(project: Project) -> None:
 
 
 def open_in(project: Project) -> Sessions:
-    settings, _ = read_settings(project.folder)
-    return open_workspace(project.folder, settings)
+    settings, _ = read_settings(project.folder, os.environ)
+    return open_checkout(project.folder, settings)
 
 
 def start(project: Project, **request: object) -> StartedSession:

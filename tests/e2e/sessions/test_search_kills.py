@@ -16,13 +16,13 @@ import os, signal, sys
 from pathlib import Path
 from passdown.wiring.projects import read_settings
 from passdown.wiring.searches import open_search_scope
-from passdown.wiring.workspaces import open_workspace
+from passdown.wiring.workspaces import Outside, open_workspace
 from passdown.services.project import search
 
 search.BATCH = 100
 root, at = Path(sys.argv[1]), int(sys.argv[2])
-settings, _ = read_settings(root)
-project = open_workspace(root, settings)
+settings, _ = read_settings(root, os.environ)
+project = open_workspace(root, settings, Outside(variables=os.environ))
 
 def step(number, total):
     if number == at:

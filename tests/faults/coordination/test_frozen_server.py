@@ -15,12 +15,11 @@ import pytest
 
 from passdown.core.coordination.members import Member
 from passdown.core.coordination.tasks import Task
-from passdown.engines.boot import SystemBootClock
 from passdown.engines.coordination.away import EngineAway, WatchedCoordination
 from passdown.engines.coordination.coordinator import Coordinator
 from passdown.engines.patience import Patience
 from passdown.engines.postgres.coordination import open_store
-from passdown.engines.system import SystemClock
+from passdown.engines.system import SystemBootClock, SystemClock
 from passdown.errors import AwayError, UnansweredError
 from passdown.faces.hooks.quick import GRACE, limit_of
 from passdown.settings import Settings

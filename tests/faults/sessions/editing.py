@@ -27,8 +27,8 @@ from passdown.services.sessions.ledgers import update_ledger
 from passdown.services.sessions.sessions import StartRequest, start_session
 from passdown.services.workspace.workspaces import Workspace
 from passdown.settings import Settings
-from passdown.wiring.workspaces import open_workspace
 from tests.faults.sessions.racing import run_all
+from tests.support.projects import open_checkout
 
 LEDGER: Final = "conductor/sessions/active/LEDGER.md"
 WAYS: Final = ("rename", "truncate", "append", "in-place")
@@ -87,7 +87,7 @@ def edit_all(root: Path, way: str, count: int, seed: int) -> None:
 
 def speak_all(root: Path, session: str, name: str) -> None:
     """State facts until all edits are made."""
-    workspace = open_workspace(root, Settings())
+    workspace = open_checkout(root, Settings())
     number = 0
     while not (root / "edited").exists():
         number += 1
@@ -98,7 +98,7 @@ def speak_all(root: Path, session: str, name: str) -> None:
 
 def run_project(root: Path, way: str, count: int, seed: int) -> list[str]:
     """Edit one ledger while two processes state facts; return what is lost or left behind."""
-    workspace = open_workspace(root, Settings())
+    workspace = open_checkout(root, Settings())
     session = start_session(workspace, StartRequest(is_new=True)).account.session
     codes = run_all(
         [

@@ -33,9 +33,9 @@ from passdown.services.sessions.publications import publish
 from passdown.services.sessions.sessions import StartRequest, publish_end, start_session
 from passdown.services.workspace.workspaces import NO_LIMITS, UNCACHED, ReadLimits
 from passdown.settings import EventSettings, Settings
-from passdown.wiring.workspaces import open_workspace
 from tests.faults.sessions.lives import EVENTS
 from tests.faults.sessions.racing import run_all
+from tests.support.projects import open_checkout
 
 PUBLISHERS: Final = 8
 EACH: Final = 20
@@ -49,7 +49,7 @@ _COMMAND: Final = "import sys; from passdown.faces.cli.main import main; sys.exi
 
 def state(root: Path, session: str, text: str, limits: ReadLimits = NO_LIMITS) -> None:
     """State a fact that no other process states."""
-    workspace = open_workspace(root, Settings(), limits)
+    workspace = open_checkout(root, Settings(), limits)
     append_fact(workspace, read_account(workspace, session), NewFact(FactKind.DONE, text))
 
 
@@ -57,7 +57,7 @@ def publish_now(root: Path, session: str, text: str, limits: ReadLimits = NO_LIM
     """State a fact and publish, as `passdown publish` does; a cache that is held is done without."""
     state(root, session, text, limits)
     settings = Settings(events=EventSettings(publish_minutes=0))
-    publish(open_workspace(root, settings, limits), session, kind="checkpoint", reason="asked")
+    publish(open_checkout(root, settings, limits), session, kind="checkpoint", reason="asked")
 
 
 def end_turn(root: Path, session: str, text: str) -> None:
@@ -69,7 +69,7 @@ def end_turn(root: Path, session: str, text: str) -> None:
 def end(root: Path, session: str, text: str) -> None:
     """State a fact and end the session; whoever comes second finds it ended."""
     state(root, session, text)
-    workspace = open_workspace(root, Settings())
+    workspace = open_checkout(root, Settings())
     publish_end(workspace, read_account(workspace, session), "session-end")
 
 
@@ -120,7 +120,7 @@ def holding_cache(root: Path) -> Iterator[None]:
 
 def start(root: Path) -> str:
     """Start a session of the host, publish its first fact, and return its name."""
-    workspace = open_workspace(root, Settings())
+    workspace = open_checkout(root, Settings())
     session = start_session(
         workspace, StartRequest(host="claude", host_session=HOST, is_new=True)
     ).account.session
@@ -161,7 +161,7 @@ def _ignoring_troubles(act: _Act, root: Path, session: str, text: str) -> None:
 
 
 def _publish_rest(root: Path, session: str) -> None:
-    publish(open_workspace(root, Settings()), session, kind="checkpoint", reason="asked")
+    publish(open_checkout(root, Settings()), session, kind="checkpoint", reason="asked")
 
 
 def read_events(root: Path, session: str) -> list[Event]:

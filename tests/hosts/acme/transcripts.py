@@ -3,13 +3,8 @@
 from collections.abc import Collection, Sequence
 from typing import Final
 
-from passdown.core.hosts.transcripts import (
-    Object,
-    TranscriptCollector,
-    TranscriptMark,
-    TranscriptReader,
-    text_at,
-)
+from passdown.core.hosts.transcripts import Object, TranscriptCollector, TranscriptMark, TranscriptReader
+from passdown.core.json_text import text_at
 from passdown.core.kinds import FactKind
 
 

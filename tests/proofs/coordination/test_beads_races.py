@@ -67,9 +67,10 @@ class Place(NamedTuple):
         """Open it as a command does, but let nobody give up because this machine is busy."""
         os.environ.update(dict(self.variables))
         vars(wiring)["_PATIENCE"] = 30.0
-        file = EngineFile(f"{self.root}/coordination.sqlite", f"{self.root}/copy", f"{self.root}/away")
+        place = f"{self.root}/coordination.sqlite"
+        file = EngineFile(place, f"{self.root}/copy", f"{self.root}/away", os.environ)
         shared = open_coordination(file, Settings(), SystemProcesses())
-        tracker = trackers.open_tracker(Settings(), TrackerPlace(self.root), lambda: shared)
+        tracker = trackers.open_tracker(Settings(), TrackerPlace(self.root, os.environ), lambda: shared)
         return tracker, shared
 
     def call(self, *words: str) -> subprocess.CompletedProcess[str]:

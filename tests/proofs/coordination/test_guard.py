@@ -9,9 +9,9 @@ import pytest
 from passdown.core.coordination.leases import FREE, LOST, PathVerdict
 from passdown.engines.coordination import leases as engine
 from passdown.engines.git.repository import GitRepository
-from passdown.engines.memory.coordination import MemoryStore
 from passdown.engines.sqlite.coordination import LocalMachine, open_store
 from passdown.engines.sqlite.mounts import MountKind
+from passdown.testing.memory.coordination import MemoryStore
 from tests.proof import proof_count
 from tests.proofs.conftest import Tell
 from tests.proofs.coordination.lease_histories import PATHS, SESSIONS, LeaseHistory, MovedTime

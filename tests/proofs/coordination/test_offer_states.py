@@ -16,9 +16,9 @@ from passdown.core.coordination.leases import Fenced, Granted, Held, Lease, Life
 from passdown.core.coordination.offers import NewOffer
 from passdown.core.coordination.tasks import Claimed
 from passdown.engines.coordination.coordinator import Coordinator
-from passdown.engines.memory.coordination import MemoryRows, MemoryStore
 from passdown.errors import UsageError
 from passdown.testing.conformance.coordination.bench import DEATH, MARGIN, SharedProject
+from passdown.testing.memory.coordination import MemoryRows, MemoryStore
 from tests.proof import LEVEL, Level
 from tests.proofs.conftest import Tell
 from tests.stores.coordination_benches import MemoryBench

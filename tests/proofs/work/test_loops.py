@@ -15,10 +15,10 @@ from passdown.core.kinds import FactKind
 from passdown.core.sessions.session_facts import Account
 from passdown.core.times import render_seconds
 from passdown.core.work.loops import ImplementationReport
-from passdown.engines.memory.change_files import MemoryChanges
 from passdown.engines.sqlite.event_index import SqliteIndex, open_index
 from passdown.errors import PassdownError, UsageError
 from passdown.services.handover.briefs import read_brief_input
+from passdown.services.sessions.loop_feedback import take_in_feedback
 from passdown.services.sessions.sessions import StartRequest, start_session
 from passdown.services.work.changes import list_changes
 from passdown.services.work.feedback import dismiss_feedback
@@ -28,15 +28,15 @@ from passdown.services.work.loops import (
     append_turn,
     leave_feedback,
     open_loop,
-    refresh,
 )
 from passdown.services.workspace.workspaces import Workspace
 from passdown.settings import Settings
-from passdown.wiring.workspaces import open_workspace
+from passdown.testing.memory.change_files import MemoryChanges
 from tests.proof import proof_count
 from tests.proofs.conftest import Tell
 from tests.support.events import make_text
 from tests.support.gits import make_started
+from tests.support.projects import open_checkout
 from tests.support.sessions import NOON, Place, end_session, make_place, with_parts
 
 LEDGER = "changes/habits/loops/ideation.md"
@@ -102,7 +102,7 @@ class FileDesk:
     def __init__(self, folder: Path) -> None:
         """Make the checkout."""
         project = make_started(folder / "project").folder
-        self.workspace = open_workspace(project, Settings())
+        self.workspace = open_checkout(project, Settings())
         self._path = project / LEDGER
 
     def read(self) -> bytes:
@@ -312,7 +312,7 @@ def test_feedback_that_was_answered_elsewhere_stays_answered_a_hundred_thousand_
     there = make_place()
     there.documents.replace("changes/x/state.md", b"")
     answering = with_parts(there, change_files=changes)
-    account = refresh(answering, there.start())
+    account = take_in_feedback(answering, there.start())
     (fact,) = read_brief_input(answering, account).of(FactKind.FEEDBACK)
     there.say(account, FactKind.ANSWER, "It does.", fact.text)
     there.say(account, FactKind.RETRACTION, fact.text, FactKind.FEEDBACK.value)
@@ -328,7 +328,7 @@ def test_feedback_that_was_answered_elsewhere_stays_answered_a_hundred_thousand_
     index = open_index(str(tmp_path / "index.db"))
     assert isinstance(index, SqliteIndex)
     workspace = with_parts(here, change_files=changes, log=there.log, index=index)
-    started = refresh(workspace, make_account(workspace))
+    started = take_in_feedback(workspace, make_account(workspace))
 
     assert read_brief_input(workspace, started).of(FactKind.FEEDBACK) == ()
     assert started.of(FactKind.FEEDBACK) == ()

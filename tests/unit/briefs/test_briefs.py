@@ -8,10 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from passdown.core.briefs.banners import CombinedEvent, render_banner
 from passdown.core.briefs.brief_frame import UNKNOWN, BriefFrame, receipt_of
 from passdown.core.briefs.brief_input import BriefInput, CommitSubject, CurrentWork, OtherSession
-from passdown.core.briefs.briefs import Brief, brief_hash, pack_brief
+from passdown.core.briefs.briefs import Brief, CombinedEvent, brief_hash, pack_brief, render_banner
 from passdown.core.briefs.budgets import Budget
 from passdown.core.briefs.packing import Omission
 from passdown.core.facts import Fact, Provenance, identify, is_commit

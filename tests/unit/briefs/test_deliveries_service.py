@@ -8,8 +8,6 @@ from passdown.core.briefs.budgets import Budget
 from passdown.core.hosts.transcripts import TranscriptMark, TranscriptReader, render_mark
 from passdown.core.kinds import FactKind
 from passdown.core.sessions.session_facts import Account
-from passdown.engines.memory.documents import MemoryDocuments
-from passdown.engines.memory.transcripts import MemoryTranscripts
 from passdown.errors import StorageError
 from passdown.hosts.claude.transcripts import READER
 from passdown.hosts.copilot.transcripts import READER as COPILOT
@@ -24,6 +22,8 @@ from passdown.services.handover.deliveries import (
 from passdown.services.sessions.journals import read_account
 from passdown.services.sessions.observations import TranscriptSource
 from passdown.services.workspace.workspaces import Workspace
+from passdown.testing.memory.documents import MemoryDocuments
+from passdown.testing.memory.transcripts import MemoryTranscripts
 from tests.support.sessions import MemoryWorkspace, Place, make_place
 
 PATH = "/host/transcript.jsonl"

@@ -27,13 +27,12 @@ from passdown.core.coordination.leases import PATH, Resource
 from passdown.core.coordination.members import EngineTime, Member
 from passdown.core.coordination.operations import RANDOM_BYTES, make_operation
 from passdown.core.coordination.tasks import Task
-from passdown.engines.boot import SystemBootClock
 from passdown.engines.coordination.coordinator import Coordinator
-from passdown.engines.memory.coordination import MemoryStore
 from passdown.engines.sqlite.coordination import LocalMachine
 from passdown.engines.sqlite.reservation_copy import CopyingStore, ReservationCopy
-from passdown.engines.system import SystemClock
+from passdown.engines.system import SystemBootClock, SystemClock
 from passdown.services.coordination.team_input import read_team
+from passdown.testing.memory.coordination import MemoryStore
 from tests.support.sessions import NOON, make_place, with_parts
 from tests.support.teams import AMBER, BIRCH, Hosts, Team, context
 

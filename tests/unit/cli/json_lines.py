@@ -6,6 +6,7 @@ It knows the table of actions and nothing below it, as a face for tools would.
 import inspect
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import closing
 from pathlib import Path
 from typing import Any, get_args
 
@@ -22,15 +23,16 @@ def answer_lines(lines: Iterable[str], folder: Path) -> Iterator[str]:
         asked = json.loads(line)
         action = find_action(asked["action"])
         around = Surroundings(folder=folder, variables=asked.get("variables", {}))
-        caller = open_caller(around, asked.get("session", ""))
-        try:
-            answer = ask(action, caller, _read_request(action, asked.get("request")))
-        except PassdownError as found:
-            yield json.dumps({"error": {"code": found.code, "message": found.message, "hint": found.hint}})
-            continue
-        yield json.dumps(encode(answer.result))
-        for act in answer.after:
-            act()
+        with closing(open_caller(around, asked.get("session", ""))) as caller:
+            try:
+                answer = ask(action, caller, _read_request(action, asked.get("request")))
+            except PassdownError as found:
+                error = {"code": found.code, "message": found.message, "hint": found.hint}
+                yield json.dumps({"error": error})
+                continue
+            yield json.dumps(encode(answer.result))
+            for act in answer.after:
+                act()
 
 
 def _read_request(action: Callable[..., object], given: object) -> object:

@@ -5,7 +5,7 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import chain
 from pathlib import Path
 
@@ -16,7 +16,7 @@ import pytest
 import passdown
 from passdown.core.formats.registry import LEDGER
 from passdown.core.kinds import FactKind
-from passdown.faces.cli import fact_verbs, lifecycle, tree, verbs
+from passdown.faces.cli import fact_verbs, lifecycle, task_verbs, tree, verbs
 from passdown.services.workspace import documents
 from tests.answers.check_answers import ERROR
 from tests.support.commands import Caller, Done
@@ -255,9 +255,11 @@ def test_a_row_names_a_function_that_takes_what_its_call_gives() -> None:
     for verb in verbs.VERBS.values():
         if not verb.does:
             continue
-        function = getattr(fact_verbs if verb.kind else lifecycle, verb.does)
+        of_team = verb.group is verbs.Group.TEAM
+        module = fact_verbs if verb.kind else task_verbs if of_team else lifecycle
+        function = getattr(module, verb.does)
         given = {one.name for one in verb.arguments} | {one.parameter for one in verb.options}
-        first = (FactKind(verb.kind),) if verb.kind else ()
+        first = (FactKind(verb.kind),) if verb.kind else ([verb.name],) if of_team else ()
         inspect.signature(function).bind(*first, **dict.fromkeys(given))
 
 
@@ -277,12 +279,19 @@ def test_the_parser_and_the_plain_call_read_the_same(
     monkeypatch: pytest.MonkeyPatch, verb: verbs.Verb
 ) -> None:
     parsed: list[verbs.Values] = []
-    monkeypatch.setattr(verbs, "carry_out", lambda _, values: parsed.append(values))
+    typed: list[Sequence[str]] = []
+
+    def carry_out(_: verbs.Verb, values: verbs.Values, words: Sequence[str]) -> None:
+        parsed.append(values)
+        typed.append(words)
+
+    monkeypatch.setattr(verbs, "carry_out", carry_out)
 
     for words in words_of(verb):
         plain = verbs.parse_plainly(verb, words)
         tree.run([verb.name, *words])
         assert plain is not None
+        assert list(typed[-1]) == [verb.name, *words]
         assert {name: value or None for name, value in parsed[-1].items()} == {
             name: value or None for name, value in plain.items()
         }

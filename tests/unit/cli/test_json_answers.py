@@ -9,15 +9,21 @@ import shlex
 import shutil
 import sys
 from collections.abc import Iterator
+from contextlib import contextmanager
 from hashlib import sha256
 from pathlib import Path
+from types import FrameType
 from typing import Final
 
 import click
+import jsonschema
 import pytest
 
+from passdown.actions.answers import encode
+from passdown.actions.callers import ask
 from passdown.engines.system import SystemEntropy
 from passdown.faces.cli.tree import cli
+from tests.answer_schemas import Call, Schema, answer_of, name_part, read_calls
 from tests.stories import compare
 from tests.support.commands import Caller
 from tests.support.gits import make_started
@@ -247,14 +253,41 @@ class CountingEntropy:
         return sha256(str(self._count).encode()).digest()[:size]
 
 
+def is_inner(caller: FrameType | None) -> bool:
+    """Whether an encoder calls."""
+    return caller is not None and caller.f_globals["__name__"] == encode.__module__
+
+
+@contextmanager
+def watch_answers() -> Iterator[list[str]]:
+    """Name the actions that are called in the meantime, and the outermost records that are encoded."""
+    found: list[str] = []
+
+    def watch(frame: FrameType, event: str, _argument: object) -> None:
+        if event != "call":
+            return
+        if frame.f_code is ask.__code__:
+            found.append(name_part(frame.f_locals["action"]))
+        elif frame.f_code is encode.__code__ and not is_inner(frame.f_back):
+            found.append(name_part(type(frame.f_locals["result"])))
+
+    sys.setprofile(watch)
+    try:
+        yield found
+    finally:
+        sys.setprofile(None)
+
+
 def record(call: Caller, line: str) -> str:
-    """Run a command with `--json`, and tell how it ended and what it printed."""
-    done = call(*shlex.split(line)[1:], "--json")
+    """Run a command with `--json`; tell how it ended, its actions and records, and what it printed."""
+    with watch_answers() as answers:
+        done = call(*shlex.split(line)[1:], "--json")
     try:
         shown = json.dumps(quiet(json.loads(done.out)), indent=1, ensure_ascii=False)
     except ValueError:
         shown = done.out.rstrip("\n")
-    return f"$ {line}\n{done.code}\n{PROGRAM.sub('passdown hook', shown)}\n"
+    ended = " ".join([str(done.code), *dict.fromkeys(answers)])
+    return f"$ {line}\n{ended}\n{PROGRAM.sub('passdown hook', shown)}\n"
 
 
 def leave_programs(folder: Path, monkeypatch: pytest.MonkeyPatch, *names: str) -> None:
@@ -287,3 +320,14 @@ def test_every_command_prints_what_was_recorded(
     answers = [record(call, line) for line in DAY.strip().splitlines()]
 
     compare(RECORDED, "\n".join(answers).replace(str(tmp_path), "/home/ann"))
+
+
+@pytest.mark.parametrize("recorded", [one for one in read_calls() if one.records], ids=lambda one: one.line)
+def test_what_was_recorded_is_what_the_schema_says(recorded: Call) -> None:
+    definitions: dict[str, Schema] = {}
+    schema = {**answer_of(recorded.records, definitions), "$defs": definitions}
+    answer = json.loads(recorded.printed)
+
+    jsonschema.validate(answer, schema)
+
+    assert schema.get("additionalProperties") or answer.keys() == {"version", *schema["properties"]}

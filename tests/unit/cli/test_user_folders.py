@@ -46,26 +46,22 @@ def test_a_host_may_keep_its_settings_elsewhere() -> None:
     assert find_host_folder(CLAUDE, {"USERPROFILE": "/h", "CLAUDE_CONFIG_DIR": ""}) == "/h/.claude"
 
 
-def test_our_program_is_found_where_it_was_called(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_our_program_is_found_where_it_was_called(tmp_path: Path) -> None:
     (tmp_path / "real").write_text("")
     link = tmp_path / "passdown"
     link.symlink_to("real")
     link.chmod(0o755)
-    monkeypatch.chdir(tmp_path)
 
-    assert find_own_program(str(link)) == (str(link),)
-    assert find_own_program("./passdown") == (str(link),)
-    monkeypatch.setenv("PATH", str(tmp_path))
-    assert find_own_program("passdown") == (str(link),)
+    assert find_own_program(str(link), str(tmp_path), {}) == (str(link),)
+    assert find_own_program("./passdown", str(tmp_path), {}) == (str(link),)
+    assert find_own_program("passdown", "/", {"PATH": str(tmp_path)}) == (str(link),)
     (tmp_path / "passdown.exe").write_text("")
-    assert find_own_program(str(link), "win32") == (f"{link}.exe",)
+    assert find_own_program(str(link), "/", {}, "win32") == (f"{link}.exe",)
 
 
 @pytest.mark.parametrize("called", ["/x/passdown/__main__.py", "/nowhere/passdown", "passdown"])
-def test_where_there_is_no_program_the_module_is_called(called: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("PATH", "")
-
-    assert find_own_program(called) == MODULE
+def test_where_there_is_no_program_the_module_is_called(called: str) -> None:
+    assert find_own_program(called, "/", {"PATH": ""}) == MODULE
 
 
 def test_the_plugin_comes_with_the_package() -> None:

@@ -136,14 +136,14 @@ def test_settings_come_from_user_file_project_file_and_environment(
     file(tmp_path / "passdown.toml", '[paths]\narchive = "project"\nevents = "project"\n')
     monkeypatch.setenv("PASSDOWN_PATHS_EVENTS", "environment")
 
-    settings, warnings = read_settings(tmp_path)
+    settings, warnings = read_settings(tmp_path, os.environ)
 
     assert settings == Settings(paths=Paths(ledgers="user", archive="project", events="environment"))
     assert warnings == ()
 
 
 def test_without_files_the_defaults_hold(tmp_path: Path) -> None:
-    assert read_settings(tmp_path) == (Settings(), ())
+    assert read_settings(tmp_path, os.environ) == (Settings(), ())
 
 
 def test_without_a_home_the_project_file_still_counts(
@@ -153,14 +153,14 @@ def test_without_a_home_the_project_file_still_counts(
         monkeypatch.delenv(name)
     file(tmp_path / "passdown.toml", '[paths]\nview = "v.md"\n')
 
-    assert read_settings(tmp_path)[0].paths.view == "v.md"
+    assert read_settings(tmp_path, os.environ)[0].paths.view == "v.md"
 
 
 def test_a_warning_names_the_file_it_is_about(tmp_path: Path) -> None:
     path = user_file("[colour]\n")
     file(tmp_path / "passdown.toml", "[colour]\n")
 
-    assert read_settings(tmp_path)[1] == (
+    assert read_settings(tmp_path, os.environ)[1] == (
         f"{path}: unknown section [colour]",
         "passdown.toml: unknown section [colour]",
     )
@@ -171,7 +171,7 @@ def test_a_file_that_is_not_toml_is_refused(tmp_path: Path, content: bytes) -> N
     (tmp_path / "passdown.toml").write_bytes(content)
 
     with pytest.raises(UsageError, match=r"^passdown\.toml is not valid TOML: ") as refused:
-        read_settings(tmp_path)
+        read_settings(tmp_path, os.environ)
 
     assert refused.value.hint
 
@@ -181,7 +181,7 @@ def test_a_user_file_that_cannot_be_read_is_a_warning(tmp_path: Path) -> None:
     assert path is not None
     folder(path)
 
-    settings, warnings = read_settings(tmp_path)
+    settings, warnings = read_settings(tmp_path, os.environ)
 
     assert settings == Settings()
     assert [warning.partition(": ")[0] for warning in warnings] == [f"could not read {path}"]
@@ -192,7 +192,7 @@ def test_a_project_file_that_cannot_be_read_is_an_error(tmp_path: Path) -> None:
     folder(tmp_path / "passdown.toml")
 
     with pytest.raises(StorageError, match=r"^could not read passdown\.toml: ") as refused:
-        read_settings(tmp_path)
+        read_settings(tmp_path, os.environ)
 
     assert refused.value.hint
 
@@ -208,34 +208,36 @@ def test_what_only_the_user_may_set_is_ignored_in_a_project_and_told(
         f'[teams]\nplatform = "https://evil.example.com"\n[project]\nkey = "{KEY}"\n',
     )
 
-    settings, warnings = read_settings(tmp_path)
+    settings, warnings = read_settings(tmp_path, os.environ)
 
     rest = f"is ignored: a repository must not choose it; set it in {path} or as"
     assert warnings == (
         f"passdown.toml: coordination.url {rest} PASSDOWN_COORDINATION_URL",
         f"passdown.toml: teams.platform {rest} PASSDOWN_TEAMS_PLATFORM",
     )
-    assert find_coordination_url(settings) == "postgresql://db.example.com/passdown"
+    assert find_coordination_url(settings, os.environ) == "postgresql://db.example.com/passdown"
     monkeypatch.setenv("PASSDOWN_COORDINATION_URL", "unix:/run/passdown.sock")
-    assert find_coordination_url(read_settings(tmp_path)[0]) == "unix:/run/passdown.sock"
+    assert (
+        find_coordination_url(read_settings(tmp_path, os.environ)[0], os.environ) == "unix:/run/passdown.sock"
+    )
     monkeypatch.setenv("PASSDOWN_COORDINATION_ENGINE", "off")
-    assert find_coordination_url(read_settings(tmp_path)[0]) is None
+    assert find_coordination_url(read_settings(tmp_path, os.environ)[0], os.environ) is None
 
 
 @pytest.mark.requirement("C76")
 def test_without_a_url_there_is_no_server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert find_coordination_url(read_settings(tmp_path)[0]) == ""
+    assert find_coordination_url(read_settings(tmp_path, os.environ)[0], os.environ) == ""
 
     monkeypatch.setenv("PASSDOWN_COORDINATION_TEAM", "platform")
     monkeypatch.setenv("PASSDOWN_TEAMS_PLATFORM", "")
-    assert find_coordination_url(read_settings(tmp_path)[0]) == ""
+    assert find_coordination_url(read_settings(tmp_path, os.environ)[0], os.environ) == ""
 
 
 def test_a_team_without_a_server_is_refused(tmp_path: Path) -> None:
     file(tmp_path / "passdown.toml", '[coordination]\nteam = "platform"\n')
 
     with pytest.raises(NoServerError, match=r"^no server is known for the team platform$") as refused:
-        find_coordination_url(read_settings(tmp_path)[0])
+        find_coordination_url(read_settings(tmp_path, os.environ)[0], os.environ)
 
     assert 'platform = "postgresql://host/database"' in refused.value.hint
 
@@ -247,7 +249,7 @@ def test_without_a_home_the_warning_still_tells_where_to_set_it(
         monkeypatch.delenv(name)
     file(tmp_path / "passdown.toml", '[coordination]\nurl = "https://evil.example.com"\n')
 
-    (warning,) = read_settings(tmp_path)[1]
+    (warning,) = read_settings(tmp_path, os.environ)[1]
 
     assert warning.endswith("set it in your own settings file or as PASSDOWN_COORDINATION_URL")
 

@@ -6,8 +6,8 @@ from passdown.core.coordination.choices import list_verdict_choices, tell_verdic
 from passdown.core.coordination.leases import HELD, LOST, PathVerdict
 from passdown.services.coordination.guard import Committer, PushedRefs, PushResult, check_push
 from passdown.settings import Settings
-from passdown.wiring.workspaces import open_workspace
 from tests.support.gits import make_started
+from tests.support.projects import open_checkout
 
 TAKEN = PathVerdict(path="src/a.py", verdict=HELD, agent="birch", left=120.0, held="src/**")
 GONE = PathVerdict(path="src/b.py", verdict=LOST, agent="cedar")
@@ -32,6 +32,6 @@ def test_the_choices_are_those_of_what_is_held_and_of_what_was_lost() -> None:
 
 
 def test_a_push_passes_where_nobody_coordinates(tmp_path: Path) -> None:
-    workspace = open_workspace(make_started(tmp_path / "project").folder, Settings())
+    workspace = open_checkout(make_started(tmp_path / "project").folder, Settings())
 
     assert check_push(workspace, Committer(), PushedRefs(("HEAD",))) == PushResult()

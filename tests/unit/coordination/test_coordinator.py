@@ -7,9 +7,9 @@ import pytest
 from passdown.core.coordination.leases import GRACE, Granted, Held, Lifetimes
 from passdown.engines.coordination.coordinator import Coordinator
 from passdown.engines.coordination.transactions import Store
-from passdown.engines.memory.coordination import MemoryStore
 from passdown.ports.coordination import Coordination
 from passdown.testing.conformance.coordination.bench import DEATH, LIFETIMES, MARGIN, SharedProject
+from passdown.testing.memory.coordination import MemoryStore
 from tests.stores.coordination_benches import MemoryBench
 
 

@@ -17,11 +17,11 @@ from passdown.core.coordination.operations import make_operation
 from passdown.core.coordination.tasks import Task
 from passdown.engines.coordination.away import EngineAway, WatchedCoordination
 from passdown.engines.coordination.coordinator import Coordinator
-from passdown.engines.memory.coordination import MemoryStore, MemoryTransaction
 from passdown.engines.patience import Patience
 from passdown.engines.system import SystemClock
 from passdown.errors import AwayError, BrokenError, StorageError, UnansweredError
 from passdown.ports.coordination import Coordination
+from passdown.testing.memory.coordination import MemoryStore, MemoryTransaction
 from tests.stores.coordination_files import MovedBoot, too_new
 from tests.support.listeners import Listener
 from tests.support.teams import AMBER, BIRCH, Hosts

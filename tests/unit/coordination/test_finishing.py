@@ -17,8 +17,6 @@ from passdown.core.kinds import FactKind
 from passdown.core.sessions.session_facts import Account
 from passdown.core.work.operations import GRANTS, OperationAction, Outcome, SharedOperation
 from passdown.engines.coordination.coordinator import Coordinator
-from passdown.engines.memory.coordination import MemoryStore, MemoryTransaction
-from passdown.engines.memory.journals import MemoryJournals
 from passdown.errors import (
     AwayError,
     StorageError,
@@ -69,6 +67,8 @@ from passdown.services.sessions.journals import read_account
 from passdown.services.work import tracker_changes
 from passdown.services.workspace.verbs import VerbRun
 from passdown.services.workspace.workspaces import Workspace
+from passdown.testing.memory.coordination import MemoryStore, MemoryTransaction
+from passdown.testing.memory.journals import MemoryJournals
 from passdown.trackers.beads.holdings import Holdings
 from passdown.trackers.beads.tracker import Beads
 from passdown.trackers.board import Board

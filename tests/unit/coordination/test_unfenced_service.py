@@ -11,7 +11,6 @@ from passdown.core.coordination.members import EngineTime
 from passdown.core.coordination.tasks import Claimed, TaskClosed, TaskStored
 from passdown.core.sessions.session_facts import Account
 from passdown.engines.coordination.coordinator import Coordinator
-from passdown.engines.memory.coordination import MemoryStore, MemoryTransaction
 from passdown.errors import AwayError, StorageError, UnwritableError
 from passdown.ports.tracker import ClaimWish
 from passdown.records import replace
@@ -21,6 +20,7 @@ from passdown.services.coordination.unfenced import settle_unfenced
 from passdown.services.sessions.journals import read_account
 from passdown.services.work import tracker_changes
 from passdown.settings import Settings, TrackerChoice, TrackerSettings
+from passdown.testing.memory.coordination import MemoryStore, MemoryTransaction
 from passdown.trackers.beads.holdings import Holdings
 from passdown.trackers.beads.tracker import Beads
 from tests.support.sessions import NOON, make_place, with_parts

@@ -8,7 +8,20 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from passdown.core.json_text import count_of, dump, read_members, revise_members, text_of, texts_of
+from passdown.core.json_text import (
+    count_of,
+    dump,
+    list_at,
+    load_object,
+    member_at,
+    number_at,
+    object_at,
+    read_members,
+    revise_members,
+    text_at,
+    text_of,
+    texts_of,
+)
 from passdown.core.problems import Malformed
 from tests.support.texts import texts
 
@@ -147,3 +160,21 @@ def test_what_is_no_list_of_texts_is_refused(value: object) -> None:
 def test_what_is_no_count_is_refused(value: object) -> None:
     with pytest.raises(Malformed, match="`a` is not a whole number"):
         count_of(value, "a")
+
+
+@pytest.mark.parametrize(
+    ("text", "found"), [('{"a": 1}', {"a": 1}), ("[1]", None), ("{", None), ("[" * 100_000, None)]
+)
+def test_only_an_object_is_loaded(text: str, found: object) -> None:
+    assert load_object(text) == found
+    assert load_object(text.encode()) == found
+
+
+def test_a_member_is_found_by_nested_names_and_has_the_type_that_is_asked_for() -> None:
+    value = {"a": {"b": [1], "c": "d", "e": 2, "f": True}}
+
+    assert (object_at(value, "a"), object_at(value, "a", "b")) == (value["a"], {})
+    assert (list_at(value, "a", "b"), list_at(value, "a", "c")) == ([1], [])
+    assert (text_at(value, "a", "c"), text_at(value, "a", "c", "d")) == ("d", "")
+    assert (number_at(value, "a", "e"), number_at(value, "a", "f"), number_at(None)) == (2, None, None)
+    assert (member_at(value, "a", "f"), member_at(value, "x", "f")) == (True, None)

@@ -62,9 +62,9 @@ class Noted:
     source: str | None = field(default=None, compare=False)
 
 
-@record(order=True)
+@record
 class Step:
-    """Something that comes before or after."""
+    """A number with a name."""
 
     at: int
     name: str = ""
@@ -140,14 +140,6 @@ def test_fields_by_place_are_matched_by_place() -> None:
     match Pair(1, second=2):
         case Pair(first, second):
             assert (first, second) == (1, 2)
-
-
-def test_records_of_a_kind_have_an_order_where_it_was_asked_for() -> None:
-    steps = [Step(at=2), Step(at=1, name="b"), Step(at=1, name="a")]
-
-    assert sorted(steps) == [Step(at=1, name="a"), Step(at=1, name="b"), Step(at=2)]
-    with pytest.raises(TypeError, match="not supported"):
-        sorted([Step(at=1), Point(x=1)])  # type: ignore[type-var]
 
 
 def test_a_record_shows_what_is_compared() -> None:

@@ -15,11 +15,11 @@ from passdown.core.formats.ledgers import (
     Ledger,
     LedgerDecision,
     Mode,
+    Validation,
     fix_ledger,
     parse_ledger,
     render_ledger,
 )
-from passdown.core.formats.validations import Validation
 from passdown.errors import FormatError
 from passdown.records import replace
 from tests.support.mangled import changed, documents, strings, words

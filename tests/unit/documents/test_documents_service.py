@@ -6,7 +6,6 @@ import pytest
 
 from passdown.core.formats.registry import ARCHIVE, EVENT, FORMATS, JOURNAL, LEDGER, STREAM, VIEW, Format
 from passdown.core.problems import Problem, Severity
-from passdown.engines.memory.documents import MemoryDocuments
 from passdown.errors import StorageError, UsageError
 from passdown.records import replace
 from passdown.services.workspace import documents as service
@@ -19,6 +18,7 @@ from passdown.services.workspace.documents import (
     write_repair,
 )
 from passdown.settings import Paths
+from passdown.testing.memory.documents import MemoryDocuments
 
 LEDGER_PATH = "conductor/sessions/active/LEDGER.md"
 

@@ -4,7 +4,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from passdown.core.documents.lists import Kind, cut_list, read_item, split_tick, write_item
+from passdown.core.documents.lists import Kind, cut_list, split_tick, write_item
+from passdown.core.documents.markdown import unescape_text
 from tests.support.texts import said_text, texts
 
 MARKS = ("- ", "- [x] ", "- [ ] ", "[->] ", "1. ")
@@ -37,7 +38,7 @@ def test_written_items_are_read_back(items: list[str], mark: str) -> None:
 
 
 def _said(text: str, mark: str) -> str:
-    return read_item(split_tick(text)[1] if mark.startswith("- [") else text)
+    return unescape_text(split_tick(text)[1] if mark.startswith("- [") else text)
 
 
 @pytest.mark.parametrize(

@@ -124,39 +124,51 @@ def test_what_is_never_closed_is_told() -> None:
     ("text", "change", "result"),
     [
         # A place that is there keeps its layout.
-        ("## Goal\na\n\n\n## X\n", GOAL.holds("b"), "## Goal\nb\n\n\n## X\n"),
-        ("## Goal\na", GOAL.holds("b"), "## Goal\nb"),
-        ("## Goal\na\n", GOAL.holds(""), "## Goal\n"),
-        ("## Goal", GOAL.holds("b"), "## Goal\n\nb\n"),
-        ("## Goal\n## X\n", GOAL.holds("b"), "## Goal\n\nb\n## X\n"),
-        ("## State\n**Branch:**  \n\n### Done\n", BRANCH.holds("b"), "## State\n**Branch:** b\n\n### Done\n"),
-        ("## State\n**Branch:**", BRANCH.holds("b"), "## State\n**Branch:** b\n"),
+        ("## Goal\na\n\n\n## X\n", (GOAL.name, "b"), "## Goal\nb\n\n\n## X\n"),
+        ("## Goal\na", (GOAL.name, "b"), "## Goal\nb"),
+        ("## Goal\na\n", (GOAL.name, ""), "## Goal\n"),
+        ("## Goal", (GOAL.name, "b"), "## Goal\n\nb\n"),
+        ("## Goal\n## X\n", (GOAL.name, "b"), "## Goal\n\nb\n## X\n"),
+        (
+            "## State\n**Branch:**  \n\n### Done\n",
+            (BRANCH.name, "b"),
+            "## State\n**Branch:** b\n\n### Done\n",
+        ),
+        ("## State\n**Branch:**", (BRANCH.name, "b"), "## State\n**Branch:** b\n"),
         # A missing one follows the place before it, and all that is under that.
-        ("", GOAL.holds("b"), "## Goal\n\nb\n"),
-        ("# T", GOAL.holds("b"), "# T\n\n## Goal\n\nb\n"),
-        ("text\n\n## X\n", GOAL.holds("b"), "text\n\n## Goal\n\nb\n\n## X\n"),
-        ("## State\n### Done\n## X", NOTES.holds("b"), "## State\n### Done\n\n## Notes\nb\n\n## X"),
-        ("## State\n### Done\n### X\n", NEXT.holds(("b",)), "## State\n### Done\n\n### Next\n- b\n\n### X\n"),
-        ("## State\n### Done\n#### X\n", NEXT.holds(("b",)), "## State\n### Done\n#### X\n\n### Next\n- b\n"),
+        ("", (GOAL.name, "b"), "## Goal\n\nb\n"),
+        ("# T", (GOAL.name, "b"), "# T\n\n## Goal\n\nb\n"),
+        ("text\n\n## X\n", (GOAL.name, "b"), "text\n\n## Goal\n\nb\n\n## X\n"),
+        ("## State\n### Done\n## X", (NOTES.name, "b"), "## State\n### Done\n\n## Notes\nb\n\n## X"),
+        (
+            "## State\n### Done\n### X\n",
+            (NEXT.name, ("b",)),
+            "## State\n### Done\n\n### Next\n- b\n\n### X\n",
+        ),
+        (
+            "## State\n### Done\n#### X\n",
+            (NEXT.name, ("b",)),
+            "## State\n### Done\n#### X\n\n### Next\n- b\n",
+        ),
         (
             "## State\n### Done\n## Goal\n",
-            NEXT.holds(("b",)),
+            (NEXT.name, ("b",)),
             "## State\n### Done\n\n### Next\n- b\n\n## Goal\n",
         ),
-        ("## Goal\n", DONE.holds(("b",)), "## Goal\n\n## State\n\n### Done\n- b\n"),
+        ("## Goal\n", (DONE.name, ("b",)), "## Goal\n\n## State\n\n### Done\n- b\n"),
         # A label stands before the sections under its parent.
-        ("## State\na\n### Done\n", BRANCH.holds("b"), "## State\na\n**Branch:** b\n### Done\n"),
+        ("## State\na\n### Done\n", (BRANCH.name, "b"), "## State\na\n**Branch:** b\n### Done\n"),
         (
             "## State\n**Branch:** a\n### Done\n",
-            TEST.holds("b"),
+            (TEST.name, "b"),
             "## State\n**Branch:** a\n**Test:** b\n\n### Done\n",
         ),
-        ("## State\n**Test:** a\n", DONE.holds(("b",)), "## State\n**Test:** a\n\n### Done\n- b\n"),
+        ("## State\n**Test:** a\n", (DONE.name, ("b",)), "## State\n**Test:** a\n\n### Done\n- b\n"),
         # A new section has the level of its neighbours.
-        ("### State\n#### Done\n", NEXT.holds(("b",)), "### State\n#### Done\n\n#### Next\n- b\n"),
-        ("### State\n#### Next\n", DONE.holds(("b",)), "### State\n\n#### Done\n- b\n\n#### Next\n"),
-        ("# T\n### State\n#### Next\n", GOAL.holds("b"), "# T\n\n### Goal\n\nb\n\n### State\n#### Next\n"),
-        ("###### State\n", DONE.holds(("b",)), "###### State\n\n###### Done\n- b\n"),
+        ("### State\n#### Done\n", (NEXT.name, ("b",)), "### State\n#### Done\n\n#### Next\n- b\n"),
+        ("### State\n#### Next\n", (DONE.name, ("b",)), "### State\n\n#### Done\n- b\n\n#### Next\n"),
+        ("# T\n### State\n#### Next\n", (GOAL.name, "b"), "# T\n\n### Goal\n\nb\n\n### State\n#### Next\n"),
+        ("###### State\n", (DONE.name, ("b",)), "###### State\n\n###### Done\n- b\n"),
     ],
 )
 def test_a_changed_place_stands_where_it_belongs(text: str, change: Held, result: str) -> None:
@@ -167,7 +179,7 @@ def test_a_forced_place_is_written_anew_with_its_strays() -> None:
     text = "## State\n### Done\n*   a\n\ntext\n"
 
     assert (
-        revised(text, DONE.holds(("a",)), forced=frozenset({"State/Done"}))
+        revised(text, (DONE.name, ("a",)), forced=frozenset({"State/Done"}))
         == "## State\n### Done\ntext\n\n- a\n"
     )
 
@@ -195,7 +207,7 @@ def test_a_body_written_anew_has_all_that_is_required_and_all_that_was_kept() ->
         Unknown(place="elsewhere", text="lost"),
     )
 
-    assert write_body(OUTLINE, held(GOAL.holds("g"), NEXT.holds(("n",))), unknown) == (
+    assert write_body(OUTLINE, held((GOAL.name, "g"), (NEXT.name, ("n",))), unknown) == (
         "## Goal\n\ng\n\n"
         "## State\n\n**Branch:** (none)\n\nstray\n**Test:**\n\n"
         "### Done\n- (none)\n\n- bad\n\n### Next\n- n\n\n### X\nx\n\n#### Y\n\n"
@@ -205,7 +217,7 @@ def test_a_body_written_anew_has_all_that_is_required_and_all_that_was_kept() ->
 
 def test_a_place_that_is_not_required_is_written_when_it_or_one_under_it_says_something() -> None:
     assert "## Notes" not in write_body(OUTLINE, held(), ())
-    assert "## Notes\na" in write_body(OUTLINE, held(NOTES.holds("a")), ())
+    assert "## Notes\na" in write_body(OUTLINE, held((NOTES.name, "a")), ())
     assert "## Notes\n\n### X" in write_body(OUTLINE, held(), [Unknown(place="Notes/X", text="### X")])
 
 

@@ -14,9 +14,7 @@ from passdown.core.documents.places import (
     Heading,
     ListOf,
     Paragraph,
-    Place,
     PlacePosition,
-    PlaceStray,
     SingleLine,
     TableOf,
     composed,
@@ -135,8 +133,8 @@ def _check_revision(codec: Codec[tuple[T, ...]], content: str, value: tuple[T, .
     assert rewrite(codec, revised, value) == revised
 
 
-def _lines(strays: Sequence[PlaceStray]) -> list[str]:
-    return [line for stray in strays for line in stray.text.split("\n") if line.strip()]
+def _lines(strays: Sequence[str]) -> list[str]:
+    return [line for stray in strays for line in stray.split("\n") if line.strip()]
 
 
 @given(contents | texts, said_line | st.just(""))
@@ -156,15 +154,15 @@ def test_revised_entries_keep_the_others(content: str, value: Task) -> None:
     reading = ENTRIES.read(rewrite(ENTRIES, content, value), AT)
 
     assert reading.value == value
-    kept = [stray.text for stray in was.strays]
-    assert [text for text in kept if text not in "\n".join(stray.text for stray in reading.strays)] == []
+    kept = "\n".join(reading.strays)
+    assert [text for text in was.strays if text not in kept] == []
 
 
 def test_a_list_tells_what_is_no_item() -> None:
     reading = DIGITS.read("- 1\n- x\n\ntext " + "y" * 99 + "\nmore\n<!-- c -->", AT)
 
     assert reading.value == (1,)
-    assert [stray.line for stray in reading.strays] == [11, 13]
+    assert list(reading.strays) == ["- x", "text " + "y" * 99 + "\nmore\n<!-- c -->"]
     assert [(one.line, one.field, one.hint) for one in reading.problems] == [
         (11, "Place", "write one"),
         (13, "Place", "start it with `- `"),
@@ -229,7 +227,7 @@ def test_a_row_that_does_not_fit_is_a_stray() -> None:
     reading = table.read("| 1 |\r\n| x |\r\ntext", AT)
 
     assert reading.value == (1,)
-    assert [stray.text for stray in reading.strays] == ["| x |", "text"]
+    assert list(reading.strays) == ["| x |", "text"]
 
 
 def test_a_table_that_is_written_anew_has_a_header_and_keeps_other_text() -> None:
@@ -264,7 +262,7 @@ def test_a_line_that_does_not_fit_is_kept_as_a_stray() -> None:
     reading = DIGIT.read("x\n\nmore", AT)
 
     assert reading.value == -1
-    assert list(reading.strays) == [PlaceStray(10, "x"), PlaceStray(11, "\nmore".strip("\n"))]
+    assert list(reading.strays) == ["x", "more"]
     assert [(one.line, one.problem) for one in reading.problems] == [
         (10, "is no digit"),
         (11, "is more than one line"),
@@ -272,7 +270,7 @@ def test_a_line_that_does_not_fit_is_kept_as_a_stray() -> None:
 
 
 def test_a_heading_holds_nothing_but_strays() -> None:
-    assert list(Heading().read("text", AT).strays) == [PlaceStray(10, "text")]
+    assert list(Heading().read("text", AT).strays) == ["text"]
     assert list(Heading().read("", AT).strays) == []
     assert Heading().write(None) == ""
     assert rewrite(Heading(), "text", None) == "text"
@@ -280,10 +278,6 @@ def test_a_heading_holds_nothing_but_strays() -> None:
 
 def test_problems_of_entries_name_the_place() -> None:
     assert [one.field for one in ENTRIES.read("phase: x", AT).problems] == ["Place/phase"]
-
-
-def test_a_place_holds_a_value_under_its_name() -> None:
-    assert Place("Place", LINE, "**Place:**", " ").holds("a") == ("Place", "a")
 
 
 @pytest.mark.parametrize(

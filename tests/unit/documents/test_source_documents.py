@@ -6,16 +6,14 @@ from typing import NamedTuple
 
 import pytest
 
-from passdown.services.handover.intake import take_in_stream
-from passdown.services.handover.streams import read_stream
+from passdown.services.handover.streams import read_stream, take_in_stream
 from passdown.services.sessions.journals import read_account
 from passdown.settings import parse_settings
-from passdown.wiring.workspaces import open_workspace
 from tests.formats.test_golden import GOLDEN
 from tests.support.commands import Caller
 from tests.support.gits import Project
 from tests.support.machines import git
-from tests.support.projects import EVENTS, put, stop_clock
+from tests.support.projects import EVENTS, open_checkout, put, stop_clock
 
 pytestmark = pytest.mark.slow
 
@@ -365,7 +363,7 @@ def test_a_session_that_has_ended_states_nothing_more(command: Caller, project: 
     text = document.read_text(encoding="utf-8").replace("### Next\n", "### Next\n- [ ] By hand\n")
     document.write_text(text, encoding="utf-8")
 
-    workspace = open_workspace(project.folder, parse_settings([])[0])
+    workspace = open_checkout(project.folder, parse_settings([])[0])
     stream = read_stream(workspace, STREAM)
     account = read_account(workspace, session)
 

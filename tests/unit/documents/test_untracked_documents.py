@@ -5,10 +5,10 @@ from collections.abc import Sequence
 import pytest
 
 from passdown.core.project.tracked_paths import TrackedPaths, find_tracked
-from passdown.engines.files.untracked_documents import UntrackedDocuments
-from passdown.engines.memory.documents import MemoryDocuments
+from passdown.engines.files.documents import UntrackedDocuments
 from passdown.errors import StorageError
 from passdown.ports.tracking import Tracking
+from passdown.testing.memory.documents import MemoryDocuments
 
 pytestmark = pytest.mark.requirement("C119")
 

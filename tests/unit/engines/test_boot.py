@@ -10,8 +10,7 @@ from typing import Any
 
 import pytest
 
-from passdown.engines.boot import SystemBootClock
-from passdown.engines.system import SystemClock
+from passdown.engines.system import SystemBootClock, SystemClock
 
 NAME = b"kern.bootsessionuuid"
 UUID = "5E6FFEBE-2B2C-4C0B-9C5E-0D6A4C6B7A11"
@@ -82,7 +81,7 @@ def is_wall_clock(clock: SystemBootClock) -> bool:
 
 @pytest.mark.requirement("C81")
 def test_processes_of_a_boot_read_the_same_boot_and_the_same_clock() -> None:
-    script = "from passdown.engines.boot import SystemBootClock; print(*SystemBootClock().read())"
+    script = "from passdown.engines.system import SystemBootClock; print(*SystemBootClock().read())"
     clock = SystemBootClock()
     before = clock.read()
 

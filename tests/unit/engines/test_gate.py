@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from passdown.engines.files.gate import Gate
+from passdown.engines.files.locks import Gate
 from passdown.engines.files.system_calls import lock_in_turn
 from passdown.errors import StorageError
 

@@ -8,7 +8,7 @@ import pytest
 
 from passdown.core.git_hash import git_blob_id
 from passdown.engines.git.repository import GitRepository
-from passdown.engines.memory.git_history import MemoryHistory
+from passdown.testing.memory.git_history import MemoryHistory
 from tests.support.gits import Project, make_project, make_started
 
 EVER = datetime(2000, 1, 1, tzinfo=UTC)

@@ -15,9 +15,10 @@ from typing import Final, NamedTuple, cast
 
 import pytest
 
+from passdown.core.documents.documents import AnyDocument
 from passdown.core.facts import Fact
 from passdown.core.formats import examples
-from passdown.core.formats.registry import FORMATS, AnyDocument, Format
+from passdown.core.formats.registry import FORMATS, Format
 from passdown.core.ids import (
     clean_foreign,
     event_file_name,

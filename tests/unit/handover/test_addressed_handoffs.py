@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 
 from passdown.engines.files import archive
-from passdown.engines.memory.documents import MemoryDocuments
 from passdown.errors import StorageError
 from passdown.faces.hooks import hook_log
 from passdown.records import replace
 from passdown.services.coordination.addressed_handoffs import take_handoffs
+from passdown.testing.memory.documents import MemoryDocuments
 from tests.support.sessions import MemoryWorkspace
 from tests.support.teams import AMBER, BIRCH, Hosts, Team, break_database
 

@@ -21,8 +21,8 @@ from passdown.core.hosts.context_usage import (
 from passdown.services.handover.context_usage import note_level, read_level
 from passdown.services.workspace.workspaces import Workspace
 from passdown.settings import Settings
-from passdown.wiring.workspaces import open_workspace
 from tests.support.gits import make_started
+from tests.support.projects import open_checkout
 
 NOON = datetime(2026, 3, 2, 12, tzinfo=UTC)
 LOW = ContextReading(10, ContextLevel.LOW, NOON)
@@ -109,7 +109,7 @@ def site(request: pytest.FixtureRequest, tmp_path: Path) -> Workspace:
     """Give a checkout, with git and without."""
     if request.param == "git":
         make_started(tmp_path)
-    return open_workspace(tmp_path, Settings())
+    return open_checkout(tmp_path, Settings())
 
 
 def test_a_level_is_written_once_until_it_changes(site: Workspace) -> None:
@@ -126,7 +126,7 @@ def test_a_level_is_written_once_until_it_changes(site: Workspace) -> None:
 def test_it_lies_in_gits_folder_where_no_checkout_shows_it(tmp_path: Path) -> None:
     project = make_started(tmp_path)
 
-    note_level(open_workspace(tmp_path, Settings()), "s", LOW)
+    note_level(open_checkout(tmp_path, Settings()), "s", LOW)
 
     assert (tmp_path / ".git/passdown/levels/s").read_text() == "10 low 2026-03-02T12:00:00Z\n"
     assert project.git("status", "--porcelain") == ""
@@ -135,7 +135,7 @@ def test_it_lies_in_gits_folder_where_no_checkout_shows_it(tmp_path: Path) -> No
 def test_where_gits_folder_may_not_be_written_it_lies_in_the_checkout(tmp_path: Path) -> None:
     make_started(tmp_path)
     (tmp_path / ".git/passdown").write_text("in the way")
-    site = open_workspace(tmp_path, Settings())
+    site = open_checkout(tmp_path, Settings())
 
     assert note_level(site, "s", LOW) is True
     assert read_level(site, "s") == LOW

@@ -12,14 +12,15 @@ from passdown.core.formats.ledgers import Ledger, LedgerDecision
 from passdown.core.formats.streams import Checkpoint, Stream, parse_stream, render_stream
 from passdown.core.kinds import FactKind
 from passdown.core.phases import PhaseState
-from passdown.core.sessions.handoff_drift import HandoffDrift, find_drift
 from passdown.core.sessions.handoff_streams import NO_STEP, STARTED, from_stream, to_stream
 from passdown.core.sessions.handoffs import (
     CheckoutState,
     FileHash,
     Handoff,
     HandoffDecision,
+    HandoffDrift,
     facts_to_carry,
+    find_drift,
     from_archive,
     handoff_from_ledger,
     make_handoff,

@@ -12,7 +12,7 @@ from passdown.core.sessions.ledger_sync import NewFact
 from passdown.engines.files.documents import FileDocuments
 from passdown.services.sessions.journals import append_fact
 from passdown.settings import Settings
-from passdown.wiring.workspaces import open_workspace
+from tests.support.projects import open_checkout
 from tests.unit.hooks.test_hooks import context
 from tests.unit.sessions.test_ordinary_sessions import Day
 
@@ -260,7 +260,7 @@ def test_an_archive_tells_new_files_from_changed_ones(day: Day) -> None:
     day.project.git("commit", "--quiet", "--message=old")
     session = json.loads(day.command("start", "--new", "--json").out)["session"]
     account = next(one for one in day.host.accounts() if one.session == session)
-    workspace = open_workspace(day.project.folder, Settings())
+    workspace = open_checkout(day.project.folder, Settings())
     for name in ("old.py", "new.py"):
         append_fact(workspace, account, NewFact(FactKind.FILE, name), Provenance.OBSERVED)
 
@@ -278,7 +278,7 @@ def test_an_archive_tells_new_files_from_changed_ones(day: Day) -> None:
 def test_what_no_test_confirms_is_marked_once(day: Day) -> None:
     know(day)
     day.command("ask", "--unconfirmed", "UNCONFIRMED: the limits fit")
-    workspace = open_workspace(day.project.folder, Settings())
+    workspace = open_checkout(day.project.folder, Settings())
     failed = NewFact(FactKind.TEST, "pytest -q", "1")
     append_fact(workspace, day.host.accounts()[0], failed, Provenance.OBSERVED)
 
@@ -457,7 +457,7 @@ def test_of_many_changed_files_the_last_and_those_that_are_not_committed_are_nam
     (day.project.folder / names[1]).write_text("changed\n", encoding="utf-8")
     (day.project.folder / names[2]).unlink()
     account = day.host.accounts()[0]
-    workspace = open_workspace(day.project.folder, Settings())
+    workspace = open_checkout(day.project.folder, Settings())
     for name in names:
         append_fact(workspace, account, NewFact(FactKind.FILE, name), Provenance.OBSERVED)
 

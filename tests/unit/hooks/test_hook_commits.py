@@ -536,7 +536,7 @@ def test_a_mark_that_cannot_be_written_keeps_nobody_from_publishing(scene: Scene
     scene.work("one")
 
     assert scene.own() == ["passdown: 1 event, view"]
-    assert commit_marks.is_marked(scene.host.project())
+    assert commit_marks.TO_COMMIT.is_put(scene.host.project())
 
 
 @pytest.mark.requirement("C117")

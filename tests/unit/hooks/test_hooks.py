@@ -26,11 +26,10 @@ from passdown.hosts.hooks import read_call, write_reply
 from passdown.services.sessions.journals import read_accounts
 from passdown.services.workspace.workspaces import Workspace
 from passdown.settings import FILE_NAME, Settings
-from passdown.wiring.workspaces import open_workspace
 from tests.looks import hands_on
 from tests.support.commands import Caller, take_answer
 from tests.support.gits import make_started
-from tests.support.projects import EVENTS, stop_clock
+from tests.support.projects import EVENTS, open_checkout, stop_clock
 from tests.support.sessions import LEDGER
 
 HOST = "c56f02b3-c3e9-44ef-b8fc-b9f23ec3e30c"
@@ -88,7 +87,7 @@ class Stage:
 
     def project(self) -> Workspace:
         """Open the project as a new process would."""
-        return open_workspace(self.root, Settings())
+        return open_checkout(self.root, Settings())
 
     def accounts(self) -> list[Account]:
         """Give what every session knows."""

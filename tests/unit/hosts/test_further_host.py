@@ -20,15 +20,14 @@ from passdown.faces.cli.main import HookWork
 from passdown.faces.hooks import quick
 from passdown.services.sessions.journals import read_accounts
 from passdown.settings import FILE_NAME, Settings
-from passdown.wiring.installs import list_hosts_without_us, open_install_target
+from passdown.wiring.installs import OwnProgram, list_hosts_without_us, open_install_target
 from passdown.wiring.transcripts import open_source
-from passdown.wiring.workspaces import open_workspace
 from tests.hosts import acme
 from tests.hosts.fake_hosts import FakeHosts, write_program
 from tests.looks import hands_on
 from tests.support.commands import Caller, take_answer
 from tests.support.gits import make_started
-from tests.support.projects import stop_clock
+from tests.support.projects import open_checkout, stop_clock
 
 Hook = Callable[..., dict[str, Any]]
 
@@ -60,7 +59,7 @@ def hook(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) ->
 
 
 def read_account(root: Path) -> Account:
-    (account,) = read_accounts(open_workspace(root, Settings()))
+    (account,) = read_accounts(open_checkout(root, Settings()))
     return account
 
 
@@ -122,7 +121,7 @@ def test_a_command_in_its_shell_finds_the_session(
     monkeypatch.setenv("ACME_RUN", "r-1")
 
     assert command("now", "writing").code == 0
-    accounts = read_accounts(open_workspace(root, Settings()))
+    accounts = read_accounts(open_checkout(root, Settings()))
     assert {one.start.host: one.now and one.now.text for one in accounts} == {
         "acme": "writing",
         "claude": None,
@@ -172,9 +171,9 @@ def test_a_host_that_takes_no_plugin_and_writes_no_transcript_says_so(
     monkeypatch.setattr(acme, "HOST", plain)
 
     with pytest.raises(UsageError, match="Acme Agent has no plugin support"):
-        open_install_target("acme", "passdown")
+        open_install_target("acme", OwnProgram("passdown", "/", os.environ))
     assert open_source(root, root / "x", plain, may_come=True) is None
-    assert list_hosts_without_us() == []
+    assert list_hosts_without_us(os.environ) == []
 
 
 def test_nobody_outside_the_table_is_a_host() -> None:

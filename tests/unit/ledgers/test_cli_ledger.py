@@ -11,8 +11,7 @@ import pytest
 
 from passdown.core.formats.archives import parse_archive
 from passdown.core.formats.events import parse_event
-from passdown.core.formats.ledgers import Ledger, Mode, TddPhase, parse_ledger
-from passdown.core.formats.validations import Validation
+from passdown.core.formats.ledgers import Ledger, Mode, TddPhase, Validation, parse_ledger
 from passdown.core.formats.views import parse_view
 from passdown.core.sessions.handoffs import from_archive
 from passdown.engines.system import SystemClock

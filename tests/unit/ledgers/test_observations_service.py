@@ -13,14 +13,14 @@ from passdown.core.kinds import FactKind
 from passdown.core.sessions.secrets import redact
 from passdown.core.sessions.session_facts import Account
 from passdown.engines.files.journals import FileJournals
-from passdown.engines.memory.git_history import MemoryHistory
-from passdown.engines.memory.journals import MemoryJournals
-from passdown.engines.memory.transcripts import MemoryTranscripts
 from passdown.hosts.claude.transcripts import READER as CLAUDE_CODE
 from passdown.services.sessions import observations
 from passdown.services.sessions.journals import read_account
 from passdown.services.sessions.observations import ObservationResult, TranscriptSource, observe
 from passdown.services.sessions.publications import publish
+from passdown.testing.memory.git_history import MemoryHistory
+from passdown.testing.memory.journals import MemoryJournals
+from passdown.testing.memory.transcripts import MemoryTranscripts
 from tests.support.sessions import NOON, Place, end_session, make_place, with_parts
 from tests.unit.hosts.test_transcripts import lines, prompt, result, use
 

@@ -8,8 +8,8 @@ import pytest
 from passdown.engines.files.archive import find_leftovers, sweep
 from passdown.engines.files.displaced_names import leftover_pid
 from passdown.settings import Settings
-from passdown.wiring.workspaces import open_workspace
 from tests.support.gits import make_started
+from tests.support.projects import open_checkout
 
 GONE = ".passdown-71-0123456789abcdef.tmp"
 ALIVE = ".passdown-72-0123456789abcdef.tmp"
@@ -67,7 +67,7 @@ def test_a_project_sweeps_where_it_writes_and_nowhere_else(tmp_path: Path) -> No
     put(*(project.folder / place / name for place in places for name in (gone, own)))
     put(project.folder / "src" / gone)
 
-    assert open_workspace(project.folder, Settings()).sweep() == 4
+    assert open_checkout(project.folder, Settings()).sweep() == 4
     assert [path.parent.name for path in project.folder.rglob(gone)] == ["src"]
     assert len(list(project.folder.rglob(own))) == 4
 

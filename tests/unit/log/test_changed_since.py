@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from passdown.engines.git.repository import GitRepository
-from passdown.engines.memory.git_history import MemoryHistory
+from passdown.testing.memory.git_history import MemoryHistory
 from tests.support.gits import Project, make_started
 
 

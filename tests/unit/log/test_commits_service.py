@@ -7,14 +7,14 @@ import pytest
 
 from passdown.core.formats.view_location import ViewPolicy
 from passdown.engines.files.documents import FileDocuments
-from passdown.engines.memory.documents import MemoryDocuments
-from passdown.engines.memory.repository import MemoryRepository
 from passdown.errors import StorageError
 from passdown.ports.repository import Committed, Skipped, SkipReason
 from passdown.records import record, replace
 from passdown.services.log.commits import LAST_CHECKPOINT, CommitTrigger, NotDue, commit, message_for
 from passdown.services.log.views import view_place
 from passdown.settings import FILE_NAME, CommitSettings, Paths, Settings, ViewSettings
+from passdown.testing.memory.documents import MemoryDocuments
+from passdown.testing.memory.repository import MemoryRepository
 from tests.support.events import MovedClock
 from tests.support.gits import make_project, make_started
 

@@ -5,10 +5,9 @@ from datetime import datetime, timedelta
 import pytest
 
 from passdown.core.kinds import FactKind
-from passdown.engines.memory.git_history import MemoryHistory
 from passdown.ports.repository import Committed, Skipped, SkipReason
 from passdown.records import replace
-from passdown.services.log.commit_marks import is_known_committed, is_marked, mark_to_commit
+from passdown.services.log.commit_marks import TO_COMMIT, is_known_committed
 from passdown.services.log.commits import LAST_CHECKPOINT, CommitTrigger, NotDue
 from passdown.services.sessions.owed_commits import (
     AFTER_TURN,
@@ -19,6 +18,7 @@ from passdown.services.sessions.owed_commits import (
 )
 from passdown.services.sessions.sessions import publish_end
 from passdown.settings import FILE_NAME
+from passdown.testing.memory.git_history import MemoryHistory
 from tests.support.sessions import Place, make_place
 
 EVENTS = "thoughts/shared/handoffs/events"
@@ -48,11 +48,11 @@ def test_what_an_ended_session_published_is_committed_once(place: Place) -> None
 @pytest.mark.requirement("C117")
 @pytest.mark.parametrize("why", [SkipReason.LOCKED, SkipReason.REFUSED])
 def test_a_commit_that_fails_is_tried_again_at_a_turn_if_that_can_help(place: Place, why: SkipReason) -> None:
-    mark_to_commit(place.project)
+    TO_COMMIT.put(place.project)
     place.repository.refusal = Skipped(why=why, reason="no", hint="do it")
 
     assert commit_waiting(place.project, AT_START) == place.repository.refusal
-    assert is_marked(place.project) is (why is SkipReason.LOCKED)
+    assert TO_COMMIT.is_put(place.project) is (why is SkipReason.LOCKED)
     assert not is_known_committed(place.project)
 
     place.repository.refusal = None
@@ -107,13 +107,13 @@ class OvertakenHistory(MemoryHistory):
 
 @pytest.mark.requirement("C117")
 def test_a_checkpoint_of_another_process_in_the_meantime_is_waited_for(place: Place) -> None:
-    mark_to_commit(place.project)
+    TO_COMMIT.put(place.project)
 
     outcome = commit_waiting(replace(place.project, history=OvertakenHistory(place)), AFTER_TURN)
 
     assert isinstance(outcome, NotDue)
     assert outcome.until is not None
-    assert is_marked(place.project)
+    assert TO_COMMIT.is_put(place.project)
     assert not is_known_committed(place.project)
     assert place.repository.commits == []
 

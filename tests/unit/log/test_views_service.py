@@ -4,7 +4,6 @@ from pathlib import Path
 
 import pytest
 
-from passdown.engines.memory.documents import MemoryDocuments
 from passdown.engines.memory.index import MemoryIndex
 from passdown.errors import PassdownError, StorageError
 from passdown.services.log.events import update_index
@@ -18,6 +17,7 @@ from passdown.services.log.views import (
     write_view,
 )
 from passdown.services.workspace.local_files import ignore_folder
+from passdown.testing.memory.documents import MemoryDocuments
 from tests.stores.benches import Bench, make_bench
 from tests.support.projects import put_event
 

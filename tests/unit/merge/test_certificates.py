@@ -19,10 +19,11 @@ from passdown.core.merge.event_facts import EventFacts
 from passdown.core.merge.merge import Digest
 from passdown.core.merge.rollups import RollupMember, name_rollup, render_rollup
 from passdown.engines.memory.index import MemoryIndex
-from passdown.engines.memory.journals import MemoryJournals
 from passdown.records import replace
-from passdown.services.handover.certificates import certify, read_sources
+from passdown.services.handover.certificates import certify
+from passdown.services.log.events import read_sources
 from passdown.services.sessions.publications import publish
+from passdown.testing.memory.journals import MemoryJournals
 from tests.support.events import make_text, read
 from tests.support.sessions import NOON, Place, end_session, in_order, make_line, make_place, with_parts
 

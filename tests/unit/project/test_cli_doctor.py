@@ -23,11 +23,10 @@ from passdown.errors import CacheError
 from passdown.services.sessions.journals import append_fact, read_account
 from passdown.settings import Settings
 from passdown.wiring.health import examine_cache
-from passdown.wiring.workspaces import open_workspace
 from tests.answers.setup_answers import COST, DOCTOR
 from tests.support.commands import Caller, Done
 from tests.support.gits import Project, make_started
-from tests.support.projects import EVENTS, VIEW, listing, put, put_event
+from tests.support.projects import EVENTS, VIEW, listing, open_checkout, put, put_event
 from tests.support.sessions import NOON
 
 HEALTHY = Done(0, "", "passdown: no problems found\n")
@@ -428,7 +427,7 @@ def test_a_session_that_ended_without_publishing(command: Caller, project: Proje
     command("start")
     command("done", "Session model")
     (journal,) = (project.folder / ".git/passdown/journal").iterdir()
-    session = open_workspace(project.folder, Settings())
+    session = open_checkout(project.folder, Settings())
     account = read_account(session, journal.stem)
     append_fact(session, account, NewFact(FactKind.END, "logout"), Provenance.OBSERVED)
     clock.at += timedelta(minutes=5)
@@ -526,7 +525,7 @@ def test_a_cache_on_another_machine(command: Caller, project: Project, tmp_path:
     assert command.folder == project.folder
     mounts = tmp_path / "mounts"
     mounts.write_text("36 35 0:32 / / rw - nfs4 server:/x rw\n")
-    workspace = open_workspace(project.folder, Settings())
+    workspace = open_checkout(project.folder, Settings())
 
     judged = [examine_cache(workspace, mounts=name) for name in (str(mounts), "")]
 

@@ -1,12 +1,13 @@
 """`passdown init` shows what it will write, asks little, and says so when there is nothing to do."""
 
 import json
+import os
 from pathlib import Path
 
 import jsonschema
 import pytest
 
-from passdown.wiring.installs import open_install_target
+from passdown.wiring.installs import OwnProgram, open_install_target
 from tests.answers.setup_answers import INIT
 from tests.hosts.fake_hosts import FakeHosts
 from tests.support.commands import Caller, Done
@@ -146,7 +147,7 @@ def test_a_host_that_is_here_and_has_no_plugin_is_offered(
     command: Caller, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     FakeHosts(tmp_path / "hosts", monkeypatch)
-    data = open_install_target("codex", "passdown").folder
+    data = open_install_target("codex", OwnProgram("passdown", "/", os.environ)).folder
     Path(data, "plugins", "codex").mkdir(parents=True)
 
     hints = [line for line in command("init", "--yes").err.splitlines() if "passdown install" in line]

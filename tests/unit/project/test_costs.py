@@ -5,9 +5,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from passdown.core.project.costs import Cost, Measurement, parse_measures, sum_up
-from passdown.engines.memory.documents import MemoryDocuments
 from passdown.errors import StorageError
 from passdown.services.project.doctor import read_costs
+from passdown.testing.memory.documents import MemoryDocuments
 from tests.support.sessions import MemoryWorkspace
 
 

@@ -1,6 +1,7 @@
 """The plugin is installed into a host and taken out again; what was there is there again to the byte."""
 
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -31,7 +32,7 @@ def hosts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> FakeHosts:
 
 
 def open_home(name: str, instructions: Path | None = None) -> InstallTarget:
-    return installs.open_install_target(name, "passdown", instructions)
+    return installs.open_install_target(name, installs.OwnProgram("passdown", "/", os.environ), instructions)
 
 
 def put(hosts: FakeHosts, path: str, data: bytes) -> Path:

@@ -9,11 +9,11 @@ import jsonschema
 import pytest
 
 from passdown.core.project.pauses import is_off, parse_mark, render_mark
-from passdown.engines.memory.documents import MemoryDocuments
 from passdown.errors import StorageError
 from passdown.faces.hooks import quick
 from passdown.services.project.pauses import Pause, find_pauses, pause, unpause
 from passdown.services.workspace.workspaces import Workspace
+from passdown.testing.memory.documents import MemoryDocuments
 from tests.answers.setup_answers import PAUSE
 from tests.support.commands import Caller, Done
 from tests.support.gits import Project, make_started

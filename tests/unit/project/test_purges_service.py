@@ -2,11 +2,10 @@
 
 from pathlib import Path
 
-from passdown.services.project.purges import list_local, purge
+from passdown.services.project.setups import list_local, purge
 from passdown.settings import Settings
-from passdown.wiring.workspaces import open_workspace
 from tests.support.gits import make_started
-from tests.support.projects import put
+from tests.support.projects import open_checkout, put
 
 
 def test_what_is_local_goes_and_what_is_tracked_stays(tmp_path: Path) -> None:
@@ -24,7 +23,7 @@ def test_what_is_local_goes_and_what_is_tracked_stays(tmp_path: Path) -> None:
     ):
         put(tmp_path, path, "x")
 
-    found = list_local(open_workspace(tmp_path, Settings()))
+    found = list_local(open_checkout(tmp_path, Settings()))
 
     assert [one.shown for one in found] == [
         ".git/passdown/journal/s-1.jsonl",
@@ -32,7 +31,7 @@ def test_what_is_local_goes_and_what_is_tracked_stays(tmp_path: Path) -> None:
         "conductor/sessions/active/LEDGER.md",
     ]
     assert purge(found) == 3
-    assert list_local(open_workspace(tmp_path, Settings())) == []
+    assert list_local(open_checkout(tmp_path, Settings())) == []
     assert (tmp_path / ".conductor/keep.md").exists()
     assert (tmp_path / "thoughts/shared/handoffs/events/one.md").exists()
 
@@ -40,4 +39,4 @@ def test_what_is_local_goes_and_what_is_tracked_stays(tmp_path: Path) -> None:
 def test_without_git_there_is_local_data_too(tmp_path: Path) -> None:
     put(tmp_path, ".conductor/journal/s-1.jsonl", "x")
 
-    assert purge(list_local(open_workspace(tmp_path, Settings()))) == 1
+    assert purge(list_local(open_checkout(tmp_path, Settings()))) == 1

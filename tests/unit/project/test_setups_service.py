@@ -1,5 +1,6 @@
 """What a checkout lacks is planned and written: rules for git, then the project's file."""
 
+import os
 from pathlib import Path
 
 import pytest
@@ -10,9 +11,8 @@ from passdown.services.project.setups import SetupRequest, is_initialised, is_pr
 from passdown.services.workspace.workspaces import Workspace
 from passdown.settings import CommitSettings, Paths, Settings
 from passdown.wiring.projects import read_settings
-from passdown.wiring.workspaces import open_workspace
 from tests.support.gits import Project, make_project, make_started
-from tests.support.projects import put
+from tests.support.projects import open_checkout, put
 
 IGNORE = "# >>> passdown >>>\n/.conductor\n/conductor/sessions/active\n.passdown-*.tmp\n# <<< passdown <<<\n"
 ATTRIBUTES = (
@@ -35,7 +35,7 @@ def project(tmp_path: Path) -> Project:
 
 
 def open_site(folder: Path, settings: Settings | None = None) -> Workspace:
-    return open_workspace(folder, settings or Settings())
+    return open_checkout(folder, settings or Settings())
 
 
 def set_up(folder: Path, **request: bool) -> list[str]:
@@ -184,7 +184,7 @@ def test_commits_are_switched_off_in_a_new_file_and_never_in_one_that_is_there(p
     set_up(project.folder, commits=False)
     off = CommitSettings(session_end=False, handoff=False, checkpoint=False)
 
-    assert read_settings(project.folder) == (Settings(commit=off), ())
+    assert read_settings(project.folder, os.environ) == (Settings(commit=off), ())
     assert (
         plan_setup(open_site(project.folder, Settings(commit=off)), SetupRequest(commits=False)).changes == ()
     )

@@ -14,9 +14,6 @@ from passdown.core.sessions.ledger_sync import NewFact
 from passdown.core.sessions.session_facts import Account
 from passdown.engines.files import archive as archiver
 from passdown.engines.files.archive import remove_file
-from passdown.engines.memory.documents import MemoryDocuments
-from passdown.engines.memory.git_history import MemoryHistory
-from passdown.engines.memory.repository import MemoryRepository
 from passdown.errors import StorageError
 from passdown.records import replace
 from passdown.services.sessions import archives
@@ -24,6 +21,9 @@ from passdown.services.sessions.archives import archive_ledger, archive_stale, h
 from passdown.services.sessions.journals import read_account
 from passdown.services.sessions.ledgers import update_ledger
 from passdown.services.sessions.sessions import recover
+from passdown.testing.memory.documents import MemoryDocuments
+from passdown.testing.memory.git_history import MemoryHistory
+from passdown.testing.memory.repository import MemoryRepository
 from tests.support.sessions import LEDGER, Place, end_session, make_place, with_parts
 
 FOLDER = "conductor/sessions/archive"

@@ -11,11 +11,11 @@ from passdown.core.formats.ledgers import Ledger, parse_ledger
 from passdown.core.kinds import FactKind
 from passdown.core.sessions.ledger_sync import MAX_CHARS, NewFact
 from passdown.core.sessions.session_facts import Account, SessionStart, make_start
-from passdown.engines.memory.documents import MemoryDocuments
 from passdown.errors import StorageError
 from passdown.records import replace
 from passdown.services.sessions.journals import append_fact, read_account, write_fact
 from passdown.services.sessions.ledgers import is_free, read_ledger, take_in_late, update_ledger
+from passdown.testing.memory.documents import MemoryDocuments
 from tests.formats.strategies import NASTY_BLOCKS, NASTY_LINES
 from tests.proof import proof_count
 from tests.support.sessions import LEDGER, Place, end_session, make_place, with_parts

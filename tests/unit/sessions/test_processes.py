@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from passdown.core.sessions.session_facts import NO_PROCESS, HostProcess
-from passdown.engines.boot import SystemBootClock
 from passdown.engines.process import SystemProcesses
+from passdown.engines.system import SystemBootClock
 
 ON_LINUX = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="needs /proc")
 BOOT = "6d1f"

@@ -10,7 +10,6 @@ from passdown.core.formats.events import parse_event
 from passdown.core.formats.journal import JournalLine
 from passdown.core.kinds import FactKind
 from passdown.core.sessions.ledger_sync import NewFact
-from passdown.engines.memory.journals import MemoryJournals
 from passdown.errors import StorageError
 from passdown.ports.repository import UNKNOWN
 from passdown.records import replace
@@ -18,6 +17,7 @@ from passdown.services.sessions.journals import append_fact
 from passdown.services.sessions.publications import publish
 from passdown.services.sessions.unpublished import is_due
 from passdown.settings import EventLayout, EventSettings, Settings
+from passdown.testing.memory.journals import MemoryJournals
 from tests.support.sessions import Place, end_session, make_place, with_parts
 
 QUARTER = timedelta(minutes=15)

@@ -4,7 +4,6 @@ import pytest
 
 from passdown.core.formats.archives import parse_archive
 from passdown.core.kinds import FactKind
-from passdown.engines.memory.documents import MemoryDocuments
 from passdown.errors import StorageError
 from passdown.ports.repository import Committed
 from passdown.records import replace
@@ -13,6 +12,7 @@ from passdown.services.sessions.journals import read_account
 from passdown.services.sessions.session_end import close_session
 from passdown.services.workspace.workspaces import Workspace
 from passdown.settings import FILE_NAME
+from passdown.testing.memory.documents import MemoryDocuments
 from tests.support.sessions import LEDGER, Place, make_place, with_parts
 
 VIEW = "thoughts/shared/handoffs/current.md"

@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 from passdown.core.facts import ADD, PROMPTED, Fact, Provenance, identify
 from passdown.core.fold import fold as fold_facts
 from passdown.core.formats.journal import JournalLine
+from passdown.core.holds import PUBLISHED
 from passdown.core.kinds import FactKind
 from passdown.core.sessions.session_facts import (
     NO_PROCESS,
-    PUBLISHED,
     Account,
     HostProcess,
     SessionStart,

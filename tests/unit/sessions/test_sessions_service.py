@@ -12,15 +12,15 @@ from passdown.core.formats.ledgers import parse_ledger
 from passdown.core.kinds import FactKind
 from passdown.core.sessions.ledger_sync import NewFact
 from passdown.core.sessions.session_facts import MARK, HostProcess
-from passdown.engines.memory.documents import MemoryDocuments
 from passdown.engines.memory.index import MemoryIndex
-from passdown.engines.memory.journals import MemoryJournals
 from passdown.errors import CacheError, StorageError, UsageError
 from passdown.hosts import HOSTS
 from passdown.records import replace
 from passdown.services.sessions.journals import append_fact, make_fact, read_account, write_fact
 from passdown.services.sessions.liveness import find_session, is_live, list_live
 from passdown.services.sessions.sessions import StartRequest, recover, start_session, touch
+from passdown.testing.memory.documents import MemoryDocuments
+from passdown.testing.memory.journals import MemoryJournals
 from tests.support.sessions import LEDGER, Place, end_session, make_place, with_parts
 
 HOST = HostProcess(71, "100", "boot")

@@ -139,7 +139,7 @@ def test_a_gate_that_is_removed_stops_the_change(file: LoggedFile) -> None:
     store = file.open(wait=WAIT)
 
     with pytest.raises(AwayError, match="was removed or replaced"), store.changing():
-        Path(layout.database_gate(str(file.path))).unlink()
+        Path(layout.lock_name(str(file.path))).unlink()
 
     with store.changing() as change:
         assert change.fence == 4

@@ -16,7 +16,7 @@ import pytest
 from passdown.core.coordination.members import EngineTime
 from passdown.engines.coordination import rows
 from passdown.engines.coordination.transactions import Store
-from passdown.engines.files.gate import Gate
+from passdown.engines.files.locks import Gate
 from passdown.engines.sqlite import coordination
 from passdown.engines.sqlite.coordination import open_reader, open_store
 from passdown.engines.sqlite.coordination_database import CoordinationDatabase
@@ -291,7 +291,7 @@ from datetime import datetime, UTC
 from passdown.engines.sqlite.coordination import LocalMachine, open_store
 from passdown.engines.sqlite.mounts import MountKind
 from passdown.engines.system import SystemClock
-from passdown.engines.files.gate import Gate
+from passdown.engines.files.locks import Gate
 from passdown.ports.clock import BootTime
 class Boot:
     def read(self):

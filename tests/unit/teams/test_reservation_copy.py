@@ -12,11 +12,11 @@ from passdown.core.coordination.members import EngineTime, Member
 from passdown.core.coordination.operations import RANDOM_BYTES, make_operation
 from passdown.core.coordination.tasks import Claimed, Task
 from passdown.engines.coordination.coordinator import Coordinator
-from passdown.engines.memory.coordination import MemoryStore
 from passdown.engines.sqlite.coordination import open_reader
 from passdown.engines.sqlite.reservation_copy import CopyingStore, ReservationCopy
 from passdown.errors import UnwritableError
 from passdown.services.coordination.edits import find_age, judge_edit
+from passdown.testing.memory.coordination import MemoryStore
 from tests.stores.coordination_files import SharedFile
 
 SERVER_TIME = 5_000_000.0

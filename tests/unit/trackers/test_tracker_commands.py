@@ -15,9 +15,9 @@ from passdown.faces.cli.main import HookWork
 from passdown.faces.hooks import quick
 from passdown.services.sessions.journals import read_accounts
 from passdown.settings import FILE_NAME, Settings
-from passdown.wiring.workspaces import open_workspace
 from tests.support.commands import Caller
 from tests.support.gits import make_started
+from tests.support.projects import open_checkout
 
 
 @pytest.mark.requirement("R34", "R35", "C98")
@@ -152,7 +152,7 @@ class Turns:
     @property
     def task(self) -> str:
         """The task that the session works on."""
-        (account,) = read_accounts(open_workspace(self.root, Settings()))
+        (account,) = read_accounts(open_checkout(self.root, Settings()))
         return account.task
 
 
@@ -185,7 +185,7 @@ def test_an_agent_that_calls_the_tracker_itself_is_bound(turns: Turns) -> None:
     assert turns.task == "bd-1"
 
     turns.run("bd close bd-1 --reason completed")
-    (account,) = read_accounts(open_workspace(turns.root, Settings()))
+    (account,) = read_accounts(open_checkout(turns.root, Settings()))
     assert (account.task, account.track) == ("", "parser_20260111")
 
     turns.run("bd update bd-1 --claim --json")
@@ -217,5 +217,5 @@ def test_a_transcript_that_is_read_again_binds_nothing_again(turns: Turns) -> No
     turns.call("Stop")
 
     assert turns.task == ""
-    (account,) = read_accounts(open_workspace(turns.root, Settings()))
+    (account,) = read_accounts(open_checkout(turns.root, Settings()))
     assert len(account.of(FactKind.COMMAND)) == 3

@@ -8,10 +8,9 @@ import pytest
 from passdown.engines.memory.event_log import MemoryEventLog
 from passdown.services.log.event_archive import clean, plan_cleaning, verify_archive
 from passdown.settings import Settings
-from passdown.wiring.workspaces import open_workspace
 from tests.support.commands import Caller, Done
 from tests.support.gits import Project, make_started
-from tests.support.projects import ARCHIVE, EVENTS, put, put_event, stop_clock
+from tests.support.projects import ARCHIVE, EVENTS, open_checkout, put, put_event, stop_clock
 from tests.support.sessions import MemoryWorkspace
 
 RECORDS = "conductor/sessions/archive"
@@ -175,7 +174,7 @@ def test_a_copy_that_no_rollup_holds_or_no_commit_has_stays(shelf: Shelf) -> Non
 @pytest.mark.requirement("G3")
 def test_a_copy_that_changed_after_it_was_chosen_stays(shelf: Shelf) -> None:
     shelf.commit()
-    workspace = open_workspace(shelf.project.folder, Settings())
+    workspace = open_checkout(shelf.project.folder, Settings())
     plan = plan_cleaning(workspace, workspace.now())
     first, second, third = shelf.copies()
     (shelf.project.folder / first).write_text("changed")

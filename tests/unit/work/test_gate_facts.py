@@ -7,8 +7,7 @@ import pytest
 
 from passdown.core.facts import GateStatus
 from passdown.core.formats.events import EventGate, parse_event, render_event
-from passdown.core.formats.ledgers import GateResult, Ledger, parse_ledger
-from passdown.core.formats.validations import Validation
+from passdown.core.formats.ledgers import GateResult, Ledger, Validation, parse_ledger
 from passdown.core.merge.event_facts import parse_event_facts
 from passdown.core.sessions.session_facts import NO_PROCESS
 from passdown.engines.process import SystemProcesses

@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from passdown.core.formats.ledgers import parse_ledger
-from passdown.core.formats.validations import Validation
+from passdown.core.formats.ledgers import Validation, parse_ledger
 from passdown.core.sessions.session_facts import NO_PROCESS
 from passdown.engines.process import SystemProcesses
 from passdown.settings import FILE_NAME

@@ -9,8 +9,6 @@ from passdown.core.formats.loops import Turn, parse_loop, render_feedback, rende
 from passdown.core.kinds import FactKind
 from passdown.core.sessions.session_facts import Account
 from passdown.core.work.loop_feedback import find_feedback, name_feedback
-from passdown.engines.memory.change_files import MemoryChanges
-from passdown.engines.memory.documents import MemoryDocuments
 from passdown.engines.memory.index import MemoryIndex
 from passdown.errors import CacheError, StorageError
 from passdown.ports.event_log import FileMark
@@ -18,6 +16,8 @@ from passdown.services.handover.briefs import read_brief_input
 from passdown.services.sessions.journals import read_account
 from passdown.services.sessions.loop_feedback import LoopReadings, read_loops, take_in_feedback
 from passdown.services.sessions.sessions import StartRequest, start_session
+from passdown.testing.memory.change_files import MemoryChanges
+from passdown.testing.memory.documents import MemoryDocuments
 from tests.support.sessions import NOON, Place, end_session, make_place, with_parts
 
 CACHE = ".conductor/loops.json"

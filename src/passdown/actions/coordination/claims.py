@@ -1,10 +1,10 @@
 """Claim a task that no other session has, and close it."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from typing import Annotated, Final
 
-from passdown.actions.answers import HIDDEN
+from passdown.actions.answers import HIDDEN, describe
 from passdown.actions.callers import Caller, need_session
 from passdown.actions.coordination.mail import mark_as_read
 from passdown.actions.work.preflight import prepare
@@ -109,18 +109,10 @@ def claim(caller: Caller, request: ClaimRequest) -> ClaimAnswer:
     )
 
 
-def _list_claimed(claimed: Claimed) -> Sequence[ClaimedTask]:
-    return [
-        ClaimedTask(
-            id=task.task,
-            title=task.title,
-            fence=grant.fence,
-            left=grant.left,
-            unfenced=not grant.fence,
-            orphaned_by=before,
-        )
-        for task, grant, before in zip(claimed.tasks, claimed.grants, claimed.orphaned_by, strict=True)
-    ]
+def _list_claimed(claimed: Claimed) -> Iterator[ClaimedTask]:
+    for task, grant, before in zip(claimed.tasks, claimed.grants, claimed.orphaned_by, strict=True):
+        is_unfenced = not grant.fence
+        yield describe(ClaimedTask, task, grant, id=task.task, unfenced=is_unfenced, orphaned_by=before)
 
 
 def _mark_as_read(caller: Caller, account: Account, mail: Sequence[WaitingMessage]) -> None:

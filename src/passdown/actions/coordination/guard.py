@@ -2,7 +2,6 @@
 
 import os
 from collections.abc import Callable, Iterator, Sequence
-from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -11,21 +10,11 @@ from passdown.actions.callers import Caller
 from passdown.core.coordination.leases import PathVerdict
 from passdown.errors import StorageError
 from passdown.records import record
-from passdown.services.coordination.guard import (
-    Committer,
-    GuardResult,
-    JudgedCommit,
-    PushedRefs,
-    PushResult,
-    check_commit,
-    check_commits,
-    check_push,
-)
+from passdown.services.coordination import guard as services
 from passdown.services.coordination.guard_installs import GuardPlan, plan_guard, remove_hooks
 from passdown.services.project.setups import SetupChange, write_setup
 from passdown.services.workspace.workspaces import Workspace
 from passdown.wiring.projects import find_root, open_hosts, read_settings
-from passdown.wiring.workspaces import Listener, open_workspace
 
 
 @record
@@ -41,7 +30,9 @@ class CommitsVerdict:
     """What the guard says about commits that were made."""
 
     passed: Annotated[bool, "Whether they may stay, or be pushed."] = True
-    refused: Annotated[tuple[JudgedCommit, ...], "Those that change what another session holds."] = ()
+    refused: Annotated[
+        tuple[services.JudgedCommit, ...], "Those that change what another session holds."
+    ] = ()
     is_judged: Annotated[bool, "Whether sessions coordinate here.", HIDDEN] = True
 
 
@@ -62,9 +53,9 @@ class RemovedGuard:
 
 def judge_staged(caller: Caller, _request: None = None) -> StagedVerdict:
     """Judge the commit for each project that has a staged file; the first that refuses it counts."""
-    found = GuardResult()
+    found = services.GuardResult()
     for workspace in _open_projects(caller, _list_staged):
-        result = check_commit(workspace, _find_committer(caller))
+        result = services.check_commit(workspace, _find_committer(caller))
         found = result if result.conflicts or result.trouble or result.is_stopped else found
         if result.is_stopped:
             break
@@ -73,16 +64,16 @@ def judge_staged(caller: Caller, _request: None = None) -> StagedVerdict:
     return StagedVerdict(passed=not found.is_stopped, conflicts=found.conflicts)
 
 
-def judge_push(caller: Caller, pushed: PushedRefs) -> CommitsVerdict:
+def judge_push(caller: Caller, pushed: services.PushedRefs) -> CommitsVerdict:
     """Judge the push for each project that has a changed file; the first that refuses it counts."""
 
     def list_paths(workspace: Workspace) -> Sequence[str]:
         contents = workspace.commit_contents.commits_pushed(*pushed) or ()
         return [path for content in contents for path in content.paths]
 
-    found = PushResult()
+    found = services.PushResult()
     for workspace in _open_projects(caller, list_paths):
-        result = check_push(workspace, _find_committer(caller), pushed)
+        result = services.check_push(workspace, _find_committer(caller), pushed)
         found = result if result.refused or result.is_stopped else found
         if result.is_stopped:
             break
@@ -91,14 +82,14 @@ def judge_push(caller: Caller, pushed: PushedRefs) -> CommitsVerdict:
 
 def judge_branch(caller: Caller, span: str) -> CommitsVerdict:
     """Judge the commits of a range, for nobody's session."""
-    judged = check_commits(caller.workspace, span)
+    judged = services.check_commits(caller.workspace, span)
     refused = tuple(one for one in judged or () if one.conflicts)
     return CommitsVerdict(passed=not refused, refused=refused, is_judged=judged is not None)
 
 
-def _find_committer(caller: Caller) -> Committer:
+def _find_committer(caller: Caller) -> services.Committer:
     hosts, variables = open_hosts(), caller.around.variables
-    return Committer(hosts.session_ids(variables), hosts.names_agent(variables))
+    return services.Committer(hosts.session_ids(variables), hosts.names_agent(variables))
 
 
 def _list_staged(workspace: Workspace) -> Sequence[str]:
@@ -115,8 +106,8 @@ def _open_projects(caller: Caller, list_paths: Callable[[Workspace], Sequence[st
     top = Path(workspace.root)
     folders = {os.path.dirname(path) for path in list_paths(workspace)}
     for root in sorted({find_root(top / folder) for folder in folders} - {top}):
-        listener = Listener(caller.warn, around.report, partial(around.record_metrics, str(root)))
-        yield open_workspace(root, read_settings(root)[0], around.limits, listener)
+        settings, _ = read_settings(root, around.variables)
+        yield caller.open_other(root, settings, caller.outside(str(root)), around.limits)
 
 
 def _coordinates(workspace: Workspace) -> bool:

@@ -87,14 +87,15 @@ def send(caller: Caller, request: MessageRequest) -> MessageAnswer:
 
 def read_inbox(caller: Caller, request: InboxRequest) -> InboxAnswer:
     """Read messages and handoffs; they count as read once they were shown."""
-    from passdown.services.coordination.addressed_handoffs import find_own_handoffs, settle_handoffs
+    from passdown.core.coordination.handoff_rules import HandoffState
+    from passdown.services.coordination.addressed_handoffs import find_handoffs, settle_handoffs
     from passdown.wiring.workspaces import open_with_handoffs
 
     account, workspace = find_ready(caller), caller.workspace
     if account is None:  # looking starts no session
         caller.note(NoticeKind.NO_SESSION)
         return InboxAnswer(messages=(), handoffs=(), now=workspace.now())
-    own = find_own_handoffs(workspace, account, open_with_handoffs(workspace))
+    own = find_handoffs(workspace, account, open_with_handoffs(workspace), HandoffState.OWN)
     if request.wait and not own:
         mail = wait_for_mail(workspace, account, request.wait)
     else:

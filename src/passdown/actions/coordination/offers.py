@@ -10,7 +10,6 @@ from passdown.core.coordination.offers import OfferEnded, OfferGone, OfferState
 from passdown.core.sessions.session_facts import Account
 from passdown.records import record
 from passdown.services.coordination import offers as services
-from passdown.services.coordination.offers import AcceptResult, OfferReview
 from passdown.services.workspace.workspaces import Workspace
 
 
@@ -71,7 +70,7 @@ def list_standing(caller: Caller, _request: None = None) -> StandingOffers:
     return StandingOffers(offers=services.list_offers(caller.workspace))
 
 
-def review(caller: Caller, name: str) -> OfferReview | AcceptedOffer | OfferGone:
+def review(caller: Caller, name: str) -> services.OfferReview | AcceptedOffer | OfferGone:
     """Compare an offer with what is here; its test is not run.
 
     If the same command accepted one before and nobody saw its answer, return that answer.
@@ -80,12 +79,12 @@ def review(caller: Caller, name: str) -> OfferReview | AcceptedOffer | OfferGone
     return _describe(repeated) if repeated else services.review_offer(caller.workspace, name)
 
 
-def accept(caller: Caller, reviewed: OfferReview) -> AcceptedOffer | OfferGone:
+def accept(caller: Caller, reviewed: services.OfferReview) -> AcceptedOffer | OfferGone:
     """Take over task, files and unread messages of an offer that was shown, with what the giver knew."""
     return _describe(services.accept_offer(caller.workspace, need_session(caller), reviewed))
 
 
-def _describe(found: AcceptResult) -> AcceptedOffer | OfferGone:
+def _describe(found: services.AcceptResult) -> AcceptedOffer | OfferGone:
     outcome = found.outcome
     if isinstance(outcome, OfferGone):
         return outcome

@@ -8,17 +8,8 @@ from passdown.actions.callers import Caller, need_person, need_session
 from passdown.actions.work.preflight import choose_session
 from passdown.core.coordination.leases import Grant, Granted, Held, Lost, Released
 from passdown.records import record
+from passdown.services.coordination import path_words
 from passdown.services.coordination import reservations as services
-from passdown.services.coordination.path_words import (
-    CoveredPattern,
-    PathWords,
-    UnderstoodWord,
-    choose_held,
-    count_files,
-    keep_held,
-    understand_words,
-)
-from passdown.services.coordination.reservations import ReservationRequest
 
 
 @record
@@ -79,7 +70,7 @@ class ReservedFiles:
 
     granted: Annotated[GrantedLeases, "The reservations.", INLINE]
     understood: Annotated[tuple[WordMeaning, ...], "What each word stands for."]
-    covered: Annotated[Sequence[CoveredPattern], "How many files each covers.", HIDDEN]
+    covered: Annotated[Sequence[path_words.CoveredPattern], "How many files each covers.", HIDDEN]
 
 
 @record
@@ -102,12 +93,12 @@ def reserve(caller: Caller, request: ReserveRequest) -> ReservedFiles | RefusedL
     """Reserve all the named files, or none if another session holds one of them."""
     understood = _understand(caller, request.words, is_literal=request.is_literal)
     account = need_session(caller)
-    wanted = keep_held(account.reservations, understood)
-    asked = ReservationRequest(wanted, request.seconds, request.is_everything)
+    wanted = path_words.keep_held(account.reservations, understood)
+    asked = services.ReservationRequest(wanted, request.seconds, request.is_everything)
     outcome = services.reserve_files(caller.workspace, account, asked)
     if isinstance(outcome, Held):
         return _refuse(outcome)
-    covered = count_files(caller.workspace, wanted)
+    covered = path_words.count_files(caller.workspace, wanted)
     return ReservedFiles(
         granted=GrantedLeases(outcome="reserved", grants=outcome.grants),
         understood=_describe(understood, covered),
@@ -119,7 +110,7 @@ def renew(caller: Caller, request: HeldFilesRequest) -> GrantedLeases | RefusedL
     """Keep the named reservations for longer, or all."""
     understood = _understand(caller, request.words, is_literal=request.is_literal)
     account = need_session(caller)
-    named = choose_held(account.reservations, understood)
+    named = path_words.choose_held(account.reservations, understood)
     return _grant(services.renew_reservations(caller.workspace, account, named), "renewed")
 
 
@@ -127,7 +118,7 @@ def release(caller: Caller, request: HeldFilesRequest) -> ReleasedFiles | Refuse
     """Release the named reservations, or all."""
     understood = _understand(caller, request.words, is_literal=request.is_literal)
     account = need_session(caller)
-    named = choose_held(account.reservations, understood)
+    named = path_words.choose_held(account.reservations, understood)
     outcome = services.release_files(caller.workspace, account, named)
     if isinstance(outcome, Released):
         return ReleasedFiles(outcome="released", resources=tuple(one.name for one in outcome.resources))
@@ -144,13 +135,15 @@ def take_over(caller: Caller, request: TakeoverRequest) -> GrantedLeases | Refus
     return _grant(outcome, "taken over")
 
 
-def _understand(caller: Caller, words: tuple[str, ...], *, is_literal: bool) -> Sequence[UnderstoodWord]:
-    given = PathWords(words, caller.around.folder.as_posix(), is_literal)
-    return understand_words(caller.workspace, given)
+def _understand(
+    caller: Caller, words: tuple[str, ...], *, is_literal: bool
+) -> Sequence[path_words.UnderstoodWord]:
+    given = path_words.PathWords(words, caller.around.folder.as_posix(), is_literal)
+    return path_words.understand_words(caller.workspace, given)
 
 
 def _describe(
-    understood: Sequence[UnderstoodWord], covered: Sequence[CoveredPattern]
+    understood: Sequence[path_words.UnderstoodWord], covered: Sequence[path_words.CoveredPattern]
 ) -> tuple[WordMeaning, ...]:
     counts = {one.pattern.rstrip("/"): one.coverage for one in covered}
 

@@ -5,20 +5,13 @@ from datetime import datetime
 from hashlib import sha256
 from typing import Annotated, Final
 
-from passdown.actions.answers import HIDDEN, SECONDS
+from passdown.actions.answers import HIDDEN, SECONDS, describe
 from passdown.actions.callers import Caller, find_ready, need_session
 from passdown.core.hosts.kept_results import KeptResult
 from passdown.core.sessions.session_facts import Account
 from passdown.errors import UsageError
 from passdown.records import record
-from passdown.services.work.results import (
-    AppliedResult,
-    apply_result,
-    drop_result,
-    find_result,
-    list_results,
-    take_result,
-)
+from passdown.services.work import results as services
 from passdown.wiring.subagents import find_rules
 from passdown.wiring.workspaces import read_named
 
@@ -75,7 +68,7 @@ class AppliedResults:
 
     session: Annotated[str, "The session."]
     results: Annotated[tuple[ResultSummary, ...], "How each of them stands now."]
-    applied: Annotated[Sequence[AppliedResult], "What was tried of each of them.", HIDDEN]
+    applied: Annotated[Sequence[services.AppliedResult], "What was tried of each of them.", HIDDEN]
 
 
 @record
@@ -105,9 +98,11 @@ def apply(caller: Caller, request: ApplyRequest) -> AppliedResults:
     if request.path:
         chosen: Sequence[KeptResult] = [_take(caller, account, request)]
     else:
-        known = list_results(workspace, account)
-        chosen = [find_result(known, name) for name in request.names] or [one for one in known if one.is_open]
-    applied = [apply_result(workspace, account, one) for one in chosen]
+        known = services.list_results(workspace, account)
+        chosen = [services.find_result(known, name) for name in request.names] or [
+            one for one in known if one.is_open
+        ]
+    applied = [services.apply_result(workspace, account, one) for one in chosen]
     return AppliedResults(
         session=account.session, results=tuple(_summarize(one.kept) for one in applied), applied=applied
     )
@@ -119,7 +114,7 @@ def _take(caller: Caller, account: Account, request: ApplyRequest) -> KeptResult
     data = request.given if is_input else read_named(request.path, str(caller.around.folder))
     verb = caller.workspace.verb
     verb.call = verb.call._replace(input=sha256(data).hexdigest())
-    kept = take_result(caller.workspace, account, data.decode("utf-8", "replace"))
+    kept = services.take_result(caller.workspace, account, data.decode("utf-8", "replace"))
     if kept is None:
         where = "the input" if is_input else request.path
         raise UsageError(f"there is no result in {where}", hint="`passdown result rules` shows its form")
@@ -134,14 +129,14 @@ def list_known(caller: Caller, request: ListResultsRequest) -> ListedResults:
 
 def show(caller: Caller, name: str) -> ShownResult:
     """Show a result, by the start of its id."""
-    return ShownResult(result=_summarize(find_result(_list_results(caller), name)))
+    return ShownResult(result=_summarize(services.find_result(_list_results(caller), name)))
 
 
 def drop(caller: Caller, name: str) -> ShownResult:
     """Decide that a result is not applied; what was applied of it stays."""
     account, workspace = need_session(caller), caller.workspace
-    found = find_result(list_results(workspace, account), name)
-    return ShownResult(result=_summarize(drop_result(workspace, account, found)))
+    found = services.find_result(services.list_results(workspace, account), name)
+    return ShownResult(result=_summarize(services.drop_result(workspace, account, found)))
 
 
 def read_rules(caller: Caller, _request: None = None) -> SubagentRules:
@@ -151,29 +146,21 @@ def read_rules(caller: Caller, _request: None = None) -> SubagentRules:
 
 def _list_results(caller: Caller) -> Sequence[KeptResult]:
     account = find_ready(caller)
-    return list_results(caller.workspace, account) if account else ()
+    return services.list_results(caller.workspace, account) if account else ()
 
 
 def _summarize(kept: KeptResult) -> ResultSummary:
     told = kept.result
-    return ResultSummary(
-        id=kept.id,
-        state=kept.state.value,
-        at=kept.at,
-        subagent=kept.subagent or None,
-        status=told.status.value if told else None,
+    updates = [
+        describe(UpdateSummary, one, id=one.task, outcome=kept.outcomes.get(at))
+        for at, one in enumerate(kept.updates)
+    ]
+    return describe(
+        ResultSummary,
+        kept,
+        status=told.status if told else None,
         summary=told.summary if told else None,
-        updates=tuple(
-            UpdateSummary(
-                id=one.task,
-                action=one.action.value,
-                reason=one.reason or None,
-                notes=one.notes or None,
-                outcome=kept.outcomes.get(at),
-            )
-            for at, one in enumerate(kept.updates)
-        ),
+        updates=tuple(updates),
         files=told.files if told else (),
-        problems=kept.problems,
         kept=kept,
     )

@@ -57,7 +57,8 @@ def write_key(caller: Caller, planned: KeyPlan) -> KeyPlan:
     """Write the key that was planned; raise a StorageError if the file has changed since."""
     write_setup(caller.workspace, (planned.change,) if planned.change else ())
     try:
-        find_coordination_url(read_settings(Path(caller.workspace.root))[0])
+        settings, _ = read_settings(Path(caller.workspace.root), caller.around.variables)
+        find_coordination_url(settings, caller.around.variables)
     except NoServerError as found:
         return replace(planned, written=True, no_server=found)
     return replace(planned, written=True)

@@ -5,7 +5,7 @@ from contextlib import suppress
 from datetime import datetime
 from typing import Annotated, NamedTuple
 
-from passdown.actions.answers import INLINE, MILLIS, Form
+from passdown.actions.answers import INLINE, MILLIS, Form, describe
 from passdown.actions.callers import Caller, find_running
 from passdown.actions.log.checkouts import open_others
 from passdown.core.briefs.brief_frame import BriefFrame
@@ -150,7 +150,7 @@ class BriefTeam:
     said_at: Annotated[datetime | None, "When a server said so, if a copy of that was read.", MILLIS]
 
 
-def _tell_lines(lines: Iterable[ShownLine]) -> object:
+def _tell_lines(lines: Iterable[ShownLine]) -> list[dict[str, object]]:
     return [{"class": one.level, "kind": one.kind, "text": one.text, "fact": one.fact} for one in lines]
 
 
@@ -257,10 +257,7 @@ def describe_brief(caller: Caller, request: Budget) -> BriefResult:
         due_gates=found.due_gates,
         before=tell(found.aim.before_it),
         words=_tell_fact(found.words, shown) if found.words else None,
-        commits=tuple(
-            BriefCommit(fact=_tell_fact(one.fact, shown), subject=one.subject, files=one.files)
-            for one in found.commits
-        ),
+        commits=tuple(describe(BriefCommit, one, fact=_tell_fact(one.fact, shown)) for one in found.commits),
         ahead=tell(found.ahead),
         team=_tell_team(found),
     )
@@ -299,51 +296,25 @@ def _read_team(caller: Caller, account: Account | None) -> TeamInput | None:
 
 
 def _tell_fact(fact: Fact, shown: Collection[str]) -> BriefFact:
-    return BriefFact(
-        id=fact.id,
-        kind=str(fact.kind),
-        key=fact.key or None,
-        text=show_fact(fact),
-        at=fact.at,
-        agent=fact.agent,
-        provenance=fact.provenance.value,
-        event=fact.event or None,
-        branch=fact.branch or None,
-        is_in_brief=fact.id in shown,
-        is_unpublished=fact.is_unpublished,
-    )
+    return describe(BriefFact, fact, text=show_fact(fact), is_in_brief=fact.id in shown)
 
 
 def _tell_team(found: BriefInput) -> BriefTeam:
     team = found.team
+    holdings = [
+        describe(BriefHolding, one, left=None if one.left is None else one.left.total_seconds())
+        for one in team.holdings
+    ]
     return BriefTeam(
         agents=tuple(map(_tell_agent, list_agents(found.peers, team))),
-        ready=tuple(ReadyTask(id=one.task, title=one.title, role=one.role or None) for one in team.ready),
-        holdings=tuple(
-            BriefHolding(
-                kind=one.kind,
-                name=one.name,
-                title=one.title or None,
-                left=None if one.left is None else one.left.total_seconds(),
-            )
-            for one in team.holdings
-        ),
-        messages=tuple(
-            BriefMessage(agent=one.agent, text=one.text, at=one.at, is_urgent=one.is_urgent)
-            for one in team.messages
-        ),
-        orphans=tuple(BriefOrphan(id=one.task, title=one.title, agent=one.agent) for one in team.orphans),
+        ready=tuple(describe(ReadyTask, one, id=one.task) for one in team.ready),
+        holdings=tuple(holdings),
+        messages=tuple(describe(BriefMessage, one) for one in team.messages),
+        orphans=tuple(describe(BriefOrphan, one, id=one.task) for one in team.orphans),
         said_at=team.said_at,
     )
 
 
 def _tell_agent(one: TeamAgent) -> BriefAgent:
-    return BriefAgent(
-        agent=one.peer.agent,
-        session=one.peer.session or None,
-        branch=one.peer.branch or None,
-        last_seen=one.at,
-        work=one.work or None,
-        tasks=tuple(BriefTask(id=task.task, title=task.title or None) for task in one.tasks),
-        files=one.files,
-    )
+    tasks = tuple(describe(BriefTask, task, id=task.task) for task in one.tasks)
+    return describe(BriefAgent, one, one.peer, last_seen=one.at, tasks=tasks)

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Annotated
 
-from passdown.actions.answers import HIDDEN
+from passdown.actions.answers import HIDDEN, describe
 from passdown.actions.callers import Caller
 from passdown.actions.handover.briefs import take_standpoint
 from passdown.actions.sessions.decisions import CONTESTED
@@ -14,13 +14,6 @@ from passdown.errors import StorageError
 from passdown.records import record
 from passdown.services.handover import certificates
 from passdown.wiring.workspaces import read_named
-
-
-@record
-class CertifyRequest:
-    """What is to be proved."""
-
-    expected: Annotated[str, "A file with texts of facts that must be known; empty for none."] = ""
 
 
 @record
@@ -49,9 +42,12 @@ class CertifyResult:
     now: Annotated[datetime, "When it was proved.", HIDDEN]
 
 
-def certify(caller: Caller, request: CertifyRequest) -> CertifyResult:
-    """Read every line of every journal and every event from scratch, and tell what became of each fact."""
-    expected = _read_expected(caller, request.expected) if request.expected else ()
+def certify(caller: Caller, path: str) -> CertifyResult:
+    """Read every line of every journal and every event from scratch, and tell what became of each fact.
+
+    The path is that of a file with texts of facts that must be known; empty for none.
+    """
+    expected = _read_expected(caller, path) if path else ()
     account, others = take_standpoint(caller)
     found = certificates.certify(caller.workspace, account, others, expected)
     return CertifyResult(
@@ -75,4 +71,4 @@ def _read_expected(caller: Caller, path: str) -> Sequence[str]:
 
 
 def _describe(one: CertifiedFact) -> AccountedFact:
-    return AccountedFact(id=one.id or None, kind=one.kind, text=one.text, how=one.how, where=one.where)
+    return describe(AccountedFact, one)

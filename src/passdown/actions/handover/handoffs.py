@@ -1,32 +1,19 @@
 """Write a handoff, list handoffs, and resume one."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Final
 
-from passdown.actions.answers import HIDDEN, INLINE, SECONDS, Form, NoticeKind
+from passdown.actions.answers import HIDDEN, INLINE, OR_NULL, SECONDS, Form, NoticeKind, describe, members
 from passdown.actions.callers import Caller, find_or_begin, need_session
 from passdown.actions.sessions.sessions import SessionSummary, summarize
 from passdown.core.formats.archives import TRIGGERS
 from passdown.core.schemas import to_data
-from passdown.core.sessions.handoff_drift import HandoffDrift
-from passdown.core.sessions.handoffs import Handoff
+from passdown.core.sessions.handoffs import Handoff, HandoffDrift
 from passdown.errors import UsageError
 from passdown.ports.repository import Committed
 from passdown.records import record
-from passdown.services.handover.handoffs import (
-    HandoffRequest,
-    HandoffReview,
-    ListedHandoff,
-    WrittenHandoff,
-    create_handoff,
-    find_handoff,
-    list_handoffs,
-    read_handoff,
-    read_listed,
-    resume_handoff,
-    review_handoff,
-)
+from passdown.services.handover import handoffs as services
 from passdown.services.work.session_contexts import save_if_complete
 
 if TYPE_CHECKING:  # most handoffs are for all
@@ -34,27 +21,7 @@ if TYPE_CHECKING:  # most handoffs are for all
     from passdown.services.coordination.addressed_handoffs import AddressedRequest
 
 
-@record
-class ListHandoffs:
-    """Which handoffs to list."""
-
-    limit: Annotated[int, "How many, the newest first."]
-
-
-@record
-class HandoffName:
-    """The handoff that is meant."""
-
-    name: Annotated[
-        str, "A stream, a record, the start of a record's name, or a path; empty for the newest."
-    ] = ""
-
-
-@record
-class ResumeHandoff:
-    """The handoff to go on from."""
-
-    review: Annotated[HandoffReview, "What was read, and what changed since."]
+HANDOFF: Final = members(at=SECONDS, status=OR_NULL, goal=OR_NULL)
 
 
 @record
@@ -67,7 +34,7 @@ class CreatedHandoff:
     commit: Annotated[str | None, "The commit, if one was made."]
     is_ledger_removed: Annotated[bool, "Whether the ledger was archived and removed."]
     snapshot: Annotated[Handoff, "What is passed on.", Form(to_data)]
-    written: Annotated[WrittenHandoff, "What became of each part.", HIDDEN]
+    written: Annotated[services.WrittenHandoff, "What became of each part.", HIDDEN]
 
 
 @record
@@ -82,22 +49,10 @@ class SentHandoff:
 
 
 @record
-class HandoffSummary:
-    """A handoff that is there."""
-
-    name: Annotated[str, "What it is called: the stream, or the file of the record."]
-    kind: Annotated[str, "stream or archive."]
-    path: Annotated[str, "Its path from the root."]
-    at: Annotated[datetime | None, "When it was written.", SECONDS]
-    status: Annotated[str | None, "How it stands."]
-    goal: Annotated[str | None, "What it is about."]
-
-
-@record
 class HandoffList:
     """The newest handoffs."""
 
-    handoffs: Annotated[tuple[HandoffSummary, ...], "Streams and records, the newest first."]
+    handoffs: Annotated[Sequence[services.ListedHandoff], "Streams and records, the newest first.", HANDOFF]
     now: Annotated[datetime, "When they were listed.", HIDDEN]
 
 
@@ -105,7 +60,7 @@ class HandoffList:
 class ShownHandoff:
     """A handoff as it was written."""
 
-    summary: Annotated[HandoffSummary, "The handoff.", INLINE]
+    summary: Annotated[services.ListedHandoff, "The handoff.", INLINE, HANDOFF]
     text: Annotated[str, "Its text."]
 
 
@@ -128,10 +83,10 @@ def _describe_drift(drift: HandoffDrift) -> Mapping[str, object]:
 class ReviewedHandoff:
     """A handoff, and what changed since it was written."""
 
-    summary: Annotated[HandoffSummary, "The handoff.", INLINE]
+    summary: Annotated[services.ListedHandoff, "The handoff.", INLINE, HANDOFF]
     drift: Annotated[HandoffDrift, "What changed since.", Form(_describe_drift)]
     snapshot: Annotated[Handoff, "What is passed on.", Form(to_data)]
-    review: Annotated[HandoffReview, "All of this, with who said it first.", HIDDEN]
+    review: Annotated[services.HandoffReview, "All of this, with who said it first.", HIDDEN]
     now: Annotated[datetime, "When it was compared.", HIDDEN]
 
 
@@ -139,7 +94,7 @@ class ReviewedHandoff:
 class ResumedHandoff:
     """A session that goes on from a handoff."""
 
-    summary: Annotated[HandoffSummary, "The handoff.", INLINE]
+    summary: Annotated[services.ListedHandoff, "The handoff.", INLINE, HANDOFF]
     session: Annotated[SessionSummary, "The session."]
     is_new: Annotated[bool, "Whether it was started for this."]
     carried: Annotated[int, "How many facts it did not know yet."]
@@ -147,17 +102,17 @@ class ResumedHandoff:
     snapshot: Annotated[Handoff, "What is passed on.", Form(to_data)]
 
 
-def create(caller: Caller, request: HandoffRequest) -> CreatedHandoff:
+def create(caller: Caller, request: services.HandoffRequest) -> CreatedHandoff:
     """Write a handoff for all: an event, a stream document and a record."""
     if request.trigger not in TRIGGERS:
         caller.note(NoticeKind.UNKNOWN_TRIGGER, trigger=request.trigger)
     account = need_session(caller)
     if why := save_if_complete(caller.workspace, account):
         caller.warn(why)
-    return describe_written(create_handoff(caller.workspace, account, request))
+    return describe_written(services.create_handoff(caller.workspace, account, request))
 
 
-def describe_written(written: WrittenHandoff) -> CreatedHandoff:
+def describe_written(written: services.WrittenHandoff) -> CreatedHandoff:
     """Return a handoff as answers tell it."""
     committed = written.committed
     return CreatedHandoff(
@@ -178,33 +133,26 @@ def create_for_one(caller: Caller, request: "AddressedRequest") -> SentHandoff:
 
     account = need_session(caller)
     written = create_addressed(caller.workspace, account, request, open_checkouts(caller.workspace))
-    return SentHandoff(
-        path=written.path,
-        is_sent=written.is_sent,
-        handoff=written.handoff,
-        redacted=written.redacted,
-        trouble=written.trouble,
-    )
+    return describe(SentHandoff, written)
 
 
-def list_newest(caller: Caller, request: ListHandoffs) -> HandoffList:
+def list_newest(caller: Caller, limit: int) -> HandoffList:
     """List the newest handoffs."""
-    found = list_handoffs(caller.workspace, request.limit)
-    return HandoffList(handoffs=tuple(map(_summarize, found)), now=caller.workspace.now())
+    return HandoffList(handoffs=services.list_handoffs(caller.workspace, limit), now=caller.workspace.now())
 
 
-def show(caller: Caller, request: HandoffName) -> ShownHandoff:
-    """Show a handoff as it was written."""
-    listed = find_handoff(caller.workspace, request.name or _find_newest(caller))
-    text = read_handoff(caller.workspace, listed)
-    return ShownHandoff(summary=_summarize(read_listed(caller.workspace, listed)), text=text)
+def show(caller: Caller, name: str) -> ShownHandoff:
+    """Show a handoff as it was written; without a name, the newest."""
+    listed = services.find_handoff(caller.workspace, name or _find_newest(caller))
+    text = services.read_handoff(caller.workspace, listed)
+    return ShownHandoff(summary=services.read_listed(caller.workspace, listed), text=text)
 
 
-def review(caller: Caller, request: HandoffName) -> ReviewedHandoff:
+def review(caller: Caller, name: str) -> ReviewedHandoff:
     """Compare a handoff with what is here, before anybody goes on from it; its test is not run."""
-    found = review_handoff(caller.workspace, request.name or _find_newest(caller))
+    found = services.review_handoff(caller.workspace, name or _find_newest(caller))
     return ReviewedHandoff(
-        summary=_summarize(found.listed),
+        summary=found.listed,
         drift=found.drift,
         snapshot=found.handoff,
         review=found,
@@ -212,12 +160,11 @@ def review(caller: Caller, request: HandoffName) -> ReviewedHandoff:
     )
 
 
-def resume(caller: Caller, request: ResumeHandoff) -> ResumedHandoff:
+def resume(caller: Caller, found: services.HandoffReview) -> ResumedHandoff:
     """Go on from a handoff, in the session of the caller or in a new one."""
-    found = request.review
-    resumed = resume_handoff(caller.workspace, found, find_or_begin(caller))
+    resumed = services.resume_handoff(caller.workspace, found, find_or_begin(caller))
     return ResumedHandoff(
-        summary=_summarize(found.listed),
+        summary=found.listed,
         session=summarize(resumed.account),
         is_new=resumed.is_new,
         carried=resumed.carried,
@@ -228,18 +175,7 @@ def resume(caller: Caller, request: ResumeHandoff) -> ResumedHandoff:
 
 def _find_newest(caller: Caller) -> str:
     """Return the path of the newest handoff; raise `UsageError` if there is none."""
-    newest = list_handoffs(caller.workspace, 1)
+    newest = services.list_handoffs(caller.workspace, 1)
     if not newest:
         raise UsageError("there are no handoffs", hint="`passdown handoff create` writes one")
     return newest[0].path
-
-
-def _summarize(listed: ListedHandoff) -> HandoffSummary:
-    return HandoffSummary(
-        name=listed.name,
-        kind=listed.kind,
-        path=listed.path,
-        at=listed.at,
-        status=listed.status or None,
-        goal=listed.goal or None,
-    )

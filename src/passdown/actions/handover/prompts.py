@@ -1,64 +1,24 @@
-"""What a host's session or subagent is told: a brief, mail, the rules for tasks."""
+"""What a host's session or subagent is told after its start: a brief, mail, the rules for tasks."""
 
 from typing import TYPE_CHECKING, Annotated
 
 from passdown import layout
 from passdown.actions.callers import Caller, ask_engine, find_hosted
-from passdown.actions.sessions.starts import BeginRequest, StartResult, read_copied, start
+from passdown.actions.sessions.starts import BeginRequest, HostStart, make_brief, read_copied, start_hosted
 from passdown.core.sessions.session_facts import Account
 from passdown.errors import CacheError, StorageError
 from passdown.records import record
 from passdown.services.handover.deliveries import (
-    NONCE,
     leave_mail_notice,
     send_brief,
     send_mail,
     take_notice,
 )
-from passdown.wiring.workspaces import open_elsewhere
 
 if TYPE_CHECKING:
     from passdown.core.briefs.brief_input import TeamInput
     from passdown.core.briefs.budgets import Budget
     from passdown.ports.coordination import Coordination
-
-
-@record
-class HostStart:
-    """A session that a host started, or why nothing of it can be recorded."""
-
-    result: Annotated[StartResult | None, "The session; None if it could not be recorded whole."]
-    brief: Annotated[str, "What it is told then."] = ""
-    trouble: Annotated[str, "Why it could not be recorded."] = ""
-
-
-def start_hosted(caller: Caller, request: BeginRequest) -> HostStart:
-    """Start or continue the session of a host, and brief it, even if nothing can be written."""
-    try:
-        return HostStart(result=start(caller, request))
-    except CacheError:
-        raise  # it is done again without the cache
-    except StorageError as trouble:
-        caller.note_trouble(trouble.message)
-        text = _brief_unrecorded(caller, request.budget) if request.budget else ""
-        return HostStart(result=None, brief=text, trouble=trouble.message)
-
-
-def _brief_unrecorded(caller: Caller, budget: "Budget") -> str:
-    """Make a brief without writing anything but the cache, or not even that."""
-    try:
-        return _make_brief(caller, budget)
-    except CacheError:  # a full disk has no space for it either
-        return _make_brief(caller.without_cache(), budget)
-
-
-def _make_brief(caller: Caller, budget: "Budget") -> str:
-    from passdown.services.handover.briefs import make_brief  # loaded with the brief
-
-    workspace = caller.workspace
-    nonce = workspace.entropy.token(NONCE).hex()
-    others = open_elsewhere(workspace, caller.around.limits)
-    return make_brief(workspace, find_hosted(caller), budget, nonce, others).text
 
 
 @record
@@ -133,4 +93,4 @@ def _brief_subagent(caller: Caller, budget: "Budget") -> str:
         raise  # it is done again without the cache
     except StorageError as trouble:  # that it was sent cannot be recorded
         caller.note_trouble(trouble.message)
-        return _make_brief(caller.without_cache(), budget)
+        return make_brief(caller.without_cache(), budget)

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from typing import Annotated, Final
 
-from passdown.actions.answers import HIDDEN
+from passdown.actions.answers import HIDDEN, describe
 from passdown.core.briefs.budgets import CHARACTERS, PREVIEW, Budget
 from passdown.core.evidence import recall
 from passdown.core.evidence.histories import make_history
@@ -77,16 +77,11 @@ def _measure(sessions: int, chosen: Sequence[Budget]) -> Iterator[RecallRow]:
 
 
 def _describe(row: RecallRow, *, is_good: bool) -> MeasuredRecall:
-    return MeasuredRecall(
-        sessions=row.sessions,
+    return describe(
+        MeasuredRecall,
+        row,
         kinds="few" if row.is_plain else "all",
-        tokens=row.tokens,
-        characters=row.characters,
-        is_head_whole=row.is_head_whole,
         is_head_in_preview=row.is_head_first,
-        decisions=row.decisions,
-        questions=row.questions,
-        rules=row.rules,
         naming_a_file=row.near,
         naming_a_file_in_all=row.all_near,
         used_tokens=row.used.tokens,

@@ -3,21 +3,14 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, Final
 
-from passdown.actions.answers import HIDDEN, NoticeKind
+from passdown.actions.answers import HIDDEN, NoticeKind, describe
 from passdown.actions.callers import Caller, find_running, need_session
 from passdown.actions.handover.handoffs import CreatedHandoff, describe_written
 from passdown.actions.work.gates import GateOutcome, describe_verdict
 from passdown.actions.work.preflight import TrackRequest, choose_session, prepare_track, unlock_others
 from passdown.core.coordination.leases import Held
 from passdown.records import record, replace
-from passdown.services.handover.tracks import (
-    TrackBinding,
-    bind_task,
-    bind_track,
-    find_document,
-    finish_track,
-    unbind_track,
-)
+from passdown.services.handover import tracks as services
 from passdown.services.project.metrics import find_conflicts
 from passdown.services.work.gates import judge_completion, needs_completion
 from passdown.services.work.tdd import choose_cycle
@@ -66,7 +59,7 @@ class BoundTrack:
     task: Annotated[str | None, "Its task."]
     before: Annotated[str | None, "The track that it worked on before."]
     handoff: Annotated[CreatedHandoff | None, "What was written when it left that track."]
-    binding: Annotated[TrackBinding, "The session, with what it knows.", HIDDEN]
+    binding: Annotated[services.TrackBinding, "The session, with what it knows.", HIDDEN]
     task_before: Annotated[str, "The task that it had before it was unbound.", HIDDEN]
 
 
@@ -108,12 +101,12 @@ def bind(caller: Caller, request: BindRequest) -> BoundTrack | HeldTrack:
             return HeldTrack(held=prepared.held, steps=prepared.steps, choices=prepared.choices)
         account = prepared.account
     if request.track:
-        bound = bind_track(workspace, account, request.track)
+        bound = services.bind_track(workspace, account, request.track)
     else:
-        bound = TrackBinding(account=account, before=account.track)
+        bound = services.TrackBinding(account=account, before=account.track)
     unlock_others(caller, bound.account)
     if request.task:
-        bound = replace(bound, account=bind_task(workspace, bound.account, request.task))
+        bound = replace(bound, account=services.bind_task(workspace, bound.account, request.task))
     account, skipped = choose_cycle(workspace, bound.account, choice=request.follows_tdd)
     if skipped:
         caller.warn(skipped)
@@ -129,9 +122,11 @@ def unbind(caller: Caller, request: UnbindRequest) -> BoundTrack:
     """Unbind the track and the task, or only the task; the ledger stays."""
     account = need_session(caller)
     if request.only_task:
-        bound = TrackBinding(account=bind_task(caller.workspace, account, ""), before=account.track)
+        bound = services.TrackBinding(
+            account=services.bind_task(caller.workspace, account, ""), before=account.track
+        )
     else:
-        bound = unbind_track(caller.workspace, account)
+        bound = services.unbind_track(caller.workspace, account)
     unlock_others(caller, bound.account)
     return _describe(bound, account.task)
 
@@ -148,7 +143,7 @@ def finish(caller: Caller, request: FinishRequest) -> BoundTrack | GateOutcome |
         text = f"{judged.verdict.status.value} {judged.verdict.notes}".rstrip()
         caller.note(NoticeKind.STEP, step=_COMPLETION, text=text)
         account = judged.account
-    bound = finish_track(caller.workspace, account, keep=request.keeps_ledger)
+    bound = services.finish_track(caller.workspace, account, keep=request.keeps_ledger)
     unlock_others(caller, bound.account)
     return _describe(bound)
 
@@ -158,21 +153,14 @@ def show(caller: Caller, _request: None = None) -> TrackResult:
     account = find_running(caller)
     if account is None:
         return TrackResult()
-    listed = find_document(caller.workspace, account)
-    return TrackResult(
-        session=account.session,
-        track=account.track or None,
-        task=account.task or None,
-        document=listed.path if listed else None,
-    )
+    listed = services.find_document(caller.workspace, account)
+    return describe(TrackResult, account, document=listed.path if listed else None)
 
 
-def _describe(bound: TrackBinding, task_before: str = "") -> BoundTrack:
-    return BoundTrack(
-        session=bound.account.session,
-        agent=bound.account.agent,
-        track=bound.account.track or None,
-        task=bound.account.task or None,
+def _describe(bound: services.TrackBinding, task_before: str = "") -> BoundTrack:
+    return describe(
+        BoundTrack,
+        bound.account,
         before=bound.before or None,
         handoff=describe_written(bound.handoff) if bound.handoff else None,
         binding=bound,

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Annotated, Final
 
-from passdown.actions.answers import HIDDEN, SECONDS, Form
+from passdown.actions.answers import HIDDEN, SECONDS, Form, describe
 from passdown.actions.callers import Caller
 from passdown.actions.log.events import read_since
 from passdown.actions.project.searches import INDEX_STATE
@@ -17,7 +17,7 @@ from passdown.services.project.status import IndexState, find_index_state
 from passdown.wiring.searches import open_search_scope
 
 
-def _list_problems(problems: Sequence[ArchiveProblem]) -> object:
+def _list_problems(problems: Sequence[ArchiveProblem]) -> list[dict[str, str]]:
     return [{"path": one_line(one.path), "problem": one_line(one.problem)} for one in problems]
 
 
@@ -60,15 +60,8 @@ class CleanedArchive:
 def verify(caller: Caller, _: None) -> ArchiveReport:
     """Check rollups, copies of events and records of sessions, and whether a search finds them."""
     found = verify_archive(caller.workspace)
-    return ArchiveReport(
-        is_good=not found.problems,
-        copies=found.copies,
-        rollups=found.rollups,
-        events=found.events,
-        records=found.records,
-        index=find_index_state(open_search_scope(caller.workspace)),
-        problems=found.problems,
-    )
+    index = find_index_state(open_search_scope(caller.workspace))
+    return describe(ArchiveReport, found, is_good=not found.problems, index=index)
 
 
 def clean(caller: Caller, request: CleaningRequest) -> CleanedArchive:
@@ -78,11 +71,10 @@ def clean(caller: Caller, request: CleaningRequest) -> CleanedArchive:
     if before is None:
         raise UsageError(f"--older: `{older}` is before the first date", hint="write an age, as in 30d")
     plan = plan_cleaning(workspace, before)
-    return CleanedArchive(
+    return describe(
+        CleanedArchive,
+        plan,
         is_dry_run=not request.is_confirmed,
-        before=plan.before,
-        due=plan.due,
         removed=tuple(event_archive.clean(workspace, plan)) if request.is_confirmed else (),
-        kept=plan.kept,
         folder=workspace.settings.paths.event_archive,
     )

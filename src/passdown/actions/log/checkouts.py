@@ -10,10 +10,9 @@ from passdown.actions.answers import NoticeKind
 from passdown.actions.callers import Caller
 from passdown.errors import PassdownError
 from passdown.records import replace
-from passdown.services.workspace.workspaces import ReadLimits, Workspace, list_other_roots
+from passdown.services.workspace.workspaces import list_other_roots
 from passdown.settings import Settings
 from passdown.wiring.projects import read_settings
-from passdown.wiring.workspaces import Listener, open_workspace
 
 
 class CheckoutCaller(NamedTuple):
@@ -32,7 +31,9 @@ def open_others(caller: Caller) -> Iterator[CheckoutCaller]:
             continue
         shown = os.path.relpath(root, caller.workspace.root).replace(os.sep, "/")
         try:
-            settings, _ = read_settings(Path(root))  # what is odd in them is told to who works there
+            settings, _ = read_settings(
+                Path(root), caller.around.variables
+            )  # what is odd in them is told to who works there
         except PassdownError as found:
             caller.note(NoticeKind.CHECKOUT_SKIPPED, checkout=shown, reason=found.message)
             continue
@@ -41,12 +42,7 @@ def open_others(caller: Caller) -> Iterator[CheckoutCaller]:
 
 def _move(caller: Caller, root: str, settings: Settings) -> Caller:
     """Return the caller in another checkout; notices are told by the one that is given."""
-    record_metrics = partial(caller.around.record_metrics, root)
-    listener = Listener(caller.warn, caller.around.report, record_metrics)
-
-    def open_with(limits: ReadLimits) -> Workspace:
-        return open_workspace(Path(root), settings, limits, listener)
-
+    open_with = partial(caller.open_other, Path(root), settings, caller.outside(root))
     limits = caller.around.limits._replace(is_cached=True)  # it has a cache of its own
     return replace(
         caller,

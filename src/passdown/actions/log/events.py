@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Annotated, NamedTuple
 
-from passdown.actions.answers import HIDDEN, MILLIS, Form
+from passdown.actions.answers import HIDDEN, MILLIS, Form, describe
 from passdown.actions.callers import Caller, ask, need_person
 from passdown.actions.log.checkouts import open_others
 from passdown.actions.sessions.sessions import update_view
@@ -86,15 +86,11 @@ class CheckoutEvents(NamedTuple):
 
     def describe(self, place: EventLocation) -> LoggedEvent:
         """Return an event with its content."""
-        return LoggedEvent(
-            id=place.rank.id,
+        return describe(
+            LoggedEvent,
+            place.rank,
+            place,
             sha256=place.rank.hash,
-            at=place.rank.at,
-            ranked_at=place.ranked_at,
-            agent=place.rank.agent,
-            branch=place.branch,
-            type=place.type,
-            is_retracted=place.is_retracted,
             checkout=self.checkout or ".",
             path="/".join(part for part in (self.folder, place.folder, place.name) if part),
             data=parse_text(self.texts.read(place)),

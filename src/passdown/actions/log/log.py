@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from typing import Annotated
 
-from passdown.actions.answers import Form, encode
+from passdown.actions.answers import Form
 from passdown.actions.callers import Caller
 from passdown.actions.log.events import CheckoutEvents, LoggedEvent, read_logs, read_since
 from passdown.ports.index import EventLocation
@@ -39,8 +39,8 @@ class EventLabels:
     earlier: Annotated[int, "How many earlier ones there are."]
 
 
-def _encode_all(events: Iterable[LoggedEvent]) -> object:
-    return [encode(one) for one in events]
+def _read_all(events: Iterable[LoggedEvent]) -> tuple[LoggedEvent, ...]:
+    return tuple(events)
 
 
 @record
@@ -48,7 +48,7 @@ class EventList:
     """The events in full."""
 
     events: Annotated[
-        Iterable[LoggedEvent], "The newest first; each is read when asked for.", Form(_encode_all)
+        Iterable[LoggedEvent], "The newest first; each is read when asked for.", Form(_read_all)
     ]
     earlier: Annotated[int, "How many earlier ones there are."]
 

@@ -35,7 +35,7 @@ _NEWEST: Final = 5
 _PRINTED: Final = "-"
 
 
-def _tell_archived(found: ArchivedEvents | None) -> object:
+def _tell_archived(found: ArchivedEvents | None) -> dict[str, object] | None:
     return {"events": found.moved, "days": found.days} if found else None
 
 
@@ -119,9 +119,7 @@ class MadeView:
     view: Annotated[ViewChange, "What happened to the view."]
     ahead: Annotated[tuple[EventLocation, ...], "Events that are dated far ahead.", Form(_tell_places)]
     archived: Annotated[
-        ArchivedEvents | None,
-        "What was archived; null if nothing was to be.",
-        Form(_tell_archived),
+        ArchivedEvents | None, "What was archived; null if nothing was to be.", Form(_tell_archived)
     ]
     commit: Annotated[
         Committed | Skipped | NotDue | None, "The commit, or why there is none.", Form(_tell_commit)

@@ -8,9 +8,9 @@ from passdown.actions.log.syntheses import NothingToMerge, find_legacy_view
 from passdown.core.formats.view_location import ViewLocation
 from passdown.errors import OutdatedError, PassdownError
 from passdown.records import record
-from passdown.services.log.committed_view import CommittedView, check_committed
 from passdown.services.log.events import update_index
 from passdown.services.log.synthesis import check_view
+from passdown.services.log.verification import CommittedView, check_committed
 from passdown.services.log.views import ViewState
 from passdown.wiring.caches import open_memory_index
 from passdown.wiring.commits import open_committed_log
@@ -33,7 +33,7 @@ class CheckedView:
     folder: Annotated[str, "The folder of events.", HIDDEN]
 
 
-def _tell_uncommitted(found: "UncommittedFiles") -> object:
+def _tell_uncommitted(found: "UncommittedFiles") -> dict[str, object]:
     return {"paths": list(found.paths), "reason": found.reason}
 
 
@@ -43,9 +43,7 @@ class WaitingView:
 
     checked: Annotated[CheckedView, "The view.", INLINE]
     uncommitted: Annotated[
-        "UncommittedFiles",
-        "What will be committed with it, and why it is not yet.",
-        Form(_tell_uncommitted),
+        "UncommittedFiles", "What will be committed with it, and why it is not yet.", Form(_tell_uncommitted)
     ]
 
 

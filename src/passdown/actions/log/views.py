@@ -13,7 +13,6 @@ from passdown.records import record
 from passdown.services.log import verification
 from passdown.services.log.events import update_index
 from passdown.services.log.synthesis import is_legacy, preview_view
-from passdown.services.log.verification import DamagedEvent, UnmergedFile
 from passdown.services.log.views import ViewState, read_view
 from passdown.wiring.caches import open_memory_index
 
@@ -39,7 +38,7 @@ def _tell_fact(fact: Fact) -> dict[str, object]:
     }
 
 
-def _tell_damage(findings: Sequence[DamagedEvent]) -> list[dict[str, object]]:
+def _tell_damage(findings: Sequence[verification.DamagedEvent]) -> list[dict[str, object]]:
     return [{**one._asdict(), "wrong": one.wrong.value, "event": one.event or None} for one in findings]
 
 
@@ -66,11 +65,11 @@ def _tell_facts(facts: Sequence[Fact]) -> list[object]:
     return [_tell_fact(one) for one in facts]
 
 
-def _tell_contested(contested: Sequence[Sequence[Fact]]) -> object:
+def _tell_contested(contested: Sequence[Sequence[Fact]]) -> list[object]:
     return [_tell_facts(facts) for facts in contested]
 
 
-def _tell_unmerged(files: Sequence[UnmergedFile]) -> object:
+def _tell_unmerged(files: Sequence[verification.UnmergedFile]) -> list[dict[str, object]]:
     return [one._asdict() for one in files]
 
 
@@ -106,11 +105,11 @@ class VerifiedView:
     events: Annotated[int, "How many events there are."]
     recorded_events: Annotated[int | None, "How many the view was made from, as it says."]
     are_events_recorded: Annotated[bool, "Whether they are the events that the view was made from."]
-    findings: Annotated[tuple[DamagedEvent, ...], "Events that are missing or altered.", Form(_tell_damage)]
+    findings: Annotated[
+        tuple[verification.DamagedEvent, ...], "Events that are missing or altered.", Form(_tell_damage)
+    ]
     skipped: Annotated[
-        tuple[UnmergedFile, ...],
-        "Files that cannot be merged.",
-        Form(_tell_unmerged),
+        tuple[verification.UnmergedFile, ...], "Files that cannot be merged.", Form(_tell_unmerged)
     ]
     is_nothing: Annotated[bool, "Whether there are neither events nor a view.", HIDDEN]
     folder: Annotated[str, "The folder of events.", HIDDEN]

@@ -7,24 +7,14 @@ from typing import Annotated, NamedTuple
 
 from passdown.actions.answers import HIDDEN, Form
 from passdown.actions.callers import Caller, Surroundings
-from passdown.core.formats.registry import AnyDocument
+from passdown.core.documents.documents import AnyDocument
 from passdown.core.problems import Problem
 from passdown.core.safe_text import one_line
 from passdown.core.schemas import to_data
 from passdown.errors import UsageError
 from passdown.ports.documents import Documents
 from passdown.records import record
-from passdown.services.workspace.documents import (
-    CheckedFile,
-    Repair,
-    check_document,
-    list_documents,
-    list_project,
-    plan_repair,
-    project_folders,
-    report_unknown_file,
-    write_repair,
-)
+from passdown.services.workspace import documents as services
 from passdown.wiring.workspaces import open_documents
 
 
@@ -50,7 +40,7 @@ class PlannedRepair(NamedTuple):
     """A repair that is not written yet."""
 
     target: CheckTarget
-    repair: Repair
+    repair: services.Repair
 
 
 @record
@@ -118,9 +108,9 @@ def check_project(caller: Caller, request: CheckRequest) -> CheckedFiles:
     documents, prefix = open_documents(root), "" if root == here else f"{_relative(root, here)}/"
     targets = [
         CheckTarget(documents, path, prefix + path, path, named=False)
-        for path in list_project(documents, paths)
+        for path in services.list_project(documents, paths)
     ]
-    return _check_all(targets, tuple(project_folders(paths)), request)
+    return _check_all(targets, tuple(services.project_folders(paths)), request)
 
 
 def check_files(around: Surroundings, request: CheckRequest) -> CheckedFiles:
@@ -155,7 +145,7 @@ def _check_all(
 
 def repair(plan: PlannedRepair) -> CheckedDocument:
     """Write a repair, and check the file again; raise a StorageError if it has changed since."""
-    write_repair(plan.target.documents, plan.repair)
+    services.write_repair(plan.target.documents, plan.repair)
     return _describe(plan.target, _check(plan.target), plan.repair, is_written=True)
 
 
@@ -176,7 +166,7 @@ def _find_file(name: str, here: Path) -> Sequence[CheckTarget]:
         CheckTarget(
             documents, found, prefix + found, f"{root.as_posix().rstrip('/')}/{found}", named=found == path
         )
-        for found in list_documents(documents, "" if path == "." else path)
+        for found in services.list_documents(documents, "" if path == "." else path)
     ]
 
 
@@ -186,16 +176,16 @@ def _relative(folder: Path, here: Path) -> str:
 
 def _examine(target: CheckTarget, *, is_fixing: bool) -> CheckedDocument:
     checked = _check(target)
-    return _describe(target, checked, plan_repair(checked) if is_fixing else None, is_written=False)
+    return _describe(target, checked, services.plan_repair(checked) if is_fixing else None, is_written=False)
 
 
-def _check(target: CheckTarget) -> CheckedFile:
-    checked = check_document(target.documents, target.path, known_as=target.known_as)
-    return report_unknown_file(checked) if target.named and not checked.is_ours else checked
+def _check(target: CheckTarget) -> services.CheckedFile:
+    checked = services.check_document(target.documents, target.path, known_as=target.known_as)
+    return services.report_unknown_file(checked) if target.named and not checked.is_ours else checked
 
 
 def _describe(
-    target: CheckTarget, checked: CheckedFile, planned: Repair | None, *, is_written: bool
+    target: CheckTarget, checked: services.CheckedFile, planned: services.Repair | None, *, is_written: bool
 ) -> CheckedDocument:
     shown = None
     if planned is not None:

@@ -4,8 +4,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Final
 
-from passdown.actions.answers import HIDDEN, Form
+from passdown.actions.answers import HIDDEN, Form, describe
 from passdown.actions.callers import Caller
+from passdown.actions.project.installs import find_own_program
 from passdown.core.problems import Severity
 from passdown.core.project.costs import Cost
 from passdown.core.project.findings import CacheHealth, Finding, FindingKind
@@ -13,22 +14,21 @@ from passdown.core.safe_text import one_line
 from passdown.errors import CacheError, PassdownError
 from passdown.records import record, replace
 from passdown.services.project import doctor
-from passdown.services.project.doctor import Examination, fix_findings, read_costs
 from passdown.services.workspace.workspaces import UNCACHED
 from passdown.settings import Settings
 from passdown.wiring.health import open_examination
 from passdown.wiring.projects import read_settings
-from passdown.wiring.workspaces import open_workspace
+from passdown.wiring.workspaces import Outside, open_workspace
 
 _ROUNDS: Final = 3
 _LINE: Final = Form(one_line)
 
 
-def _tell_lines(texts: Sequence[str]) -> object:
+def _tell_lines(texts: Sequence[str]) -> list[str]:
     return [one_line(text) for text in texts]
 
 
-def _tell_path(path: str) -> object:
+def _tell_path(path: str) -> str | None:
     return one_line(path) or None
 
 
@@ -55,7 +55,7 @@ class HealthReport:
     findings: Annotated[tuple[FoundProblem, ...], "What is wrong."]
     mended: Annotated[tuple[str, ...], "What was fixed.", _LINES]
     refused: Annotated[tuple[str, ...], "What could not be fixed, and why.", _LINES]
-    examination: Annotated[Examination, "What was looked at.", HIDDEN]
+    examination: Annotated[doctor.Examination, "What was looked at.", HIDDEN]
     found: Annotated[tuple[Finding, ...], "What is wrong, for who fixes it.", HIDDEN]
 
     @property
@@ -74,38 +74,30 @@ class CostsResult:
 
 def examine(caller: Caller, _: None) -> HealthReport:
     """Find out what is wrong with a project; settings that cannot be read are a finding, too."""
-    root = Path(caller.workspace.root)
+    root, program = Path(caller.workspace.root), find_own_program(caller)
     try:
-        settings, warnings = read_settings(root)
+        settings, warnings = read_settings(root, caller.around.variables)
     except PassdownError as found:
-        examination = open_examination(root, Settings(), refused=f"{found.message}: {found.hint}")
+        examination = open_examination(root, Settings(), program, refused=f"{found.message}: {found.hint}")
     else:
-        examination = open_examination(root, settings, warnings)
+        examination = open_examination(root, settings, program, warnings)
+    caller.workspace.on_close(examination.workspace.close)
     return _look(caller, examination)
 
 
-def _look(caller: Caller, examination: Examination) -> HealthReport:
+def _look(caller: Caller, examination: doctor.Examination) -> HealthReport:
     """Examine the project; if the cache fails, examine it again without the cache."""
     try:
         found = doctor.examine(examination, caller.around.progress)
     except CacheError:
         known = examination.workspace
-        workspace = open_workspace(Path(known.root), known.settings, UNCACHED)
+        outside = Outside(variables=caller.around.variables)
+        workspace = caller.open_other(Path(known.root), known.settings, outside, UNCACHED)
         examination = replace(examination, workspace=workspace, cache=CacheHealth.UNUSABLE)
         found = doctor.examine(examination, caller.around.progress)
     return HealthReport(
         is_healthy=all(one.severity is Severity.WARNING for one in found),
-        findings=tuple(
-            FoundProblem(
-                code=one.code,
-                severity=one.severity,
-                what=one.what,
-                where=one.where,
-                hint=one.hint,
-                fixable=one.is_fixable,
-            )
-            for one in found
-        ),
+        findings=tuple(describe(FoundProblem, one, fixable=one.is_fixable) for one in found),
         mended=(),
         refused=(),
         examination=examination,
@@ -121,7 +113,7 @@ def mend(caller: Caller, report: HealthReport) -> HealthReport:
         if codes <= tried:
             break
         tried |= codes
-        fixed = fix_findings(report.examination, report.found)
+        fixed = doctor.fix_findings(report.examination, report.found)
         report = replace(
             _look(caller, report.examination),
             mended=(*report.mended, *fixed.done),
@@ -133,5 +125,8 @@ def mend(caller: Caller, report: HealthReport) -> HealthReport:
 def sum_up_costs(caller: Caller, _: None) -> CostsResult:
     """Sum up what Passdown measured of itself."""
     root = Path(caller.workspace.root)
-    costs, skipped = read_costs(open_workspace(root, read_settings(root)[0]))
+    settings = read_settings(root, caller.around.variables)[0]
+    costs, skipped = doctor.read_costs(
+        open_workspace(root, settings, Outside(variables=caller.around.variables))
+    )
     return CostsResult(skipped=skipped, costs=tuple(costs))

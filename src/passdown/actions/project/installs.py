@@ -9,12 +9,11 @@ from passdown.actions.callers import Caller
 from passdown.core.hosts.installs import Command, hook_line, is_temporary
 from passdown.records import record, replace
 from passdown.services.project import installs
-from passdown.services.project.installs import InstallPlan, InstallTarget
-from passdown.services.project.purges import PurgeableFile, list_local, purge
+from passdown.services.project.setups import PurgeableFile, list_local, purge
 from passdown.settings import FILE_NAME
-from passdown.wiring.installs import open_install_target
+from passdown.wiring.installs import OwnProgram, open_install_target
 from passdown.wiring.projects import read_settings
-from passdown.wiring.workspaces import open_workspace
+from passdown.wiring.workspaces import Outside, open_workspace
 
 
 @record
@@ -44,7 +43,7 @@ class UninstallRequest:
     is_purge: Annotated[bool, "Whether the local data of the project is removed as well."] = False
 
 
-def _tell_local(files: Sequence[PurgeableFile]) -> object:
+def _tell_local(files: Sequence[PurgeableFile]) -> list[str]:
     return [one.shown for one in files]
 
 
@@ -60,20 +59,18 @@ class InstallResult:
     files: Annotated[tuple[str, ...], "The files of the plugin that are written or removed."]
     commands: Annotated[tuple[Command, ...], "What the host is asked to do."]
     local: Annotated[
-        tuple[PurgeableFile, ...],
-        "The local files of the project that are removed.",
-        Form(_tell_local),
+        tuple[PurgeableFile, ...], "The local files of the project that are removed.", Form(_tell_local)
     ]
     notes: Annotated[tuple[str, ...], "What the user should know."]
     step: Annotated[str, "What is left for the user to do; empty if nothing."]
-    target: Annotated[InstallTarget, "The host on this machine.", HIDDEN]
-    plan: Annotated[InstallPlan, "What is to be done.", HIDDEN]
+    target: Annotated[installs.InstallTarget, "The host on this machine.", HIDDEN]
+    plan: Annotated[installs.InstallPlan, "What is to be done.", HIDDEN]
     is_install: Annotated[bool, "Whether the plugin is installed, and not removed.", HIDDEN] = False
     is_temporary: Annotated[bool, "Whether the program that hooks call may soon be gone.", HIDDEN] = False
     removed: Annotated[int, "How many local files were removed.", HIDDEN] = 0
 
 
-def list_changes(plan: InstallPlan) -> Sequence[ShownChange]:
+def list_changes(plan: installs.InstallPlan) -> Sequence[ShownChange]:
     """Return the changes of a plan to the user's own files."""
     return [
         ShownChange(path=edit.file.path, is_new=edit.before is None, difference=edit.difference)
@@ -81,12 +78,18 @@ def list_changes(plan: InstallPlan) -> Sequence[ShownChange]:
     ]
 
 
+def find_own_program(caller: Caller) -> OwnProgram:
+    """Return how the caller started this program, so that a host can start it, too."""
+    around = caller.around
+    return OwnProgram(around.program, str(around.folder), around.variables)
+
+
 def plan_install(caller: Caller, request: InstallRequest) -> InstallResult:
     """Find out what an install lacks; nothing is changed."""
     root = Path(caller.workspace.root)
     target = open_install_target(
         request.host,
-        caller.around.program,
+        find_own_program(caller),
         root if request.has_instructions else None,
         edits=request.edits,
         permits=request.permits,
@@ -102,18 +105,18 @@ def plan_install(caller: Caller, request: InstallRequest) -> InstallResult:
 
 def plan_uninstall(caller: Caller, request: UninstallRequest) -> InstallResult:
     """Find out what an install left on this machine, and in the project if asked; nothing is changed."""
-    target = open_install_target(request.host, caller.around.program)
+    target = open_install_target(request.host, find_own_program(caller))
     local: Sequence[PurgeableFile] = ()
     if request.is_purge:
         root = Path(caller.workspace.root)
-        settings, warnings = read_settings(root)
+        settings, warnings = read_settings(root, caller.around.variables)
         for text in warnings:
             caller.warn(text)
-        local = list_local(open_workspace(root, settings))
+        local = list_local(open_workspace(root, settings, Outside(variables=caller.around.variables)))
     return replace(_describe(target, installs.plan_uninstall(target)), local=tuple(local))
 
 
-def _describe(target: InstallTarget, plan: InstallPlan) -> InstallResult:
+def _describe(target: installs.InstallTarget, plan: installs.InstallPlan) -> InstallResult:
     return InstallResult(
         host=target.host.name,
         done=False,

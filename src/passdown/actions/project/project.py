@@ -8,13 +8,12 @@ from passdown.actions.callers import Caller
 from passdown.core.project.pauses import OFF
 from passdown.records import record
 from passdown.services.project import pauses
-from passdown.services.project.pauses import Pause, find_pauses
 
 if TYPE_CHECKING:  # a pause does not need it
     from passdown.core.project.metrics import MetricsSummary
 
 USUAL_DAYS: Final = 7
-_NO_MARK: Final = Pause(by="")
+_NO_MARK: Final = pauses.Pause(by="")
 
 
 @record
@@ -24,14 +23,7 @@ class PauseResult:
     is_paused: Annotated[bool, "Whether anything turns Passdown off here."]
     changed: Annotated[bool, "Whether that is new."]
     where: Annotated[tuple[str, ...], "What turns it off: the paths of marks, the name of a variable."]
-    mark: Annotated[Pause, "The mark that pauses the project.", HIDDEN] = _NO_MARK
-
-
-@record
-class MetricsRequest:
-    """What to sum up."""
-
-    days: Annotated[int, "How many days, until now."] = USUAL_DAYS
+    mark: Annotated[pauses.Pause, "The mark that pauses the project.", HIDDEN] = _NO_MARK
 
 
 @record
@@ -46,7 +38,7 @@ class MetricsResult:
 def pause(caller: Caller, _: None) -> PauseResult:
     """Pause the project; it stays as it is if it is paused already."""
     paused = pauses.pause(caller.workspace, caller.workspace.now())
-    found = find_pauses(caller.workspace, caller.around.variables)
+    found = pauses.find_pauses(caller.workspace, caller.around.variables)
     return PauseResult(
         is_paused=bool(found),
         changed=paused is not None,
@@ -58,13 +50,13 @@ def pause(caller: Caller, _: None) -> PauseResult:
 def unpause(caller: Caller, _: None) -> PauseResult:
     """Resume the project; a variable in the environment of the caller may still turn Passdown off."""
     gone = pauses.unpause(caller.workspace)
-    found = find_pauses(caller.workspace, caller.around.variables)
+    found = pauses.find_pauses(caller.workspace, caller.around.variables)
     return PauseResult(is_paused=bool(found), changed=bool(gone), where=tuple(one.by for one in found))
 
 
-def sum_up_events(caller: Caller, request: MetricsRequest) -> MetricsResult:
+def sum_up_events(caller: Caller, days: int) -> MetricsResult:
     """Sum up what hooks and commands recorded in the last days."""
     from passdown.services.project.metrics import read_metrics  # a pause does not need it
 
-    since = caller.workspace.now() - timedelta(days=request.days)
-    return MetricsResult(days=request.days, since=since, summary=read_metrics(caller.workspace, since))
+    since = caller.workspace.now() - timedelta(days=days)
+    return MetricsResult(days=days, since=since, summary=read_metrics(caller.workspace, since))

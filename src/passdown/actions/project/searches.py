@@ -3,19 +3,19 @@
 from datetime import datetime
 from typing import Annotated, Final
 
-from passdown.actions.answers import MILLIS, Form
+from passdown.actions.answers import MILLIS, Form, describe
 from passdown.actions.callers import Caller
 from passdown.actions.log.events import read_since
 from passdown.core.project.search_query import DocumentKind
 from passdown.ports.search import SearchFilter
 from passdown.records import record
 from passdown.services.project import search as service
-from passdown.services.project.search import SearchMatch, SearchRequest
+from passdown.services.project.search import SearchRequest
 from passdown.services.project.status import IndexState
 from passdown.wiring.searches import open_search_scope
 
 
-def _tell_index(index: IndexState) -> object:
+def _tell_index(index: IndexState) -> dict[str, object]:
     return {"state": index.health.value, "changes": index.changes}
 
 
@@ -67,21 +67,5 @@ def search(caller: Caller, request: DocumentQuery) -> FoundDocuments:
     scope = open_search_scope(caller.workspace, cached=caller.around.limits.is_cached)
     asked = SearchRequest(text=request.text, wanted=wanted, limit=request.limit, size=request.size)
     found = service.search(caller.workspace, scope, asked, caller.around.progress)
-    return FoundDocuments(
-        matches=tuple(map(_describe, found.matches)), total=found.total, is_least=found.is_least
-    )
-
-
-def _describe(match: SearchMatch) -> FoundDocument:
-    return FoundDocument(
-        kind=match.kind,
-        name=match.name,
-        path=match.path,
-        at=match.at,
-        agent=match.agent or None,
-        is_retracted=match.is_retracted,
-        line=match.snippet.line,
-        text=match.snippet.text,
-        words=match.snippet.words,
-        command=match.command,
-    )
+    matches = tuple(describe(FoundDocument, one, one.snippet) for one in found.matches)
+    return FoundDocuments(matches=matches, total=found.total, is_least=found.is_least)

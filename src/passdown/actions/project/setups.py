@@ -7,7 +7,7 @@ from typing import Annotated
 
 from passdown.actions.answers import HIDDEN, NoticeKind
 from passdown.actions.callers import Caller
-from passdown.actions.project.installs import ShownChange, list_changes
+from passdown.actions.project.installs import ShownChange, find_own_program, list_changes
 from passdown.core.safe_text import one_line
 from passdown.errors import PassdownError
 from passdown.ports.host import Host
@@ -25,7 +25,7 @@ from passdown.services.workspace.workspaces import Workspace
 from passdown.settings import FILE_NAME
 from passdown.wiring.installs import list_hosts_without_us, list_sandbox_targets
 from passdown.wiring.projects import read_settings
-from passdown.wiring.workspaces import open_workspace
+from passdown.wiring.workspaces import Outside, open_workspace
 
 
 @record
@@ -80,10 +80,10 @@ def find_folder(caller: Caller, request: FolderRequest) -> SetupFolder:
     elif root != folder and not (root / FILE_NAME).is_file():
         shown = os.path.relpath(root, folder).replace(os.sep, "/")
         caller.note(NoticeKind.WHOLE_REPOSITORY, root=shown)
-    settings, warnings = read_settings(root)
+    settings, warnings = read_settings(root, caller.around.variables)
     for text in warnings:
         caller.warn(text)
-    workspace = open_workspace(root, settings)
+    workspace = open_workspace(root, settings, Outside(variables=caller.around.variables))
     is_decided = workspace.git_documents is None or is_initialised(workspace) or is_private(workspace)
     return SetupFolder(workspace=workspace, is_decided=is_decided)
 
@@ -111,7 +111,7 @@ def plan_setup(caller: Caller, request: SetupWish) -> SetupResult:
 def _plan_sandboxes(caller: Caller, root: Path) -> Iterator[tuple[InstallTarget, InstallPlan]]:
     """Plan what lets the sandboxes of hosts write where sessions of the project record (C158)."""
     try:
-        for target in list_sandbox_targets(caller.around.program, root):
+        for target in list_sandbox_targets(find_own_program(caller), root):
             plan = plan_sandbox(target)
             for note in plan.notes:
                 caller.note(NoticeKind.HOST_SETTINGS, path=one_line(target.settings.path), text=note)
@@ -123,8 +123,8 @@ def _plan_sandboxes(caller: Caller, root: Path) -> Iterator[tuple[InstallTarget,
 
 def write(caller: Caller, planned: SetupResult) -> SetupResult:
     """Write what was planned; raise a StorageError if a file has changed since."""
-    del caller
     write_setup(planned.folder.workspace, planned.plan.changes)
     for target, plan in planned.sandboxes:
         install(target, plan)
-    return replace(planned, written=True, lacking=tuple(list_hosts_without_us()))
+    lacking = list_hosts_without_us(caller.around.variables)
+    return replace(planned, written=True, lacking=tuple(lacking))

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Annotated, Final
 
-from passdown.actions.answers import MILLIS, Form, encode_value
+from passdown.actions.answers import MILLIS, Form, describe
 from passdown.core.facts import Fact
 from passdown.records import record
 
@@ -32,24 +32,9 @@ class ContestedKey:
 def describe_contested(contested: Sequence[Sequence[Fact]]) -> tuple[ContestedKey, ...]:
     """Return the contradictions, each with its key."""
     return tuple(
-        ContestedKey(key=facts[0].key, decisions=tuple(_describe(one) for one in facts))
+        ContestedKey(key=facts[0].key, decisions=tuple(describe(ContestedDecision, one) for one in facts))
         for facts in contested
     )
 
 
-def _describe(fact: Fact) -> ContestedDecision:
-    return ContestedDecision(
-        text=fact.text,
-        agent=fact.agent,
-        session=fact.session or None,
-        at=fact.at,
-        event=fact.event or None,
-        branch=fact.branch or None,
-    )
-
-
-def _tell_contested(contested: Sequence[Sequence[Fact]]) -> object:
-    return encode_value(describe_contested(contested))
-
-
-CONTESTED: Final = Form(_tell_contested)
+CONTESTED: Final = Form(describe_contested)

@@ -5,7 +5,7 @@ from datetime import datetime
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Annotated, Final
 
-from passdown.actions.answers import HIDDEN, INLINE, MILLIS
+from passdown.actions.answers import HIDDEN, INLINE, MILLIS, describe
 from passdown.actions.callers import Caller, find_person, need_person, need_session, note_ledger_update
 from passdown.core.facts import FAILED, Fact, find_named, is_escalation
 from passdown.core.kinds import FactKind
@@ -346,7 +346,7 @@ def _clean(new_fact: NewFact) -> NewFact:
 
 
 def _old(fact: Fact) -> OldDecision:
-    return OldDecision(text=fact.text, agent=fact.agent, session=fact.session or None, at=fact.at)
+    return describe(OldDecision, fact)
 
 
 def _find(facts: Sequence[Fact], text: str) -> tuple[FactKind, str] | None:

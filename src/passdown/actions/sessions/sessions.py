@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Annotated
 
-from passdown.actions.answers import HIDDEN, INLINE, NoticeKind
+from passdown.actions.answers import HIDDEN, INLINE, NoticeKind, describe
 from passdown.actions.callers import Caller, find_running, need_session
 from passdown.core.sessions.session_facts import Account
 from passdown.errors import PassdownError, UnreadError, UsageError
@@ -38,22 +38,9 @@ class SessionSummary:
 
 def summarize(account: Account) -> SessionSummary:
     """Return the summary of a session."""
-    return SessionSummary(
-        session=account.session,
-        agent=account.agent,
-        host=account.start.host,
-        checkout=account.start.checkout,
-        branch=account.branch,
-        ledger=account.start.ledger,
-        continues=account.start.continues or None,
-        started_at=account.started_at,
-        touched_at=account.touched_at,
-        ended_at=account.ended_at,
-        goal=account.goal.text if account.goal else None,
-        now=account.now.text if account.now else None,
-        track=account.track or None,
-        task=account.task or None,
-    )
+    goal = account.goal.text if account.goal else None
+    now = account.now.text if account.now else None
+    return describe(SessionSummary, account, account.start, goal=goal, now=now)
 
 
 def update_view(caller: Caller) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from passdown import layout
 from passdown.actions.answers import HIDDEN, INLINE, Form, NoticeKind
-from passdown.actions.callers import Caller, name_session
+from passdown.actions.callers import Caller, find_hosted, name_session
 from passdown.actions.sessions.sessions import (
     SessionSummary,
     commit_waiting,
@@ -19,7 +19,7 @@ from passdown.core.formats.ledgers import GENERIC, PLATFORMS
 from passdown.core.sessions.session_facts import Account
 from passdown.errors import CacheError, PassdownError, StorageError
 from passdown.records import record, replace
-from passdown.services.log.legacy_view import find_legacy
+from passdown.services.log.views import find_legacy
 from passdown.services.sessions.journals import read_open
 from passdown.services.sessions.other_documents import has_documents
 from passdown.services.sessions.sessions import (
@@ -29,7 +29,7 @@ from passdown.services.sessions.sessions import (
     start_session,
 )
 from passdown.wiring.projects import open_hosts
-from passdown.wiring.workspaces import append_line, has_handoffs, list_logs, open_others
+from passdown.wiring.workspaces import append_line, has_handoffs, list_logs, open_elsewhere, open_others
 
 if TYPE_CHECKING:
     from passdown.core.briefs.brief_input import TeamInput
@@ -115,12 +115,19 @@ def start(caller: Caller, request: BeginRequest) -> StartResult:
         # On failure, the host's own variable still identifies the session.
         with suppress(StorageError):
             append_line(request.environment_file, f"export PASSDOWN_SESSION={started.account.session}")
-    _record(caller, started)
+    if started.is_recorded:
+        from passdown.services.project.metrics import find_start_metrics  # usually there is nothing
+
+        workspace.record_metrics(find_start_metrics(workspace, started))
     told = {one.handoff.id for one in news.told if one.handoff.id} if news else set[str]()
     joined = _join(caller, started, told, request)
-    sent = _brief(caller, joined, others, request)
+    sent, banner = _brief(caller, joined, others, request)
     update_view(caller)
-    committed = _commit(caller) if request.is_asked else None
+    commit: str | None = None
+    if request.is_asked:
+        from passdown.services.sessions.owed_commits import AT_START  # hooks commit after they answered
+
+        commit = commit_waiting(caller, AT_START)
     if asked.mode and started.account.start.mode != asked.mode:
         mode = started.account.start.mode
         caller.note(NoticeKind.MODE_KEPT, agent=started.account.agent, mode=mode)
@@ -134,15 +141,55 @@ def start(caller: Caller, request: BeginRequest) -> StartResult:
         recovered=started.recovered,
         archived=tuple(one.path for one in started.archived if one.path),
         others=tuple(map(summarize, started.others)),
-        commit=committed,
+        commit=commit,
         handoffs=news,
         started=started,
         joined=joined,
         brief=sent,
-        banner=_make_banner(caller, sent) if sent else "",
+        banner=banner,
         legacy=find_legacy(workspace),
         now=workspace.now(),
     )
+
+
+@record
+class HostStart:
+    """A session that a host started, or why nothing of it can be recorded."""
+
+    result: Annotated[StartResult | None, "The session; None if it could not be recorded whole."]
+    brief: Annotated[str, "What it is told then."] = ""
+    trouble: Annotated[str, "Why it could not be recorded."] = ""
+
+
+def start_hosted(caller: Caller, request: BeginRequest) -> HostStart:
+    """Start or continue the session of a host, and brief it, even if nothing can be written."""
+    try:
+        return HostStart(result=start(caller, request))
+    except CacheError:
+        raise  # it is done again without the cache
+    except StorageError as trouble:
+        caller.note_trouble(trouble.message)
+        text = _brief_unrecorded(caller, request.budget) if request.budget else ""
+        return HostStart(result=None, brief=text, trouble=trouble.message)
+
+
+def _brief_unrecorded(caller: Caller, budget: "Budget") -> str:
+    """Make a brief without writing anything but the cache, or not even that."""
+    try:
+        return make_brief(caller, budget)
+    except CacheError:  # a full disk has no space for it either
+        return make_brief(caller.without_cache(), budget)
+
+
+def make_brief(caller: Caller, budget: "Budget") -> str:
+    """Make a brief for the session of a host without recording that it was sent."""
+    from passdown.services.handover import briefs  # loaded with the brief
+    from passdown.services.handover.deliveries import NONCE
+
+    workspace = caller.workspace
+    nonce = workspace.entropy.token(NONCE).hex()
+    others = open_elsewhere(workspace, caller.around.limits)
+    return briefs.make_brief(workspace, find_hosted(caller), budget, nonce, others).text
 
 
 def _find_asked(caller: Caller, asked: StartRequest) -> StartRequest:
@@ -168,29 +215,25 @@ def _take_in(workspace: "Workspace", started: StartedSession) -> StartedSession:
     """Take in documents of others, if there are any (C147)."""
     if not has_documents(workspace):
         return started
-    from passdown.services.handover.briefed_documents import take_in_documents  # most projects have none
+    from passdown.services.handover.streams import take_in_documents  # most projects have none
 
     return replace(started, account=take_in_documents(workspace, started.account))
 
 
-def _record(caller: Caller, started: StartedSession) -> None:
-    """Record what is worth knowing about the start; usually there is nothing."""
-    if started.is_recorded:
-        from passdown.services.project.metrics import find_start_metrics
-
-        caller.workspace.record_metrics(find_start_metrics(caller.workspace, started))
-
-
 def _brief(
     caller: Caller, joined: JoinedTeam, others: "Sequence[tuple[Workspace, str]]", request: BeginRequest
-) -> "SentBrief | None":
-    """Brief the session, if that was asked for; the document of its track follows after the answer (R76)."""
+) -> "tuple[SentBrief | None, str]":
+    """Brief the session, if that was asked for; also return what the user is told then.
+
+    The document of its track follows after the answer (R76).
+    """
     if request.budget is None:
-        return None
-    from passdown.services.handover.deliveries import send_brief  # a user is not briefed
+        return None, ""
+    from passdown.services.handover.banners import make_banner  # a user is not briefed
+    from passdown.services.handover.deliveries import send_brief
 
     caller.after.append(lambda: refresh_stream(caller, joined.account))
-    return send_brief(
+    sent = send_brief(
         caller.workspace,
         joined.account,
         request.budget,
@@ -198,12 +241,7 @@ def _brief(
         team=joined.team,
         is_known=request.has_history,
     )
-
-
-def _make_banner(caller: Caller, sent: "SentBrief") -> str:
-    from passdown.services.handover.banners import make_banner  # a user is not briefed
-
-    return make_banner(caller.workspace, sent.aim)
+    return sent, make_banner(caller.workspace, sent.aim)
 
 
 def follow_start(caller: Caller) -> str:
@@ -224,12 +262,6 @@ def follow_start(caller: Caller) -> str:
 
     is_cached = caller.around.limits.is_cached
     return find_trouble(commit_owed(workspace, AT_START, with_view=is_cached, note=caller.note_trouble))
-
-
-def _commit(caller: Caller) -> str | None:
-    from passdown.services.sessions.owed_commits import AT_START
-
-    return commit_waiting(caller, AT_START)
 
 
 # --- handoffs -----------------------------------------------------------------------------------------

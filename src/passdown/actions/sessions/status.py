@@ -7,7 +7,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Annotated, Final
 
 from passdown import layout
-from passdown.actions.answers import HIDDEN, INLINE, Form
+from passdown.actions.answers import HIDDEN, INLINE, SECONDS, Form, describe, members
 from passdown.actions.callers import Caller
 from passdown.actions.project.searches import INDEX_STATE
 from passdown.actions.sessions.decisions import CONTESTED
@@ -17,7 +17,6 @@ from passdown.core.hosts.context_usage import ContextReading
 from passdown.core.hosts.signals import NO_SIGNS, Degradation, Signal
 from passdown.core.project.takeovers import TakeoverChoice, list_choices
 from passdown.core.sessions.session_facts import Account
-from passdown.core.times import render_seconds
 from passdown.core.work.operations import SharedOperation, describe_operation
 from passdown.errors import PassdownError, StorageError, UsageError
 from passdown.records import record
@@ -46,16 +45,12 @@ class StatusRequest:
     shows_all: Annotated[bool, "Whether to tell of sessions that ended, too."] = False
 
 
-def _tell_context(found: ContextReading | None) -> object:
+def _tell_context(found: ContextReading | None) -> dict[str, object] | None:
     return {"percent": found.percent, "level": found.level.value} if found else None
 
 
-def _tell_signals(signals: Sequence[Signal]) -> object:
+def _tell_signals(signals: Sequence[Signal]) -> list[dict[str, str]]:
     return [{"kind": one.kind.value, "text": one.text} for one in signals]
-
-
-def _tell_handoffs(found: HandoffCount) -> object:
-    return {"count": found.count, "last_at": found.last_at and render_seconds(found.last_at)}
 
 
 @record
@@ -69,16 +64,10 @@ class SessionStatus:
     ledger_updated_at: Annotated[datetime | None, "When it last stated something."]
     ledger_age_seconds: Annotated[int | None, "How long ago that was."]
     context: Annotated[
-        ContextReading | None,
-        "How full its context is, as hooks saw it.",
-        Form(_tell_context),
+        ContextReading | None, "How full its context is, as hooks saw it.", Form(_tell_context)
     ]
     compactions: Annotated[int, "How often its context was compacted."]
-    signals: Annotated[
-        tuple[Signal, ...],
-        "What shows that it gets worse.",
-        Form(_tell_signals),
-    ]
+    signals: Annotated[tuple[Signal, ...], "What shows that it gets worse.", Form(_tell_signals)]
     choices: Annotated[tuple[TakeoverChoice, ...], "What can be done if it is stale."]
     account: Annotated[Account, "All that it stated.", HIDDEN]
     doing: Annotated[str, "What the current work is called: now, or last worked on.", HIDDEN]
@@ -163,16 +152,8 @@ class StatusResult:
     """The state of the project at a glance."""
 
     sessions: Annotated[tuple[SessionStatus, ...], "The sessions."]
-    handoffs: Annotated[
-        HandoffCount,
-        "How many handoffs there are.",
-        Form(_tell_handoffs),
-    ]
-    index: Annotated[
-        IndexState,
-        "How the search index compares with the files.",
-        INDEX_STATE,
-    ]
+    handoffs: Annotated[HandoffCount, "How many handoffs there are.", members(last_at=SECONDS)]
+    index: Annotated[IndexState, "How the search index compares with the files.", INDEX_STATE]
     paused_by: Annotated[str | None, "What pauses Passdown here."]
     uncommitted: Annotated["UncommittedFiles | None", "What waits for a commit."]
     team: Annotated[TeamStatus, "What sessions share.", INLINE]
@@ -205,7 +186,7 @@ def status(caller: Caller, request: StatusRequest) -> StatusResult:
         paused_by=paused or None,
         uncommitted=uncommitted,
         team=team,
-        tracker=_describe_tracker(tasks) if tasks else None,
+        tracker=describe(TrackerStatus, tasks, name=tasks.tracker) if tasks else None,
         outbox=tuple(describe_operation(one, workspace.now()) for one in waiting),
         contested=read_contested(workspace),
         counted=counted,
@@ -278,17 +259,6 @@ def _find_tasks(workspace: Workspace) -> "TaskOverview | None":
     return None
 
 
-def _describe_tracker(tasks: "TaskOverview") -> TrackerStatus:
-    return TrackerStatus(
-        kind=tasks.kind,
-        name=tasks.tracker,
-        ready=tasks.ready,
-        held=tasks.held,
-        waiting=tasks.waiting,
-        trouble=tasks.trouble or None,
-    )
-
-
 def _find_team(caller: Caller, tasks: "TaskOverview | None") -> TeamStatus:
     try:
         coordination = caller.workspace.find_coordination()
@@ -302,58 +272,36 @@ def _read_team(coordination: "Coordination", tasks: "TaskOverview | None") -> Te
     """Return who takes part, and who holds which tasks and files."""
     from passdown.services.coordination.reservations import list_reservations  # few sessions coordinate
 
-    files = [
-        HeldFile(agent=one.agent, session=one.session, left=one.left, fence=one.fence, path=one.resource.name)
-        for one in list_reservations(coordination)
+    files = [describe(HeldFile, one, path=one.resource.name) for one in list_reservations(coordination)]
+    held = [
+        describe(HeldTask, one, id=one.task.task, title=one.task.title, session=one.holder)
+        for one in (tasks.tasks if tasks else ())
     ]
-    held: Sequence[HeldTask] = _list_held(tasks) if tasks else ()
     members = [
-        MemberStatus(
-            session=one.session,
-            agent=one.agent,
-            team=one.team,
-            role=one.role,
-            is_live=one.is_live,
-            silent=one.silent,
+        describe(
+            MemberStatus,
+            one,
             unread=len(coordination.messages.waiting(one.session)),
             tasks=tuple(task for task in held if task.session == one.session),
             files=tuple(file for file in files if file.session == one.session),
         )
         for one in sorted(coordination.members.members(), key=lambda one: (not one.is_live, one.silent))
     ]
+    offers = [
+        describe(
+            StandingOffer,
+            one.offer,
+            one,
+            id=one.offer.offer,
+            session=one.offer.giver,
+            to=one.offer.taker or None,
+        )
+        for one in coordination.offers.offers()
+    ]
     return TeamStatus(
         engine=coordination.engine,
         members=tuple(members),
         tasks=tuple(task for one in members for task in one.tasks),
         reservations={one.path: one for one in files},
-        offers=tuple(_list_offers(coordination)),
+        offers=tuple(offers),
     )
-
-
-def _list_held(tasks: "TaskOverview") -> Sequence[HeldTask]:
-    return [
-        HeldTask(
-            id=one.task.task,
-            title=one.task.title,
-            agent=one.agent,
-            session=one.holder,
-            left=one.left,
-            fence=one.fence,
-            is_orphaned=one.is_orphaned,
-        )
-        for one in tasks.tasks
-    ]
-
-
-def _list_offers(coordination: "Coordination") -> Sequence[StandingOffer]:
-    return [
-        StandingOffer(
-            id=one.offer.offer,
-            task=one.offer.task,
-            agent=one.offer.agent,
-            session=one.offer.giver,
-            to=one.offer.taker or None,
-            left=one.left,
-        )
-        for one in coordination.offers.offers()
-    ]

@@ -20,7 +20,7 @@ from passdown.services.handover.context_usage import (
     thresholds_of,
 )
 from passdown.services.handover.deliveries import CUT, WHOLE, await_turn_end, confirm, leave_notice
-from passdown.services.log.commit_marks import is_marked, mark_to_commit
+from passdown.services.log.commit_marks import TO_COMMIT
 from passdown.services.log.local_view import is_outdated
 from passdown.services.sessions.liveness import is_heartbeat_due
 from passdown.services.sessions.observations import TranscriptSource, observe
@@ -173,7 +173,7 @@ def _publish(caller: Caller, account: Account, reason: str) -> None:
 
     wanted = caller.workspace.settings.commit
     if wanted.checkpoint or wanted.event:
-        mark_to_commit(caller.workspace)
+        TO_COMMIT.put(caller.workspace)
     try:
         publish(caller.workspace, account.session, kind="checkpoint", reason=reason)
     except StorageError as found:
@@ -190,7 +190,7 @@ def follow_turn(caller: Caller, *, may_commit: bool) -> str:
     """
     if is_outdated(caller.workspace):
         update_view(caller)
-    if not may_commit or not is_marked(caller.workspace):
+    if not may_commit or not TO_COMMIT.is_put(caller.workspace):
         return ""
     from passdown.services.sessions.owed_commits import AFTER_TURN, commit_waiting, find_trouble
 

@@ -3,9 +3,9 @@
 import os
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Final
 
-from passdown.actions.answers import HIDDEN, INLINE, Form
+from passdown.actions.answers import HIDDEN, INLINE, OR_NULL, Form, describe, members
 from passdown.actions.callers import (
     Caller,
     find_or_begin,
@@ -20,36 +20,27 @@ from passdown.core.formats.checkpoints import Phase, ValidationState
 from passdown.core.formats.streams import Checkpoint
 from passdown.core.phases import PhaseState
 from passdown.core.safe_text import one_line
-from passdown.core.sessions.handoff_drift import HandoffDrift
 from passdown.core.sessions.handoff_streams import RepeatedTest, find_last_validated, list_repeated
+from passdown.core.sessions.handoffs import HandoffDrift
 from passdown.core.sessions.progress import RanTest, phases_of
 from passdown.core.sessions.session_facts import Account
 from passdown.core.shell_commands import is_whole
 from passdown.core.work.plan_commands import read_command_line
 from passdown.errors import UsageError
-from passdown.records import as_dict, record
+from passdown.records import record, replace
 from passdown.services.log.events import update_index
 from passdown.services.sessions.owed_commits import AT_CHECKPOINT
-from passdown.services.work.checkpoints import (
-    SavedCheckpoint,
-    find_next_phase,
-    find_resume_point,
-    find_test,
-    read_progress,
-    resume_from,
-    save_checkpoint,
-)
+from passdown.services.work import checkpoints as services
 from passdown.services.work.plan_commands import CommandRun
+
+PHASE: Final = members(name=OR_NULL, detail=OR_NULL)
 
 
 @record
 class CheckpointRequest:
     """A phase, and how far it is."""
 
-    phase: Annotated[int, "Its number."]
-    state: Annotated[PhaseState, "How far it is."]
-    name: Annotated[str, "Its name; empty for the one that it has."] = ""
-    detail: Annotated[str, "Why it failed."] = ""
+    phase: Annotated[Phase, "The phase; without a name, it has the one that it had."]
     stream: Annotated[str, "The stream document, by its name or path; empty for that of the track."] = ""
 
 
@@ -76,20 +67,10 @@ class ResumeRequest:
 
 
 @record
-class PhaseEntry:
-    """A phase of the work."""
-
-    phase: Annotated[int, "Its number."]
-    name: Annotated[str | None, "Its name."]
-    state: Annotated[PhaseState, "How far it is."]
-    detail: Annotated[str | None, "What was observed."]
-
-
-@record
 class CheckpointResult:
     """A phase that was saved."""
 
-    phase: Annotated[PhaseEntry, "The phase.", INLINE]
+    phase: Annotated[Phase, "The phase.", INLINE, PHASE]
     stream: Annotated[str | None, "The stream document that shows it."]
     event: Annotated[str | None, "The event that tells it."]
     commit: Annotated[str | None, "The commit, if one was made."]
@@ -140,13 +121,9 @@ class ResumedCheckpoint:
     """A checkpoint that the session goes on from."""
 
     resumed: Annotated[bool, "Whether it goes on: yes."]
-    next: Annotated[PhaseEntry | None, "The phase that is in progress now; null if all are validated."]
+    next: Annotated[Phase | None, "The phase that is in progress now; null if all are validated.", PHASE]
     tests: Annotated[Sequence[RepeatedRun], "All tests that were run."]
     commit: Annotated[str | None, "The commit, if one was made.", HIDDEN]
-
-
-def _describe_validation(state: ValidationState) -> Mapping[str, object]:
-    return {name: value for name, value in as_dict(state).items() if name != "others"}
 
 
 def _join_pairs(pairs: Sequence[Pair]) -> Mapping[str, str]:
@@ -157,12 +134,12 @@ def _join_pairs(pairs: Sequence[Pair]) -> Mapping[str, str]:
 class ProgressResult:
     """The phases of a piece of work, and where to go on."""
 
-    phases: Annotated[Sequence[PhaseEntry], "The phases."]
+    phases: Annotated[Sequence[Phase], "The phases.", PHASE]
     now: Annotated[str | None, "What is being done."]
     retries: Annotated[int | None, "How often the phase failed."]
     max_retries: Annotated[int | None, "How often it may."]
     last_failure: Annotated[str | None, "Why it failed last."]
-    validation: Annotated[ValidationState, "What was run.", Form(_describe_validation)]
+    validation: Annotated[ValidationState, "What was run.", members(others=HIDDEN)]
     resume: Annotated[Sequence[Pair], "Where to go on.", Form(_join_pairs)]
 
 
@@ -171,15 +148,14 @@ class ProgressResult:
 
 def save(caller: Caller, request: CheckpointRequest) -> CheckpointResult:
     """Save how far a phase is."""
-    phase = Phase(phase=request.phase, name=request.name, state=request.state, detail=request.detail)
-    stream = _name_stream(caller, request.stream)
+    phase, stream = request.phase, _name_stream(caller, request.stream)
     saved, commit = save_phase(caller, need_session(caller), phase, stream=stream)
     return _describe_saved(saved, commit, phase, phase.detail)
 
 
 def plan_validation(caller: Caller, request: ValidationRequest) -> PlannedTest:
     """Return the command that validates a phase; raise a UsageError if none is known."""
-    command = request.test or find_test(caller.workspace, need_session(caller))
+    command = request.test or services.find_test(caller.workspace, need_session(caller))
     if not command:
         hint = "name it: `passdown checkpoint validate PHASE --test COMMAND`"
         raise UsageError("no test is known", hint=hint)
@@ -207,31 +183,25 @@ def validate(caller: Caller, request: ValidationRequest) -> CheckpointResult:
 
 def save_phase(
     caller: Caller, account: Account, phase: Phase, *, tests: Sequence[RanTest] = (), stream: str = ""
-) -> tuple[SavedCheckpoint, str | None]:
+) -> tuple[services.SavedCheckpoint, str | None]:
     """Save a checkpoint, update the view, and commit if the settings say so; also return that commit."""
     update_index(caller.workspace.log, caller.workspace.index)  # nothing must be recorded twice
-    saved = save_checkpoint(caller.workspace, account, phase, tests=tests, stream=stream)
+    saved = services.save_checkpoint(caller.workspace, account, phase, tests=tests, stream=stream)
     note_ledger_update(caller, saved.update)
     update_view(caller)
     return saved, commit_waiting(caller, AT_CHECKPOINT)
 
 
 def _describe_saved(
-    saved: SavedCheckpoint, commit: str | None, phase: Phase, detail: str
+    saved: services.SavedCheckpoint, commit: str | None, phase: Phase, detail: str
 ) -> CheckpointResult:
     names = {one.phase: one.name for one in phases_of(saved.update.account)}
     name = phase.name or names.get(phase.phase, "")
     return CheckpointResult(
-        phase=PhaseEntry(phase=phase.phase, name=name or None, state=phase.state, detail=detail or None),
+        phase=replace(phase, name=name, detail=detail),
         stream=saved.stream or None,
         event=saved.written.event.id if saved.written else None,
         commit=commit,
-    )
-
-
-def _describe(phase: Phase) -> PhaseEntry:
-    return PhaseEntry(
-        phase=phase.phase, name=phase.name or None, state=phase.state, detail=phase.detail or None
     )
 
 
@@ -252,7 +222,7 @@ def _name_stream(caller: Caller, text: str) -> str:
 def plan_resume(caller: Caller, request: ResumeRequest) -> ResumePoint:
     """Return what changed since a checkpoint, and the tests that are run again."""
     stream = _name_stream(caller, request.stream)
-    review = find_resume_point(caller.workspace, find_running(caller), stream)
+    review = services.find_resume_point(caller.workspace, find_running(caller), stream)
     tests = list_repeated(review.handoff)
     return ResumePoint(
         path=review.listed.path,
@@ -266,12 +236,15 @@ def plan_resume(caller: Caller, request: ResumeRequest) -> ResumePoint:
 def resume(caller: Caller, request: ResumeRequest) -> ResumedCheckpoint | ChangedCheckpoint:
     """Go on from a checkpoint, if its tests still end as they did."""
     workspace, account = caller.workspace, find_running(caller)
-    review = find_resume_point(workspace, account, _name_stream(caller, request.stream))
+    review = services.find_resume_point(workspace, account, _name_stream(caller, request.stream))
     tests = [one for one in list_repeated(review.handoff) if is_whole(one.command)]
     need_agreed([one.command for one in tests], request.agreed)
     lines = [read_command_line(one.command) for one in tests]
     runs = run_lines(caller, RunRequest(lines=lines, told=request.told))
-    again = [_describe_run(test, run) for test, run in zip(tests, runs, strict=True)]
+    again = [
+        describe(RepeatedRun, test, run, exit_code_then=test.expected, exit_code_now=run.code)
+        for test, run in zip(tests, runs, strict=True)
+    ]
     changed = next((one for one in again if one.exit_code_then not in {None, one.exit_code_now}), None)
     if changed and not request.goes_on:
         return ChangedCheckpoint(
@@ -282,34 +255,23 @@ def resume(caller: Caller, request: ResumeRequest) -> ResumedCheckpoint | Change
             changed=changed,
         )
     ran = [RanTest(one.command, run.code, run.counted) for one, run in zip(tests, runs, strict=True)]
-    account = resume_from(
+    account = services.resume_from(
         workspace, review, account or find_or_begin(caller), [one for one in ran if one.code >= 0]
     )
-    phase, commit = find_next_phase(review.handoff), None
+    phase, commit = services.find_next_phase(review.handoff), None
     if phase is not None:
         begun = Phase(phase=phase.phase, name=phase.name, state=PhaseState.IN_PROGRESS)
         _, commit = save_phase(caller, account, begun, stream=review.listed.path)
-    following = _describe(phase) if phase else None
-    return ResumedCheckpoint(resumed=True, next=following, tests=again, commit=commit)
-
-
-def _describe_run(test: RepeatedTest, run: CommandRun) -> RepeatedRun:
-    return RepeatedRun(
-        command=test.command,
-        phase=test.phase,
-        exit_code_then=test.expected,
-        exit_code_now=run.code,
-        ended=run.ended,
-    )
+    return ResumedCheckpoint(resumed=True, next=phase, tests=again, commit=commit)
 
 
 def show(caller: Caller, stream: str) -> ProgressResult:
     """Show the phases of the session, or of a stream document, and where to go on."""
     account = find_running(caller)
-    progress = read_progress(caller.workspace, account, _name_stream(caller, stream))
+    progress = services.read_progress(caller.workspace, account, _name_stream(caller, stream))
     checkpoint = progress.checkpoint or Checkpoint()
     return ProgressResult(
-        phases=[_describe(one) for one in checkpoint.phases],
+        phases=checkpoint.phases,
         now=progress.now or None,
         retries=progress.workflow.retries,
         max_retries=progress.workflow.max_retries,

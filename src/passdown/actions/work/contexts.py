@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Annotated
 
-from passdown.actions.answers import HIDDEN
+from passdown.actions.answers import HIDDEN, describe
 from passdown.actions.callers import Caller, find_running, need_session
 from passdown.core.formats.session_contexts import SessionContext
 from passdown.core.problems import Problem, Severity
@@ -48,7 +48,7 @@ def save(caller: Caller, request: SaveContextRequest) -> SavedFile:
     """Save the context of the session."""
     account = need_session(caller)
     saved = save_context(caller.workspace, account, nothing_ruled_out=request.nothing_ruled_out)
-    return SavedFile(path=saved.path, backup=saved.backup or None)
+    return describe(SavedFile, saved)
 
 
 def check(caller: Caller, _request: None = None) -> CheckedContext:

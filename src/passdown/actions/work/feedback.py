@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Annotated
 
-from passdown.actions.answers import HIDDEN, SECONDS
+from passdown.actions.answers import HIDDEN, SECONDS, describe
 from passdown.actions.callers import Caller, need_session, note_ledger_update
 from passdown.actions.work.tracker import find_author
 from passdown.records import record
@@ -44,17 +44,7 @@ def list_all(caller: Caller, _request: None = None) -> FeedbackResult:
     """List the feedback that nobody has answered."""
     workspace = caller.workspace
     found = list_feedback(workspace, find_author(caller), open_elsewhere(workspace))
-    listed = [
-        ListedFeedback(
-            id=one.fact.id,
-            text=one.fact.text,
-            at=one.fact.at,
-            agent=one.fact.agent,
-            told=one.told,
-            ledger=one.ledger or None,
-        )
-        for one in found
-    ]
+    listed = [describe(ListedFeedback, one, one.fact) for one in found]
     return FeedbackResult(feedback=listed, now=workspace.now())
 
 
@@ -63,4 +53,4 @@ def dismiss(caller: Caller, wanted: str) -> DismissedFeedback:
     account = need_session(caller)
     fact, kept = dismiss_feedback(caller.workspace, account, wanted, open_elsewhere(caller.workspace))
     note_ledger_update(caller, kept)
-    return DismissedFeedback(id=fact.id, text=fact.text)
+    return describe(DismissedFeedback, fact)

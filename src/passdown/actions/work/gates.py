@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import Annotated
 
-from passdown.actions.answers import HIDDEN, INLINE, SECONDS
+from passdown.actions.answers import HIDDEN, INLINE, SECONDS, describe
 from passdown.actions.callers import Caller, find_ready, need_session
 from passdown.actions.work.command_runs import RunRequest, ignore_run, need_agreed, run_lines
 from passdown.actions.work.preflight import prepare_freely
@@ -14,20 +14,7 @@ from passdown.core.work.gates import QUESTIONS
 from passdown.core.work.plan_commands import CommandLine
 from passdown.errors import UsageError
 from passdown.records import record
-from passdown.services.work.gates import (
-    GateState,
-    JudgedGate,
-    check_gate,
-    choose_mode,
-    find_blocking,
-    find_commands,
-    find_left_out,
-    learn_results,
-    list_gates,
-    need_gate,
-    record_verdict,
-    state_word,
-)
+from passdown.services.work import gates as services
 from passdown.services.work.plan_commands import CommandRun
 
 
@@ -159,16 +146,16 @@ class GateOutcome:
 def list_all(caller: Caller, _request: None = None) -> GateList:
     """List the gates of the track, their last results, and which of them are due."""
     account = _need_running(caller)
-    gates = [_describe(one) for one in list_gates(caller.workspace, account)]
+    gates = [_describe(one) for one in services.list_gates(caller.workspace, account)]
     return GateList(track=account.track, gates=gates)
 
 
 def show(caller: Caller, gate: str) -> GateDetails:
     """Show every result of a gate that the session knows, and the commands that it runs."""
     account = _need_running(caller)
-    need_gate(gate)
-    state = next(one for one in list_gates(caller.workspace, account) if one.gate == gate)
-    lines = find_commands(caller.workspace, account, gate)
+    services.need_gate(gate)
+    state = next(one for one in services.list_gates(caller.workspace, account) if one.gate == gate)
+    lines = services.find_commands(caller.workspace, account, gate)
     commands = [GateCommand(command=line.text, refused=line.refused or None) for line in lines]
     return GateDetails(track=account.track, gate=_describe(state), commands=commands)
 
@@ -179,25 +166,18 @@ def _need_running(caller: Caller) -> Account:
     if account is None:
         hint = "start one: `passdown start --track TRACK`"
         raise UsageError("no session is running here, so there is no track with gates", hint=hint)
-    return learn_results(caller.workspace, account)
+    return services.learn_results(caller.workspace, account)
 
 
-def _describe(state: GateState) -> ListedGate:
+def _describe(state: services.GateState) -> ListedGate:
     result = state.result
-    return ListedGate(
-        gate=state.gate,
+    return describe(
+        ListedGate,
+        state,
         status=result.text if result else None,
         notes=result.because or None if result else None,
-        due=state.due or None,
         history=[
-            GateEntry(
-                status=one.text,
-                notes=one.because or None,
-                at=one.at,
-                agent=one.agent,
-                provenance=one.provenance,
-            )
-            for one in state.history
+            describe(GateEntry, one, status=one.text, notes=one.because or None) for one in state.history
         ],
     )
 
@@ -208,10 +188,10 @@ def _describe(state: GateState) -> ListedGate:
 def plan(caller: Caller, request: GateRequest) -> GatePlan | EscalatedGate:
     """Return the commands that a gate is going to run."""
     account = _prepare(caller, is_skipped=request.skips_preflight)
-    need_gate(request.gate)
+    services.need_gate(request.gate)
     if escalated := _find_escalated(caller, account, request.gate):
         return escalated
-    lines = find_commands(caller.workspace, account, request.gate)
+    lines = services.find_commands(caller.workspace, account, request.gate)
     return GatePlan(gate=request.gate, status=None, commands=[line.text for line in lines], lines=lines)
 
 
@@ -219,59 +199,49 @@ def run(caller: Caller, request: GateRequest) -> GateOutcome | GateQuestion | Es
     """Check a gate: count what can be counted, and run the commands that verify the plan."""
     workspace = caller.workspace
     account = _prepare(caller, is_skipped=request.skips_preflight)
-    need_gate(request.gate)
+    services.need_gate(request.gate)
     if escalated := _find_escalated(caller, account, request.gate):
         return escalated
-    lines = find_commands(workspace, account, request.gate)
+    lines = services.find_commands(workspace, account, request.gate)
     need_agreed([line.text for line in lines], request.agreed)
     runs = run_lines(caller, RunRequest(lines=lines, told=request.told)) if lines else ()
-    choice = choose_mode(workspace, only_warn=request.only_warns)
-    verdict = check_gate(workspace, account, request.gate, choice, runs)
-    left_out = tuple(find_left_out(workspace, request.gate))
+    choice = services.choose_mode(workspace, only_warn=request.only_warns)
+    verdict = services.check_gate(workspace, account, request.gate, choice, runs)
+    left_out = tuple(services.find_left_out(workspace, request.gate))
     if verdict is None:
         asks = QUESTIONS[request.gate]
         return GateQuestion(gate=request.gate, status=None, asks=asks, left_out=left_out)
-    judged = record_verdict(workspace, account, verdict._replace(left_out=left_out), runs)
+    judged = services.record_verdict(workspace, account, verdict._replace(left_out=left_out), runs)
     return describe_verdict(judged, runs)
 
 
 def state(caller: Caller, request: GateWord) -> GateOutcome | EscalatedGate:
     """Record that somebody says that a gate passes or fails."""
     account = _prepare(caller, is_skipped=request.skips_preflight)
-    need_gate(request.gate)
-    choice = choose_mode(caller.workspace)
-    verdict = state_word(request.gate, choice, request.note, passed=request.has_passed)
+    services.need_gate(request.gate)
+    choice = services.choose_mode(caller.workspace)
+    verdict = services.state_word(request.gate, choice, request.note, passed=request.has_passed)
     if escalated := _find_escalated(caller, account, request.gate):
         return escalated
-    return describe_verdict(record_verdict(caller.workspace, account, verdict))
+    return describe_verdict(services.record_verdict(caller.workspace, account, verdict))
 
 
 def _prepare(caller: Caller, *, is_skipped: bool) -> Account:
     account = prepare_freely(caller, need_session(caller), is_skipped=is_skipped)
-    return learn_results(caller.workspace, account)
+    return services.learn_results(caller.workspace, account)
 
 
 def _find_escalated(caller: Caller, account: Account, gate: str) -> EscalatedGate | None:
-    question = find_blocking(caller.workspace, account, gate)
+    question = services.find_blocking(caller.workspace, account, gate)
     if not question:
         return None
     return EscalatedGate(gate=gate, track=account.track, status=None, question=question)
 
 
-def describe_verdict(judged: JudgedGate, runs: Sequence[CommandRun] = ()) -> GateOutcome:
+def describe_verdict(judged: services.JudgedGate, runs: Sequence[CommandRun] = ()) -> GateOutcome:
     """Return how a gate ended."""
-    verdict = judged.verdict
-    return GateOutcome(
-        gate=verdict.gate,
-        track=judged.account.track,
-        status=verdict.status,
-        notes=verdict.notes or None,
-        left_out=verdict.left_out,
-        attempts=judged.attempts,
-        question=judged.question or None,
-        commands=[
-            GateRun(command=one.line.text, exit=one.code if one.code >= 0 else None, ended=one.ended)
-            for one in runs
-        ],
-        stops=verdict.stops,
-    )
+    commands = [
+        GateRun(command=one.line.text, exit=one.code if one.code >= 0 else None, ended=one.ended)
+        for one in runs
+    ]
+    return describe(GateOutcome, judged.verdict, judged, track=judged.account.track, commands=commands)

@@ -6,7 +6,7 @@ from functools import partial
 from typing import Annotated
 
 from passdown import layout
-from passdown.actions.answers import HIDDEN, INLINE, Form
+from passdown.actions.answers import HIDDEN, INLINE, OR_NULL, Form, describe, members
 from passdown.actions.callers import Caller, find_person, find_ready, need_person, need_session
 from passdown.actions.work.preflight import prepare_freely
 from passdown.actions.work.tracker import find_author
@@ -14,11 +14,11 @@ from passdown.core.formats.change_states import ChangePhase, Lane, RunMode
 from passdown.core.formats.loops import Turn
 from passdown.core.kinds import FactKind
 from passdown.core.schemas import to_data
-from passdown.core.work.loop_feedback import LoopFeedback
 from passdown.core.work.loops import find_last
 from passdown.records import record
 from passdown.services.handover.briefs import read_brief_input
 from passdown.services.handover.deliveries import note_shown_feedback
+from passdown.services.sessions.loop_feedback import take_in_feedback
 from passdown.services.work import loops
 from passdown.services.work.changes import (
     ChangeSummary,
@@ -30,7 +30,7 @@ from passdown.services.work.changes import (
     need_ledger,
     summarize,
 )
-from passdown.services.work.loops import OpenRequest, TurnRequest, append_turn, need_loop, refresh
+from passdown.services.work.loops import OpenRequest, TurnRequest, append_turn, need_loop
 
 
 @record
@@ -87,18 +87,6 @@ class FeedbackRequest:
 
 
 @record
-class LoopEntry:
-    """A loop of a change."""
-
-    loop: Annotated[str, "Its name."]
-    path: Annotated[str, "Its ledger, from the root."]
-    turns: Annotated[int, "How many turns it has."]
-    waiting: Annotated[int, "How much feedback waits in it."]
-    result: Annotated[str | None, "How its implementation ended."]
-    last_at: Annotated[datetime | None, "When its last turn was added."]
-
-
-@record
 class ChangeEntry:
     """A change, and where it goes on."""
 
@@ -112,7 +100,7 @@ class ChangeEntry:
     is_run: Annotated[bool, "Whether an agent can go on now."]
     goes_on: Annotated[bool, "Whether an agent goes on to the next phase without asking."]
     advice: Annotated[str, "What to do next, in words."]
-    loops: Annotated[Sequence[LoopEntry], "Its loops."]
+    loops: Annotated[Sequence[LoopSummary], "Its loops.", members(result=OR_NULL, last=HIDDEN)]
 
 
 @record
@@ -139,16 +127,12 @@ class ShownFeedback:
     at: Annotated[datetime, "When it was left.", HIDDEN]
 
 
-def _describe_turn(turn: Turn | None) -> object:
-    return to_data(turn) if turn else None
-
-
 @record
 class ContinuedChange:
     """Where a change goes on, and the feedback that waits."""
 
     change: Annotated[ChangeEntry, "The change.", INLINE]
-    last_turn: Annotated[Turn | None, "The last turn of the loop.", Form(_describe_turn)]
+    last_turn: Annotated[Turn | None, "The last turn of the loop.", Form(to_data)]
     feedback: Annotated[Sequence[ShownFeedback], "The feedback that waits, the oldest first."]
     path: Annotated[str, "The ledger of the loop.", HIDDEN]
     now: Annotated[datetime, "When it was shown.", HIDDEN]
@@ -183,17 +167,14 @@ def open_loop(caller: Caller, request: OpenRequest) -> OpenedChange:
     opened = loops.open_loop(caller.workspace, request)
     account = find_author(caller)
     if account is not None:
-        refresh(caller.workspace, account, [request.change])
-    return OpenedChange(
+        take_in_feedback(caller.workspace, account, [request.change])
+    return describe(
+        OpenedChange,
+        opened,
+        opened.facts,
         change=request.change,
         loop=request.loop,
-        path=opened.path,
         state=opened.state_path,
-        phase=opened.facts.phase,
-        lane=opened.facts.lane,
-        mode=opened.facts.mode,
-        turns=opened.turns,
-        is_new=opened.is_new,
     )
 
 
@@ -203,12 +184,12 @@ def append(caller: Caller, request: AppendRequest) -> AppendedTurn:
     need_ledger(caller.workspace, turn.change, need_loop(turn.loop).text)  # before a session is started
     account = prepare_freely(caller, need_session(caller), is_skipped=request.skips_preflight)
     added = append_turn(caller.workspace, account, turn)
-    return AppendedTurn(
-        path=added.path,
+    return describe(
+        AppendedTurn,
+        added,
         turn=added.number,
-        answered=[*map(_describe_feedback, added.answered)],
-        left=[*map(_describe_feedback, added.left)],
-        advice=added.advice or None,
+        answered=[describe(FeedbackEntry, one) for one in added.answered],
+        left=[describe(FeedbackEntry, one) for one in added.left],
     )
 
 
@@ -216,11 +197,7 @@ def leave_feedback(caller: Caller, request: FeedbackRequest) -> FeedbackEntry:
     """Leave feedback for the last turn of a loop; that of a person belongs to no session."""
     account = None if find_person(caller).is_person else find_author(caller)
     left = loops.leave_feedback(caller.workspace, account, request.change, request.loop, request.text)
-    return _describe_feedback(left)
-
-
-def _describe_feedback(one: LoopFeedback) -> FeedbackEntry:
-    return FeedbackEntry(id=one.id, turn=one.turn, text=one.text, place=one.place)
+    return describe(FeedbackEntry, left)
 
 
 # --- changes ------------------------------------------------------------------------------------------
@@ -241,7 +218,7 @@ def go_on(caller: Caller, request: ChangeRequest) -> ContinuedChange:
         account = need_session(caller)
     if account is not None:
         account = prepare_freely(caller, account, is_skipped=request.skips_preflight)
-        account = refresh(workspace, account, [name])
+        account = take_in_feedback(workspace, account, [name])
     facts = [
         fact
         for fact in reversed(read_brief_input(workspace, account).of(FactKind.FEEDBACK))
@@ -254,7 +231,7 @@ def go_on(caller: Caller, request: ChangeRequest) -> ContinuedChange:
     return ContinuedChange(
         change=_describe(found),
         last_turn=last.last if last else None,
-        feedback=[ShownFeedback(id=fact.id, text=fact.text, at=fact.at) for fact in facts],
+        feedback=[describe(ShownFeedback, fact) for fact in facts],
         path=last.path if last else "",
         now=workspace.now(),
     )
@@ -296,26 +273,13 @@ def finish(caller: Caller, request: ChangeRequest) -> FinishedChange:
 
 def _describe(found: ChangeSummary) -> ChangeEntry:
     facts, route = found.facts, found.route
-    return ChangeEntry(
+    next_loop = route.loop.text if route.loop else None
+    return describe(
+        ChangeEntry,
+        facts,
+        route,
         change=facts.name,
-        phase=facts.phase,
-        lane=facts.lane,
-        mode=facts.mode,
-        is_approved=facts.is_approved,
-        task=facts.task or None,
-        next_loop=route.loop.text if route.loop else None,
-        is_run=route.is_run,
+        next_loop=next_loop,
         goes_on=found.goes_on,
-        advice=route.advice,
-        loops=[
-            LoopEntry(
-                loop=one.loop,
-                path=one.path,
-                turns=one.turns,
-                waiting=one.waiting,
-                result=one.result or None,
-                last_at=one.last_at,
-            )
-            for one in found.loops
-        ],
+        loops=found.loops,
     )

@@ -178,12 +178,14 @@ def _run(caller: Caller, account: Account, request: TrackRequest | None = None) 
 
 def _read_request(caller: Caller, account: Account, request: TrackRequest) -> "PreflightRequest":
     """Return what the service is asked for: also handoffs that wait for others for long."""
-    from passdown.services.coordination.addressed_handoffs import find_late_handoffs
+    from passdown.core.coordination.handoff_rules import HandoffState
+    from passdown.services.coordination.addressed_handoffs import find_handoffs
     from passdown.services.work.preflight import PreflightRequest
     from passdown.wiring.workspaces import open_with_handoffs
 
     choice = _read_choice(caller, request.choice)
-    late = tuple(find_late_handoffs(caller.workspace, account, open_with_handoffs(caller.workspace)))
+    checkouts = open_with_handoffs(caller.workspace)
+    late = tuple(find_handoffs(caller.workspace, account, checkouts, HandoffState.LATE))
     return PreflightRequest(request.track, choice, late)
 
 

@@ -54,12 +54,8 @@ class FactLines:
         is_marked: bool = True,
     ) -> None:
         """Keep for whom, when and how long the lines are."""
-        self._agent = agent
-        self._now = now
-        self._frame = frame
-        self._limit = limit
-        self._budget = budget
-        self._is_marked = is_marked
+        self._agent, self._now, self._frame = agent, now, frame
+        self._limit, self._budget, self._is_marked = limit, budget, is_marked
 
     def lines(
         self, facts: Iterable[Fact], lead: Callable[[Fact], str] = lambda _: ""
@@ -76,7 +72,9 @@ class FactLines:
 
     def line(self, fact: Fact, lead: str = "") -> BriefLine:
         """Render a fact, with its origin in front of it."""
-        text = self.data(f"{lead}{_text_of(fact)}")
+        is_rule = fact.kind == FactKind.CONSTRAINT  # the heading already says that something is ruled out
+        said = fact.text.removeprefix(RULED_OUT) if is_rule else show_fact(fact)
+        text = self.data(f"{lead}{said}")
         limit = WORDS_CHARS if fact.kind == FactKind.WORDS and self._limit == MAX_TEXT else self._limit
         is_cut = len(text) > limit
         if is_cut:
@@ -96,9 +94,9 @@ class FactLines:
 
     def contested(self, facts: Sequence[Fact]) -> BriefLine:
         """Render decisions of one key that did not know of each other, each with its author and age."""
-        from passdown.core.briefs.contested_lines import render_contested  # few keys are contested
+        from passdown.core.briefs.contested_lines import Showing, render_contested  # few are contested
 
-        text, is_cut = render_contested(facts, self, self._limit)
+        text, is_cut = render_contested(facts, Showing(self.data, self.name, self.age), self._limit)
         return BriefLine(f"> {text}", "" if is_cut else facts[0].id, facts[0])
 
     def data(self, text: str) -> str:
@@ -134,10 +132,3 @@ class FactLines:
             command = INBOX if fact.kind == MESSAGE else ALL_FACTS
             command = f"passdown event show {fact.event[:_HASH]}" if fact.event else command
             yield f"cut: `{command}`"
-
-
-def _text_of(fact: Fact) -> str:
-    """Return what a line shows of a fact; the heading of constraints already says what they are."""
-    if fact.kind == FactKind.CONSTRAINT:
-        return fact.text.removeprefix(RULED_OUT)
-    return show_fact(fact)

@@ -14,35 +14,23 @@ The same input, budget, instant and frame give the same bytes.
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import datetime
 from types import MappingProxyType
-from typing import Annotated, Final
+from typing import Annotated, Final, NamedTuple
 
 from passdown.core.briefs.brief_frame import BriefFrame, hash_body
-from passdown.core.briefs.brief_input import (
-    BriefInput,
-    CommitSubject,
-    OrphanedTask,
-    UnreadMessage,
-)
+from passdown.core.briefs.brief_input import BriefInput, CommitSubject, OrphanedTask
 from passdown.core.briefs.brief_lines import ALL_FACTS, INBOX, MAX_TEXT, MESSAGE, BriefLine, FactLines
 from passdown.core.briefs.budgets import Budget, Size, measure
-from passdown.core.briefs.packing import (
-    POINTER,
-    SEEN_SHARE,
-    SHARES,
-    VERBS,
-    BriefPart,
-    Omission,
-    Packing,
-)
+from passdown.core.briefs.packing import POINTER, SEEN_SHARE, SHARES, VERBS, BriefPart, Omission, Packing
 from passdown.core.briefs.receipts import COMMIT_SIZE, sort_receipts
 from passdown.core.facts import AIM_CHARS, FAILED, Fact, identify, is_made_key, is_result, read_phase
 from passdown.core.kinds import FURTHER, FactKind
 from passdown.core.phases import PhaseState
+from passdown.core.safe_text import one_line
 from passdown.core.sessions.ledger_sync import is_blocking
-from passdown.core.times import age_words
+from passdown.core.times import age_words, render_millis
 from passdown.records import record
 
 _SHORTEST: Final = 20
@@ -53,6 +41,8 @@ _FEEDBACK: Final = 3
 _CONTESTED: Final = 2
 """How many keys with contradicting decisions come before decisions that name a file at hand."""
 _LATELY: Final = 10
+_AGENT: Final = 40
+_LABEL: Final = 60
 _FILES: Final = 20
 _BEFORE: Final = MappingProxyType({FactKind.GOAL.value: "goal: ", FactKind.NOW.value: "last worked on: "})
 _NEWEST: Final = 5
@@ -60,6 +50,7 @@ _RECEIPTS: Final = "passdown view list receipts"
 _UNCONFIRMED: Final = "UNCONFIRMED"
 NO_GOAL: Final = 'none yet. Record it when you know it: `passdown goal "…"`'
 NO_NOW: Final = "not stated"
+_POINTERS: Final = f"`{ALL_FACTS}`: every fact; `passdown view`: what is published; `passdown log`: by whom"
 _RECORD: Final = "`passdown goal | now | done | next | decide | rule-out | ask | note`, each with a text"
 
 
@@ -127,8 +118,8 @@ def pack_messages(brief_input: BriefInput, budget: Budget, now: datetime, frame:
 
 
 def _finish(packing: Packing, frame: BriefFrame) -> Brief:
-    packed = packing.packed()
-    return Brief(frame=frame, body=packed.body, lines=packed.lines, omitted=packed.omitted)
+    body, lines, omitted = packing.packed()
+    return Brief(frame=frame, body=body, lines=lines, omitted=omitted)
 
 
 # --- what is shown --------------------------------------------------------------------------------
@@ -140,7 +131,11 @@ def _make_head(brief_input: BriefInput, show: FactLines) -> Iterator[BriefPart]:
     yield _one_part(FactKind.GOAL, aim.goal, NO_GOAL, show)
     now = _one_part(FactKind.NOW, aim.now, NO_NOW, show)
     yield now._replace(title=aim.work_name.capitalize(), kind=aim.work_name.replace(" ", "_"))
-    unread = list(_unread(brief_input))
+    unread: list[BriefLine] = []
+    if brief_input.unread:  # C131
+        left = "1 file" if brief_input.unread == 1 else f"{brief_input.unread:,} files"
+        read = f"read: the newest {brief_input.read:,} events; not read: {left}"
+        unread.append(BriefLine(f"{read}. `passdown brief` reads all"))
     yield _plain_part(1, "unread", "Not all events were read yet", unread)._replace(head=1)
     yield _part(brief_input, show, FactKind.FEEDBACK)._replace(head=_FEEDBACK)
     steps = [show.line(fact) for fact in aim.next]
@@ -157,7 +152,8 @@ def _make_rest(brief_input: BriefInput, show: FactLines) -> Iterator[BriefPart]:
     results = show.results(brief_input.of(FactKind.FILE))
     blocking = [fact for fact in questions if is_blocking(fact.text)]
     phases = brief_input.of(FactKind.CHECKPOINT)
-    blocking += [fact for fact in phases if _has_failed(fact) and not _is_taken_up(fact, phases)]
+    failed_phases = [fact for fact in phases if read_phase(fact).status == PhaseState.FAILED]
+    blocking += [fact for fact in failed_phases if not _is_taken_up(fact, phases)]
     blockers = [
         *map(show.line, blocking),
         *(results(fact, FAILED) for fact in receipts.failed if show.is_fresh(fact)),
@@ -182,7 +178,8 @@ def _make_rest(brief_input: BriefInput, show: FactLines) -> Iterator[BriefPart]:
     yield _plain_part(2, "ahead", "Dated ahead: counts nowhere here", ahead, "passdown doctor")
     yield _part(brief_input, show, FactKind.MALFORMED)
     yield _team(brief_input, show)
-    yield _plain_part(3, POINTER, "Where to look", list(_pointers(brief_input, show)))
+    places = [f"ledger > {show.data(brief_input.ledger)[:MAX_TEXT]}"] if brief_input.ledger else []
+    yield _plain_part(3, POINTER, "Where to look", [BriefLine(one) for one in (*places, _POINTERS)])
     for kind in (FactKind.ANSWER, FactKind.DONE):
         part = _part(brief_input, show, kind)
         yield part._replace(lines=part.lines[:_LATELY])
@@ -267,9 +264,8 @@ def _decisions(brief_input: BriefInput, show: FactLines) -> BriefPart:
 def _questions(brief_input: BriefInput, facts: Sequence[Fact], show: FactLines) -> BriefPart:
     """List unconfirmed questions first (R81)."""
     unsure = [one for one in facts if one.text.lstrip().upper().startswith(_UNCONFIRMED)]
-    part = _part(
-        brief_input, show, FactKind.QUESTION, [*unsure, *(one for one in facts if one not in unsure)]
-    )
+    others = [one for one in facts if one not in unsure]
+    part = _part(brief_input, show, FactKind.QUESTION, [*unsure, *others])
     note = f" (first ask the user 1 to 3 of those marked {_UNCONFIRMED})" if unsure else ""
     return part._replace(title=part.title + note)
 
@@ -284,10 +280,6 @@ def _gates(brief_input: BriefInput, show: FactLines) -> BriefPart:
         for gate, why in brief_input.due_gates.items()
     ]
     return part._replace(lines=(*due, *part.lines), total=len(due) + part.total)
-
-
-def _has_failed(fact: Fact) -> bool:
-    return read_phase(fact).status == PhaseState.FAILED
 
 
 def _is_taken_up(failed: Fact, phases: Sequence[Fact]) -> bool:
@@ -311,13 +303,11 @@ def _holdings(brief_input: BriefInput, show: FactLines) -> Iterator[BriefLine]:
 def _messages(brief_input: BriefInput, show: FactLines) -> BriefPart:
     """Show the newest messages; the others are counted (C90)."""
     found = brief_input.team.messages
-    lines = [_show_message(one, show) for one in found[:_NEWEST]]
+    lines: list[BriefLine] = []
+    for one in found[:_NEWEST]:
+        fact = Fact(MESSAGE, one.text, one.at, one.agent, key=str(one.position))
+        lines.append(show.line(fact, "urgent: " if one.is_urgent else ""))
     return BriefPart(1, MESSAGE, "Unread messages", tuple(lines), len(found), INBOX)
-
-
-def _show_message(one: UnreadMessage, show: FactLines) -> BriefLine:
-    lead = "urgent: " if one.is_urgent else ""
-    return show.line(Fact(MESSAGE, one.text, one.at, one.agent, key=str(one.position)), lead)
 
 
 def _show_orphan(one: OrphanedTask, show: FactLines) -> BriefLine:
@@ -333,17 +323,7 @@ def _team(brief_input: BriefInput, show: FactLines) -> BriefPart:
         return _plain_part(3, "peer", "", [])
     from passdown.core.briefs.team_lines import show_team  # many work alone
 
-    found = show_team(brief_input.peers, team, show)
-    part = _plain_part(3, "peer", found.title, found.lines, "passdown status")
-    return part._replace(noun=found.noun)
-
-
-def _unread(brief_input: BriefInput) -> Iterator[BriefLine]:
-    """Say how much was read, if something is missing (C131)."""
-    if brief_input.unread:
-        left = "1 file" if brief_input.unread == 1 else f"{brief_input.unread:,} files"
-        read = f"read: the newest {brief_input.read:,} events; not read: {left}"
-        yield BriefLine(f"{read}. `passdown brief` reads all")
+    return show_team(brief_input.peers, team, show)
 
 
 def _show_ahead(fact: Fact, show: FactLines) -> BriefLine:
@@ -352,12 +332,42 @@ def _show_ahead(fact: Fact, show: FactLines) -> BriefLine:
     return BriefLine(f"({show.name(fact.agent)}, {show.name(fact.event_id)}, {fact.at.date()}) > {text}")
 
 
-def _pointers(brief_input: BriefInput, show: FactLines) -> Iterator[BriefLine]:
-    if brief_input.ledger:
-        yield BriefLine(f"ledger > {show.data(brief_input.ledger)[:MAX_TEXT]}")
-    yield BriefLine(f"`{ALL_FACTS}`: every fact; `passdown view`: what is published; `passdown log`: by whom")
-
-
 def brief_hash(brief: Brief) -> str:
     """Hash the text between the lines with the nonce: briefs with the same content have the same hash."""
     return hash_body(brief.body)
+
+
+# --- the banner -----------------------------------------------------------------------------------
+
+
+class CombinedEvent(NamedTuple):
+    """An event that was combined into the brief."""
+
+    at: datetime
+    agent: str
+    label: str
+
+
+def render_banner(
+    combined: Iterable[CombinedEvent], total: int, goal: str, now: str, title: str = "Now", unread: int = 0
+) -> str:
+    """Render the combined events, newest first, then the goal and current or last work (R120, R121).
+
+    `unread` is how many files of events were not read yet.
+    """
+    shown: list[str] = []
+    for one in combined:
+        minute = f"{render_millis(one.at)[:16].replace('T', ' ')}Z"
+        shown.append(f"  {_cut(one.agent, _AGENT)}  {minute}  {_cut(one.label, _LABEL)}")
+    count = f"{total} event" + ("" if total == 1 else "s")
+    rest = [f"  and {total - len(shown)} earlier: `passdown log --all`"] if total > len(shown) else []
+    files = "1 file" if unread == 1 else f"{unread:,} files"
+    left = f"; not read yet: {files} of events (`passdown brief` reads all)" if unread else ""
+    lines = [f"Passdown: {count} combined{left}", *shown, *rest]
+    lines += [f"Goal: {_cut(goal, MAX_TEXT) or NO_NOW}", f"{title}: {_cut(now, MAX_TEXT) or NO_NOW}"]
+    return "\n".join(lines)
+
+
+def _cut(text: str, limit: int) -> str:
+    line = one_line(" ".join(text.split()))
+    return line if len(line) <= limit else f"{line[:limit].rstrip()}…"

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from datetime import datetime
-from typing import Final, Protocol
+from typing import Final, NamedTuple
 
 from passdown.core.facts import NOT_PUBLISHED, Fact
 from passdown.core.safe_text import one_line
@@ -14,20 +14,12 @@ _LEAST: Final = 40
 """How many characters of each are shown, however many there are."""
 
 
-class Showing(Protocol):
+class Showing(NamedTuple):
     """How texts, names and times are shown."""
 
-    def data(self, text: str) -> str:
-        """Return a text on one line."""
-        ...
-
-    def name(self, text: str) -> str:
-        """Return a name."""
-        ...
-
-    def age(self, at: datetime) -> str:
-        """Return when something was said."""
-        ...
+    data: Callable[[str], str]
+    name: Callable[[str], str]
+    age: Callable[[datetime], str]
 
 
 def render_contested(facts: Sequence[Fact], show: Showing, limit: int) -> tuple[str, bool]:
@@ -47,22 +39,10 @@ def _origin(fact: Fact, show: Showing) -> str:
     return f"{show.name(fact.agent)}, {show.age(fact.at)}{branch}{mark}"
 
 
-class _Plain:
-    """Shows texts and names whole."""
+def say_contested(facts: Sequence[Fact], age: Callable[[datetime], str], limit: int) -> str:
+    """Return the line for a person, with whole texts and names; `age` shows when each was decided."""
 
-    def __init__(self, age: Callable[[datetime], str]) -> None:
-        self._age = age
-
-    def age(self, at: datetime) -> str:
-        return self._age(at)
-
-    def data(self, text: str) -> str:
+    def plain(text: str) -> str:
         return one_line(" ".join(text.split()))
 
-    def name(self, text: str) -> str:
-        return self.data(text)
-
-
-def say_contested(facts: Sequence[Fact], age: Callable[[datetime], str], limit: int) -> str:
-    """Return the line for a person; `age` shows when each was decided."""
-    return render_contested(facts, _Plain(age), limit)[0]
+    return render_contested(facts, Showing(plain, plain, age), limit)[0]

@@ -6,6 +6,7 @@ from typing import Final, NamedTuple
 
 from passdown.core.briefs.brief_input import NamedTask, OtherSession, TeamInput, TeamMember
 from passdown.core.briefs.brief_lines import MAX_TEXT, BriefLine, FactLines
+from passdown.core.briefs.packing import BriefPart
 from passdown.core.facts import Fact
 from passdown.core.kinds import FactKind
 
@@ -45,15 +46,7 @@ class TeamAgent(NamedTuple):
         return max(self.peer.at, self.member.at) if self.member else self.peer.at
 
 
-class TeamLines(NamedTuple):
-    """What a brief says of the team."""
-
-    title: str
-    noun: str
-    lines: tuple[BriefLine, ...]
-
-
-def show_team(peers: Sequence[OtherSession], team: TeamInput, show: FactLines) -> TeamLines:
+def show_team(peers: Sequence[OtherSession], team: TeamInput, show: FactLines) -> BriefPart:
     """Show sessions that hold something, then the others, then the first tasks that are ready.
 
     `peers` are the sessions that this clone has journals of; the engine knows those of other clones, too.
@@ -63,7 +56,9 @@ def show_team(peers: Sequence[OtherSession], team: TeamInput, show: FactLines) -
     names = [name for name, lines in ((_AGENTS, agents), (_TASKS, ready)) if lines]
     noun = ", and ".join(names)
     age = f" (the server said so {show.age(team.said_at)} ago)" if team.said_at else ""
-    return TeamLines(f"{noun[:1].upper()}{noun[1:]}{age}", noun, (*agents, *ready))
+    lines = (*agents, *ready)
+    title = f"{noun[:1].upper()}{noun[1:]}{age}"
+    return BriefPart(3, "peer", title, lines, len(lines), "passdown status", noun=noun)
 
 
 def list_agents(peers: Sequence[OtherSession], team: TeamInput) -> Sequence[TeamAgent]:
@@ -80,15 +75,12 @@ def list_agents(peers: Sequence[OtherSession], team: TeamInput) -> Sequence[Team
 
 
 def _show_agent(one: TeamAgent, show: FactLines) -> BriefLine:
-    tasks = _name_all("task", [_name(task) for task in one.tasks])
+    named = [f"{task.task}: {task.title}" if task.title else task.task for task in one.tasks]
+    tasks = _name_all("task", named)
     text = _BETWEEN.join(filter(None, (*tasks, *_name_all("files:", one.files), one.work))) or _SILENT
     fact = Fact(FactKind.NOTE, text, one.at, one.peer.agent, branch=one.peer.branch)
     # Whoever is told what another one said speaks after it; that it was heard of says nothing (C120).
     return BriefLine(show.line(fact).text, "", fact._replace(at=one.peer.at) if one.peer.text else None)
-
-
-def _name(one: NamedTask) -> str:
-    return f"{one.task}: {one.title}" if one.title else one.task
 
 
 def _name_all(noun: str, names: Sequence[str]) -> Iterator[str]:

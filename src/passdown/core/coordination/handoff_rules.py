@@ -1,6 +1,6 @@
 """Rules of handoffs to one agent: for whom they are, when they are late or over, how they are shown (C91)."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta
 from enum import StrEnum
 from types import MappingProxyType
@@ -138,15 +138,12 @@ def handoff_lines(handoff: AddressedHandoff, now: datetime) -> Sequence[str]:
     """Return a handoff as lines: sender and time, then what it says, quoted (R224)."""
     at = handoff.created_at
     age = f", {age_words(now - at)} ago ({render_seconds(at)})" if at else ""
-    return [f"Handoff from {show_sender(handoff)}{age}:", *(f"> {line}" for line in _quoted(handoff))]
-
-
-def _quoted(handoff: AddressedHandoff) -> Iterator[str]:
-    yield from printable(handoff.content or "").split("\n")
+    said = printable(handoff.content or "").split("\n")
     context = handoff.context
     if context is not None:
         files = ", ".join(context.files)
         about = (("task", context.task_id), ("track", context.track_id), ("files", files))
-        yield from (f"{name}: {one_line(text)}" for name, text in about if text)
+        said += [f"{name}: {one_line(text)}" for name, text in about if text]
     if handoff.priority and handoff.priority != "normal":
-        yield f"priority: {_short(handoff.priority)}"
+        said.append(f"priority: {_short(handoff.priority)}")
+    return [f"Handoff from {show_sender(handoff)}{age}:", *(f"> {line}" for line in said)]

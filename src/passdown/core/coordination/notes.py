@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
-from typing import Final, NamedTuple
+from typing import Final
 
 from passdown.core.coordination.tasks import BLOCKED, COMPLETED, SKIPPED
 from passdown.core.facts import Fact
@@ -26,25 +26,32 @@ _SPOKEN: Final[Mapping[str, str]] = MappingProxyType(
 """The line that what the closer said belongs to, if it does not say so."""
 
 
-class ClosedTask(NamedTuple):
-    """What is known about a task when it is closed."""
-
-    title: str
-    waits_for: Sequence[str] = ()
-    stated: Sequence[Fact] = ()
-    """The facts that its session stated while it held the task."""
-
-
-def make_note(reason: str, text: str, task: ClosedTask) -> str:
+def make_note(
+    reason: str, text: str, title: str, waits_for: Iterable[str] = (), stated: Iterable[Fact] = ()
+) -> str:
     """Return the lines for the reason; one without content is left out.
 
-    What the closer said comes first: it may have the form of the note itself.
+    What the closer said comes first: it may have the form of the note itself. What it did not say follows
+    from the title of the task, what that waits for, and what its session stated while it held the task.
     """
+    facts = [*stated]
+    decided = [one for one in facts if one.kind == FactKind.DECISION]
+    ruled_out = [one.text for one in facts if one.kind == FactKind.CONSTRAINT]
+    known: Mapping[str, Iterable[str]] = {
+        "KEY DECISION": [f"{one.key}: {one.text}" if one.key else one.text for one in decided],
+        "NEXT": [one.text for one in facts if one.kind == FactKind.NEXT][:1],
+        "TRIED": [text.removeprefix(RULED_OUT) for text in ruled_out if text.startswith(RULED_OUT)],
+        "WAITING ON": waits_for,
+        "SKIPPED": [title],
+    }
     said = _read_text(reason, text)
-    found = {label: said.get(label) or _find(label, task) for label in _LABELS[reason]}
+    found = {
+        label: said.get(label) or "; ".join(" ".join(one.split()) for one in known.get(label, ()))
+        for label in _LABELS[reason]
+    }
     if reason == COMPLETED:
-        found["COMPLETED"] = found["COMPLETED"] or task.title
-    return "\n".join(f"{label}: {found[label]}" for label in _LABELS[reason] if found[label])
+        found["COMPLETED"] = found["COMPLETED"] or title
+    return "\n".join(f"{label}: {words}" for label, words in found.items() if words)
 
 
 def needs_task(reason: str, text: str) -> bool:
@@ -70,21 +77,6 @@ def find_stated(task: str, lines: Iterable[JournalLine], account: Account) -> Se
 
 def _name(fact: Fact) -> tuple[str, str, str]:
     return fact.kind, fact.key, fact.text
-
-
-def _find(label: str, task: ClosedTask) -> str:
-    """Return what is known for a line that the closer did not give."""
-    of_kind = {kind: [one for one in task.stated if one.kind == kind] for kind in FactKind}
-    decisions = [f"{one.key}: {one.text}" if one.key else one.text for one in of_kind[FactKind.DECISION]]
-    ruled_out = [one.text for one in of_kind[FactKind.CONSTRAINT]]
-    values: Mapping[str, Iterable[str]] = {
-        "KEY DECISION": decisions,
-        "NEXT": [one.text for one in of_kind[FactKind.NEXT]][:1],
-        "TRIED": [text.removeprefix(RULED_OUT) for text in ruled_out if text.startswith(RULED_OUT)],
-        "WAITING ON": task.waits_for,
-        "SKIPPED": [task.title],
-    }
-    return "; ".join(" ".join(one.split()) for one in values.get(label, ()))
 
 
 def _read_text(reason: str, text: str) -> Mapping[str, str]:

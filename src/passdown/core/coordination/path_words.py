@@ -130,9 +130,9 @@ def find_held(patterns: Iterable[str], held: Iterable[str]) -> Sequence[str]:
     return [known[text.rstrip("/")] for text in patterns if text.rstrip("/") in known]
 
 
-def count_covered(text: str, names: Sequence[str], *, ignores_case: bool = False) -> Coverage:
+def count_covered(text: str, names: Sequence[str]) -> Coverage:
     """Count the files that a pattern matches; those that begin otherwise are not looked at closely."""
-    pattern = parse_pattern(text, ignores_case=ignores_case)
+    pattern = parse_pattern(text)
     start = _find_start(text)
     found = looked = 0
     for name in names:

@@ -79,7 +79,14 @@ def parse_pattern(text: str, *, ignores_case: bool = False) -> PathPattern:
     The text of the answer is read as the same pattern again.
     """
     normal = _compose(text[: _MAX_LENGTH + 1])
-    _check_text(text, normal)
+    if not text.strip():
+        raise UsageError("the pattern is empty", hint="name a path, a folder with `/` at its end, or `**`")
+    check_characters(text, normal)
+    if "\\" in normal:
+        raise UsageError(
+            f"{one_line(text)} has a backslash",
+            hint="write `/` between segments; `[*]` is the character `*`, without its meaning",
+        )
     parts: list[str] = []
     for part in normal.split("/"):
         is_repeated = part == "**" and parts[-1:] == ["**"]
@@ -100,18 +107,17 @@ def escape_path(path: str) -> str:
 
     Characters that no pattern may have are written as `?`, which matches others too.
     """
-    text = "".join(map(_escape, path))
+    text = ""
+    for one in path:
+        if one == "\\" or _UNUSABLE.match(one):
+            text += "?"
+        else:
+            text += one if is_plain(one) else f"[{one}]"
     if _ABSOLUTE.match(text.partition("/")[0]) or not text.strip():
         at = text.startswith(":", 1)
         text = f"{text[:at]}[{text[at]}]{text[at + 1 :]}"
     has_gap = "\\" in path or _UNUSABLE.search(path)
     return f"{text}/" if has_gap else text
-
-
-def _escape(one: str) -> str:
-    if one == "\\" or _UNUSABLE.match(one):
-        return "?"
-    return one if is_plain(one) else f"[{one}]"
 
 
 def is_plain(text: str) -> bool:
@@ -159,17 +165,6 @@ def check_characters(text: str, normal: str = "") -> None:
         raise UsageError(
             f"{one_line(text)} has a control character or an invalid one",
             hint="write `?` where the name has such a character",
-        )
-
-
-def _check_text(text: str, normal: str) -> None:
-    if not text.strip():
-        raise UsageError("the pattern is empty", hint="name a path, a folder with `/` at its end, or `**`")
-    check_characters(text, normal)
-    if "\\" in normal:
-        raise UsageError(
-            f"{one_line(text)} has a backslash",
-            hint="write `/` between segments; `[*]` is the character `*`, without its meaning",
         )
 
 

@@ -5,7 +5,7 @@ revision rewrites only the keys and places whose value changed. A value made fro
 """
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import Final, Generic, Protocol, TypeVar, cast
 
@@ -43,13 +43,8 @@ _RULE: Final = pattern(r"^---[ \t]*\r?$", re.MULTILINE)
 _NO_PLACES: Final = Outline(())
 
 
-class SourcedDocument(Protocol):
-    """A document that remembers the text it was read from."""
-
-    @property
-    def title(self) -> str:
-        """Its heading of level 1."""
-        ...
+class AnyDocument(Protocol):
+    """What the values of all formats have in common."""
 
     @property
     def unknown(self) -> tuple[Unknown, ...]:
@@ -58,7 +53,16 @@ class SourcedDocument(Protocol):
 
     @property
     def problems(self) -> tuple[Problem, ...]:
-        """What is wrong with the text."""
+        """What is wrong with the text it was read from."""
+        ...
+
+
+class SourcedDocument(AnyDocument, Protocol):
+    """A document that remembers the text it was read from."""
+
+    @property
+    def title(self) -> str:
+        """Its heading of level 1."""
         ...
 
     @property
@@ -126,7 +130,7 @@ def heading_line(text: str, title: str, value: str = "") -> int:
     return line_at(text, max(match.start(), text.find(value, match.start())))
 
 
-def refuse_unreadable(text: str, version: int | None, newest: int, name: str) -> None:
+def refuse_unreadable(text: str, version: int | None, newest: int, name: str, *, line: int = 1) -> None:
     """Raise `FormatError` for a text that is too large, or newer than this reader."""
     if len(text) > MAX_LINES and (len(text) > MAX_CHARS or text.count("\n") > MAX_LINES):
         raise FormatError(
@@ -136,6 +140,7 @@ def refuse_unreadable(text: str, version: int | None, newest: int, name: str) ->
     if version is not None and version > newest:
         raise FormatError(
             f"{name} has format {version}; this version of passdown reads up to {newest}",
+            line=line,
             field="format",
             hint="upgrade passdown; the file was not changed",
         )
@@ -246,10 +251,6 @@ def framed(split: FrontMatterSplit, matter: str, body: str, fix: frozenset[str])
     return whole
 
 
-def _whole(text: str) -> tuple[str, str]:
-    return text, ""
-
-
 class DocumentFormat(Generic[D]):
     """Reads, writes, revises and repairs the documents of one record class.
 
@@ -267,7 +268,7 @@ class DocumentFormat(Generic[D]):
         judge: Callable[[str, D], Iterable[Problem]],
         *,
         title: str = "",
-        cut: Callable[[str], tuple[str, str]] = _whole,
+        cut: Callable[[str], tuple[str, str]] = lambda text: (text, ""),
     ) -> None:
         """Store what the record does not declare."""
         self._cls, self._name, self._version, self._title = cls, name, version, title
@@ -297,12 +298,13 @@ class DocumentFormat(Generic[D]):
         found = read_document(own, self.shape)
         refuse_unreadable(text, cast("int | None", found.values["format"]), self._version, self._name)
         document = self._made(found, text, tail)
-        problems = [
-            *conflict_problems(text),
-            *found.problems,
-            *self._spilled(found, text),
-            *self._judge(text, document),
-        ]
+        problems = [*conflict_problems(text), *found.problems]
+        for name, other in self.layout.spilling:
+            if len(cast("tuple[object, ...]", found.values[name])) > 1:
+                hint = f"keep one; the others belong under {other.capitalize()}"
+                line = heading_line(text, name.rpartition("/")[2])
+                problems.append(warning(line, name, "has more than one item", hint, fixable=True))
+        problems += self._judge(text, document)
         if not problems:
             return document
         return replace(document, problems=tuple(sorted(problems, key=lambda one: one.line)))
@@ -316,13 +318,6 @@ class DocumentFormat(Generic[D]):
         if tail:
             unknown = (*unknown, Unknown(place=TAIL, text=tail.rstrip()))
         return cast("Callable[..., D]", self._cls)(**values, title=found.title, unknown=unknown, source=text)
-
-    def _spilled(self, found: ParsedDocument, text: str) -> Iterator[Problem]:
-        for name, other in self.layout.spilling:
-            if len(cast("tuple[object, ...]", found.values[name])) > 1:
-                hint = f"keep one; the others belong under {other.capitalize()}"
-                line = heading_line(text, name.rpartition("/")[2])
-                yield warning(line, name, "has more than one item", hint, fixable=True)
 
     def _content(self, document: D) -> DocumentContent:
         values, unknown = self.layout.with_inner(self.layout.values(document), document.unknown)
@@ -372,10 +367,7 @@ class JsonFormat(Generic[J]):
 
     def __init__(self, kind: Callable[..., J], name: str, version: int, most: int) -> None:
         """Keep the record, what such a text is called, the newest version, and the most characters."""
-        self._kind = kind
-        self._name = name
-        self._version = version
-        self._most = most
+        self._kind, self._name, self._version, self._most = kind, name, version, most
 
     @cached_property
     def _fields(self) -> Mapping[str, DeclaredField]:

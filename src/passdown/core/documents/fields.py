@@ -67,6 +67,11 @@ def write_value(value: object) -> str:
     return render_seconds(value) if isinstance(value, datetime) else str(value)
 
 
+def write_on_line(value: object) -> str:
+    """Write a value so that it reads back from a line; a text may have to be quoted."""
+    return write_scalar(value) if type(value) is str else write_value(value)
+
+
 def text_key(name: str, *, required: bool = False, keep_empty: bool = False) -> Key[str | None]:
     """Make a key that holds one text."""
     return Key(name, read_text, write_text, None, required=required, keep_empty=keep_empty)
@@ -94,8 +99,7 @@ def value_key(
         return empty if text is None else reader(text)
 
     def write(key: str, value: T | None) -> str:
-        written = write_scalar(value) if type(value) is str else write_value(value)
-        return f"{key}: {'null' if value is None else written}\n"
+        return f"{key}: {'null' if value is None else write_on_line(value)}\n"
 
     return Key(name, read, write, empty, required=required, keep_empty=keep_empty)
 
@@ -216,7 +220,9 @@ class DeclaredField:
         if self.is_texts and value is not None:
             return list(cast("tuple[str, ...]", value))
         if is_record(value):
-            return _members_of(value)
+            known = {one.name: one.to_json(getattr(value, one.field)) for one in declared_fields(type(value))}
+            unknown: tuple[Unknown, ...] = getattr(value, "unknown", ())
+            return {**known, **{one.place: json.loads(one.text) for one in unknown}}
         return value if value is None or self.kind is int else write_value(value)
 
     def codec(self) -> Codec[object]:
@@ -262,10 +268,3 @@ def _dump_nested(value: object, name: str) -> str:
         return dump(value)
     except RecursionError:
         raise Malformed(f"`{name}` is nested too deeply") from None
-
-
-def _members_of(value: object) -> dict[str, object]:
-    """Return the members of a JSON object for a record."""
-    known = {one.name: one.to_json(getattr(value, one.field)) for one in declared_fields(type(value))}
-    unknown: tuple[Unknown, ...] = getattr(value, "unknown", ())
-    return {**known, **{one.place: json.loads(one.text) for one in unknown}}

@@ -200,11 +200,6 @@ def _split(text: str, pattern: re.Pattern[str]) -> tuple[list[FrontMatterEntry],
     return entries, strays
 
 
-def _read_key(key: str) -> str:
-    quoted = unquote(key) if key[0] in _QUOTES else None
-    return key if quoted is None else quoted
-
-
 def raw_entry(text: str, entry: FrontMatterEntry) -> str:
     """Return an entry as written, without stray lines inside it."""
     newline = text.find("\n", entry.start, entry.end)
@@ -222,7 +217,10 @@ def read_text(entry: FrontMatterEntry) -> str | None:
     if not rest or rest.isspace():
         return read_scalar(head)
     if not head:
-        return _read_below(rest)
+        below = _dedent(rest)
+        if below.startswith("- "):
+            raise Malformed("is a list, but one text is expected", "keep one line; move the others")
+        return below if "\n" in below else read_scalar(below)
     block = _BLOCK.fullmatch(head) if head[0] in "|>" else None
     if block:
         text = _dedent(rest, int(block[1] or 0))
@@ -233,14 +231,6 @@ def read_text(entry: FrontMatterEntry) -> str | None:
             return quoted
     first = read_scalar(head)
     return f"{head if first is None else first}\n{_dedent(rest)}"
-
-
-def _read_below(rest: str) -> str | None:
-    """Read a text from the lines below its key."""
-    below = _dedent(rest)
-    if below.startswith("- "):
-        raise Malformed("is a list, but one text is expected", "keep one line; move the others")
-    return below if "\n" in below else read_scalar(below)
 
 
 def _read_quoted(text: str) -> str | None:
@@ -359,10 +349,13 @@ def read_pairs(entry: FrontMatterEntry) -> tuple[tuple[str, str], ...]:
 
 def _pairs(text: str) -> tuple[tuple[str, str], ...]:
     entries, strays = _split(text, _NESTED_KEY)
-    pairs = [(one.start, 0, _read_key(one.key), read_text(one) or "") for one in entries]
-    for one in strays:
-        lines = enumerate(one.text.split("\n"))
-        pairs += [(one.start, number, slug(line), line.strip()) for number, line in lines]
+    pairs: list[tuple[int, int, str, str]] = []
+    for one in entries:
+        key = read_scalar(one.key)
+        pairs.append((one.start, 0, one.key if key is None else key, read_text(one) or ""))
+    for stray in strays:
+        lines = enumerate(stray.text.split("\n"))
+        pairs += [(stray.start, number, slug(line), line.strip()) for number, line in lines]
     return tuple((key, value) for _, _, key, value in sorted(pairs))
 
 
@@ -387,12 +380,8 @@ def read_records(entry: FrontMatterEntry) -> tuple[tuple[tuple[str, str], ...], 
     if entry.head:
         return _read_records_on_line(entry)
     parts = _PLAIN_MEMBER.split(entry.rest)
-    if parts[1:2] == ["- "] and not "".join(parts[::4]).strip("\n"):
-        return _plain_records(parts)
-    return tuple(_read_record(item) for item in _items(entry.rest) if item.strip())
-
-
-def _plain_records(parts: list[str]) -> tuple[tuple[tuple[str, str], ...], ...]:
+    if parts[1:2] != ["- "] or "".join(parts[::4]).strip("\n"):
+        return tuple(_read_record(item) for item in _items(entry.rest) if item.strip())
     records: list[list[tuple[str, str]]] = []
     for mark, key, text in zip(parts[1::4], parts[2::4], parts[3::4], strict=True):
         if mark == "- ":
@@ -419,29 +408,22 @@ def _read_records_on_line(entry: FrontMatterEntry) -> tuple[tuple[tuple[str, str
     return tuple(_loaded_pairs(one) for one in maps)
 
 
-def write_text(key: str, text: str | None, indent: str = "") -> str:
+def write_text(key: str, text: str | None) -> str:
     """Write an entry that holds one text; several lines become a readable block."""
-    if text is None:
-        return f"{indent}{key}: null\n"
-    if can_be_block(text):
-        return f"{indent}{key}: |-\n{_indented(text, indent + '  ')}"
-    return f"{indent}{key}: {write_scalar(text)}\n"
+    return f"{key}: {'null' if text is None else _write_block(text)}\n"
 
 
-def _indented(text: str, indent: str) -> str:
-    return "".join(f"{indent}{line}\n" if line else "\n" for line in text.split("\n"))
+def _write_block(text: str) -> str:
+    """Write a text as a block if it has several lines, else on its line."""
+    if not can_be_block(text):
+        return write_scalar(text)
+    return "|-\n" + "\n".join(f"  {line}" if line else "" for line in text.split("\n"))
 
 
 def write_texts(key: str, items: Iterable[str]) -> str:
     """Write an entry that holds a list, one item per line."""
-    lines = [_write_item(item) for item in items]
+    lines = [f"- {_write_block(item)}\n" for item in items]
     return f"{key}:\n{''.join(lines)}" if lines else f"{key}: []\n"
-
-
-def _write_item(item: str) -> str:
-    if can_be_block(item):
-        return f"- |-\n{_indented(item, '  ')}"
-    return f"- {write_scalar(item)}\n"
 
 
 def write_map(key: str, pairs: Iterable[tuple[str, str]]) -> str:

@@ -29,14 +29,6 @@ class Key(Generic[T_co]):
     required: bool = False
     keep_empty: bool = False
 
-    def of(self, values: Mapping[str, object]) -> T_co:
-        """Return the key's value from the values that were read."""
-        return cast("T_co", values[self.name])
-
-    def holds(self, value: object) -> tuple[str, object]:
-        """Return the key's name with the value it should hold."""
-        return self.name, value
-
     def write(self, value: object) -> str:
         """Write the entry; an empty value is written only if `keep_empty` is set."""
         is_written = value != self.empty or self.keep_empty
@@ -142,13 +134,10 @@ def _edits(matter: str, written: Mapping[str, str | None]) -> Iterator[tuple[int
         if text is not None and entry is None:
             yield at, at, text
         elif text is not None and entry is not None:
-            yield entry.start, entry.end, (text or _placeholder(name, entries)) + _rest(matter, entry, strays)
+            is_twice = sum(one.key == name for one in entries) > 1
+            gone = f"{name}: null\n" if is_twice else ""  # else the second one would count
+            yield entry.start, entry.end, (text or gone) + _rest(matter, entry, strays)
         at = at if entry is None else entry.end
-
-
-def _placeholder(name: str, entries: Sequence[FrontMatterEntry]) -> str:
-    """Return what replaces a removed entry: without it, a second entry of that name would count."""
-    return f"{name}: null\n" if sum(entry.key == name for entry in entries) > 1 else ""
 
 
 def _rest(matter: str, entry: FrontMatterEntry, strays: Iterable[FrontMatterStray]) -> str:

@@ -3,7 +3,7 @@
 from enum import Enum, auto
 from typing import Final, NamedTuple
 
-from passdown.core.documents.markdown import LineState, escape_text, is_placeholder, mark_lines, unescape_text
+from passdown.core.documents.markdown import LineState, escape_text, is_placeholder, mark_lines
 from passdown.core.lazy_regex import pattern
 
 _BULLET: Final = pattern(r"[ \t]*(?:[-*+•→]|[0-9]{1,9}[.)]|\[(?:->|→)\])(?:[ \t]+|$)")
@@ -123,11 +123,6 @@ def split_tick(text: str) -> tuple[str, str]:
     """Return the content of a leading check box, and the text after it."""
     match = _TICK.match(text)
     return (match[1], text[match.end() :]) if match else ("", text)
-
-
-def read_item(text: str) -> str:
-    """Return the text of an item, without the backslashes that kept it from being read as structure."""
-    return unescape_text(text)
 
 
 def write_item(mark: str, text: str) -> str:

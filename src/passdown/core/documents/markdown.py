@@ -74,23 +74,17 @@ def mark_lines(lines: Sequence[str]) -> tuple[list[LineState], list[int]]:
     for at in [number for number, line in enumerate(lines) if _MAY_OPEN.search(line)]:
         if at < behind:
             continue
-        state, behind = _extent(lines[at], at, closers)
+        if fence := _FENCE.match(lines[at]):
+            state, behind = LineState.CODE, closers.after(at, fence[1])
+        elif comment := _COMMENT.match(lines[at]):
+            state, behind = LineState.COMMENT, closers.after_comment(at, comment.end())
+        else:
+            continue
         if behind == at:
             unclosed.append(at)
-        elif state is not LineState.TEXT:
+        else:
             states[at:behind] = [LineState.OPENING] + [state] * (behind - at - 1)
     return states, unclosed
-
-
-def _extent(line: str, at: int, closers: "_Closers") -> tuple[LineState, int]:
-    """Return what begins on a line and the line after its end; the same line if it never ends."""
-    fence = _FENCE.match(line)
-    if fence:
-        return LineState.CODE, closers.after(at, fence[1])
-    comment = _COMMENT.match(line)
-    if comment:
-        return LineState.COMMENT, closers.after_comment(at, comment.end())
-    return LineState.TEXT, at + 1
 
 
 class _Closers:
@@ -106,7 +100,11 @@ class _Closers:
             if closing:
                 self._at.append(number)
                 self._marks.append(closing[1])
-        self._longest = {mark: _longest_from(self._marks, mark) for mark in "`~"}
+        self._longest: dict[str, list[int]] = {}
+        """For each kind, the length of its longest closing mark from each position on."""
+        for char in "`~":
+            lengths = (len(mark) if mark[0] == char else 0 for mark in reversed(self._marks))
+            self._longest[char] = [*accumulate(lengths, max, initial=0)][::-1]
 
     def after(self, opening: int, mark: str) -> int:
         """Return the line after the one that closes a fence, or `opening` if none does."""
@@ -123,12 +121,6 @@ class _Closers:
             return opening + 1
         following = bisect_right(self._comment_ends, opening)
         return self._comment_ends[following] + 1 if following < len(self._comment_ends) else opening
-
-
-def _longest_from(marks: Sequence[str], char: str) -> list[int]:
-    """For each position, the length of the longest closing mark of this kind from there on."""
-    lengths = (len(mark) if mark[0] == char else 0 for mark in reversed(marks))
-    return [*accumulate(lengths, max, initial=0)][::-1]
 
 
 def split_sections(text: str, line: int = 1) -> list[Section]:

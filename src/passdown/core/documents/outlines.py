@@ -131,7 +131,7 @@ def cut_body(text: str, outline: Outline, line: int = 1) -> list[Segment]:
     """
     names = _Names(outline)
     sections = split_sections(text, line)
-    segments = [segment for section in sections for segment in _cut_section(section, names)]
+    segments = (segment for section in sections for segment in _cut_section(section, names))
     return [segment for segment in segments if segment.text]
 
 
@@ -184,20 +184,17 @@ def read_body(text: str, outline: Outline, line: int = 1) -> Body:
             reading = place.codec.read(segment.content, PlacePosition(segment.content_line, place.name))
             values[place.name] = reading.value
             problems += reading.problems
-            unknown += [Unknown(place=place.name, text=stray.text) for stray in reading.strays]
+            unknown += [Unknown(place=place.name, text=stray) for stray in reading.strays]
+        elif segment.name not in {"", TITLE}:
+            unknown.append(Unknown(place=segment.name.removeprefix("?"), text=segment.text.rstrip()))
         else:
             title = read_heading(segment.head)[1] if segment.name == TITLE else title
-            unknown += _unplaced(segment)
+            unknown += [Unknown(place=segment.name, text=segment.content)] if segment.content else []
     problems += _missing(outline, values, line)
-    complete = {place.name: values.get(place.name, _empty(place)) for place in outline.places}
-    return Body(title, complete, tuple(unknown), tuple(problems))
-
-
-def _unplaced(segment: Segment) -> Iterator[Unknown]:
-    if segment.name not in {"", TITLE}:
-        yield Unknown(place=segment.name.removeprefix("?"), text=segment.text.rstrip())
-    elif segment.content:
-        yield Unknown(place=segment.name, text=segment.content)
+    for place in outline.places:
+        if place.name not in values:
+            values[place.name] = place.codec.read("", PlacePosition(1, place.name)).value
+    return Body(title, values, tuple(unknown), tuple(problems))
 
 
 def _unclosed(text: str, line: int) -> Iterator[Problem]:
@@ -205,10 +202,6 @@ def _unclosed(text: str, line: int) -> Iterator[Problem]:
     for number in mark_lines(lines)[1]:
         what = "comment" if "<!--" in lines[number] else "code fence"
         yield error(line + number, "text", f"has a {what} that is never closed")
-
-
-def _empty(place: Place[object]) -> object:
-    return place.codec.read("", PlacePosition(1, place.name)).value
 
 
 def _missing(outline: Outline, values: Mapping[str, object], line: int) -> Iterator[Problem]:
@@ -228,7 +221,7 @@ def write_body(outline: Outline, values: Mapping[str, object], unknown: Sequence
     inside = [one for one in unknown if one.place not in {"", TITLE, PLACE}]
     said = {name for name, content in written.items() if content} | {one.place for one in inside}
     spoken = {"/".join(parts[:count]) for parts in map(_parts, said) for count in range(1, len(parts) + 1)}
-    strays, sections = _sorted_out(outline, inside)
+    strays, sections = _sort_out(outline, inside)
     parts: list[str] = []
     for place in outline.places:
         if place.required or place.name in spoken:
@@ -241,7 +234,7 @@ def _parts(name: str) -> list[str]:
     return name.split("/")
 
 
-def _sorted_out(
+def _sort_out(
     outline: Outline, unknown: Iterable[Unknown]
 ) -> tuple[dict[str, list[str]], dict[str, list[str]]]:
     """Assign stray text to the place that contains it, and unknown sections to the place they follow.
@@ -285,32 +278,24 @@ def revise_body(
     gone: set[str] = set()
     present = {segment.name: index for index, segment in enumerate(segments)}
     changed = {place.name for place in outline.places if values[place.name] != was[place.name]}
-    added = _with_children(outline, forced - present.keys()) | (changed - present.keys())
+    added = {*forced} - present.keys()
+    for place in outline.places:
+        if place.required and _parent(place.name) in added:
+            added.add(place.name)
+    added |= changed - present.keys()
     for place in outline.places:
         index = present.get(place.name)
         if index is not None and place.name in forced | changed:
             content = rewrite(place.codec, segments[index].content, values[place.name])
             is_optional = not (place.required or place.is_label)
-            if is_optional and not content.strip() and _is_followed(segments, index):
+            is_followed = _end(segments, index) == index + 1 < len(segments)
+            if is_optional and not content.strip() and is_followed:
                 gone.add(place.name)
             segments[index] = _filled(segments[index], place, content)
     for place in outline.places:
         if place.name in added:
             _insert(segments, outline, place, place.codec.write(values[place.name]))
     return "".join(segment.text for segment in segments if segment.name not in gone)
-
-
-def _is_followed(segments: Sequence[Segment], index: int) -> bool:
-    """Return whether a section has another one behind it, on its level or above."""
-    return _end(segments, index) == index + 1 < len(segments)
-
-
-def _with_children(outline: Outline, names: Iterable[str]) -> set[str]:
-    wanted = set(names)
-    for place in outline.places:
-        if place.required and _parent(place.name) in wanted:
-            wanted.add(place.name)
-    return wanted
 
 
 def _filled(segment: Segment, place: Place[object], content: str) -> Segment:

@@ -9,7 +9,7 @@ from operator import attrgetter
 from typing import Final, Generic, NamedTuple, Protocol, TypeVar, cast
 
 from passdown.core.documents.keys import Key, read_keys, write_keys
-from passdown.core.documents.lists import Kind, Piece, cut_list, read_item, split_tick, write_item
+from passdown.core.documents.lists import Kind, Piece, cut_list, split_tick, write_item
 from passdown.core.documents.markdown import escape_text, is_placeholder, unescape_text
 from passdown.core.documents.tables import cut_table, read_row, write_header, write_row
 from passdown.core.lazy_regex import pattern
@@ -32,18 +32,11 @@ class PlacePosition(NamedTuple):
     field: str
 
 
-class PlaceStray(NamedTuple):
-    """Text in a place that is not a value of it."""
-
-    line: int
-    text: str
-
-
 class PlaceReading(NamedTuple, Generic[T_co]):
-    """What a codec found."""
+    """What a codec found; strays are text in a place that is not a value of it."""
 
     value: T_co
-    strays: Sequence[PlaceStray] = ()
+    strays: Sequence[str] = ()
     problems: Sequence[Problem] = ()
 
 
@@ -61,9 +54,7 @@ class Codec(Protocol[T]):
 
 def rewrite(codec: Codec[T], content: str, value: T) -> str:
     """Rewrite a content so that it holds `value`, together with its strays."""
-    return composed(
-        codec.read, codec.write(value), [one.text for one in codec.read(content, PlacePosition(1, "")).strays]
-    )
+    return composed(codec.read, codec.write(value), codec.read(content, PlacePosition(1, "")).strays)
 
 
 def composed(
@@ -77,23 +68,19 @@ def composed(
     """
     if not strays:
         return content
-    wanted = read(content, PlacePosition(1, "")).value
 
-    beside = content if len(strays) * len(content) < _MOST_READ else ""
+    def value_of(text: str) -> object:
+        return read(text, PlacePosition(1, "")).value
 
-    def reads_well(text: str) -> bool:
-        return read(text, PlacePosition(1, "")).value == wanted
-
-    def is_harmless(text: str) -> bool:
-        return read(f"{text}\n\n{beside}", PlacePosition(1, "")).value == (
-            wanted if beside else read("", PlacePosition(1, "")).value
-        )
+    wanted = value_of(content)
 
     def orders() -> Iterator[Sequence[str]]:
         if content:  # 1
             yield [*strays, content]
             yield [content, *strays]
-            harmless = {text: is_harmless(text) for text in strays}
+            beside = content if len(strays) * len(content) < _MOST_READ else ""
+            alone = value_of(beside)
+            harmless = {text: value_of(f"{text}\n\n{beside}") == alone for text in strays}
             before = [text for text in strays if harmless[text]]
             yield [*before, content, *(text for text in strays if not harmless[text])]
         else:  # 2
@@ -104,7 +91,7 @@ def composed(
     joined = ""
     for order in orders():
         joined = "\n\n".join(order)
-        if reads_well(joined):
+        if value_of(joined) == wanted:
             break
     return joined
 
@@ -130,7 +117,7 @@ def _sift(
 ) -> PlaceReading[tuple[T, ...]]:
     """Read the items; those that do not fit become strays. `wrong` is the problem for stray text."""
     values: list[T] = []
-    strays: list[PlaceStray] = []
+    strays: list[str] = []
     for piece in pieces:
         if piece.kind is Kind.ITEM:
             try:
@@ -138,12 +125,13 @@ def _sift(
             except Malformed as found:
                 problems.append(error(piece.line, wrong.field, found.problem, found.hint))
                 said = "\n".join(line.rstrip("\r") for line in piece.lines)
-                strays.append(PlaceStray(piece.line, said.strip("\n")))
+                strays.append(said.strip("\n"))
         elif piece.kind is Kind.STRAY:
-            strays.append(PlaceStray(piece.line, "\n".join(piece.said).strip("\n")))
+            strays.append("\n".join(piece.said).strip("\n"))
             if not is_comment(piece.text):
-                shown = f"{wrong.problem}: {_short(piece.text)}"
-                problems.append(warning(piece.line, wrong.field, shown, wrong.hint))
+                first = piece.text.split("\n", 1)[0]
+                short = first if len(first) <= _SHORT else f"{first[: _SHORT - 1]}…"
+                problems.append(warning(piece.line, wrong.field, f"{wrong.problem}: {short}", wrong.hint))
     return PlaceReading(tuple(values), strays, problems)
 
 
@@ -176,7 +164,7 @@ class ListOf(Generic[T]):
                 problems.append(
                     warning(piece.line, at.field, f"has {shown}, not {self.tick}", fixable=not found)
                 )
-        return self.read_one(read_item(text))
+        return self.read_one(unescape_text(text))
 
     def write(self, value: tuple[T, ...]) -> str:
         """Write one item per line, or the word for nothing."""
@@ -241,11 +229,6 @@ def is_comment(text: str) -> bool:
     return not text[at:].strip()
 
 
-def _short(text: str) -> str:
-    line = text.split("\n", 1)[0]
-    return line if len(line) <= _SHORT else f"{line[: _SHORT - 1]}…"
-
-
 @record(kw_only=False)
 class SingleLine(Generic[T]):
     """One line; anything after it is a stray."""
@@ -257,7 +240,7 @@ class SingleLine(Generic[T]):
     def read(self, content: str, at: PlacePosition) -> PlaceReading[T]:
         """Read the first line."""
         first, _, more = content.partition("\n")
-        strays = [PlaceStray(at.line + 1, more.strip("\r\n"))] if more.strip() else []
+        strays = [more.strip("\r\n")] if more.strip() else []
         problems = [warning(at.line + 1, at.field, "is more than one line")] if strays else []
         text = first.strip()
         if not text or is_placeholder(text):
@@ -266,7 +249,7 @@ class SingleLine(Generic[T]):
             return PlaceReading(self.read_one(unescape_text(text)), strays, problems)
         except Malformed as found:
             problem = error(at.line, at.field, found.problem, found.hint)
-            return PlaceReading(self.empty, [PlaceStray(at.line, text), *strays], [problem, *problems])
+            return PlaceReading(self.empty, [text, *strays], [problem, *problems])
 
     def write(self, value: T) -> str:
         """Write the value on one line, or nothing."""
@@ -284,7 +267,7 @@ class Entries:
     def read(self, content: str, at: PlacePosition) -> PlaceReading[Mapping[str, object]]:
         """Read the known keys; other lines are strays."""
         found = read_keys(content, self.keys, at.line)
-        strays = [PlaceStray(at.line, one.text) for one in found.unknown]
+        strays = [one.text for one in found.unknown]
         problems = [replace(one, field=f"{at.field}/{one.field}") for one in found.problems]
         return PlaceReading(found.values, strays, problems)
 
@@ -297,9 +280,9 @@ class Entries:
 class Heading:
     """A section that only holds other places."""
 
-    def read(self, content: str, at: PlacePosition) -> PlaceReading[None]:
+    def read(self, content: str, _at: PlacePosition) -> PlaceReading[None]:
         """Keep all content as a stray."""
-        return PlaceReading(None, [PlaceStray(at.line, content)] if content else ())
+        return PlaceReading(None, [content] if content else ())
 
     def write(self, _value: None) -> str:
         """Write nothing."""
@@ -325,7 +308,3 @@ class Place(Generic[T_co]):
     def is_label(self) -> bool:
         """Return whether the place is a bold label inside a section."""
         return self.head.startswith("**")
-
-    def holds(self, value: object) -> tuple[str, object]:
-        """Return the place's name with the value it should hold."""
-        return self.name, value

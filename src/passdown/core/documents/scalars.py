@@ -48,9 +48,7 @@ _CONTROL: Final = (
 _ESCAPED: Final = pattern(f'[\\\\"\t\n{_CONTROL}]')
 _HARD_IN_BLOCK: Final = pattern(f"[{_CONTROL}]")
 _SHORT: Final = MappingProxyType({"\\": "\\\\", '"': '\\"', "\n": "\\n", "\t": "\\t", "\r": "\\r"})
-_NOT_PLAIN: Final = pattern(
-    rf"^[\s\-?:,\[\]{{}}#&*!|>'\"%@`=<~]|:\s|:$|\s#|\s$|[\t\n{_CONTROL}]",
-)
+_NOT_PLAIN: Final = pattern(rf"^[\s\-?:,\[\]{{}}#&*!|>'\"%@`=<~]|:\s|:$|\s#|\s$|[\t\n{_CONTROL}]")
 _SURPRISE: Final = pattern(
     r"y|n|yes|no|on|off|true|false|null"
     r"|[-+]?\.?(?:inf|nan)|[-+.]?[0-9][0-9a-fx_:.,o+\-]*"
@@ -138,12 +136,7 @@ def write_scalar(text: str) -> str:
 
 def quote(text: str) -> str:
     """Write one value in double quotes, with all invisible characters escaped."""
-    return '"' + _ESCAPED.sub(_escape, text) + '"'
-
-
-def _escape(match: re.Match[str]) -> str:
-    char = match[0]
-    return _SHORT.get(char) or f"\\u{ord(char):04x}"
+    return '"' + _ESCAPED.sub(lambda char: _SHORT.get(char[0]) or f"\\u{ord(char[0]):04x}", text) + '"'
 
 
 def write_flow(items: tuple[str, ...]) -> str:

@@ -21,7 +21,7 @@ from passdown.core.kinds import STATING, FactKind, Merging, kind_of
 from passdown.core.merge.event_facts import ID_SIZE, EventFacts, all_retracted, is_retracted
 from passdown.core.merge.merge import in_said_order, order_events
 from passdown.core.times import render_seconds
-from passdown.records import field, record
+from passdown.records import record
 
 _PUBLISHED: Final = frozenset(
     kind for kind in FactKind if kind.told.row.brief_class and kind.row.merging is not Merging.STEPS
@@ -69,15 +69,11 @@ class Certificate:
     """What became of every fact."""
 
     facts: Annotated[tuple[CertifiedFact, ...], "Every fact, in the order of ids."]
-    losses: Annotated[tuple[CertifiedFact, ...], "What nothing accounts for, or an event hides."] = field(
-        default=()
-    )
-    replaced: Annotated[tuple[CertifiedFact, ...], "What a session holds and others replaced."] = field(
-        default=()
-    )
+    losses: Annotated[tuple[CertifiedFact, ...], "What nothing accounts for, or an event hides."] = ()
+    replaced: Annotated[tuple[CertifiedFact, ...], "What a session holds and others replaced."] = ()
     contested: Annotated[
         tuple[tuple[Fact, ...], ...], "Decisions of one key that did not know of each other."
-    ] = field(default=())
+    ] = ()
 
     @property
     def root(self) -> str:
@@ -192,11 +188,7 @@ def _judge(one: StatedFact, reach: VisibleFacts) -> CertifiedFact:
         how, where = FactStatus.BY_COMMAND, f"passdown view list {kind.row.plural if kind else fact.kind}"
     else:
         how, where = FactStatus.UNACCOUNTED, one.where
-    return CertifiedFact(name, fact.kind, _text(fact), how, where)
-
-
-def _text(fact: Fact) -> str:
-    return show_fact(fact)
+    return CertifiedFact(name, fact.kind, show_fact(fact), how, where)
 
 
 def find_gaps(session: str, lines: Iterable[JournalLine]) -> Iterator[CertifiedFact]:
@@ -258,7 +250,7 @@ def find_replaced(
 def _replaced(one: StatedFact, taker: Fact, dates: Mapping[str, datetime], how: FactStatus) -> CertifiedFact:
     name, at = taker.event_id, render_seconds(dates[taker.event])
     where = f"event {name} of {taker.agent}, dated {at}; `passdown event retract {name}` takes that back"
-    return CertifiedFact(one.fact.id, one.fact.kind, _text(one.fact), how, where)
+    return CertifiedFact(one.fact.id, one.fact.kind, show_fact(one.fact), how, where)
 
 
 def find_missing(stated: Iterable[StatedFact], expected: Iterable[str]) -> Iterator[CertifiedFact]:

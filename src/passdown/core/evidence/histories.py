@@ -7,7 +7,6 @@ what another one just decided under it. A third of decisions, rules and question
 """
 
 import hashlib
-from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Annotated, Final, NamedTuple
 
@@ -36,6 +35,7 @@ _OUTDATED: Final = 5
 """Of so many sessions, one decides, answers and retracts what an earlier one said."""
 _UNKNOWING: Final = 20
 """Of so many sessions, one decides what the session before decided, without knowing it."""
+_NOT_PLAIN: Final = ("this_session", "checkpoints", "gates", "answers", "receipts", "more", "files_modified")
 _AREAS: Final = ("api", "billing", "core", "exports", "imports", "mail", "search", "users")
 _WORDS: Final = (
     "adapter archive batch branch budget cache clock commit config cursor deploy digest driver encoder "
@@ -102,7 +102,9 @@ def make_history(seed: int, sessions: int, feedback: int = 1, *, is_plain: bool 
     In a plain one, sessions state only goal, now, next steps, decisions, rules and questions.
     """
     writer = _Writer(_SeededRandom(f"{seed} {sessions}"), sessions, 0 if is_plain else feedback)
-    events = tuple(_only_aims(event) if is_plain else event for event in map(writer.write, range(sessions)))
+    events = tuple(map(writer.write, range(sessions)))
+    if is_plain:
+        events = tuple(replace(one, **dict.fromkeys(_NOT_PLAIN, ())) for one in events)
     held = tuple(one for some in writer.held.values() for one in some)
     return SessionHistory(
         events=events,
@@ -111,19 +113,11 @@ def make_history(seed: int, sessions: int, feedback: int = 1, *, is_plain: bool 
     )
 
 
-def _only_aims(event: Event) -> Event:
-    return replace(
-        event, this_session=(), checkpoints=(), gates=(), answers=(), receipts=(), more=(), files_modified=()
-    )
-
-
 class _Writer:
     """Writes one session after the other, and remembers what is in force."""
 
     def __init__(self, rng: _SeededRandom, sessions: int, feedback: int) -> None:
-        self._rng = rng
-        self._sessions = sessions
-        self._feedback = feedback
+        self._rng, self._sessions, self._feedback = rng, sessions, feedback
         count = max(24, sessions // 2)
         self._files = [f"src/{_AREAS[n % len(_AREAS)]}/module_{n}.py" for n in range(count)]
         self.contested: set[str] = set()
@@ -200,12 +194,7 @@ class _Writer:
             self.contested.add(key)
             decided.append(self._state(FactKind.DECISION, number, key))
         pairs = tuple(Pair(key=one.key, value=one.text) for one in decided)
-        return pairs, (
-            Pair(key="decisions", value=", ".join(_origins(decided, at, key))),
-        ) if is_unknowing else ()
-
-
-def _origins(decided: Sequence[HeldFact], at: datetime, unknown: str) -> Iterator[str]:
-    """Tell the origin of each decision; the one of a key that the session did not know replaces nothing."""
-    for number, one in enumerate(decided, 1):
-        yield f"{number} {render_millis(at)}{' replaces -' if one.key == unknown else ''}"
+        # The one of a key that the session did not know replaces nothing.
+        replacing = [" replaces -" if one.key == key else "" for one in decided]
+        origins = [f"{seq} {render_millis(at)}{rest}" for seq, rest in enumerate(replacing, 1)]
+        return pairs, (Pair(key="decisions", value=", ".join(origins)),) if is_unknowing else ()

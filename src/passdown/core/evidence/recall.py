@@ -5,7 +5,7 @@ however many sessions there were.
 """
 
 from collections.abc import Iterable, Sequence
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import Final, NamedTuple
 
 from passdown.core.briefs.brief_frame import BriefFrame
@@ -74,10 +74,10 @@ def add_crowd(brief_input: BriefInput) -> BriefInput:
 
 
 def measure_brief(
-    history: SessionHistory, brief_input: BriefInput, budget: Budget, *, is_plain: bool, now: datetime = NOW
+    history: SessionHistory, brief_input: BriefInput, budget: Budget, *, is_plain: bool
 ) -> RecallRow:
     """Make a brief and count what is recalled."""
-    brief = pack_brief(brief_input, budget, now, BriefFrame(nonce=_NONCE))
+    brief = pack_brief(brief_input, budget, NOW, BriefFrame(nonce=_NONCE))
     files = history.last_files
     kinds = [[one for one in history.of(kind) if one.text in brief.text] for kind in INHERITED]
     near = [one for one in history.held if one.file in files and one.kind is not FactKind.FEEDBACK]

@@ -51,16 +51,5 @@ class AddressedHandoff:
 
 
 FORMAT: Final = JsonFormat(AddressedHandoff, "handoff", VERSION, MAX_CHARS)
-
-
-def parse_addressed_handoff(text: str) -> AddressedHandoff:
-    """Read a handoff; unknown members, and those that do not fit, are kept.
-
-    Raises `FormatError` if it is not a JSON object, too large, or newer than this reader.
-    """
-    return FORMAT.parse(text)
-
-
-def render_addressed_handoff(handoff: AddressedHandoff) -> str:
-    """Write a handoff; one that was read keeps every byte that its values did not change."""
-    return FORMAT.render(handoff)
+parse_addressed_handoff: Final = FORMAT.parse
+render_addressed_handoff: Final = FORMAT.render

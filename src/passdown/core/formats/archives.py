@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from datetime import datetime
 from enum import StrEnum
+from types import MappingProxyType
 from typing import Annotated, Final
 
 from passdown.core.documents.documents import TAIL, DocumentFormat, key_line
@@ -18,22 +19,6 @@ from passdown.core.times import parse_instant, render_archive_stamp
 from passdown.records import field, record
 
 VERSION: Final = 1
-TRIGGERS: Final = (
-    "manual",
-    "pre-compact",
-    "session-end",
-    "stale",
-    "track-switch",
-    "track-complete",
-    "checkpoint",
-    "milestone",
-    "token-budget",
-    "design-end",
-    "epic-start",
-    "epic-end",
-    "pre-finish",
-    "idle",
-)
 LEDGER: Final = TAIL
 """The place of the whole ledger at the end of older archives."""
 
@@ -50,13 +35,20 @@ class ArchiveStatus(StrEnum):
     HANDOFF = "handoff"
 
 
-_PAIRING: Final = (
-    ("manual", ArchiveStatus.COMPLETE),
-    ("pre-compact", ArchiveStatus.HANDOFF),
-    ("session-end", ArchiveStatus.COMPLETE),
-    ("stale", ArchiveStatus.INTERRUPTED),
-    ("track-switch", ArchiveStatus.HANDOFF),
-    ("track-complete", ArchiveStatus.COMPLETE),
+_STATUSES: Final = MappingProxyType(
+    {
+        "manual": ArchiveStatus.COMPLETE,
+        "pre-compact": ArchiveStatus.HANDOFF,
+        "session-end": ArchiveStatus.COMPLETE,
+        "stale": ArchiveStatus.INTERRUPTED,
+        "track-switch": ArchiveStatus.HANDOFF,
+        "track-complete": ArchiveStatus.COMPLETE,
+    }
+)
+TRIGGERS: Final = (
+    *_STATUSES,
+    *("checkpoint", "milestone", "token-budget", "design-end", "epic-start", "epic-end"),
+    *("pre-finish", "idle"),
 )
 
 
@@ -128,7 +120,7 @@ class Archive:
 
 def archive_status(trigger: str) -> ArchiveStatus:
     """Return the status that belongs to a trigger; a trigger without a rule gives a handoff."""
-    return dict(_PAIRING).get(trigger, ArchiveStatus.HANDOFF)
+    return _STATUSES.get(trigger, ArchiveStatus.HANDOFF)
 
 
 def archive_file_name(at: datetime, trigger: str, agent: str, number: int = 0) -> str:
@@ -170,7 +162,7 @@ def _judge(text: str, archive: Archive) -> Iterator[Problem]:
     if trigger is not None and trigger not in TRIGGERS:
         hint = "known are " + ", ".join(TRIGGERS)
         yield warning(key_line(text, "trigger"), "trigger", f"is {trigger[:40]}", hint)
-    wanted = dict(_PAIRING).get(trigger or "")
+    wanted = _STATUSES.get(trigger or "")
     if wanted is not None and status is not None and status is not wanted:
         shown = f"is {status.value}, but {trigger} goes with {wanted.value}"
         yield warning(key_line(text, "status"), "status", shown)

@@ -1,10 +1,10 @@
 """The state of a change, `changes/<name>/state.md`: a person approves in it and sets the mode (S3, C105)."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from enum import StrEnum
 from functools import partial
 from types import MappingProxyType
-from typing import Annotated, Final, TypeVar
+from typing import Annotated, Final
 
 from passdown import layout
 from passdown.core.documents.documents import BareDocumentFormat, heading_line
@@ -25,8 +25,6 @@ APPROVED: Final = "approved"
 PENDING: Final = "pending"
 COMPLETE: Final = "complete"
 NOT_READY: Final = "not-ready"
-
-C = TypeVar("C", bound=StrEnum)
 
 
 class ChangePhase(StrEnum):
@@ -77,12 +75,11 @@ def read_change_phase(text: str) -> ChangePhase:
     return _ALIASES.get(text.casefold()) or read_choice(text, ChangePhase)
 
 
-def _line(read: Callable[[str], C]) -> SingleLine[C | None]:
-    return SingleLine(read, str, None)
-
-
 _PAIRS: Final = ListOf(read_pair, write_pair)
 _WORD: Final = SingleLine(str, str, "")
+_PHASE: Final[SingleLine[ChangePhase | None]] = SingleLine(read_change_phase, str, None)
+_LANE: Final[SingleLine[Lane | None]] = SingleLine(partial(read_choice, choices=Lane), str, None)
+_MODE: Final[SingleLine[RunMode | None]] = SingleLine(partial(read_choice, choices=RunMode), str, None)
 
 
 @record
@@ -90,18 +87,10 @@ class ChangeState:
     """Where a change is, and what a person has approved."""
 
     title: Annotated[str, "`SDD State: <name>`."] = ""
-    phase: Annotated[
-        ChangePhase | None, "How far the change is.", in_section("Phase", _line(read_change_phase))
-    ] = None
-    lane: Annotated[
-        Lane | None,
-        "Which phases it goes through.",
-        in_section("Lane", _line(partial(read_choice, choices=Lane))),
-    ] = None
+    phase: Annotated[ChangePhase | None, "How far the change is.", in_section("Phase", _PHASE)] = None
+    lane: Annotated[Lane | None, "Which phases it goes through.", in_section("Lane", _LANE)] = None
     run_mode: Annotated[
-        RunMode | None,
-        "Whether each phase waits for a person.",
-        in_section("Run Mode", _line(partial(read_choice, choices=RunMode))),
+        RunMode | None, "Whether each phase waits for a person.", in_section("Run Mode", _MODE)
     ] = None
     current_task: Annotated[str, "The task at work, like 01.", in_section("Current Task", _WORD)] = ""
     proposal: Annotated[

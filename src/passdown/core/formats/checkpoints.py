@@ -6,7 +6,7 @@ from itertools import islice
 from typing import Annotated, Final, cast
 
 from passdown.core.documents.fields import declared_fields, in_member
-from passdown.core.documents.places import PlacePosition, PlaceReading, PlaceStray
+from passdown.core.documents.places import PlacePosition, PlaceReading
 from passdown.core.json_text import JsonMember, dump, read_object
 from passdown.core.lazy_regex import pattern
 from passdown.core.phases import PhaseState, read_state
@@ -86,16 +86,22 @@ class JsonBlock:
         if not content:
             return PlaceReading(None)
         refused = Malformed("does not contain a JSON object")
-        for start in _starts(content):
+        edges = [match.start() for match in islice(_EDGE.finditer(content), _TRIES)]
+        anywhere = [content.index("{")] if "{" in content else []
+        for start in edges or anywhere:
             try:
                 members, end = read_object(content, start)
-                return _around(content[:start], _make_validation(content, members), content[end:], at)
+                value = _make_validation(content, members)
             except Malformed as found:
                 refused = found
+                continue
+            before = _OPENED.sub("", content[:start])
+            around = (before, content[end:].lstrip().removeprefix("```"))
+            strays = [text.strip("\r\n") for text in around if text.strip()]
+            problems = [warning(at.line, at.field, "has text around its JSON block")] if strays else []
+            return PlaceReading(value, strays, problems)
         problem, _, line = refused.problem.partition(" at line ")
-        return PlaceReading(
-            None, [PlaceStray(at.line, content)], [error(at.line + int(line or 1) - 1, at.field, problem)]
-        )
+        return PlaceReading(None, [content], [error(at.line + int(line or 1) - 1, at.field, problem)])
 
     def write(self, value: ValidationState | None) -> str:
         """Write one member per line, without counts that nobody knows."""
@@ -110,23 +116,6 @@ class JsonBlock:
         members += value.others
         lines = ",\n".join(f"  {dump(name)}: {text}" for name, text in members)
         return f"```json\n{{\n{lines}\n}}\n```"
-
-
-def _starts(content: str) -> list[int]:
-    """Return where the object may begin: at the left edge, or else anywhere."""
-    edges = [match.start() for match in islice(_EDGE.finditer(content), _TRIES)]
-    first = content.find("{")
-    return edges or ([first] if first >= 0 else [])
-
-
-def _around(
-    before: str, value: ValidationState, behind: str, at: PlacePosition
-) -> PlaceReading[ValidationState | None]:
-    opened = _OPENED.search(before)
-    rest = [before[: opened.start()] if opened else before, behind.lstrip().removeprefix("```")]
-    strays = [PlaceStray(at.line, text.strip("\r\n")) for text in rest if text.strip()]
-    problems = [warning(at.line, at.field, "has text around its JSON block")] if strays else []
-    return PlaceReading(value, strays, problems)
 
 
 def _make_validation(text: str, members: list[JsonMember]) -> ValidationState:

@@ -12,10 +12,9 @@ from typing import Annotated, Final, cast
 
 from passdown.core.documents.conflicts import conflict_problems
 from passdown.core.documents.documents import front_problems, refuse_unreadable
-from passdown.core.documents.fields import read_choice, read_count, read_instant
+from passdown.core.documents.fields import read_choice, read_count, read_instant, write_on_line
 from passdown.core.documents.frontmatter import (
     FrontMatterEntry,
-    FrontMatterStray,
     LineCounter,
     line_at,
     make_entry,
@@ -40,7 +39,7 @@ from passdown.core.kinds import FactKind
 from passdown.core.lazy_regex import pattern
 from passdown.core.phases import PhaseState, read_state
 from passdown.core.problems import Malformed, Problem, Unknown, error, warning
-from passdown.core.times import render_millis, render_seconds
+from passdown.core.times import render_millis
 from passdown.records import field, record
 
 VERSION: Final = 1
@@ -149,10 +148,6 @@ def _read_pairs(entry: FrontMatterEntry) -> tuple[Pair, ...]:
     return tuple([Pair(key=key, value=value) for key, value in read_pairs(entry)])
 
 
-def _read_checkpoints(entry: FrontMatterEntry) -> tuple[EventCheckpoint, ...]:
-    return tuple([_read_checkpoint(record) for record in read_records(entry)])
-
-
 _make_checkpoint: Final = cast("Callable[..., EventCheckpoint]", EventCheckpoint)
 _CHECKPOINT_READERS: Final[Mapping[str, Callable[[str], object]]] = MappingProxyType(
     {
@@ -166,13 +161,9 @@ _CHECKPOINT_READERS: Final[Mapping[str, Callable[[str], object]]] = MappingProxy
 )
 
 
-def _read_checkpoint(record: tuple[tuple[str, str], ...]) -> EventCheckpoint:
-    values, others = _read_record(record, _CHECKPOINT_READERS)
-    return _make_checkpoint(**values, others=others) if others else _make_checkpoint(**values)
-
-
-def _read_gates(entry: FrontMatterEntry) -> tuple[EventGate, ...]:
-    return tuple([_read_gate(record) for record in read_records(entry)])
+def _read_checkpoints(entry: FrontMatterEntry) -> tuple[EventCheckpoint, ...]:
+    records = read_records(entry)
+    return tuple([_make_checkpoint(**_read_record(one, _CHECKPOINT_READERS)) for one in records])
 
 
 _make_gate: Final = cast("Callable[..., EventGate]", EventGate)
@@ -188,15 +179,14 @@ _GATE_READERS: Final[Mapping[str, Callable[[str], object]]] = MappingProxyType(
 )
 
 
-def _read_gate(record: tuple[tuple[str, str], ...]) -> EventGate:
-    values, others = _read_record(record, _GATE_READERS)
-    return _make_gate(**values, others=others)
+def _read_gates(entry: FrontMatterEntry) -> tuple[EventGate, ...]:
+    return tuple([_make_gate(**_read_record(one, _GATE_READERS)) for one in read_records(entry)])
 
 
 def _read_record(
     record: tuple[tuple[str, str], ...], readers: Mapping[str, Callable[[str], object]]
-) -> tuple[dict[str, object], tuple[Pair, ...]]:
-    """Read the keys of a record; also return those that are not known, or whose values do not fit."""
+) -> dict[str, object]:
+    """Read the keys of a record; `others` are those that are not known, or whose values do not fit."""
     values, others = dict[str, object](), list[Pair]()
     for key, text in record:
         reader = readers.get(key)
@@ -207,7 +197,7 @@ def _read_record(
             values[key] = reader(text)
         except Malformed:
             others.append(Pair(key=key, value=text))
-    return values, tuple(others)
+    return {**values, "others": tuple(others)} if others else values
 
 
 _BY_TYPE: Final[Mapping[object, EntryReader]] = MappingProxyType(
@@ -278,30 +268,22 @@ def read_event(text: str) -> dict[str, object]:
 def _fill(values: dict[str, object], part: str, readers: Mapping[str, EntryReader]) -> bool:
     """Read the entries of a part; return whether it holds nothing else and each key is known and unique."""
     parts = plain_parts(part)
-    for key, head, below in _careful_parts(part) if parts is None else parts:
+    entries = split_entries(part)[0] if parts is None else ()
+    for key, head, below in parts or ((one.key, one.head, one.rest.split("\n")) for one in entries):
         reader = readers.get(key)
         if reader is None or key in values:
             parts = None
             continue
         bare = head.strip()
         if reader in _PLAIN:
-            reader = _choose_reader(reader, bare, below)
+            opens = bare[:1] in OPENING or any(line.lstrip("- \t")[:1] in OPENING for line in below)
+            reader = reader if opens else _PLAIN[reader]
         if reader is read_text and not any(below):
             values[key] = bare if bare[:1].isalpha() and bare not in NULLS else read_scalar(bare)
             continue
         texts = read_plain_texts(below) if reader is read_texts and not bare else None
         values[key] = reader(make_entry((key, bare, "\n".join(below), 0, 0))) if texts is None else texts
     return parts is not None
-
-
-def _choose_reader(reader: EntryReader, head: str, below: Iterable[str]) -> EntryReader:
-    """Return the faster reader of a register if nothing in it opens with something that it must close."""
-    opens = head[:1] in OPENING or any(line.lstrip("- \t")[:1] in OPENING for line in below)
-    return reader if opens else _PLAIN[reader]
-
-
-def _careful_parts(part: str) -> Iterator[tuple[str, str, list[str]]]:
-    return ((entry.key, entry.head, entry.rest.split("\n")) for entry in split_entries(part)[0])
 
 
 def parse_event(text: str) -> Event:
@@ -338,68 +320,47 @@ def _gather(values: dict[str, object]) -> dict[str, object]:
 
 def _parse_with_care(text: str) -> Event:
     split = split_front_matter(text)
-    reader = _Reader(text)
-    reader.take(split.matter, len(split.opening), FRONT)
-    reader.take(split.body, len(text) - len(split.body), BODY)
-    problems = [
-        *conflict_problems(text),
-        *reader.problems,
-        *_judge(text, reader.values, {one.field for one in reader.problems}),
-    ]
+    lines = LineCounter(text)
+    values: dict[str, object] = {}
+    unknown: list[Unknown] = []
+    problems: list[Problem] = []
+    parts = ((split.matter, len(split.opening), FRONT), (split.body, len(text) - len(split.body), BODY))
+    for part, offset, place in parts:
+        entries, strays = split_entries(part)
+        kept = [(stray.start, stray.text) for stray in strays]
+        for entry in entries:
+            try:
+                _take(entry, values)
+            except Malformed as found:
+                kept.append((entry.start, raw_entry(part, entry).rstrip()))
+                if found.problem:
+                    line = lines.at(offset + entry.start)
+                    problems.append(error(line, entry.key, found.problem, found.hint))
+        for stray in strays:
+            if not stray.text.startswith("#"):
+                first, *more = stray.text.strip().split("\n")
+                rest = f" and {len(more)} more" if more else ""
+                shown = f"has a line that is not `key: value`: {first[:60]}{rest}"
+                problems.append(warning(lines.at(offset + stray.start), place, shown))
+        unknown += [Unknown(place=place, text=kept_text) for _, kept_text in sorted(kept)]
+    problems += _judge(text, values, {one.field for one in problems})
+    problems = [*conflict_problems(text), *problems]
     if not (split.closing and split.opening == "---\n"):
         problems += front_problems(text, split.opening, split.closing)
     problems.sort(key=lambda problem: problem.line)
-    return _make_event(
-        **_gather(reader.values), unknown=tuple(reader.unknown), problems=tuple(problems), source=text
-    )
+    return _make_event(**_gather(values), unknown=tuple(unknown), problems=tuple(problems), source=text)
 
 
-class _Reader:
-    """Collects an event's values, part by part."""
-
-    def __init__(self, text: str) -> None:
-        self.values: dict[str, object] = {}
-        self.unknown: list[Unknown] = []
-        self.problems: list[Problem] = []
-        self._lines = LineCounter(text)
-
-    def take(self, part: str, offset: int, place: str) -> None:
-        """Read the entries of one part."""
-        entries, strays = split_entries(part)
-        values = self.values
-        kept: list[tuple[int, str]] = []
-        for entry in entries:
-            key = entry.key
-            reader = _READERS.get(key)
-            if reader is None or key in values:
-                kept.append(self._keep(entry, part, offset))
-                continue
-            try:
-                values[key] = reader(entry)
-            except Malformed as found:
-                kept.append((entry.start, raw_entry(part, entry).rstrip()))
-                self._report(offset + entry.start, key, found.problem, found.hint)
-        kept += [self._keep_stray(stray, offset, place) for stray in strays]
-        self.unknown += [Unknown(place=place, text=text) for _, text in sorted(kept)]
-
-    def _keep(self, entry: FrontMatterEntry, part: str, offset: int) -> tuple[int, str]:
-        """Keep an entry that no field reads, or that is a duplicate."""
-        if entry.key in _READERS:
-            self._report(offset + entry.start, entry.key, "appears twice; the first one counts", "keep one")
-        elif entry.key == "format" and entry.head.isascii() and entry.head.isdigit():
+def _take(entry: FrontMatterEntry, values: dict[str, object]) -> None:
+    """Read a known key; raise `Malformed` for anything else, without a problem if nothing is wrong."""
+    reader = _READERS.get(entry.key)
+    if reader is None:
+        if entry.key == "format" and entry.head.isascii() and entry.head.isdigit():
             refuse_unreadable("", int(entry.head[:9]), VERSION, "event")
-        return entry.start, raw_entry(part, entry).rstrip()
-
-    def _keep_stray(self, stray: FrontMatterStray, offset: int, place: str) -> tuple[int, str]:
-        if not stray.text.startswith("#"):
-            first, *more = stray.text.strip().split("\n")
-            rest = f" and {len(more)} more" if more else ""
-            shown = f"has a line that is not `key: value`: {first[:60]}{rest}"
-            self.problems.append(warning(self._lines.at(offset + stray.start), place, shown))
-        return stray.start, stray.text
-
-    def _report(self, offset: int, name: str, problem: str, hint: str) -> None:
-        self.problems.append(error(self._lines.at(offset), name, problem, hint))
+        raise Malformed("")
+    if entry.key in values:
+        raise Malformed("appears twice; the first one counts", "keep one")
+    values[entry.key] = reader(entry)
 
 
 def _judge(text: str, values: Mapping[str, object], malformed: set[str]) -> Iterator[Problem]:
@@ -457,8 +418,8 @@ def _write_body(event: Event) -> Iterator[str]:
     for name, texts in event.more:
         yield write_texts(name, texts)
     records = {
-        "checkpoints": [_checkpoint_pairs(one) for one in event.checkpoints],
-        "gates": [_gate_pairs(one) for one in event.gates],
+        "checkpoints": [_write_record(one, _CHECKPOINT_READERS) for one in event.checkpoints],
+        "gates": [_write_record(one, _GATE_READERS) for one in event.gates],
     }
     for name, reader in _KEYS.items():
         value = cast("tuple[object, ...] | str | None", getattr(event, name))
@@ -470,31 +431,7 @@ def _write_body(event: Event) -> Iterator[str]:
             yield write_texts(name, cast("tuple[str, ...]", value))
 
 
-def _checkpoint_pairs(one: EventCheckpoint) -> list[tuple[str, str]]:
-    known = [
-        ("phase", None if one.phase is None else str(one.phase)),
-        ("status", one.status.value if one.status else None),
-        ("updated", render_seconds(one.updated) if one.updated else None),
-        *((name, write_scalar(text) if text is not None else None) for name, text in _texts_of(one)),
-    ]
-    written = [(name, text) for name, text in known if text is not None]
+def _write_record(one: EventCheckpoint | EventGate, names: Iterable[str]) -> list[tuple[str, str]]:
+    known = [(name, cast("object", getattr(one, name))) for name in names]
+    written = [(name, write_on_line(value)) for name, value in known if value is not None]
     return [*written, *((write_scalar(pair.key), write_scalar(pair.value)) for pair in one.others)]
-
-
-def _gate_pairs(one: EventGate) -> list[tuple[str, str]]:
-    known = [
-        ("gate", one.gate),
-        ("status", one.status.value if one.status else None),
-        ("track", one.track),
-        ("at", render_seconds(one.at) if one.at else None),
-        ("notes", one.notes),
-    ]
-    plain = {"status", "at"}
-    written = [
-        (name, text if name in plain else write_scalar(text)) for name, text in known if text is not None
-    ]
-    return [*written, *((write_scalar(pair.key), write_scalar(pair.value)) for pair in one.others)]
-
-
-def _texts_of(one: EventCheckpoint) -> tuple[tuple[str, str | None], ...]:
-    return ("name", one.name), ("agent", one.agent), ("task", one.task)

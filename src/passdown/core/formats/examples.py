@@ -18,12 +18,12 @@ from passdown.core.formats.ledgers import (
     Mode,
     ReadFile,
     TddPhase,
+    Validation,
 )
 from passdown.core.formats.loops import Loop, Turn
 from passdown.core.formats.session_contexts import ContextDecision, SessionContext
 from passdown.core.formats.state_file import SessionState
 from passdown.core.formats.streams import Checkpoint, Question, QuestionKind, Stream, Workflow
-from passdown.core.formats.validations import Validation
 from passdown.core.formats.views import Earlier, Footer, View
 from passdown.core.kinds import FactKind
 from passdown.core.phases import PhaseState
@@ -171,35 +171,19 @@ ARCHIVE: Final = Archive(
     questions=("Do we support roaming keys on day one?",),
 )
 
-JOURNAL: Final = Journal(
-    lines=(
-        JournalLine(
-            seq=1,
-            fact=Fact(kind=FactKind.GOAL, text="People can log in with a passkey.", at=_AT, agent=_AGENT),
-        ),
-        JournalLine(
-            seq=2,
-            fact=Fact(
-                kind=FactKind.DECISION,
-                text="Use WebAuthn",
-                at=_AT + timedelta(minutes=5),
-                agent=_AGENT,
-                key="protocol",
-                because="No passwords to leak",
-            ),
-        ),
-        JournalLine(
-            seq=3,
-            fact=Fact(
-                kind=FactKind.DONE,
-                text="Stored public keys",
-                at=_AT + timedelta(minutes=20),
-                agent=_AGENT,
-                provenance=Provenance.VERIFIED,
-            ),
-        ),
-    )
+_FACTS: Final = (
+    Fact(FactKind.GOAL, "People can log in with a passkey.", _AT, _AGENT),
+    Fact(
+        *(FactKind.DECISION, "Use WebAuthn", _AT + timedelta(minutes=5), _AGENT),
+        key="protocol",
+        because="No passwords to leak",
+    ),
+    Fact(
+        *(FactKind.DONE, "Stored public keys", _AT + timedelta(minutes=20), _AGENT),
+        provenance=Provenance.VERIFIED,
+    ),
 )
+JOURNAL: Final = Journal(lines=tuple(JournalLine(seq=at, fact=fact) for at, fact in enumerate(_FACTS, 1)))
 
 LOOP: Final = Loop(
     title="Ideation Loop",

@@ -8,6 +8,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
 from itertools import pairwise
+from operator import attrgetter
 from typing import Annotated, Final, NamedTuple, cast
 from zlib import crc32
 
@@ -98,13 +99,7 @@ def put_in_order(lines: list[JournalLine]) -> list[JournalLine]:
     """Sort lines and remove duplicates; this is not needed if the numbers grow, as they nearly always do."""
     if all(before.seq < after.seq for before, after in pairwise(lines)):
         return lines
-    return sorted(set(lines), key=_order)
-
-
-def _order(line: JournalLine) -> tuple[object, ...]:
-    """Return the sort key of a line: its number, then its time, then its content."""
-    fact = line.fact
-    return (line.seq, line.written_at, line.written_by, fact, line.others)
+    return sorted(set(lines), key=attrgetter("seq", "written_at", "written_by", "fact", "others"))
 
 
 def checksum(text: str) -> str:

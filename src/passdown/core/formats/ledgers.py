@@ -9,7 +9,6 @@ from passdown.core.documents.documents import DocumentFormat, heading_line, key_
 from passdown.core.documents.fields import in_entry, in_key, in_label, in_section, in_sections, read_choice
 from passdown.core.documents.places import ListOf, TableOf, rows_of
 from passdown.core.facts import GATES, ICONS, GateStatus
-from passdown.core.formats.validations import Validation
 from passdown.core.kinds import HEADINGS
 from passdown.core.lazy_regex import pattern
 from passdown.core.problems import Problem, Unknown, warning
@@ -43,6 +42,18 @@ _PATH: Final = pattern(
 )
 _TICKS: Final = pattern(r"`+")
 _ALTERNATIVES: Final = pattern(r"[|,/]| or ")
+
+
+@record
+class Validation:
+    """The state of the validation gates of the bound track (R16, R17)."""
+
+    gates_passed: Annotated[
+        tuple[str, ...], "Gates passed for this track; a warning does not count.", in_key()
+    ] = ()
+    current_gate: Annotated[str | None, "The gate being validated.", in_key()] = None
+    retries: Annotated[int, "Retries of the current gate; reset to 0 when it passes.", in_key()] = 0
+    last_failure: Annotated[str | None, "The reason for the last failure of a gate.", in_key()] = None
 
 
 @record
@@ -184,10 +195,8 @@ def _judge(text: str, ledger: Ledger) -> Iterator[Problem]:
             line = key_line(text, name)
             yield warning(line, "Active Task", f"{name} differs from bound_{name}", "the front matter wins")
     if ledger.current_tasks and ledger.bound_bead is None:
-        line = key_line(text, "current_tasks")
-        yield warning(
-            line, "current_tasks", "is set although bound_bead is null", "closing a task clears both"
-        )
+        line, shown = key_line(text, "current_tasks"), "is set although bound_bead is null"
+        yield warning(line, "current_tasks", shown, "closing a task clears both")
     yield from _judge_gates(text, ledger)
     yield from _judge_times(text, ledger)
 
@@ -198,13 +207,11 @@ def _judge_gates(text: str, ledger: Ledger) -> Iterator[Problem]:
     line = key_line(text, "validation")
     for gate in (*validation.gates_passed, *((validation.current_gate,) if validation.current_gate else ())):
         if gate not in GATES:
-            yield warning(
-                line, "validation", f"names an unknown gate: {gate[:40]}", "gates are " + ", ".join(GATES)
-            )
+            hint = "gates are " + ", ".join(GATES)
+            yield warning(line, "validation", f"names an unknown gate: {gate[:40]}", hint)
+    last = {row.gate: row.status for row in ledger.gate_history}
     for gate in validation.gates_passed:
-        latest = next(
-            (row.status for row in reversed(ledger.gate_history) if row.gate == gate), GateStatus.PASS
-        )
+        latest = last.get(gate, GateStatus.PASS)
         if latest is not GateStatus.PASS:
             shown = f"lists {gate[:40]} as passed, but its last result is {latest.value}"
             yield warning(line, "validation", shown, "only a pass counts as passed")

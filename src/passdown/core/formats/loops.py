@@ -17,7 +17,7 @@ from itertools import pairwise
 from typing import Annotated, Final, NamedTuple
 
 from passdown.core.documents.conflicts import conflict_problems
-from passdown.core.documents.documents import heading_line
+from passdown.core.documents.documents import heading_line, refuse_unreadable
 from passdown.core.documents.markdown import (
     LineState,
     fold_title,
@@ -36,7 +36,7 @@ from passdown.core.lazy_regex import pattern
 from passdown.core.problems import Problem, Unknown, warning
 from passdown.core.times import parse_instant, render_millis
 from passdown.errors import FormatError
-from passdown.records import field, record
+from passdown.records import field, record, replace
 
 VERSION: Final = 1
 MAX_CHARS: Final = 33_554_432
@@ -110,7 +110,11 @@ class _Piece(NamedTuple):
 
 def parse_loop(text: str) -> Loop:
     """Read a ledger; every text is one. Raises `FormatError` if it is too large or newer than this reader."""
-    _refuse_larger(text)
+    too_long = f"{MAX_CHARS} characters" if len(text) > MAX_CHARS else ""
+    if text.count("\n") >= MAX_LINES:
+        too_long = f"{MAX_LINES} lines"
+    if too_long:
+        raise FormatError(f"loop is over {too_long}, so it is not read", hint="open another loop")
     lines = [line.rstrip("\r") for line in text.removeprefix("\ufeff").split("\n")]
     title, first = _read_title(lines)
     turns: list[Turn] = []
@@ -118,21 +122,14 @@ def parse_loop(text: str) -> Loop:
     for piece in _pieces(lines, first):
         if turns and _is_feedback(piece):  # 3
             said = _clean(piece.body if piece.slot is None else piece.slot)
-            turns[-1] = _with_feedback(turns[-1], said)
+            both = "\n\n".join(filter(None, (turns[-1].feedback, said)))
+            turns[-1] = replace(turns[-1], feedback="" if is_comment(both) else both)
         elif piece.mark is not None or piece.slot is not None or any(map(str.strip, piece.body)):
             problems += _judge_end(piece)
             turns.append(_make_turn(piece, len(turns) + 1))
     problems += _judge_results(text, title, turns)
     problems.sort(key=lambda one: one.line)
     return Loop(title=title, turns=tuple(turns), problems=tuple(problems), source=text)
-
-
-def _refuse_larger(text: str) -> None:
-    too_long = f"{MAX_CHARS} characters" if len(text) > MAX_CHARS else ""
-    if text.count("\n") >= MAX_LINES:
-        too_long = f"{MAX_LINES} lines"
-    if too_long:
-        raise FormatError(f"loop is over {too_long}, so it is not read", hint="open another loop")
 
 
 def _read_title(lines: Sequence[str]) -> tuple[str, int]:
@@ -159,7 +156,7 @@ def _read_mark(line: str) -> "re.Match[str] | None":
 def _split(lines: Sequence[str], start: int, end: int, mark: "re.Match[str] | None") -> Iterator[_Piece]:
     """Split what follows a mark at the lines that end a turn (2)."""
     if mark is not None:
-        _refuse_newer(mark, start)
+        refuse_unreadable("", int(mark[4] or VERSION), VERSION, "loop", line=start)
     states, _ = mark_lines(lines[start:end])
     begin, slot = start, -1
     for number in range(start, end):
@@ -173,17 +170,6 @@ def _split(lines: Sequence[str], start: int, end: int, mark: "re.Match[str] | No
             begin, slot, mark = number + 1, -1, None
     body = [*lines[begin : end if slot < 0 else slot]]
     yield _Piece(begin + 1, mark, body, None if slot < 0 else [*lines[slot + 1 : end]], is_closed=False)
-
-
-def _refuse_newer(mark: "re.Match[str]", line: int) -> None:
-    version = int(mark[4] or VERSION)
-    if version > VERSION:
-        raise FormatError(
-            f"loop has format {version}; this version of passdown reads up to {VERSION}",
-            line=line,
-            field="format",
-            hint="upgrade passdown; the file was not changed",
-        )
 
 
 def _is_slot(line: str) -> bool:
@@ -215,13 +201,6 @@ def _make_turn(piece: _Piece, position: int) -> Turn:
         text=_unescape(_trim(body)),
         feedback=_clean(piece.slot or ()),
     )
-
-
-def _with_feedback(turn: Turn, said: str) -> Turn:
-    both = "\n\n".join(filter(None, (turn.feedback, said)))
-    if is_comment(both):
-        both = ""
-    return Turn(number=turn.number, at=turn.at, agent=turn.agent, text=turn.text, feedback=both)
 
 
 def _clean(lines: Sequence[str]) -> str:
@@ -277,14 +256,11 @@ def read_result(turn: Turn) -> str:
     lines = turn.text.split("\n")
     states, _ = mark_lines(lines)
     for number, line in enumerate(lines):
-        if states[number] is LineState.TEXT and is_heading(line) and _names_result(line):
+        is_title = states[number] is LineState.TEXT and is_heading(line)
+        if is_title and fold_title(read_heading(line)[1]) == fold_title(RESULT):
             said = next((one.strip() for one in lines[number + 1 :] if one.strip()), "")
             return said.upper() if said.upper() in RESULTS else ""
     return ""
-
-
-def _names_result(line: str) -> bool:
-    return fold_title(read_heading(line)[1]) == fold_title(RESULT)
 
 
 # --- writing --------------------------------------------------------------------------------------

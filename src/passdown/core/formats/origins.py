@@ -42,6 +42,7 @@ _DIGITS: Final = 15
 _HEAD: Final = 2
 _NOTHING: Final = "-"
 _BETWEEN: Final = ";"
+_PROVENANCES: Final = frozenset(Provenance)
 
 
 class Origin(NamedTuple):
@@ -75,17 +76,11 @@ def _render(fact: Fact, agent: str) -> str:
     if fact.commit:
         words += ["at", fact.commit[:COMMIT_SIZE]]
     if fact.others:
-        words += _render_statement(fact)
+        carried, replaced = read_carried(fact), list_replaced(fact)
+        words += [CARRIED, carried] if carried else []
+        if replaced is not None:
+            words += [REPLACES, _BETWEEN.join(filter(is_name, replaced)) or _NOTHING]
     return " ".join(words)
-
-
-def _render_statement(fact: Fact) -> Sequence[str]:
-    """Write which statement a fact repeats, and which it replaces."""
-    carried, replaced = read_carried(fact), list_replaced(fact)
-    words = [CARRIED, carried] if carried else []
-    if replaced is not None:
-        words += [REPLACES, _BETWEEN.join(filter(is_name, replaced)) or _NOTHING]
-    return words
 
 
 def parse_origins(pairs: Iterable[tuple[str, str]]) -> Mapping[str, Sequence[Origin | None]]:
@@ -94,6 +89,7 @@ def parse_origins(pairs: Iterable[tuple[str, str]]) -> Mapping[str, Sequence[Ori
 
 
 def _parse(entry: str) -> Origin | None:
+    """Read one entry; unknown words after the instant are skipped."""
     words = entry.split(" ")
     if len(words) < _HEAD or not (words[0].isascii() and words[0].isdigit() and len(words[0]) <= _DIGITS):
         return None
@@ -101,12 +97,7 @@ def _parse(entry: str) -> Origin | None:
     if at is None:
         return None
     origin = Origin(int(words[0]), at)
-    return origin if len(words) == _HEAD else _read_rest(origin, words[_HEAD:])
-
-
-def _read_rest(origin: Origin, words: Sequence[str]) -> Origin:
-    """Read the part after the instant; unknown words are skipped."""
-    rest = iter(words)
+    rest = iter(words[_HEAD:])
     for word in rest:
         if word == "by":
             origin = origin._replace(agent=next(rest, ""))
@@ -117,16 +108,9 @@ def _read_rest(origin: Origin, words: Sequence[str]) -> Origin:
             name = next(rest, "")
             origin = origin._replace(carried=name if is_name(name) else "")
         elif word == REPLACES:
-            origin = origin._replace(replaces=_read_replaced(next(rest, "")))
+            said = next(rest, "")
+            names = () if said == _NOTHING else tuple(said.split(_BETWEEN))
+            origin = origin._replace(replaces=names if all(map(is_name, names)) else None)
         elif word in _PROVENANCES:
             origin = origin._replace(provenance=Provenance(word))
     return origin
-
-
-def _read_replaced(word: str) -> tuple[str, ...] | None:
-    """Read the names of what is replaced; None if they cannot be read."""
-    names = () if word == _NOTHING else tuple(word.split(_BETWEEN))
-    return names if all(map(is_name, names)) else None
-
-
-_PROVENANCES: Final = frozenset(Provenance)

@@ -3,9 +3,10 @@
 import re
 from collections.abc import Callable, Iterator
 from datetime import timedelta
-from typing import Final, Protocol, TypeVar
+from typing import Final
 
 from passdown import layout
+from passdown.core.documents.documents import AnyDocument
 from passdown.core.documents.frontmatter import split_entries, split_front_matter
 from passdown.core.formats import (
     addressed_handoffs,
@@ -23,27 +24,10 @@ from passdown.core.formats import (
 )
 from passdown.core.ids import fold_id, parse_event_file_name
 from passdown.core.lazy_regex import pattern
-from passdown.core.problems import Problem, Unknown, warning
+from passdown.core.problems import Problem, warning
 from passdown.core.schemas import schema_of
 from passdown.errors import UsageError
 from passdown.records import record
-
-
-class AnyDocument(Protocol):
-    """What the values of all formats have in common."""
-
-    @property
-    def problems(self) -> tuple[Problem, ...]:
-        """What is wrong with the text it was read from."""
-        ...
-
-    @property
-    def unknown(self) -> tuple[Unknown, ...]:
-        """Text that no field holds, verbatim."""
-        ...
-
-
-D = TypeVar("D", bound=AnyDocument)
 
 
 @record
@@ -54,12 +38,18 @@ class Format:
     title: str
     doc: str
     version: int
-    type: type
     paths: tuple[str, ...]
     parse: Callable[[str], AnyDocument]
-    render: Callable[[AnyDocument], str]
+    renderer: Callable[..., str]
     sample: AnyDocument
     fix: Callable[[str], str] | None = None
+
+    def render(self, document: AnyDocument) -> str:
+        """Write a document; raise `TypeError` if it is of another format."""
+        kind = type(self.sample)
+        if not isinstance(document, kind):
+            raise TypeError(f"a {type(document).__name__} is not written as a {kind.__name__}")
+        return self.renderer(document)
 
     def example(self) -> str:
         """Return a valid document."""
@@ -67,18 +57,7 @@ class Format:
 
     def schema(self) -> dict[str, object]:
         """Return the JSON Schema of what a check returns for such a document."""
-        return schema_of(self.type, self.title, self.doc)
-
-
-def _renders(kind: type[D], render: Callable[[D], str]) -> Callable[[AnyDocument], str]:
-    """Return a renderer that accepts any document and raises TypeError unless it is of the right kind."""
-
-    def checked(document: AnyDocument) -> str:
-        if not isinstance(document, kind):
-            raise TypeError(f"a {type(document).__name__} is not written as a {kind.__name__}")
-        return render(document)
-
-    return checked
+        return schema_of(type(self.sample), self.title, self.doc)
 
 
 LEDGER: Final = Format(
@@ -86,10 +65,9 @@ LEDGER: Final = Format(
     title="Live ledger",
     doc="The running account one session keeps of itself: goal, done, now, next. Local, ignored by git.",
     version=ledgers.VERSION,
-    type=ledgers.Ledger,
     paths=(f"{layout.LEDGERS}/{layout.LEDGER}", f"{layout.LEDGERS}/<agent>/{layout.LEDGER}"),
     parse=ledgers.parse_ledger,
-    render=_renders(ledgers.Ledger, ledgers.render_ledger),
+    renderer=ledgers.render_ledger,
     sample=examples.LEDGER,
     fix=lambda text: ledgers.fix_ledger(ledgers.parse_ledger(text)),
 )
@@ -98,10 +76,9 @@ STREAM: Final = Format(
     title="Stream document",
     doc="One piece of work over several sessions, with a Ledger section that is read first. Shared.",
     version=streams.VERSION,
-    type=streams.Stream,
     paths=(f"{layout.HANDOFFS}/<stream>/{layout.CURRENT}",),
     parse=streams.parse_stream,
-    render=_renders(streams.Stream, streams.render_stream),
+    renderer=streams.render_stream,
     sample=examples.STREAM,
     fix=lambda text: streams.fix_stream(streams.parse_stream(text)),
 )
@@ -110,13 +87,9 @@ EVENT: Final = Format(
     title="Event",
     doc="An immutable batch of facts that one session publishes. Shared, never edited.",
     version=events.VERSION,
-    type=events.Event,
-    paths=(
-        f"{layout.EVENTS}/<stamp>_<agent>.md",
-        f"{layout.EVENTS}/<day>/<stamp>_<agent>.md",
-    ),
+    paths=(f"{layout.EVENTS}/<stamp>_<agent>.md", f"{layout.EVENTS}/<day>/<stamp>_<agent>.md"),
     parse=events.parse_event,
-    render=_renders(events.Event, events.render_event),
+    renderer=events.render_event,
     sample=examples.EVENT,
 )
 VIEW: Final = Format(
@@ -124,10 +97,9 @@ VIEW: Final = Format(
     title="View",
     doc="All events merged into one document; it may be deleted and rebuilt, never edited.",
     version=views.VERSION,
-    type=views.View,
     paths=(layout.VIEW, f"{layout.RUNTIME}/{layout.CURRENT}"),
     parse=views.parse_view,
-    render=_renders(views.View, views.render_view),
+    renderer=views.render_view,
     sample=examples.VIEW,
 )
 SESSION_STATE: Final = Format(
@@ -135,10 +107,9 @@ SESSION_STATE: Final = Format(
     title="Session state",
     doc="Where one session stands, for tools that read JSON. Local, ignored by git.",
     version=state_file.VERSION,
-    type=state_file.SessionState,
     paths=(layout.session_state(layout.RUNTIME, "<agent>"),),
     parse=state_file.parse_session_state,
-    render=_renders(state_file.SessionState, state_file.render_session_state),
+    renderer=state_file.render_session_state,
     sample=examples.SESSION_STATE,
 )
 ARCHIVE: Final = Format(
@@ -146,10 +117,9 @@ ARCHIVE: Final = Format(
     title="Session archive",
     doc="The record of a session that ended or was cut off, for later sessions. Shared.",
     version=archives.VERSION,
-    type=archives.Archive,
     paths=(f"{layout.ARCHIVE}/<minute>-<trigger>-<agent>.md",),
     parse=archives.parse_archive,
-    render=_renders(archives.Archive, archives.render_archive),
+    renderer=archives.render_archive,
     sample=examples.ARCHIVE,
     fix=lambda text: archives.fix_archive(archives.parse_archive(text)),
 )
@@ -158,13 +128,12 @@ JOURNAL: Final = Format(
     title="Journal",
     doc="A session's facts as they happen, one JSON line each, append-only. Local.",
     version=journal.VERSION,
-    type=journal.Journal,
     paths=(
         f"<git common dir>/{layout.in_git(layout.JOURNALS)}/<session>.jsonl",
         f"{layout.RUNTIME}/{layout.JOURNALS}/<session>.jsonl",
     ),
     parse=journal.parse_journal,
-    render=_renders(journal.Journal, journal.render_journal),
+    renderer=journal.render_journal,
     sample=examples.JOURNAL,
 )
 ADDRESSED_HANDOFF: Final = Format(
@@ -172,10 +141,9 @@ ADDRESSED_HANDOFF: Final = Format(
     title="Addressed handoff",
     doc="What one agent hands to another, who is shown it when it starts. Local; deleted after 24 hours.",
     version=addressed_handoffs.VERSION,
-    type=addressed_handoffs.AddressedHandoff,
     paths=(f"{layout.RUNTIME}/{layout.handoff_name('<from>', '<to>')}",),
     parse=addressed_handoffs.parse_addressed_handoff,
-    render=_renders(addressed_handoffs.AddressedHandoff, addressed_handoffs.render_addressed_handoff),
+    renderer=addressed_handoffs.render_addressed_handoff,
     sample=examples.ADDRESSED_HANDOFF,
 )
 LOOP: Final = Format(
@@ -183,10 +151,9 @@ LOOP: Final = Format(
     title="Loop ledger",
     doc="The turns of one loop of a change, each followed by a slot for a person's feedback. Shared.",
     version=loops.VERSION,
-    type=loops.Loop,
     paths=(layout.loop_ledger(layout.LOOPS, "<change>", "<loop>"),),
     parse=loops.parse_loop,
-    render=_renders(loops.Loop, loops.render_loop),
+    renderer=loops.render_loop,
     sample=examples.LOOP,
 )
 CHANGE_STATE: Final = Format(
@@ -194,10 +161,9 @@ CHANGE_STATE: Final = Format(
     title="Change state",
     doc="How far a change is, and what a person has approved. Shared; people edit it.",
     version=change_states.VERSION,
-    type=change_states.ChangeState,
     paths=(layout.change_state(layout.LOOPS, "<change>"),),
     parse=change_states.parse_change_state,
-    render=_renders(change_states.ChangeState, change_states.render_change_state),
+    renderer=change_states.render_change_state,
     sample=examples.CHANGE_STATE,
     fix=lambda text: change_states.fix_change_state(change_states.parse_change_state(text)),
 )
@@ -206,13 +172,9 @@ SESSION_CONTEXT: Final = Format(
     title="Session context",
     doc="What a session leaves for the next session of the same agent, in one file. Local, ignored by git.",
     version=session_contexts.VERSION,
-    type=session_contexts.SessionContext,
-    paths=(
-        layout.session_context(layout.RUNTIME),
-        layout.session_context(layout.RUNTIME, "<agent>"),
-    ),
+    paths=(layout.session_context(layout.RUNTIME), layout.session_context(layout.RUNTIME, "<agent>")),
     parse=session_contexts.parse_session_context,
-    render=_renders(session_contexts.SessionContext, session_contexts.render_session_context),
+    renderer=session_contexts.render_session_context,
     sample=examples.SESSION_CONTEXT,
     fix=lambda text: session_contexts.fix_session_context(session_contexts.parse_session_context(text)),
 )

@@ -120,13 +120,12 @@ def parse_session_context(text: str) -> SessionContext:
     marked = _MARKED.match(text)
     refuse_unreadable(text, int(marked["version"]) if marked else None, VERSION, "session context")
     context = FORMAT.parse(text)
-    found = [replace(one, text=_without_mark(one)) for one in context.unknown]
-    return replace(context, unknown=tuple(one for one in found if one.text))
-
-
-def _without_mark(one: Unknown) -> str:
-    marked = None if one.place else _MARKED.match(one.text)
-    return one.text[marked.end() :].strip("\r\n") if marked else one.text
+    unknown: list[Unknown] = []
+    for one in context.unknown:
+        mark = None if one.place else _MARKED.match(one.text)
+        rest = one.text[mark.end() :].strip("\r\n") if mark else one.text
+        unknown += [replace(one, text=rest)] if rest else []
+    return replace(context, unknown=tuple(unknown))
 
 
 def render_session_context(context: SessionContext) -> str:

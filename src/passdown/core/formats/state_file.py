@@ -65,6 +65,7 @@ def choose_mode(asked: str, preferred: str, *, is_shared: bool) -> str:
 
 
 FORMAT: Final = JsonFormat(SessionState, "session state", VERSION, MAX_CHARS)
+render_session_state: Final = FORMAT.render
 
 
 def parse_session_state(text: str) -> SessionState:
@@ -79,8 +80,3 @@ def parse_session_state(text: str) -> SessionState:
         problems = sorted((*state.problems, found), key=lambda problem: problem.line)
         return replace(state, problems=tuple(problems))
     return state
-
-
-def render_session_state(state: SessionState) -> str:
-    """Write a session state file; one that was read keeps every byte that its values did not change."""
-    return FORMAT.render(state)

@@ -38,18 +38,14 @@ def locate_view(
     2. ``never``: the local path.
     3. ``integration`` on any other branch, or on none: the local path.
     """
-    # 1.
     is_home = policy is ViewPolicy.INTEGRATION and (branch is None or branch == integration)
-    if policy is ViewPolicy.ALWAYS or is_home:
+    if policy is ViewPolicy.ALWAYS or is_home:  # 1
         return ViewLocation(path=tracked, is_tracked=True)
-    # 2.
-    if policy is ViewPolicy.NEVER:
-        return ViewLocation(
-            path=local, is_tracked=False, note='the view is not committed: [view] commit = "never"'
-        )
-    # 3.
-    if integration is None:
-        note = "the view is not committed: the integration branch is unknown; name it in [view] branch"
+    note = "the view is not committed: "
+    if policy is ViewPolicy.NEVER:  # 2
+        note += '[view] commit = "never"'
+    elif integration is None:  # 3
+        note += "the integration branch is unknown; name it in [view] branch"
     else:
         note = f"the view is not committed on branch {branch}, only on {integration}"
     return ViewLocation(path=local, is_tracked=False, note=note)

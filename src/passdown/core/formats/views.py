@@ -5,19 +5,34 @@ The footer records the events that it was made from, and the hash of the text ab
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Collection, Iterator
 from datetime import datetime
-from typing import Annotated, Final, Generic, NamedTuple, TypeVar
+from types import MappingProxyType
+from typing import Annotated, Final, Generic, NamedTuple, TypeVar, cast
 
-from passdown.core.documents.conflicts import conflict_problems
-from passdown.core.documents.documents import DocumentContent, DocumentShape, read_document, write_document
-from passdown.core.documents.fields import count_key, instant_key, read_instant, text_key
+from passdown.core.documents.conflicts import conflict_problems, is_marker
+from passdown.core.documents.documents import (
+    DocumentContent,
+    DocumentShape,
+    ParsedDocument,
+    read_document,
+    write_document,
+)
+from passdown.core.documents.fields import count_key, instant_key, read_instant, text_key, write_value
 from passdown.core.documents.key_value import Pair, read_pair, write_pair
-from passdown.core.documents.keys import Keys, read_keys, write_keys
-from passdown.core.documents.markdown import Region
+from passdown.core.documents.keys import read_keys, write_keys
+from passdown.core.documents.markdown import is_placeholder
 from passdown.core.documents.outlines import Outline
-from passdown.core.documents.places import Heading, ListOf, Place, PlacePosition, PlaceReading, SingleLine
-from passdown.core.documents.scalars import quote, unquote
+from passdown.core.documents.places import (
+    Codec,
+    Heading,
+    ListOf,
+    Place,
+    PlacePosition,
+    PlaceReading,
+    SingleLine,
+)
+from passdown.core.documents.scalars import quote, read_scalar
 from passdown.core.formats.checkpoints import Phase, read_phase, write_phase
 from passdown.core.formats.streams import NOW_LIST, Question, read_question, write_question
 from passdown.core.formats.view_footer import hash_text
@@ -27,14 +42,16 @@ from passdown.core.lazy_regex import pattern
 from passdown.core.problems import Problem, Unknown, error, warning
 from passdown.core.safe_text import one_line
 from passdown.core.statements import CONTRADICTION, UNSEEN
-from passdown.core.times import render_millis, render_seconds
-from passdown.records import field, record, replace
+from passdown.core.times import render_millis
+from passdown.records import as_dict, field, record, replace
 
 T = TypeVar("T")
+T_co = TypeVar("T_co", covariant=True)
 
 VERSION: Final = RENDERER
 TITLE: Final = "Project Ledger"
 FOOTER: Final = "footer"
+VIEW_HASH: Final = "view_sha256"
 
 _FOOTER: Final = pattern(r"\s*_synthesized:[ \t]*\r?\n(?P<keys>(?:[ \t]+[^\n]*\n|\r?\n)*)---\s*")
 _EARLIER: Final = pattern(r"""And ([0-9]{1,9}) earlier: (?:`([^`\n]*)`|("[^\n]*"))\r?""")
@@ -125,10 +142,10 @@ def _name(agent: str) -> str:
     return shown if len(shown) <= _NAME else f"{shown[:_NAME]}…"
 
 
-class BoundedEntries(NamedTuple, Generic[T]):
+class BoundedEntries(NamedTuple, Generic[T_co]):
     """The newest entries of a section, how many it leaves out, and what contradicts them."""
 
-    items: tuple[T, ...] = ()
+    items: tuple[T_co, ...] = ()
     earlier: Earlier | None = None
     contested: tuple[str, ...] = ()
 
@@ -150,26 +167,20 @@ class BoundedList(Generic[T]):
             contested.insert(0, found[1])
             body = body[: found.start()]
         reading = self.items.read(body, at)
-        earlier = Earlier(count=int(match[1]), command=_read_command(match)) if match else None
+        command = match[2] or read_scalar(match[3] or "") or "" if match else ""
+        earlier = Earlier(count=int(match[1]), command=command) if match else None
         entries = BoundedEntries(reading.value, earlier, tuple(contested))
         return PlaceReading(entries, reading.strays, reading.problems)
 
     def write(self, value: BoundedEntries[T]) -> str:
         """Write the entries, what contradicts them, and the line about earlier ones."""
-        earlier = value.earlier
-        line = f"And {earlier.count} earlier: {_write_command(earlier.command)}" if earlier else ""
+        line = ""
+        if value.earlier:
+            command = value.earlier.command
+            shown = f"`{command}`" if _IN_CODE.fullmatch(command) else quote(command)
+            line = f"And {value.earlier.count} earlier: {shown}"
         contested = (f"{CONTRADICTION}{text}" for text in value.contested)
         return "\n\n".join(part for part in (self.items.write(value.items), *contested, line) if part)
-
-
-def _read_command(match: re.Match[str]) -> str:
-    quoted = unquote(match[3]) if match[3] else match[2]
-    return match[3] if quoted is None else quoted
-
-
-def _write_command(command: str) -> str:
-    """Write a command as code, or in quotes if code cannot hold it."""
-    return f"`{command}`" if _IN_CODE.fullmatch(command) else quote(command)
 
 
 def _write_millis(name: str, value: datetime | None) -> str:
@@ -181,78 +192,56 @@ def _write_hash(name: str, value: str | None) -> str:
     return f"{name}: {quote(value or '')}\n"
 
 
-_EVENT_COUNT: Final = count_key("event_count")
-_LATEST: Final = replace(instant_key("latest_ts"), writer=_write_millis)
-_GENERATED: Final = replace(instant_key("generated_at"), writer=_write_millis)
-_SKIPPED: Final = count_key("skipped")
-_RENDERER: Final = count_key("renderer")
-_EVENTS_HASH: Final = replace(text_key("events_sha256"), writer=_write_hash)
-_VIEW_HASH: Final = replace(text_key("view_sha256"), writer=_write_hash)
-_FOOTER_KEYS: Final = (_EVENT_COUNT, _LATEST, _GENERATED, _SKIPPED, _RENDERER, _EVENTS_HASH, _VIEW_HASH)
+_FOOTER_KEYS: Final = (
+    count_key("event_count"),
+    replace(instant_key("latest_ts"), writer=_write_millis),
+    replace(instant_key("generated_at"), writer=_write_millis),
+    count_key("skipped"),
+    count_key("renderer"),
+    replace(text_key("events_sha256"), writer=_write_hash),
+    replace(text_key(VIEW_HASH), writer=_write_hash),
+)
 
-_THIS_SESSION: Final = Place(
-    "Ledger/This Session", BoundedList(ListOf(str, str, tick="[x]")), "### This Session", required=False
-)
-_NEXT: Final = Place("Ledger/Next", BoundedList(ListOf(str, str, tick="[ ]")), "### Next", required=False)
-_DECISIONS: Final = Place(
-    "Ledger/Decisions",
-    BoundedList(ListOf(read_pair, write_pair), may_contradict=True),
-    "### Decisions",
-    required=False,
-)
-_CONSTRAINTS: Final = Place(
-    "Ledger/Constraints", BoundedList(ListOf(str, str)), "### Constraints", required=False
-)
-_QUESTIONS: Final = Place(
-    "Ledger/Open Questions",
-    BoundedList(ListOf(read_question, write_question)),
-    "### Open Questions",
-    required=False,
-)
-_ANSWERS: Final = Place(
-    "Ledger/Answers", BoundedList(ListOf(read_pair, write_pair)), "### Answers", required=False
-)
-_CHECKPOINTS: Final = Place(
-    "Ledger/Checkpoints", BoundedList(ListOf(read_phase, write_phase)), "### Checkpoints", required=False
-)
-_GATES: Final = Place("Ledger/Gates", BoundedList(ListOf(str, str)), "### Gates", required=False)
-_INSTANT: Final[SingleLine[datetime | None]] = SingleLine(
-    read_instant, lambda at: render_seconds(at) if at else "", None
-)
+
+def _section(title: str, codec: Codec[T]) -> Place[T]:
+    return Place(f"Ledger/{title}", codec, f"### {title}", required=False)
+
+
+def _bounded(title: str, items: ListOf[T], *, may_contradict: bool = False) -> Place[BoundedEntries[object]]:
+    codec = BoundedList(items, may_contradict=may_contradict)
+    return _section(title, cast("Codec[BoundedEntries[object]]", codec))
+
+
+_TEXTS: Final = ListOf(str, str)
+_PAIRS: Final = ListOf(read_pair, write_pair)
+_QUESTIONS: Final = ListOf(read_question, write_question)
+_PHASES: Final = ListOf(read_phase, write_phase)
+
 LEDGER: Final = Place("Ledger", Heading(), "## Ledger", "\n", "\n")
-UPDATED: Final = Place("Ledger/Updated", _INSTANT, "**Updated:**", " ", "\n")
+UPDATED: Final[Place[datetime | None]] = Place(
+    "Ledger/Updated", SingleLine(read_instant, write_value, None), "**Updated:**", " ", "\n"
+)
 GOAL: Final = Place("Ledger/Goal", SingleLine(str, str, ""), "**Goal:**", " ")
-NOW: Final = Place("Ledger/Now", NOW_LIST, "### Now", required=False)
-_MORE: Final = tuple(
-    Place(
-        f"Ledger/{kind.row.heading}",
-        BoundedList(ListOf(str, str)),
-        f"### {kind.row.heading}",
-        required=False,
-    )
-    for kind in FURTHER
+NOW: Final = _section("Now", NOW_LIST)
+_SECTIONS: Final = (
+    ("this_session", "this_session_earlier", _bounded("This Session", ListOf(str, str, tick="[x]"))),
+    ("next", "next_earlier", _bounded("Next", ListOf(str, str, tick="[ ]"))),
+    ("decisions", "decisions_earlier", _bounded("Decisions", _PAIRS, may_contradict=True)),
+    ("constraints", "constraints_earlier", _bounded("Constraints", _TEXTS)),
+    ("questions", "questions_earlier", _bounded("Open Questions", _QUESTIONS)),
+    ("answers", "answers_earlier", _bounded("Answers", _PAIRS)),
+    ("checkpoints", "checkpoints_earlier", _bounded("Checkpoints", _PHASES)),
+    ("gates", "gates_earlier", _bounded("Gates", _TEXTS)),
+)
+"""The fields with the entries of a section, and with how many are left out; and the section."""
+_MORE: Final = MappingProxyType(
+    {kind.row.heading: _section(kind.row.heading, BoundedList(_TEXTS)) for kind in FURTHER}
 )
 
 SHAPE: Final = DocumentShape(
     name="view",
     keys=(),
-    outline=Outline(
-        (
-            LEDGER,
-            UPDATED,
-            GOAL,
-            NOW,
-            _THIS_SESSION,
-            _NEXT,
-            _DECISIONS,
-            _CONSTRAINTS,
-            _QUESTIONS,
-            _ANSWERS,
-            _CHECKPOINTS,
-            _GATES,
-            *_MORE,
-        )
-    ),
+    outline=Outline((LEDGER, UPDATED, GOAL, NOW, *(place for *_, place in _SECTIONS), *_MORE.values())),
     title=TITLE,
     section="Ledger",
 )
@@ -266,47 +255,54 @@ def parse_view(text: str) -> View:
     found = read_document(text, SHAPE)
     region = found.region
     footer = _FOOTER.fullmatch(region.after) if region.rule else None
-    keys = read_keys(_dedent(footer["keys"]), _FOOTER_KEYS, _footer_line(text, region)) if footer else None
-    problems = [
-        *conflict_problems(text),
-        *found.problems,
-        *(keys.problems if keys else ()),
-        *_judge(text, region, keys),
-    ]
-    bounded = {place.name: found.place(place) for place in (_THIS_SESSION, _NEXT, _CONSTRAINTS)}
-    nows = found.place(NOW)
-    return View(
+    line = text.count("\n", 0, len(text) - len(region.after)) + 2
+    keys = read_keys(_dedent(footer["keys"]), _FOOTER_KEYS, line) if footer else None
+    problems = [*conflict_problems(text), *found.problems]
+    if keys is None:
+        hint = "it is not changed; `passdown synthesize` writes a view next to it"
+        problems.append(warning(1, FOOTER, "is missing, so this view was not made from events", hint))
+        rest = region.after.strip("\r\n")
+        kept = [rest] if rest.strip() else []
+    else:
+        problems += keys.problems
+        above = text[: len(text) - len(region.rule) - len(region.after)]
+        if keys.values[VIEW_HASH] not in {None, hash_text(above)}:
+            hint = "the view was edited by hand"
+            problems.append(error(line, VIEW_HASH, "does not match the text above", hint))
+        kept = [one.text for one in keys.unknown]
+    more = ((heading, found.place(place)) for heading, place in _MORE.items())
+    return _make_view(
+        **_read_sections(found),
         title=found.title,
         updated=found.place(UPDATED),
         goal=found.place(GOAL),
-        now=nows[0] if nows else "",
-        this_session=bounded[_THIS_SESSION.name].items,
-        this_session_earlier=bounded[_THIS_SESSION.name].earlier,
-        next=nows[1:] + bounded[_NEXT.name].items,
-        next_earlier=bounded[_NEXT.name].earlier,
-        decisions=found.place(_DECISIONS).items,
-        decisions_earlier=found.place(_DECISIONS).earlier,
-        contested=found.place(_DECISIONS).contested,
-        constraints=bounded[_CONSTRAINTS.name].items,
-        constraints_earlier=bounded[_CONSTRAINTS.name].earlier,
-        questions=found.place(_QUESTIONS).items,
-        questions_earlier=found.place(_QUESTIONS).earlier,
-        answers=found.place(_ANSWERS).items,
-        answers_earlier=found.place(_ANSWERS).earlier,
-        checkpoints=found.place(_CHECKPOINTS).items,
-        checkpoints_earlier=found.place(_CHECKPOINTS).earlier,
-        gates=found.place(_GATES).items,
-        gates_earlier=found.place(_GATES).earlier,
         more=tuple(
-            FurtherSection(heading=kind.row.heading, items=section.items, earlier=section.earlier)
-            for kind, place in zip(FURTHER, _MORE, strict=True)
-            if (section := found.place(place)) != BoundedEntries()
+            FurtherSection(heading=heading, items=entries.items, earlier=entries.earlier)
+            for heading, entries in more
+            if entries != BoundedEntries()
         ),
-        footer=_make_footer(keys) if keys else None,
-        unknown=found.unknown + _kept(region, keys),
+        footer=_make_footer(**keys.values) if keys else None,
+        unknown=(*found.unknown, *(Unknown(place=FOOTER, text=one) for one in kept)),
         problems=tuple(sorted(problems, key=lambda problem: problem.line)),
         source=text,
     )
+
+
+_make_view: Final = cast("Callable[..., View]", View)
+_make_footer: Final = cast("Callable[..., Footer]", Footer)
+
+
+def _read_sections(found: ParsedDocument) -> dict[str, object]:
+    """Return the fields that hold entries; a second present step counts as a next one."""
+    values: dict[str, object] = {}
+    for name, earlier, place in _SECTIONS:
+        entries = found.place(place)
+        values[name], values[earlier] = entries.items, entries.earlier
+        if entries.contested:
+            values["contested"] = entries.contested
+    now, *others = found.place(NOW) or ("",)
+    steps = cast("tuple[str, ...]", values["next"])
+    return {**values, "now": now, "next": (*others, *steps)}
 
 
 def _dedent(keys: str) -> str:
@@ -315,92 +311,71 @@ def _dedent(keys: str) -> str:
     return "\n".join(line[common:] if line.strip() else line for line in lines)
 
 
-def _footer_line(text: str, region: Region) -> int:
-    return text.count("\n", 0, len(text) - len(region.after)) + 2
-
-
-def _make_footer(keys: Keys) -> Footer:
-    return Footer(
-        event_count=_EVENT_COUNT.of(keys.values),
-        latest_ts=_LATEST.of(keys.values),
-        generated_at=_GENERATED.of(keys.values),
-        skipped=_SKIPPED.of(keys.values),
-        renderer=_RENDERER.of(keys.values),
-        events_sha256=_EVENTS_HASH.of(keys.values),
-        view_sha256=_VIEW_HASH.of(keys.values),
-    )
-
-
-def _kept(region: Region, keys: Keys | None) -> tuple[Unknown, ...]:
-    if keys is not None:
-        return tuple(Unknown(place=FOOTER, text=one.text) for one in keys.unknown)
-    rest = region.after.strip("\r\n")
-    return (Unknown(place=FOOTER, text=rest),) if rest.strip() else ()
-
-
-def _judge(text: str, region: Region, keys: Keys | None) -> list[Problem]:
-    if keys is None:
-        hint = "it is not changed; `passdown synthesize` writes a view next to it"
-        return [warning(1, FOOTER, "is missing, so this view was not made from events", hint)]
-    stated = _VIEW_HASH.of(keys.values)
-    above = text[: len(text) - len(region.rule) - len(region.after)]
-    if stated is not None and stated != hash_text(above):
-        line = _footer_line(text, region)
-        return [error(line, "view_sha256", "does not match the text above", "the view was edited by hand")]
-    return []
-
-
-def _content(view: View) -> DocumentContent:
-    return DocumentContent(
-        title=view.title,
-        values=dict(
-            (
-                LEDGER.holds(None),
-                UPDATED.holds(view.updated),
-                GOAL.holds(view.goal),
-                NOW.holds((view.now,) if view.now else ()),
-                _THIS_SESSION.holds(BoundedEntries(view.this_session, view.this_session_earlier)),
-                _NEXT.holds(BoundedEntries(view.next, view.next_earlier)),
-                _DECISIONS.holds(BoundedEntries(view.decisions, view.decisions_earlier, view.contested)),
-                _CONSTRAINTS.holds(BoundedEntries(view.constraints, view.constraints_earlier)),
-                _QUESTIONS.holds(BoundedEntries(view.questions, view.questions_earlier)),
-                _ANSWERS.holds(BoundedEntries(view.answers, view.answers_earlier)),
-                _CHECKPOINTS.holds(BoundedEntries(view.checkpoints, view.checkpoints_earlier)),
-                _GATES.holds(BoundedEntries(view.gates, view.gates_earlier)),
-                *_hold_more(view),
-            )
-        ),
-        unknown=tuple(one for one in view.unknown if one.place != FOOTER),
-    )
-
-
-def _hold_more(view: View) -> Iterator[tuple[str, object]]:
-    sections = {one.heading: BoundedEntries(one.items, one.earlier) for one in view.more}
-    for kind, place in zip(FURTHER, _MORE, strict=True):
-        yield place.holds(sections.get(kind.row.heading, BoundedEntries()))
-
-
 def render_view(view: View) -> str:
     """Write a view with the hash of its text; one that was read and not changed is returned unchanged."""
     if view.source is not None and view == parse_view(view.source):
         return view.source
-    above = write_document(SHAPE, _content(view)).removesuffix("---\n")
+    values: dict[str, object] = {
+        LEDGER.name: None,
+        UPDATED.name: view.updated,
+        GOAL.name: view.goal,
+        NOW.name: (view.now,) if view.now else (),
+    }
+    for name, earlier, place in _SECTIONS:
+        contested = view.contested if name == "decisions" else ()
+        values[place.name] = BoundedEntries(getattr(view, name), getattr(view, earlier), contested)
+    more = {one.heading: BoundedEntries(one.items, one.earlier) for one in view.more}
+    for heading, place in _MORE.items():
+        values[place.name] = more.get(heading, BoundedEntries())
+    unknown = tuple(one for one in view.unknown if one.place != FOOTER)
+    above = write_document(SHAPE, DocumentContent(view.title, values, unknown)).removesuffix("---\n")
     kept = "".join(f"{one.text}\n" for one in view.unknown if one.place == FOOTER)
     if view.footer is None:
         return f"{above}---\n\n{kept}" if kept else above
-    keys = _write_footer(replace(view.footer, view_sha256=hash_text(above)))
+    footer = {**as_dict(view.footer), VIEW_HASH: hash_text(above)}
+    keys = write_keys(_FOOTER_KEYS, footer, ())
     inner = "".join(f"  {line}\n" for line in (keys + kept).splitlines())
     return f"{above}---\n_synthesized:\n{inner}---\n"
 
 
-def _write_footer(footer: Footer) -> str:
-    held = (
-        _EVENT_COUNT.holds(footer.event_count),
-        _LATEST.holds(footer.latest_ts),
-        _GENERATED.holds(footer.generated_at),
-        _SKIPPED.holds(footer.skipped),
-        _RENDERER.holds(footer.renderer),
-        _EVENTS_HASH.holds(footer.events_sha256),
-        _VIEW_HASH.holds(footer.view_sha256),
-    )
-    return write_keys(_FOOTER_KEYS, dict(held), ())
+# --- what a person wrote --------------------------------------------------------------------------
+
+_OURS: Final = pattern(
+    rf"{re.escape(UPDATED.head)}|And [0-9]{{1,9}} earlier: |{CONTRADICTION}.+{re.escape(UNSEEN)}"
+)
+_HEADS: Final = frozenset({f"# {TITLE}", LEDGER.head})
+
+
+class OwnLine(NamedTuple):
+    """A line of a view that no known view has, and the heading that it is under."""
+
+    section: str
+    text: str
+
+
+def list_own_lines(text: str, known: Collection[str]) -> Iterator[OwnLine]:
+    """Yield the lines of a view that may be a person's: not in `known`, and not of the frame (C116).
+
+    The frame is the title, the headings, the footers, the time, the lines about earlier entries and about
+    decisions that contradict each other, and conflict markers. It may appear twice in a view that git merged.
+    """
+    section = ""
+    is_footer = False
+    for whole in text.replace("\r\n", "\n").split("\n"):
+        line = whole.rstrip()
+        is_footer = line == "_synthesized:" or (is_footer and (line[:1].isspace() or is_marker(line)))
+        if line.startswith("#"):
+            section = "" if line in _HEADS else line
+        elif not (is_footer or line in known or _is_frame(line)):
+            yield OwnLine("" if line.startswith(GOAL.head) else section, line)
+
+
+def _is_frame(line: str) -> bool:
+    is_bare = line in {"", "---", GOAL.head} or is_marker(line) or is_placeholder(line)
+    return is_bare or bool(_OURS.match(line))
+
+
+def render_own_line(line: OwnLine) -> str:
+    """Return a view in which this line is all that is said."""
+    section = f"{line.section}\n" if line.section else ""
+    return f"# {TITLE}\n\n{LEDGER.head}\n{section}{line.text}\n"

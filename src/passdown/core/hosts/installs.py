@@ -5,6 +5,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Final, NamedTuple, cast
 
+from passdown.core.json_text import list_at, load_object, member_at, object_at
 from passdown.core.lazy_regex import pattern
 from passdown.records import record
 
@@ -82,12 +83,8 @@ def hook_line(line: str, host: str) -> str:
 
 def read_hook_lines(data: bytes) -> tuple[str, ...]:
     """Return the distinct commands that the hooks of a plugin call, or none if they cannot be read."""
-    try:
-        hooks = member_at(json.loads(data), "hooks")
-    except (ValueError, RecursionError):
-        return ()
-    groups = [one for name in _names(hooks) for one in _items(member_at(hooks, name))]
-    calls = [member_at(call, "command") for group in groups for call in _items(member_at(group, "hooks"))]
+    groups = [one for some in object_at(load_object(data), "hooks").values() for one in list_at(some)]
+    calls = [member_at(call, "command") for group in groups for call in list_at(group, "hooks")]
     return tuple(dict.fromkeys(line for line in calls if isinstance(line, str)))
 
 
@@ -117,22 +114,18 @@ def add_edit_hooks(data: bytes, hooks: Sequence[EditHook]) -> bytes:
     """Add hooks before a tool to the hooks of the plugin; they call the same command as the others."""
     read = cast("dict[str, dict[str, object]]", json.loads(data))
     (line,) = read_hook_lines(data)
-    read["hooks"][EDIT_EVENT] = [_make_group(one, line) for one in hooks]
+    groups: list[object] = []
+    for hook in hooks:
+        condition = {"if": hook.condition} if hook.condition else {}
+        call = {"type": "command", **condition, "command": line, "timeout": _EDIT_SECONDS}
+        groups.append({"matcher": hook.matcher, "hooks": [call]})
+    read["hooks"][EDIT_EVENT] = groups
     return (json.dumps(read, indent=2) + "\n").encode()
-
-
-def _make_group(hook: EditHook, line: str) -> dict[str, object]:
-    condition = {"if": hook.condition} if hook.condition else {}
-    call = {"type": "command", **condition, "command": line, "timeout": _EDIT_SECONDS}
-    return {"matcher": hook.matcher, "hooks": [call]}
 
 
 def has_edit_hooks(data: bytes) -> bool:
     """Return whether the hooks of a plugin include hooks before a tool."""
-    try:
-        return member_at(json.loads(data), "hooks", EDIT_EVENT) is not None
-    except (ValueError, RecursionError):
-        return False
+    return member_at(load_object(data), "hooks", EDIT_EVENT) is not None
 
 
 def find_differing(installed: Mapping[str, bytes], wanted: Mapping[str, bytes]) -> tuple[str, ...]:
@@ -150,15 +143,7 @@ def _meaning(path: str, files: Mapping[str, bytes]) -> object:
         read: object = json.loads(data)
     except (ValueError, RecursionError):
         return data
-    return {name: member_at(read, name) for name in _names(read) if name != "version"}
-
-
-def _names(value: object) -> list[str]:
-    return list(cast("dict[str, object]", value)) if isinstance(value, dict) else []
-
-
-def _items(value: object) -> list[object]:
-    return cast("list[object]", value) if isinstance(value, list) else []
+    return {name: one for name, one in object_at(read).items() if name != "version"}
 
 
 def fill(command: Command, folder: str) -> Command:
@@ -177,13 +162,6 @@ class PluginRegistration(NamedTuple):
     is_noted: bool = False
     """Whether the plugin is listed, enabled or not."""
     is_enabled: bool = False
-
-
-def member_at(value: object, *names: str) -> object:
-    """Return the value under nested member names, or None if one is missing."""
-    for name in names:
-        value = cast("dict[str, object]", value).get(name) if isinstance(value, dict) else None
-    return value
 
 
 # --- the receipt ----------------------------------------------------------------------------------
@@ -217,25 +195,22 @@ def render_receipt(receipt: InstallReceipt) -> bytes:
 
 def parse_receipt(data: bytes) -> InstallReceipt | None:
     """Read a receipt; return None if it is not one."""
-    try:
-        read: object = json.loads(data)
-    except ValueError:
-        return None
-    host, settings, before = (member_at(read, name) for name in ("host", "settings", "before"))
+    read = load_object(data) or {}
+    host, settings, before = (read.get(name) for name in ("host", "settings", "before"))
     if not isinstance(host, str) or not isinstance(settings, str):
         return None
     return InstallReceipt(
         host=host,
         settings=settings,
         before=before.encode("utf-8", "surrogateescape") if isinstance(before, str) else None,
-        instructions=_texts(member_at(read, "instructions")),
-        made=_texts(member_at(read, "made")),
-        roots=_texts(member_at(read, "roots")),
+        instructions=_texts_at(read, "instructions"),
+        made=_texts_at(read, "made"),
+        roots=_texts_at(read, "roots"),
     )
 
 
-def _texts(value: object) -> tuple[str, ...]:
-    return tuple(item for item in _items(value) if isinstance(item, str))
+def _texts_at(value: object, name: str) -> tuple[str, ...]:
+    return tuple(item for item in list_at(value, name) if isinstance(item, str))
 
 
 # --- instructions ---------------------------------------------------------------------------------

@@ -13,12 +13,11 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from enum import StrEnum
-from types import MappingProxyType
 from typing import Annotated, Final, cast
 
 from passdown.core.facts import Fact
 from passdown.core.hosts.results import SubagentResult, TaskUpdate, as_data, read_result
-from passdown.core.json_text import dump
+from passdown.core.json_text import dump, object_at
 from passdown.core.kinds import FactKind
 from passdown.core.problems import Malformed
 from passdown.records import field, record, replace
@@ -49,14 +48,6 @@ class ResultState(StrEnum):
     DROPPED = "dropped"
 
 
-_STATES: Final = MappingProxyType(
-    {
-        ResultStep.NOTED: ResultState.NOTED,
-        ResultStep.MALFORMED: ResultState.MALFORMED,
-        ResultStep.APPLIED: ResultState.APPLIED,
-        ResultStep.DROPPED: ResultState.DROPPED,
-    }
-)
 _FIRST: Final = frozenset({ResultStep.TAKEN, ResultStep.NOTED, ResultStep.MALFORMED})
 _OPEN: Final = frozenset({ResultState.WAITING, ResultState.MALFORMED})
 
@@ -114,10 +105,11 @@ def _begin(fact: Fact, step: ResultStep) -> KeptResult:
         result = read_result(told.get("result", ""))
     except Malformed:  # another version wrote it
         result = None
+    state = ResultState.WAITING if result else ResultState.MALFORMED
     return KeptResult(
         id=fact.key,
         at=fact.at,
-        state=_STATES.get(step, ResultState.WAITING if result else ResultState.MALFORMED),
+        state=state if step is ResultStep.TAKEN else ResultState(step.value),
         result=result,
         problems=_texts(told.get("problems", "[]")),
         subagent="".join(_texts(told.get("subagent", "[]"))),
@@ -128,26 +120,20 @@ def _follow(known: KeptResult, fact: Fact, step: ResultStep) -> KeptResult:
     told: dict[str, object] = {name: json.loads(value) for name, value in fact.others}
     match step:
         case ResultStep.BEGUN:
-            begun = told.get("operations")
-            operations = cast("dict[str, object]", begun) if isinstance(begun, dict) else {}
-            named = {int(at): str(op) for at, op in operations.items() if at.isdecimal()}
+            begun = object_at(told, "operations")
+            named = {int(at): str(op) for at, op in begun.items() if at.isdecimal()}
             return replace(known, operations={**named, **known.operations})  # 2
         case ResultStep.TRIED:
-            return _follow_try(
-                known, told.get("update"), str(told.get("outcome")), told.get("unsure") is True
-            )
+            at, outcome = told.get("update"), str(told.get("outcome"))
+            if not isinstance(at, int) or known.outcomes.get(at) == DONE:
+                return known
+            is_over = outcome != DONE and told.get("unsure") is not True  # 3
+            left = {name: op for name, op in known.operations.items() if name != at or not is_over}
+            return replace(known, outcomes={**known.outcomes, at: outcome}, operations=left)
         case ResultStep.APPLIED | ResultStep.DROPPED if known.is_open:
-            return replace(known, state=_STATES[step])
+            return replace(known, state=ResultState(step.value))
         case _:
             return known
-
-
-def _follow_try(known: KeptResult, at: object, outcome: str, is_unsure: bool) -> KeptResult:  # noqa: FBT001 - a part of what the line says
-    if not isinstance(at, int) or known.outcomes.get(at) == DONE:
-        return known
-    is_over = outcome != DONE and not is_unsure  # 3
-    operations = {name: op for name, op in known.operations.items() if name != at or not is_over}
-    return replace(known, outcomes={**known.outcomes, at: outcome}, operations=operations)
 
 
 def _texts(value: str) -> tuple[str, ...]:

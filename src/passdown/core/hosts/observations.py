@@ -18,15 +18,7 @@ import json
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Annotated, Final, NamedTuple
 
-from passdown.core.facts import (
-    EDITS,
-    PROMPTED,
-    WORDS_CHARS,
-    Provenance,
-    cut_aim,
-    make_key,
-    tell_counts,
-)
+from passdown.core.facts import EDITS, PROMPTED, WORDS_CHARS, Provenance, cut_aim, make_key, tell_counts
 from passdown.core.formats.journal import JournalLine
 from passdown.core.hosts.transcripts import Observation
 from passdown.core.kinds import FactKind
@@ -87,14 +79,10 @@ def find_new_facts(
         telling.take_file(FactKind.FILE, path, f"git {path}")
     # Facts derived from prompts come before them: if a crash cuts off the prompts, both are found again. Git
     # does not tell when a file was edited; no test is outdated because of it.
-    told = (*_aims(account, telling.prompts), *telling.told, *seen_done, *_words(account, on.words))
+    told = [*_aims(account, telling.prompts), *telling.told, *seen_done]
+    if on.words and cut_words(on.words) not in {fact.text for fact in account.of(FactKind.WORDS)}:  # 7
+        told.append(NewObservation(NewFact(FactKind.WORDS, on.words), ""))
     return [one._replace(said=one.said._replace(text=printable(one.said.text))) for one in told]
-
-
-def _words(account: Account, words: str) -> Iterator[NewObservation]:
-    """Yield what the agent said last, unless it is known (7)."""
-    if words and cut_words(words) not in {fact.text for fact in account.of(FactKind.WORDS)}:
-        yield NewObservation(NewFact(FactKind.WORDS, words), "")
 
 
 def cut_words(text: str) -> str:
@@ -125,11 +113,9 @@ class _NewFacts:
         self.told: list[NewObservation] = []
         self.prompts: list[str] = []
         self.known = {
-            (str(kind), make_key(entry.text))
-            for kind in (FactKind.FILE, FactKind.READ)
+            (str(kind), make_key(entry.text), entry.key if kind is FactKind.COMMAND else "")
+            for kind in (FactKind.FILE, FactKind.READ, FactKind.COMMAND)
             for entry in account.of(kind)
-        } | {
-            (str(FactKind.COMMAND), make_key(entry.text), entry.key) for entry in account.of(FactKind.COMMAND)
         }
         self.edits = {make_key(entry.text): entry.edits for entry in account.of(FactKind.FILE)}
         self.commits = {entry.text for entry in account.of(FactKind.COMMIT)}
@@ -143,7 +129,10 @@ class _NewFacts:
         code = "" if one.exit is None else str(one.exit)
         match one.kind:
             case FactKind.PROMPT:
-                self._take_prompt(one)
+                if one.text != self.last:
+                    self.last = one.text
+                    self.prompts.append(one.text)
+                    self.told.append(NewObservation(NewFact(FactKind.PROMPT, one.text), one.ref))
             case FactKind.FILE:
                 self._take_edit(from_root(one.text, self.on.roots) or "", one.ref)
             case FactKind.READ:
@@ -159,7 +148,10 @@ class _NewFacts:
             case FactKind.BINDING:
                 self._take_task(one)
             case _:
-                self._take_plan(one)
+                if self.plan.get(make_key(one.text)) != one.status:
+                    self.plan[make_key(one.text)] = one.status
+                    item = NewFact(FactKind.PLAN, one.text, because=one.status)
+                    self.told.append(NewObservation(item, one.ref))
 
     def take_file(self, kind: FactKind, path: str, ref: str) -> None:
         """Record a file, unless it does not concern the project (3)."""
@@ -172,24 +164,13 @@ class _NewFacts:
             return
         name = make_key(one_line(path))
         count = self.edits[name] = self.edits.get(name, 0) + 1
-        self.known.add((str(FactKind.FILE), name))
+        self.known.add((str(FactKind.FILE), name, ""))
         counted = ((EDITS, str(count)),) if count > 1 else ()
         self.told.append(NewObservation(NewFact(FactKind.FILE, one_line(path), others=counted), ref))
 
     def _is_concerned(self, path: str) -> bool:
         own = any(path == one or path.startswith(f"{one}/") for one in (".git", *self.on.own))
         return bool(path) and not own
-
-    def _take_prompt(self, one: Observation) -> None:
-        if one.text != self.last:
-            self.last = one.text
-            self.prompts.append(one.text)
-            self.told.append(NewObservation(NewFact(FactKind.PROMPT, one.text), one.ref))
-
-    def _take_plan(self, one: Observation) -> None:
-        if self.plan.get(make_key(one.text)) != one.status:
-            self.plan[make_key(one.text)] = one.status
-            self.told.append(NewObservation(NewFact(FactKind.PLAN, one.text, because=one.status), one.ref))
 
     def _take_task(self, one: Observation) -> None:
         """Bind the session to a task that it claimed, and unbind it from one that it closed (6).
@@ -213,14 +194,7 @@ class _NewFacts:
         self.told.append(NewObservation(NewFact(FactKind.COMMIT, whole or one.text), one.ref, provenance))
 
     def _tell_once(self, new_fact: NewFact, ref: str) -> None:
-        name = (
-            (new_fact.kind, make_key(new_fact.text), new_fact.key)
-            if new_fact.key or new_fact.kind is FactKind.COMMAND
-            else (
-                new_fact.kind,
-                make_key(new_fact.text),
-            )
-        )
+        name = (str(new_fact.kind), make_key(new_fact.text), new_fact.key)
         if name not in self.known:
             self.known.add(name)
             self.told.append(NewObservation(new_fact, ref))
@@ -228,9 +202,8 @@ class _NewFacts:
 
 def _without(command: str, roots: Sequence[str]) -> str:
     """Make the paths in a command relative to the project root, whose location stays private (3)."""
-    for root in roots:
-        if _parts(root):
-            command = command.replace(f"{root.rstrip('/')}/", "")
+    for root in filter(_parts, roots):
+        command = command.replace(f"{root.rstrip('/')}/", "")
     return command
 
 

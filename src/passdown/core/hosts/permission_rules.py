@@ -5,9 +5,9 @@ A rule is recognised by its text. One that was there before the install is the u
 
 import json
 from collections.abc import Collection, Mapping, Sequence
-from typing import Final, NamedTuple, cast
+from typing import Final, NamedTuple
 
-from passdown.core.json_text import append_member, read_items, read_members
+from passdown.core.json_text import append_member, list_at, object_at, read_items, read_members
 
 MEMBER: Final = "permissions"
 LIST: Final = "allow"
@@ -35,17 +35,12 @@ def put_rules(text: str, rules: Sequence[str]) -> SettingsChange:
     """
     text = text if text.strip() else "{}\n"
     values = [one.value for one in read_members(text) if one.name == MEMBER]
-    there = _find_rules(values[0]) if values else []
-    if there is None:
+    value: object = values[0] if values else {}
+    there = object_at(value).get(LIST, [])
+    if not isinstance(value, dict) or not isinstance(there, list):
         return SettingsChange(text, "the permission rules have another form; they were not changed")
     missing = [rule for rule in rules if rule not in there]
     return SettingsChange(_add(text, (MEMBER, LIST), missing, _STEP) if missing else text)
-
-
-def _find_rules(value: object) -> list[object] | None:
-    """Return the rules in the value of the member; None if it has another form."""
-    rules = cast("dict[str, object]", value).get(LIST, []) if isinstance(value, dict) else None
-    return cast("list[object]", rules) if isinstance(rules, list) else None
 
 
 def _add(text: str, path: Sequence[str], rules: Sequence[str], indent: str) -> str:
@@ -85,8 +80,8 @@ def drop_rules(
     A list or an object that only our rules needed is removed.
     """
     wanted = dict(settings)
-    value, old = _members(wanted.get(MEMBER)), _members(before.get(MEMBER))
-    known, mine = (_items(one.get(LIST)) for one in (value, old))
+    value, old = object_at(wanted, MEMBER), object_at(before, MEMBER)
+    known, mine = list_at(value, LIST), list_at(old, LIST)
     rest = [rule for rule in known if rule not in rules or rule in mine]
     if rest == known:
         return wanted
@@ -97,11 +92,3 @@ def drop_rules(
     else:
         del wanted[MEMBER]
     return wanted
-
-
-def _members(value: object) -> dict[str, object]:
-    return cast("dict[str, object]", value) if isinstance(value, dict) else {}
-
-
-def _items(value: object) -> list[object]:
-    return cast("list[object]", value) if isinstance(value, list) else []

@@ -15,7 +15,7 @@ from enum import StrEnum
 from typing import Annotated, Final, cast
 
 from passdown.core.ids import clean_foreign
-from passdown.core.json_text import dump
+from passdown.core.json_text import dump, list_at
 from passdown.core.problems import Malformed
 from passdown.core.safe_text import one_line, printable
 from passdown.errors import FormatError
@@ -94,7 +94,11 @@ def read_result(text: str) -> SubagentResult | None:
     text = text[-MAX_CHARS:]
     if not any(f'"{name}"' in text for name in (*_UPDATES, "status")):
         return None
-    found = [one for one in _find_objects(text) if _is_result(one)]  # 1
+    found = [  # 1
+        one
+        for one in _find_objects(text)
+        if any(name in one for name in _UPDATES) or ("status" in one and "summary" in one)
+    ]
     if found:
         result = _read(found[-1])
         if len(dump(as_data(result))) > MAX_RESULT:
@@ -149,10 +153,6 @@ def _find_objects(text: str) -> Iterator[Object]:
         at = text.find("{", end)
 
 
-def _is_result(value: Object) -> bool:
-    return any(name in value for name in _UPDATES) or ("status" in value and "summary" in value)
-
-
 def _read(value: Object) -> SubagentResult:
     problems: list[str] = []
     status = _text(value.get("status")).strip().lower()
@@ -160,7 +160,7 @@ def _read(value: Object) -> SubagentResult:
         problems.append(_say("status", status, "is not success or failed; taken as failed"))
         status = ResultStatus.FAILED.value
     updates = list(_read_updates(_first(value, _UPDATES), problems))
-    files = [one for one in _list(_first(value, _FILES)) if isinstance(one, str) and one.strip()]
+    files = [one for one in list_at(_first(value, _FILES)) if isinstance(one, str) and one.strip()]
     return SubagentResult(
         status=ResultStatus(status),
         summary=_text(value.get("summary")),
@@ -171,7 +171,7 @@ def _read(value: Object) -> SubagentResult:
 
 
 def _read_updates(value: object, problems: list[str]) -> Iterator[TaskUpdate]:
-    asked: list[object] = [cast("Object", value)] if isinstance(value, dict) else _list(value)
+    asked: list[object] = [cast("Object", value)] if isinstance(value, dict) else list_at(value)
     if value is not None and not isinstance(value, dict | list):
         problems.append("`beadUpdates` is not a list; left out")
     if len(asked) > _MAX_UPDATES:
@@ -216,10 +216,6 @@ def _first(value: Object, names: tuple[str, ...]) -> object:
 
 def _text(value: object) -> str:
     """Return a text, or the lines of a list, as far as it can be shown and stored."""
-    lines = _list(value)
+    lines = list_at(value)
     text = "\n".join(one for one in lines if isinstance(one, str)) if lines else value
     return printable(text.replace("\r\n", "\n")) if isinstance(text, str) else ""
-
-
-def _list(value: object) -> list[object]:
-    return cast("list[object]", value) if isinstance(value, list) else []

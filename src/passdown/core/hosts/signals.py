@@ -4,14 +4,13 @@ Only what a transcript shows is judged. That work goes backwards, or contradicts
 to notice; no rule of ours could tell.
 """
 
-import json
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from enum import StrEnum
-from typing import Annotated, Final, NamedTuple, cast
+from typing import Annotated, Final, NamedTuple
 
 from passdown.core.hosts.transcripts import Observation
-from passdown.core.json_text import dump
+from passdown.core.json_text import dump, list_at, load_object, number_at
 from passdown.core.safe_text import one_line
 from passdown.records import record
 
@@ -87,21 +86,12 @@ def render_degradation(found: Degradation) -> str:
 
 def parse_degradation(text: str) -> Degradation:
     """Read what `render_degradation` wrote; what cannot be read is no sign."""
-    try:
-        data: object = json.loads(text)
-    except (ValueError, RecursionError):
-        return NO_SIGNS
-    members = cast("dict[str, object]", data) if isinstance(data, dict) else {}
-    count, signals = members.get("compactions"), members.get("signals")
-    pairs = cast("list[object]", signals) if isinstance(signals, list) else []
-    return Degradation(
-        signals=tuple(signal for pair in pairs if (signal := _parse_signal(pair))),
-        compactions=count if isinstance(count, int) and not isinstance(count, bool) and count > 0 else 0,
-    )
-
-
-def _parse_signal(pair: object) -> Signal | None:
-    words = cast("Sequence[object]", pair) if isinstance(pair, list) else ()
-    if len(words) != 2 or words[0] not in set(SignalKind) or not isinstance(words[1], str):  # noqa: PLR2004 - a pair
-        return None
-    return Signal(SignalKind(cast("str", words[0])), one_line(words[1]))
+    data = load_object(text)
+    signals: list[Signal] = []
+    for pair in list_at(data, "signals"):
+        match pair:
+            case [str(kind), str(words)] if kind in set(SignalKind):
+                signals.append(Signal(SignalKind(kind), one_line(words)))
+            case _:
+                pass
+    return Degradation(signals=tuple(signals), compactions=max(number_at(data, "compactions") or 0, 0))

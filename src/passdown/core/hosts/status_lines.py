@@ -7,11 +7,11 @@ changes made by others in the meantime.
 import json
 from collections.abc import Collection, Mapping
 from types import MappingProxyType
-from typing import Final, cast
+from typing import Final
 
 from passdown.core.hosts.installs import PLUGIN, PLUGIN_ID
 from passdown.core.hosts.permission_rules import SettingsChange, drop_rules
-from passdown.core.json_text import read_members, revise_members
+from passdown.core.json_text import object_at, read_members, revise_members
 from passdown.core.lazy_regex import pattern
 from passdown.core.problems import Malformed
 
@@ -55,7 +55,7 @@ def put_status_line(text: str, line: str, *, can_wrap: bool) -> SettingsChange:
         return SettingsChange(
             revise_members(text, {MEMBER: {"type": "command", "command": wrap_command(line, "")}})
         )
-    there = cast("dict[str, object]", value) if isinstance(value, dict) else {}
+    there = object_at(value)
     command = there.get("command")
     if not isinstance(command, str) or there.get("type") != "command":  # 3
         return SettingsChange(text, "there is a status line of another kind; it was not changed")
@@ -100,14 +100,11 @@ def _without_ours(
 ) -> dict[str, object]:
     wanted = drop_rules(settings, rules, before)
     for name, key in _LISTS.items():
-        value = wanted.get(name)
-        if isinstance(value, dict):
-            rest = {one: each for one, each in cast("dict[str, object]", value).items() if one != key}
-            wanted[name] = rest
-            if not rest:
+        if isinstance(wanted.get(name), dict):
+            wanted[name] = {one: each for one, each in object_at(wanted, name).items() if one != key}
+            if not wanted[name]:
                 del wanted[name]
-    value = wanted.get(MEMBER)
-    line = cast("dict[str, object]", value) if isinstance(value, dict) else {}
+    line = object_at(wanted, MEMBER)
     inner = unwrap_command(str(line.get("command", "")))
     if inner:
         wanted[MEMBER] = {**line, "command": inner}
@@ -121,13 +118,11 @@ def adapt(text: str, wanted: Mapping[str, object]) -> str:
     there = read_settings(text)
     for name in [name for name in there if name not in wanted]:
         text = drop_member(text, name)
-    changes = {name: value for name, value in wanted.items() if not _is_same(there, name, value)}
+    known = {name: json.dumps(value, sort_keys=True) for name, value in there.items()}
+    changes = {  # compared as text: in JSON, 1 and true differ
+        name: value for name, value in wanted.items() if known.get(name) != json.dumps(value, sort_keys=True)
+    }
     return revise_members(text if text.strip() else "{}\n", changes) if changes else text
-
-
-def _is_same(there: Mapping[str, object], name: str, value: object) -> bool:
-    """Return whether a member has that value; in JSON, 1 and true differ."""
-    return name in there and json.dumps(there[name], sort_keys=True) == json.dumps(value, sort_keys=True)
 
 
 def drop_member(text: str, name: str) -> str:

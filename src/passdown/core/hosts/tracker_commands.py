@@ -84,8 +84,9 @@ def find_task_changes(command: str, code: int | None, output: str) -> Iterator[O
         if call is None or not state:
             continue
         tasks = _find_printed(output) if call.verb == "ready" else call.tasks
+        errors = [line for line in output[:_LONGEST].splitlines() if "error" in line.lower()]
         for task in tasks:
-            if not _is_refused(task, output):  # 3
+            if not any(task in line for line in errors):  # 3
                 yield ObservedTask(task, state)
 
 
@@ -127,8 +128,3 @@ def _find_printed(output: str) -> tuple[str, ...]:
     """Return the task that `ready --claim --json` printed."""
     found = _PRINTED.search(output[:_LONGEST])
     return (found[1],) if found and _TASK.fullmatch(found[1]) else ()
-
-
-def _is_refused(task: str, output: str) -> bool:
-    lines = output[:_LONGEST].splitlines()
-    return any("error" in line.lower() and task in line for line in lines)

@@ -13,9 +13,10 @@ The parts that are specific to a host (which lines matter, and how to read them)
 
 import json
 from collections.abc import Callable, Collection, Mapping, Sequence
-from typing import TYPE_CHECKING, Annotated, Final, NamedTuple, cast
+from typing import TYPE_CHECKING, Annotated, Final, NamedTuple
 
 from passdown.core.facts import NO_RESULT
+from passdown.core.json_text import list_at, load_object, number_at, text_at
 from passdown.core.kinds import FactKind
 from passdown.core.shell_commands import find_commits, find_tests
 from passdown.records import field, record, replace
@@ -93,12 +94,6 @@ class TranscriptReading(NamedTuple):
     """What the agent said last in it; empty if it said nothing, or is a subagent."""
 
 
-def _count(output: str) -> "CountedTests | None":
-    from passdown.core.test_counts import count_tests  # few commands are tests
-
-    return count_tests(output)
-
-
 @record(frozen=False)
 class TranscriptCollector:
     """Collects observations from lines; a host's transcript reader writes into it."""
@@ -127,28 +122,30 @@ class TranscriptCollector:
                 del self.waiting[next(iter(self.waiting))]
 
     def see_files(self, kind: FactKind, paths: Sequence[str], ref: str) -> None:
-        """Record files that were read or edited."""
+        """Record files that were read or edited; a relative path is below the folder of the host."""
         for path in dict.fromkeys(paths):
-            self.see(kind, _below(self.folder, path), f"{ref} {path}")
+            is_absolute = path.startswith(("/", "\\")) or path[1:2] == ":"
+            is_whole = is_absolute or not self.folder or not path
+            self.see(kind, path if is_whole else f"{self.folder.rstrip('/')}/{path}", f"{ref} {path}")
 
     def see_command(self, command: str, code: int | None, output: str, ref: str) -> None:
         """Record a command with its exit code, the tests in it, and the commits that it printed."""
         self.see(FactKind.COMMAND, command, ref, exit=code)
         tests = [*find_tests(command, code)]
-        counted = _count(output) if len(tests) == 1 else None  # of several nobody knows whose words they are
+        counted = None
+        if len(tests) == 1:  # of several nobody knows whose words they are
+            from passdown.core.test_counts import count_tests  # few commands are tests
+
+            counted = count_tests(output)
         for number, one in enumerate(tests):
             if str(one.exit) not in NO_RESULT:
                 self.see(FactKind.TEST, one.command, f"{ref} test {number}", exit=one.exit, counted=counted)
         self.see_commits(list(find_commits(command, output)), ref)
         if _TRACKER in command:
-            self._see_tasks(command, code, output, ref)
+            from passdown.core.hosts.tracker_commands import find_task_changes  # few commands are
 
-    def _see_tasks(self, command: str, code: int | None, output: str, ref: str) -> None:
-        """Record the tasks that a command of the tracker claimed or closed."""
-        from passdown.core.hosts.tracker_commands import find_task_changes  # few commands are of the tracker
-
-        for number, one in enumerate(find_task_changes(command, code, output)):
-            self.see(FactKind.BINDING, one.task, f"{ref} task {number}", status=one.state)
+            for number, change in enumerate(find_task_changes(command, code, output)):
+                self.see(FactKind.BINDING, change.task, f"{ref} task {number}", status=change.state)
 
     def see_commits(self, names: Sequence[str], ref: str) -> None:
         """Record commits."""
@@ -229,51 +226,30 @@ def read_piece(reader: TranscriptReader, data: bytes, mark: TranscriptMark = STA
     lines = data[start : end - 1].split(b"\n")
     for line in lines:
         if reader.wants(line, collector.waiting):
-            passed_over += not _take(reader, collector, line)
-    words = "" if collector.is_agents else _last_words(reader, lines)
-    return TranscriptReading(tuple(collector.seen), _mark(collector, mark.offset + end), passed_over, words)
-
-
-def _last_words(reader: TranscriptReader, lines: Sequence[bytes]) -> str:
-    """Return what the agent said last; only the line that has it is parsed."""
-    if reader.words is None:
-        return ""
-    said = (reader.words(line) for line in reversed(lines))
-    return storable(next(filter(None, said), ""))[:MAX_TEXT]
-
-
-def _mark(collector: TranscriptCollector, offset: int) -> TranscriptMark:
-    return TranscriptMark(
-        offset=offset,
+            found = load_object(line.decode("utf-8", "replace"))
+            if found is None:  # 2
+                passed_over += 1
+                continue
+            collector.time = text_at(found, "timestamp")[:_TIME]
+            reader.take(collector, found)
+    words = ""
+    if reader.words and not collector.is_agents:  # only the line that has them is parsed
+        said = (reader.words(line) for line in reversed(lines))
+        words = storable(next(filter(None, said), ""))[:MAX_TEXT]
+    reached = TranscriptMark(
+        offset=mark.offset + end,
         is_agents=collector.is_agents,
         folder=collector.folder,
         waiting=tuple(collector.waiting.values()),
         plan=tuple(collector.plan.items()),
         agents=tuple(collector.agents),
     )
-
-
-def _take(reader: TranscriptReader, collector: TranscriptCollector, line: bytes) -> bool:
-    """Let a transcript reader read a line; return False if it is not a JSON object (2)."""
-    try:
-        value = json.loads(line.decode("utf-8", "replace"))
-    except (ValueError, RecursionError):
-        return False
-    if not isinstance(value, dict):
-        return False
-    found = cast("Object", value)
-    collector.time = text_at(found, "timestamp")[:_TIME]
-    reader.take(collector, found)
-    return True
+    return TranscriptReading(tuple(collector.seen), reached, passed_over, words)
 
 
 def load_line(line: bytes) -> Object:
     """Parse a line; an empty object if it is none."""
-    try:
-        value: object = json.loads(line.decode("utf-8", "replace"))
-    except (ValueError, RecursionError):
-        return {}
-    return object_at(value)
+    return load_object(line.decode("utf-8", "replace")) or {}
 
 
 def storable(text: str) -> str:
@@ -281,57 +257,8 @@ def storable(text: str) -> str:
     return text if text.isascii() else text.encode("utf-8", "replace").decode()
 
 
-def text_at(value: object, *names: str) -> str:
-    """Return the text under nested member names, or an empty string if there is none."""
-    found = _at(value, names)
-    return found if isinstance(found, str) else ""
-
-
-def object_at(value: object, *names: str) -> Object:
-    """Return the object under nested member names, or an empty one if there is none."""
-    found = _at(value, names)
-    return cast("Object", found) if isinstance(found, dict) else {}
-
-
-def list_at(value: object, *names: str) -> Sequence[object]:
-    """Return the list under nested member names, or an empty one if there is none."""
-    found = _at(value, names)
-    return cast("list[object]", found) if isinstance(found, list) else ()
-
-
-def number_at(value: object, *names: str) -> int | None:
-    """Return the whole number under nested member names, or None if there is none."""
-    found = _at(value, names)
-    return found if isinstance(found, int) and not isinstance(found, bool) else None
-
-
-def _at(value: object, names: Sequence[str]) -> object:
-    for name in names:
-        if not isinstance(value, dict):
-            return None
-        value = cast("Object", value).get(name)
-    return value
-
-
-def _below(folder: str, path: str) -> str:
-    """Return a path as the host means it: a relative path is below the folder it works in."""
-    is_absolute = path.startswith(("/", "\\")) or path[1:2] == ":"
-    return path if is_absolute or not folder or not path else f"{folder.rstrip('/')}/{path}"
-
-
 def render_mark(mark: TranscriptMark) -> str:
     """Write a mark as JSON, within `MAX_MARK`; if it is too long, the oldest entries are dropped."""
-    text = _render(mark)
-    while len(text) > MAX_MARK and (mark.waiting or mark.plan):
-        if mark.plan:
-            mark = replace(mark, plan=mark.plan[len(mark.plan) // 2 + 1 :])
-        else:
-            mark = replace(mark, waiting=mark.waiting[len(mark.waiting) // 2 + 1 :])
-        text = _render(mark)
-    return text
-
-
-def _render(mark: TranscriptMark) -> str:
     values = {
         "offset": mark.offset,
         "is_cut": mark.is_cut,
@@ -341,19 +268,21 @@ def _render(mark: TranscriptMark) -> str:
         "plan": [list(item) for item in mark.plan],
         "agents": list(mark.agents),
     }
-    return json.dumps({name: value for name, value in values.items() if value}, ensure_ascii=True)
+    text = json.dumps({name: value for name, value in values.items() if value}, ensure_ascii=True)
+    if len(text) <= MAX_MARK or not (mark.waiting or mark.plan):
+        return text
+    if mark.plan:
+        return render_mark(replace(mark, plan=mark.plan[len(mark.plan) // 2 + 1 :]))
+    return render_mark(replace(mark, waiting=mark.waiting[len(mark.waiting) // 2 + 1 :]))
 
 
 def parse_mark(text: str) -> TranscriptMark:
     """Read a mark; parts that do not fit are ignored."""
-    try:
-        value = json.loads(text)
-    except (ValueError, RecursionError):
-        return START
+    value = load_object(text) or {}
     return TranscriptMark(
         offset=max(0, number_at(value, "offset") or 0),
-        is_cut=_at(value, ("is_cut",)) is True,
-        is_agents=_at(value, ("is_agents",)) is True,
+        is_cut=value.get("is_cut") is True,
+        is_agents=value.get("is_agents") is True,
         folder=text_at(value, "folder"),
         waiting=tuple(call for one in list_at(value, "waiting") if (call := _parse_call(one)) is not None),
         plan=tuple(pair for one in list_at(value, "plan") if (pair := _parse_pair(one)) is not None),
@@ -362,7 +291,7 @@ def parse_mark(text: str) -> TranscriptMark:
 
 
 def _parse_call(value: object) -> ToolCall | None:
-    texts = cast("list[object]", value) if isinstance(value, list) else []
+    texts = list_at(value)
     name, kind = ([str(text) for text in texts[:2]] + ["", ""])[:2]
     return ToolCall(name, FactKind(kind), tuple(map(str, texts[2:]))) if kind in set(FactKind) else None
 

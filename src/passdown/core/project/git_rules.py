@@ -35,9 +35,9 @@ class _Span(NamedTuple):
     end: bytes
 
 
-def has_block(data: bytes, label: str = "", *, in_markdown: bool = False) -> bool:
+def has_block(data: bytes, label: str = "") -> bool:
     """Return whether a file contains our block with that label."""
-    return bool(_find_blocks(data, _marks(label, in_markdown=in_markdown)))
+    return bool(_find_blocks(data, _marks(label, in_markdown=False)))
 
 
 def has_line(data: bytes, line: str) -> bool:

@@ -104,13 +104,18 @@ def _short(text: str) -> str:
 def sum_up_metrics(metrics: Iterable[Metric], since: datetime, skipped: int = 0) -> MetricsSummary:
     """Return what happened since an instant."""
     kept = [one for one in metrics if one.at >= since]
+    durations: dict[str, list[float]] = {}
+    for one in kept:
+        phase, duration = one.values.get("phase"), one.values.get("duration")
+        if one.event == MetricKind.TDD_CYCLE and isinstance(phase, str) and is_amount(duration):
+            durations.setdefault(_short(phase), []).append(float(cast("float", duration)))
     modes = [one.values.get("mode") == "MA" for one in kept if one.event == _MA_ATTEMPT]
     manual = Counter(_texts(kept, MetricKind.MANUAL_BD, "command"))
     ranked = sorted(manual.items(), key=lambda pair: (-pair[1], pair[0]))
     return MetricsSummary(
         counts=dict(sorted(Counter(one.event for one in kept).items())),
         multi_agent=AttemptCounts(succeeded=sum(modes), fell_back=len(modes) - sum(modes)),
-        tdd_mean_durations=_mean_durations(kept),
+        tdd_mean_durations={phase: sum(some) / len(some) for phase, some in sorted(durations.items())},
         manual_commands=tuple(CommandCount(command=name, count=count) for name, count in ranked[:TOP]),
         expired_handoffs=tuple(dict.fromkeys(_texts(kept, MetricKind.HANDOFF_EXPIRED, "file"))),
         skipped=skipped,
@@ -120,12 +125,3 @@ def sum_up_metrics(metrics: Iterable[Metric], since: datetime, skipped: int = 0)
 def _texts(metrics: Sequence[Metric], kind: MetricKind, name: str) -> Sequence[str]:
     values = [one.values.get(name) for one in metrics if one.event == kind]
     return [_short(value) for value in values if isinstance(value, str) and value]
-
-
-def _mean_durations(metrics: Sequence[Metric]) -> Mapping[str, float]:
-    durations: dict[str, list[float]] = {}
-    for one in metrics:
-        phase, duration = one.values.get("phase"), one.values.get("duration")
-        if one.event == MetricKind.TDD_CYCLE and isinstance(phase, str) and is_amount(duration):
-            durations.setdefault(_short(phase), []).append(float(cast("float", duration)))
-    return {phase: sum(found) / len(found) for phase, found in sorted(durations.items())}

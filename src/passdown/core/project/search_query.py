@@ -11,7 +11,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Final, NamedTuple
 
-from passdown.core.documents.frontmatter import FrontMatterEntry, read_text, split_entries, split_front_matter
+from passdown.core.documents.frontmatter import read_text, split_entries, split_front_matter
 from passdown.core.lazy_regex import pattern
 from passdown.core.problems import Malformed
 from passdown.core.times import parse_instant
@@ -140,7 +140,8 @@ def make_snippet(text: str, terms: Sequence[SearchTerm], size: int) -> Snippet:
     If no word is found, because only the file name matched, it is the first line that is not empty.
     """
     folded = fold_text(text)
-    best, most = _first_line(folded), 0
+    best = next((number for number, line in enumerate(folded.split("\n")) if line.strip()), 0)
+    most = 0
     found: dict[int, set[int]] = {}
     line, seen = 0, 0
     for match in _pattern(terms, folded).finditer(folded):
@@ -150,11 +151,11 @@ def make_snippet(text: str, terms: Sequence[SearchTerm], size: int) -> Snippet:
         words.add(match.lastindex or 0)
         if len(words) > most:
             best, most = line, len(words)
-    return _cut_line(text.split("\n")[best], best + 1, terms, size)
-
-
-def _first_line(text: str) -> int:
-    return next((number for number, line in enumerate(text.split("\n")) if line.strip()), 0)
+    shown = text.split("\n")[best]
+    spans = list(_spans(shown, terms))
+    start = spans[0][0] if spans else 0
+    matched = tuple(dict.fromkeys(shown[begin:end] for begin, end in spans))
+    return Snippet(best + 1, _cut_around(shown, start, size), matched)
 
 
 def _pattern(terms: Sequence[SearchTerm], folded: str) -> re.Pattern[str]:
@@ -165,15 +166,11 @@ def _pattern(terms: Sequence[SearchTerm], folded: str) -> re.Pattern[str]:
 
 
 def _spell(word: str, letter: str, *, is_prefix: bool) -> str:
-    if _is_single(word):
+    if re.fullmatch(f"[{_SINGLE}]", word):
         return word
     is_open = is_prefix or len(word) == MAX_WORD
     behind = "" if is_open else f"(?!{letter})"
     return f"(?<!{letter.replace('|', ')(?<!')}){word}{behind}"
-
-
-def _is_single(word: str) -> bool:
-    return re.fullmatch(f"[{_SINGLE}]", word) is not None
 
 
 def _wanted(terms: Sequence[SearchTerm]) -> Iterator[tuple[str, bool]]:
@@ -183,13 +180,6 @@ def _wanted(terms: Sequence[SearchTerm]) -> Iterator[tuple[str, bool]]:
             wanted[word] = wanted.get(word, False)
         wanted[term.words[-1]] |= term.is_prefix
     yield from sorted(wanted.items(), key=lambda one: -len(one[0]))
-
-
-def _cut_line(line: str, number: int, terms: Sequence[SearchTerm], size: int) -> Snippet:
-    spans = list(_spans(line, terms))
-    start = spans[0][0] if spans else 0
-    words = tuple(dict.fromkeys(line[begin:end] for begin, end in spans))
-    return Snippet(number, _cut_around(line, start, size), words)
 
 
 def _spans(line: str, terms: Sequence[SearchTerm]) -> Iterator[tuple[int, int]]:
@@ -227,23 +217,17 @@ def read_head(text: str) -> DocumentHead:
     values: dict[str, str] = {}
     for entry in entries:
         if entry.key in {"updated", "date", "session_id"}:
-            values[entry.key] = _read_value(entry)
+            try:
+                values[entry.key] = read_text(entry) or ""
+            except Malformed:
+                values[entry.key] = ""
     at = parse_instant(values.get("updated") or values.get("date", ""))
     return DocumentHead(at, values.get("session_id", ""))
 
 
-def _read_value(entry: FrontMatterEntry) -> str:
-    try:
-        return read_text(entry) or ""
-    except Malformed:
-        return ""
-
-
 def shell_word(text: str) -> str:
     """Quote a text so that a shell reads it as exactly one word."""
-    if _SAFE.fullmatch(text):
-        return text
-    return "'" + text.replace("'", "'\"'\"'") + "'"
+    return text if is_shell_safe(text) else "'" + text.replace("'", "'\"'\"'") + "'"
 
 
 def is_shell_safe(text: str) -> bool:

@@ -50,26 +50,20 @@ class KeyHistory(NamedTuple):
 
 
 def read_history(said: Iterable[Fact]) -> KeyHistory:
-    """Go through what was said under one key, the oldest first."""
+    """Go through what was said under one key, the oldest first; the same text replaces nothing."""
     facts = [*said]
-    known = _follow(facts)
-    in_force = tuple(one.fact for some in fold(facts).statements.values() for one in some)
-    held = in_force[-1] if in_force else None
-    replaced = known.replaced if held is known.held and known.replaced not in in_force else None
-    return KeyHistory(held, replaced, known.at, in_force)
-
-
-def _follow(said: Iterable[Fact]) -> KeyHistory:
-    """Find the last decision and the one before it; the same text replaces nothing."""
     known = KeyHistory()
-    for fact in said:
+    for fact in facts:
         if fact.kind == FactKind.RETRACTION:
             known = KeyHistory(at=fact.at)
         elif known.held is None or make_key(known.held.text) == make_key(fact.text):
             known = known._replace(held=fact, at=fact.at)
         else:
             known = KeyHistory(fact, known.held, fact.at)
-    return known
+    in_force = tuple(one.fact for some in fold(facts).statements.values() for one in some)
+    held = in_force[-1] if in_force else None
+    replaced = known.replaced if held is known.held and known.replaced not in in_force else None
+    return KeyHistory(held, replaced, known.at, in_force)
 
 
 def says_same(new: NewFact, held: Fact) -> bool:

@@ -13,7 +13,6 @@ from typing import Annotated, Final
 
 from passdown.core.documents.key_value import Pair
 from passdown.core.facts import Fact, make_key
-from passdown.core.formats.checkpoints import Phase
 from passdown.core.formats.events import MAX_CHARS, Event, EventCheckpoint, render_event
 from passdown.core.formats.streams import Checkpoint, Stream
 from passdown.core.ids import event_file_name, fold_id
@@ -57,7 +56,19 @@ def read_stream_content(stream: Stream, name: str) -> StreamContent:
     handoff = from_stream(stream)
     author = handoff.agent or name
     questions = (*handoff.questions, *stream.unknowns)
-    phases = tuple(_write_phase(one, stream.checkpoint) for one in handoff.phases if one.name)
+    around = stream.checkpoint or Checkpoint()
+    phases = tuple(
+        EventCheckpoint(
+            phase=one.phase,
+            status=one.state,
+            updated=around.last_updated,
+            name=one.name,
+            agent=around.agent or None,
+            task=around.task or None,
+        )
+        for one in handoff.phases
+        if one.name
+    )
     said = replace(handoff, done=tuple(one for one in handoff.done if one != STARTED), questions=questions)
     event = replace(_write_event(said, author), stream=name, checkpoints=phases)
     return StreamContent(author=author, at=handoff.at or NO_TIME, event=event)
@@ -92,18 +103,6 @@ def _write_event(handoff: Handoff, author: str) -> Event:
         constraints=texts_of(FactKind.CONSTRAINT),
         open_questions=texts_of(FactKind.QUESTION),
         more=tuple((kind.row.event_key, found) for kind in CARRIED if (found := texts_of(kind))),
-    )
-
-
-def _write_phase(phase: Phase, around: Checkpoint | None) -> EventCheckpoint:
-    known = around or Checkpoint()
-    return EventCheckpoint(
-        phase=phase.phase,
-        status=phase.state,
-        updated=known.last_updated,
-        name=phase.name,
-        agent=known.agent or None,
-        task=known.task or None,
     )
 
 

@@ -9,9 +9,9 @@
 """
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
-from typing import Final, NamedTuple, cast
+from typing import Final, NamedTuple
 
 from passdown.core.documents.key_value import Pair
 from passdown.core.facts import make_key
@@ -25,7 +25,7 @@ from passdown.core.formats.streams import (
     read_question,
     write_question,
 )
-from passdown.core.json_text import dump
+from passdown.core.json_text import dump, load_object
 from passdown.core.lazy_regex import pattern
 from passdown.core.phases import PhaseState
 from passdown.core.sessions.handoffs import (
@@ -89,8 +89,8 @@ def to_stream(handoff: Handoff, name: str, known: Stream | None = None) -> Strea
         test=_line(handoff.test) or stream.test,
         now=now,
         this_session=handoff.done or stream.this_session,
-        next=handoff.next or _list_left(stream.next, (*handoff.done, handoff.now)),
-        decisions=tuple(_join_pairs(stream.decisions, handoff.choices)),
+        next=handoff.next or _list_left(stream.next, {*handoff.done, handoff.now}),
+        decisions=_join_pairs(stream.decisions, handoff.choices),
         questions=tuple(read_question(text) for text in asked if not _is_unknown(text, stream)),
         unknowns=tuple(text for text in asked if _is_unknown(text, stream)),
         workflow=update_workflow(
@@ -103,6 +103,7 @@ def to_stream(handoff: Handoff, name: str, known: Stream | None = None) -> Strea
 
 
 def _to_checkpoint(handoff: Handoff, known: Checkpoint, phases: tuple[Phase, ...], now: str) -> Checkpoint:
+    notes = _resume_notes(handoff, known, now, phases)
     return replace(
         known,
         agent=handoff.agent or known.agent,
@@ -111,7 +112,7 @@ def _to_checkpoint(handoff: Handoff, known: Checkpoint, phases: tuple[Phase, ...
         last_updated=handoff.at,
         phases=phases,
         validation=_to_validation(handoff, known.validation or ValidationState(), phases),
-        resume=_join_notes(known.resume, _resume_notes(handoff, known, now, phases)),
+        resume=tuple({pair.key: pair for pair in (*known.resume, *notes)}.values()),
     )
 
 
@@ -140,14 +141,14 @@ def _new_stream(handoff: Handoff, name: str) -> Stream:
     )
 
 
-def _join_pairs(known: Iterable[Pair], choices: Iterable[HandoffDecision]) -> Iterator[Pair]:
+def _join_pairs(known: Iterable[Pair], choices: Iterable[HandoffDecision]) -> tuple[Pair, ...]:
     """Merge the session's choices into the existing ones; a constraint is identified by its text."""
     table = {_pair_key(pair): pair for pair in known}
     for choice in choices:
         text = f"{choice.text} ({choice.because})" if choice.because else choice.text
         pair = Pair(key=choice.key or RULED_OUT_KEY, value=_line(text))
         table[_pair_key(pair)] = pair
-    return iter(table.values())
+    return tuple(table.values())
 
 
 def _pair_key(pair: Pair) -> str:
@@ -203,15 +204,10 @@ def _unless_left(now: str, handoff: Handoff) -> str:
     return "" if make_key(now) in handoff.left else now
 
 
-def _list_left(steps: tuple[str, ...], begun: Sequence[str]) -> tuple[str, ...]:
+def _list_left(steps: tuple[str, ...], begun: Container[str]) -> tuple[str, ...]:
     """Return the next steps of a document without those that the session has done or is doing."""
     left = tuple(step for step in steps if step not in begun)
     return left or ((NO_STEP,) if steps else ())
-
-
-def _make_action(phases: tuple[Phase, ...]) -> str:
-    at_work = _find_open(phases)
-    return f"{_VERBS[at_work.state]} {name_phase(at_work)}" if at_work else _ALL_DONE
 
 
 def _tell_failure(handoff: Handoff, known: str, phases: tuple[Phase, ...]) -> str:
@@ -234,24 +230,15 @@ def _resume_notes(handoff: Handoff, known: Checkpoint, now: str, phases: tuple[P
     action = table.get(_ACTION, "")
     if action in {_ALL_DONE, *made, *handoff.done, handoff.now}:
         action = ""
-    yield Pair(key=_ACTION, value=_line(next(iter(handoff.next), "") or action or _make_action(phases)))
-    blockers = "; ".join(_list_blockers(handoff, phases)) or _unless_blocked(table.get(_BLOCKERS, ""))
-    yield Pair(key=_BLOCKERS, value=_line(blockers or _NONE))
-
-
-def _join_notes(known: Iterable[Pair], notes: Iterable[Pair]) -> tuple[Pair, ...]:
-    """Put notes where they stand; what somebody added stays."""
-    return tuple({pair.key: pair for pair in (*known, *notes)}.values())
-
-
-def _list_blockers(handoff: Handoff, phases: tuple[Phase, ...]) -> Iterator[str]:
-    yield from (show_failure(one) for one in phases if one.state is PhaseState.FAILED)
-    yield from (text for text in handoff.questions if is_blocking(text))
-
-
-def _unless_blocked(blockers: str) -> str:
-    """Return the blockers of a document, unless they are those that are made anew each time."""
-    return "" if _FAILED_PHASE.match(blockers) or is_blocking(blockers) else blockers
+    at_work = _find_open(phases)
+    made_now = f"{_VERBS[at_work.state]} {name_phase(at_work)}" if at_work else _ALL_DONE
+    yield Pair(key=_ACTION, value=_line(next(iter(handoff.next), "") or action or made_now))
+    failures = [show_failure(one) for one in phases if one.state is PhaseState.FAILED]
+    blocking = [text for text in handoff.questions if is_blocking(text)]
+    written = table.get(_BLOCKERS, "")
+    if _FAILED_PHASE.match(written) or is_blocking(written):  # these are made anew each time
+        written = ""
+    yield Pair(key=_BLOCKERS, value=_line("; ".join((*failures, *blocking)) or written or _NONE))
 
 
 # --- what a resumed session checks (3) ------------------------------------------------------------
@@ -289,13 +276,14 @@ def _to_validation(handoff: Handoff, known: ValidationState, phases: tuple[Phase
 
 
 def _read_phase_tests(others: Mapping[str, str]) -> Mapping[int, str]:
-    found: object = json.loads(others.get(_PHASE_TESTS, "{}"))
-    members = cast("dict[str, object]", found) if isinstance(found, dict) else {}
-    return {
-        int(phase): test
-        for phase, test in members.items()
-        if phase.isascii() and phase.isdigit() and isinstance(test, str)
-    }
+    tests = _read_texts(others, _PHASE_TESTS).items()
+    return {int(phase): test for phase, test in tests if phase.isascii() and phase.isdigit()}
+
+
+def _read_texts(others: Mapping[str, str], name: str) -> Mapping[str, str]:
+    """Read a member that is an object of texts; what is none is left out."""
+    members = load_object(others.get(name, "{}")) or {}
+    return {key: value for key, value in members.items() if isinstance(value, str)}
 
 
 class RepeatedTest(NamedTuple):
@@ -338,7 +326,8 @@ def from_stream(stream: Stream) -> Handoff:
     checkpoint = stream.checkpoint or Checkpoint()
     validation = checkpoint.validation or ValidationState()
     others = dict(validation.others)
-    hashes = _read_hashes(others.get(_HASHES, "{}"))
+    commit: object = json.loads(others.get(_COMMIT, '""'))
+    hashes = _read_texts(others, _HASHES)
     asked = _list_asked(stream)
     choices = (
         HandoffDecision("", one.value)
@@ -351,7 +340,7 @@ def from_stream(stream: Stream) -> Handoff:
         agent=checkpoint.agent,
         started_at=checkpoint.started,
         branch=stream.ledger_branch or stream.branch or "",
-        commit=_read_commit(others),
+        commit=commit if isinstance(commit, str) else "",
         goal=stream.goal,
         now=_unless_made(stream.now, checkpoint.phases),
         done=stream.this_session,
@@ -367,24 +356,10 @@ def from_stream(stream: Stream) -> Handoff:
         phase_tests=tuple(_read_phase_tests(others).items()),
         retries=_read_retries(stream.workflow),
         failure=stream.last_failure,
-        file_hashes=tuple(FileHash(path, hashes.get(path, "")) for path in validation.files_modified),
+        file_hashes=tuple(
+            FileHash(path, hashes.get(path, "").removeprefix(HASH)) for path in validation.files_modified
+        ),
     )
-
-
-def _read_commit(others: Mapping[str, str]) -> str:
-    commit: object = json.loads(others.get(_COMMIT, '""'))
-    return commit if isinstance(commit, str) else ""
-
-
-def _read_hashes(text: str) -> Mapping[str, str]:
-    found: object = json.loads(text)
-    if not isinstance(found, dict):
-        return MappingProxyType({})
-    return {
-        path: value.removeprefix(HASH)
-        for path, value in cast("dict[object, object]", found).items()
-        if isinstance(path, str) and isinstance(value, str)
-    }
 
 
 def _read_retries(workflow: Workflow) -> tuple[tuple[int, int], ...]:

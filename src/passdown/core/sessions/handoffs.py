@@ -7,20 +7,18 @@
 """
 
 from collections.abc import Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Annotated, Final, NamedTuple
 
 from passdown.core.documents.fields import read_count
 from passdown.core.documents.keys import PLACE
 from passdown.core.documents.scalars import read_scalar, write_scalar
-from passdown.core.facts import Fact
 from passdown.core.formats.archives import LEDGER, Archive, ArchiveDecision, Artifact, archive_status
 from passdown.core.formats.checkpoints import Phase
 from passdown.core.formats.ledgers import Ledger
-from passdown.core.ids import slug
 from passdown.core.kinds import CARRIED, FactKind
 from passdown.core.problems import Malformed, Unknown
-from passdown.core.sessions.ledger_sync import RULED_OUT, NewFact, make_rule, split_decision
+from passdown.core.sessions.ledger_sync import RULED_OUT, NewFact, make_rule, show_decision, split_decision
 from passdown.core.sessions.progress import (
     count_retries,
     find_failure,
@@ -32,10 +30,14 @@ from passdown.core.sessions.progress import (
 from passdown.core.sessions.secrets import redact, redact_account, redact_all
 from passdown.core.sessions.session_facts import Account, only_shared
 from passdown.core.test_counts import CountedTests
+from passdown.core.times import is_older
 from passdown.records import record
 
 HASH: Final = "sha256:"
 """What stands before the hash of a file."""
+
+OLD_AFTER: Final = timedelta(hours=24)
+"""The age after which a handoff may be out of date."""
 
 _COMMIT: Final = "commit"
 
@@ -131,7 +133,12 @@ def make_handoff(account: Account, checkout_state: CheckoutState, trigger: str) 
         now=clean.now.text if clean.now else "",
         done=_texts(clean, FactKind.DONE),
         next=_texts(clean, FactKind.NEXT),
-        choices=tuple(map(_choice_of, chosen)),
+        choices=tuple(
+            HandoffDecision(fact.key, fact.text, fact.because)
+            if fact.kind == FactKind.DECISION
+            else HandoffDecision("", fact.text.removeprefix(RULED_OUT), fact.because)
+            for fact in chosen
+        ),
         questions=_texts(clean, FactKind.QUESTION),
         answered=tuple(one.key for one in clean.of(FactKind.ANSWER)),
         feedback=_texts(clean, FactKind.FEEDBACK),
@@ -152,12 +159,6 @@ def make_handoff(account: Account, checkout_state: CheckoutState, trigger: str) 
         created=tuple(redact_all(checkout_state.created)[0]),
         redacted=tuple(dict.fromkeys((*found, *more, *rest))),
     )
-
-
-def _choice_of(fact: Fact) -> HandoffDecision:
-    if fact.kind == FactKind.DECISION:
-        return HandoffDecision(fact.key, fact.text, fact.because)
-    return HandoffDecision("", fact.text.removeprefix(RULED_OUT), fact.because)
 
 
 def handoff_from_ledger(ledger: Ledger, at: datetime, trigger: str) -> Handoff:
@@ -224,7 +225,13 @@ def to_archive(handoff: Handoff, ledger: str = "") -> Archive:
         in_progress=(handoff.now,) if handoff.now else (),
         blocked=handoff.blocked,
         next_steps=handoff.next,
-        decisions=tuple(_show_choice(choice) for choice in handoff.choices),
+        decisions=tuple(
+            ArchiveDecision(
+                decision=show_decision(one.key, one.text) if one.key else f"{RULED_OUT}{one.text}",
+                reasoning=one.because,
+            )
+            for one in handoff.choices
+        ),
         modified=tuple(_show_file(one) for one in handoff.file_hashes if one.path not in handoff.created),
         created=tuple(_show_file(one) for one in handoff.file_hashes if one.path in handoff.created),
         context="\n".join(handoff.feedback),
@@ -236,16 +243,6 @@ def to_archive(handoff: Handoff, ledger: str = "") -> Archive:
 
 def _show_file(one: FileHash) -> Artifact:
     return Artifact(file=one.path, note=f"{HASH}{one.hash}" if one.hash else "")
-
-
-def _show_choice(choice: HandoffDecision) -> ArchiveDecision:
-    text = _show_decision(choice) if choice.key else f"{RULED_OUT}{choice.text}"
-    return ArchiveDecision(decision=text, reasoning=choice.because)
-
-
-def _show_decision(choice: HandoffDecision) -> str:
-    """Return a decision with its key, unless the key is made from its words."""
-    return choice.text if choice.key == slug(choice.text) else f"{choice.key}: {choice.text}"
 
 
 def _read_choice(text: str, because: str) -> HandoffDecision:
@@ -312,3 +309,48 @@ def facts_to_carry(handoff: Handoff) -> Sequence[NewFact]:
             new_facts.append(NewFact(FactKind.CONSTRAINT, make_rule(choice.text, choice.because)))
     new_facts += [NewFact(FactKind.QUESTION, text) for text in handoff.questions]
     return [*new_facts, *(NewFact(kind, text) for kind, texts in handoff.more for text in texts)]
+
+
+# --- what has changed since ------------------------------------------------------------------------
+
+
+@record
+class HandoffDrift:
+    """What differs from the state that a handoff describes."""
+
+    age: Annotated[timedelta | None, "The age of the handoff."] = None
+    is_old: Annotated[bool, "Whether that is more than 24 hours."] = False
+    branch: Annotated[tuple[str, str] | None, "The branch then and now, if they differ."] = None
+    commits: Annotated[int | None, "How many commits were made since; None if unknown."] = None
+    changed: Annotated[tuple[str, ...], "Files whose content has changed."] = ()
+    missing: Annotated[tuple[str, ...], "Files that are gone."] = ()
+    test: Annotated[str, "The recorded test command."] = ""
+    test_then: Annotated[int | None, "Its exit code then."] = None
+    test_now: Annotated[int | None, "Its exit code now; None if it was not run."] = None
+
+    @property
+    def is_clean(self) -> bool:
+        """Whether nothing is known to have changed."""
+        quiet = not (self.is_old or self.branch or self.commits or self.changed or self.missing)
+        return quiet and (self.test_now is None or self.test_now == (self.test_then or 0))
+
+
+def find_drift(
+    handoff: Handoff, here: CheckoutState, commits: int | None, test_now: int | None
+) -> HandoffDrift:
+    """Compare a handoff with the present state; anything it does not mention counts as unchanged."""
+    age = here.at - handoff.at if handoff.at else None
+    hashes = dict(here.file_hashes)
+    known = [file_hash for file_hash in handoff.file_hashes if file_hash.hash]
+    differs = bool(handoff.branch) and handoff.branch != here.branch
+    return HandoffDrift(
+        age=age,
+        is_old=handoff.at is not None and is_older(handoff.at, here.at, OLD_AFTER),
+        branch=(handoff.branch, here.branch) if differs else None,
+        commits=commits,
+        changed=tuple(one.path for one in known if hashes.get(one.path) not in {None, "", one.hash}),
+        missing=tuple(one.path for one in known if not hashes.get(one.path)),
+        test=handoff.test,
+        test_then=handoff.test_exit,
+        test_now=test_now,
+    )

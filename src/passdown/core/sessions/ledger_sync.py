@@ -24,10 +24,10 @@ from passdown.core.formats.ledgers import (
     Mode,
     ReadFile,
     TddPhase,
+    Validation,
     parse_ledger,
     render_ledger,
 )
-from passdown.core.formats.validations import Validation
 from passdown.core.ids import slug
 from passdown.core.json_text import dump
 from passdown.core.kinds import FURTHER, FactKind
@@ -96,7 +96,15 @@ def _fold_words(text: str) -> str:
 
 def fill_ledger(ledger: Ledger, account: Account, show_time: ShowTime) -> Ledger:
     """Write what an account knows into a ledger (1); its times are the account's."""
-    reads = _reads(account)
+    validation = Validation()
+    gate_rows: tuple[GateResult, ...] = ()
+    if account.of(FactKind.GATE):
+        from passdown.core.sessions.track_gates import (
+            history_rows,
+            read_validation,
+        )  # few sessions have gates
+
+        validation, gate_rows = read_validation(account), history_rows(account, show_time)
     return replace(
         ledger,
         updated=account.said_at,
@@ -110,38 +118,22 @@ def fill_ledger(ledger: Ledger, account: Account, show_time: ShowTime) -> Ledger
         unfenced=account.unfenced,
         tdd_phase=read_tdd(account),
         heartbeat=account.touched_at,
-        validation=_validation(account),
+        validation=validation,
         journal_seq=account.last_seq,
         task_bead=account.task or None,
         task_track=account.track or None,
         goal=account.goal.text if account.goal else "",
         done=_texts(account, FactKind.DONE),
         now=account.now.text if account.now else "",
-        next=_texts(account, FactKind.NEXT) or _planned(account),
+        next=_list_steps(account),
         decisions=tuple(_rows(account, show_time, ledger)),
         branch=account.branch,
         modified=_texts(account, FactKind.FILE),
-        read=tuple(ReadFile(path=entry.text, reason=entry.because) for entry in reads),
+        read=tuple(ReadFile(path=entry.text, reason=entry.because) for entry in _reads(account)),
         questions=_texts(account, FactKind.QUESTION),
-        gate_history=_gate_rows(account, show_time),
+        gate_history=gate_rows,
         more=tuple((kind.row.heading, texts) for kind in FURTHER if (texts := _texts(account, kind))),
     )
-
-
-def _validation(account: Account) -> Validation:
-    if not account.of(FactKind.GATE):
-        return Validation()
-    from passdown.core.sessions.track_gates import read_validation  # few sessions have gates
-
-    return read_validation(account)
-
-
-def _gate_rows(account: Account, show_time: ShowTime) -> tuple[GateResult, ...]:
-    if not account.of(FactKind.GATE):
-        return ()
-    from passdown.core.sessions.track_gates import history_rows  # few sessions have gates
-
-    return history_rows(account, show_time)
 
 
 def tasks_together(account: Account, shown: tuple[str, ...]) -> tuple[str, ...]:
@@ -212,9 +204,10 @@ def _reads(account: Account) -> tuple[Fact, ...]:
     return tuple(entry for entry in reads if entry not in older)
 
 
-def _planned(account: Account) -> tuple[str, ...]:
-    """Return the unfinished items of the host's plan: the next steps, as long as none are stated."""
-    return tuple(entry.text for entry in _shown(account, FactKind.PLAN) if entry.because not in SETTLED)
+def _list_steps(account: Account) -> tuple[str, ...]:
+    """Return the next steps; as long as none are stated, the unfinished items of the host's plan."""
+    planned = (entry.text for entry in _shown(account, FactKind.PLAN) if entry.because not in SETTLED)
+    return _texts(account, FactKind.NEXT) or tuple(planned)
 
 
 def _shown(account: Account, kind: FactKind) -> tuple[Fact, ...]:
@@ -226,7 +219,8 @@ def _rows(account: Account, show_time: ShowTime, ledger: Ledger) -> Iterator[Led
     """Return the rows of Key Decisions, with the times of day that somebody wrote (3)."""
     written = {_cell(row.decision): row.when for row in ledger.decisions}
     for kind, entry in _choices(account):
-        text = show_decision(entry) if kind is FactKind.DECISION else make_rule(entry.text)
+        is_decision = kind is FactKind.DECISION
+        text = show_decision(entry.key, entry.text) if is_decision else make_rule(entry.text)
         was_shown = entry.seq <= (ledger.journal_seq or 0)
         kept = written.get(_cell(text), "") if was_shown else ""
         when = kept or entry.time or show_time(entry.at)
@@ -258,9 +252,9 @@ def make_rule(text: str, because: str = "") -> str:
     return f"{rule} ({because})" if because else rule
 
 
-def show_decision(entry: Fact) -> str:
+def show_decision(key: str, text: str) -> str:
     """Return a decision with its key, unless the key is made from its words."""
-    return entry.text if entry.key == slug(entry.text) else f"{entry.key}: {entry.text}"
+    return text if key == slug(text) else f"{key}: {text}"
 
 
 def find_edits(ledger: Ledger, base: Account, show_time: ShowTime) -> Sequence[NewFact]:
@@ -333,16 +327,12 @@ def rebase_edits(
 
 def _rebase_steps(edit: NewFact, base: Account, known: Account) -> NewFact | None:
     """Return an edited list of next steps with what changed since then; None if that is the list by now."""
-    before, now = ({make_key(text): text for text in _steps(one)} for one in (base, known))
+    lines = ([" ".join(step.split("\n")) for step in _list_steps(one)] for one in (base, known))
+    before, now = ({make_key(text): text for text in some} for some in lines)
     edited = {make_key(text): text for text in edit.text.split("\n") if text}
     kept = {key: text for key, text in edited.items() if key not in before or key in now}
     kept |= {key: text for key, text in now.items() if key not in before and key not in kept}
     return None if list(kept) == list(now) else edit._replace(text="\n".join(kept.values()))
-
-
-def _steps(account: Account) -> tuple[str, ...]:
-    found = _texts(account, FactKind.NEXT) or _planned(account)
-    return tuple(" ".join(text.split("\n")) for text in found)
 
 
 def _listed(ledger: Ledger, kind: FactKind) -> tuple[str, ...]:

@@ -55,12 +55,7 @@ _FIELDS: Final = frozenset(names_of(Event))
 
 
 def make_event(
-    account: Account,
-    lines: Sequence[JournalLine],
-    published: PublishedExtent,
-    *,
-    kind: str,
-    reason: str,
+    account: Account, lines: Sequence[JournalLine], published: PublishedExtent, *, kind: str, reason: str
 ) -> Event | None:
     """Make the event that publishes what is open; None when nothing is.
 
@@ -81,6 +76,10 @@ def make_event(
     told = _in_own_order(_join_replaced(_tell(whole, wanted, covered), wanted), whole.session, published.at)
     values = {key: _write(key, facts, whole.task) for key, facts in told.items()}
     newest = max(line.seq for line in lines)
+    # The events dated ahead of which the session was told before it said the last of what is open.
+    last = max((line.seq for line in wanted), default=newest)
+    told_of = (line.fact for line in lines if covered < line.seq < last)
+    signs = (fact for fact in told_of if fact.kind == FactKind.HEARTBEAT)
     event = Event(
         agent=account.agent,
         branch=account.branch,
@@ -89,17 +88,11 @@ def make_event(
         session=account.session,
         track=whole.track or None,
         covers=f"{covered + 1}-{newest}" if newest > covered else None,
-        ahead=_told_ahead(lines, covered, max((line.seq for line in wanted), default=newest)),
+        ahead=tuple(dict.fromkeys(name for fact in signs for name in read_ahead(fact))),
         origins=tuple(Pair(key=key, value=text) for key, text in render_origins(told.items(), account.agent)),
         more=tuple((key, _texts(facts)) for key, facts in told.items() if key not in _FIELDS),
     )
     return replace(event, **{key: value for key, value in values.items() if key in _FIELDS})
-
-
-def _told_ahead(lines: Iterable[JournalLine], first: int, last: int) -> tuple[str, ...]:
-    """Name the events dated ahead of which the session was told before it said the last of what is open."""
-    signs = (line.fact for line in lines if first < line.seq < last and line.fact.kind == FactKind.HEARTBEAT)
-    return tuple(dict.fromkeys(name for fact in signs for name in read_ahead(fact)))
 
 
 def _tell(whole: Account, wanted: Sequence[JournalLine], covered: int) -> Told:
@@ -114,7 +107,7 @@ def _tell(whole: Account, wanted: Sequence[JournalLine], covered: int) -> Told:
             found = tuple(fact for fact in _told_of(kind, whole) if fact.seq > covered)
         told.setdefault(kind.row.event_key, []).extend(map(tell, found))
     told |= _take_back(whole, wanted)
-    return {key: sorted(facts, key=_seq_of) for key, facts in told.items() if facts}
+    return {key: sorted(facts, key=lambda fact: fact.seq) for key, facts in told.items() if facts}
 
 
 def _join_replaced(told: Told, wanted: Iterable[JournalLine]) -> Told:
@@ -152,8 +145,11 @@ def _steps(kind: FactKind, whole: Account, wanted: Iterable[JournalLine]) -> tup
 
     A list that lost steps, or all of them, ends with a fact without text, which tells when that was.
     """
-    facts = facts_of(whole.session, wanted)
-    changes = [fact for fact in facts if kind in {fact.kind, _retracted_kind(fact)}]
+    changes = [
+        fact
+        for fact in facts_of(whole.session, wanted)
+        if kind in {fact.kind, fact.key if fact.kind == FactKind.RETRACTION else ""}
+    ]
     if not changes:
         return ()
     steps, last = whole.of(kind), changes[-1]
@@ -161,36 +157,21 @@ def _steps(kind: FactKind, whole: Account, wanted: Iterable[JournalLine]) -> tup
     return steps if is_told else (*steps, last._replace(kind=kind.value, text="", key=""))
 
 
-def _retracted_kind(fact: Fact) -> str:
-    return fact.key if fact.kind == FactKind.RETRACTION else ""
-
-
 def _take_back(whole: Account, wanted: Sequence[JournalLine]) -> dict[str, list[Fact]]:
     """Say what is taken back or answered, and was not stated again (3)."""
     told: dict[str, dict[str, Fact]] = {}
-    for fact in map(_named, facts_of(whole.session, wanted)):
+    for line in facts_of(whole.session, wanted):
+        # An event tells of an answer what it answers.
+        fact = line._replace(text=line.key) if line.kind == FactKind.ANSWER else line
         kind = _taken_back(fact)
-        if kind is not None and kind.row.retraction_key and not _holds(whole, fact, kind):
-            told.setdefault(kind.row.retraction_key, {})[fact.text] = _share_retracted(fact, kind)
+        if kind is None or not kind.row.retraction_key or _holds(whole, fact, kind):
+            continue
+        shared = fact
+        if kind is FactKind.RECEIPT and identify_retracted(fact) != make_key(fact.text):
+            # Of a test only the words that may leave the machine are told (4).
+            shared = share(fact._replace(kind=FactKind.TEST.value, text=command_of(fact.text)))
+        told.setdefault(kind.row.retraction_key, {})[fact.text] = shared
     return {key: list(facts.values()) for key, facts in told.items()}
-
-
-def _share_retracted(fact: Fact, kind: FactKind) -> Fact:
-    """Name a test that is taken back only by the words that may leave the machine (4)."""
-    is_test = kind is FactKind.RECEIPT and identify_retracted(fact) != make_key(fact.text)
-    return share(fact._replace(kind=FactKind.TEST.value, text=command_of(fact.text))) if is_test else fact
-
-
-_NEXT: Final = FactKind.NEXT.row.event_key
-
-
-def _seq_of(fact: Fact) -> int:
-    return fact.seq
-
-
-def _named(fact: Fact) -> Fact:
-    """Let an answer say what it answers: that is what an event tells of it."""
-    return fact._replace(text=fact.key) if fact.kind == FactKind.ANSWER else fact
 
 
 def _taken_back(fact: Fact) -> FactKind | None:
@@ -206,15 +187,12 @@ def _holds(whole: Account, fact: Fact, kind: FactKind) -> bool:
         asked = (one for kind in ANSWERED for one in whole.of(FactKind(kind)))
         return make_key(fact.text) in {make_key(one.text) for one in asked}
     if kind is FactKind.DECISION:
-        return any(_is_restated(one, fact) for one in whole.of(kind))
+        return any(
+            identify(one) == identify_retracted(fact) and one.seq > fact.seq and not read_carried(one)
+            for one in whole.of(kind)
+        )
     stated = (one for same in FactKind if same.told is kind for one in whole.of(same))
     return identify_retracted(fact) in {identify(one) for one in stated}
-
-
-def _is_restated(decision: Fact, retraction: Fact) -> bool:
-    """Return whether a session decided a key after a retraction, and so replaces what that took out."""
-    is_same = identify(decision) == identify_retracted(retraction)
-    return is_same and decision.seq > retraction.seq and not read_carried(decision)
 
 
 def _in_own_order(told: Told, session: str, since: datetime | None) -> Told:
@@ -235,14 +213,23 @@ def _write(key: str, facts: Sequence[Fact], task: str) -> object:
     """Write what stands under a key, in the form of its field."""
     if key in _REGISTERS:
         return facts[0].text
-    if key == _NEXT:
+    if key == FactKind.NEXT.row.event_key:
         return tuple(fact.text for fact in facts if fact.text)
     if key in _MAPS:
         return tuple(Pair(key=fact.key, value=fact.text) for fact in facts)
     if key == FactKind.CHECKPOINT.row.event_key:
         return tuple(_checkpoint(fact, task) for fact in facts)
     if key == FactKind.GATE.row.event_key:
-        return tuple(_gate(fact) for fact in facts)
+        return tuple(
+            EventGate(
+                gate=fact.key,
+                status=GateStatus(fact.text),
+                track=fact.track or None,
+                at=fact.at,
+                notes=fact.because or None,
+            )
+            for fact in facts
+        )
     return _texts(facts)
 
 
@@ -256,16 +243,6 @@ def _keys_of(merging: Merging) -> frozenset[str]:
 
 _REGISTERS: Final = _keys_of(Merging.REGISTER)
 _MAPS: Final = _keys_of(Merging.MAP)
-
-
-def _gate(fact: Fact) -> EventGate:
-    return EventGate(
-        gate=fact.key,
-        status=GateStatus(fact.text),
-        track=fact.track or None,
-        at=fact.at,
-        notes=fact.because or None,
-    )
 
 
 _MORE: Final = frozenset({FAILURE, TESTED, TESTS, PASSING, RETRIES, STREAM})

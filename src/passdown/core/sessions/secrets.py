@@ -76,18 +76,13 @@ def redact(text: str) -> RedactedText:
         if not spans:
             break
         found |= dict.fromkeys(span.rule for span in spans)
-        text = _mark(text, spans)
+        parts: list[str] = []
+        at = 0
+        for span in spans:
+            parts += (text[at : span.start], f"[redacted: {span.rule}]")
+            at = span.end
+        text = "".join((*parts, text[at:]))
     return RedactedText(text, tuple(found))
-
-
-def _mark(text: str, spans: Sequence[_Span]) -> str:
-    """Replace parts of a text with marks."""
-    parts: list[str] = []
-    at = 0
-    for span in spans:
-        parts += (text[at : span.start], f"[redacted: {span.rule}]")
-        at = span.end
-    return "".join((*parts, text[at:]))
 
 
 def redact_all(texts: Sequence[str]) -> tuple[Sequence[str], tuple[str, ...]]:
@@ -95,9 +90,8 @@ def redact_all(texts: Sequence[str]) -> tuple[Sequence[str], tuple[str, ...]]:
     if next(_find(_BETWEEN.join(texts)), None) is None:
         return texts, ()
     redacted = [redact(text) for text in texts]
-    return [one.text for one in redacted], tuple(
-        dict.fromkeys(name for one in redacted for name in one.found)
-    )
+    found = dict.fromkeys(name for one in redacted for name in one.found)
+    return [one.text for one in redacted], tuple(found)
 
 
 def redact_lines(lines: Sequence[JournalLine]) -> tuple[Sequence[JournalLine], tuple[str, ...]]:
@@ -107,31 +101,27 @@ def redact_lines(lines: Sequence[JournalLine]) -> tuple[Sequence[JournalLine], t
     texts, found = redact_all(said)
     if not found:
         return lines, ()
+    clean = _with_texts(shared, texts)
+    return [line if line.fact.kind in _LOCAL else replace(line, fact=next(clean)) for line in lines], found
+
+
+def _with_texts(facts: Iterable[Fact], texts: Iterable[str]) -> Iterator[Fact]:
+    """Replace the text, key and reason of each fact with three of the texts."""
     parts = iter(texts)
-    return [_with_texts(line, parts) if line.fact.kind not in _LOCAL else line for line in lines], found
-
-
-def _with_texts(line: JournalLine, texts: Iterator[str]) -> JournalLine:
-    """Replace the text, key and reason of a line with the next three texts."""
-    text, key, because = next(texts), next(texts), next(texts)
-    return replace(line, fact=line.fact._replace(text=text, key=key, because=because))
+    for fact, text, key, because in zip(facts, parts, parts, parts, strict=True):
+        yield fact._replace(text=text, key=key, because=because)
 
 
 def redact_account(account: Account) -> tuple[Account, tuple[str, ...]]:
     """Redact everything in an account that may be shared."""
-    entries = [*_registers(account), *(one for entries in account.lists.values() for one in entries)]
+    registers = [one for one in (account.goal, account.now) if one is not None]
+    entries = [*registers, *(one for entries in account.lists.values() for one in entries)]
     said = [part for one in entries for part in (one.text, one.key, one.because)]
     texts, found = redact_all([account.track, account.task, *said])
     if not found:
         return account, ()
     track, task, *rest = texts
-    parts = iter(rest)
-    clean = iter(
-        [
-            one._replace(text=text, key=key, because=because)
-            for one, text, key, because in zip(entries, parts, parts, parts, strict=True)
-        ]
-    )
+    clean = _with_texts(entries, rest)
     return replace(
         account,
         track=track,
@@ -140,10 +130,6 @@ def redact_account(account: Account) -> tuple[Account, tuple[str, ...]]:
         now=next(clean) if account.now else None,
         lists={kind: tuple(next(clean) for _ in entries) for kind, entries in account.lists.items()},
     ), found
-
-
-def _registers(account: Account) -> Iterable[Fact]:
-    return [entry for entry in (account.goal, account.now) if entry is not None]
 
 
 def _find(text: str, depth: int = _DEPTH) -> Iterator[_Span]:
@@ -230,7 +216,9 @@ def _is_secret(rule: SecretRule, value: str) -> bool:
 
 def _is_harmless(lowered: str, start: int, span: _Span) -> bool:
     """Return whether the generic rule matched ordinary text, judging by the value or the name before it."""
-    if _has_word(lowered[span.start : span.end]):
+    value, stems = lowered[span.start : span.end], _words()
+    starts = (at for at in range(len(value)) if value[at : at + _STEM] in stems)
+    if any(value.startswith(stems[value[at : at + _STEM]], at) for at in starts):
         return True
     first = start
     while first > max(0, start - _NAME_LIMIT) and (
@@ -245,15 +233,6 @@ def entropy_of(text: str) -> float:
     size = len(text)
     shares = [text.count(character) / size for character in set(text)]
     return -sum(share * log2(share) for share in shares)
-
-
-def _has_word(value: str) -> bool:
-    stems = _words()
-    return any(
-        value.startswith(word, at)
-        for at in range(len(value) - _STEM + 1)
-        for word in stems.get(value[at : at + _STEM], ())
-    )
 
 
 def _join(spans: Iterable[_Span]) -> Sequence[_Span]:

@@ -56,9 +56,12 @@ def find_state_edits(
     """
     there, new = _members(known.source or ""), _members(render_session_state(fill_state(known, account)))
     undone = {name: there.get(name) for name in _OURS if there.get(name) != new.get(name)}  # 3
-    if _is_older(there.get(_TIME), account) or not undone:  # 1
+    time, start = there.get(_TIME), account.started_at
+    at = parse_instant(time) if isinstance(time, str) else None
+    is_earlier = at is not None and start is not None and at < start.replace(microsecond=0)
+    if is_earlier or not undone:  # 1
         return {}
-    then = [end for end, line in enumerate(lines, 1) if render_seconds(line.written_at) == there.get(_TIME)]
+    then = [end for end, line in enumerate(lines, 1) if render_seconds(line.written_at) == time]
     if then and undone.keys() == {_TIME}:  # 2
         return {}
     before = [
@@ -66,18 +69,9 @@ def find_state_edits(
         for end in then
     ]
     ours = min(before, key=lambda one: sum(there.get(name) != one.get(name) for name in undone), default=new)
-    return {name: _show(value) for name, value in undone.items() if value != ours.get(name)}  # 2
+    edited = {name: value for name, value in undone.items() if value != ours.get(name)}  # 2
+    return {name: value if isinstance(value, str) else dump(value) for name, value in edited.items()}
 
 
 def _members(text: str) -> dict[str, object]:
     return cast("dict[str, object]", json.loads(text))
-
-
-def _is_older(time: object, account: Account) -> bool:
-    at = parse_instant(time) if isinstance(time, str) else None
-    start = account.started_at
-    return at is not None and start is not None and at < start.replace(microsecond=0)
-
-
-def _show(value: object) -> str:
-    return value if isinstance(value, str) else dump(value)

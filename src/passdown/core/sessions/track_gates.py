@@ -15,8 +15,7 @@ from typing import Final
 
 from passdown import layout
 from passdown.core.facts import DUE, GATES, TIME, TRACK, Fact, GateStatus, Provenance, is_result
-from passdown.core.formats.ledgers import GateResult, Ledger
-from passdown.core.formats.validations import Validation
+from passdown.core.formats.ledgers import GateResult, Ledger, Validation
 from passdown.core.json_text import dump
 from passdown.core.kinds import FactKind
 from passdown.core.sessions.session_facts import Account, NewFact
@@ -125,16 +124,13 @@ def read_validation(account: Account) -> Validation:
     current = next(reversed(open_gates(facts)), None)
     failed = [fact for fact in last.values() if fact.text == GateStatus.FAIL]
     own = [fact.because for fact in failed if fact.session == account.session]
+    passed = {gate for gate, fact in last.items() if fact.text == GateStatus.PASS}
     return Validation(
-        gates_passed=tuple(sorted((gate for gate in last if last[gate].text == GateStatus.PASS), key=_place)),
+        gates_passed=(*(gate for gate in GATES if gate in passed), *sorted(passed.difference(GATES))),
         current_gate=current,
         retries=count_attempts(account, current or "", account.track),
         last_failure=own[-1] or None if own else None,
     )
-
-
-def _place(gate: str) -> tuple[int, str]:
-    return (GATES.index(gate) if gate in GATES else len(GATES), gate)
 
 
 def _own_rows(account: Account) -> list[Fact]:

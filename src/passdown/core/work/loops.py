@@ -16,15 +16,8 @@ from enum import StrEnum
 from types import MappingProxyType
 from typing import Annotated, Final, NamedTuple
 
-from passdown.core.formats.change_states import (
-    ChangePhase,
-    ChangeState,
-    Lane,
-    RunMode,
-    make_change_state,
-)
+from passdown.core.formats.change_states import ChangePhase, ChangeState, Lane, RunMode, make_change_state
 from passdown.core.formats.loops import IMPLEMENTATION, SECTIONS
-from passdown.core.ids import is_stream_name
 from passdown.core.lazy_regex import pattern
 from passdown.records import record, replace
 
@@ -74,11 +67,6 @@ def parse_loop_name(text: str) -> LoopName | None:
         return None
     kind = LoopKind(match[1])
     return LoopName(kind, match[2] or "") if (kind in _PER_TASK) is bool(match[2]) else None
-
-
-def is_change_name(text: str) -> bool:
-    """Return whether a text can be the name of a change: kebab case, without separators."""
-    return is_stream_name(text)
 
 
 # --- tasks ----------------------------------------------------------------------------------------
@@ -238,8 +226,9 @@ def find_refusal(loop: LoopName, facts: ChangeFacts, *, is_forced: bool = False)
     refused = _refuse_change(kind, facts)
     if refused is not None:
         return refused
-    if kind in BEGINNINGS:
-        return _refuse_ideation(facts) if kind is LoopKind.IDEATION else None
+    if kind is LoopKind.IDEATION and _ORDER.index(facts.phase) > _ORDER.index(ChangePhase.PROPOSAL):
+        problem = f"{facts.name} is in the phase {facts.phase.value}, past its ideas"
+        return LoopRefusal(problem, "open another change for another idea")
     if kind is LoopKind.TASKS:
         return _refuse_tasks(facts, is_forced=is_forced)
     return _refuse_task(loop, facts) if kind in _PER_TASK else _refuse_other(kind, facts)
@@ -270,13 +259,6 @@ def find_approval_refusal(facts: ChangeFacts) -> LoopRefusal | None:
         hint = f"it is written in its loop: `passdown loop open {name} proposal`"
         return LoopRefusal(f"{name} has no proposal yet", hint)
     return None
-
-
-def _refuse_ideation(facts: ChangeFacts) -> LoopRefusal | None:
-    if _ORDER.index(facts.phase) <= _ORDER.index(ChangePhase.PROPOSAL):
-        return None
-    hint = "open another change for another idea"
-    return LoopRefusal(f"{facts.name} is in the phase {facts.phase.value}, past its ideas", hint)
 
 
 def _refuse_tasks(facts: ChangeFacts, *, is_forced: bool) -> LoopRefusal | None:
@@ -369,7 +351,8 @@ def find_route(facts: ChangeFacts) -> LoopRoute:
         advice = f"ask the user how to begin: `passdown loop open {name} {first.text}`"
         return LoopRoute(first, is_run=False, advice=advice)
     kind = next(kind for kind, one in PHASE_OF.items() if one is phase)
-    loop = LoopName(kind, _task_of(facts) if kind in _PER_TASK else "")
+    at_work = [task.number for task in facts.tasks if task.mark == AT_WORK_MARK]
+    loop = LoopName(kind, (facts.task or next(iter(at_work), "")) if kind in _PER_TASK else "")
     if phase is ChangePhase.IMPLEMENTING:
         return _route_implementation(loop, facts)
     if facts.state is not None and facts.state.is_reconciled:
@@ -389,11 +372,6 @@ def _route_implementation(loop: LoopName, facts: ChangeFacts) -> LoopRoute:
     following = LoopName(LoopKind.PLAN, left[0]) if left else LoopName(LoopKind.RECONCILE)
     advice = f"task {loop.task} is done; go on with `passdown loop open {facts.name} {following.text}`"
     return LoopRoute(following, is_run=False, advice=advice)
-
-
-def _task_of(facts: ChangeFacts) -> str:
-    at_work = [task.number for task in facts.tasks if task.mark == AT_WORK_MARK]
-    return facts.task or next(iter(at_work), "")
 
 
 def _advise(loop: LoopName, facts: ChangeFacts) -> str:

@@ -1,6 +1,6 @@
 """What a turn shows about the work: phases of the test-first cycle, and gates that are due (C101, C103)."""
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 from typing import Annotated, Final, NamedTuple
 
@@ -42,24 +42,20 @@ def follow_work(account: Account, seen: Sequence[Observation], on: WorkContext) 
         for one in seen:
             stated = min(parse_instant(one.time) or on.now, on.now) if one.time else on.now
             at = stated if at is None else max(at, stated)  # clocks of hosts may go back
-            _take(cycle, one, at)
+            match one.kind:
+                case FactKind.FILE:
+                    cycle.write_file(one.text, at)
+                case FactKind.TEST:
+                    cycle.run_test(one.text, one.exit, at)
+                case FactKind.COMMIT:
+                    cycle.commit(one.text, at)
+                case FactKind.BINDING:
+                    cycle.bind(one.text if one.status == _CLAIMED else "", at)
+                case _:
+                    pass
         for name in on.commits:
             cycle.commit(name, on.now)
     return WorkNews(tuple(cycle.changes), tuple(cycle.ended), tuple(_find_due(account, cycle, seen, on)))
-
-
-def _take(cycle: Cycle, one: Observation, at: datetime) -> None:
-    match one.kind:
-        case FactKind.FILE:
-            cycle.write_file(one.text, at)
-        case FactKind.TEST:
-            cycle.run_test(one.text, one.exit, at)
-        case FactKind.COMMIT:
-            cycle.commit(one.text, at)
-        case FactKind.BINDING:
-            cycle.bind(one.text if one.status == _CLAIMED else "", at)
-        case _:
-            pass
 
 
 def _find_due(
@@ -73,14 +69,10 @@ def _find_due(
     judged = last_results(facts)
     written = {one.text: parse_instant(one.time) or on.now for one in seen if one.kind is FactKind.FILE}
     for gate, paper in PAPERS.items():
-        path = _written(written, account.track, paper, on.folders)
+        paths = (f"{folder}/{account.track}/{paper}" for folder in on.folders)
+        path = next((path for path in paths if path in written), "")
         # An agent may write a paper and run its gate in one turn, at whose end both are seen.
         if path and gate not in known and not (gate in judged and judged[gate].at > written[path]):
             yield make_result(gate, DUE, f"{path} was written", account.track)
     if cycle.has_refactored and EXECUTION not in known:
         yield make_result(EXECUTION, DUE, REFACTORED, account.track)
-
-
-def _written(written: Collection[str], track: str, paper: str, folders: Iterable[str]) -> str:
-    paths = (f"{folder}/{track}/{paper}" for folder in folders)
-    return next((path for path in paths if path in written), "")

@@ -6,13 +6,13 @@ without quotes, so such a record is read by the words around them.
 """
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
-from typing import Annotated, Final, NamedTuple, cast
+from typing import Annotated, Final, NamedTuple
 
 from passdown.core.coordination.operations import RANDOM_BYTES, fingerprint, is_operation, make_operation
 from passdown.core.coordination.tasks import COMPLETED
-from passdown.core.json_text import dump
+from passdown.core.json_text import dump, list_at, load_object, text_at
 from passdown.core.lazy_regex import pattern
 from passdown.core.times import parse_instant, render_seconds
 from passdown.core.work.operations import WAITS, OperationAction, SharedOperation, make_text_safe
@@ -135,23 +135,19 @@ def _split(text: str) -> Iterator[str]:
 
 
 def _read_json(source: str) -> PendingRecord | None:
-    try:
-        found: object = json.loads(source)
-    except (ValueError, RecursionError):
+    members = load_object(source) or {}
+    op, task = text_at(members, "op"), text_at(members, "id")
+    if not isinstance(members.get("args"), list) or not op or not task:
         return None
-    members = cast("dict[str, object]", found) if isinstance(found, dict) else {}
-    arguments = members.get("args")
-    if not isinstance(arguments, list) or not _text(members, "op") or not _text(members, "id"):
-        return None
-    operation = _text(members, "operation")
-    extra = ["--notes", notes] if (notes := _text(members, "notes")) else []
+    operation = text_at(members, "operation")
+    extra = ["--notes", notes] if (notes := text_at(members, "notes")) else []
     return PendingRecord(
         source,
-        _text(members, "op"),
-        _text(members, "id"),
-        _text(members, "idempotencyKey"),
-        [*map(str, cast("list[object]", arguments)), *extra],
-        parse_instant(_text(members, "ts")) or _NO_TIME,
+        op,
+        task,
+        text_at(members, "idempotencyKey"),
+        [*map(str, list_at(members, "args")), *extra],
+        parse_instant(text_at(members, "ts")) or _NO_TIME,
         operation if is_operation(operation) else "",
     )
 
@@ -160,15 +156,12 @@ def _read_template(source: str) -> PendingRecord | None:
     """Read a record as the seed's shell writes it, whatever was inserted."""
     head, is_open, rest = source.partition(_ARGUMENTS)
     inserted, is_closed, tail = rest.rpartition(_AFTER)
-    op, task, key = (_between(head, f'"{name}": "') for name in ("op", "id", "idempotencyKey"))
+    values = (head.partition(f'"{name}": "')[2] for name in ("op", "id", "idempotencyKey"))
+    op, task, key = (value.partition('"')[0] for value in values)
     if not (is_open and is_closed and op and task):
         return None
     at = parse_instant(tail.partition('"')[0]) or _NO_TIME
     return PendingRecord(source, op, task, key, _read_arguments(inserted), at)
-
-
-def _between(text: str, start: str) -> str:
-    return text.partition(start)[2].partition('"')[0]
 
 
 def _read_arguments(inserted: str) -> Sequence[str]:
@@ -180,11 +173,6 @@ def _read_arguments(inserted: str) -> Sequence[str]:
     ends = [*starts[1:], len(inserted)]
     words = [inserted[start:end].strip() for start, end in zip(starts, ends, strict=False)]
     return [part.strip() for word in words for part in word.partition(" ")[::2]]
-
-
-def _text(members: Mapping[str, object], name: str) -> str:
-    value = members.get(name)
-    return value if isinstance(value, str) else ""
 
 
 # --- taken in ---------------------------------------------------------------------------------------
@@ -213,7 +201,7 @@ def read_record(record: PendingRecord, agent: str) -> SharedOperation | None:
         return None
     is_close = action is OperationAction.CLOSE
     return SharedOperation(
-        id=record.operation or _name(record),
+        id=record.operation or make_operation(record.at, _digest(record.source)),
         action=action,
         at=record.at,
         agent=_author(record, agent),
@@ -231,12 +219,8 @@ def _author(record: PendingRecord, agent: str) -> str:
     return make_text_safe(named) if named and rest else agent
 
 
-def _name(record: PendingRecord) -> str:
-    """Return the id of an operation that another tool wants: a function of the record's text."""
-    return make_operation(record.at, _digest(record.source))
-
-
 def _digest(text: str) -> bytes:
+    """Return what makes the id of an operation that another tool wants a function of its text."""
     import hashlib  # most commands need no hash, and it loads a library
 
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()[:RANDOM_BYTES]
@@ -244,19 +228,15 @@ def _digest(text: str) -> bytes:
 
 def read_unsynced(text: str, agent: str) -> SharedOperation | None:
     """Return the sync that an `unsynced.json` owes; None if it cannot be read."""
-    try:
-        found: object = json.loads(text)
-    except (ValueError, RecursionError):
+    members = load_object(text)
+    if members is None:
         return None
-    if not isinstance(found, dict):
-        return None
-    members = cast("dict[str, object]", found)
-    at = parse_instant(_text(members, "timestamp")) or _NO_TIME
-    operation = _text(members, "operation")
+    at = parse_instant(text_at(members, "timestamp")) or _NO_TIME
+    operation = text_at(members, "operation")
     return SharedOperation(
         id=operation if is_operation(operation) else make_operation(at, _digest(text)),
         action=OperationAction.SYNC,
         at=at,
         agent=agent,
-        record=make_text_safe(f"{_text(members, 'agentId')}_{int(at.timestamp())}_sync_"),
+        record=make_text_safe(f"{text_at(members, 'agentId')}_{int(at.timestamp())}_sync_"),
     )

@@ -43,62 +43,12 @@ _UNPRINTABLE: Final = pattern(r"[\x00-\x08\x0a-\x1f\x7f-\x9f\u2028\u2029\ud800-\
 _BATCH_SAFE: Final = pattern(r"[A-Za-z0-9_./:\\=@,+-]*")
 _BUILTINS: Final = frozenset(
     [
-        "!",
-        ".",
-        ":",
-        "[",
-        "[[",
-        "alias",
-        "bg",
-        "break",
-        "builtin",
-        "case",
-        "cd",
-        "command",
-        "continue",
-        "declare",
-        "do",
-        "done",
-        "elif",
-        "else",
-        "esac",
-        "eval",
-        "exec",
-        "exit",
-        "export",
-        "fc",
-        "fg",
-        "fi",
-        "for",
-        "function",
-        "getopts",
-        "hash",
-        "if",
-        "jobs",
-        "let",
-        "local",
-        "popd",
-        "pushd",
-        "read",
-        "readonly",
-        "return",
-        "select",
-        "set",
-        "shift",
-        "shopt",
-        "source",
-        "then",
-        "time",
-        "trap",
-        "type",
-        "typeset",
-        "ulimit",
-        "umask",
-        "unalias",
-        "unset",
-        "until",
-        "wait",
-        "while",
+        *("!", ".", ":", "[", "[[", "alias", "bg", "break", "builtin", "case", "cd", "command"),
+        *("continue", "declare", "do", "done", "elif", "else", "esac", "eval", "exec", "exit"),
+        *("export", "fc", "fg", "fi", "for", "function", "getopts", "hash", "if", "jobs", "let"),
+        *("local", "popd", "pushd", "read", "readonly", "return", "select", "set", "shift"),
+        *("shopt", "source", "then", "time", "trap", "type", "typeset", "ulimit", "umask"),
+        *("unalias", "unset", "until", "wait", "while"),
     ]
 )
 _SPECIAL: Final = MappingProxyType(
@@ -132,19 +82,8 @@ _GOES_ON: Final = frozenset({"|", "||", "&&"})
 """With what a line goes on below."""
 _SHELLS: Final = frozenset(
     [
-        "sh",
-        "bash",
-        "zsh",
-        "dash",
-        "ksh",
-        "fish",
-        "csh",
-        "tcsh",
-        "cmd",
-        "cmd.exe",
-        "powershell",
-        "pwsh",
-        "busybox",
+        *("sh", "bash", "zsh", "dash", "ksh", "fish", "csh", "tcsh", "cmd", "cmd.exe"),
+        *("powershell", "pwsh", "busybox"),
     ]
 )
 _GIVEN: Final = pattern(r"-[A-Za-z]*c|/[cCkK]|-(?:[Cc]ommand|[Ee]ncoded[Cc]ommand)")
@@ -167,23 +106,23 @@ class CommandLine(NamedTuple):
     reaches_on: Annotated[bool, "Whether the lines below cannot be understood without it."] = False
 
 
-def find_command_lines(text: str, heading: str = VERIFICATION) -> tuple[CommandLine, ...]:
-    """Return the lines of all code blocks in the sections of a document whose heading has a word."""
+def find_command_lines(text: str) -> tuple[CommandLine, ...]:
+    """Return the lines of all code blocks in the sections of a document that verify it."""
     found: list[CommandLine] = []
-    for body in _sections(text, heading):
+    for body in _sections(text):
         for block in _blocks(body):
             found += _read_block(block)
     return tuple(found[:MOST_LINES])
 
 
-def _sections(text: str, word: str) -> Iterator[str]:
-    """Yield the sections under headings with a word, with those below them."""
+def _sections(text: str) -> Iterator[str]:
+    """Yield the sections under headings with the word, with those below them."""
     level = 0
     for section in split_sections(text.replace("\r\n", "\n")):
         if level and section.level > level:
             yield section.body
             continue
-        level = section.level if word in _WORDS.findall(section.title.casefold()) else 0
+        level = section.level if VERIFICATION in _WORDS.findall(section.title.casefold()) else 0
         if level:
             yield section.body
 

@@ -46,25 +46,24 @@ def make_context(
     what was done last three sentences together.
     """
     said = tuple(_show_constraint(one) for one in handoff.choices if not one.key)
+    task = (f"Task: {handoff.task}",) if handoff.task else ()
+    paths = [one.path for one in handoff.file_hashes]
+    files = [path for at, path in enumerate(paths) if at >= len(paths) - NAMED_FILES or path in dirty]
+    left = len(paths) - len(files)
     return SessionContext(
         track=handoff.track,
-        intent=_list_intent(handoff),
+        intent=(f"{_GOAL}{handoff.goal}", *task) if handoff.goal else (),
         constraints=said or ((NOTHING_RULED_OUT,) if nothing_ruled_out else ()),
         decisions=tuple(
             ContextDecision(decision=one.text, why=one.because, date=dates.get(one.key, ""))
             for one in handoff.choices
             if one.key
         ),
-        files=_shorten_files([one.path for one in handoff.file_hashes], dirty),
+        files=(*files, f"({left} more)") if left else tuple(files),
         questions=(*handoff.questions, *handoff.unconfirmed),
         state="\n".join(_list_state(handoff)),
         next_steps=handoff.next[:_STEPS],
     )
-
-
-def _list_intent(handoff: Handoff) -> tuple[str, ...]:
-    task = (f"Task: {handoff.task}",) if handoff.task else ()
-    return (f"{_GOAL}{handoff.goal}", *task) if handoff.goal else ()
 
 
 def _list_state(handoff: Handoff) -> Iterator[str]:
@@ -83,21 +82,12 @@ def _shorten(text: str, count: int) -> str:
 
 def _show_constraint(one: HandoffDecision) -> str:
     """Write what must hold or is ruled out, with its reason; a session states that in brackets behind it."""
-    text, because = (one.text, one.because) if one.because else _split_reason(one.text)
+    text, because = one.text, one.because
+    found = _REASON.fullmatch(text)
+    if not because and found and WHY not in text:
+        text, because = found["text"], found["because"]
     line = text if text.startswith(CONSTRAINT) else f"{RULED_OUT}{text}"
     return f"{line}{WHY}{because}" if because else line
-
-
-def _split_reason(text: str) -> tuple[str, str]:
-    """Split off what stands in brackets at the end of a text, unless a reason stands in it already."""
-    found = _REASON.fullmatch(text)
-    return (found["text"], found["because"]) if found and WHY not in text else (text, "")
-
-
-def _shorten_files(paths: list[str], dirty: Collection[str]) -> tuple[str, ...]:
-    kept = [path for at, path in enumerate(paths) if at >= len(paths) - NAMED_FILES or path in dirty]
-    left = len(paths) - len(kept)
-    return (*kept, f"({left} more)") if left else tuple(kept)
 
 
 def update_context(old: SessionContext, new: SessionContext, settled: Collection[str] = ()) -> SessionContext:
@@ -105,16 +95,21 @@ def update_context(old: SessionContext, new: SessionContext, settled: Collection
 
     An open item stays, too, unless it is ticked or its key is `settled`.
     """
-    said = {_name_constraint(line): line for line in (*old.constraints, *new.constraints)}
+    said: dict[str, str] = {}
+    for line in (*old.constraints, *new.constraints):
+        # An older one that says the same may have its reason in brackets.
+        name = line if line.startswith(CONSTRAINT) else _show_constraint(_read_constraint(line))
+        said[name] = line
     known = [line for line in said.values() if says_something(line)]
     if len(known) > 1:
         known = [line for line in known if line != NOTHING_RULED_OUT]
+    decisions = (*old.decisions, *new.decisions)
     return replace(
         old,
         track=new.track or old.track,
         intent=new.intent or old.intent,
         constraints=tuple(known),
-        decisions=_join_decisions(old, new),
+        decisions=tuple({make_key(one.decision): one for one in decisions}.values()),
         files=new.files,
         questions=_join_questions(old, new, settled),
         state=new.state,
@@ -123,7 +118,8 @@ def update_context(old: SessionContext, new: SessionContext, settled: Collection
 
 
 def _join_questions(old: SessionContext, new: SessionContext, settled: Collection[str]) -> tuple[str, ...]:
-    items = {make_key(split_tick(line)[1]): line for line in old.questions if not _is_done(line)}
+    lines = [(*split_tick(line), line) for line in old.questions]
+    items = {make_key(text): line for tick, text, line in lines if tick.strip().lower() != "x"}
     kept = {key: line for key, line in items.items() if key not in settled and not _is_made_anew(line)}
     return tuple((kept | {make_key(line): line for line in new.questions}).values())
 
@@ -133,31 +129,17 @@ def _is_made_anew(line: str) -> bool:
     return is_derived(line) or is_derived(line.removeprefix(UNCONFIRMED))
 
 
-def _is_done(line: str) -> bool:
-    """Return whether an open item is ticked."""
-    return split_tick(line)[0].strip().lower() == "x"
-
-
-def _name_constraint(line: str) -> str:
-    """Return what two lines share that say the same: an older one may have its reason in brackets."""
-    return line if line.startswith(CONSTRAINT) else _show_constraint(_read_constraint(line))
-
-
-def _join_decisions(old: SessionContext, new: SessionContext) -> tuple[ContextDecision, ...]:
-    joined = {make_key(one.decision): one for one in (*old.decisions, *new.decisions)}
-    return tuple(joined.values())
-
-
 def to_handoff(context: SessionContext) -> Handoff:
     """Return what a context passes on."""
     goal = next((line.removeprefix(_GOAL) for line in context.intent if says_something(line)), "")
     ruled_out = [line for line in context.constraints if says_something(line) and line != NOTHING_RULED_OUT]
+    decisions = (HandoffDecision(slug(one.decision), one.decision, one.why) for one in context.decisions)
     return Handoff(
         track=context.track,
         goal=goal,
         now=context.state.partition("\n")[0],
         next=context.next_steps,
-        choices=(*map(_read_constraint, ruled_out), *map(_read_decision, context.decisions)),
+        choices=(*map(_read_constraint, ruled_out), *decisions),
         questions=context.questions,
     )
 
@@ -165,7 +147,3 @@ def to_handoff(context: SessionContext) -> Handoff:
 def _read_constraint(line: str) -> HandoffDecision:
     text, _, because = line.removeprefix(RULED_OUT).partition(WHY)
     return HandoffDecision("", text, because)
-
-
-def _read_decision(one: ContextDecision) -> HandoffDecision:
-    return HandoffDecision(slug(one.decision), one.decision, one.why)

@@ -72,7 +72,6 @@ class WatchedCoordination:
     """
 
     def __init__(self, coordination: "Coordination", away: EngineAway) -> None:
-        """Watch an engine."""
         watch = _Watch(away)
         self.engine = coordination.engine
         self.members = cast("Members", _WatchedPart(coordination.members, watch))

@@ -34,7 +34,6 @@ class RefusedError(Exception):
     """Ends a transaction without a trace; its outcome is the answer."""
 
     def __init__(self, outcome: object) -> None:
-        """Keep the answer."""
         super().__init__(outcome)
         self.outcome = outcome
 
@@ -60,9 +59,8 @@ def run_change(store: TimedStore, op: str, about: ChangeSubject, act: Callable[[
         with store.changing() as change:
             _refuse_repeat(change, op, store.wall_time(change) - made_at, about.verb)
             outcome = act(change)
-            change.add_log(
-                LogRow(change.fence, op, change.time.seconds, *_words(about), dump_outcome(outcome))
-            )
+            said = (about.session, about.verb, about.subject)
+            change.add_log(LogRow(change.fence, op, change.time.seconds, *said, dump_outcome(outcome)))
             if change.is_sign:
                 note_sign(change, store.lifetimes)
             return outcome
@@ -77,17 +75,13 @@ def cancel_change(store: Store, op: str) -> object | None:
     """
     try:
         with store.changing() as change:
-            _refuse_logged(change, op)
+            known = change.find_log(op)
+            if known is not None:
+                raise RefusedError(None if known.verb == CANCELLED else load_outcome(known.data))  # noqa: TRY301
             change.add_log(LogRow(change.fence, op, change.time.seconds, "", CANCELLED, "", "null"))
     except RefusedError as refused:
         return refused.outcome
     return None
-
-
-def _refuse_logged(change: Transaction, op: str) -> None:
-    known = change.find_log(op)
-    if known is not None:
-        raise RefusedError(None if known.verb == CANCELLED else load_outcome(known.data))
 
 
 def _refuse_repeat(change: Transaction, op: str, age: float, verb: str) -> None:
@@ -102,10 +96,6 @@ def _refuse_repeat(change: Transaction, op: str, age: float, verb: str) -> None:
         raise UsageError(
             f"operation {op} is too old to be repeated", hint="Run the command again without its id."
         )
-
-
-def _words(about: ChangeSubject) -> tuple[str, str, str]:
-    return about.session, about.verb, about.subject
 
 
 def require_member(change: Transaction, session: str) -> Member:

@@ -21,16 +21,13 @@ class StoredHistory:
     """Keeps the promises of `History` over a store of rows."""
 
     def __init__(self, store: Store) -> None:
-        """Keep the history of a store."""
         self._store = store
 
     def position(self) -> int:
-        """Return the position of the last change."""
         with self._store.looking() as reading:
             return reading.position()
 
     def since(self, position: int, most: int) -> Sequence[LogEntry]:
-        """Return the changes after a position."""
         with self._store.looking() as reading:
             now = reading.time.seconds
             return [
@@ -39,13 +36,11 @@ class StoredHistory:
             ]
 
     def find(self, op: str) -> int:
-        """Return the position at which an operation was made."""
         with self._store.looking() as reading:
             found = reading.find_log(op)
             return found.position if found and found.verb != CANCELLED else 0
 
     def cancel(self, op: str) -> object | None:
-        """Return the outcome of an operation, or make sure that there will be none."""
         return cancel_change(self._store, op)
 
     def wait(self, position: int, seconds: float) -> int:

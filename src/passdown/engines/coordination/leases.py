@@ -43,7 +43,6 @@ class StoredLeases:
     """Keeps the promises of `Leases` over a store of rows."""
 
     def __init__(self, store: TimedStore, *, ignores_case: bool = False) -> None:
-        """Keep the leases of a store."""
         self._store = store
         self._ignores_case = ignores_case
 
@@ -52,8 +51,6 @@ class StoredLeases:
         return Judge(reading, self._store, self._store.lifetimes, caller=caller, ignores_case=ignores_case)
 
     def acquire(self, op: str, session: str, wanted: Sequence[Resource], ttl: float) -> Granted | Held:
-        """Grant all that is wanted, or nothing."""
-
         def act(change: Transaction) -> Granted:
             judge = self._judge(change, require_member(change, session))
             made, _ = grant(change, judge, wanted, GrantRequest(session, ttl))
@@ -64,8 +61,6 @@ class StoredLeases:
         return run_change(self._store, op, ChangeSubject("acquire", session, _words(wanted)), act)
 
     def renew(self, op: str, session: str, held: Sequence[Fenced]) -> Granted | Lost:
-        """Use leases again under their fences."""
-
         def act(change: Transaction) -> Granted:
             judge = self._judge(change, require_member(change, session))
             found = require_fences(change, judge, change.leases_of(session), held)
@@ -91,8 +86,6 @@ class StoredLeases:
         return run_change(self._store, op, ChangeSubject("release", session, _words(_resources(held))), act)
 
     def check(self, op: str, session: str, paths: Sequence[str], seconds: float, about: str) -> Checked:
-        """Judge paths, and hold for a while what passed."""
-
         def act(change: Transaction) -> Checked:
             judge = self._judge(change)
             leases = change.leases(PATH, ended=True)
@@ -109,14 +102,11 @@ class StoredLeases:
         return run_change(self._store, op, ChangeSubject("check", session, about), act)
 
     def judge(self, session: str, paths: Sequence[str]) -> Sequence[PathVerdict]:
-        """Judge paths, and change nothing."""
         with self._store.looking() as reading:
             leases = reading.leases(PATH, ended=True)
             return _judge_paths(paths, session, leases, self._judge(reading))
 
     def take_over(self, op: str, session: str, wanted: Sequence[Resource], *, force: bool) -> Granted | Held:
-        """Take resources from sessions without signs of life, or from any."""
-
         def act(change: Transaction) -> Granted:
             judge = self._judge(change, require_member(change, session))
             made, _ = grant(change, judge, wanted, GrantRequest(session, self._store.lifetimes.silent, force))
@@ -127,10 +117,10 @@ class StoredLeases:
         return run_change(self._store, op, ChangeSubject("take-over", session, _words(wanted)), act)
 
     def leases(self, session: str = "") -> Sequence[HeldResource]:
-        """Return what has not ended, also of sessions that give no sign of life."""
         with self._store.looking() as reading:
             judge = self._judge(reading)
-            found = reading.leases_of(session) if session else _all_leases(reading)
+            every = (lease for kind in (TASK, TRACK, PATH) for lease in reading.leases(kind))
+            found = reading.leases_of(session) if session else every
             return [
                 HeldResource(
                     lease.resource,
@@ -257,10 +247,6 @@ def _hold_task(change: Transaction, lease: Lease) -> None:
         if task.state != OPEN:
             raise UsageError(f"task {task.task} is {task.state}", hint="Run `passdown task ready`.")
         change.put_task(replace(task, is_held=True))
-
-
-def _all_leases(reading: Reading) -> list[Lease]:
-    return [lease for kind in (TASK, TRACK, PATH) for lease in reading.leases(kind)]
 
 
 def _resources(held: Iterable[Fenced]) -> list[Resource]:

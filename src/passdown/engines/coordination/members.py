@@ -33,7 +33,6 @@ class StoredMembers:
     """Keeps the promises of `Members` over a store of rows."""
 
     def __init__(self, store: TimedStore) -> None:
-        """Keep the members of a store."""
         self._store = store
 
     def join(self, op: str, member: Member) -> Joined:
@@ -78,12 +77,9 @@ class StoredMembers:
         return is_same
 
     def beat(self, sessions: Sequence[str]) -> None:
-        """Record a sign of life of each session."""
         self._store.hear(sessions)
 
     def leave(self, op: str, session: str) -> Left:
-        """End a session, and free what it did not offer."""
-
         def act(change: Transaction) -> Left:
             member = change.find_member(session)
             if member is None or member.ended is not None:
@@ -98,8 +94,6 @@ class StoredMembers:
         return run_change(self._store, op, ChangeSubject("leave", session), act)
 
     def inherit(self, op: str, session: str, dead: str) -> Inherited | StillAlive:
-        """Move leases, offers and unread mail of a dead session."""
-
         def act(change: Transaction) -> Inherited | StillAlive:
             heir = require_member(change, session)
             judge = Judge(change, self._store, self._store.lifetimes)
@@ -123,27 +117,25 @@ class StoredMembers:
         return run_change(self._store, op, ChangeSubject("inherit", session, dead), act)
 
     def members(self) -> Sequence[MemberState]:
-        """Return the sessions that have not ended."""
         with self._store.looking() as reading:
             judge = Judge(reading, self._store, self._store.lifetimes)
-            return [_describe(one, reading.time.seconds, judge) for one in reading.members()]
+            return [
+                MemberState(
+                    session=one.session,
+                    agent=one.agent,
+                    name=one.name,
+                    team=one.team,
+                    role=one.role,
+                    silent=max(reading.time.seconds - one.seen, 0.0),
+                    is_live=judge.is_alive(one),
+                )
+                for one in reading.members()
+            ]
 
 
 def _keep_role(member: Member, known: Member | None) -> Member:
     """Return a member with the role that it had, if it names none."""
     return replace(member, role=known.role) if known is not None and member.role == ANY_ROLE else member
-
-
-def _describe(member: Member, now: float, judge: Judge) -> MemberState:
-    return MemberState(
-        session=member.session,
-        agent=member.agent,
-        name=member.name,
-        team=member.team,
-        role=member.role,
-        silent=max(now - member.seen, 0.0),
-        is_live=judge.is_alive(member),
-    )
 
 
 def _move_taken(change: Transaction, dead: str, heir: str) -> None:

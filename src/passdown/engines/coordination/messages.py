@@ -33,12 +33,9 @@ class StoredMessages:
     """Keeps the promises of `Messages` over a store of rows."""
 
     def __init__(self, store: TimedStore) -> None:
-        """Keep the messages of a store."""
         self._store = store
 
     def send(self, op: str, message: NewMessage) -> Sent | NobodyThere:
-        """Put a message into inboxes."""
-
         def act(change: Transaction) -> Sent:
             sender = require_member(change, message.sender)
             settle_offers(change)
@@ -65,12 +62,11 @@ class StoredMessages:
         return run_change(self._store, op, ChangeSubject("send", message.sender, message.to), act)
 
     def waiting(self, session: str) -> Sequence[WaitingMessage]:
-        """Return what the session has not read."""
         with self._store.looking() as reading:
             now = reading.time.seconds
             return [
-                WaitingMessage(position=row.position, message=message, age=max(now - message.sent, 0.0))
-                for row, message in reading.inbox(session)
+                WaitingMessage(position=position, message=message, age=max(now - message.sent, 0.0))
+                for position, message in reading.inbox(session)
                 if message.expires > now
             ]
 
@@ -86,8 +82,6 @@ class StoredMessages:
         return run_change(self._store, op, ChangeSubject("read", session), act)
 
     def expire(self, op: str) -> Expired:
-        """Remove messages whose time is over, or that were read long ago; without any, change nothing."""
-
         def act(change: Transaction) -> Expired:
             now = change.time.seconds
             gone = Expired(messages=tuple(change.expired(now)))

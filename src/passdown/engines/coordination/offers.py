@@ -39,12 +39,9 @@ class StoredOffers:
     """Keeps the promises of `Offers` over a store of rows."""
 
     def __init__(self, store: TimedStore) -> None:
-        """Keep the offers of a store."""
         self._store = store
 
     def offer(self, op: str, offer: NewOffer) -> Offered | Lost:
-        """Offer a task that the giver holds, and all its files."""
-
         def act(change: Transaction) -> Offered:
             giver = require_member(change, offer.giver)
             settle_offers(change)
@@ -74,8 +71,6 @@ class StoredOffers:
         return run_change(self._store, op, ChangeSubject("offer", offer.giver, offer.task), act)
 
     def accept(self, op: str, session: str, offer: str) -> Accepted | OfferGone:
-        """Move what is offered to the session."""
-
         def act(change: Transaction) -> Accepted:
             taker = require_member(change, session)
             found = _require_open(change, offer)
@@ -103,8 +98,6 @@ class StoredOffers:
         return run_change(self._store, op, ChangeSubject("decline", session, offer), act)
 
     def withdraw(self, op: str, session: str, offer: str) -> OfferEnded | OfferGone:
-        """Take an offer of one's own back."""
-
         def act(change: Transaction) -> OfferEnded:
             found = _require_open(change, offer)
             if found.giver != session:
@@ -114,7 +107,6 @@ class StoredOffers:
         return run_change(self._store, op, ChangeSubject("withdraw", session, offer), act)
 
     def offers(self) -> Sequence[OfferState]:
-        """Return the offers that stand."""
         with self._store.looking() as reading:
             now = reading.time.seconds
             found = reading.open_offers()

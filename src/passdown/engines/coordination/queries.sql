@@ -161,7 +161,7 @@ SELECT task FROM waits WHERE project = ? AND by_task = ?;
 INSERT INTO waits (project, task, by_task) VALUES (?, ?, ?) ON CONFLICT (project, task, by_task) DO NOTHING;
 
 -- name: inbox
-SELECT i.recipient, i.pos, i.message, i.read_at,
+SELECT i.pos,
     m.message, m.sender, m.agent, m.address, m.content, m.context, m.priority, m.kind, m.sent, m.expires
 FROM inbox AS i JOIN messages AS m ON m.project = i.project AND m.message = i.message
 WHERE i.project = ? AND i.recipient = ? AND i.read_at IS NULL ORDER BY i.pos;
@@ -186,7 +186,7 @@ INSERT INTO messages
 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
 
 -- name: add_to_inbox
-INSERT INTO inbox (project, recipient, pos, message, read_at) VALUES (?, ?, ?, ?, ?)
+INSERT INTO inbox (project, recipient, pos, message) VALUES (?, ?, ?, ?)
 ON CONFLICT (project, recipient, pos, message) DO NOTHING;
 
 -- name: drop_from_inbox

@@ -18,7 +18,7 @@ from passdown.core.coordination.messages import Message
 from passdown.core.coordination.offers import Offer
 from passdown.core.coordination.silences import HeardSigns, Silence
 from passdown.core.coordination.tasks import Task
-from passdown.engines.coordination.transactions import InboxRow, LogRow
+from passdown.engines.coordination.transactions import LogRow
 from passdown.records import names_of
 
 QUERIES: Final = Path(__file__).parent / "queries.sql"
@@ -30,7 +30,6 @@ Row = Sequence[Any]
 
 _FLAGS: Final = frozenset({"is_held", "is_taken"})
 """The fields that are stored as 0 and 1."""
-_INBOX_FIELDS: Final = len(InboxRow._fields)
 _by_fence: Final[Callable[[Lease], Any]] = attrgetter("fence", "kind", "name", "session")
 
 
@@ -86,14 +85,12 @@ class RowReading:
     """One consistent state of a project: a `Reading`."""
 
     def __init__(self, statements: Statements, project: str, time: EngineTime) -> None:
-        """Read what a transaction sees."""
         self._statements = statements
         self._project = project
         self._time = time
 
     @property
     def time(self) -> EngineTime:
-        """The engine's time."""
         return self._time
 
     def _ask(self, query: str, *values: object) -> Sequence[Row]:
@@ -106,31 +103,25 @@ class RowReading:
         return next(iter(self._all(kind, query, *values)), None)
 
     def position(self) -> int:
-        """Return the position of the last change."""
         return next((int(row[0]) for row in self._ask("position")), 0)
 
     # --- the log ------------------------------------------------------------------------------
 
     def find_log(self, op: str) -> LogRow | None:
-        """Return the change that an operation made."""
         return next((LogRow(*row) for row in self._ask("find_log", op)), None)
 
     def log_since(self, position: int, most: int) -> Sequence[LogRow]:
-        """Return the changes after a position, the oldest first."""
         return [LogRow(*row) for row in self._ask("log_since", position, most)]
 
     # --- sessions -----------------------------------------------------------------------------
 
     def find_member(self, session: str) -> Member | None:
-        """Return a session."""
         return self._find(Member, "find_member", session)
 
     def members(self) -> Sequence[Member]:
-        """Return the sessions that have not ended, by id."""
         return sorted(self._all(Member, "members"), key=attrgetter("session"))
 
     def members_named(self, name: str) -> Sequence[Member]:
-        """Return the sessions that have not ended and whose agent or nickname this is, by id."""
         return sorted(self._all(Member, "members_named", name, name), key=attrgetter("session"))
 
     # --- leases -------------------------------------------------------------------------------
@@ -142,75 +133,56 @@ class RowReading:
         return HeardSigns(next((began for began, ended in rows if ended is None), None), silences)
 
     def leases(self, kind: str, *, ended: bool = False) -> Sequence[Lease]:
-        """Return the leases of a kind that have not ended, or all that are stored, by fence and name."""
         return sorted(self._all(Lease, "leases_stored" if ended else "leases", kind), key=_by_fence)
 
     def silent_leases(self, kind: str, before: float) -> Sequence[Lease]:
-        """Return the leases of a kind that may be over, because their sessions gave no sign of life since."""
         return sorted(self._all(Lease, "silent_leases", kind, self._time.boot, before), key=_by_fence)
 
     def leases_on(self, kind: str, name: str) -> Sequence[Lease]:
-        """Return the leases on exactly this resource, ended or not."""
         return sorted(self._all(Lease, "leases_on", kind, name), key=_by_fence)
 
     def leases_of(self, session: str, *, ended: bool = False) -> Sequence[Lease]:
-        """Return the leases of a session that have not ended, or all that are stored."""
         return sorted(self._all(Lease, "leases_of_stored" if ended else "leases_of", session), key=_by_fence)
 
     # --- tasks --------------------------------------------------------------------------------
 
     def find_task(self, task: str) -> Task | None:
-        """Return a task."""
         return self._find(Task, "find_task", task)
 
     def first_ready(self, role: str) -> Task | None:
-        """Return the first open task that is not held and waits for none, by priority, then by age."""
         return self._find(Task, "first_ready_for", role) if role else self._find(Task, "first_ready")
 
     def ready_tasks(self, most: int) -> Sequence[Task]:
-        """Return the first open tasks that are not held and wait for none, by priority, then by age."""
         return self._all(Task, "ready_tasks", most)
 
     def held_tasks(self) -> Sequence[Task]:
-        """Return the tasks on which there are leases that have not ended, by id."""
         return sorted(self._all(Task, "held_tasks"), key=attrgetter("task"))
 
     def tasks(self, *, closed: bool = False) -> Sequence[Task]:
-        """Return the tasks that are not closed, or all, by priority, then by age."""
         return self._all(Task, "tasks_stored" if closed else "tasks")
 
     def waits_of(self, task: str) -> Sequence[str]:
-        """Return the tasks that a task waits for, closed ones too, by id."""
         return sorted(row[0] for row in self._ask("waits_of", task))
 
     def waiting_for(self, task: str) -> Sequence[str]:
-        """Return the tasks that wait for a task, by id."""
         return sorted(row[0] for row in self._ask("waiting_for", task))
 
     # --- messages and offers ------------------------------------------------------------------
 
-    def inbox(self, recipient: str) -> Sequence[tuple[InboxRow, Message]]:
-        """Return the unread messages of a recipient, the oldest first."""
-        return [
-            (InboxRow(*row[:_INBOX_FIELDS]), from_row(Message, row[_INBOX_FIELDS:]))
-            for row in self._ask("inbox", recipient)
-        ]
+    def inbox(self, recipient: str) -> Sequence[tuple[int, Message]]:
+        return [(row[0], from_row(Message, row[1:])) for row in self._ask("inbox", recipient)]
 
     def expired(self, before: float) -> Sequence[Message]:
-        """Return messages that expired before an instant and that some recipient has not read."""
         return sorted(self._all(Message, "expired", before), key=attrgetter("message"))
 
     def has_old_messages(self, expired_before: float, read_before: float) -> bool:
-        """Return whether messages expired, or were read by all recipients, before these instants."""
         values = (expired_before, self._project, read_before, read_before)
         return bool(self._ask("has_old_messages", *values))
 
     def find_offer(self, offer: str) -> Offer | None:
-        """Return an offer."""
         return self._find(Offer, "find_offer", offer)
 
     def open_offers(self) -> Sequence[Offer]:
-        """Return the offers in the state `offered`, by id."""
         return sorted(self._all(Offer, "open_offers"), key=attrgetter("offer"))
 
 
@@ -225,12 +197,10 @@ class RowTransaction(RowReading):
 
     @property
     def fence(self) -> int:
-        """The position of this change."""
         return self._fence
 
     @property
     def is_sign(self) -> bool:
-        """Whether this change stored the sign of life of a session."""
         return self._is_sign
 
     def _put(self, query: str, record: object) -> None:
@@ -240,33 +210,27 @@ class RowTransaction(RowReading):
         return self._statements.change(query, self._project, *values)
 
     def add_log(self, row: LogRow) -> None:
-        """Store the change itself."""
         self._statements.change("add_log", self._project, *row)
 
     def put_member(self, member: Member) -> None:
-        """Store a session, new or changed; one that was seen at the time of this change gives a sign."""
         self._is_sign = self._is_sign or (member.seen == self._time.seconds and member.ended is None)
         self._put("put_member", member)
 
     def put_sign(self, silence: Silence | None, before: float) -> None:
-        """Store that the project was heard now, unless somebody else was after an instant."""
         if silence is not None:
             self._statements.change("add_silence", self._project, *silence)
         now = self._time.seconds
         self._statements.change("put_sign", self._project, now, before, now)
 
     def put_silences(self, silences: Sequence[Silence]) -> None:
-        """Put silences in the place of those that are stored."""
         self._drop("drop_silences", inf)
         for silence in silences:
             self._statements.change("add_silence", self._project, *silence)
 
     def put_lease(self, lease: Lease) -> None:
-        """Store a lease, new or changed; a session has one on a resource."""
         self._put("put_lease", lease)
 
     def put_leases(self, leases: Sequence[Lease]) -> None:
-        """Store leases, as if one by one."""
         if len(leases) == 1:
             self.put_lease(leases[0])
         elif leases:
@@ -274,25 +238,20 @@ class RowTransaction(RowReading):
             self._statements.change_all("put_lease", rows)
 
     def drop_old(self, ended_before: float, logged_before: float) -> None:
-        """Remove leases and silences that ended, and changes that were made, before these instants."""
         self._drop("drop_ended_leases", ended_before)
         self._drop("drop_silences", ended_before)
         self._drop("drop_log", logged_before)
 
     def put_task(self, task: Task) -> None:
-        """Store a task, new or changed."""
         self._put("put_task", task)
 
     def add_wait(self, task: str, other: str) -> None:
-        """Store that a task waits for another."""
         self._statements.change("add_wait", self._project, task, other)
 
     def add_message(self, message: Message, recipients: Sequence[str]) -> None:
-        """Store a message in inboxes, at the position of this change."""
         self._put("add_message", message)
         for recipient in recipients:
-            row = InboxRow(recipient, self._fence, message.message)
-            self._statements.change("add_to_inbox", self._project, *row)
+            self._statements.change("add_to_inbox", self._project, recipient, self._fence, message.message)
 
     def move_inbox(self, recipient: str, heir: str) -> int:
         """Move the unread messages of a recipient to another; return how many there were.
@@ -303,7 +262,6 @@ class RowTransaction(RowReading):
         return both + self._statements.change("move_inbox", heir, self._project, recipient)
 
     def mark_read(self, recipient: str, positions: Sequence[int]) -> int:
-        """Mark unread messages as read now; return how many there were."""
         now = self._time.seconds
         return sum(
             self._statements.change("mark_read", now, self._project, recipient, position)
@@ -311,12 +269,10 @@ class RowTransaction(RowReading):
         )
 
     def drop_messages(self, expired_before: float, read_before: float) -> None:
-        """Remove messages that expired, or that all recipients read, before these instants."""
         self._drop("drop_expired_inbox", self._project, expired_before)
         self._drop("drop_expired_messages", expired_before)
         self._drop("drop_read_messages", self._project, read_before, read_before)
         self._drop("drop_read_inbox", read_before)
 
     def put_offer(self, offer: Offer) -> None:
-        """Store an offer, new or changed."""
         self._put("put_offer", offer)

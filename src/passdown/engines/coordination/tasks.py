@@ -40,7 +40,6 @@ class StoredTasks:
     """Keeps the promises of `Tasks` over a store of rows."""
 
     def __init__(self, store: TimedStore) -> None:
-        """Keep the tasks of a store."""
         self._store = store
 
     def _judge(self, reading: Reading, caller: Member | None = None) -> Judge:
@@ -61,8 +60,6 @@ class StoredTasks:
     def claim(
         self, op: str, session: str, tasks: Sequence[str], *, role: str = "", another: bool = False
     ) -> Claimed | Held | NothingReady:
-        """Claim the named tasks, or the first that is ready."""
-
         def act(change: Transaction) -> Claimed:
             judge = self._judge(change, require_member(change, session))
             settle_offers(change)
@@ -70,23 +67,20 @@ class StoredTasks:
             found = [_find_claimable(change, judge, session, one) for one in dict.fromkeys(chosen)]
             if not found:
                 found = [self._first_ready(change, judge, session, role)]
-            return self._claim(change, judge, session, found)
+            claimed = [replace(task, is_held=True) for task in found]
+            wanted = [Resource(TASK, task.task) for task in found]
+            made, taken = grant(change, judge, wanted, GrantRequest(session, self._store.lifetimes.silent))
+            for task in claimed:
+                change.put_task(task)
+            orphaned_by = {lease.name: judge.member(lease.session).agent for lease in taken}
+            return Claimed(
+                tasks=tuple(claimed),
+                grants=tuple(judge.make_grant(lease) for lease in made),
+                orphaned_by=tuple(orphaned_by.get(task.task, "") for task in claimed),
+            )
 
         about = ChangeSubject("claim", session, " ".join(tasks))
         return run_change(self._store, op, about, act)
-
-    def _claim(self, change: Transaction, judge: Judge, session: str, found: Sequence[Task]) -> Claimed:
-        claimed = [replace(task, is_held=True) for task in found]
-        wanted = [Resource(TASK, task.task) for task in found]
-        made, taken = grant(change, judge, wanted, GrantRequest(session, self._store.lifetimes.silent))
-        for task in claimed:
-            change.put_task(task)
-        orphaned_by = {lease.name: judge.member(lease.session).agent for lease in taken}
-        return Claimed(
-            tasks=tuple(claimed),
-            grants=tuple(judge.make_grant(lease) for lease in made),
-            orphaned_by=tuple(orphaned_by.get(task.task, "") for task in claimed),
-        )
 
     def _first_ready(self, change: Transaction, judge: Judge, session: str, role: str) -> Task:
         """Return the first task that is ready or was orphaned long ago; refuse if there is none."""
@@ -109,7 +103,6 @@ class StoredTasks:
         return [task for task in ready if not role or task.role in {"", role}]
 
     def close(self, op: str, session: str, held: Fenced, reason: str, note: str) -> TaskClosed | Lost:
-        """Close a task under its fence."""
         if reason not in REASONS:
             raise UsageError(f"{reason} is not a reason", hint=f"Use one of: {', '.join(REASONS)}.")
 
@@ -136,8 +129,6 @@ class StoredTasks:
         return run_change(self._store, op, ChangeSubject("close", session, held.resource.name), act)
 
     def note(self, op: str, session: str, task: str, text: str) -> TaskStored:
-        """Add a text to the note of a task."""
-
         def act(change: Transaction) -> TaskStored:
             known = require_task(change, task)
             noted = replace(known, note=join_notes(known.note, text))
@@ -147,8 +138,6 @@ class StoredTasks:
         return run_change(self._store, op, ChangeSubject("note", session, task), act)
 
     def give_back(self, op: str, session: str, held: Fenced) -> TaskStored | Lost:
-        """Put a task back on the board."""
-
         def act(change: Transaction) -> TaskStored:
             judge = self._judge(change, require_member(change, session))
             leases = require_fences(change, judge, change.leases_of(session), [held])
@@ -185,8 +174,6 @@ class StoredTasks:
         return run_change(self._store, op, ChangeSubject("change", session, task.task), act)
 
     def wait_for(self, op: str, session: str, task: str, other: str) -> TaskStored | Circle:
-        """Let a task wait for another."""
-
         def act(change: Transaction) -> TaskStored:
             known, awaited = require_task(change, task), require_task(change, other)
             if circle := _find_circle(change, task, other):
@@ -201,14 +188,12 @@ class StoredTasks:
         return run_change(self._store, op, ChangeSubject("wait", session, f"{task} {other}"), act)
 
     def find(self, task: str) -> TaskState | None:
-        """Return a task with its holder."""
         with self._store.looking() as reading:
             found = reading.find_task(task)
             judge = self._judge(reading)
             return None if found is None else _describe(reading, judge, found)
 
     def tasks(self, *, closed: bool = False) -> Sequence[TaskState]:
-        """Return tasks with their holders."""
         with self._store.looking() as reading:
             judge = self._judge(reading)
             return [_describe(reading, judge, task) for task in reading.tasks(closed=closed)]
@@ -280,7 +265,8 @@ def _describe(reading: Reading, judge: Judge, task: Task) -> TaskState:
     lease = _holding(reading, task.task) if task.is_held else None
     if lease is not None and judge.member(lease.session).ended is not None and not judge.is_live(lease):
         lease, task = None, replace(task, is_held=False)
-    waits = _open_waits(reading, task) if task.waits else ()
+    awaited = map(reading.find_task, reading.waits_of(task.task)) if task.waits else ()
+    waits = tuple(one.task for one in awaited if one is not None and one.state != CLOSED)
     if lease is None:
         return TaskState(task=task, waits_for=waits)
     left = judge.left(lease)
@@ -293,8 +279,3 @@ def _describe(reading: Reading, judge: Judge, task: Task) -> TaskState:
         is_orphaned=left <= 0,
         waits_for=waits,
     )
-
-
-def _open_waits(reading: Reading, task: Task) -> tuple[str, ...]:
-    found = [reading.find_task(name) for name in reading.waits_of(task.task)]
-    return tuple(one.task for one in found if one is not None and one.state != CLOSED)

@@ -32,15 +32,6 @@ class LogRow(NamedTuple):
     """The outcome as JSON, so that a repeated operation gives the same one."""
 
 
-class InboxRow(NamedTuple):
-    """A message in somebody's inbox."""
-
-    recipient: str
-    position: int
-    message: str
-    read: float | None = None
-
-
 class Reading(Protocol):
     """One consistent state of the project."""
 
@@ -127,8 +118,8 @@ class Reading(Protocol):
         """Return the tasks that wait for a task, by id."""
         ...
 
-    def inbox(self, recipient: str) -> Sequence[tuple[InboxRow, Message]]:
-        """Return the unread messages of a recipient, the oldest first."""
+    def inbox(self, recipient: str) -> Sequence[tuple[int, Message]]:
+        """Return the unread messages of a recipient with their positions, the oldest first."""
         ...
 
     def expired(self, before: float) -> Sequence[Message]:
@@ -260,23 +251,18 @@ class StoreAround:
     """A store around another one, to which it leaves what it does not do itself."""
 
     def __init__(self, store: Store) -> None:
-        """Keep the other one."""
         self._store = store
 
     def beat(self, sessions: Sequence[str], lifetimes: Lifetimes = LIFETIMES) -> None:
-        """Set the last sign of life of these sessions, if they have not ended, to now; no position."""
         self._store.beat(sessions, lifetimes)
 
     def wall_time(self, reading: Reading) -> float:
-        """Return the seconds since 1970 by the clock that ages ids of operations (C79)."""
         return self._store.wall_time(reading)
 
     def is_running(self, process: str) -> bool | None:
-        """Return whether a host's process runs on this machine; None if that cannot be known here."""
         return self._store.is_running(process)
 
     def pause(self, seconds: float) -> None:
-        """Wait before looking again."""
         self._store.pause(seconds)
 
 
@@ -284,16 +270,13 @@ class TimedStore(StoreAround):
     """A store, and how long leases live in it: what the parts of coordination work on."""
 
     def __init__(self, store: Store, lifetimes: Lifetimes) -> None:
-        """Use a store."""
         super().__init__(store)
         self.lifetimes = lifetimes
 
     def changing(self) -> AbstractContextManager[Transaction]:
-        """Take the project's lock, then give a transaction; keep its changes unless it raises."""
         return self._store.changing()
 
     def looking(self) -> AbstractContextManager[Reading]:
-        """Give one consistent state; nobody waits for it."""
         return self._store.looking()
 
     def hear(self, sessions: Sequence[str]) -> None:

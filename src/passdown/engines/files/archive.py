@@ -6,8 +6,8 @@ A file is durable in the archive before it is removed here.
 """
 
 import os
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 
 from passdown.engines.files import read, write
 from passdown.engines.files.displaced_names import (
@@ -18,7 +18,7 @@ from passdown.engines.files.displaced_names import (
     mark_both,
 )
 from passdown.engines.files.read import OpenFolder
-from passdown.engines.files.write_errors import reporting
+from passdown.engines.files.write import reporting
 from passdown.errors import StorageError
 
 
@@ -39,8 +39,10 @@ def move_files(
     No link is followed below the root that contains a folder. Raises a StorageError if the archive cannot be
     written; then nothing is removed.
     """
-    with _reporting(folder):
+    try:
         here = _open(folder, roots, operations)
+    except OSError as error:
+        raise read.unreadable(folder, error) from error
     with here:
         there = [name for name in names if _is_there(here, name, archive, operations, roots)]
         moved = 0
@@ -112,14 +114,6 @@ def remove_empty_folders(folder: str) -> None:
 
 def _open(folder: str, roots: Sequence[str], operations: write.FileOperations) -> OpenFolder:
     return read.open_folder(read.root_of(folder, roots), folder, by_handle=operations.folder_handles)
-
-
-@contextmanager
-def _reporting(path: str) -> Generator[None, None, None]:
-    try:
-        yield
-    except OSError as error:
-        raise read.unreadable(path, error) from error
 
 
 def _remove(folder: OpenFolder, name: str) -> None:

@@ -24,15 +24,12 @@ class BoundedLog:
         self._began: float | None = None
 
     def folders(self, known: Mapping[str, int]) -> Mapping[str, int]:
-        """Return every folder with its mark."""
         return self._log.folders(known)
 
     def files(self, folder: str) -> Mapping[str, FileMark]:
-        """Return the files of a folder."""
         return self._log.files(folder)
 
     def read(self, folder: str, name: str) -> bytes | None:
-        """Return a file's content."""
         return self._log.read(folder, name)
 
     def may_read(self, events: int = 0) -> bool:
@@ -44,9 +41,7 @@ class BoundedLog:
         return self._count < self._most and (self._count < LEAST or now - self._began < SECONDS)
 
     def create(self, folder: str, name: str, data: bytes) -> bool:
-        """Create a file, durably."""
         return self._log.create(folder, name, data)
 
     def archive(self, folder: str, names: Sequence[str], day: str) -> int:
-        """Move files to the archive of a day."""
         return self._log.archive(folder, names, day)

@@ -29,7 +29,6 @@ class FileChanges:
         self._clock = clock
 
     def mark(self) -> int:
-        """Return when the folder's list of names last changed; 0 if that was just now."""
         try:
             with read.open_folder(self._root, self._folder) as opened:
                 changed = opened.status(os.curdir).st_mtime_ns
@@ -38,7 +37,6 @@ class FileChanges:
         return changed if changed < self._clock.now().timestamp() * _BILLION - _SETTLED else 0
 
     def changes(self) -> Sequence[str]:
-        """Return the names of the folders of changes."""
         try:
             with read.open_folder(self._root, self._folder) as opened:
                 return sorted(one.name for one in opened.scan() if read.is_folder(one) and _is_name(one.name))
@@ -46,7 +44,6 @@ class FileChanges:
             return []
 
     def files(self, change: str) -> Mapping[str, FileMark]:
-        """Return the state and the loop ledgers of a change."""
         found: dict[str, FileMark] = {}
         try:
             with read.open_folder(self._root, os.path.join(self._folder, change)) as opened:
@@ -59,14 +56,12 @@ class FileChanges:
         return found
 
     def read(self, change: str, name: str) -> bytes | None:
-        """Return the whole content of a file."""
         try:
             return read.read(self._root, self._path(change, name), read.DOCUMENT)
         except OSError:
             return None
 
     def append(self, change: str, name: str, make: Callable[[bytes], bytes]) -> bytes:
-        """Add to a file, in a single write at its end."""
         path = self._path(change, name)
 
         def make_all(tail: bytes) -> bytes:

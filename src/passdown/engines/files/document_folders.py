@@ -7,16 +7,13 @@ from typing import Final
 
 from passdown import layout
 from passdown.engines.files import read
-from passdown.engines.files.event_log import FileEventLog
+from passdown.engines.files.event_log import FileEventLog, is_text, make_mark
 from passdown.engines.files.read import OpenFolder
 from passdown.ports.change_files import ChangeFiles
 from passdown.ports.clock import Clock
 from passdown.ports.event_log import FileMark
 
 DOCUMENT: Final = layout.CURRENT
-
-# Inode numbers and times far from now can have more bits than an index can store.
-_STORED: Final = 0x7FFF_FFFF_FFFF_FFFF
 
 
 def open_folder(folder: str, clock: Clock, *, root: str = "") -> FileEventLog:
@@ -45,14 +42,13 @@ class StreamDocuments:
         del folder
         try:
             with read.open_folder(self._root, self._folder) as opened:
-                names = [one.name for one in opened.scan() if read.is_folder(one) and _is_text(one.name)]
+                names = [one.name for one in opened.scan() if read.is_folder(one) and is_text(one.name)]
                 marks = {f"{name}/{DOCUMENT}": _mark(opened, name) for name in names}
         except OSError:
             return {}
         return {path: mark for path, mark in marks.items() if mark}
 
     def read(self, folder: str, name: str) -> bytes | None:
-        """Return a document, or None if it is gone or cannot be read."""
         del folder
         try:
             return read.read(self._root, os.path.join(self._folder, name), read.DOCUMENT)
@@ -64,7 +60,6 @@ class LoopLedgers:
     """The ledgers of all loops. They can change, so all are always checked."""
 
     def __init__(self, files: ChangeFiles) -> None:
-        """Keep where the changes are."""
         self._files = files
 
     def folders(self, known: Mapping[str, int]) -> Mapping[str, int]:
@@ -83,7 +78,6 @@ class LoopLedgers:
         }
 
     def read(self, folder: str, name: str) -> bytes | None:
-        """Return a ledger, or None if it is gone or cannot be read."""
         del folder
         change, _, path = name.partition("/")
         return self._files.read(change, path)
@@ -96,15 +90,4 @@ def _mark(streams: OpenFolder, name: str) -> FileMark | None:
             known = stream.status(DOCUMENT)
     except OSError:
         return None
-    if not stat.S_ISREG(known.st_mode):
-        return None
-    return FileMark(known.st_size, known.st_mtime_ns & _STORED, known.st_ino & _STORED)
-
-
-def _is_text(name: str) -> bool:
-    """Return whether a name is valid text; a file system may hold any bytes."""
-    try:
-        name.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
+    return make_mark(known) if stat.S_ISREG(known.st_mode) else None

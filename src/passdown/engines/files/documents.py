@@ -3,14 +3,19 @@
 import errno
 import os
 import stat
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import suppress
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
+from passdown import layout
 from passdown.engines.files import read, write
 from passdown.engines.files.displaced_names import choose_displaced, is_displaced, is_leftover
 from passdown.engines.files.read import OpenFolder
 from passdown.errors import StorageError
+
+if TYPE_CHECKING:  # git is hardly ever asked
+    from passdown.ports.documents import Documents
+    from passdown.ports.tracking import Tracking
 
 SKIPPED: Final = frozenset({".git", "node_modules", ".venv"})
 """Folders that are never listed: they belong to other tools and can be huge."""
@@ -43,31 +48,26 @@ class FileDocuments:
             with read.parent_of(self._root, full, by_handle=self._ways.folder_handles) as (folder, name):
                 if settled:
                     return self._read_settled(path, folder, name)
-                return folder.read(name, _limit(path))
+                return folder.read(name, read.JOURNAL if path.endswith(".jsonl") else read.DOCUMENT)
         except OSError as error:
             raise read.unreadable(path, error) from error
 
     def _read_settled(self, path: str, folder: OpenFolder, name: str) -> bytes:
         from passdown.engines.files import displaced  # few files are edited by people
 
-        handle = folder.open_file(name)
-        try:
+        with folder.opened(name) as handle:
             data = displaced.read_settled(handle, self._ways)
-        finally:
-            os.close(handle)
         if data is None:
             reason = f"could not read {path}: another program is writing to it"
             raise StorageError(reason, hint="It was left as it is; try again when it is saved.")
         return data
 
     def list(self, folder: str) -> Iterator[str]:
-        """List the regular files below a folder, sorted by path; a missing folder has none."""
         full = self._locate(folder)
         top = os.path.relpath(full, self._root).replace(os.sep, "/")
         return self._list(full, "" if top == os.curdir else top + "/")
 
     def replace(self, path: str, data: bytes, *, local: bool = False, expected: bytes | None = None) -> None:
-        """Make a file hold exactly these bytes, durably and atomically."""
         full = self._locate(path)
         folder = os.path.dirname(path)
         if local and self._is_checkout and not self.is_folder(folder):
@@ -76,7 +76,6 @@ class FileDocuments:
         write.replace(full, data, local=local, expected=expected, operations=self._ways, root=self._root)
 
     def displaced(self, path: str, seen: Collection[bytes] = ()) -> Sequence[bytes]:
-        """Return what was displaced from a file and is not known yet."""
         above, name = os.path.split(self._locate(path))
         # A folder that is missing or cannot be read holds nothing that was displaced.
         with suppress(OSError), self._open(above) as folder:
@@ -87,18 +86,15 @@ class FileDocuments:
         return ()
 
     def create(self, path: str, data: bytes) -> bool:
-        """Create a file that must not exist, durably and atomically."""
         return write.create(self._locate(path), data, operations=self._ways, root=self._root)
 
     def remove(self, path: str, data: bytes, *, kept: bool = False) -> bool:
-        """Remove a file that holds exactly these bytes."""
         from passdown.engines.files import archive  # verbs do not remove files
 
         full = self._locate(path)
         return archive.remove_file(full, data, kept=kept, operations=self._ways, root=self._root)
 
     def folders(self, folder: str) -> Sequence[str]:
-        """Return the names of the folders directly in a folder."""
         full = self._locate(folder)
         try:
             with self._open(full) as opened:
@@ -107,15 +103,12 @@ class FileDocuments:
             return ()
 
     def exists(self, path: str) -> bool:
-        """Return whether the path is a file or folder that can be reached without a link."""
         return self._mode(path) != 0
 
     def is_folder(self, path: str) -> bool:
-        """Return whether the path is a folder."""
         return stat.S_ISDIR(self._mode(path))
 
     def size(self, path: str) -> int:
-        """Return the size of a file in bytes."""
         full = self._locate(path)
         try:
             return read.status(self._root, full, by_handle=self._ways.folder_handles).st_size
@@ -125,8 +118,10 @@ class FileDocuments:
     def _locate(self, path: str) -> str:
         """Return the full path of a file, or raise a StorageError if it leads out of the root."""
         full = os.path.abspath(os.path.join(self._root, path))
-        if not _is_a_name(path) or not _is_within(full, self._root):
-            raise _outside(path)
+        is_within = full == self._root or full.startswith(self._root.rstrip(os.sep) + os.sep)
+        if not _is_a_name(path) or not is_within:
+            message = f"{path}: is outside the project"
+            raise StorageError(message, hint="Name a path inside the project.")
         return full
 
     def _mode(self, path: str) -> int:
@@ -177,6 +172,63 @@ class FileDocuments:
         yield from self._walk(below, prefix + name, depth + 1)
 
 
+class UntrackedDocuments:
+    """Documents in which machine state that git tracks is missing and cannot be written (C119).
+
+    Git is asked only about files of the runtime folder that exist and are state.
+    """
+
+    def __init__(self, documents: "Documents", runtime: str, tracking: Callable[[], "Tracking"]) -> None:
+        self._documents = documents
+        self._runtime = runtime
+        self._start = f"{runtime}/"
+        self._tracking = tracking
+
+    def read(self, path: str, *, settled: bool = False) -> bytes:
+        self._refuse(path)
+        return self._documents.read(path, settled=settled)
+
+    def list(self, folder: str) -> Iterator[str]:
+        return (path for path in self._documents.list(folder) if not self._is_hidden(path))
+
+    def replace(self, path: str, data: bytes, *, local: bool = False, expected: bytes | None = None) -> None:
+        self._refuse(path)
+        self._documents.replace(path, data, local=local, expected=expected)
+
+    def displaced(self, path: str, seen: Collection[bytes] = ()) -> Sequence[bytes]:
+        return self._documents.displaced(path, seen)
+
+    def create(self, path: str, data: bytes) -> bool:
+        return self._documents.create(path, data)
+
+    def remove(self, path: str, data: bytes, *, kept: bool = False) -> bool:
+        return not self._is_hidden(path) and self._documents.remove(path, data, kept=kept)
+
+    def folders(self, folder: str) -> Sequence[str]:
+        return self._documents.folders(folder)
+
+    def exists(self, path: str) -> bool:
+        return self._documents.exists(path) and not self._is_hidden(path)
+
+    def is_folder(self, path: str) -> bool:
+        return self._documents.is_folder(path)
+
+    def size(self, path: str) -> int:
+        self._refuse(path)
+        return self._documents.size(path)
+
+    def _refuse(self, path: str) -> None:
+        if self._is_hidden(path):
+            message = f"{path}: git tracks it, or does not say whether it does, so it is not used"
+            raise StorageError(message, hint="`passdown doctor` says what to do about it.")
+
+    def _is_hidden(self, path: str) -> bool:
+        name = path.removeprefix(self._start)
+        if name == path or name.startswith(layout.SESSION_STATE) or not layout.is_machine_state(name):
+            return False
+        return self._documents.exists(path) and self._tracking().tracked(self._runtime).holds(path)
+
+
 def _sort_name(entry: os.DirEntry[str]) -> str:
     """Return a name that sorts like the paths below it: folders, but not links to them, end in ``/``."""
     return entry.name + "/" if read.is_folder(entry) else entry.name
@@ -188,19 +240,3 @@ def _is_a_name(path: str) -> bool:
         return b"\0" not in os.fsencode(path)
     except UnicodeEncodeError:
         return False
-
-
-def _is_within(path: str, root: str) -> bool:
-    """Return whether an absolute path is the root or below it."""
-    return path == root or path.startswith(root.rstrip(os.sep) + os.sep)
-
-
-def _limit(path: str) -> int:
-    """Return how many bytes a file of this name may have."""
-    return read.JOURNAL if path.endswith(".jsonl") else read.DOCUMENT
-
-
-def _outside(path: str) -> StorageError:
-    """Describe a path that leads out of the root."""
-    message = f"{path}: is outside the project"
-    return StorageError(message, hint="Name a path inside the project.")

@@ -44,7 +44,6 @@ class FileEventLog:
         return list_marks(self._events, known, now, root=self._root, by_handle=self._ways.folder_handles)
 
     def files(self, folder: str) -> Mapping[str, FileMark]:
-        """Return the files of a folder that can hold events."""
         try:
             opened = self._folders.renew(os.path.join(self._events, folder))
             return {one.name: mark for one in opened.scan() if _can_hold(one.name) and (mark := _mark(one))}
@@ -52,7 +51,6 @@ class FileEventLog:
             return {}
 
     def read(self, folder: str, name: str) -> bytes | None:
-        """Return a file's content, or None if it is gone, not ours, or too large."""
         most = read.ROLLUP if is_rollup(name) else read.EVENT
         try:
             return self._folders.get(os.path.join(self._events, folder)).read(name, most)
@@ -65,22 +63,20 @@ class FileEventLog:
         return True
 
     def create(self, folder: str, name: str, data: bytes) -> bool:
-        """Create a file, durably; return False if the name exists."""
         path = os.path.join(self._events, folder, name)
         return write.create(path, data, operations=self._ways, root=self._root)
 
     def archive(self, folder: str, names: Sequence[str], day: str) -> int:
-        """Move files to the archive of a day."""
         here, there = os.path.join(self._events, folder), os.path.join(self._archived, day)
         return archive.move_files(here, names, there, operations=self._ways, roots=self._roots)
 
 
 def _can_hold(name: str) -> bool:
     can_hold = (name.endswith(".md") and not name.startswith(".")) or is_rollup(name)
-    return can_hold and (name.isascii() or _is_text(name))
+    return can_hold and (name.isascii() or is_text(name))
 
 
-def _is_text(name: str) -> bool:
+def is_text(name: str) -> bool:
     """Return whether a name is valid text; a file system may hold any bytes."""
     try:
         name.encode()
@@ -97,4 +93,9 @@ def _mark(entry: os.DirEntry[str]) -> FileMark | None:
         known = entry.stat(follow_symlinks=False)
     except OSError:
         return None
+    return make_mark(known)
+
+
+def make_mark(known: os.stat_result) -> FileMark:
+    """Return the mark of a file with this status."""
     return FileMark(known.st_size, known.st_mtime_ns & _STORED, known.st_ino & _STORED)

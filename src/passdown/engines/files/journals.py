@@ -4,8 +4,8 @@ If that folder cannot be written, as in a sandbox, the journal is written to the
 """
 
 import os
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from itertools import pairwise
 from typing import Final, NamedTuple
 
@@ -86,12 +86,10 @@ class FileJournals:
         self._joined: dict[str, tuple[tuple[_Part, ...], Sequence[JournalLine]]] = {}
 
     def sessions(self) -> Sequence[str]:
-        """Return the sessions that have a journal."""
         names = {name for folder in self._folders for name in self._list(folder)}
         return sorted(name.removesuffix(SUFFIX) for name in names)
 
     def read(self, session: str) -> Sequence[JournalLine]:
-        """Return the readable lines sorted by number, without duplicates."""
         parts = tuple(self._read_on(folder, f"{session}{SUFFIX}") for folder in self._folders_of(session))
         known, joined = self._joined.get(session, ((), ()))
         if len(parts) != len(known) or any(new is not old for new, old in zip(parts, known, strict=True)):
@@ -106,7 +104,7 @@ class FileJournals:
             opened = self._open[folder].get(folder)
             if _mark(opened.status(name)) == before.mark:
                 return before
-            with _opened(opened, name) as handle:
+            with opened.opened(name) as handle:
                 mark = _mark(os.fstat(handle))
                 known = before if _goes_on(handle, before) else _NOTHING
                 os.lseek(handle, known.size, os.SEEK_SET)
@@ -142,7 +140,6 @@ class FileJournals:
         return known[1]
 
     def mentioning(self, *texts: str) -> Sequence[str]:
-        """Return the sessions whose journal contains one of these texts."""
         wanted = [text.encode() for text in texts]
         found = {
             name
@@ -174,7 +171,6 @@ class FileJournals:
     def append(
         self, session: str, make: Callable[[int], JournalLine], *, durable: bool = True
     ) -> JournalLine:
-        """Add a line in the first writable folder."""
         return self.extend(session, lambda seq: [make(seq)], durable=durable)[0]
 
     def extend(
@@ -190,26 +186,18 @@ class FileJournals:
         roots = {os.path.join(folder, name): self._roots[folder] for folder in self._folders_of(session)}
         with write.locked(roots, self._wait if alone else None, operations=self._ways) as held:
             if alone and not all(held.values()):
-                raise _busy(session)
-            return self._extend_first(session, make, held, durable=durable)
-
-    def _extend_first(
-        self,
-        session: str,
-        make: Callable[[int], Sequence[JournalLine]],
-        held: Mapping[str, bool],
-        *,
-        durable: bool,
-    ) -> Sequence[JournalLine]:
-        refused: StorageError | None = None
-        for folder in self._folders:
-            try:
-                is_locked = held.get(os.path.join(folder, f"{session}{SUFFIX}"), False)
-                return self._extend(folder, session, make, is_locked=is_locked, durable=durable)
-            except UnsureError:  # the lines may be there: in another folder they would be there twice
-                raise
-            except StorageError as error:
-                refused = error
+                message = f"the journal of {session} is in use, or cannot be locked here"
+                hint = "try again; nothing is lost, and whoever is next publishes it"
+                raise StorageError(message, hint=hint)
+            refused: StorageError | None = None
+            for folder in self._folders:
+                try:
+                    is_locked = held.get(os.path.join(folder, name), False)
+                    return self._extend(folder, session, make, is_locked=is_locked, durable=durable)
+                except UnsureError:  # the lines may be there: in another folder they would be there twice
+                    raise
+                except StorageError as error:
+                    refused = error
         raise refused or StorageError(
             "there is nowhere to write a journal", hint="work in a folder that you can write to"
         )
@@ -233,7 +221,8 @@ class FileJournals:
         def make_lines(end: bytes) -> bytes:
             # An end without a complete line is damaged, or the file is new.
             last = _last(end) or _last(self._read(folder, name))
-            made.extend(make(max(last, self._last_elsewhere(folder, session)) + 1))
+            others = (_last(self._read(one, name)) for one in self._folders_of(session) if one != folder)
+            made.extend(make(max((last, *others)) + 1))
             lines = b"".join(map(_encode, made))
             if self._size(folder, name) + len(lines) > read.JOURNAL:
                 hint = "End this session and start another."
@@ -251,12 +240,7 @@ class FileJournals:
             return self._open[folder].get(folder).status(name).st_size
         return 0
 
-    def _last_elsewhere(self, folder: str, session: str) -> int:
-        others = (one for one in self._folders_of(session) if one != folder)
-        return max((_last(self._read(one, f"{session}{SUFFIX}")) for one in others), default=0)
-
     def changed(self, session: str) -> int:
-        """Return when a journal last grew."""
         times = [0]
         for folder in self._folders_of(session):
             # A folder without a journal of this session does not count.
@@ -264,20 +248,6 @@ class FileJournals:
                 status = self._open[folder].get(folder).status(f"{session}{SUFFIX}")
                 times.append(status.st_mtime_ns)
         return max(times)
-
-
-@contextmanager
-def _opened(folder: read.OpenFolder, name: str) -> Generator[int, None, None]:
-    handle = folder.open_file(name)
-    try:
-        yield handle
-    finally:
-        os.close(handle)
-
-
-def _busy(session: str) -> StorageError:
-    hint = "try again; nothing is lost, and whoever is next publishes it"
-    return StorageError(f"the journal of {session} is in use, or cannot be locked here", hint=hint)
 
 
 def _goes_on(handle: int, known: _Part) -> bool:
@@ -295,21 +265,12 @@ def _join(lines: list[JournalLine]) -> Sequence[JournalLine]:
 
 def _read_last(folder: read.OpenFolder, name: str) -> JournalLine | None:
     """Read the last complete line from the end of a file, or from all of it if the end has none."""
-    with _opened(folder, name) as handle:
+    with folder.opened(name) as handle:
         end = read.read_tail(handle, _TAIL)
     # A line that was cut off at the start is incomplete, and is skipped like a damaged one.
-    found = next(_backwards(end), None)
+    found = next(_lines(end, last_first=True), None)
     is_all = len(end) < _TAIL
-    return found if found or is_all else next(_backwards(folder.read(name, read.JOURNAL)), None)
-
-
-def _backwards(data: bytes) -> Iterator[JournalLine]:
-    """Yield the complete lines, the last one first."""
-    for line in reversed(data.decode("utf-8", "replace").split("\n")):
-        if line.strip():
-            # As when reading all lines.
-            with suppress(Malformed):
-                yield parse_line(line.rstrip("\r"))
+    return found if found or is_all else next(_lines(folder.read(name, read.JOURNAL), last_first=True), None)
 
 
 def _encode(line: JournalLine) -> bytes:
@@ -342,9 +303,10 @@ def _seq_of(line: bytes) -> int:
     return int(digits) if not start and digits.isdigit() else 0
 
 
-def _lines(data: bytes) -> Iterator[JournalLine]:
+def _lines(data: bytes, *, last_first: bool = False) -> Iterator[JournalLine]:
     """Yield the complete lines; damaged or truncated lines are left out."""
-    for line in data.decode("utf-8", "replace").split("\n"):
+    lines = data.decode("utf-8", "replace").split("\n")
+    for line in reversed(lines) if last_first else lines:
         if line.strip():
             # A line truncated by a crash was never acknowledged; damaged lines are reported by a check.
             with suppress(Malformed):

@@ -1,13 +1,79 @@
-"""The `Locks` of a clone: empty files in one folder."""
+"""Locks on empty files: a gate before a file that another library writes, and the `Locks` of a clone."""
 
 import os
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager, suppress
+from typing import Final
 
 from passdown import layout
-from passdown.engines.files import read, write
+from passdown.engines.files.read import open_trusted
 from passdown.engines.files.system_calls import lock_in_turn
-from passdown.errors import StorageError
+from passdown.engines.files.write import make_folder, make_private
+from passdown.engines.patience import Patience
+from passdown.errors import AwayError, StorageError
+
+_MOST_GATES: Final = 5
+"""How often the file may be removed while we wait for it."""
+
+
+class Gate:
+    """A lock that one process passes at a time. The system opens it when the process that holds it ends.
+
+    Where files cannot be locked, or this one cannot be created, everybody passes: whoever needs more than
+    order and less waiting must lock what is behind the gate, too.
+    """
+
+    def __init__(self, path: str, *, lock: Callable[[int, float], bool] = lock_in_turn) -> None:
+        """Name the file; it is created when the gate is first passed."""
+        self._path = path
+        self._lock = lock
+        self._handle: int | None = None
+
+    @contextmanager
+    def passed(self, wait: float | Patience) -> Generator[None, None, None]:
+        """Keep others out; raise an AwayError if they do not let us in within that many seconds."""
+        patience = wait if isinstance(wait, Patience) else Patience(wait)
+        is_free = True
+        try:
+            with suppress(OSError):  # a read-only folder, a file system without locks
+                is_free = self._open_and_enter(patience)
+            if not is_free:
+                span = f"{patience.seconds:g} s"
+                message = f"{self._path} is busy: other processes did not release it for {span}"
+                raise AwayError(message, hint="Nothing was changed; try again.")
+            yield
+        finally:
+            self._close()
+
+    def is_kept(self) -> bool:
+        """Return whether the file that is locked still has its name, so that nobody else can pass."""
+        if self._handle is None:
+            return True
+        with suppress(OSError):
+            return os.path.samestat(os.fstat(self._handle), os.stat(self._path))
+        return False
+
+    def _open_and_enter(self, patience: Patience) -> bool:
+        """Lock the file; one that was removed while we waited keeps nobody out, so the next one is taken."""
+        for _ in range(_MOST_GATES):
+            self._close()
+            make_private(self._path)
+            self._handle = open_trusted(self._path)
+            if not self._enter(self._handle, patience):
+                return False
+            if self.is_kept():
+                break
+        return True
+
+    def _close(self) -> None:
+        if self._handle is not None:
+            os.close(self._handle)
+            self._handle = None
+
+    def _enter(self, handle: int, patience: Patience) -> bool:
+        """Wait for one's turn; whoever waits on keeps its place, because it is the same open file."""
+        what = f"another process to release {self._path}"
+        return any(self._lock(handle, seconds) for seconds in patience.waits(what))
 
 
 class FileLocks:
@@ -20,14 +86,16 @@ class FileLocks:
 
     @contextmanager
     def held(self, name: str, wait: float) -> Generator[bool, None, None]:
-        """Hold a lock."""
         handle = self._open(name)
         if handle is None:
             yield True
             return
         self._held.append(handle)
+        is_locked = True
         try:
-            yield _lock(handle, wait)
+            with suppress(OSError):  # a file system without locks
+                is_locked = lock_in_turn(handle, wait)
+            yield is_locked
         finally:
             self._held.remove(handle)
             os.close(handle)
@@ -35,18 +103,11 @@ class FileLocks:
     def _open(self, name: str) -> int | None:
         path = os.path.join(self._folder, layout.lock_name(name))
         with suppress(StorageError):  # a folder that may only be read can have the file
-            write.make_folder(self._folder)
-        write.make_private(path)
+            make_folder(self._folder)
+        make_private(path)
         with suppress(OSError):
-            return read.open_trusted(path)
+            return open_trusted(path)
         return None
 
     def handles(self) -> tuple[int, ...]:
-        """Return the open files of the locks that are held."""
         return tuple(self._held)
-
-
-def _lock(handle: int, wait: float) -> bool:
-    with suppress(OSError):  # a file system without locks
-        return lock_in_turn(handle, wait)
-    return True

@@ -134,6 +134,15 @@ class OpenFolder:
             raise
         return handle
 
+    @contextmanager
+    def opened(self, name: str) -> Generator[int, None, None]:
+        """Open a regular file in the folder, and close it at the end."""
+        handle = self.open_file(name)
+        try:
+            yield handle
+        finally:
+            os.close(handle)
+
     def read(self, name: str, most: int) -> bytes:
         """Return the content of a regular file in the folder."""
         handle = self.open_file(name)
@@ -246,7 +255,6 @@ class FolderCache:
     """Keeps folders open for further reads, for as long as their paths name the same folders."""
 
     def __init__(self, root: str, *, by_handle: bool = HAS_HANDLES) -> None:
-        """Start with no open folder."""
         self._root = root
         self._by_handle = by_handle
         self._kept: dict[str, OpenFolder] = {}
@@ -400,7 +408,9 @@ def is_link(found: os.stat_result) -> bool:
 def is_folder(entry: "os.DirEntry[str]") -> bool:
     """Return whether a folder's entry is a folder and no link; one that has gone is neither."""
     try:
-        return entry.is_dir(follow_symlinks=False) and not _is_junction(entry)
+        return entry.is_dir(follow_symlinks=False) and not (
+            os.name == "nt" and is_link(entry.stat(follow_symlinks=False))
+        )
     except OSError:
         return False
 
@@ -411,10 +421,6 @@ def is_file(entry: "os.DirEntry[str]") -> bool:
         return entry.is_file(follow_symlinks=False)
     except OSError:
         return False
-
-
-def _is_junction(entry: "os.DirEntry[str]") -> bool:
-    return os.name == "nt" and is_link(entry.stat(follow_symlinks=False))
 
 
 def root_of(path: str, roots: Sequence[str]) -> str:

@@ -5,17 +5,14 @@ from contextlib import suppress
 from typing import Final
 
 from passdown.engines.files import read, write
+from passdown.engines.files.system_calls import leave_unsynced
 from passdown.records import replace
 
 MOST_BYTES: Final = 262_144
 """A longer file is cut to the newest half of this size."""
 
 
-def _stay(handle: int) -> None:
-    """Let the system decide when a file reaches the disk."""
-
-
-_UNSYNCED: Final = replace(write.HERE, sync=_stay)
+_UNSYNCED: Final = replace(write.HERE, sync=leave_unsynced)
 
 
 def add_line(path: str, line: str, most: int = MOST_BYTES, *, root: str | None = None) -> None:
@@ -30,14 +27,6 @@ def add_line(path: str, line: str, most: int = MOST_BYTES, *, root: str | None =
         with read.parent_of(root or os.path.dirname(path), path) as (folder, name):
             if folder.status(name).st_size <= most:
                 return
-            data = _newest(folder, name, most // 2)
+            with folder.opened(name) as handle:
+                data = read.read_tail(handle, most // 2).partition(b"\n")[2]  # whole lines
         write.replace(path, data, local=True, operations=_UNSYNCED, root=root)
-
-
-def _newest(folder: read.OpenFolder, name: str, size: int) -> bytes:
-    """Return complete lines from the end of a file."""
-    handle = folder.open_file(name)
-    try:
-        return read.read_tail(handle, size).partition(b"\n")[2]
-    finally:
-        os.close(handle)

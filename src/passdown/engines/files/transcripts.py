@@ -19,15 +19,12 @@ class FileTranscripts:
     """Files that hosts write, in any folder; they are only read."""
 
     def __init__(self, wait: Callable[[float], None] | None = None) -> None:
-        """Keep the function to wait with."""
         self._wait = wait or pause
 
     def find(self, patterns: Sequence[str]) -> Sequence[str]:
-        """Return the paths of the files that match any of the patterns."""
         return sorted({path for pattern in patterns for path in read.find_files(pattern)})
 
     def size(self, path: str) -> int:
-        """Return the size of a file."""
         # A missing file is empty, and so is what is no file.
         with suppress(OSError):
             return read.status(os.path.dirname(path), path).st_size
@@ -41,15 +38,13 @@ class FileTranscripts:
             self._wait(_SECONDS)
 
     def read(self, path: str, offset: int) -> bytes:
-        """Return the content of a file from an offset."""
         try:
-            with read.parent_of(os.path.dirname(path), path) as (folder, name):
-                handle = folder.open_file(name)
-                try:
-                    os.lseek(handle, offset, os.SEEK_SET)
-                    return _read_part(handle, MAX_LINE)
-                finally:
-                    os.close(handle)
+            with (
+                read.parent_of(os.path.dirname(path), path) as (folder, name),
+                folder.opened(name) as handle,
+            ):
+                os.lseek(handle, offset, os.SEEK_SET)
+                return _read_part(handle, MAX_LINE)
         except FileNotFoundError:
             return b""
         except (OSError, ValueError) as found:

@@ -17,15 +17,15 @@ import sys
 from collections.abc import Callable, Generator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from functools import partial
+from types import MappingProxyType
 from typing import Final, Protocol
 
 from passdown.engines.files import read
 from passdown.engines.files.displaced_names import displaced_name, mark_both
 from passdown.engines.files.read import FilePath, OpenFolder
 from passdown.engines.files.system_calls import exchange_names, is_unused, lock_file
-from passdown.engines.files.write_errors import hint_for, odd_file, reporting
 from passdown.engines.system import SystemEntropy, pause
-from passdown.errors import UnsureError
+from passdown.errors import StorageError, UnsureError
 from passdown.records import record
 
 F_FULLFSYNC: Final = 51
@@ -44,6 +44,19 @@ _NO_FOLDER_SYNC: Final = frozenset({errno.EINVAL, errno.EOPNOTSUPP, errno.ENOTSU
 _FIRST_PAUSE: Final = 0.005
 _END: Final = 524_288
 _MOST_TRIES: Final = 16
+
+_LATER: Final = "Nothing was acknowledged; try again later."
+_HINTS: Final = MappingProxyType(
+    {
+        errno.ENOSPC: "Free some space and repeat; what was there before is unchanged.",
+        errno.EDQUOT: "Your quota is used up: free some space, then repeat; what was there is unchanged.",
+        errno.EACCES: "Check who owns the folder and whether you may write to it.",
+        errno.EPERM: "Check who owns the folder and whether you may write to it.",
+        errno.EROFS: "The file system is read-only: mount it for writing, or work in another checkout.",
+        errno.ENOTDIR: "A part of the path is a file where a folder is needed: move it away.",
+        errno.ELOOP: "Passdown follows no link below a project: put a real file or folder there.",
+    }
+)
 
 
 class MoveFile(Protocol):
@@ -220,7 +233,8 @@ def _write_at_end(
     written = 0
     try:
         written = operations.write(handle, memoryview(data))
-        _require_all(written, data)
+        if written != len(data):
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))  # noqa: TRY301
         operations.sync(handle)
     except OSError as error:
         if size is not None:
@@ -231,11 +245,6 @@ def _write_at_end(
             raise
         message = f"could not write {os.fspath(path)} for certain: {error.strerror or error}"
         raise UnsureError(message, hint=hint_for(error)) from error
-
-
-def _require_all(written: int, data: bytes) -> None:
-    if written != len(data):
-        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
 
 def _lock(handle: int, operations: FileOperations) -> bool:
@@ -498,3 +507,27 @@ def _sync_folder(folder: OpenFolder, operations: FileOperations) -> None:
     except OSError as error:
         if error.errno not in _NO_FOLDER_SYNC:
             raise
+
+
+# --- what is told about a write that failed: the file, the reason, and what to do next
+
+
+@contextmanager
+def reporting(path: FilePath) -> Generator[None, None, None]:
+    """Turn an OSError into a StorageError that names the file and says what to do."""
+    try:
+        yield
+    except OSError as error:
+        message = f"could not write {os.fspath(path)}: {read.reason(error)}"
+        raise StorageError(message, hint=hint_for(error)) from error
+
+
+def hint_for(error: OSError) -> str:
+    """Return what to do about an error of the system."""
+    return _HINTS.get(error.errno or 0, _LATER)
+
+
+def odd_file(path: FilePath) -> StorageError:
+    """Return the error for a path that we must not write to."""
+    message = f"could not write {os.fspath(path)}: it is not a regular file"
+    return StorageError(message, hint="It is a link, folder, FIFO or device: move it away, then repeat.")

@@ -1,15 +1,17 @@
-"""What a commit changes: the one that git is about to make, and those that were made."""
+"""What a commit says and changes: the one that git is about to make, and those that were made."""
 
 import os
 from typing import TYPE_CHECKING, Final
 
+from passdown.core.facts import is_commit
 from passdown.core.lazy_regex import pattern
-from passdown.engines.git.git_folder import read_text
+from passdown.engines.git.git_folder import is_own, read_text
 from passdown.engines.git.process import Git, split_names
 from passdown.ports.commit_contents import CommitContent
+from passdown.ports.git_history import DescribedCommit
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from passdown.engines.git.git_folder import GitPaths
 
@@ -113,3 +115,44 @@ def read_hooks_path(git: Git, place: "GitPaths") -> str:
     answer = git.run("config", "--type=path", "-z", "--get-all", "core.hooksPath")
     *told, _ = split_names(answer.output) or [""]  # the last one is the option that we run git with
     return os.path.realpath(os.path.join(place.top, told[-1])) if told else ""
+
+
+_MARK: Final = "\x01"
+_PARTS: Final = 3
+_ASKED: Final = (
+    *("log", "--no-walk=unsorted", "--ignore-missing", "--stdin", "-z", "--name-only", "--relative"),
+    *("--no-renames", "--no-ext-diff", "--no-textconv", "--no-show-signature", "--no-color"),
+    *("--encoding=UTF-8", "--format=%x01%H%x01%s"),
+)
+
+
+def read_described(git: Git, commits: "Sequence[str]") -> list[DescribedCommit]:
+    """Describe the commits that git has, in the order of the ids; leave out ours and those on no branch."""
+    asked = list(dict.fromkeys(name for name in commits if is_commit(name)))
+    answer = git.run(*_ASKED, data="".join(f"{name}\n" for name in asked).encode())
+    found = {
+        one.id: one for one in _split(os.fsdecode(answer.output)) if not is_own(f"commit: {one.subject}")
+    }
+    left = _find_unreached(git, list(found)) if found else set[str]()
+    return [found[name] for name in asked if name in found and name not in left]
+
+
+def _split(output: str) -> "Iterator[DescribedCommit]":
+    """Split what git prints: a line that begins with a mark for each commit, then its files."""
+    subject, name, files = "", "", list[str]()
+    for part in output.split("\0"):
+        words = part.split(_MARK, _PARTS - 1)
+        if len(words) == _PARTS and not words[0].strip():
+            if name:
+                yield DescribedCommit(name, subject, tuple(files))
+            name, subject, files = words[1], words[2], []
+        elif path := part.lstrip("\n"):
+            files.append(path)
+    if name:
+        yield DescribedCommit(name, subject, tuple(files))
+
+
+def _find_unreached(git: Git, commits: "Sequence[str]") -> set[str]:
+    """Return the commits that no branch has, here or as last fetched, and that are not checked out."""
+    answer = git.run("rev-list", *commits, "--not", "--branches", "--remotes", "HEAD", "--")
+    return set(os.fsdecode(answer.output).split()) & set(commits) if answer.is_done else set()

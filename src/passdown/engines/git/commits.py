@@ -13,28 +13,24 @@ It does what ``git add -A -- paths`` and ``git commit --only -- paths`` do, in s
 import os
 import posixpath
 import stat
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from datetime import UTC, datetime, timedelta
 from typing import Final
 
-from passdown.engines.git.git_folder import GitPaths, find_unfinished
+from passdown.engines.git.git_folder import GitPaths, find_unfinished, is_own, read_end
 from passdown.engines.git.process import NOT_STARTED, Git, GitResult, in_portions, join_names, split_names
-from passdown.ports.repository import Skipped, SkipReason
+from passdown.ports.repository import UNKNOWN, Skipped, SkipReason
 
 PAUSES: Final = (0.01, 0.03, 0.1)
 """Seconds between attempts to lock the index: editors that run `git status` briefly hold it."""
 
 # No guessed author, no warning or refusal about line endings, nothing in the background.
 _OPTIONS: Final = (
-    "-c",
-    "user.useConfigOnly=true",
-    "-c",
-    "core.safecrlf=false",
-    "-c",
-    "i18n.commitEncoding=UTF-8",
-    "-c",
-    "gc.auto=0",
-    "-c",
-    "maintenance.auto=false",
+    *("-c", "user.useConfigOnly=true"),
+    *("-c", "core.safecrlf=false"),
+    *("-c", "i18n.commitEncoding=UTF-8"),
+    *("-c", "gc.auto=0"),
+    *("-c", "maintenance.auto=false"),
     "--literal-pathspecs",
 )
 _COMMIT: Final = (
@@ -121,23 +117,16 @@ def sort_out(git: Git, paths: Sequence[str]) -> tuple[Sequence[str], Sequence[st
     tracked: list[str] = []
     new: list[str] = []
     for portion in in_portions(paths):
-        answer = git.run(
-            "--literal-pathspecs",
-            "ls-files",
-            "-z",
-            "-t",
-            "--cached",
-            "--others",
-            "--exclude-standard",
-            "--",
-            *portion,
-        )
+        listing = ("ls-files", "-z", "-t", "--cached", "--others", "--exclude-standard")
+        answer = git.run("--literal-pathspecs", *listing, "--", *portion)
         if not answer.is_done:
             return explain(answer)
         for line in split_names(answer.output):
             tag, name = line[0], line[2:]
             if tag == "M":
-                return _conflict(name)
+                reason = f"{name} has an unresolved conflict"
+                hint = "resolve it and `git add` the file"
+                return Skipped(why=SkipReason.UNFINISHED, reason=reason, hint=hint)
             if tag == "?":
                 new.append(name)
             elif tag != "S":  # left out of a sparse checkout: missing on disk, but not deleted
@@ -152,21 +141,17 @@ def read_options(git: Git) -> Sequence[str] | Skipped:
         return explain(answer)
     lines = [line.partition("\n") for line in split_names(answer.output)]
     settings = {name: value for name, _, value in lines}
-    if not _has_identity(git.variables, settings):
-        return _nobody()
-    hooks = sorted({name.rpartition(".")[0] for name in settings if name.startswith("hook.")})
-    return (*_OPTIONS, *(part for hook in hooks for part in ("-c", f"{hook}.enabled=false")))
-
-
-def _has_identity(variables: Mapping[str, str], settings: Mapping[str, str]) -> bool:
-    """Return whether name and address of author and committer are set, so that git need not guess."""
-    return all(
-        variables.get(f"GIT_{role}_{part}".upper())
+    has_identity = all(  # so that git need not guess
+        git.variables.get(f"GIT_{role}_{part}".upper())
         or settings.get(f"{role}.{part}")
         or settings.get(f"user.{part}")
         for role in ("author", "committer")
         for part in ("name", "email")
     )
+    if not has_identity:
+        return _nobody()
+    hooks = sorted({name.rpartition(".")[0] for name in settings if name.startswith("hook.")})
+    return (*_OPTIONS, *(part for hook in hooks for part in ("-c", f"{hook}.enabled=false")))
 
 
 def choose_paths(root: str, paths: Iterable[str]) -> list[str]:
@@ -214,11 +199,6 @@ def unfinished(what: str) -> Skipped:
     return Skipped(why=SkipReason.UNFINISHED, reason=reason, hint="finish or abort it first")
 
 
-def _conflict(path: str) -> Skipped:
-    reason = f"{path} has an unresolved conflict"
-    return Skipped(why=SkipReason.UNFINISHED, reason=reason, hint="resolve it and `git add` the file")
-
-
 def _nobody() -> Skipped:
     hint = "set user.name and user.email with `git config`"
     return Skipped(why=SkipReason.NO_IDENTITY, reason="git does not know who commits", hint=hint)
@@ -237,3 +217,92 @@ def explain(answer: GitResult) -> Skipped:
     if "dubious ownership" in answer.error or "safe.directory" in answer.error:
         hint = "the folder belongs to someone else; if you trust it, add it to git's safe.directory"
     return Skipped(why=SkipReason.REFUSED, reason=f"git refused: {answer.reason}", hint=hint)
+
+
+# --- whether a commit may be made that the user did not ask for ----------------------------------------
+
+_REFLOG: Final = 8_192
+"""How many bytes at the end of the reflog are read for its last line."""
+
+_MINUTE: Final = timedelta(minutes=1)
+
+
+def find_in_files(place: GitPaths, branch: str, head: str) -> Skipped | None:
+    """Return the obstacle that git's files tell of, without starting git.
+
+    1. A command with several steps is in progress.
+    2. The index, HEAD or the branch is locked. Unlike a command of the user, a hook does not wait for it. A
+       git that was killed leaves such a file, too.
+    3. HEAD is detached: a commit there is lost with the next checkout.
+    4. There is no commit yet. The first one is the user's: a clone of a template may still come before it.
+    """
+    if under_way := find_unfinished(place.folder):  # 1
+        return unfinished(under_way)
+    locks = (
+        (place.folder, "index.lock"),
+        (place.folder, "HEAD.lock"),
+        (place.common, f"refs/heads/{branch}.lock"),
+    )
+    for folder, name in locks:
+        if os.path.lexists(os.path.join(folder, name)):  # 2
+            hint = (
+                "it goes away with the git command that holds it; if none runs, remove it from git's folder"
+            )
+            return Skipped(why=SkipReason.LOCKED, reason=f"{name} exists", hint=hint)
+    if branch == UNKNOWN:  # 3
+        hint = "check out a branch"
+        return Skipped(why=SkipReason.DETACHED, reason="no branch is checked out", hint=hint)
+    if not head:  # 4
+        hint = "make the first commit yourself"
+        return Skipped(why=SkipReason.NO_COMMIT, reason="the branch has no commit yet", hint=hint)
+    return None
+
+
+def find_with_git(
+    git: Git, place: GitPaths, head: str, now: datetime, amendable: timedelta
+) -> Skipped | None:
+    """Return the obstacle that only git can tell of: a commit the user may amend, or no author."""
+    if not _is_own_commit(place, head):
+        answer = git.run("rev-list", "--max-count=1", "--timestamp", "HEAD", "--not", "--remotes", "--")
+        if not answer.is_done:
+            return explain(answer)
+        if (found := _judge(answer.output, now, amendable)) is not None:
+            return found
+    options = read_options(git)
+    return options if isinstance(options, Skipped) else None
+
+
+def _is_own_commit(place: GitPaths, head: str) -> bool:
+    """Return whether we made the last commit in this checkout, and nobody has amended it since."""
+    last = read_end(os.path.join(place.folder, "logs", "HEAD"), _REFLOG).rstrip(b"\n").rpartition(b"\n")[2]
+    facts, _, how = last.decode("utf-8", "replace").partition("\t")
+    words = facts.split(" ")
+    return len(words) > 1 and words[1] == head and is_own(how)
+
+
+def _judge(output: bytes, now: datetime, amendable: timedelta) -> Skipped | None:
+    """Judge a commit that no remote branch contains; the output is empty if one does.
+
+    A commit from further ahead than the interval comes from a wrong clock, and does not count.
+    """
+    seconds = output.split(b" ")[0]
+    if not seconds.isdigit():
+        return None
+    age = now - datetime.fromtimestamp(int(seconds), UTC)
+    if age >= amendable or -age > amendable:
+        return None
+    minutes = max(0, age // _MINUTE)
+    old = "1 minute" if minutes == 1 else f"{minutes} minutes"
+    reason = f"the last commit is yours, {old} old and not pushed: you may still amend it"
+    hint = "push it, or wait until it is 30 minutes old, or run `passdown synthesize --commit`"
+    return Skipped(why=SkipReason.AMENDABLE, reason=reason, hint=hint)
+
+
+def list_committable(git: Git, root: str, paths: Sequence[str]) -> Sequence[str]:
+    """Return the paths that a commit would include; all of ours if git does not tell."""
+    chosen = choose_paths(root, paths)
+    sorted_out = sort_out(git, chosen)
+    if isinstance(sorted_out, Skipped):
+        return chosen
+    tracked, new = sorted_out
+    return sorted({*tracked, *new})

@@ -51,24 +51,20 @@ class GitRepository:
         self._tracked: dict[str, tuple[Mark, TrackedPaths]] = {}
 
     def is_there(self) -> bool:
-        """Return whether the root is in a checkout."""
         return self._place() is not None
 
     def branch(self) -> str:
-        """Return the current branch, or `UNKNOWN`."""
         place = self._place()
         if place is None:
             return UNKNOWN
         return git_folder.read_branch(place.folder) or self._ask_branch(place)
 
     def last_commit(self) -> str:
-        """Return the id of the last commit, if it can be read from files."""
         place = self._place()
         branch = git_folder.read_branch(place.folder) if place else None
         return git_folder.read_id(place, branch) if place and branch else ""
 
     def integration_branch(self, preferred: str) -> str | None:
-        """Return the branch on which all work is merged, or None."""
         place = self._place()
         if preferred or place is None:
             return preferred or None
@@ -87,7 +83,6 @@ class GitRepository:
         return None
 
     def checkouts(self) -> Sequence[Checkout]:
-        """List the existing checkouts of the project, sorted by path."""
         place = self._place()
         if place is None:
             return ()
@@ -95,18 +90,15 @@ class GitRepository:
         return sorted(self._ask_checkouts(place) if found is None else found, key=lambda one: one.path)
 
     def common_folder(self) -> str | None:
-        """Return the git folder that all checkouts share."""
         place = self._place()
         return place.common if place else None
 
     def prefix(self) -> str:
-        """Return the path from the top of the checkout to the root."""
         place = self._place()
         below = os.path.relpath(os.path.realpath(self._root), place.top) if place else os.curdir
         return "" if below == os.curdir else below.replace(os.sep, "/")
 
     def listing(self, *folders: str) -> Mapping[str, str]:
-        """Return the ids of all files below these folders in the last commit."""
         place = self._place()
         if place is None:
             return {}
@@ -115,7 +107,6 @@ class GitRepository:
         return self._list_tree(place, *only)
 
     def committed_among(self, paths: Sequence[str]) -> frozenset[str]:
-        """Return those of some paths that are files in the last commit."""
         from passdown.engines.git.process import in_portions  # most calls only read files
 
         place = self._place()
@@ -141,7 +132,6 @@ class GitRepository:
         return found
 
     def is_ignored(self, path: str) -> bool:
-        """Return whether git ignores a path."""
         place = self._place()
         if place is None or "\0" in path:
             return False
@@ -163,7 +153,6 @@ class GitRepository:
         return known[1]
 
     def names(self) -> Sequence[str] | None:
-        """Return the paths of all files below the root that git tracks."""
         place = self._place()
         names = self._read_index(place) if place else None
         start = f"{self.prefix()}/".lstrip("/")
@@ -202,7 +191,6 @@ class GitRepository:
         return names
 
     def commit(self, paths: Sequence[str], message: str) -> Committed | Skipped:
-        """Commit these files as they are on disk, and nothing else."""
         place = self._place()
         if place is None or self._variables.get("GIT_INDEX_FILE"):
             return _no_repository() if place is None else _inside_git()
@@ -220,12 +208,10 @@ class GitRepository:
         return self._found[0]
 
     def head(self) -> str:
-        """Return the id of the last commit; empty if there is none."""
         place = self._place()
         return self._last_commit(place) if place else ""
 
     def count_since(self, commit: str, apart_from: Sequence[str] = ()) -> int | None:
-        """Count the commits made since the given one; return None if it is unknown here."""
         place = self._place()
         if place is None or not (commit.isalnum() and commit.isascii()):
             return None
@@ -234,22 +220,19 @@ class GitRepository:
         return int(text) if text.isdigit() else None
 
     def commits_since(self, at: datetime, after: str = "") -> Sequence[str]:
-        """Return the commits made in this checkout since then, the oldest first."""
         place = self._place()
         # Git stores whole seconds.
         return git_folder.read_made(place.folder, int(at.timestamp()), after) if place else ()
 
     def describe(self, commits: Sequence[str]) -> "Sequence[DescribedCommit]":
-        """Return subjects and files of commits that a branch has and that are not ours."""
         place = self._place()
         if place is None or not commits:
             return ()
-        from passdown.engines.git.commit_subjects import read_described  # most calls only read files
+        from passdown.engines.git.commit_contents import read_described  # most calls only read files
 
         return read_described(self._git(place), commits)
 
     def texts_of(self, path: str) -> Sequence[bytes]:
-        """Return the content of a file in the last commit and in each of its parents."""
         place = self._place()
         if place is None or "\n" in path:
             return ()
@@ -259,7 +242,6 @@ class GitRepository:
         return [answer.output for answer in shown if answer.is_done]
 
     def contents(self, ids: Sequence[str]) -> Mapping[str, bytes]:
-        """Return the content of committed files by their ids."""
         place = self._place()
         if place is None or not ids:
             return {}
@@ -269,7 +251,6 @@ class GitRepository:
         return split_objects(self._git(place).run("cat-file", "--batch", data=wanted).output)
 
     def files_since(self, at: datetime) -> Sequence[str]:
-        """Return the files that those commits changed, and uncommitted changes written since then."""
         place = self._place()
         if place is None:
             return ()
@@ -281,35 +262,19 @@ class GitRepository:
         found = dict.fromkeys(
             split_names(git.run("diff-tree", "--stdin", *options, data=names).output) if names else ()
         )
-        for asked in (
-            ("diff", "--name-only", "-z", "--relative", "--no-ext-diff", "HEAD"),
-            ("ls-files", "-z", "--others", "--exclude-standard"),
-        ):
-            # Deleted files have no time; if a commit deleted one, it is already listed.
-            written = (
-                path
-                for path in split_names(git.run(*asked).output)
-                if self._written_at(path) >= at.timestamp()
-            )
-            found |= dict.fromkeys(written)
+        # Deleted files have no time; if a commit deleted one, it is already listed.
+        since = at.timestamp()
+        found |= {path: None for path in _list_uncommitted(git) if self._written_at(path) >= since}
         return list(found)
 
     def find_unfinished(self) -> "UnfinishedWork":
-        """Return what is not committed, and how many commits no remote has."""
         from passdown.ports.git_history import UnfinishedWork  # few calls ask for it
 
         place = self._place()
         if place is None:
             return UnfinishedWork()
-        from passdown.engines.git.process import split_names  # most calls only read files
-
         git = self._git(place)
-        found: dict[str, None] = {}
-        for asked in (
-            ("diff", "--name-only", "-z", "--relative", "--no-ext-diff", "HEAD"),
-            ("ls-files", "-z", "--others", "--exclude-standard"),
-        ):
-            found |= dict.fromkeys(split_names(git.run(*asked).output))
+        found = _list_uncommitted(git)
         if not git.run("remote").output.strip():
             return UnfinishedWork(tuple(found))
         count = git.run("rev-list", "--count", "HEAD", "--not", "--remotes").output.strip()
@@ -318,11 +283,10 @@ class GitRepository:
     def find_obstacle(
         self, now: datetime, amendable: timedelta, *, files_only: bool = False
     ) -> Skipped | None:
-        """Return why nobody but the user should commit now, or None."""
         place = self._place()
         if place is None or self._variables.get("GIT_INDEX_FILE"):
             return _no_repository() if place is None else _inside_git()
-        from passdown.engines.git.commit_checks import find_in_files, find_with_git  # most only read
+        from passdown.engines.git.commits import find_in_files, find_with_git  # most only read
 
         branch = git_folder.read_branch(place.folder)
         # If the files do not tell the branch, they do not tell its commit either.
@@ -333,16 +297,14 @@ class GitRepository:
         return find_with_git(self._git(place), place, head, now, amendable)
 
     def committable(self, paths: Sequence[str]) -> Sequence[str]:
-        """Return those of the paths that a commit would include."""
         place = self._place()
         if place is None:
             return ()
-        from passdown.engines.git.commit_checks import list_committable  # most only read
+        from passdown.engines.git.commits import list_committable  # most only read
 
         return list_committable(self._git(place), self._root, paths)
 
     def staged(self) -> "CommitContent | None":
-        """Return what a commit would change now."""
         place = self._place()
         if place is None:
             return None
@@ -351,7 +313,6 @@ class GitRepository:
         return read_staged(self._git(place), place, self._variables)
 
     def commits_in(self, span: str) -> "Sequence[CommitContent] | None":
-        """Return what the commits of a range changed."""
         place = self._place()
         if place is None or span.startswith("-") or ".." not in span or "\0" in span:
             return None
@@ -360,7 +321,6 @@ class GitRepository:
         return read_commits(self._git(place), span)
 
     def commits_pushed(self, tips: Sequence[str], known: Sequence[str]) -> "Sequence[CommitContent] | None":
-        """Return what the commits changed that a push adds."""
         place = self._place()
         if place is None:
             return None
@@ -369,7 +329,6 @@ class GitRepository:
         return read_pushed(self._git(place), tips, known)
 
     def changed_since(self, branch: str) -> Sequence[str]:
-        """Return the files that commits changed since the current branch left another one."""
         place = self._place()
         if place is None or "\0" in branch:
             return ()
@@ -378,7 +337,6 @@ class GitRepository:
         return read_changed(self._git(place), branch)
 
     def find_created(self, commit: str, paths: Sequence[str]) -> Sequence[str]:
-        """Return those of the paths that a commit does not have."""
         place = self._place() if paths else None
         if place is None:
             return ()
@@ -387,7 +345,6 @@ class GitRepository:
         return read_created(self._git(place), commit, paths)
 
     def hooks_path(self) -> str:
-        """Return the folder that git's settings name for hooks."""
         place = self._place()
         if place is None:
             return ""
@@ -430,6 +387,15 @@ class GitRepository:
 
     def _last_commit(self, place: git_folder.GitPaths) -> str:
         return git_folder.read_id(place, self.branch()) or self._ask(place, "rev-parse", "--verify", "HEAD")
+
+
+def _list_uncommitted(git: "Git") -> dict[str, None]:
+    """Return the files that differ from the last commit, and those that git does not know."""
+    from passdown.engines.git.process import split_names  # most calls only read files
+
+    changed = git.run("diff", "--name-only", "-z", "--relative", "--no-ext-diff", "HEAD")
+    others = git.run("ls-files", "-z", "--others", "--exclude-standard")
+    return dict.fromkeys((*split_names(changed.output), *split_names(others.output)))
 
 
 def _no_repository() -> Skipped:

@@ -1,1 +1,1 @@
-"""Storage in the memory of this process: for tests, and to try things out."""
+"""What wiring keeps in memory where there is no SQLite cache: events, their index, and a search."""

@@ -11,24 +11,20 @@ class MemoryEventLog:
     """Folders of files by name; a folder gets a new mark with every change."""
 
     def __init__(self) -> None:
-        """Start without folders."""
         self.archived: dict[str, dict[str, bytes]] = {}
         self._files: dict[str, dict[str, tuple[FileMark, bytes]]] = {}
         self._marks: dict[str, int] = {}
         self._changes = 0
 
     def folders(self, known: Mapping[str, int]) -> Mapping[str, int]:
-        """Return every folder with its mark."""
         del known  # all of them are in memory
         return dict(self._marks)
 
     def files(self, folder: str) -> Mapping[str, FileMark]:
-        """Return the files of a folder that can hold events."""
         files = self._files.get(folder, {})
         return {name: mark for name, (mark, _) in files.items() if _can_hold(name)}
 
     def read(self, folder: str, name: str) -> bytes | None:
-        """Return a file's content, or None if it is gone."""
         found = self._files.get(folder, {}).get(name)
         return found and found[1]
 
@@ -38,7 +34,6 @@ class MemoryEventLog:
         return True
 
     def create(self, folder: str, name: str, data: bytes) -> bool:
-        """Create a file; return False if the name exists."""
         files = self._files.setdefault(folder, {})
         if name in files:
             return False
@@ -47,7 +42,6 @@ class MemoryEventLog:
         return True
 
     def archive(self, folder: str, names: Sequence[str], day: str) -> int:
-        """Move files to the archive of a day."""
         files, archived = self._files.get(folder, {}), self.archived.setdefault(day, {})
         moved = [
             name for name in names if name in files and archived.get(name, files[name][1]) == files[name][1]

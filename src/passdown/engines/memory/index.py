@@ -11,6 +11,7 @@ from passdown.core.merge.event_facts import EventFacts, all_retracted, is_retrac
 from passdown.core.merge.merge import (
     Digest,
     Merged,
+    OrderedEvents,
     in_said_order,
     make_digest,
     merge_events,
@@ -45,7 +46,6 @@ class MemoryIndex:
     """Stores what was read and merges all of it on demand."""
 
     def __init__(self) -> None:
-        """Start empty."""
         self._folders: dict[str, int] = {}
         self._found: dict[str, dict[str, EventFile]] = {}
         self._merged: Merged | None = None
@@ -68,15 +68,12 @@ class MemoryIndex:
                 self._merged = None
 
     def folders(self) -> Mapping[str, int]:
-        """Return the mark that each folder had when it was last listed."""
         return dict(self._folders)
 
     def files(self, folder: str) -> Mapping[str, FileMark]:
-        """Return the files of a folder that were read, with their marks at that time."""
         return {name: found.mark for name, found in self._found.get(folder, {}).items()}
 
     def apply(self, change: LogChange) -> None:
-        """Apply a change."""
         self._merged = None
         self._notes.clear()
         self._unread = change.unread
@@ -92,14 +89,12 @@ class MemoryIndex:
                 self._folders[folder] = mark
 
     def digest(self, limit: int, until: datetime | None = None) -> Digest:
-        """Return what a view needs."""
         merged = self._merge() if until is None else merge_events(self._sources(), until)
         return make_digest(merged, sum(found.skipped for found in self._files()), limit)
 
     def retracted(self, kind: str, texts: Collection[str]) -> frozenset[str]:
-        """Return those of some texts that an event takes back, and that do not hold."""
         held = self._merge().tables.get(kind, {})
-        heard = order_events({source.rank.hash: source for source in self._sources()}.values()).heard
+        heard = self._order().heard
         ended = {
             identify_retracted(fact)
             for source in heard
@@ -109,14 +104,12 @@ class MemoryIndex:
         return frozenset(text for text in texts if make_key(text) in ended and make_key(text) not in held)
 
     def said(self, kind: str, name: str) -> Sequence[Fact]:
-        """Return all that events state and take back of one fact, the oldest first."""
-        heard = order_events({source.rank.hash: source for source in self._sources()}.values()).heard
+        heard = self._order().heard
         return [fact for fact in in_said_order(heard) if is_about(fact, kind, name)]
 
     def newest(self, now: datetime, session: str = "") -> NewestEvents:
-        """Return what a session that writes now, by its clock, has read."""
         every = {source.rank.hash: source for source in self._sources()}
-        ordered = order_events(every.values())
+        ordered = self._order()
         heard = ordered.heard[::-1]
         newest: dict[str, datetime] = {}
         for source in heard[:RECENT]:
@@ -141,19 +134,17 @@ class MemoryIndex:
         )
 
     def published(self, session: str) -> PublishedExtent:
-        """Return how much of a session is published."""
         own = [source for source in self._sources() if source.session == session]
         if not own:
             return NOT_PUBLISHED
-        every = order_events({source.rank.hash: source for source in self._sources()}.values()).heard
+        every = self._order().heard
         heard = [source for source in every if source.session == session]
         line, at = max(source.covered for source in own), max(source.rank.at for source in own)
         return PublishedExtent(line, at, heard[-1].type if heard else "")
 
     def places(self, prefix: str = "", limit: int = EVERY) -> Sequence[EventLocation]:
-        """Return up to `limit` events, the last first; with a prefix, those whose id or hash starts so."""
         retracted = all_retracted(self._sources())
-        ranked = order_events({source.rank.hash: source for source in self._sources()}.values()).places
+        ranked = self._order().places
         key = order_by(ranked)
         places = {
             source.rank: EventLocation(
@@ -172,17 +163,14 @@ class MemoryIndex:
         return sorted(places.values(), key=lambda place: place.order, reverse=True)[:limit]
 
     def places_of(self, track: str, limit: int = EVERY) -> Sequence[EventLocation]:
-        """Return the events of a track, the last first."""
         own = {source.rank for source in self._sources() if source.track and source.track == track}
         return [place for place in self.places() if place.rank in own][:limit]
 
     def stated(self, facts: Collection[Fact]) -> frozenset[Fact]:
-        """Return those of some facts that an event states in the same words."""
         known = {(fact.kind, identify(fact), fact.text) for one in self._sources() for fact in one.facts}
         return frozenset(fact for fact in facts if (fact.kind, identify(fact), fact.text) in known)
 
     def shared_with(self, track: str, facts: Collection[Fact]) -> frozenset[Fact]:
-        """Return those of some facts that an event of a track, or of none, states."""
         sources = {source.rank.hash: source for source in self._sources()}
         if all(source.track in {"", track} for source in sources.values()):
             return frozenset(facts)
@@ -191,11 +179,9 @@ class MemoryIndex:
         return frozenset(fact for fact in facts if (fact.kind, identify(fact)) in known)
 
     def skipped_files(self) -> Sequence[str]:
-        """Return the files with entries that could not be merged, sorted."""
         return sorted("/".join(filter(None, (one.folder, one.name))) for one in self._files() if one.skipped)
 
     def near(self, place: Neighbourhood, until: datetime) -> NearFacts:
-        """Return what is near; events that rank later than `until` say nothing."""
         tables = merge_events(self._sources(), until).tables
         known = [read_name(fact.text).name for fact in tables[FactKind.FILE].values()]
         files = name_files(place.files, lambda name: known.count(name) <= 1)
@@ -215,7 +201,6 @@ class MemoryIndex:
         )
 
     def files_of_last(self, track: str, branch: str, until: datetime) -> Sequence[str]:
-        """Return the files that the newest sessions of a track changed; without one, those of a branch."""
         heard = self._heard(until)
         events = [one for one in heard if one.track and one.track == track]
         events = (events or [one for one in heard if one.branch == branch])[:NEAR_EVENTS]
@@ -226,32 +211,30 @@ class MemoryIndex:
         )
 
     def unread(self) -> int:
-        """Return how many files were left unread by the last change."""
         return self._unread
 
     def uncommitted(self) -> Sequence[str]:
-        """Return the files that are not known to be committed, sorted."""
         return sorted(path for path, mark in self._marks() if (path, mark) not in self._committed)
 
     def note_committed(self, paths: Collection[str]) -> None:
-        """Keep that these files are committed."""
         self._committed.update(one for one in self._marks() if one[0] in paths)
+
+    def close(self) -> None:
+        """Do nothing: nothing was opened."""
 
     def _marks(self) -> Iterator[tuple[str, FileMark]]:
         for one in self._files():
             yield "/".join(filter(None, (one.folder, one.name))), one.mark
 
     def recall(self, name: str) -> str | None:
-        """Return what was remembered since the last change."""
         return self._notes.get(name)
 
     def remember(self, name: str, text: str) -> None:
-        """Keep a text until the next change."""
         self._notes[name] = text
 
     def _heard(self, until: datetime) -> list[EventFacts]:
         """Return the events that count and rank no later, the last first."""
-        ordered = order_events({source.rank.hash: source for source in self._sources()}.values())
+        ordered = self._order()
         return [source for source in reversed(ordered.heard) if ordered.at(source) <= until]
 
     def _files(self) -> Iterator[EventFile]:
@@ -261,6 +244,9 @@ class MemoryIndex:
     def _sources(self) -> Iterator[EventFacts]:
         for found in self._files():
             yield from found.sources
+
+    def _order(self) -> OrderedEvents:
+        return order_events({source.rank.hash: source for source in self._sources()}.values())
 
     def _merge(self) -> Merged:
         if self._merged is None:

@@ -34,7 +34,6 @@ class MemorySearch:
     """Stores the words of every document, and scans all of them for a query."""
 
     def __init__(self) -> None:
-        """Start empty."""
         self._folders: dict[tuple[DocumentKind, str], int] = {}
         self._files: dict[tuple[DocumentKind, str], dict[str, SearchFile]] = {}
         self._held: dict[tuple[DocumentKind, str], _Held] = {}
@@ -54,19 +53,19 @@ class MemorySearch:
                 self._held = held
 
     def folders(self, kind: DocumentKind) -> Mapping[str, int]:
-        """Return the mark that each folder had when it was last listed."""
         return {folder: mark for (one, folder), mark in self._folders.items() if one is kind}
 
     def files(self, kind: DocumentKind, folder: str) -> Mapping[str, FileMark]:
-        """Return the files of a folder that were read, with their marks at that time."""
         return {name: found.mark for name, found in self._files.get((kind, folder), {}).items()}
 
     def apply(self, change: SearchChange) -> None:
-        """Apply a change."""
         kind = change.kind
         for found in change.found:
             for document in found.documents:
-                self._add(kind, document)
+                if (kind, document.key) not in self._held:
+                    self._added += 1
+                    kept, joined = document._replace(text=""), join_words(document.text)
+                    self._held[kind, document.key] = _Held(self._added, kept, joined)
             texts = tuple(document._replace(text="") for document in found.documents)
             self._files.setdefault((kind, found.folder), {})[found.name] = found._replace(documents=texts)
         for folder, name in change.gone:
@@ -77,25 +76,18 @@ class MemorySearch:
                 self._files.pop((kind, folder), None)
             else:
                 self._folders[kind, folder] = mark
-        self._drop_what_lies_nowhere()
-
-    def _add(self, kind: DocumentKind, document: SearchDocument) -> None:
-        if (kind, document.key) not in self._held:
-            self._added += 1
-            kept = document._replace(text="")
-            self._held[kind, document.key] = _Held(self._added, kept, join_words(document.text))
-
-    def _drop_what_lies_nowhere(self) -> None:
         there = {
-            (kind, document.key)
-            for (kind, _), files in self._files.items()
+            (one, document.key)
+            for (one, _), files in self._files.items()
             for found in files.values()
             for document in found.documents
         }
         self._held = {place: held for place, held in self._held.items() if place in there}
 
+    def close(self) -> None:
+        """Do nothing: nothing was opened."""
+
     def find(self, terms: Sequence[SearchTerm], wanted: SearchFilter, limit: int) -> Hits:
-        """Return the documents that hold every term, the best first."""
         counted = {
             place: counts
             for place, held in self._held.items()

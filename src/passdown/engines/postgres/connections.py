@@ -4,19 +4,19 @@ A connection has no state of its own: no prepared statements unless they are ask
 schema and the limits of time are set in each transaction, for that transaction.
 """
 
-from collections import deque
 from collections.abc import Callable, Generator, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from queue import Empty, SimpleQueue
-from selectors import BaseSelector, DefaultSelector
 from threading import Thread
-from typing import Any, Final, LiteralString, NamedTuple, TypeVar, cast
+from typing import Any, Final, LiteralString, NamedTuple, TypeVar
+from weakref import finalize
 
 import psycopg
 from psycopg import conninfo, errors, sql
 from psycopg.pq import TransactionStatus
 
 from passdown.engines.patience import Patience
+from passdown.engines.postgres.pools import MARGIN, POOLS, Connection, DeadlineError, Pool, Pools
 from passdown.errors import AwayError, BrokenError, StorageError, UnansweredError, UsageError
 
 T = TypeVar("T")
@@ -27,58 +27,11 @@ MIGRATE: Final = "Run `passdown team migrate` with the role that owns the tables
 
 _PREPARE_AFTER: Final = 5
 _CONNECT_SECONDS: Final = 5
-_MARGIN: Final = 1.0
-"""Seconds in which a server can say that a statement took too long."""
 _MOST_OPENINGS: Final = 1_000
 """How many rendered openings are kept; each project has a few."""
 _UNCHANGED: Final = "Nothing was changed. Try again later."
 _UNKNOWN: Final = "It may or may not have been done. Repeat the same command: it is done once."
 _SECRET_OPTIONS: Final = ("password", "sslpassword")
-
-
-class DeadlineError(psycopg.OperationalError):
-    """The server did not answer in the time that a caller has."""
-
-
-class Connection(psycopg.Connection[Any]):
-    """A connection that is closed once nobody holds it: a workspace is let go, never closed."""
-
-    patience: Patience | None = None
-    """How long to wait for the server in all; the driver would wait for ever if it takes calls and says
-    nothing."""
-    seconds = _MARGIN
-    """How long to wait for one statement, if there is no limit for all of them."""
-    place = ""
-
-    def __del__(self, *_: object) -> None:
-        """Close it, without the driver's warning."""
-        if hasattr(self, "pgconn"):  # it may not have come so far
-            self.close()
-
-    def wait(self, gen: Generator[Any, Any, T], interval: float = 0.0, timeout: float | None = None) -> T:
-        """Let the driver go on whenever the server answers, as long as there is time (C144)."""
-        del interval, timeout
-        patience = self.patience or Patience(self.seconds)
-        with DefaultSelector() as selector:
-            try:
-                wanted = next(gen)
-                selector.register(self.pgconn.socket, wanted)
-                while True:
-                    ready = _wait_for(selector, patience, f"PostgreSQL ({self.place})")
-                    asked = gen.send(ready)
-                    if asked != wanted:
-                        selector.modify(self.pgconn.socket, asked)
-                        wanted = asked
-            except StopIteration as end:
-                return cast("T", end.value)
-
-
-def _wait_for(selector: BaseSelector, patience: Patience, what: str) -> int:
-    """Return for what the connection is ready; raise an error if the time is over."""
-    for seconds in patience.waits(what):
-        if found := selector.select(seconds):
-            return found[0][1]
-    raise DeadlineError(f"no answer within {patience.seconds:g} s")
 
 
 class Limits(NamedTuple):
@@ -132,11 +85,9 @@ class OpenTransaction:
         """The row of the last statement that opened it; empty if there is none."""
 
     def ask(self, statement: bytes, values: Sequence[object] = ()) -> list[Any]:
-        """Return the rows of a statement."""
         return self._execute(statement, values).fetchall()
 
     def change(self, statement: bytes, values: Sequence[object] = ()) -> int:
-        """Return how many rows a statement changed."""
         return self._execute(statement, values).rowcount
 
     def run_script(self, script: str) -> None:
@@ -145,7 +96,6 @@ class OpenTransaction:
             self._connection.execute(script.encode())
 
     def change_all(self, statement: bytes, rows: Sequence[Sequence[object]]) -> None:
-        """Run a statement for each of some rows of values, without waiting for each answer."""
         with self._reporting(), self._connection.cursor() as cursor:
             cursor.executemany(statement, rows)
 
@@ -158,7 +108,7 @@ class OpenTransaction:
 
 
 class Connections:
-    """The connections to one database: opened when they are needed, and kept for the next transaction."""
+    """What one store uses of the connections of this process to its server."""
 
     def __init__(
         self,
@@ -167,12 +117,15 @@ class Connections:
         limits: Limits | None = None,
         prepared: bool = False,
         patience: Patience | None = None,
+        pools: Pools = POOLS,
     ) -> None:
         """Take a `postgresql:` URL; nothing is opened yet.
 
         `patience` is for all transactions together; without it, each statement has its own limit.
         """
-        self._idle: deque[Connection] = deque()
+        self._pools = pools
+        self._pool: Pool | None = None
+        self._part: Callable[[], object] = lambda: None
         self._openings: dict[tuple[str, Opening], bytes] = {}
         self._options = _read_options(url)
         self._limits = limits or Limits()
@@ -191,14 +144,10 @@ class Connections:
 
         Every error of the driver becomes a StorageError.
         """
-        with self._reporting():
-            connection = self._take()
-            try:
-                opened = connection.execute(self._render(project, opening, connection))
-                yield OpenTransaction(connection, opened, self._reporting)
-                self._commit(connection)
-            finally:
-                self._give_back(connection)
+        with self._reporting(), self._taking() as connection:
+            opened = connection.execute(self._render(project, opening, connection))
+            yield OpenTransaction(connection, opened, self._reporting)
+            self._commit(connection)
 
     def restart(self) -> None:
         """Begin anew to count the time for which the server is waited for."""
@@ -206,10 +155,9 @@ class Connections:
             self._patience.restart()
 
     def close(self) -> None:
-        """Close what is kept."""
-        with suppress(IndexError):  # none is left
-            while True:
-                self._idle.pop().close()
+        """Let the connections go; they are closed once no store of this process uses the server."""
+        self._pool = None
+        self._part()
 
     def _render(self, project: str, opening: Opening, connection: Connection) -> bytes:
         """Render what opens a transaction, once: that takes as long as several of its statements."""
@@ -221,14 +169,30 @@ class Connections:
             self._openings[project, opening] = known
         return known
 
-    def _take(self) -> Connection:
-        connection: Connection | None = None
-        with suppress(IndexError):  # none is kept
-            connection = self._idle.pop()
-        connection = connection or self._connect()
-        connection.patience, connection.place = self._patience, self.place
-        connection.seconds = self._limits.statement + _MARGIN
-        return connection
+    @contextmanager
+    def _taking(self) -> Generator[Connection, None, None]:
+        """Have a connection to oneself."""
+        pool = self._pool or self._join()
+        patience = self._patience or Patience(self._limits.statement + MARGIN)
+        if not pool.enter(patience.waits(f"a free connection to PostgreSQL ({self.place})")):
+            message = f"PostgreSQL ({self.place}): all connections of this process are in use"
+            raise StorageError(message, hint=_UNCHANGED)
+        try:
+            connection = pool.take() or self._connect()
+            connection.patience, connection.place = self._patience, self.place
+            connection.seconds = self._limits.statement + MARGIN
+            try:
+                yield connection
+            finally:
+                self._give_back(pool, connection)
+        finally:
+            pool.leave()
+
+    def _join(self) -> Pool:
+        server = (tuple(sorted(self._options.items())), self._prepared)
+        self._pool = pool = self._pools.join(server)
+        self._part = finalize(self, self._pools.part, server, pool)
+        return pool
 
     def _connect(self) -> Connection:
         """Connect in a thread that is left behind when the time is over: names are looked up in it, too."""
@@ -247,7 +211,7 @@ class Connections:
                 made.put(error)
 
         Thread(target=connect, daemon=True).start()
-        patience = self._patience or Patience(self._limits.statement + _MARGIN)
+        patience = self._patience or Patience(self._limits.statement + MARGIN)
         for seconds in patience.waits(f"PostgreSQL ({self.place})"):
             with suppress(Empty):
                 found = made.get(timeout=seconds)
@@ -256,16 +220,16 @@ class Connections:
                 return found
         raise DeadlineError(f"no connection within {patience.seconds:g} s")
 
-    def _give_back(self, connection: Connection) -> None:
+    def _give_back(self, pool: Pool, connection: Connection) -> None:
         """Keep a connection for the next transaction, after undoing what was not kept."""
         if connection.info.transaction_status != TransactionStatus.IDLE and self._has_time:
             with suppress(psycopg.Error):  # closing the connection undoes it, too
                 connection.execute(b"ROLLBACK")
         if connection.info.transaction_status == TransactionStatus.IDLE:
-            self._idle.append(connection)
+            pool.keep(connection)
             return
         connection.close()
-        self.close()  # whatever ended this connection has probably ended the others
+        pool.close()  # whatever ended this connection has probably ended the others
 
     @property
     def _has_time(self) -> bool:

@@ -13,6 +13,7 @@
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from threading import get_ident
 from typing import Any, Final
 
 from passdown.core.coordination.leases import Lifetimes
@@ -25,7 +26,7 @@ from passdown.engines.postgres.connections import MIGRATE, Connections, Limits, 
 from passdown.engines.postgres.migrate import find_migrations
 from passdown.engines.postgres.statements import read_statements
 from passdown.engines.system import pause
-from passdown.errors import StorageError
+from passdown.errors import OtherThreadError, StorageError
 
 _OWN_QUERIES: Final = Path(__file__).parent / "queries.sql"
 _CHANGE: Final = Opening(  # 1: what RETURNING calls is called when the row is held
@@ -70,15 +71,12 @@ class _NamedStatements:
         self._statements = statements
 
     def ask(self, query: str, *values: object) -> Sequence[Sequence[Any]]:
-        """Return the rows that a statement gives."""
         return self._transaction.ask(self._statements[query], values)
 
     def change(self, query: str, *values: object) -> int:
-        """Return how many rows a statement changed."""
         return self._transaction.change(self._statements[query], values)
 
     def change_all(self, query: str, rows: Sequence[Sequence[object]]) -> None:
-        """Run a statement for each of some rows of values."""
         self._transaction.change_all(self._statements[query], rows)
 
 
@@ -86,9 +84,10 @@ class PostgresStore:
     """The rows of one project: a `Store`."""
 
     def __init__(self, connections: Connections, project: str) -> None:
-        """Keep a project over connections, which stores of other projects may use too."""
+        """Keep a project over connections; only the thread that opens it may use it."""
         self._connections = connections
         self._project = project
+        self._thread = get_ident()
         self._statements = {**read_statements(QUERIES), **read_statements(_OWN_QUERIES)}
         self._is_checked = False
 
@@ -98,12 +97,11 @@ class PostgresStore:
         return self._connections.place
 
     def close(self) -> None:
-        """Close all connections."""
+        """Let its connections go."""
         self._connections.close()
 
     @contextmanager
     def changing(self) -> Generator[Transaction, None, None]:
-        """Take the project's row, then give a transaction; keep its changes unless it raises."""
         with self._open(_CHANGE) as (transaction, named):
             self._check("least_writer", named)
             row = transaction.first_row
@@ -116,13 +114,11 @@ class PostgresStore:
 
     @contextmanager
     def looking(self) -> Generator[Reading, None, None]:
-        """Give one consistent state; nobody waits for it."""
         with self._open(_LOOK) as (transaction, named):
             self._check("least_reader", named)
             yield RowReading(named, self._project, EngineTime(transaction.first_row[0]))
 
     def beat(self, sessions: Sequence[str], lifetimes: Lifetimes = LIFETIMES) -> None:
-        """Set the last sign of life of these sessions, if they have not ended, to now; no position."""
         with self._open(_BEAT) as (transaction, named):
             now = EngineTime(transaction.first_row[0])
             if named.change("beat_all", self._project, list(sessions), self._project):
@@ -144,6 +140,9 @@ class PostgresStore:
 
     @contextmanager
     def _open(self, opening: Opening) -> Generator[tuple[OpenTransaction, _NamedStatements], None, None]:
+        if get_ident() != self._thread:
+            message = f"PostgreSQL ({self.place}) was opened in another thread"
+            raise OtherThreadError(message, hint="Open the project once in each thread.")
         with self._connections.open(self._project, opening) as transaction:
             yield transaction, _NamedStatements(transaction, self._statements)
 

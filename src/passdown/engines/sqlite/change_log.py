@@ -77,21 +77,17 @@ class RecordedStatements:
     """Runs the statements of a transaction, and keeps those that change something."""
 
     def __init__(self, statements: Statements) -> None:
-        """Run them on a database."""
         self._statements = statements
         self.calls: list[Call] = []
 
     def ask(self, query: str, *values: object) -> Sequence[Sequence[Any]]:
-        """Return the rows that a statement gives."""
         return self._statements.ask(query, *values)
 
     def change(self, query: str, *values: object) -> int:
-        """Return how many rows a statement changed."""
         self.calls.append((query, values))
         return self._statements.change(query, *values)
 
     def change_all(self, query: str, rows: Sequence[Sequence[object]]) -> None:
-        """Run a statement for each of some rows of values."""
         self.calls += [(query, row) for row in rows]
         self._statements.change_all(query, rows)
 

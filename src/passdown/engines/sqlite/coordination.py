@@ -21,7 +21,7 @@ from passdown.core.coordination.members import EngineTime
 from passdown.engines.coordination.changes import note_sign
 from passdown.engines.coordination.rows import RowReading, RowTransaction, Statements
 from passdown.engines.coordination.transactions import LIFETIMES, Reading, Transaction
-from passdown.engines.files.gate import Gate
+from passdown.engines.files.locks import Gate
 from passdown.engines.files.write import make_folder
 from passdown.engines.patience import Patience
 from passdown.engines.sqlite.change_log import RecordedStatements
@@ -94,7 +94,7 @@ def open_store(
         if isinstance(error.__cause__, OSError) and error.__cause__.errno in _FORBIDDEN:
             raise cannot_write(path, error.message) from error
         raise
-    turn = _Turn(gate or Gate(layout.database_gate(path)), wait)
+    turn = _Turn(gate or Gate(layout.lock_name(path)), wait)
     is_local = mount is MountKind.LOCAL
 
     def open_at(place: str) -> CoordinationDatabase:
@@ -165,19 +165,13 @@ class _LocalStore:
         return self._machine.clock.now().timestamp()
 
     def is_running(self, process: str) -> bool | None:
-        """Return whether a host's process runs on this machine; None if that cannot be known here."""
         return self._machine.is_running(process)
 
     def pause(self, seconds: float) -> None:
-        """Wait before looking again."""
         self._machine.pause(seconds)
 
-    def _tell_time(self, statements: Statements) -> tuple[ClockRow, int]:
-        """Return the time, and the position of the last change, which is in the same row."""
-        return read_time(statements, self._project, self._machine)
-
     def _read(self, statements: Statements) -> RowReading:
-        now, _ = self._tell_time(statements)
+        now, _ = read_time(statements, self._project, self._machine)
         return RowReading(statements, self._project, now.time)
 
 
@@ -185,17 +179,15 @@ class SqliteStore(_LocalStore):
     """The rows of one project: a `Store`."""
 
     def __init__(self, place: CoordinationFile, project: str, machine: LocalMachine, turn: _Turn) -> None:
-        """Open a file."""
         super().__init__(project, machine)
         self._file = place
         self._turn = turn
         with turn.taken() as patience, patience.spending():
             self._database = place.connect()
-        finalize(self, _let_go, place.opened, turn.gate)
+        self._finalizer = finalize(self, _let_go, place.opened, turn.gate)
 
     @contextmanager
     def changing(self) -> Generator[Transaction, None, None]:
-        """Take the project's lock, then give a transaction; keep its changes unless it raises."""
         self._database.refuse_to_nest()
         with self._taking_turn():
             statements = RecordedStatements(self._database)
@@ -204,12 +196,13 @@ class SqliteStore(_LocalStore):
                 yield RowTransaction(statements, self._project, time, fence)
                 self._require_same()
             is_logged = self._file.opened.log_change(self._project, fence, statements.calls)
-            self._require_kept(is_logged=is_logged)
+            if not (is_logged and self._turn.is_kept()):  # it may be neither in the file nor in its log
+                message = f"{TITLE} was removed or replaced while it was changed"
+                raise UnsureError(message, hint="Repeat the same command: it is done once.")
             self._file.opened.shorten_log()
 
     @contextmanager
     def looking(self) -> Generator[Reading, None, None]:
-        """Give one consistent state; nobody waits for it."""
         self._database.refuse_to_nest()
         if not self._file.opened.is_same():
             with self._taking_turn():
@@ -218,7 +211,6 @@ class SqliteStore(_LocalStore):
             yield self._read(self._database)
 
     def beat(self, sessions: Sequence[str], lifetimes: Lifetimes = LIFETIMES) -> None:
-        """Set the last sign of life of these sessions, if they have not ended, to now; no position."""
         self._database.refuse_to_nest()
         with self._taking_turn():
             with self._database.changing_soon():
@@ -235,6 +227,10 @@ class SqliteStore(_LocalStore):
     def close(self) -> None:
         """Close the file; the last one to do so may move what was written into the database."""
         _close(self._file.opened, self._turn.gate, self._turn.wait)
+
+    def let_go(self) -> None:
+        """Close the file without waiting for others that are busy."""
+        self._finalizer()
 
     @contextmanager
     def _taking_turn(self) -> Generator[None, None, None]:
@@ -254,12 +250,6 @@ class SqliteStore(_LocalStore):
             message = f"{TITLE} was removed or replaced while it was changed"
             raise AwayError(message, hint="Nothing was changed; try again.")
 
-    def _require_kept(self, *, is_logged: bool) -> None:
-        """Raise an error if a change may be neither in the file nor in its log."""
-        if not (is_logged and self._turn.is_kept()):
-            message = f"{TITLE} was removed or replaced while it was changed"
-            raise UnsureError(message, hint="Repeat the same command: it is done once.")
-
     @contextmanager
     def _noting_damage(self) -> Generator[None, None, None]:
         """Let the next one to open a file examine all of it, if it turned out to be damaged."""
@@ -275,7 +265,7 @@ class SqliteStore(_LocalStore):
 
         The next positions are taken with it; return the last of them.
         """
-        now, position = self._tell_time(statements)
+        now, position = read_time(statements, self._project, self._machine)
         fence = position + positions
         if not statements.change("set_clock", *now, fence, self._project) and positions:
             statements.change("add_project", self._project)
@@ -290,7 +280,7 @@ def _close(opened: OpenFile, gate: Gate, wait: float | Patience) -> None:
 
 
 def _let_go(opened: OpenFile, gate: Gate) -> None:
-    """Close the file of a store that nobody holds, without waiting: a workspace is let go, never closed.
+    """Close the file of a store that nobody needs, without waiting.
 
     If another process is busy, the next one to open the file examines it. If this is another thread, the
     connection is closed when it goes.

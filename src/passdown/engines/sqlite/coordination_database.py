@@ -50,21 +50,18 @@ class CoordinationDatabase(KeptDatabase):
     # Without `_reporting`, which takes a third of the time of a statement.
 
     def ask(self, query: str, *values: object) -> list[Any]:
-        """Return the rows that a statement gives."""
         try:
             return self._connection.execute(self._queries[query], values).fetchall()
         except sqlite3.Error as error:
             raise self._report(error) from error
 
     def change(self, query: str, *values: object) -> int:
-        """Return how many rows a statement changed."""
         try:
             return self._connection.execute(self._queries[query], values).rowcount
         except sqlite3.Error as error:
             raise self._report(error) from error
 
     def change_all(self, query: str, rows: Sequence[Sequence[object]]) -> None:
-        """Run a statement for each of some rows of values."""
         with self._reporting():
             self._connection.executemany(self._queries[query], rows)
 

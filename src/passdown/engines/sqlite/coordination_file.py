@@ -64,7 +64,6 @@ class OpenFile:
     """An open database, what its file was like, and the log of its changes if there is one."""
 
     def __init__(self, path: str, log: ChangeLog | None) -> None:
-        """Name the file."""
         self.path = path
         self.log = log
         self.database: CoordinationDatabase | None = None
@@ -118,7 +117,6 @@ class CoordinationFile:
     def __init__(
         self, path: str, open_at: Callable[[str], CoordinationDatabase], recovery: Recovery | None = None
     ) -> None:
-        """Name the file, and say how a database is opened."""
         self._path = path
         self._open_at = open_at
         self._recovery = recovery

@@ -11,7 +11,7 @@ import sqlite3
 import sys
 from _thread import get_ident  # `threading` is large, and most verbs do without
 from abc import ABC, abstractmethod
-from collections.abc import Generator, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack, closing, contextmanager, suppress
 from functools import cache
 from pathlib import Path
@@ -21,8 +21,7 @@ from typing import Any, ClassVar, Final, TypeVar
 from passdown import layout
 from passdown.core.lazy_regex import pattern
 from passdown.engines.files.read import names, open_folder, read_trusted
-from passdown.engines.files.write import make_private, sync_folder
-from passdown.engines.files.write_errors import reporting
+from passdown.engines.files.write import make_private, reporting, sync_folder
 from passdown.engines.sqlite.mounts import MountKind, find_mount
 from passdown.errors import CacheError, OtherThreadError, StorageError
 
@@ -44,7 +43,7 @@ _NO_CHECKPOINT_ON_CLOSE: Final = 1006
 
 
 class _Connection(sqlite3.Connection):
-    """A connection that closes its file once nobody holds it: a workspace is let go, never closed."""
+    """A connection that closes its file once nobody holds it, if it was not closed before."""
 
     def __del__(self) -> None:
         with suppress(sqlite3.ProgrammingError):  # the file could not be opened, so there is nothing to close
@@ -292,9 +291,6 @@ class Database(ABC):
     # --- queries by name ----------------------------------------------------------------------
 
     def _run(self, query: str, *values: object) -> None:
-        self._connection.execute(self._queries[query], values)
-
-    def _run_row(self, query: str, values: Sequence[object]) -> None:
         self._connection.execute(self._queries[query], values)
 
     def _all(self, query: str, *values: object) -> list[Any]:

@@ -22,6 +22,7 @@ from passdown.core.merge.merge import (
     merge_events,
     newest_of,
 )
+from passdown.core.merge.named_files import NamedFiles, last_word, name_files, read_name
 from passdown.core.merge.ranks import (
     RECENT,
     SEEDS_AMONG,
@@ -34,12 +35,14 @@ from passdown.core.merge.ranks import (
 from passdown.core.times import to_micros
 from passdown.engines.sqlite.database import open_database
 from passdown.engines.sqlite.event_load import day_of, links_of, load, source_row
-from passdown.engines.sqlite.event_near import NearDatabase
 from passdown.engines.sqlite.event_ranks import make_stored, newest_by_session, split_names
 from passdown.engines.sqlite.event_rows import (
     DAY,
     DECISIONS,
+    FILES,
     HOLDS,
+    KIND_OF,
+    LASTING,
     ORDER,
     PLAIN,
     REGISTERS,
@@ -48,6 +51,8 @@ from passdown.engines.sqlite.event_rows import (
     TEXT,
     VOID,
     fact_rows,
+    hash_file_name,
+    hash_name,
     is_register,
     make_bucket,
     make_fact,
@@ -57,14 +62,19 @@ from passdown.engines.sqlite.event_rows import (
     states_register,
     to_instant,
 )
-from passdown.engines.sqlite.event_statements import END, NONE, FactKey
+from passdown.engines.sqlite.event_statements import END, NONE, FactKey, StatedDatabase
 from passdown.errors import CacheError
 from passdown.ports.event_log import FileMark
 from passdown.ports.index import (
     EVERY,
+    NEAR_EVENTS,
+    NEAR_FACTS,
+    NEAR_SESSIONS,
     EventFile,
     EventLocation,
     LogChange,
+    NearFacts,
+    Neighbourhood,
     NewestEvents,
 )
 
@@ -76,6 +86,8 @@ _CANDIDATES: Final = 1_024
 """How many events that no other comes after are looked at."""
 _LAST: Final = "\U0010ffff"
 """Sorts after every text that starts with a prefix, when appended to that prefix."""
+_SECTION: Final = 12
+"""The column of a fact's section, where it is told; `make_fact` reads those before it."""
 
 
 def open_index(path: str, *, shared_memory: bool | None = None, wait: float | None = None) -> "SqliteIndex":
@@ -83,7 +95,7 @@ def open_index(path: str, *, shared_memory: bool | None = None, wait: float | No
     return open_database(SqliteIndex, path, shared_memory=shared_memory, wait=wait)
 
 
-class SqliteIndex(NearDatabase):
+class SqliteIndex(StatedDatabase):
     """Stores the merged facts, and answers from database indexes."""
 
     title = "the cache of the event log"
@@ -100,15 +112,12 @@ class SqliteIndex(NearDatabase):
         self._digested: int | None = None
 
     def folders(self) -> Mapping[str, int]:
-        """Return the mark that each folder had when it was last listed."""
         return dict(self._all("list_folders"))
 
     def files(self, folder: str) -> Mapping[str, FileMark]:
-        """Return the files of a folder that were read, with their marks at that time."""
         return {name: FileMark(*mark) for name, *mark in self._all("list_files", folder)}
 
     def apply(self, change: LogChange) -> None:
-        """Apply a change, within `changing`."""
         with self._reporting():
             self._digested = None
             self._run("forget")
@@ -144,6 +153,10 @@ class SqliteIndex(NearDatabase):
             self._add_file(found, adder)
         self._rank_joined()
         self._settle()
+
+    def _is_empty(self) -> bool:
+        made = "SELECT 1 FROM sqlite_master WHERE name = 'facts_by_source'"
+        return self._connection.execute(made).fetchone() is None
 
     # --- files and events ---------------------------------------------------------------------
 
@@ -188,7 +201,7 @@ class SqliteIndex(NearDatabase):
     def _add_source(self, source: EventFacts, adder: "_Adder") -> None:
         rank = source.rank
         void = self._is_retracted(rank.id, rank.hash) or rank.id in source.retracted
-        self._run_row("add_source", source_row(source, adder.source, void=void))
+        self._run("add_source", *source_row(source, adder.source, void=void))
         for name in links_of(source):
             self._run("add_link", name, adder.source)
         if not void:
@@ -199,9 +212,9 @@ class SqliteIndex(NearDatabase):
         for row in rows:
             self._touch(row.section, row.key)
             held = HOLDS if states_register(row) else PLAIN
-            self._run_row("add_fact", (*row, VOID if void else held))
+            self._run("add_fact", *row, VOID if void else held)
         for named in name_rows(rows):
-            self._run_row("add_named", named)
+            self._run("add_named", *named)
         for name in source.retracted:
             self._run("add_retraction", name, adder.source)
             for other, _, _, is_void in self._sources_named(name):
@@ -269,7 +282,6 @@ class SqliteIndex(NearDatabase):
     # --- answers ------------------------------------------------------------------------------
 
     def digest(self, limit: int, until: datetime | None = None) -> Digest:
-        """Return what a view needs."""
         with self._looking():
             self._digested = self._data_version()
             if self._is_empty():
@@ -308,7 +320,8 @@ class SqliteIndex(NearDatabase):
             return self._newest_without(kind, limit, until)
         if kind in REGISTERS:
             return self._newest_register(kind, self._rows(kind, 1), until)
-        return NewestFacts(self._ordered(kind, limit), self._total(kind))
+        facts = tuple([make_fact(kind.value, row) for row in self._rows(kind, limit)])
+        return NewestFacts(facts, self._total(kind))
 
     def _newest_without(self, kind: FactKind, limit: int, until: datetime) -> NewestFacts:
         """Return the newest facts of a kind without events that rank later; what those say is looked up."""
@@ -339,9 +352,6 @@ class SqliteIndex(NearDatabase):
         done = self._newest_of(FactKey(section_number(FactKind.DONE), key), until, void=False)
         return any(end is not None and end[:ORDER] > row[:ORDER] for end in (retracted, done))
 
-    def _ordered(self, kind: FactKind, limit: int) -> tuple[Fact, ...]:
-        return tuple([make_fact(kind.value, row) for row in self._rows(kind, limit)])
-
     def _rows(self, kind: FactKind, limit: int) -> list[tuple[Any, ...]]:
         rows = self._select("newest_facts", {"section": section_number(kind), "limit": limit})
         rows.sort(key=lambda row: row[:ORDER], reverse=True)
@@ -352,7 +362,6 @@ class SqliteIndex(NearDatabase):
         return int(row[0]) if row else 0
 
     def retracted(self, kind: str, texts: Collection[str]) -> frozenset[str]:
-        """Return those of some texts that an event takes back, and that do not hold."""
         with self._looking():
             if self._is_empty():
                 return frozenset()
@@ -363,7 +372,6 @@ class SqliteIndex(NearDatabase):
         return self._newest_of(fact, None, void=True) is not None and not self._find_in_force(fact)
 
     def said(self, kind: str, name: str) -> Sequence[Fact]:
-        """Return all that events state and take back of one fact, the oldest first."""
         with self._looking():
             if self._is_empty():
                 return ()
@@ -380,7 +388,6 @@ class SqliteIndex(NearDatabase):
         return [make_fact(kind, row) if row[TEXT] is not None else make_void(kind, row) for row in rows]
 
     def newest(self, now: datetime, session: str = "") -> NewestEvents:
-        """Return what a session that writes now, by its clock, has read."""
         with self._looking():
             ranks = self._all("newest_ranks", RECENT)
             present = find_present(now, newest_by_session(ranks).values())
@@ -403,7 +410,6 @@ class SqliteIndex(NearDatabase):
         )
 
     def published(self, session: str) -> PublishedExtent:
-        """Return how much of a session is published."""
         line, ts = self._one("published", session)
         if ts is None:
             return NOT_PUBLISHED
@@ -411,26 +417,22 @@ class SqliteIndex(NearDatabase):
         return PublishedExtent(int(line), to_instant(ts), last[0])
 
     def places(self, prefix: str = "", limit: int = EVERY) -> Sequence[EventLocation]:
-        """Return up to `limit` events, the last first; with a prefix, those whose id or hash starts so."""
         query = "places" if prefix else "newest_places"
         values = {"first": prefix, "last": f"{prefix}{_LAST}", "limit": limit}
         rows = self._select(query, values)
         return sorted(map(_make_place, rows), key=lambda place: place.order, reverse=True)[:limit]
 
     def places_of(self, track: str, limit: int = EVERY) -> Sequence[EventLocation]:
-        """Return the events of a track, the last first."""
         rows = self._select("places_of_track", {"track": track, "limit": limit})
         return sorted(map(_make_place, rows), key=lambda place: place.order, reverse=True)
 
     def stated(self, facts: Collection[Fact]) -> frozenset[Fact]:
-        """Return those of some facts that an event states in the same words."""
         with self._looking():
             if self._is_empty():
                 return frozenset()
             return frozenset(fact for fact in facts if self._finds("is_stated", fact, value=fact.text))
 
     def shared_with(self, track: str, facts: Collection[Fact]) -> frozenset[Fact]:
-        """Return those of some facts that an event of a track, or of none, states."""
         with self._looking():
             if not self._select("is_other_track", {"track": track}):
                 return frozenset(facts)
@@ -442,16 +444,13 @@ class SqliteIndex(NearDatabase):
         return bool(self._select(query, {"bucket": bucket, "section": section, "key": key, **values}))
 
     def skipped_files(self) -> Sequence[str]:
-        """Return the files with entries that could not be merged, sorted."""
         return sorted("/".join(filter(None, row)) for row in self._all("list_skipped"))
 
     def unread(self) -> int:
-        """Return how many files were left unread by the last change."""
         row = self._one("count_unread")
         return int(row[0]) if row else 0
 
     def uncommitted(self) -> Sequence[str]:
-        """Return the files that are not known to be committed, sorted."""
         return sorted("/".join(filter(None, row)) for row in self._all("list_uncommitted"))
 
     def note_committed(self, paths: Collection[str]) -> None:
@@ -462,7 +461,6 @@ class SqliteIndex(NearDatabase):
                 self._run("set_committed", folder, name)
 
     def recall(self, name: str) -> str | None:
-        """Return what was remembered since the last change."""
         row = self._one("recall", name)
         return row and str(row[0])
 
@@ -475,6 +473,59 @@ class SqliteIndex(NearDatabase):
         with suppress(CacheError), self.changing():  # 2
             if self._data_version() == self._digested:  # 1
                 self._run("remember", name, text)
+
+    # --- what is near ----------------------------------------------------------------------
+
+    def near(self, place: Neighbourhood, until: datetime) -> NearFacts:
+        with self._looking():
+            if self._is_empty():
+                return NearFacts()
+            last = to_micros(until)
+            files = name_files(place.files, self._is_unique)
+            of_track = self._newest_events("newest_of_track", place.track, last)
+            of_branch = self._newest_events("newest_of_branch", place.branch, last)
+            named = self._find_named(files, last)
+            rows = {row[ROW_ID]: row for row in named}
+            for number, _, _ in (*of_track, *of_branch):
+                rows |= {row[ROW_ID]: row for row in self._all("held_of_source", number)}
+        lasting = [row for row in rows.values() if row[_SECTION] in LASTING]
+        lasting.sort(key=lambda row: row[:ORDER], reverse=True)
+        return NearFacts(
+            tuple([make_fact(KIND_OF[row[_SECTION]], row[:_SECTION]) for row in lasting]),
+            frozenset((KIND_OF[row[_SECTION]], row[TEXT]) for row in named),
+            files,
+            frozenset(digest for _, digest, _ in of_track),
+            frozenset(digest for _, digest, _ in of_branch),
+        )
+
+    def _find_named(self, files: NamedFiles, last: int) -> Sequence[tuple[Any, ...]]:
+        """Find the newest facts that name one of some files; a hash may be that of another name."""
+        hashes = sorted({hash_name(last_word(name)) for name in files.wanted})
+        values = {"until": last, "limit": NEAR_FACTS}
+        found = [row for name in hashes for row in self._select("facts_named", {**values, "name": name})]
+        found.sort(key=lambda row: row[:ORDER], reverse=True)
+        return [row for row in found if row[_SECTION] in LASTING and files.are_in(row[TEXT])][:NEAR_FACTS]
+
+    def _is_unique(self, name: str) -> bool:
+        """Return whether at most one file that events tell of has this name."""
+        found = self._all("files_with_name", hash_file_name(name), FILES, NEAR_FACTS)
+        return sum(read_name(path).name == name for (path,) in found) <= 1
+
+    def _newest_events(self, query: str, value: str, last: int) -> Sequence[tuple[Any, ...]]:
+        values = {"value": value, "until": last, "limit": NEAR_EVENTS}
+        return self._select(query, values) if value else ()
+
+    def files_of_last(self, track: str, branch: str, until: datetime) -> Sequence[str]:
+        with self._looking():
+            if self._is_empty():
+                return ()
+            last = to_micros(until)
+            events = self._newest_events("newest_of_track", track, last)
+            events = events or self._newest_events("newest_of_branch", branch, last)
+            sessions = list(dict.fromkeys(session for _, _, session in events))[:NEAR_SESSIONS]
+            numbers = [number for number, _, session in events if session in sessions]
+            found = [path for number in numbers for (path,) in self._all("files_of_source", number, FILES)]
+        return list(dict.fromkeys(found))
 
 
 class _Adder:

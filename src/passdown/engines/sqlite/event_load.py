@@ -4,6 +4,7 @@ import sqlite3
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import date, timedelta
+from operator import attrgetter
 from typing import Final
 
 from passdown.core.facts import Fact
@@ -62,7 +63,7 @@ def load(connection: sqlite3.Connection, queries: Mapping[str, str], found: Sequ
             for number, source in enumerate(in_order, 1)
         ),
     )
-    for query, names in (("add_retraction", _retracted), ("add_link", links_of)):
+    for query, names in (("add_retraction", attrgetter("retracted")), ("add_link", links_of)):
         connection.executemany(
             queries[query],
             ((name, number) for number, source in enumerate(in_order, 1) for name in names(source)),
@@ -71,10 +72,6 @@ def load(connection: sqlite3.Connection, queries: Mapping[str, str], found: Sequ
     if ordered.places:
         _load_said(connection, queries, in_order, unique)
     _load_days(connection, queries, in_order)
-
-
-def _retracted(source: EventFacts) -> Iterable[str]:
-    return source.retracted
 
 
 def links_of(source: EventFacts) -> Iterable[str]:
@@ -117,6 +114,7 @@ def _load_facts(
     folded = fold(in_said_order(in_order[:heard]))
     holding = {id(fact) for table in folded.tables.values() for fact in table.values()}
     held = {row.id for fact, row in rows if id(fact) in holding}
+    stored = {row.id for _, row in rows if row.id in held or states_register(row)}
     contested = {id(fact) for facts in folded.list_contested() for fact in facts}
     connection.executemany(
         queries["add_contested"],
@@ -124,7 +122,7 @@ def _load_facts(
     )
     connection.executemany(
         queries["add_fact"],
-        ((*row, VOID if row.source > heard else HOLDS if _is_held(row, held) else PLAIN) for _, row in rows),
+        ((*row, VOID if row.source > heard else HOLDS if row.id in stored else PLAIN) for _, row in rows),
     )
     connection.executemany(queries["add_named"], name_rows(row for _, row in rows))
     counts = Counter(row.section for _, row in rows if row.id in held and not is_register(row.section))
@@ -144,10 +142,6 @@ def _load_said(
             number += 1
             if moved.at != fact.at:
                 connection.execute(queries["save_said"], (number, to_micros(fact.at)))
-
-
-def _is_held(row: FactRow, held: set[int]) -> bool:
-    return row.id in held or states_register(row)
 
 
 def _load_days(

@@ -161,17 +161,15 @@ class RankedDatabase(RebuildableDatabase):
         self._run("set_place", at, cause, int(place is not None), number)
         for fact, said, known, more in self._all("said_of_source", number):
             author = agent if more is None else json.loads(more)[_AUTHOR]
-            moved = said if place is None else _said(said, place, is_own=author == agent)
+            moved = said
+            if place is not None:
+                moved = to_micros(said_at(to_instant(said), place, is_own=author == agent))
             if moved != known:
                 self._run("set_said", moved, fact)
             if moved == said:
                 self._run("drop_said", fact)
             else:
                 self._run("save_said", fact, said)
-
-
-def _said(micros: int, place: RankPlace, *, is_own: bool) -> int:
-    return to_micros(said_at(to_instant(micros), place, is_own=is_own))
 
 
 def newest_by_session(rows: Iterable[Sequence[Any]]) -> Mapping[str, datetime]:

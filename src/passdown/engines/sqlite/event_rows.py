@@ -77,7 +77,8 @@ def fact_rows(source: EventFacts, number: int, first: int) -> list[FactRow]:
     for row_id, fact in enumerate(source.facts, first):
         is_void = fact.kind == _RETRACTION
         kind = _NUMBERS[fact.key if is_void else fact.kind]
-        key = _void_key(fact) if is_void else identify(fact)
+        # A retraction of a register names a text.
+        key = identify_retracted(fact) or make_key(fact.text) if is_void else identify(fact)
         bucket = make_bucket(kind, key, void=is_void)
         micros = at_micros if fact.at is at else to_micros(fact.at)
         value = None if is_void else fact.text
@@ -110,11 +111,6 @@ def hash_name(name: str) -> int:
 def hash_file_name(name: str) -> int:
     """Return the short hash of the name that a file has."""
     return hash_name(f"/{name}")
-
-
-def _void_key(fact: Fact) -> str:
-    """Return the key under which a retraction is found; one of a register names a text."""
-    return identify_retracted(fact) or make_key(fact.text)
 
 
 _RETRACTION: Final = FactKind.RETRACTION.value

@@ -117,14 +117,12 @@ class CopyingStore(StoreAround):
     """A `Store` of a server whose answers renew the copy: its first one, and after each change."""
 
     def __init__(self, store: Store, copy: ReservationCopy) -> None:
-        """Copy from a store."""
         super().__init__(store)
         self._copy = copy
         self._is_copied = False
 
     @contextmanager
     def changing(self) -> Generator[Transaction, None, None]:
-        """Take the project's lock, then give a transaction; keep its changes unless it raises."""
         with self._store.changing() as change:
             yield change
         self._is_copied = False
@@ -133,7 +131,6 @@ class CopyingStore(StoreAround):
 
     @contextmanager
     def looking(self) -> Generator[Reading, None, None]:
-        """Give one consistent state; nobody waits for it."""
         read: ReadReservations | None = None
         with self._store.looking() as reading:
             yield reading

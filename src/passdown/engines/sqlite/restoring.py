@@ -5,7 +5,7 @@ holdings that overlap, the one with the higher fence. Positions go on above ever
 """
 
 import sqlite3
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from typing import Final, NamedTuple
 
@@ -14,7 +14,7 @@ from passdown.core.coordination.patterns import overlap, parse_pattern
 from passdown.engines.coordination.changes import end_leases
 from passdown.engines.coordination.rows import RowTransaction, Statements
 from passdown.engines.coordination.transactions import LIFETIMES, LogRow, Transaction
-from passdown.engines.sqlite.change_log import ChangeLog, Known, LoggedChange, Period
+from passdown.engines.sqlite.change_log import ChangeLog, Known, Period
 from passdown.engines.sqlite.coordination_database import CoordinationDatabase
 from passdown.engines.sqlite.database import open_read_only
 from passdown.engines.sqlite.engine_clock import ClockRow
@@ -97,7 +97,8 @@ def fill(
             database.change("set_clock", *time, highest + 1, project)
             change = RowTransaction(database, project, time.time, highest + 1)
             holdings += _add_holdings(change, sessions, restored)
-            _hear_everybody(change)
+            for member in change.members():  # none counts as silent: signs of life are not logged
+                change.put_member(replace(member, seen=change.time.seconds, boot=change.time.boot))
             name = f"{RESTORED}-{highest + 1}"
             change.add_log(LogRow(highest + 1, name, time.newest, "", RESTORED, "", "null"))
     return Restored(base, changes, holdings, gaps)
@@ -106,35 +107,23 @@ def fill(
 def replay(database: CoordinationDatabase, log: ChangeLog, base: Period | None) -> tuple[int, int]:
     """Make the logged changes again that a database lacks which was made from a base.
 
-    Return how many they are, and how many positions have none.
+    Return how many they are, and how many positions have none. A change that this version cannot make, or
+    that does not fit any more, counts as a position without one.
     """
-    with database.changing():
-        return _replay(database, _changes_since(log, base))
-
-
-def _changes_since(log: ChangeLog, base: Period | None) -> Iterator[LoggedChange]:
-    for period in log.periods():
-        if base is None or period.number >= base.number:
-            yield from log.changes_of(period)
-
-
-def _replay(database: CoordinationDatabase, changes: Iterable[LoggedChange]) -> tuple[int, int]:
-    """Make changes again that the database lacks; return how many, and how many positions have none.
-
-    A change that this version cannot make, or that does not fit any more, counts as a position without one.
-    """
+    periods = [one for one in log.periods() if base is None or one.number >= base.number]
     made, gaps = 0, 0
-    for change in changes:
-        position = database.positions().get(change.project, 0)
-        if change.position <= position:
-            continue
-        gaps += change.position - position - 1
-        try:
-            for query, values in change.calls:
-                database.change(query, *values)
-            made += 1
-        except (StorageError, KeyError):
-            gaps += 1
+    with database.changing():
+        for change in (change for period in periods for change in log.changes_of(period)):
+            position = database.positions().get(change.project, 0)
+            if change.position <= position:
+                continue
+            gaps += change.position - position - 1
+            try:
+                for query, values in change.calls:
+                    database.change(query, *values)
+                made += 1
+            except (StorageError, KeyError):
+                gaps += 1
     return made, gaps
 
 
@@ -152,7 +141,10 @@ def _add_holdings(change: Transaction, holders: Sequence[KnownHolder], restored:
         end_leases(change, others, taken=True)
         if change.find_member(holder.member.session) is None:
             change.put_member(holder.member)
-        change.put_lease(_make_lease(change, holder, held))
+        (kind, name), session, now = held.resource, holder.member.session, change.time.seconds
+        change.put_lease(
+            Lease(kind=kind, name=name, session=session, fence=held.fence, ttl=LIFETIMES.unused, used=now)
+        )
         task = change.find_task(held.resource.name) if held.resource.kind == TASK else None
         if task is not None:
             change.put_task(replace(task, is_held=True))
@@ -166,16 +158,3 @@ def _conflicts(lease: Lease, held: Fenced, holder: KnownHolder) -> bool:
     if lease.kind == TASK:
         return lease.resource == held.resource
     return overlap(parse_pattern(lease.name), parse_pattern(held.resource.name))
-
-
-def _make_lease(change: Transaction, holder: KnownHolder, held: Fenced) -> Lease:
-    kind, name = held.resource
-    session, now = holder.member.session, change.time.seconds
-    return Lease(kind=kind, name=name, session=session, fence=held.fence, ttl=LIFETIMES.unused, used=now)
-
-
-def _hear_everybody(change: Transaction) -> None:
-    """Let no session count as silent: signs of life are not logged."""
-    time = change.time
-    for member in change.members():
-        change.put_member(replace(member, seen=time.seconds, boot=time.boot))

@@ -77,25 +77,18 @@ class SqliteSearch(RebuildableDatabase):
 
     @contextmanager
     def changing(self) -> Generator[None, None, None]:
-        """Keep other writers out; everything applied within is kept, or nothing is."""
         with super().changing():
             yield
-        with self._reporting():
-            self._give_back()
-
-    def _give_back(self) -> None:
-        """Free the space that merging left; if another process is reading, it is freed later."""
         if self._is_merged:
             self._is_merged = False
-            with suppress(sqlite3.OperationalError):
+            # Free the space that merging left; if another process is reading, it is freed later.
+            with self._reporting(), suppress(sqlite3.OperationalError):
                 self._connection.executescript("PRAGMA incremental_vacuum")
 
     def folders(self, kind: DocumentKind) -> Mapping[str, int]:
-        """Return the mark that each folder had when it was last listed."""
         return dict(self._all("list_folders", kind.value))
 
     def files(self, kind: DocumentKind, folder: str) -> Mapping[str, FileMark]:
-        """Return the files of a folder that were read, with their marks at that time."""
         return {name: FileMark(*mark) for name, *mark in self._all("list_files", kind.value, folder)}
 
     def apply(self, change: SearchChange) -> None:
@@ -192,7 +185,6 @@ class SqliteSearch(RebuildableDatabase):
             self._dropped += 1
 
     def find(self, terms: Sequence[SearchTerm], wanted: SearchFilter, limit: int) -> Hits:
-        """Return the documents that hold every term, the best first."""
         if not terms:
             return Hits((), 0)
         values = {

@@ -3,6 +3,7 @@
 import os
 import sys
 from collections.abc import Callable, Mapping
+from contextlib import ExitStack
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, TypeVar
@@ -16,7 +17,7 @@ if TYPE_CHECKING:  # few commands have something to record, or read many files
     from collections.abc import Iterable, Sequence
 
     from passdown.core.project.metrics import Metric
-    from passdown.faces.cli.progress import ReadingProgress
+    from passdown.faces.cli.progress import Progress
     from passdown.services.workspace.verbs import VerbRun
 
 Request = TypeVar("Request")
@@ -94,12 +95,20 @@ def _ask(
     bar: "_ReadingBar",
     known: int,
 ) -> Answered[Result]:
-    """Call an action; print its notices, without those that are known, however it ends."""
-    try:
-        return ask(action, caller, request)
-    finally:
-        bar.hide()
-        say_notices(caller.notices[known:])
+    """Call an action; print its notices, without those that are known, however it ends.
+
+    What it opened is closed here, or by `settle` if something is left to be done after the answer.
+    """
+    with ExitStack() as unless_owed:
+        unless_owed.callback(caller.close)
+        try:
+            answer = ask(action, caller, request)
+        finally:
+            bar.hide()
+            say_notices(caller.notices[known:])
+        if answer.after:
+            unless_owed.pop_all()
+    return answer
 
 
 def find_surroundings(
@@ -122,14 +131,17 @@ class _ReadingBar:
 
     def __init__(self, doing: str) -> None:
         self._doing = doing
-        self._bar: ReadingProgress | None = None
+        self._bar: Progress | None = None
 
     def step(self, number: int, total: int) -> None:
-        if self._bar is None:
-            from passdown.faces.cli.progress import ReadingProgress
+        """Count one more file as read; restart the bar when the count restarts."""
+        if self._bar is None or number == 1:
+            from passdown.faces.cli.progress import MANY, Progress
 
-            self._bar = ReadingProgress(self._doing)
-        self._bar.step(number, total)
+            self.hide()
+            is_shown = total >= MANY and output.is_terminal(sys.stderr)
+            self._bar = Progress(self._doing, total, shown=is_shown)
+        self._bar.step()
 
     def hide(self) -> None:
         if self._bar is not None:
@@ -163,11 +175,14 @@ def show(answer: Answered[Result], say: Callable[[Result], None], *, as_json: bo
 
 def settle(answer: Answered[object]) -> None:
     """Do what had to wait for the answer, unless nobody could read it (C90)."""
-    if output.is_read():
-        known = len(answer.notices)
-        for act in answer.after:
-            act()
-        say_notices(answer.notices[known:])
+    try:
+        if output.is_read():
+            known = len(answer.notices)
+            for act in answer.after:
+                act()
+            say_notices(answer.notices[known:])
+    finally:
+        answer.close()
 
 
 def say_notices(notices: "Sequence[Notice]") -> None:

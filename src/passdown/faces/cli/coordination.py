@@ -3,8 +3,6 @@
 from collections.abc import Callable, Sequence
 from typing import Final, TypeVar
 
-import click
-
 from passdown.actions.answers import Answered
 from passdown.actions.callers import Caller
 from passdown.core.coordination.choices import list_choices, tell_holder
@@ -18,7 +16,6 @@ from passdown.errors import HeldError, UsageError
 from passdown.faces.cli import output
 from passdown.faces.cli.calls import call, current_folder
 from passdown.faces.cli.lines import cut, width
-from passdown.faces.cli.tree import TypedCommand
 from passdown.services.workspace.verbs import VerbRun
 
 Request = TypeVar("Request")
@@ -26,23 +23,7 @@ Result = TypeVar("Result")
 
 HELD_CODE: Final = HeldError.exit_code
 """The exit code if another session holds what was asked for."""
-
-
-def _take_again(context: click.Context, parameter: click.Parameter, value: object) -> None:
-    del parameter
-    context.find_object(TypedCommand).is_again = bool(value)  # type: ignore[union-attr]  # `run` made one
-
-
-again_option = click.option(
-    "--again",
-    is_flag=True,
-    expose_value=False,
-    is_eager=True,
-    callback=_take_again,
-    help="Run it as a new command, even if the same one was just interrupted.",
-)
-json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
-session_option = click.option("--session", default="", metavar="ID", help="The session to use.")
+UNFENCED: Final = "  no lease could be asked for; your next command does that when it can"
 
 
 def call_shared(
@@ -52,6 +33,10 @@ def call_shared(
 
     The same words repeat a command whose answer nobody saw, so that nothing happens twice (C142).
     """
+    import click  # a plain claim runs without the parser
+
+    from passdown.faces.cli.tree import TypedCommand
+
     typed = click.get_current_context().ensure_object(TypedCommand)
     is_first = typed.verb is None
     typed.verb = typed.verb or VerbRun(VerbCall(typed.words, str(current_folder())), is_again=typed.is_again)

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from passdown.core.sessions.handoff_drift import HandoffDrift
+from passdown.core.sessions.handoffs import HandoffDrift
 from passdown.core.shell_commands import is_whole
 from passdown.core.times import age_words
 

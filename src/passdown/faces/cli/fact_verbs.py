@@ -1,28 +1,18 @@
 """The verbs that state a fact: each writes one fact to the journal, then updates the ledger."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Final
 
-from passdown.actions.answers import Answered, encode
+from passdown.actions.answers import Answered
 from passdown.actions.sessions import facts
-from passdown.actions.sessions.facts import (
-    AnswerRequest,
-    DecisionRequest,
-    DecisionResult,
-    DoneRequest,
-    KeptComment,
-    OldDecision,
-    RetractedDecision,
-    RetractRequest,
-)
 from passdown.core.facts import ADD
 from passdown.core.kinds import FactKind
 from passdown.core.sessions.ledger_sync import NewFact, make_rule, mark_unconfirmed
 from passdown.core.times import age_words
 from passdown.errors import PassdownError, UsageError
 from passdown.faces.cli import output
-from passdown.faces.cli.calls import call, settle
+from passdown.faces.cli.calls import call, show
 
 _ONCE: Final = "done, not to be done again"
 
@@ -40,23 +30,17 @@ def state_decision(
 ) -> int:
     """Record a decision, and show what it replaces."""
     del kind
-    request = DecisionRequest(text=said_as["text"], key=key, because=said_as["because"], is_replacing=replace)
+    request = facts.DecisionRequest(
+        text=said_as["text"], key=key, because=said_as["because"], is_replacing=replace
+    )
     answer = call(facts.decide, request, session)
     found = answer.result
-    lines = [
-        _echo(found.fact.said),
-        *(f"replaces: {_show_old(one, found.now)}" for one in _list_replaced(found)),
-    ]
-    return _report(answer, *lines, as_json=as_json)
+    replaced = [found.replaces, *found.also_replaces] if found.replaces else []
+    lines = [f"replaces: {_show_old(one, found.now)}" for one in replaced]
+    return _report(answer, _echo(found.fact.said), *lines, as_json=as_json)
 
 
-def _list_replaced(found: DecisionResult) -> Iterator[OldDecision]:
-    if found.replaces:
-        yield found.replaces
-        yield from found.also_replaces
-
-
-def _show_old(old: OldDecision, now: datetime) -> str:
+def _show_old(old: facts.OldDecision, now: datetime) -> str:
     """Say what a decision is, whose, and how old."""
     return f"{old.text} ({old.agent}, {age_words(now - old.at)} ago)"
 
@@ -64,7 +48,7 @@ def _show_old(old: OldDecision, now: datetime) -> str:
 def state_done(kind: FactKind, /, *, text: str, once: bool, session: str, as_json: bool) -> int:
     """Record what is done, and that it must not be done again; without a text, the current work is done."""
     del kind
-    answer = call(facts.finish_work, DoneRequest(text=text, is_once=once), session)
+    answer = call(facts.finish_work, facts.DoneRequest(text=text, is_once=once), session)
     said = answer.result.said
     return _report(answer, f"{_ONCE}: {said.text}" if once else _echo(said), as_json=as_json)
 
@@ -101,9 +85,9 @@ def ask_question(kind: FactKind, /, *, text: str, unconfirmed: bool, session: st
 def answer_question(kind: FactKind, /, *, question: str, text: str, session: str, as_json: bool) -> int:
     """Answered a question or feedback; say so if the answer was kept as a comment on a gate."""
     del kind
-    answer = call(facts.answer, AnswerRequest(question=question, text=text), session)
+    answer = call(facts.answer, facts.AnswerRequest(question=question, text=text), session)
     found = answer.result
-    if not isinstance(found, KeptComment):
+    if not isinstance(found, facts.KeptComment):
         return _report(answer, _echo(found.said), as_json=as_json)
     kept = f"kept as a comment: only a person can lift an escalated gate, not an agent ({found.because})"
     _report(answer, _echo(found.fact.said), output.wrapped(kept, "", "  "), as_json=as_json)
@@ -116,9 +100,9 @@ def answer_question(kind: FactKind, /, *, question: str, text: str, session: str
 def retract_fact(kind: FactKind, /, *, text: str, of_kind: str | None, session: str, as_json: bool) -> int:
     """Take a fact back; for a decision, name the one that it had replaced, and how to bring that back."""
     del kind
-    answer = call(facts.retract, RetractRequest(text=text, of_kind=of_kind or ""), session)
+    answer = call(facts.retract, facts.RetractRequest(text=text, of_kind=of_kind or ""), session)
     found = answer.result
-    if not isinstance(found, RetractedDecision):
+    if not isinstance(found, facts.RetractedDecision):
         return _report(answer, _echo(found.said), as_json=as_json)
     lines = [
         *(f"it was: {_show_old(one, found.now)}" for one in found.gone),
@@ -134,17 +118,9 @@ def retract_fact(kind: FactKind, /, *, text: str, of_kind: str | None, session: 
     return 0
 
 
-def _report(
-    answer: Answered[object],
-    *lines: str,
-    as_json: bool,
-) -> int:
+def _report(answer: Answered[object], *lines: str, as_json: bool) -> int:
     """Print what was recorded."""
-    if as_json:
-        output.say_json(encode(answer.result))
-    else:
-        output.say("\n".join(lines))
-    settle(answer)
+    show(answer, lambda _: output.say("\n".join(lines)), as_json=as_json)
     return 0
 
 

@@ -1,69 +1,45 @@
 """The commands of a session's lifecycle: start, heartbeat, end, publish, status."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from passdown.actions.answers import encode
 from passdown.actions.sessions import sessions as actions
 from passdown.core.sessions.session_facts import Account
 from passdown.core.times import age_words
 from passdown.faces.cli import output
-from passdown.faces.cli.calls import call, settle
+from passdown.faces.cli.calls import call, show
 
 if TYPE_CHECKING:  # each command imports what it needs
+    from passdown.actions.sessions.publications import PublishResult
     from passdown.actions.sessions.starts import StartResult
-    from passdown.core.briefs.brief_input import TeamInput
-    from passdown.services.log.events import WrittenEvent
     from passdown.services.sessions.sessions import RecoveredSession
 
 
 # --- start --------------------------------------------------------------------------------------------
 
 
-def start_session(*, multi: bool, as_json: bool, **request: str | bool) -> int:
+def start_session(*, multi: bool, as_json: bool, **request: Any) -> int:
     """Start a session, or show the running one."""
     from passdown.actions.sessions.starts import BeginRequest, start
     from passdown.services.sessions.sessions import StartRequest
     from passdown.settings import check_name
 
-    asked = StartRequest(
-        host=str(request["host"]),
-        host_session=str(request["host_session"]),
-        is_named=bool(request["host_session"]),
-        nickname=str(request["nickname"]),
-        track=str(request["track"]),
-        mode="MA" if multi else "",
-        is_new=bool(request["is_new"]),
-        is_fresh=bool(request["is_fresh"]),
-        team=check_name(request["team"], "--team"),
-        role=check_name(request["role"], "--role"),
-    )
-    answer = call(start, BeginRequest(start=asked, is_asked=True))
-    found = answer.result
-    if as_json:
-        output.say_json(encode(found))
-    else:
-        _say_handoffs(found)
-        _say_started(found)
-        for line in _list_team_news(found):
-            output.note(line)
-        if found.commit:
-            output.note(f"committed what an ended session left as {found.commit[:12]}")
-    settle(answer)
+    for name in ("team", "role"):
+        request[name] = check_name(request[name], f"--{name}")
+    is_named = bool(request["host_session"])
+    asked = StartRequest(mode="MA" if multi else "", is_named=is_named, **request)
+    show(call(start, BeginRequest(start=asked, is_asked=True)), _say_started, as_json=as_json)
     return 0
 
 
-def _say_handoffs(found: "StartResult") -> None:
+def _say_started(found: "StartResult") -> None:
+    session = found.session
     if found.handoffs is not None:
         from passdown.faces.start_news import handoff_news_lines  # few sessions are handed something
 
-        for line in handoff_news_lines(found.handoffs, found.session.checkout, found.now):
+        for line in handoff_news_lines(found.handoffs, session.checkout, found.now):
             output.say(line)
-
-
-def _say_started(found: "StartResult") -> None:
-    session, started = found.session, found.started
     word = "started" if found.is_new else "is already running"
     output.say(f"{session.agent} {word} on {session.branch} ({session.session})")
     output.say(f"ledger: {session.ledger}")
@@ -75,24 +51,22 @@ def _say_started(found: "StartResult") -> None:
     if found.legacy:
         output.note(f"{found.legacy} was not made by Passdown")
         output.note_hint("run `passdown migrate` to import it")
-    for one in started.recovered:
+    for one in found.started.recovered:
         _say_recovered(found, one)
-    for path in found.archived:
-        output.note(f"archived an old ledger: {path}")
-    for other in started.others:
-        doing = other.now.text if other.now else "it has not said what it is doing"
-        seen = say_age(other, found.now)
-        output.note(f"{other.agent} is also working here (last seen {seen}): {doing}")
+    for line in _list_news(found):
+        output.note(line)
 
 
 def _say_recovered(found: "StartResult", one: "RecoveredSession") -> None:
     """Say what became of a session that died, or ended without us, and how not to take it over."""
     agent = one.account.agent
+    told = (
+        f"its facts are published as {one.written.event.id}" if one.written else "it had nothing to publish"
+    )
     if one.account.ended_at is not None:
-        output.note(f"{agent} ended: {_published(one.written)}")
+        output.note(f"{agent} ended: {told}")
         return
-    seen = say_age(one.account, found.now)
-    output.note(f"{agent} did not end properly (last seen {seen}): {_published(one.written)}")
+    output.note(f"{agent} did not end properly (last seen {say_age(one.account, found.now)}): {told}")
     if found.started.takes_over(one.account):
         output.note_hint(
             f"this session took over from it; to begin anew: `passdown end --session "
@@ -100,25 +74,26 @@ def _say_recovered(found: "StartResult", one: "RecoveredSession") -> None:
         )
 
 
-def _published(written: "WrittenEvent | None") -> str:
-    return f"its facts are published as {written.event.id}" if written else "it had nothing to publish"
-
-
-def _list_team_news(found: "StartResult") -> Sequence[str]:
-    """Return what those say that the session coordinates with."""
+def _list_news(found: "StartResult") -> Iterator[str]:
+    """Yield what others left, who else works here, and what those say that the session coordinates with."""
+    yield from (f"archived an old ledger: {path}" for path in found.archived)
+    for other in found.started.others:
+        doing = other.now.text if other.now else "it has not said what it is doing"
+        yield f"{other.agent} is also working here (last seen {say_age(other, found.now)}): {doing}"
     joined = found.joined
     if joined.trouble:
-        return [f"the session does not take part in coordination: {joined.trouble}"]
-    held = [f"the session goes on with {name}, which a dead session held" for name in joined.inherited]
-    return [*held, *(_list_team_lines(joined.team) if joined.team else [])]
+        yield f"the session does not take part in coordination: {joined.trouble}"
+    for name in joined.inherited:
+        yield f"the session goes on with {name}, which a dead session held"
+    if joined.team is not None:
+        from passdown.core.coordination.messages import count_unread
+        from passdown.faces.start_news import name_orphans  # few sessions coordinate
 
-
-def _list_team_lines(team: "TeamInput") -> Sequence[str]:
-    from passdown.core.coordination.messages import count_unread
-    from passdown.faces.start_news import name_orphans  # few sessions coordinate
-
-    count = len(team.messages)
-    return [*([f"{count_unread(count)}: run `passdown inbox`"] if count else []), *name_orphans(team)]
+        if count := len(joined.team.messages):
+            yield f"{count_unread(count)}: run `passdown inbox`"
+        yield from name_orphans(joined.team)
+    if found.commit:
+        yield f"committed what an ended session left as {found.commit[:12]}"
 
 
 def say_age(account: Account, now: datetime) -> str:
@@ -133,10 +108,7 @@ def say_age(account: Account, now: datetime) -> str:
 def send_heartbeat(*, session: str, as_json: bool) -> int:
     """Send a heartbeat, and update the ledger."""
     answer = call(actions.send_heartbeat, None, session)
-    if as_json:
-        output.say_json(encode(answer.result))
-    else:
-        output.say(f"{answer.result.agent} is alive")
+    show(answer, lambda found: output.say(f"{found.agent} is alive"), as_json=as_json)
     return 0
 
 
@@ -144,15 +116,16 @@ def publish_open(*, session: str, checkpoint: str, state: str, name: str, as_jso
     """Publish new facts; with a checkpoint, save it as `passdown checkpoint` does (C104)."""
     from passdown.actions.sessions.publications import PublishRequest, publish
 
-    found = call(publish, PublishRequest(phase=checkpoint, state=state, name=name), session).result
-    if as_json:
-        output.say_json(encode(found))
-        return 0
+    answer = call(publish, PublishRequest(phase=checkpoint, state=state, name=name), session)
+    show(answer, _say_published, as_json=as_json)
+    return 0
+
+
+def _say_published(found: "PublishResult") -> None:
     output.say(f"published {found.event}: {found.file}" if found.event else "nothing to publish")
     if found.stream:
         output.say(f"shown in {found.stream}")
     note_commit(found.commit)
-    return 0
 
 
 def note_commit(commit: str | None) -> None:
@@ -177,17 +150,17 @@ def end_session(*, session: str, reason: str, keep: bool, as_json: bool) -> int:
     """End a session: publish, archive and commit as configured."""
     from passdown.faces.cli.kept_views import note_kept_view
 
-    found = call(actions.end, actions.EndRequest(reason=reason, keeps_ledger=keep), session).result
-    if as_json:
-        output.say_json(encode(found))
-    else:
-        told = f"published {found.event}" if found.event else "there was nothing left to publish"
-        output.say(f"{found.session.agent} ended; {told}")
-        if found.record:
-            output.say(f"ledger archived: {found.record}")
-        note_committed(found.committed)
-    note_kept_view(found.view)
+    answer = call(actions.end, actions.EndRequest(reason=reason, keeps_ledger=keep), session)
+    note_kept_view(show(answer, _say_ended, as_json=as_json).view)
     return 0
+
+
+def _say_ended(found: actions.EndResult) -> None:
+    told = f"published {found.event}" if found.event else "there was nothing left to publish"
+    output.say(f"{found.session.agent} ended; {told}")
+    if found.record:
+        output.say(f"ledger archived: {found.record}")
+    note_committed(found.committed)
 
 
 def show_sessions(*, show_all: bool, as_json: bool) -> int:

@@ -49,6 +49,12 @@ def cut(text: str, columns: int) -> str:
     return f"{line[:taken].rstrip()}…"
 
 
+def say_difference(text: str) -> None:
+    """Print a diff, each line cut to the width of the terminal."""
+    for line in text.splitlines():
+        output.say(cut(line, width()))
+
+
 def _columns_of(text: str) -> int:
     if text.isascii():
         return len(text)

@@ -150,6 +150,13 @@ def agrees(question: str, *, usual: bool) -> bool:
         raise
 
 
+def note_unwritten() -> None:
+    """Say that nothing was written, and how to agree where nobody can be asked."""
+    note("nothing was written")
+    if not has_person():
+        note_hint("there is no terminal to ask at; --yes writes without asking")
+
+
 def is_terminal(file: TextIO | None) -> bool:
     """Whether a stream, which may be closed, is a terminal."""
     return file is not None and file.isatty()

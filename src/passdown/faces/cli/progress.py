@@ -1,7 +1,6 @@
 """A progress bar; it disappears when the work is done."""
 
 import os
-import sys
 from types import TracebackType
 from typing import Final, Self
 
@@ -9,7 +8,7 @@ from passdown.faces.cli import output
 
 _DRAWINGS: Final = 100
 _BAR: Final = 30
-_MANY: Final = 500
+MANY: Final = 500
 """The number of files from which reading takes long enough to show a bar."""
 
 
@@ -55,35 +54,3 @@ class Progress:
         line = f"{self._doing} [{bar}] {self._count} of {self._total}"[: max(output.columns() - 1, 0)]
         self._width = len(line)
         output.draw(f"\r{line}")
-
-
-class ReadingProgress:
-    """A progress bar for reading many files."""
-
-    def __init__(self, what: str = "reading events") -> None:
-        """Start without a bar: the number of files is not known yet."""
-        self._what = what
-        self._progress: Progress | None = None
-
-    def __enter__(self) -> Self:
-        """Return the bar."""
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, found: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        """Clear the bar, however the work ended."""
-        self.hide()
-
-    def hide(self) -> None:
-        """Clear the bar."""
-        if self._progress is not None:
-            self._progress.hide()
-
-    def step(self, number: int, total: int) -> None:
-        """Count one more file as read; restart the bar when the count restarts."""
-        if self._progress is None or number == 1:
-            self.hide()
-            shown = total >= _MANY and output.is_terminal(sys.stderr)
-            self._progress = Progress(self._what, total, shown=shown)
-        self._progress.step()

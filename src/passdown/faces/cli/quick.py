@@ -1,5 +1,6 @@
 """The quick path of `passdown synthesize --check`: nearly always nothing changed, and little is loaded."""
 
+import os
 import sys
 from pathlib import Path
 
@@ -12,8 +13,8 @@ def check_quickly() -> bool:
     """Report that the view is current if that is certain; return False if the full command must check."""
     try:
         root = find_root(Path.cwd())
-        settings, warnings = read_settings(root)
-        found = None if warnings else peek_view(root, settings)
+        settings, warnings = read_settings(root, os.environ)
+        found = None if warnings else peek_view(root, settings, os.environ)
     except (PassdownError, OSError):
         return False  # the full command reports what is wrong
     if found is None:

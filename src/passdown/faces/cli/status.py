@@ -4,16 +4,6 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
 
 from passdown.actions.sessions import status as actions
-from passdown.actions.sessions.status import (
-    LAST_WORK,
-    HeldTask,
-    MemberStatus,
-    SessionStatus,
-    StatusRequest,
-    StatusResult,
-    TeamStatus,
-    TrackerStatus,
-)
 from passdown.core.coordination.messages import count_unread
 from passdown.core.facts import Fact
 from passdown.core.times import age_words, seconds_words
@@ -21,16 +11,16 @@ from passdown.core.work.operations import SharedOperation
 from passdown.faces.cli import output
 from passdown.faces.cli.calls import call, show
 from passdown.faces.cli.lines import contested_lines, cut, minute, settling_hint, width
-from passdown.services.project.status import HandoffCount, IndexHealth, IndexState
+from passdown.services.project.status import IndexHealth, IndexState
 
 
 def show_status(*, show_all: bool, as_json: bool) -> int:
     """Show the sessions of the project, handoffs, index, and what waits to be committed."""
-    show(call(actions.status, StatusRequest(shows_all=show_all)), _say_status, as_json=as_json)
+    show(call(actions.status, actions.StatusRequest(shows_all=show_all)), _say_status, as_json=as_json)
     return 0
 
 
-def _say_status(found: StatusResult) -> None:
+def _say_status(found: actions.StatusResult) -> None:
     if found.paused_by:
         output.say(f"paused by {found.paused_by}: nothing runs automatically until `passdown unpause`")
     if not found.sessions:
@@ -38,12 +28,15 @@ def _say_status(found: StatusResult) -> None:
     for one in found.sessions:
         _say_session(one, found.now)
     if found.team.engine is not None:
-        _say_team(found.team)
+        for line in (f"coordination: {found.team.engine}", *_list_team(found.team)):
+            output.say(cut(line, width()))
     if found.tracker:
         _say_tracker(found.tracker)
     _say_outbox(found.waiting, found.now)
     _say_contested(found.contested, found.now)
-    output.say(_say_handoffs(found.handoffs))
+    last_at = found.handoffs.last_at
+    last = f", the last {minute(last_at)}" if last_at else ""
+    output.say(f"handoffs: {found.handoffs.count}{last}" if found.handoffs.count else "handoffs: none")
     output.say(say_index(found.index))
     if files := found.uncommitted:
         output.say(output.wrapped(f"not committed yet: {found.counted}: {files.reason}", "", "  "))
@@ -51,14 +44,14 @@ def _say_status(found: StatusResult) -> None:
             output.note_hint(files.hint)
 
 
-def _say_session(one: SessionStatus, now: datetime) -> None:
+def _say_session(one: actions.SessionStatus, now: datetime) -> None:
     account = one.account
     age = now - (account.touched_at or now)
     seen = f"{age_words(age)} ago" if age >= timedelta(seconds=1) else "just now"
     output.say(f"{account.agent}  {one.state}, last seen {seen}, on {account.start.branch}")
     for name, entry in (("goal", account.goal), (one.doing, account.now)):
         if entry:
-            is_told = name == LAST_WORK and entry.agent != account.agent
+            is_told = name == actions.LAST_WORK and entry.agent != account.agent
             author = f" ({entry.agent})" if is_told else ""
             output.say(output.wrapped(f"{name}: {entry.text}{author}", "    ", "      "))
     if one.state != "ended" and account.said_at:
@@ -69,7 +62,7 @@ def _say_session(one: SessionStatus, now: datetime) -> None:
         output.say(output.wrapped(line, "    ", "      "))
 
 
-def _say_context(one: SessionStatus) -> None:
+def _say_context(one: actions.SessionStatus) -> None:
     parts = [f"{one.context.percent} % full"] if one.context else []
     if one.compactions:
         parts.append("compacted once" if one.compactions == 1 else f"compacted {one.compactions} times")
@@ -79,14 +72,7 @@ def _say_context(one: SessionStatus) -> None:
         output.say(output.wrapped(f"{sign.kind.value}: {sign.text}", "    ", "      "))
 
 
-def _say_team(team: TeamStatus) -> None:
-    """Print who takes part, and who holds what; each line fits into the terminal."""
-    output.say(cut(f"coordination: {team.engine}", width()))
-    for line in _list_team(team):
-        output.say(cut(line, width()))
-
-
-def _say_tracker(tasks: TrackerStatus) -> None:
+def _say_tracker(tasks: actions.TrackerStatus) -> None:
     """Print where the tasks are kept, and how many there are."""
     name = tasks.name.partition(" (")[0]  # how far the board reaches stands above
     if tasks.trouble:
@@ -97,14 +83,16 @@ def _say_tracker(tasks: TrackerStatus) -> None:
     output.say(cut(f"tasks: {name}, {', '.join(said) or 'none open'}", width()))
 
 
-def _list_team(team: TeamStatus) -> Iterator[str]:
+def _list_team(team: actions.TeamStatus) -> Iterator[str]:
     """Return a line for each session that takes part, for what it holds, and for each offer."""
     # One that is silent is shown if it left something that concerns others.
     shown = [one for one in team.members if one.is_live or one.tasks or one.files or one.unread]
     if not shown:
         yield "  no session takes part"
     for one in shown:
-        yield _say_member(one)
+        state = "live" if one.is_live else "silent"
+        mail = f", {count_unread(one.unread)}" if one.unread else ""
+        yield f"  {one.agent}  {state}, last sign of life {seconds_words(one.silent)} ago{mail}"
         yield from (f"    {_say_task(task)}" for task in one.tasks)
         yield from (f"    file {file.path}, {seconds_words(file.left)} left" for file in one.files)
     for offer in team.offers:
@@ -112,13 +100,7 @@ def _list_team(team: TeamStatus) -> Iterator[str]:
         yield f"  offered: task {offer.task} by {offer.agent} to {taker}, {left} left"
 
 
-def _say_member(one: MemberStatus) -> str:
-    state = "live" if one.is_live else "silent"
-    mail = f", {count_unread(one.unread)}" if one.unread else ""
-    return f"  {one.agent}  {state}, last sign of life {seconds_words(one.silent)} ago{mail}"
-
-
-def _say_task(task: HeldTask) -> str:
+def _say_task(task: actions.HeldTask) -> str:
     if task.is_orphaned:
         return f"task {task.id}, orphaned (`passdown takeover {task.id}`): {task.title}"
     return f"task {task.id}, {seconds_words(task.left)} left: {task.title}"
@@ -141,13 +123,6 @@ def _say_contested(contested: Sequence[Sequence[Fact]], now: datetime) -> None:
         for line in contested_lines(contested, now):
             output.say(output.wrapped(line, "", "  "))
         output.note_hint(settling_hint(contested))
-
-
-def _say_handoffs(handoffs: HandoffCount) -> str:
-    if not handoffs.count:
-        return "handoffs: none"
-    last = f", the last {minute(handoffs.last_at)}" if handoffs.last_at else ""
-    return f"handoffs: {handoffs.count}{last}"
 
 
 def say_index(index: IndexState) -> str:

@@ -22,7 +22,7 @@ from passdown.services.handover.context_usage import note_level, thresholds_of
 from passdown.services.sessions.liveness import find_session
 from passdown.services.workspace.workspaces import Workspace
 from passdown.wiring.projects import open_hosts, read_settings
-from passdown.wiring.workspaces import open_workspace
+from passdown.wiring.workspaces import Outside, open_workspace
 
 _MOST_BYTES: Final = 1_048_576
 
@@ -49,8 +49,8 @@ def _read() -> Status | None:
 
 
 def _show(told: Status, root: Path) -> None:
-    settings, _ = read_settings(root)
-    workspace = open_workspace(root, settings)
+    settings, _ = read_settings(root, os.environ)
+    workspace = open_workspace(root, settings, Outside(variables=os.environ))
     percent = read_percent(told.used)
     level = level_of(percent or 0, thresholds_of(settings.context))
     if percent is not None and told.session:

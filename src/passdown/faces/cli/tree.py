@@ -69,9 +69,11 @@ def _make_command(verb: verbs.Verb) -> click.Command:
             named = verbs.name_texts(verb.arguments, cast("Sequence[str]", values.pop(_TEXTS)))
         if named is None:
             raise click.UsageError("too many texts", click.get_current_context())
-        return verbs.carry_out(verb, {**values, **named})
+        words = click.get_current_context().ensure_object(TypedCommand).words
+        return verbs.carry_out(verb, {**values, **named}, words)
 
-    return click.Command(verb.name, params=[*arguments, *options], help=verb.help, callback=carry_out)
+    said = "\n\n".join(filter(None, (verb.help, verb.details)))
+    return click.Command(verb.name, params=[*arguments, *options], help=said, callback=carry_out)
 
 
 def _make_texts(verb: verbs.Verb) -> click.Argument:
@@ -83,8 +85,13 @@ def _make_texts(verb: verbs.Verb) -> click.Argument:
 
 
 def _make_argument(one: verbs.Argument) -> click.Argument:
-    if one.is_required:
-        return click.Argument([one.name], nargs=-1 if one.is_many else 1, required=True)
+    if one.is_many or one.is_required:
+        return click.Argument(
+            [one.name],
+            nargs=-1 if one.is_many else 1,
+            required=one.is_required,
+            metavar=one.metavar or None,
+        )
     return click.Argument([one.name], required=False, default="")
 
 

@@ -6,6 +6,7 @@ are parsed here as well, because loading the command-line parser takes longer th
 
 from collections.abc import Callable, Mapping, Sequence
 from enum import StrEnum
+from functools import partial
 from types import MappingProxyType
 from typing import Final, NamedTuple
 
@@ -30,6 +31,8 @@ class Argument(NamedTuple):
     name: str
     is_required: bool = True
     is_many: bool = False
+    metavar: str = ""
+    """How help calls it, if not by its name."""
 
 
 class Option(NamedTuple):
@@ -62,11 +65,13 @@ class Verb(NamedTuple):
     arguments: tuple[Argument, ...] = ()
     options: tuple[Option, ...] = ()
     does: str = ""
-    """The function of `fact_verbs` or `lifecycle` that runs it; empty if it has a module in `commands`."""
+    """The function that runs it (`carry_out` finds its module); empty if it has a module in `commands`."""
     kind: str = ""
     """The kind of fact that it states, if any."""
     module: str = ""
     """The module in `commands`, if its name is not that of the command."""
+    details: str = ""
+    """What its help says after the first sentence."""
 
 
 _JSON: Final = Option("--json", "Print one JSON object.", name="as_json")
@@ -88,24 +93,24 @@ def _fact(name: str, kind: str, help_: str, *parts: Argument | Option, does: str
     return Verb(name, Group.FACTS, help_, arguments, (*options, _SPEAKER, _JSON), does, kind)
 
 
+def _command(group: Group, name: str, help_: str, module: str = "") -> Verb:
+    """Make the row of a command that has a module in `commands`."""
+    return Verb(name, group, help_, module=module)
+
+
 def _life(name: str, does: str, help_: str, *options: Option) -> Verb:
     return Verb(name, Group.SESSION, help_, (), (*options, _JSON), does)
 
 
+_project = partial(_command, Group.PROJECT)
+_session = partial(_command, Group.SESSION)
+_log = partial(_command, Group.LOG)
+_team = partial(_command, Group.TEAM)
+
 _ROWS: Final = (
-    Verb("init", Group.PROJECT, "Set up Passdown in this project: settings and rules for git."),
-    Verb(
-        "install",
-        Group.PROJECT,
-        "Install the plugin into a host; show the changes first.",
-        module="install",
-    ),
-    Verb(
-        "uninstall",
-        Group.PROJECT,
-        "Remove the plugin from a host; your own changes stay.",
-        module="install",
-    ),
+    _project("init", "Set up Passdown in this project: settings and rules for git."),
+    _project("install", "Install the plugin into a host; show the changes first.", "install"),
+    _project("uninstall", "Remove the plugin from a host; your own changes stay.", "install"),
     _life(
         "start",
         "start_session",
@@ -198,7 +203,7 @@ _ROWS: Final = (
         does="retract_fact",
     ),
     *(_fact(kind.row.verb, kind.value, kind.row.help, _TEXT) for kind in FactKind if kind.row.verb),
-    Verb("observe", Group.SESSION, "Record what a host's transcript and git show about a session."),
+    _session("observe", "Record what a host's transcript and git show about a session."),
     _life(
         "publish",
         "publish_open",
@@ -222,105 +227,78 @@ _ROWS: Final = (
         Option("--reason", "The reason: clear, logout, done, …", "WORD", default="session-end"),
         _KEEP,
     ),
-    Verb("checkpoint", Group.SESSION, "Save phases of work, and go on from them.", module="work.checkpoints"),
-    Verb("context", Group.SESSION, "Save and recall the context of a session.", module="work.contexts"),
-    Verb("handoff", Group.SESSION, "Hand off work: write a handoff, list handoffs, or resume one."),
-    Verb("track", Group.SESSION, "Bind a session to a track, unbind it, or finish the track."),
-    Verb(
-        "loop",
-        Group.SESSION,
-        "Work in turns, with a person's feedback between them.",
-        module="work.loops",
-    ),
-    Verb(
-        "feedback",
-        Group.SESSION,
-        "List feedback that nobody has answered.",
-        module="work.feedback",
-    ),
+    _session("checkpoint", "Save phases of work, and go on from them.", "work.checkpoints"),
+    _session("context", "Save and recall the context of a session.", "work.contexts"),
+    _session("handoff", "Hand off work: write a handoff, list handoffs, or resume one."),
+    _session("track", "Bind a session to a track, unbind it, or finish the track."),
+    _session("loop", "Work in turns, with a person's feedback between them.", "work.loops"),
+    _session("feedback", "List feedback that nobody has answered.", "work.feedback"),
     Verb(
         "claim",
         Group.TEAM,
         "Claim a task: the named ones, or the first that is ready.",
-        module="coordination.claims",
+        (Argument("tasks", is_required=False, is_many=True, metavar="[ID]..."),),
+        (
+            Option("--role", "Only tasks for this role, or for anybody.", "ROLE"),
+            Option("--another", "Claim one more, though the session has one."),
+            Option("--tdd", "Follow the test-first cycle."),
+            Option("--no-tdd", "Do not follow the test-first cycle.", name="no_tdd"),
+            Option(
+                "--skip-preflight",
+                "Do not look at tracker, lock and what waits first.",
+                name="skip_preflight",
+            ),
+            Option("--again", "Run it as a new command, even if the same one was just interrupted."),
+            _SESSION,
+            _JSON,
+        ),
+        does="claim_tasks",
+        details=(
+            "Of the named tasks you get all or none, and the first is the current one. No other session "
+            "can have a task that yours has. A session that has a task and names none is given that one "
+            "again. The newest five messages that wait are printed first, and count as read. Exits with "
+            "3 if another session has a named task, and with 0 if there is nothing to claim. The phases "
+            "of the test-first cycle are followed unless --no-tdd or the settings say otherwise. While "
+            "sessions cannot be coordinated, Beads alone decides, and the claim is marked unfenced; the "
+            "session's next command asks for the lease."
+        ),
     ),
-    Verb(
-        "close",
-        Group.TEAM,
-        "Close a task that the session has; its files are released.",
-        module="coordination.claims",
-    ),
-    Verb(
-        "reserve",
-        Group.TEAM,
-        "Reserve files before you edit them.",
-        module="coordination.reservations",
-    ),
-    Verb("renew", Group.TEAM, "Keep reserved files for longer.", module="coordination.reservations"),
-    Verb("release", Group.TEAM, "Release reserved files.", module="coordination.reservations"),
-    Verb(
+    _team("close", "Close a task that the session has; its files are released.", "coordination.claims"),
+    _team("reserve", "Reserve files before you edit them.", "coordination.reservations"),
+    _team("renew", "Keep reserved files for longer.", "coordination.reservations"),
+    _team("release", "Release reserved files.", "coordination.reservations"),
+    _team(
         "takeover",
-        Group.TEAM,
         "Take over a task, or all that an agent holds, from a dead session.",
-        module="coordination.reservations",
+        "coordination.reservations",
     ),
-    Verb(
-        "guard",
-        Group.TEAM,
-        "Stop commits of files that another session holds.",
-        module="coordination.guard",
-    ),
-    Verb("msg", Group.TEAM, "Send a message to other sessions.", module="coordination.mail"),
-    Verb(
-        "inbox", Group.TEAM, "Read the messages and handoffs of other sessions.", module="coordination.mail"
-    ),
-    Verb("team", Group.TEAM, "Set this project up for a team.", module="coordination.team"),
-    Verb("task", Group.TEAM, "Add tasks, list them, and change them.", module="coordination.tasks"),
-    Verb(
-        "preflight",
-        Group.TEAM,
-        "Look at everything that can be in the way before you work.",
-        module="work.preflight",
-    ),
-    Verb(
-        "tdd",
-        Group.TEAM,
-        "Show the phases of the test-first cycle, or say that one begins.",
-        module="work.tdd",
-    ),
-    Verb("gate", Group.TEAM, "Judge the gates of the session's track.", module="work.gate"),
-    Verb("ready", Group.TEAM, "List the tasks that can be claimed now.", module="work.tracker"),
-    Verb("blocked", Group.TEAM, "List the tasks that wait, and what they wait for.", module="work.tracker"),
-    Verb("sync", Group.TEAM, "Let the tracker exchange tasks with others.", module="work.tracker"),
-    Verb("result", Group.TEAM, "Apply what subagents returned, once.", module="coordination.results"),
-    Verb("synthesize", Group.LOG, "Merge all events into the view; optionally archive and commit."),
-    Verb("brief", Group.LOG, "Print what a starting session must know, within a budget."),
-    Verb("certify", Group.LOG, "Prove that no fact was lost."),
-    Verb("log", Group.LOG, "List published events, newest first."),
-    Verb("search", Group.LOG, "Search ledgers, archives, events, streams and loops."),
-    Verb("check", Group.LOG, "Check ledgers, events and other documents for problems."),
-    Verb("archive", Group.LOG, "Verify what is archived, and remove old copies."),
-    Verb("event", Group.LOG, "Show an event, or retract one."),
-    Verb("view", Group.LOG, "Show the view, list what it leaves out, or verify it."),
-    Verb("format", Group.LOG, "List the document formats; show a schema or an example."),
-    Verb("migrate", Group.PROJECT, "Import a `current.md` that Passdown did not make."),
-    Verb(
-        "pause",
-        Group.PROJECT,
-        "Pause Passdown in this project: nothing runs automatically until `unpause`.",
-        module="pause",
-    ),
-    Verb("unpause", Group.PROJECT, "Resume Passdown in this project after a pause.", module="pause"),
-    Verb(
-        "metrics",
-        Group.PROJECT,
-        "Sum up what was recorded here: recoveries, conflicts, old handoffs.",
-    ),
-    Verb(
-        "doctor",
-        Group.PROJECT,
-        "Find problems with the project as a whole, and fix what is safe to fix.",
-    ),
+    _team("guard", "Stop commits of files that another session holds.", "coordination.guard"),
+    _team("msg", "Send a message to other sessions.", "coordination.mail"),
+    _team("inbox", "Read the messages and handoffs of other sessions.", "coordination.mail"),
+    _team("team", "Set this project up for a team.", "coordination.team"),
+    _team("task", "Add tasks, list them, and change them.", "coordination.tasks"),
+    _team("preflight", "Look at everything that can be in the way before you work.", "work.preflight"),
+    _team("tdd", "Show the phases of the test-first cycle, or say that one begins.", "work.tdd"),
+    _team("gate", "Judge the gates of the session's track.", "work.gate"),
+    _team("ready", "List the tasks that can be claimed now.", "work.tracker"),
+    _team("blocked", "List the tasks that wait, and what they wait for.", "work.tracker"),
+    _team("sync", "Let the tracker exchange tasks with others.", "work.tracker"),
+    _team("result", "Apply what subagents returned, once.", "coordination.results"),
+    _log("synthesize", "Merge all events into the view; optionally archive and commit."),
+    _log("brief", "Print what a starting session must know, within a budget."),
+    _log("certify", "Prove that no fact was lost."),
+    _log("log", "List published events, newest first."),
+    _log("search", "Search ledgers, archives, events, streams and loops."),
+    _log("check", "Check ledgers, events and other documents for problems."),
+    _log("archive", "Verify what is archived, and remove old copies."),
+    _log("event", "Show an event, or retract one."),
+    _log("view", "Show the view, list what it leaves out, or verify it."),
+    _log("format", "List the document formats; show a schema or an example."),
+    _project("migrate", "Import a `current.md` that Passdown did not make."),
+    _project("pause", "Pause Passdown in this project: nothing runs automatically until `unpause`.", "pause"),
+    _project("unpause", "Resume Passdown in this project after a pause.", "pause"),
+    _project("metrics", "Sum up what was recorded here: recoveries, conflicts, old handoffs."),
+    _project("doctor", "Find problems with the project as a whole, and fix what is safe to fix."),
 )
 VERBS: Final = MappingProxyType({verb.name: verb for verb in _ROWS})
 
@@ -329,7 +307,7 @@ def run_plainly(arguments: Sequence[str]) -> int | None:
     """Run a verb that can be parsed without click; return None if click must parse it."""
     verb = VERBS.get(arguments[0]) if arguments else None
     values = parse_plainly(verb, arguments[1:]) if verb and verb.does else None
-    return None if verb is None or values is None else carry_out(verb, values)
+    return None if verb is None or values is None else carry_out(verb, values, arguments)
 
 
 def parse_plainly(verb: Verb, words: Sequence[str]) -> Values | None:
@@ -359,7 +337,7 @@ def name_texts(arguments: Sequence[Argument], texts: Sequence[str]) -> Values | 
     If there are fewer texts than arguments, those that may be left out get none, the last of them first.
     """
     if arguments and arguments[0].is_many:
-        return {arguments[0].name: tuple(texts)} if texts else None
+        return {arguments[0].name: tuple(texts)} if texts or not arguments[0].is_required else None
     spare = len(texts) - sum(one.is_required for one in arguments)
     if spare < 0 or len(texts) > len(arguments):
         return None
@@ -371,14 +349,19 @@ def name_texts(arguments: Sequence[Argument], texts: Sequence[str]) -> Values | 
     return values
 
 
-def carry_out(verb: Verb, values: Values) -> int:
-    """Run a verb with parsed values, and return the exit code."""
-    if not verb.kind:
-        from passdown.faces.cli import lifecycle  # only one of the two modules is needed
+def carry_out(verb: Verb, values: Values, words: Sequence[str]) -> int:
+    """Run a verb with parsed values, and return the exit code; `words` is the call as it was typed."""
+    if verb.kind:
+        from passdown.faces.cli import fact_verbs  # only one of the three modules is needed
 
-        live: Callable[..., int] = getattr(lifecycle, verb.does)
-        return live(**values)
-    from passdown.faces.cli import fact_verbs
+        state: Callable[..., int] = getattr(fact_verbs, verb.does)
+        return state(FactKind(verb.kind), **values)
+    if verb.group is Group.TEAM:
+        from passdown.faces.cli import task_verbs
 
-    state: Callable[..., int] = getattr(fact_verbs, verb.does)
-    return state(FactKind(verb.kind), **values)
+        share: Callable[..., int] = getattr(task_verbs, verb.does)
+        return share(words, **values)
+    from passdown.faces.cli import lifecycle
+
+    live: Callable[..., int] = getattr(lifecycle, verb.does)
+    return live(**values)

@@ -5,7 +5,7 @@ from passdown.actions.callers import ask
 from passdown.actions.sessions.host_ends import HostEndRequest, end_hosted
 from passdown.core.hosts.hook_calls import HookReply
 from passdown.faces.hooks import quick
-from passdown.faces.hooks.hook_context import HookContext
+from passdown.faces.hooks.main import HookContext
 
 
 def answer_end(context: HookContext) -> HookReply:

@@ -14,8 +14,8 @@ from passdown.actions.callers import Caller, Surroundings, find_host, open_calle
 from passdown.core.hosts.hook_calls import HookCall, HookPoint, HookReply
 from passdown.errors import PassdownError
 from passdown.faces.hooks import hook_log, quick
-from passdown.faces.hooks.hook_context import HookContext
 from passdown.ports.host import Host
+from passdown.records import record
 from passdown.services.workspace.workspaces import ReadLimits
 
 LIMITS: Final = ReadLimits(wait=0.02, lock_wait=0.25, most=1_500)
@@ -62,6 +62,16 @@ _WORDS: Final = MappingProxyType(
     }
 )
 """How the log tells what is more than a text."""
+
+
+@record
+class HookContext:
+    """A hook call, with everything needed to answer it."""
+
+    call: HookCall
+    host: Host
+    root: Path
+    caller: Caller
 
 
 def answer(
@@ -130,6 +140,7 @@ def _answer(host: Host, call: HookCall, root: Path) -> int:
             _follow_up(context)
     finally:
         _log(context)
+        caller.close()
     return len(reply.context) + len(reply.refusal)
 
 

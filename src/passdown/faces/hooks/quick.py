@@ -356,7 +356,8 @@ def is_tracked(root: str, runtime: str, *names: str) -> bool:
     from passdown.wiring.machine_state import RuntimeFolders
 
     try:
-        return RuntimeFolders(os.path.relpath(runtime, root).replace(os.sep, "/")).is_tracked(root, *names)
+        below = os.path.relpath(runtime, root).replace(os.sep, "/")
+        return RuntimeFolders(below, os.environ).is_tracked(root, *names)
     except PassdownError:  # a bare repository has no checkout
         return True
 
@@ -407,7 +408,7 @@ def _ask_settings(root: str) -> str:
     from passdown.wiring.projects import find_runtime_folder
 
     try:
-        return find_runtime_folder(root)
+        return find_runtime_folder(root, os.environ)
     except (PassdownError, RecursionError):  # commands report what is wrong with them
         return layout.RUNTIME
 

@@ -6,12 +6,18 @@ from typing import Final
 
 from passdown.actions.callers import ask
 from passdown.actions.handover import prompts
-from passdown.actions.handover.prompts import HostStart
-from passdown.actions.sessions.starts import BeginRequest, JoinedTeam, StartResult, follow_start
+from passdown.actions.sessions.starts import (
+    BeginRequest,
+    HostStart,
+    JoinedTeam,
+    StartResult,
+    follow_start,
+    start_hosted,
+)
 from passdown.core.briefs.budgets import TOKENS
 from passdown.core.hosts.hook_calls import FORK, GOES_ON, HookReply
 from passdown.core.times import age_words
-from passdown.faces.hooks.hook_context import HookContext
+from passdown.faces.hooks.main import HookContext
 from passdown.records import replace
 from passdown.services.sessions.sessions import StartRequest
 
@@ -36,7 +42,7 @@ _LEAST_ROOM: Final = 1_000
 
 def answer_start(context: HookContext) -> HookReply:
     """Start or continue the session, and brief it, even if nothing can be written."""
-    return _tell_start(context, ask(prompts.start_hosted, context.caller, _make_request(context)).result)
+    return _tell_start(context, ask(start_hosted, context.caller, _make_request(context)).result)
 
 
 def _make_request(context: HookContext) -> BeginRequest:

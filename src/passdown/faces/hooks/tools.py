@@ -4,7 +4,7 @@ from passdown.actions.callers import ask
 from passdown.actions.coordination.edits import judge_edit
 from passdown.core.hosts.hook_calls import HookCall, HookReply
 from passdown.core.hosts.subagents import find_coordination, refuse_coordination
-from passdown.faces.hooks.hook_context import HookContext
+from passdown.faces.hooks.main import HookContext
 from passdown.faces.hooks.quick import CheckoutRoots
 from passdown.faces.hooks.quick_edits import find_relative
 

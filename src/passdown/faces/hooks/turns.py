@@ -7,11 +7,10 @@ from typing import Final
 from passdown import layout
 from passdown.actions.callers import ask
 from passdown.actions.sessions import turns
-from passdown.actions.sessions.turns import HostTurnRequest, HostTurnResult
 from passdown.core.hosts.context_usage import ContextLevel
 from passdown.core.hosts.hook_calls import HookReply
 from passdown.faces.hooks import quick
-from passdown.faces.hooks.hook_context import HookContext
+from passdown.faces.hooks.main import HookContext
 
 _NOTICES: Final = MappingProxyType(
     {
@@ -29,9 +28,9 @@ def answer_turn_end(context: HookContext) -> HookReply:
     return HookReply(notice=f"Passdown: {'. '.join(said)}") if said else HookReply()
 
 
-def _make_request(context: HookContext) -> HostTurnRequest:
+def _make_request(context: HookContext) -> turns.HostTurnRequest:
     call = context.call
-    return HostTurnRequest(
+    return turns.HostTurnRequest(
         host=context.host,
         transcript=call.transcript,
         message=call.message,
@@ -40,7 +39,7 @@ def _make_request(context: HookContext) -> HostTurnRequest:
     )
 
 
-def _list_notices(found: HostTurnResult) -> Iterator[str]:
+def _list_notices(found: turns.HostTurnResult) -> Iterator[str]:
     """Yield what the user is told, each a sentence without its end."""
     if found.context:
         yield f"the context is {found.context.percent} % full. {_NOTICES[found.context.level]}"

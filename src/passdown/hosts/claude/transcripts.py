@@ -19,11 +19,9 @@ from passdown.core.hosts.transcripts import (
     TranscriptCollector,
     TranscriptMark,
     TranscriptReader,
-    list_at,
     load_line,
-    object_at,
-    text_at,
 )
+from passdown.core.json_text import list_at, object_at, text_at
 from passdown.core.kinds import FactKind
 from passdown.core.lazy_regex import pattern
 

@@ -1,15 +1,21 @@
-"""Codex: calls hooks as Claude Code does, and drops a reply that has a member it does not know."""
+"""Codex: calls hooks as Claude Code does, and drops a reply that has a member it does not know.
 
+A patch names the files that it would change.
+"""
+
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final
 
 from passdown.core.briefs.budgets import Budget
-from passdown.hosts.codex.hooks import read_call
-from passdown.hosts.hooks import write_reply
+from passdown.core.hosts.hook_calls import HookCall
+from passdown.hosts import hooks
 from passdown.ports.host import Host, Signs
 
 if TYPE_CHECKING:
     from passdown.core.hosts.transcripts import TranscriptReader
     from passdown.ports.host import Install
+
+_PATCH: Final = "apply_patch"
 
 
 def _load_transcripts() -> "TranscriptReader":
@@ -24,13 +30,26 @@ def _load_install() -> "Install":
     return INSTALL
 
 
+def read_call(payload: Mapping[str, object]) -> HookCall | None:
+    """Read the payload of a hook."""
+    return hooks.read_call(payload, _find_paths)
+
+
+def _find_paths(tool: str, told: object) -> tuple[str, ...]:
+    """Return the files of a patch; the shell has the same command, so a patch may be in a here-document."""
+    patch = hooks.text_at(told, "command")
+    if tool != _PATCH and not (tool == hooks.SHELL and patch.lstrip().startswith(_PATCH)):
+        return ()
+    return hooks.find_patched(patch)
+
+
 HOST: Final = Host(
     name="codex",
     title="Codex",
     # Codex cuts the middle out of anything above 2,500 tokens, which it counts as 10,000 bytes.
     budget=Budget(tokens=3_000, characters=9_000),
     read_call=read_call,
-    write_reply=write_reply,
+    write_reply=hooks.write_reply,
     signs=Signs(members=("turn_id",), transcript="rollout-"),
     load_transcripts=_load_transcripts,
     load_install=_load_install,

@@ -16,15 +16,12 @@ from passdown.core.hosts.transcripts import (
     TranscriptCollector,
     TranscriptMark,
     TranscriptReader,
-    list_at,
     load_line,
-    number_at,
-    object_at,
-    text_at,
 )
+from passdown.core.json_text import list_at, load_object, number_at, object_at, text_at
 from passdown.core.kinds import FactKind
 from passdown.core.lazy_regex import pattern
-from passdown.hosts.patches import find_patched
+from passdown.hosts.hooks import find_patched
 
 _EXIT: Final = pattern(r"^(?:Process exited with code|Exit code:) (-?\d{1,9})$", re.MULTILINE)
 _RUNNING: Final = pattern(r"^Process running with session ID (\d{1,18})$", re.MULTILINE)
@@ -57,10 +54,7 @@ def _fullness(line: bytes) -> int | None:
     """Return how full the context is, from the tokens of the last request and the size of the window."""
     if b'"token_count"' not in line[:_GLANCE]:
         return None
-    try:
-        told: object = json.loads(line)
-    except (ValueError, RecursionError):
-        return None
+    told = load_object(line)
     used = number_at(told, "payload", "info", "last_token_usage", "total_tokens")
     room = number_at(told, "payload", "info", "model_context_window")
     return min(100, used * 100 // room) if used is not None and room and used >= 0 < room else None

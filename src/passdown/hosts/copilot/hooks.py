@@ -41,9 +41,7 @@ def _find_paths(tool: str, told: object) -> tuple[str, ...]:
     if tool not in _EDITS:
         return ()
     if isinstance(told, str):
-        from passdown.hosts.patches import find_patched  # few calls have a patch
-
-        return find_patched(told)
+        return hooks.find_patched(told)
     path = hooks.text_at(told, "path")
     return (path,) if path else ()
 

@@ -13,12 +13,9 @@ from passdown.core.hosts.transcripts import (
     TranscriptCollector,
     TranscriptMark,
     TranscriptReader,
-    list_at,
     load_line,
-    number_at,
-    object_at,
-    text_at,
 )
+from passdown.core.json_text import list_at, number_at, object_at, text_at
 from passdown.core.kinds import FactKind
 
 _WANTED: Final = (b'{"type":"tool.execution_', b'{"type":"user.message"', b'{"type":"session.')

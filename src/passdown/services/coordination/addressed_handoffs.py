@@ -232,20 +232,11 @@ def show_path(workspace: Workspace, place: Workspace, path: str) -> str:
 # --- reading --------------------------------------------------------------------------------------
 
 
-def find_own_handoffs(
-    workspace: Workspace, account: Account, checkouts: Sequence[Workspace]
+def find_handoffs(
+    workspace: Workspace, account: Account, checkouts: Sequence[Workspace], state: HandoffState
 ) -> Sequence[FoundHandoff]:
-    """Return the handoffs for a session in these checkouts, the oldest first; nothing changes."""
-    found, _ = _find(workspace, account, checkouts)
-    return [one for one in found if one.state is HandoffState.OWN]
-
-
-def find_late_handoffs(
-    workspace: Workspace, account: Account, checkouts: Sequence[Workspace]
-) -> Sequence[FoundHandoff]:
-    """Return the handoffs of others in these checkouts that wait for half a day; nothing changes."""
-    found, _ = _find(workspace, account, checkouts)
-    return [one for one in found if one.state is HandoffState.LATE]
+    """Return the handoffs in these checkouts that are so for a session, the oldest first; nothing changes."""
+    return [one for one in _find(workspace, account, checkouts)[0] if one.state is state]
 
 
 def settle_handoffs(workspace: Workspace, account: Account, told: Sequence[FoundHandoff]) -> Sequence[str]:
@@ -275,7 +266,7 @@ def settle_told(
     """Mark handoffs as read whose messages, at these positions, were read; return what could not be done."""
     waiting = workspace.coordination.messages.waiting(account.session)
     ids = {one.message.message for one in waiting if one.position in positions}
-    own = find_own_handoffs(workspace, account, checkouts)
+    own = find_handoffs(workspace, account, checkouts, HandoffState.OWN)
     return settle_handoffs(workspace, account, [one for one in own if one.handoff.id in ids])
 
 
@@ -297,7 +288,7 @@ def take_handoffs(
     """
     found, troubles = _find(workspace, account, checkouts)
     own = [one for one in found if one.state is HandoffState.OWN]
-    told = _choose(own, room)  # 1
+    told = own if room is None else own[: max(1, room // _SHARE)]  # 1
     shown = [one.handoff if room is None else _cut(workspace, one, room) for one in told]
     others = [one for one in found if not one.is_tracked]
     late = [one for one in others if one.state is HandoffState.LATE]  # 2
@@ -331,13 +322,19 @@ def _find(
     found: list[FoundHandoff] = []
     troubles: list[str] = []
     for place in checkouts:
+        folder = place.settings.paths.runtime
         try:
-            paths = _list(place)
+            listed = (
+                path
+                for path in place.documents.list(folder)
+                if layout.handoff_addressee(path[len(folder) + 1 :])
+            )
+            paths = list(islice(listed, _MOST_LISTED))
         except StorageError as trouble:
             troubles.append(trouble.message)
             continue
         for path in paths:
-            is_tracked = place.tracking.tracked(place.settings.paths.runtime).holds(path)
+            is_tracked = place.tracking.tracked(folder).holds(path)
             try:
                 data = place.documents.read(path)
                 handoff = parse_addressed_handoff(data.decode("utf-8", "replace"))
@@ -350,19 +347,6 @@ def _find(
                 found.append(replace(one, state=state))
     found.sort(key=lambda one: (one.is_tracked, one.handoff.created_at or now, one.path))
     return found, troubles
-
-
-def _list(place: Workspace) -> Sequence[str]:
-    folder = place.settings.paths.runtime
-    names = (
-        path for path in place.documents.list(folder) if layout.handoff_addressee(path[len(folder) + 1 :])
-    )
-    return list(islice(names, _MOST_LISTED))
-
-
-def _choose(own: Sequence[FoundHandoff], room: int | None) -> Sequence[FoundHandoff]:
-    """Return those that fit: at least one, and no more than share the room fairly."""
-    return own if room is None else own[: max(1, room // _SHARE)]
 
 
 def _cut(workspace: Workspace, one: FoundHandoff, room: int) -> AddressedHandoff:
@@ -407,17 +391,12 @@ def _expire_messages(
     known = {one.handoff.id for one in expired}
     gone = coordination.messages.expire(new_operation(workspace)).messages
     gone = tuple(one for one in gone if one.message not in known)
+    told = [
+        {"file": f"message {one.message}", "from": one.agent, "to": one.to, "content": one.content}
+        for one in gone
+    ]
     now = workspace.now()
-    record_metrics(
-        [
-            Metric(
-                MetricKind.HANDOFF_EXPIRED,
-                now,
-                {"file": f"message {one.message}", "from": one.agent, "to": one.to, "content": one.content},
-            )
-            for one in gone
-        ]
-    )
+    record_metrics([Metric(MetricKind.HANDOFF_EXPIRED, now, values) for values in told])
     return gone
 
 

@@ -7,7 +7,7 @@ from typing import Annotated, NamedTuple
 from passdown.core.coordination.holding_facts import list_left
 from passdown.core.coordination.leases import TASK, Fenced, Held, Lost, Resource
 from passdown.core.coordination.messages import ALL, NewMessage, WaitingMessage
-from passdown.core.coordination.notes import ClosedTask, find_stated, make_note, needs_task
+from passdown.core.coordination.notes import find_stated, make_note, needs_task
 from passdown.core.coordination.operations import Operation
 from passdown.core.coordination.tasks import (
     COMPLETED,
@@ -26,12 +26,7 @@ from passdown.records import record, replace
 from passdown.services.coordination.finishing import changing
 from passdown.services.coordination.mail import deliver, owe_message
 from passdown.services.coordination.membership import find_worker, join_project, record_holdings
-from passdown.services.coordination.unfenced import (
-    GoingOn,
-    name_held,
-    record_unfenced_close,
-    release_task,
-)
+from passdown.services.coordination.unfenced import GoingOn, name_held, record_unfenced_close, release_task
 from passdown.services.operations.operations import drop, next_operation
 from passdown.services.sessions.journals import read_account
 from passdown.services.sessions.ledgers import update_ledger
@@ -119,7 +114,8 @@ def close_task(workspace: Workspace, account: Account, request: CloseRequest) ->
     task = request.task or _find_repeated(workspace) or account.task
     if not task:
         raise UsageError("the session holds no task", hint="name one: `passdown close ID`")
-    known = _find_task(workspace, task) if _needs_task(request) else None
+    is_asked = not request.note and needs_task(request.reason, request.text)
+    known = _find_task(workspace, task) if is_asked else None
     note = request.note or _make_note(workspace, account, request, task, known)  # 1
     op = request.op or Operation(next_operation(workspace, OperationAction.CLOSE, task))
     told, message = _owe_news(workspace, account, request, op) if coordination else (None, "")  # 2
@@ -187,17 +183,13 @@ def _leave_unreleased(workspace: Workspace, result: CloseResult, message: str) -
     return replace(result, account=account, is_unfenced=True)
 
 
-def _needs_task(request: CloseRequest) -> bool:
-    return not request.note and needs_task(request.reason, request.text)
-
-
 def _make_note(
     workspace: Workspace, account: Account, request: CloseRequest, task: str, known: TaskState | None
 ) -> str:
     """Return the notes of the seed: what was said, and what the session stated while it held the task."""
     stated = find_stated(task, workspace.journals.read(account.session), account)
     waits_for = known.waits_for if known else ()
-    return make_note(request.reason, request.text, ClosedTask(_title(known, task), waits_for, stated))
+    return make_note(request.reason, request.text, _title(known, task), waits_for, stated)
 
 
 def _title(known: TaskState | None, task: str) -> str:

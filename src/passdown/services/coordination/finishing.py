@@ -1,9 +1,8 @@
 """Finish what earlier commands began: whatever died in between, each change happens once (C142)."""
 
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from datetime import datetime, timedelta
-from types import MappingProxyType
 from typing import Annotated, Final, cast
 
 from passdown.core.coordination.leases import TASK, Fenced, Grant, Granted, Held, Lost, Resource
@@ -51,6 +50,9 @@ OWN_WAIT: Final = 30.0
 
 MANY_TRIES: Final = 20
 """After so many tries, how to give a change up is told with every try (C148)."""
+
+_SENT_ONCE: Final = frozenset({OperationAction.MESSAGE, OperationAction.OFFER})
+"""What would happen twice if it were repeated under another id."""
 
 _FORGOTTEN: Final = timedelta(seconds=REMEMBERED - 3_600)
 """From this age on, the engine may not remember whether an operation was made."""
@@ -143,16 +145,11 @@ def finish(workspace: Workspace, account: Account | None, *, with_tracker: bool 
     )
     _tell(workspace, found)
     if tried and account is not None:
-        _record(workspace, account)
+        with suppress(StorageError):  # the next command writes down what the session holds
+            coordination = workspace.find_coordination()
+            if coordination is not None:
+                record_holdings(workspace, account, coordination)
     return found
-
-
-def _record(workspace: Workspace, account: Account) -> None:
-    """Write down what the session holds now, in its ledger, too; the next command does it otherwise."""
-    with suppress(StorageError):
-        coordination = workspace.find_coordination()
-        if coordination is not None:
-            record_holdings(workspace, account, coordination)
 
 
 def finish_dead(workspace: Workspace) -> None:
@@ -201,10 +198,7 @@ def _is_ours(
 
 
 def _in_order(operations: Sequence[SharedOperation]) -> Sequence[SharedOperation]:
-    """Sort by age: changes of the engine first, then notes, closes and the rest of what the tracker does.
-
-    What must follow another comes last.
-    """
+    """Sort by age: the engine's changes, then the tracker's in their order; what must follow comes last."""
 
     def rank(one: SharedOperation) -> tuple[bool, int, datetime]:
         place = REPLAYED.index(one.action) if one.action in REPLAYED else -1
@@ -318,7 +312,7 @@ class Finishing:
             )
         op = make_id(self._workspace) if is_old else operation.id
         try:
-            answer = REPEATS[operation.action](engine, op, operation)
+            answer = _repeat(engine, op, operation)
         except UsageError as error:
             return self._settle(operation, Outcome.REFUSED, error.message)
         if isinstance(answer, Sent):
@@ -385,25 +379,21 @@ class Finishing:
                 closer = worker._replace(former=former)
                 return tracker.close(op, closer, held, operation.reason, operation.note)
             case OperationAction.CREATE:
-                task, after = read_new_task(operation)
-                return tracker.create(op, worker, task, after)
+                values = read_values(operation)
+                task = cast("Task", load_outcome(dump(values["task"])))
+                return tracker.create(op, worker, task, cast("list[str]", values.get("after", [])))
             case OperationAction.GIVE_BACK:
                 return tracker.give_back(op, worker, held)
             case OperationAction.MOVE:
-                return tracker.move(op, worker, self._find_moved(operation, held))
+                # The fence was not known when the move was wanted.
+                claims = read_account(self._workspace, operation.session).claims
+                fence = claims.get(operation.task, held.fence)
+                return tracker.move(op, worker, held._replace(fence=fence))
             case _:
                 return tracker.sync(worker, push=self._workspace.settings.tracker.push)
 
-    def _find_moved(self, operation: SharedOperation, held: Fenced) -> Fenced:
-        """Return a task with the fence that its session has by now; it was not known when it was wanted."""
-        account = read_account(self._workspace, operation.session)
-        return held._replace(fence=account.claims.get(operation.task, held.fence))
-
     def _look_up_claim(self, tracker: Tracker, operation: SharedOperation) -> SharedOperation:
-        """Look which tasks a claim gave to the session, by the leases and by the tracker itself.
-
-        A lease of a task that the tracker did not give it goes back.
-        """
+        """Look which tasks a claim gave to the session; a lease that the tracker did not back goes back."""
         account = read_account(self._workspace, operation.session)
         worker = find_worker(self._workspace, account)
         leases = self._workspace.open_engine().leases
@@ -430,63 +420,27 @@ class Finishing:
 # --- how a change of the engine is repeated -----------------------------------------------------------
 
 
+def _repeat(engine: Coordination, op: str, one: SharedOperation) -> object:
+    """Ask the engine again for what an operation wants."""
+    repeats: dict[OperationAction, Callable[[], object]] = {
+        OperationAction.RELEASE: lambda: engine.leases.release(op, one.session, _read_held(one)),
+        OperationAction.ADD: lambda: engine.tasks.add(op, one.session, _read_task(one)),
+        OperationAction.CHANGE: lambda: engine.tasks.change(op, one.session, _read_task(one)),
+        OperationAction.BLOCK: lambda: engine.tasks.wait_for(
+            op, one.session, one.task, str(read_values(one)["other"])
+        ),
+        OperationAction.MESSAGE: lambda: engine.messages.send(op, read_message(one)),
+        OperationAction.OFFER: lambda: engine.offers.offer(op, read_offer(one)),
+        OperationAction.DECLINE: lambda: engine.offers.decline(op, one.session, one.task),
+        OperationAction.WITHDRAW: lambda: engine.offers.withdraw(op, one.session, one.task),
+    }
+    return repeats[one.action]()
+
+
 def _read_held(operation: SharedOperation) -> Sequence[Fenced]:
     rows = cast("list[tuple[tuple[str, str], int]]", read_values(operation).get("held", []))
     return [Fenced(Resource(*resource), fence) for resource, fence in rows]
 
 
-def read_new_task(operation: SharedOperation) -> tuple[Task, tuple[str, ...]]:
-    """Return the task that an operation adds, and those that it waits for."""
-    values = read_values(operation)
-    after = cast("list[str]", values.get("after", []))
-    return cast("Task", load_outcome(dump(values["task"]))), tuple(after)
-
-
-def _release(engine: Coordination, op: str, one: SharedOperation) -> object:
-    return engine.leases.release(op, one.session, _read_held(one))
-
-
-def _add(engine: Coordination, op: str, one: SharedOperation) -> object:
-    return engine.tasks.add(op, one.session, cast("Task", load_outcome(one.values)))
-
-
-def _change(engine: Coordination, op: str, one: SharedOperation) -> object:
-    return engine.tasks.change(op, one.session, cast("Task", load_outcome(one.values)))
-
-
-def _block(engine: Coordination, op: str, one: SharedOperation) -> object:
-    return engine.tasks.wait_for(op, one.session, one.task, str(read_values(one)["other"]))
-
-
-def _send(engine: Coordination, op: str, one: SharedOperation) -> object:
-    return engine.messages.send(op, read_message(one))
-
-
-def _offer(engine: Coordination, op: str, one: SharedOperation) -> object:
-    return engine.offers.offer(op, read_offer(one))
-
-
-def _decline(engine: Coordination, op: str, one: SharedOperation) -> object:
-    return engine.offers.decline(op, one.session, one.task)
-
-
-def _withdraw(engine: Coordination, op: str, one: SharedOperation) -> object:
-    return engine.offers.withdraw(op, one.session, one.task)
-
-
-REPEATS: Final[Mapping[OperationAction, Callable[[Coordination, str, SharedOperation], object]]] = (
-    MappingProxyType(
-        {
-            OperationAction.RELEASE: _release,
-            OperationAction.ADD: _add,
-            OperationAction.CHANGE: _change,
-            OperationAction.BLOCK: _block,
-            OperationAction.MESSAGE: _send,
-            OperationAction.OFFER: _offer,
-            OperationAction.DECLINE: _decline,
-            OperationAction.WITHDRAW: _withdraw,
-        }
-    )
-)
-_SENT_ONCE: Final = frozenset({OperationAction.MESSAGE, OperationAction.OFFER})
-"""What would happen twice if it were repeated under another id."""
+def _read_task(operation: SharedOperation) -> Task:
+    return cast("Task", load_outcome(operation.values))

@@ -82,21 +82,15 @@ def check_commit(workspace: Workspace, committer: Committer) -> GuardResult:
         content = workspace.commit_contents.staged() if coordination else None
         if coordination is None or content is None or not content.paths:  # 1
             return GuardResult()
-        conflicts = _refused(_check(workspace, coordination, content, session))
+        if session:
+            coordination.members.beat([session])
+        op, about = new_operation(workspace), _subject(workspace, content.tree)
+        checked = coordination.leases.check(op, session, content.paths, HOLD_SECONDS, about)
+        conflicts = _refused(checked.verdicts)
     except StorageError as found:  # 4
         conflicts, trouble = _judge_without(workspace, session, found)
     stops = committer.is_agent or workspace.settings.guard.people is PeoplePolicy.STOP  # 3
     return GuardResult(conflicts=conflicts, is_stopped=bool(conflicts) and stops, trouble=trouble)
-
-
-def _check(
-    workspace: Workspace, coordination: Coordination, content: CommitContent, session: str
-) -> Sequence[PathVerdict]:
-    if session:
-        coordination.members.beat([session])
-    about = _subject(workspace, content.tree)
-    op = new_operation(workspace)
-    return coordination.leases.check(op, session, content.paths, HOLD_SECONDS, about).verdicts
 
 
 def _judge_without(

@@ -5,18 +5,13 @@ from collections.abc import Sequence
 from typing import Annotated, Final
 
 from passdown import layout
-from passdown.core.coordination.guard_hooks import (
-    HookOwner,
-    find_owner,
-    list_lines,
-    put_guard,
-    remove_guard,
-)
+from passdown.core.coordination.guard_hooks import HookOwner, find_owner, list_lines, put_guard, remove_guard
 from passdown.core.project.git_rules import has_block
 from passdown.errors import UsageError
 from passdown.ports.documents import Documents
 from passdown.records import record
 from passdown.services.project.setups import SetupChange
+from passdown.services.workspace.local_files import read_if_there
 from passdown.services.workspace.workspaces import Workspace
 
 _HOOKS: Final = (layout.PRE_COMMIT, layout.PRE_MERGE_COMMIT, layout.PRE_PUSH)
@@ -46,7 +41,7 @@ def plan_guard(workspace: Workspace) -> Sequence[GuardPlan]:
     folder = _find_foreign_folder(workspace)
     if folder:  # 1
         return [_by_hand(HookOwner.FOLDER, f"{folder}/{name}", name) for name in _HOOKS]
-    hooks = {name: _read_hook(documents, name) for name in _HOOKS}
+    hooks = {name: read_if_there(documents, layout.git_hook(name)) for name in _HOOKS}
     owners = {name: find_owner(data) for name, data in hooks.items()}
     if HookOwner.PRE_COMMIT in owners.values() or workspace.documents.exists(layout.PRE_COMMIT_FILE):  # 2
         return [_by_hand(HookOwner.PRE_COMMIT, layout.PRE_COMMIT_FILE)]
@@ -71,7 +66,7 @@ def remove_hooks(workspace: Workspace) -> Sequence[str]:
 
 
 def _remove_hook(documents: Documents, path: str) -> bool:
-    before = documents.read(path) if documents.exists(path) else b""
+    before = read_if_there(documents, path) or b""
     if not has_block(before):
         return False
     after = remove_guard(before)
@@ -80,11 +75,6 @@ def _remove_hook(documents: Documents, path: str) -> bool:
     else:
         documents.replace(path, after)
     return True
-
-
-def _read_hook(documents: Documents, name: str) -> bytes | None:
-    path = layout.git_hook(name)
-    return documents.read(path) if documents.exists(path) else None
 
 
 def _by_hand(owner: HookOwner, place: str, name: str = "") -> GuardPlan:

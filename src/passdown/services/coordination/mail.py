@@ -41,10 +41,7 @@ def send_message(
 def deliver(
     workspace: Workspace, coordination: Coordination, message: NewMessage, op: str = ""
 ) -> Sent | NobodyThere:
-    """Put a message into inboxes, and let sessions of this machine know at their next prompt (C90).
-
-    `op` is the id that it gets, if it must be known before.
-    """
+    """Put a message into inboxes, under `op` if given; sessions here hear at their next prompt (C90)."""
     message = message._replace(content=redact(message.content).text)
     op = op or next_operation(workspace, OperationAction.MESSAGE, message.to)
     sent = coordination.messages.send(op, message)
@@ -59,11 +56,6 @@ def owe_message(workspace: Workspace, message: NewMessage, after: str) -> str:
     op = next_operation(workspace, OperationAction.MESSAGE, message.to)
     owe(workspace, replace(describe_message(workspace, op, message), after=after))
     return op
-
-
-def _notices_of(account: Account) -> Sequence[str]:
-    """Name the files that the prompts of a session look for: one for each id that its host gave it."""
-    return [layout.session_file(name) for name in account.host_sessions]
 
 
 def read_mail(workspace: Workspace, account: Account) -> Sequence[WaitingMessage]:
@@ -89,8 +81,8 @@ def acknowledge(workspace: Workspace, account: Account, positions: Sequence[int]
     messages = workspace.coordination.messages
     messages.acknowledge(new_operation(workspace), account.session, positions)
     if not messages.waiting(account.session):
-        for name in _notices_of(account):
-            drop_mail_notice(workspace, name)
+        for name in account.host_sessions:
+            drop_mail_notice(workspace, layout.session_file(name))
 
 
 def wait_for_mail(workspace: Workspace, account: Account, seconds: float) -> Sequence[WaitingMessage]:

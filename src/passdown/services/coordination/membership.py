@@ -112,11 +112,9 @@ def record_holdings(
     return update_ledger(workspace, account, find_held_changes(account, held, over=over)).account
 
 
-def record_held(
-    workspace: Workspace, account: Account, held: Sequence[HeldResource], *, over: str = ""
-) -> Account:
+def record_held(workspace: Workspace, account: Account, held: Sequence[HeldResource]) -> Account:
     """Write down what a session holds, as far as that is not known yet."""
-    new_facts = find_held_changes(account, held, over=over)
+    new_facts = find_held_changes(account, held)
     return update_ledger(workspace, account, new_facts).account if new_facts else account
 
 

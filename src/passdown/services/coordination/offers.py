@@ -1,6 +1,6 @@
 """Hand a task over to another session: offer, verify, accept (C92)."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Annotated, Final
 
 from passdown.core.coordination.leases import TASK, Lost
@@ -54,10 +54,7 @@ class AcceptResult:
 
 
 def offer_task(workspace: Workspace, account: Account, task: str, to: str) -> Offered | Lost:
-    """Offer a task that the session holds, with all its files and what it knows; it owns them until then.
-
-    The one that it is offered to is told.
-    """
+    """Offer a task with all files of the session and what it knows; whoever it is offered to is told."""
     task = task or account.task
     if not task:
         raise UsageError("the session holds no task", hint="name one: `passdown handoff offer --task ID`")
@@ -110,21 +107,14 @@ def _accept(workspace: Workspace, account: Account, offer: str, tasks: Sequence[
     outcome = coordination.offers.accept(op, account.session, offer)
     if isinstance(outcome, Accepted):
         fences = {one.name: one.fence for one in outcome.grants if one.kind == TASK}
-        _tell_tracker(workspace, account, moves, fences)
+        try:
+            move_tasks(workspace, account, moves, fences)
+        except TrackerError as found:
+            task = " ".join(moves)
+            workspace.warn(f"the tracker does not know that {task} is yours: {found.message}")
+            workspace.warn(f"run `passdown takeover {task}` when it is back")
         account = record_holdings(workspace, account, coordination)
     return AcceptResult(account=account, outcome=outcome)
-
-
-def _tell_tracker(
-    workspace: Workspace, account: Account, moves: Mapping[str, str], fences: Mapping[str, int]
-) -> None:
-    """Tell a tracker outside whose the task is now; if it refuses, that is a warning."""
-    try:
-        move_tasks(workspace, account, moves, fences)
-    except TrackerError as found:
-        task = " ".join(moves)
-        workspace.warn(f"the tracker does not know that {task} is yours: {found.message}")
-        workspace.warn(f"run `passdown takeover {task}` when it is back")
 
 
 def decline_offer(workspace: Workspace, account: Account, name: str) -> OfferEnded | OfferGone:

@@ -70,8 +70,10 @@ class _Place:
     def __init__(self, workspace: Workspace, folder: str) -> None:
         self._names = workspace.file_names
         self._folder = folder.rstrip("/")
-        self._roots = _list_roots(workspace)
         self._root = workspace.root
+        below = workspace.repository.prefix() and f"/{workspace.repository.prefix()}"
+        checkouts = [f"{one.path}{below}" for one in workspace.repository.checkouts()]
+        self._roots = [*self._names.list_names(self._root), *checkouts]
 
     def read(self, word: str, *, knows: bool = True) -> tuple[str, ...]:
         """Return the patterns of a word; unless it `knows`, no name with wildcards or braces exists."""
@@ -119,13 +121,6 @@ class _Place:
 
 def _count_plain(segments: Sequence[str]) -> int:
     return next((at for at, segment in enumerate(segments) if has_meaning(segment)), len(segments))
-
-
-def _list_roots(workspace: Workspace) -> Sequence[str]:
-    """Return the project's root in each checkout of the clone."""
-    below = workspace.repository.prefix() and f"/{workspace.repository.prefix()}"
-    checkouts = [f"{one.path}{below}" for one in workspace.repository.checkouts()]
-    return [*workspace.file_names.list_names(workspace.root), *checkouts]
 
 
 def choose_held(held: Iterable[str], understood: Sequence[UnderstoodWord]) -> Sequence[str]:

@@ -11,12 +11,7 @@ from passdown.core.work.operations import OperationAction
 from passdown.errors import TrackerQueuedError, UsageError
 from passdown.ports.coordination import Coordination, HeldResource
 from passdown.services.coordination.finishing import changing
-from passdown.services.coordination.membership import (
-    as_worker,
-    join_project,
-    new_operation,
-    record_holdings,
-)
+from passdown.services.coordination.membership import as_worker, join_project, new_operation, record_holdings
 from passdown.services.coordination.tasks import is_outside
 from passdown.services.operations.operations import next_operation, owe
 from passdown.services.operations.recorded_tracker import describe_move

@@ -95,9 +95,9 @@ def block_task(workspace: Workspace, account: Account | None, name: str, by: str
         return board.wait_for(op, _session(account), name, by)
 
 
-def list_tasks(workspace: Workspace, listing: Listing, account: Account | None = None) -> Sequence[TaskState]:
+def list_tasks(workspace: Workspace, listing: Listing) -> Sequence[TaskState]:
     """List tasks, the first to be claimed first."""
-    return workspace.tracker.tasks(listing, as_worker(account))
+    return workspace.tracker.tasks(listing)
 
 
 def require_task(tracker: Tracker, name: str) -> TaskState:
@@ -157,20 +157,14 @@ def import_tasks(workspace: Workspace, account: Account | None, lines: Iterable[
     with changing(workspace, account):
         begun = {one.task for one in workspace.verb.known if one.action is OperationAction.ADD}
         new = [one for one in read if one[0].task in begun or board.find(one[0].task) is None]
-        _import(workspace, board, _session(account), new)
+        for task, _ in new:
+            board.add(next_operation(workspace, OperationAction.ADD, task.task), _session(account), task)
+        for task, waits in new:
+            for other in waits:
+                if board.find(other) is not None:
+                    op = next_operation(workspace, OperationAction.BLOCK, f"{task.task} {other}")
+                    board.wait_for(op, _session(account), task.task, other)
     return ImportedTasks(len(new), len(read) - len(new))
-
-
-def _import(
-    workspace: Workspace, board: Tasks, session: str, new: Sequence[tuple[Task, Sequence[str]]]
-) -> None:
-    for task, _ in new:
-        board.add(next_operation(workspace, OperationAction.ADD, task.task), session, task)
-    for task, waits in new:
-        for other in waits:
-            if board.find(other) is not None:
-                op = next_operation(workspace, OperationAction.BLOCK, f"{task.task} {other}")
-                board.wait_for(op, session, task.task, other)
 
 
 def _read_line(number: int, line: str) -> tuple[Task, Sequence[str]]:

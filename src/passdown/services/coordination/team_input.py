@@ -49,9 +49,22 @@ def read_team(
     titles = {one.task.task: one.task.title for one in tasks if one.holder == session}
     others = [one for one in coordination.members.members() if one.session != session]
     working = [one for one in others if one.is_live]
+    now = workspace.now()
+    waiting = coordination.messages.waiting(session) if session else ()
+    messages = [
+        UnreadMessage(
+            position=one.position,
+            agent=one.message.agent,
+            text=one.message.content,
+            at=now - timedelta(seconds=one.age),
+            is_urgent=one.message.priority == URGENT_MESSAGE,
+        )
+        for one in reversed(waiting)
+        if one.message.message not in told
+    ]
     return TeamInput(
         holdings=_describe_holdings([one for one in leases if one.session == session], titles),
-        messages=read_messages(workspace, session, coordination, told) if session else (),
+        messages=tuple(messages),
         orphans=tuple(OrphanedTask(one.task.task, one.task.title, one.agent) for one in orphans),
         members=tuple(_describe_members(workspace, working, leases, tasks)),
         ready=_list_ready(workspace, tasks),
@@ -110,28 +123,6 @@ def _list_ready(workspace: Workspace, tasks: Iterable[TaskState]) -> tuple[Named
     """Name the first tasks that can be claimed; those in a tracker outside are not asked for here (C82)."""
     ready = [NamedTask(one.task.task, one.task.title, one.task.role) for one in tasks if is_ready(one)]
     return tuple(ready[:MOST_READY]) if ready and not workspace.has_outside_tracker else ()
-
-
-def read_messages(
-    workspace: Workspace, session: str, coordination: Coordination, told: Collection[str] = ()
-) -> tuple[UnreadMessage, ...]:
-    """Return what a session has not read, the newest first; nothing is marked as read.
-
-    `told` are the ids of messages that it is told otherwise.
-    """
-    now = workspace.now()
-    found = [
-        UnreadMessage(
-            position=one.position,
-            agent=one.message.agent,
-            text=one.message.content,
-            at=now - timedelta(seconds=one.age),
-            is_urgent=one.message.priority == URGENT_MESSAGE,
-        )
-        for one in coordination.messages.waiting(session)
-        if one.message.message not in told
-    ]
-    return tuple(reversed(found))
 
 
 def _describe_holdings(held: Sequence[HeldResource], titles: Mapping[str, str]) -> tuple[HeldName, ...]:

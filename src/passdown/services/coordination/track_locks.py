@@ -1,6 +1,5 @@
 """The lock of a track: a lease, which the session that works on the track holds (C107)."""
 
-from collections.abc import Sequence
 from enum import StrEnum
 from typing import Final
 
@@ -39,21 +38,17 @@ def lock_track(
             leases = join_project(workspace, account).leases
             op = next_operation(workspace, OperationAction.TAKE_OVER, track)
             return leases.take_over(op, account.session, wanted, force=True)
+    seconds = workspace.settings.coordination.lease_minutes * 60.0
     waited = 0.0
     while True:
-        outcome = _acquire(workspace, account, wanted)
+        with changing(workspace, account):
+            leases = join_project(workspace, account).leases
+            op = next_operation(workspace, OperationAction.RESERVE, track)
+            outcome = leases.acquire(op, account.session, wanted, seconds)
         if isinstance(outcome, Granted) or choice is not LockChoice.WAIT or waited >= LONGEST_WAIT:
             return outcome
         workspace.wait(POLL_SECONDS)
         waited += POLL_SECONDS
-
-
-def _acquire(workspace: Workspace, account: Account, wanted: Sequence[Resource]) -> Granted | Held:
-    seconds = workspace.settings.coordination.lease_minutes * 60.0
-    with changing(workspace, account):
-        leases = join_project(workspace, account).leases
-        op = next_operation(workspace, OperationAction.RESERVE, wanted[0].name)
-        return leases.acquire(op, account.session, wanted, seconds)
 
 
 def unlock_tracks(workspace: Workspace, account: Account, *, but: str = "") -> None:

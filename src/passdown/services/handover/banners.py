@@ -2,8 +2,8 @@
 
 from typing import Final
 
-from passdown.core.briefs.banners import CombinedEvent, render_banner
 from passdown.core.briefs.brief_input import CurrentWork
+from passdown.core.briefs.briefs import CombinedEvent, render_banner
 from passdown.core.merge.ranks import limit_of
 from passdown.services.log.history import EventTexts, label, parse_text, read_subjects
 from passdown.services.workspace.workspaces import Workspace

@@ -43,21 +43,24 @@ from passdown.core.merge.merge import Digest
 from passdown.core.merge.ranks import limit_of
 from passdown.core.sessions.session_facts import Account
 from passdown.core.sessions.track_lines import find_last_track
+from passdown.core.sessions.unpublished import told_before
 from passdown.errors import StorageError
 from passdown.ports.event_log import EventLog
 from passdown.ports.index import EventLocation, Index
 from passdown.ports.repository import UNKNOWN
 from passdown.records import record, replace
-from passdown.services.handover.hand_files import add_facts, find_near, judge_near
 from passdown.services.handover.seen_work import (
+    add_facts,
     count_edits,
     describe_commits,
     find_last_words,
+    find_near,
+    judge_near,
     without_own_files,
 )
 from passdown.services.log.events import update_portion
 from passdown.services.log.history import EventTexts, parse_text
-from passdown.services.log.legacy_view import read_legacy
+from passdown.services.log.views import find_legacy
 from passdown.services.sessions.journals import (
     name_now,
     newest_first,
@@ -145,7 +148,8 @@ class _BriefReader:
         self._live = {name for name, one in self._open.items() if is_live(workspace, one)}
         # What the journal says by now counts, not what it said when it was last added up.
         self._account = account and (self._read(account.session) or account)
-        self._before = self._find_before()
+        name = self._account.start.continues if self._account else self._last_here()
+        self._before = list(read_before(workspace, name))
         self._foreign = {one.author: one for one in self._read_foreign()}
         own = [self._account] if self._account else []
         self._own = {*(one.session for one in (*own, *self._before)), *self._foreign}
@@ -158,7 +162,8 @@ class _BriefReader:
         digest = self._of_track(self._index, add_facts(self.digest(limit), near))
         aim = self.aim()
         aim = aim._replace(is_over=self._is_over(aim))
-        settled = [*self._settled()]
+        mentioning = self._workspace.journals.mentioning(*_SETTLING)
+        settled = [fact for name in mentioning for fact in settled_by(name, self._lines(name))]
         gathered = gather(digest, self._elsewhere(), self._waiting(digest), settled, self._unpublished)
         tables, contested = gathered.without_replaced(lambda key: self._name_in_force(key, digest))
         tables[FactKind.FEEDBACK] = self._with_loops(tables[FactKind.FEEDBACK], settled)
@@ -249,11 +254,6 @@ class _BriefReader:
         names = dict.fromkeys((*self._names[:_LATELY], *self._open))
         return [account for name in names if (account := self._read(name)) is not None]
 
-    def _find_before(self) -> Sequence[Account]:
-        """Give the sessions that are gone on from, the nearest first."""
-        name = self._account.start.continues if self._account else self._last_here()
-        return list(read_before(self._workspace, name))
-
     def _last_here(self) -> str:
         """Name the session that a start would go on from."""
         here = [
@@ -288,16 +288,23 @@ class _BriefReader:
         return max(index.published(name).line for index in self._indexes)
 
     def _find_unpublished(self) -> Sequence[Fact]:
-        """Give what other sessions of the clone stated and have not published yet (C123)."""
+        """Give what others of the clone stated and have not published, without secrets (C123)."""
         track = self._account.track if self._account else ""
         others = [one for name, one in self._open.items() if name not in self._own]
         if track:
             others = [one for one in others if self._track_of(one) in {"", track}]
-        if not others:
+        others = [one for one in others if told_before(one, 0)]  # for the rest nobody needs to look
+        facts = [fact for one in others for fact in told_before(one, self._covered(one.session))]
+        if not facts:
             return ()
-        from passdown.services.handover.unpublished_facts import find_unpublished  # many work alone
+        from passdown.core.sessions.secrets import redact_all  # few briefs need it
 
-        return find_unpublished(others, self._covered)
+        texts, _ = redact_all([part for fact in facts for part in (fact.text, fact.key, fact.because)])
+        parts = iter(texts)
+        return [
+            tell(fact._replace(text=text, key=key, because=because))
+            for fact, text, key, because in zip(facts, parts, parts, parts, strict=True)
+        ]
 
     def _peers(self) -> Iterator[OtherSession]:
         for name in sorted(self._live - self._own):
@@ -370,13 +377,11 @@ class _BriefReader:
     def _aim_beside_tracks(self) -> CurrentWork:
         """Take the work on this branch that belongs to no track."""
         branch = self._workspace.repository.branch()
-        return (
-            self._aim_in(
-                lambda one: one.branch == branch and not self._track_of(one),
-                lambda event: event.branch == branch and not (event.track or event.stream),
-            )
-            or NO_AIM
+        found = self._aim_in(
+            lambda one: one.branch == branch and not self._track_of(one),
+            lambda event: event.branch == branch and not (event.track or event.stream),
         )
+        return found or NO_AIM
 
     def _aim_in(
         self, takes: Callable[[Account], bool], takes_event: Callable[[Event], bool]
@@ -389,13 +394,13 @@ class _BriefReader:
 
     def _aim_of_project(self) -> CurrentWork:
         resting = [work_of(one) for one in self._strangers(is_running=False)]
-        found = newest_work([*resting, *self._aims_of(self.recent)]) or self._aim_of_digest()
+        found = newest_work([*resting, *self._aims_of(self.recent)])
+        if found is None:
+            running = {one.agent for one in self._strangers(is_running=True)}
+            found = work_of_digest(self.digest(1), running)
         if found.is_known or self._legacy is None:
             return found
         return next(iter(work_of_events([self._legacy])))
-
-    def _aim_of_digest(self) -> CurrentWork:
-        return work_of_digest(self.digest(1), {one.agent for one in self._strangers(is_running=True)})
 
     def _is_over(self, aim: CurrentWork) -> bool:
         """Return whether the session whose work is shown no longer does it; events told it for theirs."""
@@ -444,11 +449,6 @@ class _BriefReader:
         for place, event in self._read_events(place for place in last if not place.is_retracted):
             yield from source_of(event, place.rank).facts[:_AHEAD]
 
-    def _settled(self) -> Iterator[Fact]:
-        """Give what any journal takes back of feedback and receipts."""
-        for name in self._workspace.journals.mentioning(*_SETTLING):
-            yield from settled_by(name, self._lines(name))
-
     def _with_loops(self, known: Table, settled: Iterable[Fact]) -> Table:
         """Add what waits in the loop ledgers here, and leave out what they show to be over (C105)."""
         workspace = self._workspace
@@ -461,7 +461,12 @@ class _BriefReader:
     @cached_property
     def _legacy(self) -> EventFacts | None:
         """Give what a `current.md` says that was not migrated yet (R139)."""
-        return read_legacy(self._workspace)
+        path = find_legacy(self._workspace)
+        if not path:
+            return None
+        from passdown.services.log.migrations import read_legacy  # hardly any project has such a document
+
+        return read_legacy(self._workspace, path)
 
     def _elsewhere(self) -> Iterator[Fact]:
         """Give what other checkouts and a document in the view's place hold.

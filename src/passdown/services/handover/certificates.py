@@ -20,16 +20,13 @@ from passdown.core.evidence.certificates import (
     trace_events,
     trace_journal,
 )
-from passdown.core.merge.event_facts import EventFacts, parse_event_facts
 from passdown.core.merge.merge import Digest
 from passdown.core.merge.ranks import limit_of
-from passdown.core.merge.rollups import is_rollup, parse_rollup
 from passdown.core.sessions.session_facts import Account, fold_journal
-from passdown.ports.event_log import EventLog
 from passdown.ports.index import EVERY
 from passdown.records import replace
 from passdown.services.handover.briefs import OtherCheckoutLog, read_brief_input
-from passdown.services.log.events import update_index
+from passdown.services.log.events import read_sources, update_index
 from passdown.services.workspace.workspaces import Workspace
 
 _NONCE: Final = "certified"
@@ -76,17 +73,6 @@ def certify(
     replaced = tuple(find_replaced(journal, events, own, dates)) if own else ()
     found = judge([*journals, *events, *documents], reach, losses)
     return replace(found, replaced=replaced, contested=brief_input.contested)
-
-
-def read_sources(log: EventLog) -> Iterator[EventFacts]:
-    """Read every event of a log, including those in rollups; events that cannot be merged are left out."""
-    for folder in log.folders({}):
-        for name in log.files(folder):
-            data = log.read(folder, name) or b""
-            if is_rollup(name):
-                yield from (source for _, source in parse_rollup(data).members)
-            elif (source := parse_event_facts(data, name)) is not None:
-                yield source
 
 
 def _listed(digest: Digest) -> Iterator[str]:

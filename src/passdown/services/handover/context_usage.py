@@ -13,7 +13,7 @@ from passdown.core.hosts.context_usage import (
     render_reading,
 )
 from passdown.errors import StorageError
-from passdown.services.workspace.local_files import list_places, write_local
+from passdown.services.workspace.local_files import list_places, remove_local, write_local
 from passdown.services.workspace.workspaces import Workspace
 from passdown.settings import ContextSettings
 
@@ -63,7 +63,4 @@ def find_level_in_transcript(
 
 def forget_level(workspace: Workspace, name: str) -> None:
     """Remove the stored level of a session that is over, if possible."""
-    for place in list_places(workspace, f"{layout.CONTEXT_LEVELS}/{name}"):
-        # There may be none; a file that stays is small, and never read.
-        with suppress(StorageError):
-            place.documents.remove(place.path, place.documents.read(place.path))
+    remove_local(workspace, f"{layout.CONTEXT_LEVELS}/{name}")

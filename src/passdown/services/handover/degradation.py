@@ -7,7 +7,7 @@ from passdown import layout
 from passdown.core.hosts.signals import NO_SIGNS, Degradation, Signal, parse_degradation, render_degradation
 from passdown.errors import StorageError
 from passdown.records import replace
-from passdown.services.workspace.local_files import list_places, write_local
+from passdown.services.workspace.local_files import list_places, remove_local, write_local
 from passdown.services.workspace.workspaces import Workspace
 
 
@@ -37,10 +37,7 @@ def read_degradation(workspace: Workspace, name: str) -> Degradation:
 
 def forget_degradation(workspace: Workspace, name: str) -> None:
     """Remove what is stored about a session that is over, if possible."""
-    for place in list_places(workspace, f"{layout.SIGNALS}/{name}"):
-        # There may be none; a file that stays is small, and never read.
-        with suppress(StorageError):
-            place.documents.remove(place.path, place.documents.read(place.path))
+    remove_local(workspace, f"{layout.SIGNALS}/{name}")
 
 
 def _write(workspace: Workspace, name: str, found: Degradation) -> None:

@@ -8,7 +8,7 @@ from typing import cast
 from passdown.core.briefs.budgets import Budget
 from passdown.core.evidence.histories import SessionHistory
 from passdown.core.evidence.recall import RecallRow, add_crowd, measure_brief
-from passdown.core.formats.events import Event, render_event
+from passdown.core.formats.events import render_event
 from passdown.core.ids import event_file_name
 from passdown.core.merge.event_facts import EventFacts, parse_event_facts
 from passdown.core.merge.rollups import RollupMember, name_rollup, render_rollup
@@ -29,13 +29,11 @@ def evaluate(
 
 def write_history(workspace: Workspace, history: SessionHistory) -> None:
     """Write the events of a history, one rollup for each day."""
-    members = [_make_member(event) for event in map(name_event, history.events)]
+    members: list[tuple[RollupMember, EventFacts]] = []
+    for event in map(name_event, history.events):
+        name = event_file_name(cast("datetime", event.ts), cast("str", event.agent))
+        data = render_event(event).encode()
+        members.append((RollupMember(name, data), cast("EventFacts", parse_event_facts(data, name))))
     for day, some in groupby(members, key=lambda pair: pair[1].rank.at.date()):
         text = render_rollup(day, some)
         workspace.log.create(day.isoformat(), name_rollup(text), text.encode())
-
-
-def _make_member(event: Event) -> tuple[RollupMember, EventFacts]:
-    name = event_file_name(cast("datetime", event.ts), cast("str", event.agent))
-    data = render_event(event).encode()
-    return RollupMember(name, data), cast("EventFacts", parse_event_facts(data, name))

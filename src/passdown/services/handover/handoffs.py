@@ -1,6 +1,6 @@
 """Hand work over: write down what a session passes on, find it again, say what changed since, and go on."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Annotated, Final
 
@@ -9,12 +9,13 @@ from passdown.core.documents.conflicts import refuse_conflict
 from passdown.core.facts import Fact, Provenance, make_key
 from passdown.core.formats.archives import Archive, parse_archive, parse_archive_file_name
 from passdown.core.kinds import FactKind, Merging
-from passdown.core.sessions.handoff_drift import HandoffDrift, find_drift
 from passdown.core.sessions.handoff_streams import from_stream
 from passdown.core.sessions.handoffs import (
     CheckoutState,
     Handoff,
+    HandoffDrift,
     facts_to_carry,
+    find_drift,
     from_archive,
 )
 from passdown.core.sessions.ledger_sync import NewFact
@@ -24,27 +25,16 @@ from passdown.ports.repository import Committed, Skipped
 from passdown.records import record, replace
 from passdown.services.handover.seen_work import own_paths
 from passdown.services.handover.snapshots import MANUAL, take_snapshot
-from passdown.services.handover.streams import (
-    find_stream,
-    read_stream,
-    read_text,
-    take_in_own,
-    write_stream,
-)
+from passdown.services.handover.streams import find_stream, read_stream, read_text, take_in_own, write_stream
 from passdown.services.log.commits import CommitTrigger, NotDue
 from passdown.services.log.events import WrittenEvent, update_index
+from passdown.services.log.synthesis import synthesize
 from passdown.services.log.views import WrittenView
-from passdown.services.sessions.archives import (
-    ArchivedLedger,
-    archive_ledger,
-    hash_files,
-    write_record,
-)
+from passdown.services.sessions.archives import ArchivedLedger, archive_ledger, hash_files, write_record
 from passdown.services.sessions.journals import read_account
 from passdown.services.sessions.ledgers import OpenedLedger, open_ledger, update_ledger
 from passdown.services.sessions.other_documents import list_streams
 from passdown.services.sessions.publications import publish
-from passdown.services.sessions.session_end import update_view
 from passdown.services.sessions.sessions import StartRequest, start_session
 from passdown.services.workspace.workspaces import Workspace
 from passdown.settings import Paths
@@ -56,9 +46,6 @@ OFFER: Final = "offer"
 _MOST_FACTS: Final = 1_000
 _DECISION: Final = FactKind.DECISION.value
 _NEVER: Final = datetime.min.replace(tzinfo=UTC)
-
-Run = Callable[[str], int | None]
-"""Runs a command and gives its exit code; None when it could not be run."""
 
 
 @record
@@ -149,7 +136,7 @@ def create_handoff(workspace: Workspace, account: Account, order: HandoffRequest
         archived = archive_ledger(workspace, account, order.trigger, keep=order.keep, opened=opened)
     record = (archived.path if archived else "") or write_record(workspace, handoff)
     own = [*([path] if path else []), record]
-    made = update_view(workspace, CommitTrigger.HANDOFF, own)  # 4
+    made = synthesize(workspace, trigger=CommitTrigger.HANDOFF, to_commit=True, also=own)  # 4
     return WrittenHandoff(
         handoff=handoff,
         stream=path,
@@ -230,22 +217,20 @@ def _read_archive(workspace: Workspace, path: str) -> Archive:
     return parse_archive(text)
 
 
-def review_handoff(workspace: Workspace, name: str, run: Run | None = None) -> HandoffReview:
+def review_handoff(workspace: Workspace, name: str) -> HandoffReview:
     """Read a handoff and compare it with what is here, before anybody goes on from it (G18).
 
-    The recorded test command runs only if `run` is given: it is text that somebody else wrote.
+    The recorded test command is not run: it is text that somebody else wrote.
     """
     listed = find_handoff(workspace, name)
     if listed.kind == STREAM:
         handoff = from_stream(read_stream(workspace, listed.path))
     else:
         handoff = from_archive(_read_archive(workspace, listed.path))
-    return make_review(workspace, read_listed(workspace, listed), handoff, run)
+    return make_review(workspace, read_listed(workspace, listed), handoff)
 
 
-def make_review(
-    workspace: Workspace, listed: ListedHandoff, handoff: Handoff, run: Run | None = None
-) -> HandoffReview:
+def make_review(workspace: Workspace, listed: ListedHandoff, handoff: Handoff) -> HandoffReview:
     """Compare what somebody passes on with what is here."""
     here = CheckoutState(
         at=workspace.now(),
@@ -253,13 +238,9 @@ def make_review(
         commit=workspace.history.head(),
         file_hashes=hash_files(workspace, [file_hash.path for file_hash in handoff.file_hashes]),
     )
-    commits = (
-        workspace.history.count_since(handoff.commit, own_paths(workspace.settings.paths))
-        if handoff.commit
-        else None
-    )
-    test_now = run(handoff.test) if run is not None and handoff.test else None
-    drift = find_drift(handoff, here, commits, test_now)
+    own = own_paths(workspace.settings.paths)
+    commits = workspace.history.count_since(handoff.commit, own) if handoff.commit else None
+    drift = find_drift(handoff, here, commits, None)
     update_index(workspace.log, workspace.index)
     digest = workspace.index.digest(_MOST_FACTS)
     facts = [fact for some in digest.contested for fact in some]
@@ -301,10 +282,10 @@ def list_carried(review: HandoffReview, account: Account) -> Sequence[NewFact]:
     return said
 
 
-def make_offer_review(workspace: Workspace, offer: Offer, run: Run | None = None) -> HandoffReview:
-    """Compare what an offer says with what is here; the test runs only if `run` is given."""
+def make_offer_review(workspace: Workspace, offer: Offer) -> HandoffReview:
+    """Compare what an offer says with what is here; its test is not run."""
     listed = ListedHandoff(name=offer.short_name, kind=OFFER, path=f"offer {offer.short_name}")
-    return make_review(workspace, listed, from_archive(parse_archive(offer.facts)), run)
+    return make_review(workspace, listed, from_archive(parse_archive(offer.facts)))
 
 
 def _with_origin(new_fact: NewFact, review: HandoffReview) -> NewFact:

@@ -5,7 +5,7 @@ from typing import Annotated, Final
 
 from passdown.core.facts import Fact
 from passdown.core.ids import clean_foreign, kebab
-from passdown.core.kinds import AIMS, FactKind
+from passdown.core.kinds import FactKind
 from passdown.core.sessions.ledger_sync import TASK, TRACK, NewFact, let_go
 from passdown.core.sessions.progress import COMPLETE
 from passdown.core.sessions.session_facts import Account
@@ -61,11 +61,10 @@ def bind_track(workspace: Workspace, account: Account, track: str) -> TrackBindi
         handoff = create_handoff(workspace, account, HandoffRequest(trigger=SWITCH, archive=True))
         account = read_account(workspace, account.session)
     left = account if before else _find_said_elsewhere(workspace, account, track)
-    new_facts = [
-        NewFact(FactKind.BINDING, track, TRACK),  # first: what follows is not said of the other track
-        *_leave(left),
-        *find_results(workspace, account, track),
-    ]
+    known = [fact for fact in (left.goal, left.now) if fact is not None]
+    gone = [NewFact(FactKind.RETRACTION, one.text, one.kind) for one in (*left.of(FactKind.NEXT), *known)]
+    binding = NewFact(FactKind.BINDING, track, TRACK)  # first: what follows is not said of the other track
+    new_facts = [binding, *gone, *find_results(workspace, account, track)]
     return TrackBinding(
         account=update_ledger(workspace, account, new_facts).account, before=before, handoff=handoff
     )  # 3
@@ -78,13 +77,6 @@ def find_results(workspace: Workspace, account: Account, track: str) -> Sequence
     found = workspace.index.digest(_MOST_GATES).kinds[FactKind.GATE].facts
     new = [fact for fact in reversed(found) if fact.track == track and fact.session != account.session]
     return [carry_result(fact) for fact in new if fact.key not in known or known[fact.key].at < fact.at]
-
-
-def _leave(account: Account) -> Sequence[NewFact]:
-    """Return the retractions of what belongs to the track that the session leaves."""
-    return [
-        NewFact(FactKind.RETRACTION, entry.text, kind.value) for kind in AIMS for entry in account.of(kind)
-    ]
 
 
 def _find_said_elsewhere(workspace: Workspace, account: Account, track: str) -> Account:

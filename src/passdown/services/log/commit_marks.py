@@ -12,47 +12,24 @@ from passdown.services.workspace.workspaces import Workspace
 
 _NOTE: Final = "committed"
 """The name under which an index remembers that everything was committed."""
-_TO_COMMIT: Final = Mark(
+
+TO_COMMIT: Final = Mark(
     layout.TO_COMMIT, b"A running session published something; the end of a turn commits it.\n"
 )
+"""Without it the next event or start leads to the commit; one that stays costs one question to git."""
 
-_TO_COMMIT_VIEW: Final = Mark(
+TO_COMMIT_VIEW: Final = Mark(
     layout.TO_COMMIT_VIEW, b"Events were committed without the view; a later hook commits it.\n"
 )
 
 
-def mark_to_commit(workspace: Workspace) -> None:
-    """Note that a running session is about to publish, so that the ends of turns commit it."""
-    _TO_COMMIT.put(workspace)  # without it the next event or the next start leads to the commit
-
-
-def is_marked(workspace: Workspace) -> bool:
-    """Return whether a running session published something that may not be committed yet."""
-    return _TO_COMMIT.is_put(workspace)
-
-
-def unmark(workspace: Workspace) -> None:
-    """Note that what running sessions published is committed."""
-    _TO_COMMIT.remove(workspace)  # one that stays costs one question to git at the end of the next turn
-
-
-def mark_view(workspace: Workspace) -> None:
-    """Note that events were committed without the tracked view; hooks make up for it once they can."""
-    _TO_COMMIT_VIEW.put(workspace)
-
-
 def owes_view(workspace: Workspace) -> bool:
     """Return whether the view may lack events that are committed, and is to be committed on this branch."""
-    if not _TO_COMMIT_VIEW.is_put(workspace):
+    if not TO_COMMIT_VIEW.is_put(workspace):
         return False
     from passdown.services.log.views import view_place  # hardly ever needed
 
     return view_place(workspace.repository, workspace.settings).is_tracked
-
-
-def unmark_view(workspace: Workspace) -> None:
-    """Note that the tracked view was committed."""
-    _TO_COMMIT_VIEW.remove(workspace)
 
 
 def describe_files(workspace: Workspace) -> str:

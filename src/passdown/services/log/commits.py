@@ -14,12 +14,11 @@ from passdown.ports.documents import Documents
 from passdown.ports.repository import Committed, Repository, Skipped
 from passdown.records import record
 from passdown.services.log.views import view_place
+from passdown.services.workspace.local_files import read_small
 from passdown.settings import FILE_NAME, CommitSettings, Paths, Settings
 
 LAST_CHECKPOINT: Final = layout.LAST_CHECKPOINT
 """The local file with the time of the last checkpoint commit."""
-
-_MOST_BYTES: Final = 64
 
 
 class CommitTrigger(StrEnum):
@@ -111,19 +110,10 @@ def _wait_until(documents: Documents, now: datetime, settings: Settings) -> date
     A time further ahead than the interval comes from a wrong clock, and does not count.
     """
     wait = timedelta(minutes=settings.commit.checkpoint_minutes)
-    last = _read_last(documents, _stamp_path(settings))
+    last = parse_instant(read_small(documents, _stamp_path(settings)))
     if last is None or now - last >= wait or last - now > wait:
         return None
     return last + wait
-
-
-def _read_last(documents: Documents, path: str) -> datetime | None:
-    """Read the time of the last checkpoint commit; return None if there is none that can be read."""
-    try:
-        data = documents.read(path) if documents.size(path) <= _MOST_BYTES else b""
-    except StorageError:
-        return None
-    return parse_instant(data.decode("ascii", "replace").strip())
 
 
 def _stamp_path(settings: Settings) -> str:

@@ -10,9 +10,9 @@ from passdown.core.formats.events import Event, render_event
 from passdown.core.formats.journal import NOT_PUBLISHED, PublishedExtent
 from passdown.core.formats.origins import parse_origins
 from passdown.core.ids import event_file_name, fold_id
-from passdown.core.merge.event_facts import ID_SIZE, parse_event_facts, read_covered
+from passdown.core.merge.event_facts import ID_SIZE, EventFacts, parse_event_facts, read_covered
 from passdown.core.merge.ranks import limit_of
-from passdown.core.merge.rollups import is_rollup, parse_rollup
+from passdown.core.merge.rollups import Rollup, RollupMember, is_rollup, parse_rollup
 from passdown.core.times import LAST_INSTANT, next_instant, to_millis
 from passdown.errors import StorageError
 from passdown.ports.clock import Clock
@@ -99,13 +99,8 @@ class _Events:
         if data is None:
             self.is_lacking = self.is_lacking or self._needs(folder, name)
             return EventFile(folder, name, UNREAD, (), 1)
-        if is_rollup(name):
-            rollup = parse_rollup(data)
-            return EventFile(
-                folder, name, mark, tuple(source for _, source in rollup.members), rollup.skipped
-            )
-        source = parse_event_facts(data, name)
-        return EventFile(folder, name, mark, (source,) if source else (), 0 if source else 1)
+        found = parse_events(name, data)
+        return EventFile(folder, name, mark, tuple(source for _, source in found.members), found.skipped)
 
     def is_enough(self) -> bool:
         return False
@@ -213,6 +208,21 @@ def _said_at(event: Event) -> Iterator[datetime]:
     """Yield when the facts of an event were said: it is not older than what it tells."""
     for origins in parse_origins((pair.key, pair.value) for pair in event.origins).values():
         yield from (origin.at for origin in origins if origin is not None)
+
+
+def parse_events(name: str, data: bytes) -> Rollup:
+    """Read the events of a file: those of a rollup, or the only one; what cannot be merged is counted."""
+    if is_rollup(name):
+        return parse_rollup(data)
+    source = parse_event_facts(data, name)
+    return Rollup(((RollupMember(name, data), source),)) if source else Rollup(skipped=1)
+
+
+def read_sources(log: EventLog) -> Iterator[EventFacts]:
+    """Read every event of a log, including those in rollups; events that cannot be merged are left out."""
+    for folder in log.folders({}):
+        for name in log.files(folder):
+            yield from (source for _, source in parse_events(name, log.read(folder, name) or b"").members)
 
 
 def name_event(event: Event) -> Event:

@@ -10,13 +10,12 @@ from passdown.core.formats.events import Event, parse_event
 from passdown.core.formats.journal import SESSION_END
 from passdown.core.formats.origins import parse_origins
 from passdown.core.kinds import FactKind
-from passdown.core.merge.event_facts import parse_event_facts
-from passdown.core.merge.rollups import is_rollup, parse_rollup
+from passdown.core.merge.rollups import Rollup, is_rollup, parse_rollup
 from passdown.core.phases import PhaseState
 from passdown.errors import FormatError, PassdownError
 from passdown.ports.event_log import EventLog, FileMark
 from passdown.ports.index import EventFile, EventLocation, Index, LogChange
-from passdown.services.log.events import update_index
+from passdown.services.log.events import parse_events, update_index
 from passdown.services.log.indexing import Step
 from passdown.services.workspace.workspaces import Workspace
 
@@ -138,16 +137,10 @@ class EventFilter(NamedTuple):
 
     def takes(self, place: EventLocation) -> bool:
         """Return whether an event matches; an agent may be named without the digits at its end."""
-        return (
-            (
-                not self.agent
-                or place.rank.agent == self.agent
-                or place.rank.agent.startswith(f"{self.agent}-")
-            )
-            and self.branch in {"", place.branch}
-            and self.type in {"", place.type}
-            and (self.since is None or place.rank.at >= self.since)
-        )
+        agent = place.rank.agent
+        is_by = not self.agent or agent == self.agent or agent.startswith(f"{self.agent}-")
+        is_like = self.branch in {"", place.branch} and self.type in {"", place.type}
+        return is_by and is_like and (self.since is None or place.rank.at >= self.since)
 
 
 class FoundEvent(NamedTuple):
@@ -188,10 +181,8 @@ def find_event(logs: Sequence[Sequence[EventLocation]], name: str) -> FoundEvent
         raise PassdownError(f"there is no event {name}", hint="`passdown log` lists the events")
     names = [seen.place.rank.hash[:16] if exact else seen.place.rank.id for seen in found[:_CANDIDATES]]
     more = f" and {len(found) - _CANDIDATES} more" if len(found) > _CANDIDATES else ""
-    raise PassdownError(
-        f"{name} matches {len(found)} events: {', '.join(names)}{more}",
-        hint="name one of them in full",
-    )
+    problem = f"{name} matches {len(found)} events: {', '.join(names)}{more}"
+    raise PassdownError(problem, hint="name one of them in full")
 
 
 def list_places(workspace: Workspace, prefix: str = "", step: Step | None = None) -> Sequence[EventLocation]:
@@ -209,19 +200,11 @@ class InputFile(NamedTuple):
 
 def index_files(index: Index, files: Iterable[InputFile]) -> None:
     """Fill an index with exactly these files, wherever they are."""
-    found = [_read_file(number, file) for number, file in enumerate(files)]
+    found: list[EventFile] = []
+    for number, (path, data) in enumerate(files):
+        mark = FileMark(len(data or b""), 0, number)
+        events = Rollup(skipped=1) if data is None else parse_events(path.rpartition("/")[2], data)
+        sources = tuple(source for _, source in events.members)
+        found.append(EventFile("", path, mark, sources, events.skipped))
     with index.changing():
         index.apply(LogChange({}, (), found))
-
-
-def _read_file(number: int, file: InputFile) -> EventFile:
-    name = file.path.rpartition("/")[2]
-    data = file.data or b""
-    mark = FileMark(len(data), 0, number)
-    if file.data is None:
-        return EventFile("", file.path, mark, (), 1)
-    if is_rollup(name):
-        rollup = parse_rollup(data)
-        return EventFile("", file.path, mark, tuple(source for _, source in rollup.members), rollup.skipped)
-    source = parse_event_facts(data, name)
-    return EventFile("", file.path, mark, (source,) if source else (), 0 if source else 1)

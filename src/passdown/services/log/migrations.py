@@ -6,7 +6,7 @@ whole document is kept below the folder of local state.
 """
 
 from collections.abc import Collection, Iterable, Iterator
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Annotated, Final, NamedTuple
 
 from passdown.core.documents.conflicts import refuse_conflict
@@ -16,14 +16,12 @@ from passdown.core.formats.checkpoints import Phase
 from passdown.core.formats.events import MAX_CHARS, Event, EventCheckpoint, render_event
 from passdown.core.formats.streams import Checkpoint as StreamCheckpoint
 from passdown.core.formats.streams import Stream, Workflow, parse_stream, read_question, write_question
-from passdown.core.formats.view_edits import list_own_lines, render_own_line
 from passdown.core.formats.view_footer import ViewOwner, find_view_owner
-from passdown.core.formats.views import View, parse_view, unsign_line
+from passdown.core.formats.views import View, list_own_lines, parse_view, render_own_line, unsign_line
 from passdown.core.kinds import AIMS, FURTHER, FactKind
 from passdown.core.lazy_regex import pattern
-from passdown.core.merge.event_facts import EventFacts, parse_event_facts
+from passdown.core.merge.event_facts import EventFacts, EventRank, source_of
 from passdown.core.merge.merge import Digest
-from passdown.core.merge.rollups import is_rollup, parse_rollup
 from passdown.core.phases import PhaseState, read_state
 from passdown.core.problems import Malformed, Unknown
 from passdown.core.safe_text import one_line
@@ -31,7 +29,7 @@ from passdown.core.sessions.handoff_streams import from_stream
 from passdown.errors import FormatError, PassdownError, StorageError
 from passdown.ports.event_log import EventLog
 from passdown.records import record, replace
-from passdown.services.log.events import WrittenEvent, update_index, write_event
+from passdown.services.log.events import WrittenEvent, read_sources, update_index, write_event
 from passdown.services.log.views import KEPT, legacy_copy_path, make_text, view_place
 from passdown.services.workspace.local_files import ignore_folder
 from passdown.services.workspace.workspaces import Workspace
@@ -143,6 +141,22 @@ def _keep(workspace: Workspace, plan: MigrationPlan) -> str:
 
 
 # --- what a document says -----------------------------------------------------------------------
+
+
+def read_legacy(workspace: Workspace, path: str) -> EventFacts | None:
+    """Return what a document in the view's place says, as if it were an event; None if it cannot be read.
+
+    Without a date it is older than every event. The index must be up to date.
+    """
+    try:
+        said = read_document(path, workspace.documents.read(path))
+    except PassdownError:  # it has conflict markers, or is not text; the user is told of the file
+        return None
+    at = said.at or min(
+        (place.rank.at - timedelta(milliseconds=1) for place in workspace.index.places()),
+        default=workspace.now(),
+    )
+    return source_of(said.event, EventRank(at, path.rpartition("/")[2], "", ""))
 
 
 def read_document(path: str, data: bytes) -> MigratedContent:
@@ -379,21 +393,9 @@ def _without_superseded(event: Event, said: MigratedContent, digest: Digest) -> 
 
 def _list_stated(log: EventLog, said: MigratedContent) -> Iterator[Stated]:
     """Yield what all events of a log state, whether it still holds or not."""
-    for folder in log.folders({}):
-        for name in log.files(folder):
-            for source in _read_sources(log, folder, name):
-                for fact in source.facts:
-                    yield from _forms(fact, said)
-
-
-def _read_sources(log: EventLog, folder: str, name: str) -> Iterator[EventFacts]:
-    data = log.read(folder, name) or b""
-    if is_rollup(name):
-        yield from (source for _, source in parse_rollup(data).members)
-        return
-    source = parse_event_facts(data, name)
-    if source is not None:
-        yield source
+    for source in read_sources(log):
+        for fact in source.facts:
+            yield from _forms(fact, said)
 
 
 def _forms(fact: Fact, said: MigratedContent) -> Iterator[Stated]:

@@ -1,6 +1,6 @@
 """Archive old events: a rollup stands for each day, and the files move to the archive (C22)."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from datetime import date, timedelta
 from itertools import islice
 from typing import NamedTuple
@@ -10,7 +10,6 @@ from passdown.core.merge.event_facts import EventFacts, parse_event_facts
 from passdown.core.merge.rollups import RollupMember, is_rollup, name_rollup, parse_rollup, render_rollup
 from passdown.ports.clock import Clock
 from passdown.ports.event_log import EventLog
-from passdown.services.log.indexing import Step
 
 Pair = tuple[RollupMember, EventFacts]
 
@@ -33,12 +32,7 @@ class ArchivedEvents(NamedTuple):
 
 
 def archive_events(
-    log: EventLog,
-    clock: Clock,
-    days: int,
-    step: Step | None = None,
-    begin: Callable[[], None] | None = None,
-    most: int | None = None,
+    log: EventLog, clock: Clock, days: int, begin: Callable[[], None] | None = None, most: int | None = None
 ) -> ArchivedEvents:
     """Archive the events that are older than a number of days, in whole UTC days.
 
@@ -50,14 +44,18 @@ def archive_events(
     2. Files that cannot be merged, and events dated in the future, stay where they are.
     3. If it is interrupted at any point, nothing is lost, and the next run continues.
     """
-    due = _by_day(islice(_due(log, _last_day(clock, days)), most))
+    due: dict[date, list[LooseEvent]] = {}
+    for one in islice(_due(log, _last_day(clock, days)), most):
+        due.setdefault(one.pair[1].rank.at.date(), []).append(one)
     gone: list[tuple[str, str]] = []
     made: list[tuple[str, str]] = []
     if due and begin is not None:
         begin()
-    for number, (day, loose) in enumerate(sorted(due.items()), 1):
+    for day, loose in sorted(due.items()):
         folder = day.isoformat()
-        known = _known(log, folder)
+        rollups = (log.read(folder, name) for name in log.files(folder) if is_rollup(name))
+        members = (pair for data in rollups if data is not None for pair in parse_rollup(data).members)
+        known = {source.rank.hash for _, source in members}
         new = [one.pair for one in loose if one.pair[1].rank.hash not in known]
         if new:  # 1
             text = render_rollup(day, new)
@@ -65,8 +63,6 @@ def archive_events(
             if log.create(folder, name, text.encode()):
                 made.append((folder, name))
         gone += _move(log, loose, folder)
-        if step is not None:
-            step(number, len(due))
     return ArchivedEvents(len(gone), len(due), tuple(gone), tuple(made))
 
 
@@ -91,31 +87,12 @@ def _due(log: EventLog, last: date) -> Iterator[LooseEvent]:
                 yield one
 
 
-def _by_day(loose: Iterable[LooseEvent]) -> Mapping[date, list[LooseEvent]]:
-    days: dict[date, list[LooseEvent]] = {}
-    for one in loose:
-        days.setdefault(one.pair[1].rank.at.date(), []).append(one)
-    return days
-
-
 def _read(log: EventLog, folder: str, name: str) -> LooseEvent | None:
     data = None if is_rollup(name) else log.read(folder, name)
     source = parse_event_facts(data, name) if data is not None else None
-    return (
-        LooseEvent(folder, name, (RollupMember(name, data), source)) if data is not None and source else None
-    )
-
-
-def _known(log: EventLog, folder: str) -> frozenset[str]:
-    """Return the hashes of the events in the rollups of a day."""
-    return frozenset(_rolled_up(log, folder))
-
-
-def _rolled_up(log: EventLog, folder: str) -> Iterator[str]:
-    for name in log.files(folder):
-        data = log.read(folder, name) if is_rollup(name) else None
-        if data is not None:
-            yield from (source.rank.hash for _, source in parse_rollup(data).members)
+    if data is None or source is None:
+        return None
+    return LooseEvent(folder, name, (RollupMember(name, data), source))
 
 
 def _move(log: EventLog, loose: list[LooseEvent], day: str) -> list[tuple[str, str]]:

@@ -18,7 +18,7 @@ from passdown.services.log.events import update_index
 from passdown.services.log.indexing import Step
 from passdown.services.log.local_view import mark_updated
 from passdown.services.log.rollups import ArchivedEvents, archive_events
-from passdown.services.log.uncommitted import begin_archiving, end_archiving, list_uncommitted
+from passdown.services.log.uncommitted import ARCHIVING, list_uncommitted
 from passdown.services.log.views import (
     ViewState,
     WrittenView,
@@ -207,12 +207,11 @@ def _is_to_be_left(workspace: Workspace, place: ViewLocation, *, to_commit: bool
 
 
 def _archive(workspace: Workspace) -> ArchivedEvents:
-    days = workspace.settings.events.retention_days
     archived = archive_events(
         workspace.log,
         workspace.clock,
-        days,
-        begin=lambda: begin_archiving(workspace),
+        workspace.settings.events.retention_days,
+        begin=lambda: ARCHIVING.put(workspace),
         most=_HOOK_ARCHIVES if workspace.is_hook else None,
     )
     update_index(workspace.log, workspace.index)
@@ -228,7 +227,7 @@ def _commit(
         workspace.repository, workspace.documents, workspace.clock, workspace.settings, trigger, paths
     )
     if isinstance(committed, Committed):
-        end_archiving(workspace)
+        ARCHIVING.remove(workspace)
     return committed
 
 

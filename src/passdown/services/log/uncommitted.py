@@ -13,7 +13,7 @@ from passdown.core.merge.rollups import is_rollup
 from passdown.services.workspace.local_files import Mark
 from passdown.services.workspace.workspaces import Workspace
 
-_MOVING: Final = Mark(
+ARCHIVING: Final = Mark(
     layout.ARCHIVING, b"Events are being archived; the commit looks at all files of Passdown.\n"
 )
 
@@ -24,20 +24,10 @@ def list_uncommitted(workspace: Workspace, *, is_indexed: bool = True) -> Sequen
     A file that is gone and not in the archive was removed by the user, who commits that. A hook looks at all
     files only if the index could not be brought up to date, or if events were archived: those are gone.
     """
-    if not (workspace.is_hook and is_indexed) or _MOVING.is_put(workspace):
+    if not (workspace.is_hook and is_indexed) or ARCHIVING.is_put(workspace):
         return _list_all(workspace)
     events = _list_events(workspace)
     return _list_all(workspace) if any(is_rollup(_name(path)) for path in events) else events
-
-
-def begin_archiving(workspace: Workspace) -> None:
-    """Note that events are about to be archived."""
-    _MOVING.put(workspace)
-
-
-def end_archiving(workspace: Workspace) -> None:
-    """Note that what was archived is committed."""
-    _MOVING.remove(workspace)
 
 
 def _list_events(workspace: Workspace) -> Sequence[str]:

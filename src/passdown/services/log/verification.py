@@ -1,4 +1,7 @@
-"""Verify a view against its events, from scratch; report each missing or altered event (C63, C64)."""
+"""Verify a view against its events, from scratch; report each missing or altered event (C63, C64).
+
+The last commit is checked on its own, whatever the working tree holds.
+"""
 
 from collections.abc import Iterator, Mapping, Sequence
 from enum import StrEnum
@@ -10,15 +13,15 @@ from passdown.core.formats.view_location import ViewLocation
 from passdown.core.formats.views import Footer, parse_view
 from passdown.core.git_hash import git_blob_id
 from passdown.core.lazy_regex import pattern
-from passdown.core.merge.event_facts import EventFacts, is_blank, parse_event_facts
-from passdown.core.merge.rollups import RollupMember, is_rollup, parse_rollup
+from passdown.core.merge.event_facts import EventFacts, is_blank
+from passdown.core.merge.rollups import Rollup, RollupMember, is_rollup
 from passdown.errors import FormatError
 from passdown.ports.event_log import EventLog
 from passdown.ports.index import EventFile, EventLocation, Index, LogChange
 from passdown.records import field, record
-from passdown.services.log.events import name_event
+from passdown.services.log.events import name_event, parse_events, update_index
 from passdown.services.log.indexing import Step
-from passdown.services.log.views import ViewState, judge_view, read_view, view_place
+from passdown.services.log.views import ViewState, judge_data, judge_view, read_view, view_place
 from passdown.services.workspace.workspaces import Workspace
 
 _CHANGED: Final = frozenset({ViewState.EDITED, ViewState.MERGED, ViewState.FOREIGN})
@@ -76,6 +79,22 @@ class Verdict:
         if self.state is ViewState.MISSING or self.are_events_recorded:
             return self.state is not ViewState.OUTDATED
         return self.recorded_count is None or self.recorded_count < self.event_count
+
+
+@record
+class CommittedView:
+    """The view in the last commit."""
+
+    place: Annotated[ViewLocation, "Where the view is on this branch."]
+    state: Annotated[ViewState, "How it compares with the events of the commit."]
+    event_count: Annotated[int, "How many events the commit has."]
+    is_unchanged: Annotated[bool, "Whether the file in the working tree is the committed one."]
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether the commit is as we make them: the view matches, or there are neither events nor view."""
+        is_empty = self.event_count == 0 and self.state is ViewState.MISSING
+        return self.state is ViewState.CURRENT or is_empty
 
 
 @record(frozen=False)
@@ -150,34 +169,22 @@ def _read_all(workspace: Workspace, step: Step | None) -> _Scan:
     ]
     for number, (folder, name, mark) in enumerate(files, 1):
         path = _path(workspace, folder, name)
-        pairs, skipped = _read_file(log, scan, (folder, name), path)
-        for member, source in pairs:
+        data = log.read(folder, name)
+        found = Rollup(skipped=1) if data is None else parse_events(name, data)
+        if data is None:
+            scan.left.append(UnmergedFile(path, "cannot be read, or is too large"))
+        elif found.skipped:
+            lines = f"{found.skipped} of its lines cannot be read"
+            scan.left.append(UnmergedFile(path, lines if is_rollup(name) else _name_problem(data)))
+        for member, source in found.members:
             scan.altered += _check_id(path, member, source)
         if is_rollup(name):
-            scan.names.update(member.name for member, _ in pairs)
-        scan.found.append(EventFile(folder, name, mark, tuple(source for _, source in pairs), skipped))
+            scan.names.update(member.name for member, _ in found.members)
+        sources = tuple(source for _, source in found.members)
+        scan.found.append(EventFile(folder, name, mark, sources, found.skipped))
         if step is not None:
             step(number, len(files))
     return scan
-
-
-def _read_file(
-    log: EventLog, scan: _Scan, file: tuple[str, str], path: str
-) -> tuple[Sequence[tuple[RollupMember, EventFacts]], int]:
-    data = log.read(*file)
-    if data is None:
-        scan.left.append(UnmergedFile(path, "cannot be read, or is too large"))
-        return (), 1
-    if is_rollup(file[1]):
-        rollup = parse_rollup(data)
-        if rollup.skipped:
-            scan.left.append(UnmergedFile(path, f"{rollup.skipped} of its lines cannot be read"))
-        return rollup.members, rollup.skipped
-    source = parse_event_facts(data, file[1])
-    if source is None:
-        scan.left.append(UnmergedFile(path, _name_problem(data)))
-        return (), 1
-    return ((RollupMember(file[1], data), source),), 0
 
 
 def _name_problem(data: bytes) -> str:
@@ -244,3 +251,18 @@ def _compare_cache(
             yield DamagedEvent(EventDamage.ALTERED, place.rank.id, path, "another text has its id")
         else:
             yield DamagedEvent(EventDamage.MISSING, place.rank.id, path, "it was there before")
+
+
+def check_committed(workspace: Workspace, log: EventLog, index: Index) -> CommittedView:
+    """Judge the view of the last commit by the events in it, which `log` holds; nothing is written."""
+    update_index(log, index)
+    place = view_place(workspace.repository, workspace.settings)
+    name = workspace.repository.listing(place.path.rpartition("/")[0]).get(place.path, "")
+    data = workspace.history.contents([name]).get(name) if name else None
+    there = read_view(workspace.documents, place.path)
+    return CommittedView(
+        place=place,
+        state=judge_data(data, index),
+        event_count=index.digest(1).event_count,
+        is_unchanged=(git_blob_id(there, like=name) if there is not None else "") == name,
+    )

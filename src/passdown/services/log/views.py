@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from passdown import __version__, layout
 from passdown.core.formats.view_footer import ViewOwner, check_footer, find_view_owner
 from passdown.core.formats.view_location import RENDERER, ViewLocation, ViewPolicy, locate_view
-from passdown.errors import PassdownError
+from passdown.errors import PassdownError, StorageError
 from passdown.services.workspace.local_files import ignore_folder
 from passdown.settings import Settings
 
@@ -16,6 +16,7 @@ if TYPE_CHECKING:  # the index imports all of merging, and a check that finds no
     from passdown.ports.documents import Documents
     from passdown.ports.index import Index
     from passdown.ports.repository import Repository
+    from passdown.services.workspace.workspaces import Workspace
 
 LOCAL_VIEW: Final = layout.CURRENT
 KEPT: Final = layout.EDITED_VIEW
@@ -165,6 +166,24 @@ def write_view(documents: "Documents", path: str, text: str, runtime: str) -> Wr
         ignore_folder(documents, runtime)
     documents.replace(path, data, local=is_local)
     return WrittenView(path, before, kept)
+
+
+# --- a `current.md` that somebody else wrote: sessions are told of it until it is migrated (R139) -------
+
+
+def find_legacy(workspace: "Workspace") -> str:
+    """Return the path of a document that we did not make in the place of the view, or "".
+
+    One that was migrated in this checkout does not count, even if the view is elsewhere on this branch.
+    """
+    path = workspace.settings.paths.view
+    try:
+        data = workspace.documents.read(path) if workspace.documents.exists(path) else None
+        if data is None or find_view_owner(data) is not ViewOwner.FOREIGN:
+            return ""
+        return "" if workspace.documents.exists(legacy_copy_path(workspace.settings, data)) else path
+    except StorageError:  # a folder, a link, or too large
+        return ""
 
 
 def _hash(data: bytes) -> str:

@@ -8,59 +8,22 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Final, TypeVar
 
-from passdown.core.coordination.leases import (
-    Checked,
-    Fenced,
-    Granted,
-    Held,
-    Lost,
-    PathVerdict,
-    Released,
-    Resource,
-)
-from passdown.core.coordination.members import Inherited, Joined, Left, Member, MemberState, StillAlive
-from passdown.core.coordination.messages import (
-    Acknowledged,
-    Expired,
-    NewMessage,
-    NobodyThere,
-    Sent,
-    WaitingMessage,
-)
-from passdown.core.coordination.offers import (
-    Accepted,
-    NewOffer,
-    Offered,
-    OfferEnded,
-    OfferGone,
-    OfferState,
-)
+from passdown.core.coordination.holding_facts import list_closed, list_granted, list_released
+from passdown.core.coordination.leases import TASK, Fenced, Grant, Granted, Held, Lost, Released, Resource
+from passdown.core.coordination.members import Inherited, StillAlive
+from passdown.core.coordination.messages import NewMessage, NobodyThere, Sent
+from passdown.core.coordination.offers import Accepted, NewOffer, Offered, OfferEnded, OfferGone
 from passdown.core.coordination.outcomes import dump_outcome
-from passdown.core.coordination.tasks import (
-    Circle,
-    Claimed,
-    NothingReady,
-    Task,
-    TaskClosed,
-    TaskState,
-    TaskStored,
-)
+from passdown.core.coordination.tasks import Circle, Claimed, NothingReady, Task, TaskClosed, TaskStored
 from passdown.core.json_text import dump
+from passdown.core.sessions.ledger_sync import NewFact
+from passdown.core.sessions.session_facts import Account
 from passdown.core.work.operations import OperationAction, Outcome, SharedOperation
 from passdown.errors import StorageError, UnansweredError, UnsureError, UsageError
-from passdown.ports.coordination import (
-    Coordination,
-    HeldResource,
-    History,
-    Leases,
-    Members,
-    Messages,
-    Offers,
-    Tasks,
-)
+from passdown.ports.coordination import Coordination, History, Leases, Members, Messages, Offers, Tasks
 from passdown.records import replace
 from passdown.services.operations.operations import settle, write_down
-from passdown.services.operations.stated_facts import list_facts, state_before
+from passdown.services.sessions.journals import read_account
 from passdown.services.workspace.workspaces import Workspace
 
 _REFUSALS: Final = (Held, Lost, NothingReady, NobodyThere, Circle, OfferGone, StillAlive)
@@ -75,7 +38,7 @@ class Recorder:
 
     def __init__(self, workspace: Workspace, history: History | None = None) -> None:
         """Write to the journals of a workspace; a tracker outside has no history."""
-        self._workspace = workspace
+        self.workspace = workspace
         self._history = history
 
     def perform(self, wanted: SharedOperation, call: Callable[[], T]) -> T:
@@ -84,17 +47,17 @@ class Recorder:
         1. If nobody knows whether it was made, it stays open: the next command finishes it.
         2. An engine that could not be asked has not made it.
         """
-        operation = write_down(self._workspace, wanted)
+        operation = write_down(self.workspace, wanted)
         try:
             outcome = call()
         except (UnsureError, UnansweredError) as error:  # 1
             error.hint = _UNSURE
             raise
         except StorageError as error:  # 2
-            settle(self._workspace, operation, Outcome.NOT_MADE, error=error.message)
+            settle(self.workspace, operation, Outcome.NOT_MADE, error=error.message)
             raise
         except UsageError as error:
-            settle(self._workspace, operation, Outcome.REFUSED, error=error.message)
+            settle(self.workspace, operation, Outcome.REFUSED, error=error.message)
             raise
         self.record(operation, outcome)
         return outcome
@@ -104,21 +67,23 @@ class Recorder:
         if not operation.is_open:
             return operation
         if isinstance(outcome, _REFUSALS):
-            return settle(self._workspace, operation, Outcome.REFUSED)
-        state_before(self._workspace, operation, outcome)
+            return settle(self.workspace, operation, Outcome.REFUSED)
+        if isinstance(outcome, Accepted):
+            from passdown.services.handover.handoffs import make_offer_review, resume_handoff  # few need it
+
+            # What the offer passes on is stated as often as it is needed: what is known is not said again.
+            account = read_account(self.workspace, operation.session)
+            resume_handoff(self.workspace, make_offer_review(self.workspace, outcome.offer), account)
         made = outcome.task if isinstance(outcome, Task) else ""
         found = replace(operation, position=self._find_position(operation.id), result=made)
-        facts = list_facts(self._workspace, operation, outcome)
-        return settle(self._workspace, found, Outcome.DONE, facts=facts)
+        account = read_account(self.workspace, operation.session)
+        facts = _list_facts(account, operation, outcome) if account.started_at is not None else ()
+        return settle(self.workspace, found, Outcome.DONE, facts=facts)
 
     def _find_position(self, op: str) -> int:
         with suppress(StorageError):  # it was made; where, only helps to rebuild a lost file
             return self._history.find(op) if self._history else 0
         return 0
-
-    def describe(self, op: str, message: NewMessage) -> SharedOperation:
-        """Describe the sending of a message."""
-        return describe_message(self._workspace, op, message)
 
     def wanted(
         self, action: OperationAction, op: str, session: str, subject: str = "", **values: object
@@ -127,11 +92,32 @@ class Recorder:
         return SharedOperation(
             id=op,
             action=action,
-            at=self._workspace.now(),
+            at=self.workspace.now(),
             session=session,
             task=subject,
             values=dump(values) if values else "",
         )
+
+
+def _list_facts(account: Account, operation: SharedOperation, outcome: object) -> Sequence[NewFact]:
+    """Return the facts that an outcome states: what the session holds now, or no longer, and what is done."""
+    match outcome:
+        case Granted() | Claimed() | Accepted():
+            tasks = outcome.tasks if isinstance(outcome, Claimed) else ()
+            named = operation.task.partition(" ")[0] if tasks else ""
+            return list_granted(account, outcome.grants, tasks, named)
+        case Inherited():
+            fence = outcome.fence
+            grants = [Grant(kind=kind, name=name, fence=fence, left=0.0) for kind, name in outcome.resources]
+            return list_granted(account, grants)
+        case Released():
+            return list_released(account, outcome.resources)
+        case TaskClosed():
+            return list_closed(account, outcome, operation.reason, operation.note)
+        case TaskStored() if operation.action is OperationAction.GIVE_BACK:
+            return list_released(account, [Resource(TASK, operation.task)])
+        case _:
+            return ()
 
 
 def describe_message(workspace: Workspace, op: str, message: NewMessage) -> SharedOperation:
@@ -160,27 +146,13 @@ class RecordedMembers:
         """Record the changes of one part of the engine."""
         self._recorder = recorder
         self._members = members
-
-    def join(self, op: str, member: Member) -> Joined:
-        """Take part."""
-        return self._members.join(op, member)
-
-    def beat(self, sessions: Sequence[str]) -> None:
-        """Record a sign of life."""
-        self._members.beat(sessions)
-
-    def leave(self, op: str, session: str) -> Left:
-        """End a session; its journal says so."""
-        return self._members.leave(op, session)
+        self.join, self.beat, self.leave = members.join, members.beat, members.leave
+        self.members = members.members
 
     def inherit(self, op: str, session: str, dead: str) -> Inherited | StillAlive:
         """Move what a session without signs of life holds."""
         wanted = self._recorder.wanted(OperationAction.INHERIT, op, session, dead)
         return self._recorder.perform(wanted, lambda: self._members.inherit(op, session, dead))
-
-    def members(self) -> Sequence[MemberState]:
-        """Return the sessions that have not ended."""
-        return self._members.members()
 
 
 class RecordedLeases:
@@ -190,6 +162,8 @@ class RecordedLeases:
         """Record the changes of one part of the engine."""
         self._recorder = recorder
         self._leases = leases
+        self.renew, self.check, self.judge = leases.renew, leases.check, leases.judge
+        self.leases = leases.leases
 
     def acquire(self, op: str, session: str, wanted: Sequence[Resource], ttl: float) -> Granted | Held:
         """Grant all that is wanted, or nothing."""
@@ -198,23 +172,11 @@ class RecordedLeases:
         )
         return self._recorder.perform(operation, lambda: self._leases.acquire(op, session, wanted, ttl))
 
-    def renew(self, op: str, session: str, held: Sequence[Fenced]) -> Granted | Lost:
-        """Use all of these again, or none."""
-        return self._leases.renew(op, session, held)
-
     def release(self, op: str, session: str, held: Sequence[Fenced]) -> Released | Lost:
         """Release all of these, or none."""
         names = _name_all([one.resource for one in held])
         operation = self._recorder.wanted(OperationAction.RELEASE, op, session, names, held=list(held))
         return self._recorder.perform(operation, lambda: self._leases.release(op, session, held))
-
-    def check(self, op: str, session: str, paths: Sequence[str], seconds: float, about: str) -> Checked:
-        """Judge paths for a session."""
-        return self._leases.check(op, session, paths, seconds, about)
-
-    def judge(self, session: str, paths: Sequence[str]) -> Sequence[PathVerdict]:
-        """Judge paths for a session; this changes nothing."""
-        return self._leases.judge(session, paths)
 
     def take_over(self, op: str, session: str, wanted: Sequence[Resource], *, force: bool) -> Granted | Held:
         """Take resources from sessions without signs of life, or from any session by force."""
@@ -225,10 +187,6 @@ class RecordedLeases:
             operation, lambda: self._leases.take_over(op, session, wanted, force=force)
         )
 
-    def leases(self, session: str = "") -> Sequence[HeldResource]:
-        """Return what has not ended, of one session or of all."""
-        return self._leases.leases(session)
-
 
 class RecordedTasks:
     """`Tasks`; a command usually changes them through the tracker, which is recorded by itself."""
@@ -237,6 +195,7 @@ class RecordedTasks:
         """Record the changes of one part of the engine."""
         self._recorder = recorder
         self._tasks = tasks
+        self.find, self.tasks = tasks.find, tasks.tasks
 
     def add(self, op: str, session: str, task: Task) -> TaskStored:
         """Add a task."""
@@ -281,14 +240,6 @@ class RecordedTasks:
         operation = self._recorder.wanted(OperationAction.BLOCK, op, session, task, other=other)
         return self._recorder.perform(operation, lambda: self._tasks.wait_for(op, session, task, other))
 
-    def find(self, task: str) -> TaskState | None:
-        """Return a task with its holder."""
-        return self._tasks.find(task)
-
-    def tasks(self, *, closed: bool = False) -> Sequence[TaskState]:
-        """Return all tasks that are not closed, or all."""
-        return self._tasks.tasks(closed=closed)
-
 
 class RecordedMessages:
     """`Messages`; what is sent is written down."""
@@ -297,23 +248,13 @@ class RecordedMessages:
         """Record the changes of one part of the engine."""
         self._recorder = recorder
         self._messages = messages
+        self.waiting, self.acknowledge = messages.waiting, messages.acknowledge
+        self.expire = messages.expire
 
     def send(self, op: str, message: NewMessage) -> Sent | NobodyThere:
         """Put a message into the inbox of everybody who has the address."""
-        wanted = self._recorder.describe(op, message)
+        wanted = describe_message(self._recorder.workspace, op, message)
         return self._recorder.perform(wanted, lambda: self._messages.send(op, message))
-
-    def waiting(self, session: str) -> Sequence[WaitingMessage]:
-        """Return what the session has not read."""
-        return self._messages.waiting(session)
-
-    def acknowledge(self, op: str, session: str, positions: Sequence[int]) -> Acknowledged:
-        """Mark messages as read."""
-        return self._messages.acknowledge(op, session, positions)
-
-    def expire(self, op: str) -> Expired:
-        """Remove what expired unread, and what was read long ago."""
-        return self._messages.expire(op)
 
 
 class RecordedOffers:
@@ -323,6 +264,7 @@ class RecordedOffers:
         """Record the changes of one part of the engine."""
         self._recorder = recorder
         self._offers = offers
+        self.offers = offers.offers
 
     def offer(self, op: str, offer: NewOffer) -> Offered | Lost:
         """Offer a task, and with it all files of the giver."""
@@ -345,10 +287,6 @@ class RecordedOffers:
         """Take an offer of one's own back."""
         operation = self._recorder.wanted(OperationAction.WITHDRAW, op, session, offer)
         return self._recorder.perform(operation, lambda: self._offers.withdraw(op, session, offer))
-
-    def offers(self) -> Sequence[OfferState]:
-        """Return the offers that stand."""
-        return self._offers.offers()
 
 
 class RecordedCoordination:

@@ -43,13 +43,7 @@ from passdown.errors import (
 )
 from passdown.ports.tracker import NOBODY, ClaimWish, Tracker, TrackerInfo, Worker
 from passdown.records import replace
-from passdown.services.operations.operations import (
-    abandon,
-    journal_of,
-    next_operation,
-    settle,
-    write_down,
-)
+from passdown.services.operations.operations import abandon, journal_of, next_operation, settle, write_down
 from passdown.services.operations.recorded_coordination import Recorder
 from passdown.services.workspace.workspaces import Workspace
 

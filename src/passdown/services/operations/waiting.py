@@ -38,14 +38,12 @@ def find_open(workspace: Workspace) -> Sequence[SharedOperation]:
     read = {*fresh}
     if len(fresh) > _FEW:
         read &= {*journals.mentioning(_KIND)}
-    left = {session: _read_open(workspace, session) for session in sorted(read)}
+    left = {
+        session: [one for one in read_recorded(workspace, session) if one.is_open] for session in sorted(read)
+    }
     if len(fresh) > _FEW:
         _write_settled(workspace, {name: at for name, at in changed.items() if not left.get(name)})
     return [one for some in left.values() for one in some]
-
-
-def _read_open(workspace: Workspace, session: str) -> Sequence[SharedOperation]:
-    return [one for one in read_recorded(workspace, session) if one.is_open]
 
 
 def read_all(workspace: Workspace) -> Sequence[SharedOperation]:
@@ -60,11 +58,8 @@ def find_operation(workspace: Workspace, name: str) -> SharedOperation:
     waiting = find_waiting(workspace)
     found = [one for one in waiting if one.id == name] or [one for one in waiting if one.key == name]
     if len(found) != 1:
-        message = (
-            f"{len(found)} queued changes have the key {one_line(name)}"
-            if found
-            else f"no queued change has the key {one_line(name)}"
-        )
+        count = f"{len(found)} queued changes have" if found else "no queued change has"
+        message = f"{count} the key {one_line(name)}"
         raise UsageError(message, hint="Name the id that `passdown status --json` shows below `outbox`.")
     return found[0]
 

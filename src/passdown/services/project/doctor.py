@@ -86,30 +86,28 @@ def examine(examination: Examination, step: Step | None = None) -> tuple[Finding
     All events are read again. Documents are checked except for events and journals, which have checks of
     their own here.
     """
-    verdict, fresh = _verify(examination, step)
+    workspace, fresh = examination.workspace, examination.fresh()
+    verdict = verify(workspace, fresh, step)
+    leftovers = examination.find_leftovers()
+    pauses = find_pauses(workspace, examination.variables)
     return (
         *_find_settings(examination),
-        *_find_rules(examination.workspace),
-        *_find_leftovers(examination),
-        *_find_sessions(examination.workspace),
-        *_find_journals(examination),
+        *_find_rules(workspace),
+        *([findings.leftovers(leftovers)] if leftovers else []),
+        *_find_sessions(workspace),
+        *_find_journals(workspace),
         *_find_view(verdict),
-        *(findings.kept_view(path, count) for path, count in list_kept(examination.workspace)),
+        *(findings.kept_view(path, count) for path, count in list_kept(workspace)),
         *_find_events(verdict),
-        *_find_clock(examination.workspace, fresh),
-        *_find_layout(examination.workspace),
-        *_find_documents(examination.workspace),
+        *_find_clock(workspace, fresh),
+        *_find_layout(workspace),
+        *_find_documents(workspace),
         *_find_cache(examination),
-        *_find_pauses(examination),
+        *(findings.paused(one.by, one.since, is_variable=one.by == OFF) for one in pauses),
         *_find_hooks(examination),
         *_find_outdated(examination),
         *_find_sandboxes(examination),
     )
-
-
-def _verify(examination: Examination, step: Step | None) -> tuple[Verdict, Index]:
-    fresh = examination.fresh()
-    return verify(examination.workspace, fresh, step), fresh
 
 
 # --- set-up ---------------------------------------------------------------------------------------
@@ -130,10 +128,7 @@ def _find_settings(examination: Examination) -> Iterator[Finding]:
 
 
 def _find_rules(workspace: Workspace) -> Iterator[Finding]:
-    """Judge git's rules by their effect, not by how they are written.
-
-    In a project that is not set up, only files that exist are reported.
-    """
+    """Judge git's rules by their effect; in a project that is not set up, only for files that exist."""
     if workspace.git_documents is None:
         return
     areas, repository = classify_paths(workspace.settings.paths), workspace.repository
@@ -182,11 +177,6 @@ def _find_tracked(workspace: Workspace) -> Iterator[Finding]:
         yield findings.tracked(paths.ledgers, ledgers)
 
 
-def _find_leftovers(examination: Examination) -> Iterator[Finding]:
-    if paths := examination.find_leftovers():
-        yield findings.leftovers(paths)
-
-
 # --- sessions -------------------------------------------------------------------------------------
 
 
@@ -202,9 +192,8 @@ def _find_sessions(workspace: Workspace) -> Iterator[Finding]:
             )
 
 
-def _find_journals(examination: Examination) -> Iterator[Finding]:
+def _find_journals(workspace: Workspace) -> Iterator[Finding]:
     """Check the journals of sessions that still have something to publish."""
-    workspace = examination.workspace
     places: list[tuple[Documents, str, str]] = []
     if workspace.git_documents is not None:
         places.append((workspace.git_documents, layout.in_git(layout.JOURNALS), f"{layout.GIT}/"))
@@ -213,7 +202,7 @@ def _find_journals(examination: Examination) -> Iterator[Finding]:
         for path in _list(documents, folder):
             checked = check_document(documents, path)
             errors = [one for one in checked.problems if one.severity is Severity.ERROR]
-            account = read_account(examination.workspace, path.rpartition("/")[2].removesuffix(".jsonl"))
+            account = read_account(workspace, path.rpartition("/")[2].removesuffix(".jsonl"))
             if errors and not account.is_published:
                 is_known = account.started_at is not None
                 yield findings.damaged_journal(
@@ -292,19 +281,11 @@ def _find_documents(workspace: Workspace) -> Iterator[Finding]:
 
 
 def _find_cache(examination: Examination) -> Iterator[Finding]:
-    runtime = examination.workspace.settings.paths.runtime
-    folder = (
-        layout.shown_in_git(layout.in_git(layout.CACHE))
-        if examination.workspace.git_documents is not None
-        else runtime
-    )
+    folder = examination.workspace.settings.paths.runtime
+    if examination.workspace.git_documents is not None:
+        folder = layout.shown_in_git(layout.in_git(layout.CACHE))
     if found := findings.judge_cache(examination.cache, folder):
         yield found
-
-
-def _find_pauses(examination: Examination) -> Iterator[Finding]:
-    for one in find_pauses(examination.workspace, examination.variables):
-        yield findings.paused(one.by, one.since, is_variable=one.by == OFF)
 
 
 def _find_hooks(examination: Examination) -> Iterator[Finding]:
@@ -347,44 +328,34 @@ def fix_findings(examination: Examination, findings: Sequence[Finding]) -> FixRe
     3. Sessions that never ended are published and ended.
     4. The view is rebuilt last, so that it includes new events.
     """
-    codes = {finding.code for finding in findings if finding.is_fixable}
-    steps: tuple[tuple[frozenset[FindingKind], Callable[[Examination], str]], ...] = (
-        (
-            frozenset({FindingKind.NOT_IGNORED, FindingKind.LINE_ENDS, FindingKind.VIEW_MERGE}),
-            _write_rules,
-        ),  # 1
-        (frozenset({FindingKind.LEFTOVERS}), _sweep),  # 2
-        (frozenset({FindingKind.SESSION}), _recover),  # 3
-        (frozenset({FindingKind.VIEW}), _synthesize),  # 4
+    workspace = examination.workspace
+
+    def write_rules() -> str:
+        changes = plan_rules(workspace, is_private=is_private(workspace))
+        write_setup(workspace, changes)
+        return f"wrote rules for git: {', '.join(change.shown for change in changes)}"
+
+    def end_sessions() -> str:
+        names = [one.account.agent for one in recover(workspace)]
+        return f"ended sessions and published their facts: {', '.join(names) or 'none'}"
+
+    rules = {FindingKind.NOT_IGNORED, FindingKind.LINE_ENDS, FindingKind.VIEW_MERGE}
+    steps: tuple[tuple[set[FindingKind], Callable[[], str]], ...] = (
+        (rules, write_rules),  # 1
+        ({FindingKind.LEFTOVERS}, lambda: f"removed unfinished writes: {examination.sweep()}"),  # 2
+        ({FindingKind.SESSION}, end_sessions),  # 3
+        ({FindingKind.VIEW}, lambda: f"rebuilt the view: {synthesize(workspace).written.path}"),  # 4
     )
+    codes = {finding.code for finding in findings if finding.is_fixable}
     done: list[str] = []
     refused: list[str] = []
     for wanted, act in steps:
         if codes & wanted:
             try:
-                done.append(act(examination))
+                done.append(act())
             except PassdownError as found:
                 refused.append(found.message)
     return FixResult(done=tuple(done), refused=tuple(refused))
-
-
-def _write_rules(examination: Examination) -> str:
-    changes = plan_rules(examination.workspace, is_private=is_private(examination.workspace))
-    write_setup(examination.workspace, changes)
-    return f"wrote rules for git: {', '.join(change.shown for change in changes)}"
-
-
-def _sweep(examination: Examination) -> str:
-    return f"removed unfinished writes: {examination.sweep()}"
-
-
-def _recover(examination: Examination) -> str:
-    names = [one.account.agent for one in recover(examination.workspace)]
-    return f"ended sessions and published their facts: {', '.join(names) or 'none'}"
-
-
-def _synthesize(examination: Examination) -> str:
-    return f"rebuilt the view: {synthesize(examination.workspace).written.path}"
 
 
 # --- costs ------------------------------------------------------------------------------------------

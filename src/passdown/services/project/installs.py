@@ -148,11 +148,17 @@ def plan_install(target: InstallTarget) -> InstallPlan:
         hint = f"remove it first: {target.install.program} {' '.join(target.install.remove[0])}"
         raise UsageError(f"{target.host.title} already has the plugin, from {noted.source}", hint=hint)
     files = tuple(_plan_files(target))
-    edits, notes = _plan_own(target)
+    settings, notes = _plan_settings(target)
+    edits = [settings] if settings else []
+    if target.instructions:
+        file = target.open_file(target.instructions)
+        before = file.read()
+        after = put_block(before or b"", INSTRUCTIONS, in_markdown=True)
+        edits += [FileEdit(file, before, after)] if after != before else []
     return InstallPlan(
         files=files,
         commands=tuple((program, *fill(one, target.source)) for one in _needed(target, noted, bool(files))),
-        edits=edits,
+        edits=tuple(edits),
         notes=notes,
         receipt=_plan_receipt(target, noted),
         judges_edits=_judges_edits(target),
@@ -206,7 +212,8 @@ def _plan_files(target: InstallTarget) -> Iterator[FileEdit]:
     """Yield the edits for plugin files that are missing, changed, or from an older version."""
     called = target.guard(hook_line(target.line, target.host.name))
     wanted = render_files(target.install, target.plugin, called, judges_edits=_judges_edits(target))
-    for path in sorted({*wanted, *_names(target)}):
+    there = [path.removeprefix(f"{target.place}/") for path in target.data.list(target.place)]
+    for path in sorted({*wanted, *there}):
         name = f"{target.place}/{path}"
         file = UserFile(target.data, name, f"{target.folder}/{name}")
         before, after = file.read(), wanted.get(path)
@@ -242,22 +249,6 @@ def _judges_edits(target: InstallTarget) -> bool:
         return target.edits
     path = f"{target.place}/{PLUGIN}/{HOOKS}"
     return target.data.exists(path) and has_edit_hooks(target.data.read(path))
-
-
-def _names(target: InstallTarget) -> list[str]:
-    return [path.removeprefix(f"{target.place}/") for path in target.data.list(target.place)]
-
-
-def _plan_own(target: InstallTarget) -> tuple[tuple[FileEdit, ...], tuple[str, ...]]:
-    """Plan the edits of the user's own files: the settings, and instructions if asked for."""
-    edit, notes = _plan_settings(target)
-    edits = [edit] if edit else []
-    if target.instructions:
-        file = target.open_file(target.instructions)
-        before = file.read()
-        after = put_block(before or b"", INSTRUCTIONS, in_markdown=True)
-        edits += [FileEdit(file, before, after)] if after != before else []
-    return tuple(edits), notes
 
 
 def _plan_settings(target: InstallTarget) -> tuple[FileEdit | None, tuple[str, ...]]:
@@ -380,8 +371,11 @@ def plan_uninstall(target: InstallTarget) -> InstallPlan:
     noted = _read_noted(target)
     receipt = _read_receipt(target)
     commands, notes = _plan_removal(target, noted)
+    receipts = [target.receipt] if target.data.exists(target.receipt) else []
+    paths = (*target.data.list(target.place), *receipts)
+    files = [UserFile(target.data, path, f"{target.folder}/{path}") for path in paths]
     return InstallPlan(
-        files=tuple(_plan_disposal(target)),
+        files=tuple(FileEdit(file, file.read(), None) for file in files),
         commands=commands,
         edits=(*_plan_undo(target, receipt), *_plan_blocks(target, receipt)),
         notes=notes,
@@ -401,15 +395,6 @@ def _plan_removal(
     if needed and not program:
         return (), (f"there is no program {target.install.program} on your PATH, so it was not called",)
     return tuple((program, *one) for one in needed), ()
-
-
-def _plan_disposal(target: InstallTarget) -> Iterator[FileEdit]:
-    for path in (
-        *target.data.list(target.place),
-        *([target.receipt] if target.data.exists(target.receipt) else []),
-    ):
-        file = UserFile(target.data, path, f"{target.folder}/{path}")
-        yield FileEdit(file, file.read(), None)
 
 
 def _plan_undo(target: InstallTarget, receipt: InstallReceipt | None) -> Iterator[FileEdit]:

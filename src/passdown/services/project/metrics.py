@@ -6,13 +6,7 @@ from typing import Final
 
 from passdown import layout
 from passdown.core.hosts.tracker_commands import find_verbs
-from passdown.core.project.metrics import (
-    Metric,
-    MetricKind,
-    MetricsSummary,
-    parse_metrics,
-    sum_up_metrics,
-)
+from passdown.core.project.metrics import Metric, MetricKind, MetricsSummary, parse_metrics, sum_up_metrics
 from passdown.core.work.tdd import EndedPhase
 from passdown.errors import StorageError
 from passdown.services.sessions.archives import STALE
@@ -56,11 +50,8 @@ def find_start_metrics(workspace: Workspace, started: StartedSession) -> Sequenc
         values: dict[str, object] = {"updates": updates, "closes": len(started.recovered)}
         found.append(Metric(MetricKind.PENDING_RECOVERY, at, values))
     recovered = {one.account.session for one in started.recovered}
-    expired = [  # 2
-        one.path
-        for one in started.archived
-        if one.path and one.trigger == STALE and one.session not in recovered
-    ]
+    stale = [one for one in started.archived if one.path and one.trigger == STALE]  # 2
+    expired = [one.path for one in stale if one.session not in recovered]
     found += [Metric(MetricKind.HANDOFF_EXPIRED, at, {"file": path}) for path in expired]
     if started.is_new:  # 3
         found += find_conflicts(workspace, started.account.session, started.account.track)

@@ -2,17 +2,13 @@
 
 from collections.abc import Mapping
 from datetime import datetime
-from typing import Annotated, Final
+from typing import Annotated
 
 from passdown import layout
 from passdown.core.project.pauses import OFF, is_off, parse_mark, render_mark
-from passdown.errors import StorageError
-from passdown.ports.documents import Documents
 from passdown.records import record
-from passdown.services.workspace.local_files import list_places, write_local
+from passdown.services.workspace.local_files import list_places, read_small, write_local
 from passdown.services.workspace.workspaces import Workspace
-
-_MOST_BYTES: Final = 64
 
 
 @record
@@ -28,7 +24,7 @@ def find_pauses(workspace: Workspace, variables: Mapping[str, str]) -> tuple[Pau
     found = [Pause(by=OFF)] if is_off(variables) else []
     for documents, path, shown in list_places(workspace, layout.PAUSED):
         if documents.exists(path):
-            found.append(Pause(by=shown, since=_read(documents, path)))
+            found.append(Pause(by=shown, since=parse_mark(read_small(documents, path))))
     return tuple(found)
 
 
@@ -50,11 +46,3 @@ def unpause(workspace: Workspace) -> tuple[str, ...]:
         if documents.exists(path) and documents.remove(path, documents.read(path)):
             gone.append(shown)
     return tuple(gone)
-
-
-def _read(documents: Documents, path: str) -> datetime | None:
-    try:
-        data = documents.read(path) if documents.size(path) <= _MOST_BYTES else b""
-    except StorageError:
-        return None
-    return parse_mark(data.decode("ascii", "replace"))

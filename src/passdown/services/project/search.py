@@ -13,7 +13,7 @@ from passdown import layout
 from passdown.core.formats.archives import parse_archive_file_name
 from passdown.core.formats.loops import parse_loop
 from passdown.core.formats.streams import parse_stream
-from passdown.core.merge.event_facts import ID_SIZE, parse_event_facts
+from passdown.core.merge.event_facts import ID_SIZE
 from passdown.core.merge.rollups import is_rollup, parse_rollup
 from passdown.core.project.search_query import (
     MAX_WORDS,
@@ -44,6 +44,7 @@ from passdown.ports.search import (
     SearchSource,
 )
 from passdown.records import record
+from passdown.services.log.events import parse_events
 from passdown.services.log.indexing import UNREAD, NewFile, Step, bring_up_to_date, find_changed
 from passdown.services.sessions.journals import read_labelled
 from passdown.services.workspace.workspaces import Workspace
@@ -117,8 +118,11 @@ def search(
     kinds = [kind for kind in scope.sources if not wanted.kinds or kind in wanted.kinds]
     hits = Hits((), 0)
     if kinds:
-        for kind in kinds:
-            update_search_index(workspace, scope, kind, step)
+        for kind in kinds:  # if nothing changed, only folders are checked
+            source = scope.sources[kind]
+            target = _IndexedSource(workspace, source, scope.index, kind)
+            if (there := find_changed(source, target.folders())) is not None:
+                bring_up_to_date(source, target, there, step)
         hits = scope.index.find(terms, wanted, max(asked.limit - len(live), 0))  # 2
     shown = [_show(workspace, scope, hit, terms, asked.size) for hit in hits.best]
     gone = shown.count(None)  # 3
@@ -145,17 +149,6 @@ def _writable(text: str) -> str:
 
 
 # --- what is written once -----------------------------------------------------------------------
-
-
-def update_search_index(
-    workspace: Workspace, scope: SearchScope, kind: DocumentKind, step: Step | None = None
-) -> None:
-    """Bring the index up to date with a source, in batches; if nothing changed, only folders are checked."""
-    source = scope.sources[kind]
-    target = _IndexedSource(workspace, source, scope.index, kind)
-    there = find_changed(source, target.folders())
-    if there is not None:
-        bring_up_to_date(source, target, there, step)
 
 
 class _IndexedSource:
@@ -209,7 +202,8 @@ class _IndexedSource:
         else:
             at, agent = self._read_record(name, text)
         key = hashlib.sha256(f"{folder}/{name}".encode() + b"\0" + data).hexdigest()
-        yield SearchDocument(key, "", at or _instant(mark), _writable(agent), text)
+        changed_at = _EPOCH + timedelta(microseconds=mark.changed // _MICROSECOND)
+        yield SearchDocument(key, "", at or changed_at, _writable(agent), text)
 
     def _read_record(self, name: str, text: str) -> tuple[datetime | None, str]:
         head, named = read_head(text), parse_archive_file_name(name)
@@ -236,20 +230,10 @@ def _read_loop(text: str) -> tuple[datetime | None, str]:
 
 def _read_events(name: str, data: bytes) -> Iterator[SearchDocument]:
     """Yield the events in a file; what cannot be merged is skipped."""
-    if is_rollup(name):
-        pairs = [(source, member.data) for member, source in parse_rollup(data).members]
-    else:
-        source = parse_event_facts(data, name)
-        pairs = [(source, data)] if source else []
-    for source, content in pairs:
+    for member, source in parse_events(name, data).members:
         rank = source.rank
-        text = content.decode("utf-8", "replace")
+        text = member.data.decode("utf-8", "replace")
         yield SearchDocument(rank.hash, rank.id, rank.at, rank.agent, text, source.retracted)
-
-
-def _instant(mark: FileMark) -> datetime:
-    """Return when a file was changed."""
-    return _EPOCH + timedelta(microseconds=mark.changed // _MICROSECOND)
 
 
 def _agent_of(workspace: Workspace, session: str) -> str:
@@ -260,10 +244,18 @@ def _agent_of(workspace: Workspace, session: str) -> str:
 def _show(
     workspace: Workspace, scope: SearchScope, hit: Hit, terms: Sequence[SearchTerm], size: int
 ) -> SearchMatch | None:
-    text = _read_text(scope.sources[hit.kind], hit)
-    if text is None:
+    data = scope.sources[hit.kind].read(hit.folder, hit.file)
+    if data is not None and hit.kind is DocumentKind.EVENT and is_rollup(hit.file):
+        data = _find_member(data, hit.key)
+    if data is None:
         return None
-    folder = _folder_of(workspace, hit.kind)
+    paths = workspace.settings.paths
+    folder = {
+        DocumentKind.EVENT: paths.events,
+        DocumentKind.ARCHIVE: paths.archive,
+        DocumentKind.STREAM: paths.handoffs,
+        DocumentKind.LOOP: paths.loops,
+    }[hit.kind]
     path = "/".join(part for part in (folder, hit.folder, hit.file) if part)
     name = hit.name or _name_of(hit)
     return SearchMatch(
@@ -273,19 +265,9 @@ def _show(
         at=hit.at,
         agent=hit.agent,
         is_retracted=hit.is_retracted,
-        snippet=make_snippet(text, terms, size),
+        snippet=make_snippet(data.decode("utf-8", "replace"), terms, size),
         command=_command(hit, name, path),
     )
-
-
-def _folder_of(workspace: Workspace, kind: DocumentKind) -> str:
-    paths = workspace.settings.paths
-    return {
-        DocumentKind.EVENT: paths.events,
-        DocumentKind.ARCHIVE: paths.archive,
-        DocumentKind.STREAM: paths.handoffs,
-        DocumentKind.LOOP: paths.loops,
-    }[kind]
 
 
 def _name_of(hit: Hit) -> str:
@@ -303,13 +285,6 @@ def _command(hit: Hit, name: str, path: str) -> str:
     if hit.kind is DocumentKind.LOOP:
         return f"cat {shell_word(path)}"
     return f"passdown handoff show {name if is_shell_safe(name) else shell_word(path)}"
-
-
-def _read_text(source: SearchSource, hit: Hit) -> str | None:
-    data = source.read(hit.folder, hit.file)
-    if data is not None and hit.kind is DocumentKind.EVENT and is_rollup(hit.file):
-        data = _find_member(data, hit.key)
-    return None if data is None else data.decode("utf-8", "replace")
 
 
 def _find_member(data: bytes, key: str) -> bytes | None:

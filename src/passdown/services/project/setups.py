@@ -1,5 +1,6 @@
-"""Set up a checkout: plan what is missing, show it, write it; nothing is committed."""
+"""Set up a checkout: plan what is missing, show it, write it; nothing is committed. Remove local files."""
 
+from collections.abc import Sequence
 from typing import Annotated, Final, NamedTuple
 
 from passdown import layout
@@ -20,6 +21,7 @@ from passdown.errors import StorageError, UsageError
 from passdown.ports.documents import Documents
 from passdown.records import record
 from passdown.services.workspace.documents import Repair
+from passdown.services.workspace.local_files import read_if_there
 from passdown.services.workspace.workspaces import Workspace
 from passdown.settings import FILE_NAME, Paths
 
@@ -84,7 +86,7 @@ def is_initialised(workspace: Workspace) -> bool:
 def is_private(workspace: Workspace) -> bool:
     """Return whether our rules keep all files out of git."""
     return workspace.git_documents is not None and has_block(
-        _read(workspace.git_documents, EXCLUDE) or b"", workspace.repository.prefix()
+        read_if_there(workspace.git_documents, EXCLUDE) or b"", workspace.repository.prefix()
     )
 
 
@@ -121,20 +123,13 @@ def plan_rules(workspace: Workspace, *, is_private: bool) -> tuple[SetupChange, 
     if workspace.git_documents is None:
         return ()
     areas = classify_paths(workspace.settings.paths)
-    there = _read(workspace.git_documents, EXCLUDE)
+    there, prefix = read_if_there(workspace.git_documents, EXCLUDE), workspace.repository.prefix()
     if is_private:
-        hidden = areas._replace(files=(*areas.files, FILE_NAME))
-        lines = exclude_lines(hidden, workspace.repository.prefix())
-        found = [
-            SetupChange(
-                EXCLUDE, there, put_block(there or b"", lines, workspace.repository.prefix()), is_gits=True
-            )
-        ]
+        lines = exclude_lines(areas._replace(files=(*areas.files, FILE_NAME)), prefix)
+        found = [SetupChange(EXCLUDE, there, put_block(there or b"", lines, prefix), is_gits=True)]
     else:
         found = [
-            SetupChange(
-                EXCLUDE, there, remove_block(there or b"", workspace.repository.prefix()), is_gits=True
-            ),
+            SetupChange(EXCLUDE, there, remove_block(there or b"", prefix), is_gits=True),
             _block(workspace.documents, IGNORE, ignore_lines(areas)),
             _block(workspace.documents, ATTRIBUTES, attribute_lines(areas)),
         ]
@@ -147,49 +142,69 @@ def plan_key(workspace: Workspace, *, is_new: bool) -> SetupChange | None:
     With `is_new` another one is drawn. Raises a UsageError if the project is not set up, or if its file has
     the section, or a key, that we did not write: the file is the user's.
     """
-    text = _read(workspace.documents, FILE_NAME)
+    text = read_if_there(workspace.documents, FILE_NAME)
     if text is None:
         raise UsageError("the project is not set up", hint="run `passdown init` first")
     is_ours = has_block(text, PROJECT_BLOCK)
     if workspace.settings.project.key and not is_new:
         return None
     key = f"p-{workspace.entropy.token(_KEY_BYTES).hex()}"
-    if not is_ours and _has_project_section(text):
+    import tomllib  # only `passdown team init` looks
+
+    if not is_ours and "project" in tomllib.loads(text.decode().replace("\r\n", "\n")):
         hint = f'write key = "{key}" below [project]'
         raise UsageError(f"{FILE_NAME} has a section [project] of your own; it was not changed", hint=hint)
     return SetupChange(FILE_NAME, text, put_block(text, key_lines(key), PROJECT_BLOCK))
 
 
-def _has_project_section(text: bytes) -> bool:
-    import tomllib  # only `passdown team init` looks
-
-    return "project" in tomllib.loads(text.decode().replace("\r\n", "\n"))
-
-
 def _block(documents: Documents, path: str, lines: tuple[str, ...]) -> SetupChange:
-    there = _read(documents, path)
+    there = read_if_there(documents, path)
     return SetupChange(path, there, put_block(there or b"", lines))
-
-
-def _read(documents: Documents, path: str) -> bytes | None:
-    return documents.read(path) if documents.exists(path) else None
 
 
 def write_setup(workspace: Workspace, changes: tuple[SetupChange, ...]) -> None:
     """Write the files of a plan; raise a StorageError if one has changed since it was planned."""
     for change in changes:
-        documents = (
-            workspace.git_documents
-            if change.is_gits and workspace.git_documents is not None
-            else workspace.documents
-        )
+        git = workspace.git_documents if change.is_gits else None
+        documents = git or workspace.documents
         if change.before is None:
             is_written = documents.create(change.path, change.after)
         else:
-            is_written = _read(documents, change.path) == change.before
+            is_written = read_if_there(documents, change.path) == change.before
             if is_written:
                 documents.replace(change.path, change.after)
         if not is_written:
             documents.size(change.path)  # a link, which cannot be reached, is reported as such
             hint = "run the command again; the newer text was kept"
             raise StorageError(f"{change.shown} has changed in the meantime; it was not written", hint=hint)
+
+
+# --- removing -------------------------------------------------------------------------------------
+
+
+class PurgeableFile(NamedTuple):
+    """A file that exists on this machine only."""
+
+    documents: Documents
+    path: str
+    shown: str
+
+
+def list_local(workspace: Workspace) -> Sequence[PurgeableFile]:
+    """List a project's local files: journals and caches in git's folder, ledgers, state."""
+    found: list[PurgeableFile] = []
+    if (git := workspace.git_documents) is not None:
+        found += [PurgeableFile(git, path, layout.shown_in_git(path)) for path in git.list(layout.OURS)]
+    for folder in classify_paths(workspace.settings.paths).local:
+        tracked = workspace.tracking.tracked(folder)
+        found += [
+            PurgeableFile(workspace.documents, path, path)
+            for path in workspace.documents.list(folder)
+            if not tracked.holds(path)
+        ]
+    return found
+
+
+def purge(files: Sequence[PurgeableFile]) -> int:
+    """Remove local files and return how many; a file that changes in the meantime stays."""
+    return sum(one.documents.remove(one.path, one.documents.read(one.path)) for one in files)

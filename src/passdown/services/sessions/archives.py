@@ -4,7 +4,7 @@ import hashlib
 from collections.abc import Collection, Sequence
 from contextlib import suppress
 from datetime import timedelta
-from itertools import count
+from itertools import chain, count
 from typing import Annotated, Final
 
 from passdown import layout
@@ -128,12 +128,6 @@ def _shared_text(found: _Found, account: Account) -> str:
     return found.ledger.source or "" if ledger == found.ledger else render_ledger(ledger)
 
 
-def _was_silent(workspace: Workspace, account: Account) -> bool:
-    if account.ended_at is None:
-        return False
-    return not own_lines(account.session, workspace.journals.read(account.session))
-
-
 def archive_stale(workspace: Workspace, live: Collection[str] = ()) -> Sequence[ArchivedLedger]:
     """Archive the ledgers here that are no longer in use (R19).
 
@@ -172,10 +166,7 @@ def _judge(workspace: Workspace, ledger: Ledger, account: Account) -> str:
 
 
 def _archive_foreign(workspace: Workspace, path: str, found: _Found) -> ArchivedLedger:
-    """Archive the ledger of a session that has no journal here; the record includes all of it.
-
-    What it says is published first, so that every session is told.
-    """
+    """Archive a ledger without a journal here, all of it; what it says is published first, for everybody."""
     publish_ledger(workspace, found.ledger, STALE)
     handoff = handoff_from_ledger(found.ledger, workspace.now(), STALE)
     record = write_record(workspace, handoff, found.data.decode())
@@ -202,7 +193,8 @@ def _write_ledger_record(
 ) -> str:
     """Write the record of a session, and return its path; empty if the session ended and said nothing."""
     is_more = found is not None and found.ledger != show_ledger(account, workspace.show_time)
-    if not is_more and _was_silent(workspace, account):
+    is_over = account.ended_at is not None
+    if is_over and not is_more and not own_lines(account.session, workspace.journals.read(account.session)):
         return ""
     return write_record(workspace, handoff, _shared_text(found, account) if found and is_more else "")
 
@@ -235,23 +227,15 @@ def _read(workspace: Workspace, path: str) -> _Found | None:
 
 
 def write_record(workspace: Workspace, handoff: Handoff, ledger: str = "") -> str:
-    """Write the record of a session under an unused name and return its path.
-
-    The same record is written only once, even if an earlier run was interrupted before it removed the ledger.
-    """
+    """Write a session's record under an unused name, the same record only once; return its path."""
     documents = workspace.documents
     folder = workspace.settings.paths.archive
     at = handoff.at or workspace.now()
     author = handoff.agent or handoff.session
     data = render_archive(to_archive(handoff, ledger)).encode()
-    return next(
-        path
-        for number in count(1)
-        for path in [
-            f"{folder}/{archive_file_name(at, handoff.trigger, author, number if number > 1 else 0)}"
-        ]
-        if documents.create(path, data) or documents.read(path) == data
-    )
+    names = (archive_file_name(at, handoff.trigger, author, number) for number in chain([0], count(2)))
+    paths = (f"{folder}/{name}" for name in names)
+    return next(path for path in paths if documents.create(path, data) or documents.read(path) == data)
 
 
 def read_checkout_state(workspace: Workspace, account: Account, *, for_record: bool = False) -> CheckoutState:

@@ -163,10 +163,7 @@ def read_contested(workspace: Workspace) -> Sequence[Sequence[Fact]]:
 
 
 def find_contested_key(workspace: Workspace, text: str) -> str:
-    """Return the key under which several decisions are in force, by the key or the start of one of them.
-
-    Returns "" if there is none, or if the text may mean several.
-    """
+    """Return the only contested key that a text names, or whose decision begins so; else an empty text."""
     contested = [(facts[0].key, [one.text for one in facts]) for facts in read_contested(workspace)]
     found = find_named(text, [(key, (key, *texts)) for key, texts in contested])
     return found[0] if len(found) == 1 else ""

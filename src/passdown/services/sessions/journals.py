@@ -57,10 +57,7 @@ def _fold_all(workspace: Workspace, sessions: Iterable[str]) -> Sequence[Account
 
 
 def read_before(workspace: Workspace, name: str) -> Iterator[Account]:
-    """Follow the sessions that are gone on from, beginning with that one, the nearest first.
-
-    What the oldest of a long row knew is in its events.
-    """
+    """Follow the sessions that are gone on from, from that one on; events tell of the oldest of many."""
     left = set(workspace.journals.sessions())
     for _ in range(_CHAIN):
         account = read_account(workspace, name) if name in left else Account()

@@ -29,7 +29,6 @@ from passdown.core.sessions.ledger_sync import (
 from passdown.core.sessions.session_facts import Account, SessionStart, fold_journal
 from passdown.core.sessions.state_sync import fill_state, find_state_edits
 from passdown.errors import CacheError, FormatError, StorageError
-from passdown.ports.documents import Documents
 from passdown.records import record, replace
 from passdown.services.sessions.journals import (
     append_fact,
@@ -133,27 +132,19 @@ def open_ledger(workspace: Workspace, account: Account) -> OpenedLedger:
         _take_in_elsewhere(workspace, account, one.ledger)
     edits = sum(_take_in(workspace, account, one.ledger) for one in late if not one.problems)  # 1
     reading = read_ledger(workspace, account)
-    reading = replace(reading, problems=reading.problems or _find_long(workspace, account, reading))
+    if not reading.problems:
+        long = [one for one in _edits(workspace, account, reading.ledger) if not fits_a_line(one)]
+        problems = tuple(error(1, one.kind.value, "is too long to take in", _LONG) for one in long)
+        reading = replace(reading, problems=problems)
     if not reading.problems:
         edits += _take_in(workspace, account, reading.ledger)
         broken = next((one for one in late if one.problems), None)
         reading = replace(reading, late=tuple(late)) if broken is None else broken
         if broken is not None:  # 2
-            _put_back(workspace, account.start.ledger, broken.data)
+            path, data = account.start.ledger, broken.data
+            workspace.documents.replace(path, data, local=True, expected=data)
+            workspace.documents.displaced(path, [data])
     return OpenedLedger(session=account.session, reading=reading, edits=edits)
-
-
-def _put_back(workspace: Workspace, path: str, data: bytes) -> None:
-    workspace.documents.replace(path, data, local=True, expected=data)
-    workspace.documents.displaced(path, [data])
-
-
-def _find_long(workspace: Workspace, account: Account, reading: LedgerReading) -> tuple[Problem, ...]:
-    """Report edits that are too long for the journal."""
-    edits = () if reading.problems else _edits(workspace, account, reading.ledger)
-    return tuple(
-        error(1, one.kind.value, "is too long to take in", _LONG) for one in edits if not fits_a_line(one)
-    )
 
 
 def _take_in(workspace: Workspace, account: Account, ledger: Ledger) -> int:
@@ -207,7 +198,8 @@ def take_in_late(workspace: Workspace) -> None:
     3. If the ledger is another session's by now, that is all. Otherwise whoever opens it does the rest.
     """
     documents, folder = workspace.documents, workspace.settings.paths.ledgers
-    for path in [f"{one}/{layout.LEDGER}" for one in (folder, *_below(documents, folder))]:
+    folders = [folder, *(f"{folder}/{name}" for name in documents.folders(folder))]
+    for path in [f"{one}/{layout.LEDGER}" for one in folders]:
         for data in documents.displaced(path):
             ledger = _parse(data).ledger
             is_known = _take_in_elsewhere(workspace, Account(start=SessionStart(ledger=path)), ledger)  # 1
@@ -215,10 +207,6 @@ def take_in_late(workspace: Workspace) -> None:
             is_others = is_there and _read(workspace, path).ledger.session_id != ledger.session_id
             if (is_known and is_others) or (not is_there and documents.create(path, data)):  # 2, 3
                 documents.displaced(path, [data])
-
-
-def _below(documents: Documents, folder: str) -> Sequence[str]:
-    return [f"{folder}/{name}" for name in documents.folders(folder)]
 
 
 def write_back(workspace: Workspace, opened: OpenedLedger, *, rounds: int = ROUNDS) -> LedgerUpdate:

@@ -94,10 +94,7 @@ def find_session(
 
 
 def find_named_session(workspace: Workspace, ids: Sequence[str]) -> Account | None:
-    """Return the session that the environment names, by our id or the host's; never one that only runs here.
-
-    The first match counts; None if there is none.
-    """
+    """Return the session that the environment names first; never one that only runs here."""
     return _find_told(read_open(workspace), ids) if ids else None
 
 
@@ -111,9 +108,8 @@ def _find_told(accounts: Sequence[Account], ids: Iterable[str]) -> Account | Non
 
 def _find_named(workspace: Workspace, accounts: Sequence[Account], wanted: str) -> Account:
     """Return a session by its id, its agent or an id of its host; an ended session is not reopened."""
-    for account in reversed(accounts):
-        if account.ended_at is None and is_called(account, wanted):
-            return account
+    if found := _find_told(accounts, [wanted]):
+        return found
     if any(is_called(account, wanted) for account in read_accounts(workspace)):
         raise UsageError(f"session {wanted} has ended", hint="run `passdown start` to start another")
     raise UnknownSessionError(f"there is no session {wanted}", hint="`passdown status` lists the sessions")

@@ -9,9 +9,8 @@
 """
 
 import json
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
-from datetime import datetime
 from types import MappingProxyType
 from typing import Annotated, Final, NamedTuple, cast
 
@@ -41,6 +40,7 @@ PERSON: Final = "person"
 """Who wrote into a ledger."""
 
 _VERSION: Final = 1
+_KIND: Final = FactKind.FEEDBACK.value
 
 
 class LedgerItems(NamedTuple):
@@ -172,7 +172,7 @@ def take_in_feedback(workspace: Workspace, account: Account, also: Collection[st
     known = frozenset[str]()
     if new:
         update_index(workspace.log, workspace.index)
-        known = workspace.index.retracted(FactKind.FEEDBACK.value, [item.text for item in new])
+        known = workspace.index.retracted(_KIND, [item.text for item in new])
     over = readings.find_over([text for text in readings.recorded if text not in readings.over])
     if not (new or again or over):
         return account
@@ -183,7 +183,7 @@ def take_in_feedback(workspace: Workspace, account: Account, also: Collection[st
             if item.text not in known
         ),
         *(NewFact(FactKind.FEEDBACK, item.text) for item in again),
-        *(NewFact(FactKind.RETRACTION, text, FactKind.FEEDBACK.value, why) for text, why in over.items()),
+        *(NewFact(FactKind.RETRACTION, text, _KIND, why) for text, why in over.items()),
     ]
     for one in said:
         append_fact(workspace, account, one, Provenance.OBSERVED)
@@ -199,17 +199,7 @@ def _origin(workspace: Workspace, item: LoopFeedback) -> Fact | None:
     """Give a feedback the time of its turn (3); without one it is as old as its discovery."""
     if item.at is None or item.at > workspace.now():
         return None
-    return Fact(FactKind.FEEDBACK.value, item.text, item.at, PERSON, provenance=Provenance.OBSERVED)
-
-
-def waiting_facts(readings: LoopReadings, now: datetime) -> Iterable[Fact]:
-    """Return what waits in the ledgers here as facts, whether it was recorded or not."""
-    for item in readings.items:
-        if not item.is_named:
-            at = item.at or parse_instant(readings.recorded.get(item.text, "")) or now
-            yield Fact(
-                FactKind.FEEDBACK.value, item.text, min(at, now), PERSON, provenance=Provenance.OBSERVED
-            )
+    return Fact(_KIND, item.text, item.at, PERSON, provenance=Provenance.OBSERVED)
 
 
 # --- what was read before -------------------------------------------------------------------------
@@ -229,10 +219,16 @@ def add_waiting(workspace: Workspace, known: Table, settled: Iterable[Fact]) -> 
     readings = read_loops(workspace)
     over = readings.find_over([fact.text for fact in known.values()])
     kept = {key: fact for key, fact in known.items() if fact.text not in over}
-    found = {identify(fact): fact for fact in waiting_facts(readings, workspace.now())}
+    now = workspace.now()
+    found: dict[str, Fact] = {}
+    for item in readings.items:
+        if not item.is_named:  # it waits, whether it was recorded or not
+            at = item.at or parse_instant(readings.recorded.get(item.text, "")) or now
+            fact = Fact(_KIND, item.text, min(at, now), PERSON, provenance=Provenance.OBSERVED)
+            found[identify(fact)] = fact
     answered = {identify_retracted(fact) for fact in settled if fact.key == FactKind.FEEDBACK}
     new = {key: fact for key, fact in found.items() if key not in kept and key not in answered}
-    ended = workspace.index.retracted(FactKind.FEEDBACK.value, [fact.text for fact in new.values()])
+    ended = workspace.index.retracted(_KIND, [fact.text for fact in new.values()])
     return {**kept, **{key: fact for key, fact in new.items() if fact.text not in ended}}
 
 
@@ -273,8 +269,7 @@ def _save(workspace: Workspace, readings: LoopReadings) -> None:
         "changes": readings.changes,
         "states": readings.states,
         "ledgers": {
-            name: [one.mark, [[item.turn, item.text, item.is_named, _show(item.at)] for item in one.items]]
-            for name, one in readings.ledgers.items()
+            name: [one.mark, [*map(_render_item, one.items)]] for name, one in readings.ledgers.items()
         },
         "recorded": readings.recorded,
         "over": readings.over,
@@ -282,8 +277,8 @@ def _save(workspace: Workspace, readings: LoopReadings) -> None:
     _write(workspace, layout.LOOP_READINGS, values)
 
 
-def _show(at: datetime | None) -> str:
-    return render_millis(at) if at else ""
+def _render_item(item: LoopFeedback) -> Sequence[object]:
+    return [item.turn, item.text, item.is_named, render_millis(item.at) if item.at else ""]
 
 
 def _load_ended(workspace: Workspace) -> Iterable[str]:

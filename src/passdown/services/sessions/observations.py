@@ -250,21 +250,15 @@ def _facts(workspace: Workspace, known: Account, told: Sequence[NewObservation])
     """Turn observations into facts with time and author, without secrets (3)."""
     texts, _ = redact_all([one.said.text for one in told])
     said = [one.said._replace(text=text) for one, text in zip(told, texts, strict=True)]
-    return [
-        _with_ref(make_fact(workspace, known, _cut(new), one.provenance), one.ref)
-        for one, new in zip(told, said, strict=True)
-    ]
-
-
-def _cut(new_fact: NewFact) -> NewFact:
-    """Cut an agent's words once they are redacted: half a secret would not be recognized."""
-    if new_fact.kind is not FactKind.WORDS:
-        return new_fact
-    return new_fact._replace(text=cut_words(new_fact.text))
-
-
-def _with_ref(fact: Fact, ref: str) -> Fact:
-    return fact._replace(others=(*fact.others, (REF, dump(ref)))) if ref else fact
+    facts: list[Fact] = []
+    for one, new in zip(told, said, strict=True):
+        # An agent's words are cut once they are redacted: half a secret would not be recognized.
+        is_words = new.kind is FactKind.WORDS
+        cut = new._replace(text=cut_words(new.text)) if is_words else new
+        fact = make_fact(workspace, known, cut, one.provenance)
+        ref = ((REF, dump(one.ref)),) if one.ref else ()
+        facts.append(fact._replace(others=(*fact.others, *ref)))
+    return facts
 
 
 def _bookmarks(workspace: Workspace, known: Account, marks: dict[str, TranscriptMark]) -> Sequence[Fact]:

@@ -198,10 +198,7 @@ def _knows_somebody(workspace: Workspace, account: Account | None) -> bool:
 
 
 def read_other_context(workspace: Workspace, account: Account | None) -> OtherDocument | None:
-    """Read the anchored context that lies here, where nobody else knows more (R235).
-
-    None if it says nothing or cannot be read.
-    """
+    """Read the anchored context here if nobody else knows more (R235); None if it says nothing."""
     path = context_path(workspace, None)
     if not workspace.documents.exists(path) or _knows_somebody(workspace, account):
         return None

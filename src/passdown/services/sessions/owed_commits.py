@@ -11,14 +11,12 @@ from passdown.errors import CacheError, FormatError, PassdownError, StorageError
 from passdown.ports.repository import Committed, Skipped, SkipReason
 from passdown.records import record
 from passdown.services.log.commit_marks import (
+    TO_COMMIT,
+    TO_COMMIT_VIEW,
     describe_files,
     is_known_committed,
-    mark_to_commit,
-    mark_view,
     owes_view,
     remember_committed,
-    unmark,
-    unmark_view,
 )
 from passdown.services.log.commits import CommitTrigger, NotDue, commit, find_not_due
 from passdown.services.log.events import update_portion
@@ -145,16 +143,16 @@ def commit_events(workspace: Workspace, trigger: CommitTrigger, paths: Sequence[
     settings = workspace.settings
     done = commit(workspace.repository, workspace.documents, workspace.clock, settings, trigger, paths)
     if isinstance(done, Committed) and view_place(workspace.repository, settings).is_tracked:
-        mark_view(workspace)
+        TO_COMMIT_VIEW.put(workspace)
     return done
 
 
 def _put_off(workspace: Workspace, obstacle: Skipped) -> Skipped:
     """Let the end of the next turn try again if the obstacle may be gone by then, else the next event."""
     if obstacle.why in _PASSING:
-        mark_to_commit(workspace)
+        TO_COMMIT.put(workspace)
     else:
-        unmark(workspace)
+        TO_COMMIT.remove(workspace)
     return obstacle
 
 
@@ -166,12 +164,12 @@ def _settle(workspace: Workspace, described: str, done: CommitOutcome) -> Commit
     if isinstance(done, Skipped) and done.why is not SkipReason.NOTHING:
         return _put_off(workspace, done)
     if not described:
-        mark_to_commit(workspace)
+        TO_COMMIT.put(workspace)
     elif not isinstance(done, NotDue):
-        unmark(workspace)
+        TO_COMMIT.remove(workspace)
         remember_committed(workspace, described)
         if done is not None:
-            unmark_view(workspace)
+            TO_COMMIT_VIEW.remove(workspace)
     return done
 
 
@@ -193,13 +191,9 @@ def _find_obstacle(workspace: Workspace, *, files_only: bool = False) -> Skipped
 
 def _is_owed(workspace: Workspace, paths: Sequence[str]) -> bool:
     """Return whether one of the files was written for a session that has ended."""
-    return any(_is_of_ended(workspace, path) for path in paths)
-
-
-def _is_of_ended(workspace: Workspace, path: str) -> bool:
-    session = _read_session(workspace, path)
-    account = read_account(workspace, session) if session else None
-    return account is not None and account.started_at is not None and not is_live(workspace, account)
+    sessions = filter(None, (_read_session(workspace, path) for path in paths))
+    accounts = (read_account(workspace, session) for session in sessions)
+    return any(one.started_at is not None and not is_live(workspace, one) for one in accounts)
 
 
 def _read_session(workspace: Workspace, path: str) -> str:
@@ -245,14 +239,11 @@ def _say_when(
     if owed is CommitTrigger.OWED and _is_owed(workspace, paths):
         return UncommittedFiles(paths=paths, reason="the next start of a session commits them")
     if isinstance(trigger, NotDue):
-        return UncommittedFiles(paths=paths, reason=_describe_wait(workspace, trigger), until=trigger.until)
+        minutes = workspace.settings.commit.checkpoint_minutes
+        last = (trigger.until or workspace.now()) - timedelta(minutes=minutes)
+        age = age_words(max(workspace.now() - last, timedelta(0)))
+        reason = f"the last checkpoint commit was {age} ago; there is at most one in {minutes} minutes"
+        return UncommittedFiles(paths=paths, reason=reason, until=trigger.until)
     if trigger is CommitTrigger.OWED:
         return UncommittedFiles(paths=paths, reason="they are committed when their session has ended")
     return UncommittedFiles(paths=paths, reason="the end of a turn or of the session commits them")
-
-
-def _describe_wait(workspace: Workspace, not_due: NotDue) -> str:
-    minutes = workspace.settings.commit.checkpoint_minutes
-    last = (not_due.until or workspace.now()) - timedelta(minutes=minutes)
-    age = age_words(max(workspace.now() - last, timedelta(0)))
-    return f"the last checkpoint commit was {age} ago; there is at most one in {minutes} minutes"

@@ -1,6 +1,5 @@
 """What follows the end of a session: archive its ledger, update the view, and commit our files (C36)."""
 
-from collections.abc import Sequence
 from typing import Annotated
 
 from passdown.core.sessions.session_facts import Account
@@ -9,7 +8,7 @@ from passdown.ports.repository import Committed, Skipped
 from passdown.records import record
 from passdown.services.log.commits import CommitTrigger, NotDue
 from passdown.services.log.events import WrittenEvent
-from passdown.services.log.synthesis import SynthesisResult, synthesize
+from passdown.services.log.synthesis import synthesize
 from passdown.services.log.uncommitted import list_uncommitted
 from passdown.services.log.views import WrittenView
 from passdown.services.sessions.archives import SESSION_END, ArchivedLedger, archive_ledger
@@ -65,7 +64,7 @@ def close_session(
     # A session that had nothing to tell changes no view and causes no commit (C163).
     if written or (archived and archived.path):
         try:
-            made = update_view(workspace, CommitTrigger.SESSION_END)
+            made = synthesize(workspace, trigger=CommitTrigger.SESSION_END, to_commit=True)
             committed, view = made.committed, made.written
         except PassdownError as found:
             troubles.append(found)
@@ -78,8 +77,3 @@ def close_session(
         view=view,
         troubles=tuple(troubles),
     )
-
-
-def update_view(workspace: Workspace, trigger: CommitTrigger, also: Sequence[str] = ()) -> SynthesisResult:
-    """Make the view from what is published, and commit it if the settings say so (R131 to R135)."""
-    return synthesize(workspace, trigger=trigger, to_commit=True, also=also)

@@ -65,17 +65,17 @@ def _unknown(accounts: Sequence[Account], fitting: Sequence[Account], wanted: st
         return UsageError(
             f"what fits {wanted} has ended: {_list(fitting)}", hint="run `passdown start` to start another"
         )
-    by_name = {name.casefold(): one for one in accounts for name in _list_names(one)}
+    by_name = {
+        name.casefold(): one
+        for one in accounts
+        for name in (one.session, one.agent, one.agent.rpartition("-")[0], *one.host_sessions)
+    }
     near = dict.fromkeys(by_name[name].session for name in get_close_matches(wanted.casefold(), by_name))
     nearest = [one for one in accounts if one.session in near]
     running = [one for one in accounts if one.ended_at is None]
     hints = [f"nearest: {_list(nearest)}"] if nearest else [f"there are {_list(running)}"] if running else []
     hint = "; ".join([*hints, "`passdown start --session ID` starts one"])
     return UnknownSessionError(f"there is no session {wanted}", hint=hint)
-
-
-def _list_names(account: Account) -> Sequence[str]:
-    return (account.session, account.agent, account.agent.rpartition("-")[0], *account.host_sessions)
 
 
 def _list(accounts: Sequence[Account]) -> str:

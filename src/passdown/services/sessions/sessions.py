@@ -36,13 +36,7 @@ from passdown.services.sessions.journals import (
     write_fact,
     write_heartbeat,
 )
-from passdown.services.sessions.ledgers import (
-    is_free,
-    read_ledger,
-    remove_state,
-    take_in_late,
-    update_ledger,
-)
+from passdown.services.sessions.ledgers import is_free, read_ledger, remove_state, take_in_late, update_ledger
 from passdown.services.sessions.liveness import is_called, is_live, list_live
 from passdown.services.workspace.workspaces import Workspace
 
@@ -109,10 +103,7 @@ class StartedSession:
 
 
 def recover(workspace: Workspace) -> tuple[RecoveredSession, ...]:
-    """Publish and end sessions that never ended, or ended without publishing; each only once.
-
-    A session that cannot be published now is left for the next start.
-    """
+    """Publish and end sessions that never ended, each only once; what fails now is left to the next start."""
     # What cannot be taken in now is kept until the next start.
     with suppress(StorageError):
         take_in_late(workspace)
@@ -333,11 +324,12 @@ def _identify(
     before = _find_before(workspace, request)
     name = _choose_name(request, live)
     agent = make_agent(request.nickname or name or request.host, workspace.entropy.token(4))
+    states = workspace.documents.list(workspace.settings.paths.runtime) if name else ()
     return agent, SessionStart(
         host=request.host,
         host_session=request.host_session,
         name=name,
-        file=name_file(name, _list_states(workspace)) if name else "",
+        file=name_file(name, filter(None, map(layout.state_owner, states))) if name else "",
         checkout=workspace.root,
         branch=workspace.repository.branch(),
         commit=workspace.repository.last_commit(),
@@ -354,7 +346,9 @@ def _identify(
 def _carry_over(workspace: Workspace, request: StartRequest, account: Account, before: Account) -> None:
     """Carry over what a session goes on with, and how far transcripts were read."""
     if not request.is_fresh and not _leaves_track(workspace, request, before):
-        for said in _carry(before):
+        aims = [fact for fact in (before.goal, before.now) if fact]
+        carried = [NewFact(FactKind(fact.kind), fact.text, fact.key, origin=fact) for fact in aims]
+        for said in (*carried, *carry_steps(before.of(FactKind.NEXT))):
             append_fact(workspace, account, said, Provenance.OBSERVED)
     for name, mark in before.bookmarks.items():  # what was read then is not read again
         fact = make_fact(workspace, account, NewFact(FactKind.BOOKMARK, name), Provenance.OBSERVED)
@@ -375,17 +369,12 @@ def _bind(workspace: Workspace, request: StartRequest, before: Account | None) -
     2. If a session with the same host id died, its track and task, which its recovery released (C82).
     """
     dead = Account()
-    if before is not None and _died(before, request):
+    is_same = before is not None and request.host_session in before.host_sessions and not request.is_fresh
+    if before is not None and is_same and before.end_reason == RECOVERED:
         dead = fold_without_end(before.session, workspace.journals.read(before.session))
     if request.track and request.track != dead.track:  # 1
         return [NewFact(FactKind.BINDING, request.track, TRACK)]
     return carry_bindings(dead)  # 2
-
-
-def _died(before: Account, request: StartRequest) -> bool:
-    """Return whether this is the same session of the host, which did not end and now continues."""
-    is_same = request.host_session in before.host_sessions and not request.is_fresh
-    return is_same and before.end_reason == RECOVERED
 
 
 def foresee_mode(workspace: Workspace, asked: str, live: Sequence[Account]) -> str:
@@ -413,12 +402,6 @@ def _choose_name(request: StartRequest, live: Sequence[Account]) -> str:
     return ""
 
 
-def _list_states(workspace: Workspace) -> Iterator[str]:
-    """Yield whose state files lie here."""
-    folder = workspace.settings.paths.runtime
-    return filter(None, (layout.state_owner(path) for path in workspace.documents.list(folder)))
-
-
 def _choose_ledger(workspace: Workspace, live: Sequence[Account], agent: str, name: str) -> str:
     """Return the plain path for the first live session of a checkout, or one in its own folder (C4).
 
@@ -444,15 +427,6 @@ def _read_ended(workspace: Workspace, order: Sequence[str], wanted: Collection[s
     """Yield ended sessions, each read on demand: usually the first is enough."""
     accounts = (read_account(workspace, name) for name in order if name in wanted)
     return (account for account in accounts if account.ended_at is not None)
-
-
-def _carry(before: Account) -> Sequence[NewFact]:
-    """Return the goals and unfinished steps of the last session as new facts."""
-    aims = [fact for fact in (before.goal, before.now) if fact]
-    return [
-        *(NewFact(FactKind(fact.kind), fact.text, fact.key, origin=fact) for fact in aims),
-        *carry_steps(before.of(FactKind.NEXT)),
-    ]
 
 
 def publish_end(workspace: Workspace, account: Account, reason: str) -> WrittenEvent | None:

@@ -16,6 +16,7 @@ from passdown.core.formats.change_states import (
     with_status,
 )
 from passdown.core.formats.loops import SUCCESS, Loop, Turn, parse_loop, read_result
+from passdown.core.ids import is_stream_name
 from passdown.core.kinds import FactKind
 from passdown.core.sessions.ledger_sync import NewFact
 from passdown.core.sessions.session_facts import Account
@@ -27,7 +28,6 @@ from passdown.core.work.loops import (
     find_approval_refusal,
     find_finish_refusal,
     find_route,
-    is_change_name,
     may_go_on,
     parse_loop_name,
     parse_tasks,
@@ -72,25 +72,23 @@ class ChangeSummary:
 
 def read_change(workspace: Workspace, name: str) -> ChangeFacts:
     """Return what is there of a change; raise a FormatError if its state cannot be read."""
-    _require_name(name)
+    if not is_stream_name(name):
+        hint = "use kebab case without separators, like habit-tracker"
+        raise UsageError(f"{name[:60]!r} cannot be the name of a change", hint=hint)
     files, documents = workspace.change_files.files(name), workspace.documents
     changes = workspace.settings.paths.loops
     specs = layout.change_paper(changes, name, layout.CHANGE_SPECS)
     plans = layout.change_paper(changes, name, layout.CHANGE_PLANS)
+    tasks = layout.change_paper(changes, name, layout.CHANGE_TASKS)
+    listed = documents.read(tasks).decode("utf-8", "replace") if documents.exists(tasks) else ""
     return ChangeFacts(
         name=name,
         state=_read_state(workspace, name) if layout.CHANGE_STATE in files else None,
         has_specs=any(documents.list(specs)),
-        tasks=parse_tasks(_read_tasks(workspace, name)),
+        tasks=parse_tasks(listed),
         plans=frozenset(path.rpartition("/")[2].removesuffix(".md") for path in documents.list(plans)),
         loops=frozenset(loop for path in files if (loop := layout.loop_of(path))),
     )
-
-
-def _require_name(name: str) -> None:
-    if not is_change_name(name):
-        hint = "use kebab case without separators, like habit-tracker"
-        raise UsageError(f"{name[:60]!r} cannot be the name of a change", hint=hint)
 
 
 def need_change(workspace: Workspace, name: str) -> ChangeFacts:
@@ -121,13 +119,6 @@ def _read_state(workspace: Workspace, name: str) -> ChangeState:
     return parse_change_state(text)
 
 
-def _read_tasks(workspace: Workspace, name: str) -> str:
-    path = layout.change_paper(workspace.settings.paths.loops, name, layout.CHANGE_TASKS)
-    if not workspace.documents.exists(path):
-        return ""
-    return workspace.documents.read(path).decode("utf-8", "replace")
-
-
 def read_ledger(workspace: Workspace, change: str, loop: str) -> Loop:
     """Read the ledger of a loop; one that is not there is empty."""
     data = workspace.change_files.read(change, layout.loop_file(loop)) or b""
@@ -154,7 +145,7 @@ def list_changes(workspace: Workspace) -> Sequence[ChangeSummary]:
 
 def _list_names(workspace: Workspace) -> Sequence[str]:
     files = workspace.change_files
-    return [name for name in files.changes() if is_change_name(name) and files.files(name)]
+    return [name for name in files.changes() if is_stream_name(name) and files.files(name)]
 
 
 def find_settled(workspace: Workspace, account: Account | None, changes: Collection[str]) -> Collection[str]:
@@ -220,13 +211,13 @@ def approve_change(workspace: Workspace, name: str) -> bool:
         raise PassdownError(refused.problem, hint=refused.hint)
     if facts.is_approved:
         return False
-    revise_state(workspace, facts, _with_approval)
+
+    def approve(text: str) -> str:
+        state = parse_change_state(text)
+        return render_change_state(replace(state, proposal=with_status(state.proposal, APPROVED)))
+
+    revise_state(workspace, facts, approve)
     return True
-
-
-def _with_approval(text: str) -> str:
-    state = parse_change_state(text)
-    return render_change_state(replace(state, proposal=with_status(state.proposal, APPROVED)))
 
 
 def finish_change(workspace: Workspace, account: Account, name: str) -> bool:
@@ -243,14 +234,14 @@ def finish_change(workspace: Workspace, account: Account, name: str) -> bool:
     if refused is not None:
         raise PassdownError(refused.problem, hint=refused.hint)
     update_ledger(workspace, account, [NewFact(FactKind.DONE, f"finished the change {name}")])
-    revise_state(workspace, facts, _with_end)
+
+    def finish(text: str) -> str:
+        state = parse_change_state(text)
+        return render_change_state(replace(state, phase=ChangePhase.FINISHED, finish_status=COMPLETE))
+
+    revise_state(workspace, facts, finish)
     take_in_feedback(workspace, account, [name])
     return True
-
-
-def _with_end(text: str) -> str:
-    state = parse_change_state(text)
-    return render_change_state(replace(state, phase=ChangePhase.FINISHED, finish_status=COMPLETE))
 
 
 # --- writing --------------------------------------------------------------------------------------

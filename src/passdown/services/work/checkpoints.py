@@ -43,12 +43,7 @@ class SavedCheckpoint:
 
 
 def save_checkpoint(
-    workspace: Workspace,
-    account: Account,
-    phase: Phase,
-    *,
-    tests: Sequence[RanTest] = (),
-    stream: str = "",
+    workspace: Workspace, account: Account, phase: Phase, *, tests: Sequence[RanTest] = (), stream: str = ""
 ) -> SavedCheckpoint:
     """Record the state of a phase; publish it, and show it in the stream document of the track (R90 to R93).
 
@@ -75,10 +70,7 @@ def _tell_test(test: RanTest) -> NewFact:
 def _tell_phase(
     workspace: Workspace, account: Account, phase: Phase, tests: Sequence[RanTest], path: str
 ) -> NewFact:
-    """Make the fact of a checkpoint, with the name that its phase has already, if it has one.
-
-    Secrets are redacted in what stands beside its text.
-    """
+    """Make the fact of a checkpoint, with the known name of its phase; secrets beside its text go."""
     stream = check_stream(workspace, path) if path else None
     known = from_stream(stream) if stream else Handoff()
     retries = _count_failures(account, phase, known)

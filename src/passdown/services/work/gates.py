@@ -64,13 +64,6 @@ class GateState:
     history: Annotated[Sequence[Fact], "All results that the session knows, oldest first."] = ()
 
 
-def need_track(account: Account) -> str:
-    """Return the session's track; raise a UsageError without one."""
-    if not account.track:
-        raise UsageError("the session has no track", hint="run `passdown track bind TRACK` first")
-    return account.track
-
-
 def need_gate(gate: str) -> str:
     """Return the name of a gate; raise a UsageError if there is none of that name."""
     if gate not in GATES:
@@ -79,8 +72,10 @@ def need_gate(gate: str) -> str:
 
 
 def learn_results(workspace: Workspace, account: Account) -> Account:
-    """Take in what other sessions found at the gates of the track since it was bound."""
-    new_facts = find_results(workspace, account, need_track(account))
+    """Take in what other sessions found at the gates of the track; raise a UsageError without a track."""
+    if not account.track:
+        raise UsageError("the session has no track", hint="run `passdown track bind TRACK` first")
+    new_facts = find_results(workspace, account, account.track)
     return update_ledger(workspace, account, new_facts).account if new_facts else account
 
 
@@ -206,10 +201,7 @@ def state_word(gate: str, choice: GateChoice, note: str, *, passed: bool) -> Gat
 def record_verdict(
     workspace: Workspace, account: Account, verdict: GateVerdict, runs: Sequence[CommandRun] = ()
 ) -> JudgedGate:
-    """Write down how a gate ended, and what its commands printed, which stays here.
-
-    The third failed attempt asks a person.
-    """
+    """Write down how a gate ended, and what its commands printed; the third failure asks a person."""
     notes = redact(verdict.notes).text
     new_facts = [
         NewFact(FactKind.COMMAND, redact(one.line.text).text, str(one.code), redact(one.output).text)
@@ -221,11 +213,8 @@ def record_verdict(
     attempts = count_attempts(account, verdict.gate, account.track)
     if not verdict.stops or attempts < MOST_ATTEMPTS:
         return JudgedGate(account=account, verdict=verdict, attempts=attempts)
-    failures = [
-        fact
-        for fact in list_results(account, account.track)
-        if fact.key == verdict.gate and fact.text == GateStatus.FAIL
-    ]
+    results = [fact for fact in list_results(account, account.track) if fact.key == verdict.gate]
+    failures = [fact for fact in results if fact.text == GateStatus.FAIL]
     asked = escalate(verdict.gate, account.track, failures, _count_answers(workspace, account, verdict.gate))
     account = update_ledger(workspace, account, [asked]).account
     return JudgedGate(account=account, verdict=verdict, attempts=attempts, question=asked.text)

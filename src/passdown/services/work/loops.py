@@ -29,13 +29,7 @@ from passdown.core.kinds import FactKind
 from passdown.core.sessions.ledger_sync import NewFact
 from passdown.core.sessions.secrets import redact
 from passdown.core.sessions.session_facts import Account
-from passdown.core.work.loop_feedback import (
-    LoopFeedback,
-    find_feedback,
-    name_feedback,
-    next_number,
-    shorten,
-)
+from passdown.core.work.loop_feedback import LoopFeedback, find_feedback, name_feedback, next_number, shorten
 from passdown.core.work.loops import (
     AT_WORK_MARK,
     BEGINNINGS,
@@ -196,19 +190,23 @@ def append_turn(workspace: Workspace, account: Account, request: TurnRequest) ->
     """
     loop = need_loop(request.loop)
     facts = need_ledger(workspace, request.change, loop.text)
-    advice = _judge_cycles(loop, facts.mode, request)
+    cycles = judge_cycles(loop, facts.mode, request.cycles)
+    if cycles.is_refused and not request.escalation:
+        hint = "accept the work as it is, or ask a person: append the turn with --escalate QUESTION"
+        raise PassdownError(cycles.text, hint=hint)
     _need_room(_path(workspace, request.change, loop), b"", _encode(request.text))
     account = take_in_feedback(workspace, account, [request.change])
     settled = find_settled(workspace, account, [request.change])
     added = _write_turn(workspace, account, request, loop, settled)
-    said = [NewFact(FactKind.TURN, _show_turn(request, loop, added.number))]
+    place = f"{request.change}/{loop.text} turn {added.number}"
+    result = f": {request.report.result}" if request.report else ""
+    said = [NewFact(FactKind.TURN, f"{place}{result}")]
     if request.escalation:
-        place = f"{request.change}/{loop.text} turn {added.number}"
         said.append(NewFact(FactKind.QUESTION, f"{place}: {shorten(request.escalation.strip())}"))
     update_ledger(workspace, account, said)
     take_in_feedback(workspace, account, [request.change])
     _mark_progress(workspace, request, loop, facts)
-    return replace(added, advice=advice)
+    return replace(added, advice=cycles.text)
 
 
 def _mark_progress(workspace: Workspace, request: TurnRequest, loop: LoopName, facts: ChangeFacts) -> None:
@@ -218,26 +216,13 @@ def _mark_progress(workspace: Workspace, request: TurnRequest, loop: LoopName, f
         path = layout.change_paper(changes, request.change, layout.CHANGE_TASKS)
         if workspace.documents.exists(path):
             revise(workspace, path, lambda text: mark_task(text, loop.task, DONE_MARK))
+
+    def reconcile(text: str) -> str:
+        state = parse_change_state(text)
+        return render_change_state(replace(state, reconcile=with_status(state.reconcile, COMPLETE)))
+
     if request.is_complete:
-        revise_state(workspace, facts, _with_reconciled)
-
-
-def _with_reconciled(text: str) -> str:
-    state = parse_change_state(text)
-    return render_change_state(replace(state, reconcile=with_status(state.reconcile, COMPLETE)))
-
-
-def _judge_cycles(loop: LoopName, mode: RunMode, request: TurnRequest) -> str:
-    verdict = judge_cycles(loop, mode, request.cycles)
-    if verdict.is_refused and not request.escalation:
-        hint = "accept the work as it is, or ask a person: append the turn with --escalate QUESTION"
-        raise PassdownError(verdict.text, hint=hint)
-    return verdict.text
-
-
-def _show_turn(request: TurnRequest, loop: LoopName, number: int) -> str:
-    result = f": {request.report.result}" if request.report else ""
-    return f"{request.change}/{loop.text} turn {number}{result}"
+        revise_state(workspace, facts, reconcile)
 
 
 def _write_turn(
@@ -260,14 +245,10 @@ def _write_turn(
             if (item.id in told and item in waiting)
             or not {item.id, str(item.turn)}.isdisjoint(request.answers)
         ]
-        turn = Turn(
-            number=next_number(ledger.turns),
-            at=at,
-            agent=account.agent,
-            text=_compose(request, answered),
-        )
+        number = next_number(ledger.turns)
+        turn = Turn(number=number, at=at, agent=account.agent, text=_compose(request, answered))
         left = tuple(item for item in waiting if item not in answered)
-        found.append(AddedTurn(path=path, number=turn.number, answered=tuple(answered), left=left, advice=""))
+        found.append(AddedTurn(path=path, number=number, answered=tuple(answered), left=left, advice=""))
         return _need_room(path, content, render_turn(text, turn).encode())
 
     workspace.change_files.append(request.change, layout.loop_file(loop.text), make)
@@ -336,11 +317,6 @@ def leave_feedback(
         take_in_feedback(workspace, account, [change])
     ledger = read_ledger(workspace, change, name.text)
     return [*find_feedback(f"{change}/{name.text}", ledger)][-1]
-
-
-def refresh(workspace: Workspace, account: Account, changes: Collection[str] = ()) -> Account:
-    """Read the ledgers that have changed, and record what people wrote there."""
-    return take_in_feedback(workspace, account, changes)
 
 
 def find_ledger_of(workspace: Workspace, text: str) -> str:

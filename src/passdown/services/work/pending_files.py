@@ -139,10 +139,7 @@ def _is_known(workspace: Workspace, file: _OpenFile | None) -> bool:
 
 
 def _list_unsynced(workspace: Workspace) -> Sequence[str]:
-    """Return the tasks that the tracker lists, as the seed does when a sync has failed (R191).
-
-    If it does not tell, those that were changed since the last sync.
-    """
+    """Return the tasks that the tracker lists (R191), or else those changed since the last sync."""
     with suppress(TrackerError, StorageError):  # it is asked once: the list is only shown
         return [one.task.task for one in workspace.tracker.tasks(Listing.OPEN)]
     return list_unsynced(read_all(workspace))

@@ -78,11 +78,11 @@ def _run(programs: Programs, command: PlanCommand) -> ProgramResult:
     return programs.run([found or program, *rest])
 
 
-def cut_output(text: str, most: int = MOST_OUTPUT) -> str:
+def cut_output(text: str) -> str:
     """Return an output without control characters and, if it is long, without its middle."""
     shown = printable(text)
-    if len(shown) <= most:
+    if len(shown) <= MOST_OUTPUT:
         return shown
-    between = f"\n… {len(shown) - most} characters are left out …\n"
-    half = (most - len(between)) // 2
+    between = f"\n… {len(shown) - MOST_OUTPUT} characters are left out …\n"
+    half = (MOST_OUTPUT - len(between)) // 2
     return shown[:half] + between + shown[-half:]

@@ -73,9 +73,12 @@ def run_preflight(workspace: Workspace, account: Account, request: PreflightRequ
     """
     tracker = _check_tracker(workspace)
     lock, held = check_lock(workspace, account, request)
+    # The mode was locked when the session started.
+    mode, preferred = account.start.mode, find_preferred_mode(workspace)
+    later = f"; {preferred} is preferred from the next session on" if preferred not in {"", mode} else ""
     steps = (
         tracker,
-        _check_mode(workspace, account),
+        PreflightStep(step="mode", text=f"{mode}, locked at the start{later}"),
         lock,
         _recall(workspace, account),
         _catch_up(workspace, account),
@@ -90,12 +93,14 @@ def look_ahead(workspace: Workspace, request: PreflightRequest) -> PreflightRepo
     mode = foresee_mode(workspace, "", list_live(workspace))
     nobody = Account(start=SessionStart(mode=mode))
     held = _find_holder(workspace, request.track)
+    waiting = find_waiting(workspace)
+    owed = f"{len(waiting)} waiting; a session does that" if waiting else _NOTHING
     steps = (
         _check_tracker(workspace),
         PreflightStep(step="mode", text=f"{mode}, if a session starts now"),
         _show_lock(request.track, held),
         _recall(workspace, None),
-        _count_waiting(workspace),
+        PreflightStep(step="outbox", text=owed, is_notable=bool(waiting)),
         *_find_silent(workspace, nobody, request.late),
     )
     return PreflightReport(account=nobody, steps=steps, held=held)
@@ -116,12 +121,6 @@ def _show_lock(track: str, held: Held | None) -> PreflightStep:
         text = f"track {tell_holder(track, held.held, held.agent, held.left)}"
         return PreflightStep(step=LOCK, text=text, is_notable=True)
     return PreflightStep(step=LOCK, text=f"{track} is free" if track else "no track to lock")
-
-
-def _count_waiting(workspace: Workspace) -> PreflightStep:
-    waiting = find_waiting(workspace)
-    text = f"{len(waiting)} waiting; a session does that" if waiting else _NOTHING
-    return PreflightStep(step="outbox", text=text, is_notable=bool(waiting))
 
 
 def _check_tracker(workspace: Workspace) -> PreflightStep:
@@ -148,13 +147,6 @@ def _check_tracker(workspace: Workspace) -> PreflightStep:
     counts = f"{found.ready} ready, {found.held} held, {found.waiting} waiting"
     name = found.tracker.partition(" (")[0]  # how far the board reaches is no part of it
     return PreflightStep(step=step, text=f"{name}: {counts}")
-
-
-def _check_mode(workspace: Workspace, account: Account) -> PreflightStep:
-    """Say the mode, which was locked when the session started, and what the user prefers."""
-    mode, preferred = account.start.mode, find_preferred_mode(workspace)
-    later = f"; {preferred} is preferred from the next session on" if preferred not in {"", mode} else ""
-    return PreflightStep(step="mode", text=f"{mode}, locked at the start{later}")
 
 
 def check_lock(

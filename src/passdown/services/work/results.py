@@ -117,13 +117,6 @@ def _read_all(workspace: Workspace, account: Account) -> dict[str, KeptResult]:
     )
 
 
-def _read_everywhere(workspace: Workspace) -> dict[str, KeptResult]:
-    """Say how each result of the project stands."""
-    sessions = workspace.journals.sessions()
-    lines = [fact for one in sessions for fact in facts_of(one, workspace.journals.read(one))]
-    return fold_results(sorted(lines, key=lambda fact: fact.at))
-
-
 def find_result(results: Sequence[KeptResult], name: str) -> KeptResult:
     """Return the result with an id, or the start of one; raise a UsageError if there is not exactly one."""
     found = [one for one in results if len(name) >= _SHORTEST and one.id.startswith(name)]
@@ -155,11 +148,16 @@ def apply_result(workspace: Workspace, account: Account, kept: KeptResult) -> Ap
     """
     if kept.state is not ResultState.WAITING:
         return AppliedResult(kept=kept)
-    known = _read_everywhere(workspace).get(kept.id, kept)  # 1
+    sessions = workspace.journals.sessions()
+    everywhere = [fact for one in sessions for fact in facts_of(one, workspace.journals.read(one))]
+    known = fold_results(sorted(everywhere, key=lambda fact: fact.at)).get(kept.id, kept)  # 1
     if known.state is ResultState.APPLIED:
         _say(workspace, account, kept, ResultStep.APPLIED)
         return AppliedResult(kept=known)
-    kept = _begin(workspace, account, known)  # 2
+    # Of several processes that begin at once, the first decides the ids.
+    operations = {at: known.operations.get(at) or new_operation(workspace) for at in known.left}
+    _say(workspace, account, known, ResultStep.BEGUN, members_of_begin(operations))  # 2
+    kept = _read_all(workspace, account)[known.id]
     tried, has_unsure = tuple(kept.left), False
     for at in tried:
         op = Operation(kept.operations[at], is_repeat=at in known.operations)
@@ -174,13 +172,6 @@ def apply_result(workspace: Workspace, account: Account, kept: KeptResult) -> Ap
         _add_files(workspace, account, kept.result)  # 5
         kept = _read_all(workspace, account)[kept.id]
     return AppliedResult(kept=kept, tried=tried, is_unsure=has_unsure)
-
-
-def _begin(workspace: Workspace, account: Account, known: KeptResult) -> KeptResult:
-    """Write down an id for each update; of several processes that begin at once, the first decides."""
-    operations = {at: known.operations.get(at) or new_operation(workspace) for at in known.left}
-    _say(workspace, account, known, ResultStep.BEGUN, members_of_begin(operations))
-    return _read_all(workspace, account)[known.id]
 
 
 def _apply(workspace: Workspace, account: Account, update: TaskUpdate, op: Operation) -> tuple[str, bool]:

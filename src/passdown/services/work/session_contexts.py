@@ -1,6 +1,5 @@
 """Save what a session knows as an anchored context, and recall it (C106, R231 to R235)."""
 
-from collections.abc import Sequence
 from itertools import count
 from types import MappingProxyType
 from typing import Annotated, Final
@@ -56,11 +55,16 @@ def save_context(workspace: Workspace, account: Account, *, nothing_ruled_out: b
     path = context_path(workspace, account)
     data = workspace.documents.read(path) if workspace.documents.exists(path) else None
     late = workspace.documents.displaced(path)
-    old = _join_late(_read(data), late)
+    old = _read(data)
+    for edited in filter(None, map(_read, late)):
+        old = update_context(edited, old) if old else edited
     handoff = take_snapshot(workspace, account, MANUAL)
     dates = {one.key: f"{one.at:%Y-%m-%d}" for one in account.of(FactKind.DECISION)}
     new = make_context(handoff, dates, _list_dirty(workspace, handoff), nothing_ruled_out=nothing_ruled_out)
-    context = update_context(old, new, _list_settled(workspace, account, handoff)) if old else new
+    lines = workspace.journals.read(account.session)
+    asked = (make_key(one.fact.text) for one in lines if one.fact.kind == FactKind.QUESTION)
+    settled = frozenset({*map(make_key, handoff.answered), *asked})  # or asked and taken back
+    context = update_context(old, new, settled) if old else new
     if empty := find_empty(context):
         raise PassdownError(
             f"{empty} [PRESERVE] section is empty: {path} was not written", hint=_HINTS[empty]
@@ -72,13 +76,6 @@ def save_context(workspace: Workspace, account: Account, *, nothing_ruled_out: b
         workspace.documents.replace(path, text, local=True, expected=data)
     workspace.documents.displaced(path, late)
     return SavedContext(path=path, context=context, backup=backup)
-
-
-def _list_settled(workspace: Workspace, account: Account, handoff: Handoff) -> frozenset[str]:
-    """Return the keys of questions that the session answered, or asked and took back."""
-    lines = workspace.journals.read(account.session)
-    asked = {make_key(one.fact.text) for one in lines if one.fact.kind == FactKind.QUESTION}
-    return frozenset({*map(make_key, handoff.answered), *asked})
 
 
 def _list_dirty(workspace: Workspace, handoff: Handoff) -> frozenset[str]:
@@ -105,13 +102,6 @@ def _read(data: bytes | None) -> SessionContext | None:
         return None
     context = parse_session_context(text) if text.strip() else None
     return None if context is None or is_damaged(context) else context
-
-
-def _join_late(known: SessionContext | None, late: Sequence[bytes]) -> SessionContext | None:
-    """Add to a context what somebody wrote at the moment at which it was replaced."""
-    for edited in filter(None, map(_read, late)):
-        known = update_context(edited, known) if known else edited
-    return known
 
 
 def _keep(workspace: Workspace, path: str, data: bytes) -> str:

@@ -10,14 +10,7 @@ from passdown.core.kinds import FactKind
 from passdown.core.sessions.session_facts import TDD_OFF, TDD_ON, Account, NewFact
 from passdown.core.sessions.track_gates import make_result
 from passdown.core.work.observed_work import EXECUTION, REFACTORED
-from passdown.core.work.tdd import (
-    NOTES,
-    Cycle,
-    EndedPhase,
-    PhaseChange,
-    find_skip,
-    say_skip,
-)
+from passdown.core.work.tdd import NOTES, Cycle, EndedPhase, PhaseChange, find_skip, say_skip
 from passdown.records import record
 from passdown.services.sessions.journals import append_fact, read_account
 from passdown.services.sessions.ledgers import update_ledger
@@ -41,10 +34,7 @@ class BegunPhase:
 
 
 def begin_phase(workspace: Workspace, account: Account, phase: TddPhase) -> BegunPhase:
-    """Begin a phase: state and journal first, then the note on the task (R178).
-
-    To begin the present phase again changes nothing.
-    """
+    """Begin a phase, unless it is the present one: state and journal first, then the task's note (R178)."""
     if account.tdd == phase:
         return BegunPhase(account=account)
     cycle = Cycle(account, workspace.now())
@@ -75,12 +65,8 @@ def choose_cycle(
             account = _journal(workspace, account, NewFact(FactKind.TDD, chosen, account.task))
     if not (account.track or account.task):
         return account, ""
-    reason = find_skip(
-        account,
-        default=workspace.settings.tdd.default,
-        title=title,
-        paths=islice(workspace.documents.list(""), _MOST_FILES),
-    )
+    paths = islice(workspace.documents.list(""), _MOST_FILES)
+    reason = find_skip(account, default=workspace.settings.tdd.default, title=title, paths=paths)
     said = say_skip(account, reason) if reason else None
     if said is None:
         return account, ""

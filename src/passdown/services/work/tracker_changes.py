@@ -37,18 +37,14 @@ def catch_up(workspace: Workspace, account: Account | None) -> Generator[Finishe
         return
     take_in_files(workspace, account)
     with changing(workspace, account, with_tracker=True) as found:
-        _count(workspace, found)
+        if found.done:
+            closes = sum(one.action is OperationAction.CLOSE for one in found.done)
+            counts = {"updates": len(found.done) - closes, "closes": closes}
+            workspace.record_metrics([Metric(MetricKind.PENDING_RECOVERY, workspace.now(), counts)])
         try:
             yield found
         finally:
             update_files(workspace, account)
-
-
-def _count(workspace: Workspace, found: Finished) -> None:
-    if found.done:
-        closes = sum(one.action is OperationAction.CLOSE for one in found.done)
-        counts = {"updates": len(found.done) - closes, "closes": closes}
-        workspace.record_metrics([Metric(MetricKind.PENDING_RECOVERY, workspace.now(), counts)])
 
 
 def claim(workspace: Workspace, account: Account, wish: ClaimWish) -> ClaimResult:

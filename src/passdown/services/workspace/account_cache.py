@@ -4,8 +4,10 @@ from collections.abc import Sequence
 
 from passdown import layout
 from passdown.core.formats.journal import JournalLine
-from passdown.core.sessions.ledger_paths import with_safe_ledger
+from passdown.core.ids import fold_id
+from passdown.core.paths import is_below
 from passdown.core.sessions.session_facts import Account, fold_journal
+from passdown.records import replace
 
 
 class AccountCache:
@@ -23,8 +25,18 @@ class AccountCache:
         """
         known = self._known.get(session)
         if known is None or known[0] is not lines:
-            known = self._known[session] = (lines, self._fold(session, lines))
+            account = with_safe_ledger(fold_journal(session, lines), self._ledgers)
+            known = self._known[session] = (lines, account)
         return known[1]
 
-    def _fold(self, session: str, lines: Sequence[JournalLine]) -> Account:
-        return with_safe_ledger(fold_journal(session, lines), self._ledgers)
+
+def with_safe_ledger(account: Account, folder: str) -> Account:
+    """Return the account with a ledger in the folder of ledgers: its own, or else the usual one of its agent.
+
+    The path comes from the journal, which somebody else may have written.
+    """
+    ledger = account.start.ledger
+    if not ledger or (is_below(ledger, folder) and ledger.endswith(f"/{layout.LEDGER}")):
+        return account
+    usual = f"{folder}/{fold_id(account.agent or account.session)}/{layout.LEDGER}"
+    return replace(account, start=replace(account.start, ledger=usual))

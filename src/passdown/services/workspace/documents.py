@@ -5,7 +5,8 @@ from collections.abc import Callable, Sequence
 from typing import Final, cast
 
 from passdown import layout
-from passdown.core.formats.registry import AnyDocument, Format, judge_path, recognise
+from passdown.core.documents.documents import AnyDocument
+from passdown.core.formats.registry import Format, judge_path, recognise
 from passdown.core.problems import Problem, Severity, error
 from passdown.core.schemas import to_data
 from passdown.errors import FormatError, PassdownError, StorageError, UsageError
@@ -51,10 +52,7 @@ class Repair:
     after: str
 
     def difference(self, name: str) -> str:
-        """Return the change as a unified diff of a file with that name.
-
-        If all line endings are CRLF before and after, they are left out of the diff.
-        """
+        """Return the change as a unified diff; if all line endings are CRLF, they are left out."""
         before, after = self.before, self.after
         if _has_crlf_only(before) and _has_crlf_only(after):
             before, after = before.replace("\r\n", "\n"), after.replace("\r\n", "\n")
@@ -99,15 +97,8 @@ def list_project(documents: Documents, paths: Paths) -> Sequence[str]:
 
 def project_folders(paths: Paths) -> Sequence[str]:
     """Return the folders of a project that hold documents of a known format."""
-    return (
-        paths.ledgers,
-        paths.archive,
-        paths.handoffs,
-        paths.events,
-        paths.event_archive,
-        paths.runtime,
-        paths.loops,
-    )
+    shared = (paths.archive, paths.handoffs, paths.events, paths.event_archive)
+    return (paths.ledgers, *shared, paths.runtime, paths.loops)
 
 
 def check_document(documents: Documents, path: str, *, known_as: str = "") -> CheckedFile:

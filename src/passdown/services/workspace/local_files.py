@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from passdown.ports.documents import Documents
     from passdown.services.workspace.workspaces import Workspace
 
+_MOST_BYTES: Final = 64
 _IGNORE: Final = b"# Everything here is local to this checkout.\n*\n"
 
 
@@ -27,6 +28,19 @@ def ignore_folder(documents: "Documents", folder: str) -> None:
     rule = f"{folder}/{layout.IGNORE}"
     if not documents.exists(rule):
         documents.replace(rule, _IGNORE, local=True)
+
+
+def read_if_there(documents: "Documents", path: str) -> bytes | None:
+    """Read a file; return None if there is none."""
+    return documents.read(path) if documents.exists(path) else None
+
+
+def read_small(documents: "Documents", path: str) -> str:
+    """Read a short text of ours; empty if there is none, or it is too long or cannot be read."""
+    with suppress(StorageError):
+        if documents.size(path) <= _MOST_BYTES:
+            return documents.read(path).decode("ascii", "replace").strip()
+    return ""
 
 
 class Mark(NamedTuple):
@@ -78,3 +92,10 @@ def write_local(workspace: "Workspace", name: str, data: bytes) -> str:
     ignore_folder(workspace.documents, workspace.settings.paths.runtime)
     last.documents.replace(last.path, data, local=True)
     return last.shown
+
+
+def remove_local(workspace: "Workspace", name: str) -> None:
+    """Remove a file of local state that nobody needs any more, if possible."""
+    for place in list_places(workspace, name):
+        with suppress(StorageError):  # there may be none; a file that stays is small, and never read
+            place.documents.remove(place.path, place.documents.read(place.path))

@@ -4,7 +4,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
 if TYPE_CHECKING:  # a workspace refers to all of them; a service loads those that it uses
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable, Mapping
 
     from passdown.core.project.metrics import Metric
     from passdown.ports.change_files import ChangeFiles
@@ -41,6 +41,11 @@ class Workspace(Protocol):
     @property
     def settings(self) -> "Settings":
         """The settings of the project."""
+        ...
+
+    @property
+    def variables(self) -> "Mapping[str, str]":
+        """The environment of the caller, also for programs that are started."""
         ...
 
     @property
@@ -211,6 +216,18 @@ class Workspace(Protocol):
 
     def sweep(self) -> int:
         """Remove what killed processes left behind; return how many files that were."""
+        ...
+
+    def check_thread(self) -> None:
+        """Raise an OtherThreadError in another thread than the one that opened it (C136)."""
+        ...
+
+    def on_close(self, act: "Callable[[], object]", /) -> None:
+        """Let something else be closed together with it."""
+        ...
+
+    def close(self) -> None:
+        """Close what was opened; what is asked for afterwards is opened again."""
         ...
 
 

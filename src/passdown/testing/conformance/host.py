@@ -10,16 +10,9 @@ import pytest
 
 from passdown.core.briefs.budgets import Budget
 from passdown.core.hosts.hook_calls import HookPoint, HookReply
-from passdown.core.hosts.installs import (
-    FOLDER,
-    PLUGIN,
-    PluginRegistration,
-    hook_line,
-    member_at,
-    read_hook_lines,
-)
+from passdown.core.hosts.installs import FOLDER, PLUGIN, PluginRegistration, hook_line, read_hook_lines
 from passdown.core.hosts.transcripts import Observation, TranscriptReader, parse_mark, read_piece, render_mark
-from passdown.engines.memory.documents import MemoryDocuments
+from passdown.core.json_text import member_at
 from passdown.engines.user_folders import read_plugin
 from passdown.hosts import HostRow, Table
 from passdown.hosts.hooks import read_call, write_reply
@@ -34,6 +27,7 @@ from passdown.services.project.installs import (
     plan_uninstall,
     uninstall,
 )
+from passdown.testing.memory.documents import MemoryDocuments
 
 CAUSES = frozenset({"startup", "resume", "clear", "compact", "fork"})
 """Why a session starts, in Passdown's terms."""

@@ -64,7 +64,6 @@ class Memory:
     """What this machine remembers: the builds of binaries, and the newest build that used each database."""
 
     def __init__(self, documents: Documents) -> None:
-        """Keep it in a folder of this machine."""
         self._documents = documents
 
     def find_build(self, binary: Binary) -> Build | None:

@@ -65,7 +65,6 @@ class CallTime:
     """How much time one command has left for `bd`: without a failure enough for any call, then less."""
 
     def __init__(self, monotonic: Callable[[], float]) -> None:
-        """Begin with all of it."""
         self._monotonic = monotonic
         self._ends: float | None = None
 
@@ -91,7 +90,6 @@ class Calls:
     """Calls `bd` for one database."""
 
     def __init__(self, installed: Installation) -> None:
-        """Keep what is installed."""
         self._installed = installed
         self._depth = 0
         self._patience = CallTime(installed.clock.monotonic)

@@ -1,9 +1,10 @@
 """Beads as the tracker: the lease of a task first, then `bd`, whose answer decides (C98)."""
 
+import json
 from collections.abc import Sequence
 from contextlib import suppress
 from datetime import timedelta
-from typing import Final
+from typing import Final, cast
 
 from passdown.core.coordination.leases import TASK, Fenced, Granted, Held, Lost, Resource
 from passdown.core.coordination.operations import Operation, is_added, operation_time
@@ -20,18 +21,20 @@ from passdown.core.coordination.tasks import (
     join_notes,
 )
 from passdown.core.lazy_regex import pattern
+from passdown.core.safe_text import one_line
 from passdown.errors import (
     TrackerError,
     TrackerRefusedError,
+    TrackerSyncError,
     TrackerUnsureError,
     UsageError,
 )
+from passdown.ports.programs import ProgramResult
 from passdown.ports.tracker import NOBODY, ClaimWish, TrackerInfo, Worker
 from passdown.records import replace
 from passdown.trackers.beads.calls import UNNAMED, Calls, UnknownTaskError, clean, require_id
 from passdown.trackers.beads.holdings import Holdings
 from passdown.trackers.beads.issues import IN_PROGRESS, MARK, Issue
-from passdown.trackers.beads.syncing import sync_tasks
 
 _HOLDER: Final = pattern(r'already claimed by ([^"{}]+?)\s*(?:["{}]|$)|assignee is "([^"]+)"')
 _MOST_TRIED: Final = 50
@@ -44,7 +47,6 @@ class Beads:
     """Keeps the promises of `Tracker` over a `bd` that is installed."""
 
     def __init__(self, calls: Calls, holdings: Holdings) -> None:
-        """Keep how `bd` is called, and who holds the leases."""
         self._calls = calls
         self._holdings = holdings
         build = calls.build
@@ -77,7 +79,6 @@ class Beads:
         return [one for one in found if one.status == OPEN and not one.is_anothers(worker)]
 
     def find(self, task: str) -> TaskState | None:
-        """Return a task as `bd show` tells it."""
         with suppress(UnknownTaskError):  # what cannot be an id is the id of no task
             found = self._calls.show(task)
             return None if found is None else self._holdings.describe([found.state])[0]
@@ -128,7 +129,6 @@ class Beads:
     # --- claiming -----------------------------------------------------------------------------------
 
     def claim(self, op: Operation, worker: Worker, wish: ClaimWish) -> Claimed | Held | NothingReady:
-        """Claim the named tasks, those that the session holds, or the first that is ready."""
         named = wish.tasks
         if not named and not wish.another:
             named = tuple(self._still_held(op, worker))
@@ -394,8 +394,7 @@ class Beads:
         return TaskStored(task=claimed.task)
 
     def sync(self, worker: Worker, *, push: bool = False) -> str:
-        """Exchange tasks as the build can."""
-        return sync_tasks(self._calls, worker.agent, push=push)
+        return _sync(self._calls, worker.agent, push=push)
 
 
 def _make_words(task: Task, after: Sequence[str]) -> Sequence[str]:
@@ -429,3 +428,52 @@ def _unknown(task: str, hint: str = "`passdown task list` lists them") -> UsageE
 
 def _held(task: str, agent: str) -> Held:
     return Held(kind=TASK, name=task, held=task, session="", agent=agent, left=0.0)
+
+
+# --- syncing ------------------------------------------------------------------------------------
+
+
+def _sync(calls: Calls, agent: str, *, push: bool) -> str:
+    """Exchange tasks as the build can; what commits to git or pushes happens only if it is wanted.
+
+    1. A build with a file of lines writes that file; its full sync commits and pushes git.
+    2. A build without `sync` keeps its database; it can push that.
+    3. Others pull and push their own remote, and never adopt one of git's.
+    """
+    build = calls.build
+    actor = f"--actor={agent or UNNAMED}"
+    if build.has_imports:  # 1
+        _require_done(calls.run("sync", actor) if push else calls.run("sync", "--flush-only", actor))
+        return "committed, pulled and pushed" if push else "wrote the file that git tracks"
+    if not build.has_sync:  # 2
+        if not push:
+            return f"nothing to do: bd {build.version} syncs only with `push` below [tracker]"
+        _require_done(calls.run("dolt", "push", actor))
+        return "pushed the database"
+    done = calls.run("sync", "--no-adopt", "--json", actor)  # 3
+    status = _read_status(done)
+    if status not in {"ok", "no-remote"}:
+        raise _failed(done, status)
+    return "pulled and pushed" if status == "ok" else "nothing to do: Beads has no remote"
+
+
+def _require_done(done: ProgramResult) -> None:
+    if not done.is_done:
+        raise _failed(done, "")
+
+
+def _failed(done: ProgramResult, status: str) -> TrackerSyncError:
+    said = one_line(" ".join((status or done.errors or done.text).split()))[:300]
+    return TrackerSyncError(f"bd could not sync: {said}", hint="Nothing is lost; run `passdown sync` again.")
+
+
+def _read_status(done: ProgramResult) -> str:
+    try:
+        found: object = json.loads(done.text)
+    except ValueError:
+        return ""
+    values = cast("dict[str, object]", found) if isinstance(found, dict) else {}
+    inner = values.get("data")
+    values = cast("dict[str, object]", inner) if isinstance(inner, dict) else values
+    status = values.get("status")
+    return status if isinstance(status, str) else ""

@@ -6,39 +6,35 @@ from typing import Final
 import click
 
 from passdown.actions.log import archives as actions
-from passdown.actions.log.archives import ArchiveReport, CleanedArchive, CleaningRequest
 from passdown.core.safe_text import one_line
-from passdown.faces.cli import output
+from passdown.faces.cli import options, output
 from passdown.faces.cli.calls import call, show
 from passdown.faces.cli.lines import minute
 from passdown.faces.cli.status import say_index
 from passdown.services.log.event_archive import ArchiveProblem
 
 _USUAL: Final = "30d"
-_json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 
 
 @click.group(invoke_without_command=True)
-@_json_option
+@options.json
 @click.pass_context
 def command(context: click.Context, *, as_json: bool) -> int:
     """Verify what is archived, and remove old copies.
 
     Without a subcommand, verifies. `passdown search` finds what is archived, too.
     """
-    context.obj = as_json
     return 0 if context.invoked_subcommand is not None else _verify(as_json=as_json)
 
 
 @command.command(short_help="Check archived events and records.")
-@_json_option
-@click.pass_obj
-def verify(above: bool, *, as_json: bool) -> int:
+@options.json
+def verify(*, as_json: bool) -> int:
     """Check rollups, the archived events against them, and the records of sessions.
 
     Also says whether the search index has all of it. Exits with 1 if something is wrong.
     """
-    return _verify(as_json=above or as_json)
+    return _verify(as_json=as_json)
 
 
 def _verify(*, as_json: bool) -> int:
@@ -46,7 +42,7 @@ def _verify(*, as_json: bool) -> int:
     return 0 if found.is_good else 1
 
 
-def _say_report(found: ArchiveReport) -> None:
+def _say_report(found: actions.ArchiveReport) -> None:
     output.say(f"archived events: {found.events} in {output.counted(found.rollups, 'rollup')}")
     output.say(f"copies of them: {found.copies}")
     output.say(f"records of sessions: {found.records}")
@@ -68,21 +64,20 @@ def _say_problems(problems: Sequence[ArchiveProblem]) -> None:
     help="Only events older than this age or date, as in 30d (the default).",
 )
 @click.option("--yes", is_flag=True, help="Remove them; without it, only shows what would be removed.")
-@_json_option
-@click.pass_obj
-def clean_copies(above: bool, *, older: str, yes: bool, as_json: bool) -> int:
+@options.json
+def clean_copies(*, older: str, yes: bool, as_json: bool) -> int:
     """Remove the files of archived events that a rollup holds whole.
 
     Only events older than 30 days, or as --older says. Each is compared with its rollup first; one that no
     rollup holds, that cannot be read, or that is not committed yet stays. Rollups and records of sessions are
     never removed. Commit the removal yourself: Passdown commits no deletion.
     """
-    request = CleaningRequest(older=older, is_confirmed=yes)
-    show(call(actions.clean, request), _say_cleaned, as_json=above or as_json)
+    request = actions.CleaningRequest(older=older, is_confirmed=yes)
+    show(call(actions.clean, request), _say_cleaned, as_json=as_json)
     return 0
 
 
-def _say_cleaned(found: CleanedArchive) -> None:
+def _say_cleaned(found: actions.CleanedArchive) -> None:
     since = f"from before {minute(found.before)}"
     if found.is_dry_run:
         for path in found.due:

@@ -1,34 +1,19 @@
 """`passdown brief`: print what a starting session is told, and measure how much of it is recalled."""
 
-from typing import Final
+from typing import Any, Final
 
 import click
 
-from passdown.actions.answers import Answered, encode
+from passdown.actions.answers import encode
 from passdown.actions.handover import briefs
-from passdown.actions.handover.briefs import BriefResult, BriefText
 from passdown.core.briefs import budgets
 from passdown.core.briefs.budgets import Budget
 from passdown.errors import PassdownError, UsageError
 from passdown.faces.cli import output
-from passdown.faces.cli.calls import call, settle
-from passdown.records import record
+from passdown.faces.cli.calls import call, show
 
 _MOST_SESSIONS: Final = 10_000
 _MOST_TOKENS: Final = 1_000_000
-
-
-@record
-class BriefOptions:
-    """The options of the command."""
-
-    session: str
-    tokens: str
-    chars: int
-    banner: bool
-    is_eval: bool
-    sessions: str
-    as_json: bool
 
 
 @click.command()
@@ -49,8 +34,7 @@ class BriefOptions:
     "--sessions", default="", metavar="N,…", help="With --eval: the lengths of the histories, in sessions."
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object, with every fact in full.")
-@click.pass_context
-def command(context: click.Context, /, **_: object) -> int:
+def command(session: str, tokens: str, chars: int, *, banner: bool, as_json: bool, **measured: Any) -> int:
     """Print what a starting session must know, within a budget.
 
     The goal, current work, feedback and next step come first. Then rules, decisions, questions and what else
@@ -63,45 +47,44 @@ def command(context: click.Context, /, **_: object) -> int:
     what briefs show of them within each budget. --tokens may then be a list. Exits with 1 if a fact that
     must be known is missing.
     """
-    options = BriefOptions(**context.params)
-    if options.is_eval:
-        return _evaluate(options)
-    if options.sessions:
+    if measured["is_eval"]:
+        if session or banner:
+            hint = "remove the other option"
+            raise UsageError("--eval cannot be used with --session or --banner", hint=hint)
+        return _evaluate(measured["sessions"], tokens, chars, as_json=as_json)
+    if measured["sessions"]:
         raise UsageError("--sessions needs --eval", hint="--session ID names the session to brief")
-    budget = Budget(tokens=_one_number(options.tokens), characters=options.chars)
-    answer = _ask(options, budget)
-    if options.as_json:
-        output.say_json(encode(answer.result))
+    numbers = _numbers(tokens, "--tokens", budgets.LEAST_TOKENS, _MOST_TOKENS)
+    if len(numbers) > 1:
+        raise UsageError("--tokens accepts a list only with --eval", hint="give one number")
+    budget = Budget(tokens=numbers[0] if numbers else budgets.TOKENS, characters=chars)
+    if banner:
+        show(call(briefs.show_banner, None, session), _say, as_json=as_json)
+    elif as_json:
+        show(call(briefs.describe_brief, budget, session), _say, as_json=True)
     else:
-        output.say(answer.result.text)
-    settle(answer)
+        show(call(briefs.show_brief, budget, session), _say, as_json=False)
     return 0
 
 
-def _ask(options: BriefOptions, budget: Budget) -> Answered[BriefText] | Answered[BriefResult]:
-    if options.banner:
-        return call(briefs.show_banner, None, options.session)
-    if options.as_json:
-        return call(briefs.describe_brief, budget, options.session)
-    return call(briefs.show_brief, budget, options.session)
+def _say(found: briefs.BriefText | briefs.BriefResult) -> None:
+    output.say(found.text)
 
 
 # --- recall ---------------------------------------------------------------------------------------
 
 
-def _evaluate(options: BriefOptions) -> int:
+def _evaluate(sessions: str, tokens: str, chars: int, *, as_json: bool) -> int:
     from passdown.actions.handover.recall import RecallRequest, measure_recall  # briefs do not need it
     from passdown.core.evidence.recall import render_recall
 
-    if options.session or options.banner:
-        raise UsageError("--eval cannot be used with --session or --banner", hint="remove the other option")
     request = RecallRequest(
-        sessions=_numbers(options.sessions, "--sessions", 1, _MOST_SESSIONS),
-        tokens=_numbers(options.tokens, "--tokens", budgets.LEAST_TOKENS, _MOST_TOKENS),
-        characters=options.chars,
+        sessions=_numbers(sessions, "--sessions", 1, _MOST_SESSIONS),
+        tokens=_numbers(tokens, "--tokens", budgets.LEAST_TOKENS, _MOST_TOKENS),
+        characters=chars,
     )
     found = measure_recall(request)
-    if options.as_json:
+    if as_json:
         output.say_json(encode(found))
     else:
         output.say(render_recall(found.measured))
@@ -110,13 +93,6 @@ def _evaluate(options: BriefOptions) -> int:
             which = f"{row.sessions} sessions, {row.tokens} tokens"
             output.note(f"facts that every brief must contain are missing: {which}")
     return 0 if found.is_good else PassdownError.exit_code
-
-
-def _one_number(text: str) -> int:
-    numbers = _numbers(text, "--tokens", budgets.LEAST_TOKENS, _MOST_TOKENS)
-    if len(numbers) > 1:
-        raise UsageError("--tokens accepts a list only with --eval", hint="give one number")
-    return numbers[0] if numbers else budgets.TOKENS
 
 
 def _numbers(text: str, name: str, least: int, most: int) -> tuple[int, ...]:

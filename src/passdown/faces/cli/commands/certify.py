@@ -2,14 +2,12 @@
 
 import click
 
-from passdown.actions.answers import encode
 from passdown.actions.handover import certificates
-from passdown.actions.handover.certificates import CertifyRequest, CertifyResult
 from passdown.core.evidence.certificates import FactStatus
 from passdown.core.safe_text import one_line
 from passdown.errors import PassdownError
 from passdown.faces.cli import output
-from passdown.faces.cli.calls import call, settle
+from passdown.faces.cli.calls import call, show
 from passdown.faces.cli.lines import contested_lines, settling_hint
 
 
@@ -28,16 +26,11 @@ def command(session: str, expect: str | None, *, as_json: bool) -> int:
     Prints the number of facts, how many are unaccounted for, and a hash over the ids of all facts. Exits with
     1 if a fact is unaccounted for.
     """
-    answer = call(certificates.certify, CertifyRequest(expected=expect or ""), session)
-    if as_json:
-        output.say_json(encode(answer.result))
-    else:
-        _say(answer.result)
-    settle(answer)
-    return PassdownError.exit_code if answer.result.losses else 0
+    answer = call(certificates.certify, expect or "", session)
+    return PassdownError.exit_code if show(answer, _say, as_json=as_json).losses else 0
 
 
-def _say(found: CertifyResult) -> None:
+def _say(found: certificates.CertifyResult) -> None:
     for one in found.losses:
         output.say(f"{one_line(one.where)}: {one.kind}: {one_line(one.text)}")
     for one in found.replaced:

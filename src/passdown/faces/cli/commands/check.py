@@ -1,13 +1,12 @@
 """`passdown check`: report problems in documents, and repair what is safe to repair."""
 
 import sys
-from typing import Final, NamedTuple
+from typing import Final
 
 import click
 
 from passdown.actions.answers import encode
 from passdown.actions.project import checks
-from passdown.actions.project.checks import CheckCounts, CheckedDocument, CheckedFiles, CheckRequest
 from passdown.core.problems import Severity
 from passdown.core.safe_text import one_line
 from passdown.errors import UsageError
@@ -16,14 +15,6 @@ from passdown.faces.cli.calls import call, current_folder, find_surroundings
 from passdown.faces.cli.progress import Progress
 
 _WHERE_THEY_LIE: Final = "`passdown format` shows where the documents of each format belong"
-
-
-class CheckOptions(NamedTuple):
-    """The options of the command."""
-
-    fix: bool
-    yes: bool
-    as_json: bool
 
 
 @click.command()
@@ -49,16 +40,15 @@ def command(*, files: tuple[str, ...], fix: bool, yes: bool, strict: bool, as_js
     """
     if yes and not fix:
         raise UsageError("--yes does nothing without --fix", hint="add --fix, or remove --yes")
-    search = _search(CheckRequest(files=files, is_fixing=fix))
-    options = CheckOptions(fix, yes, as_json)
-    tally = CheckCounts()
+    search = _search(checks.CheckRequest(files=files, is_fixing=fix))
+    tally = checks.CheckCounts()
     pieces: list[str] = []
     fixable = 0
     is_shown = search.is_search and output.is_terminal(sys.stderr)
     with Progress("checking", search.total, shown=is_shown) as progress:
         for found in search.files:
             progress.step()
-            one = _repair(found, options, progress)
+            one = _repair(found, progress, yes=yes, as_json=as_json)
             tally.count(one)
             fixable += sum(problem.fixable for problem in one.problems)
             if not as_json and one.problems:
@@ -73,25 +63,27 @@ def command(*, files: tuple[str, ...], fix: bool, yes: bool, strict: bool, as_js
     return 1 if tally.fails(strict=strict) else 0
 
 
-def _search(request: CheckRequest) -> CheckedFiles:
+def _search(request: checks.CheckRequest) -> checks.CheckedFiles:
     """Find what to check; files that are named need no project."""
     if request.files:
         return checks.check_files(find_surroundings(current_folder()), request)
     return call(checks.check_project, request).result
 
 
-def _repair(found: CheckedDocument, options: CheckOptions, progress: Progress) -> CheckedDocument:
+def _repair(
+    found: checks.CheckedDocument, progress: Progress, *, yes: bool, as_json: bool
+) -> checks.CheckedDocument:
     """Show the repair of a file, and write it if that is wanted; return the state afterwards."""
     if found.repair is None:
         return found
-    if not options.as_json:
+    if not as_json:
         progress.hide()
         output.say(found.repair.difference.removesuffix("\n"))
     # With --json the diff is part of the answer, which the user has not seen, so only --yes can confirm it.
-    if not (options.yes or (not options.as_json and _agrees(found.path))):
+    if not (yes or (not as_json and _agrees(found.path))):
         return found
     repaired = checks.repair(found.repair.plan)
-    if not options.as_json:
+    if not as_json:
         output.note(f"repaired {found.path}")
     return repaired
 
@@ -101,7 +93,7 @@ def _agrees(shown: str) -> bool:
     return output.has_person() and output.agrees(question, usual=False)
 
 
-def _say_problems(one: CheckedDocument) -> None:
+def _say_problems(one: checks.CheckedDocument) -> None:
     for problem in one.problems:
         mark = " (warning)" if problem.severity is Severity.WARNING else ""
         output.say(one_line(f"{one.path}:{problem.line}: {problem.field}: {problem.problem}{mark}"))
@@ -109,7 +101,7 @@ def _say_problems(one: CheckedDocument) -> None:
             output.say(output.hint(problem.hint))
 
 
-def _say_summary(tally: CheckCounts, search: CheckedFiles, place: str, *, fixable: int) -> None:
+def _say_summary(tally: checks.CheckCounts, search: checks.CheckedFiles, place: str, *, fixable: int) -> None:
     if tally.checked:
         wrong = [f"{tally.with_errors} with errors"] if tally.with_errors else []
         wrong += [f"{tally.with_warnings} with warnings only"] if tally.with_warnings else []

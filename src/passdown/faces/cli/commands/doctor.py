@@ -4,13 +4,12 @@ from collections.abc import Sequence
 
 import click
 
-from passdown.actions.answers import encode
+from passdown.actions.answers import Answered
 from passdown.actions.project import doctor
-from passdown.actions.project.doctor import CostsResult, FoundProblem, HealthReport
 from passdown.core.problems import Severity
 from passdown.errors import UsageError
-from passdown.faces.cli import output
-from passdown.faces.cli.calls import call_bare, settle
+from passdown.faces.cli import options, output
+from passdown.faces.cli.calls import call_bare, show
 from passdown.faces.cli.lines import cut, width
 
 
@@ -22,7 +21,7 @@ from passdown.faces.cli.lines import cut, width
     is_flag=True,
     help="Show the time and context that Passdown takes here, as measured by its hooks.",
 )
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@options.json
 def command(*, fix: bool, yes: bool, cost: bool, as_json: bool) -> int:
     """Find problems with the project as a whole, and fix what is safe to fix.
 
@@ -35,40 +34,38 @@ def command(*, fix: bool, yes: bool, cost: bool, as_json: bool) -> int:
 
     Exits with 0 if the project is healthy or has only warnings, and with 1 if there is a problem.
     """
-    _refuse_contradictions(fix=fix, yes=yes, cost=cost)
-    if cost:
-        return _report_costs(as_json=as_json)
-    answer = call_bare(doctor.examine, None)
-    if not as_json:
-        _say_findings(answer.result.findings)
-    if fix and (count := answer.result.fixable):
-        # With --json the user has not seen the findings yet, so only --yes can confirm.
-        if yes or (not as_json and _agrees(count)):
-            answer = call_bare(doctor.mend, answer.result)
-        if not as_json:
-            _say_mended(answer.result)
-    if as_json:
-        output.say_json(encode(answer.result))
-    else:
-        _say_summary(answer.result, is_fixed=fix)
-    settle(answer)
-    return 0 if answer.result.is_healthy else 1
-
-
-def _refuse_contradictions(*, fix: bool, yes: bool, cost: bool) -> None:
-    """Raise `UsageError` for flags that cannot be combined."""
     if yes and not fix:
         raise UsageError("--yes does nothing without --fix", hint="add --fix, or remove --yes")
     if cost and fix:
         raise UsageError("--cost and --fix cannot be combined", hint="remove one of them")
+    if cost:
+        show(call_bare(doctor.sum_up_costs, None), _say_costs, as_json=as_json)
+        return 0
+    answer = call_bare(doctor.examine, None)
+    if not as_json:
+        _say_findings(answer.result.findings)
+    if fix and answer.result.fixable:
+        answer = _mend(answer, yes=yes, as_json=as_json)
+    found = show(answer, lambda report: _say_summary(report, is_fixed=fix), as_json=as_json)
+    return 0 if found.is_healthy else 1
 
 
-def _agrees(count: int) -> bool:
+def _mend(
+    answer: Answered[doctor.HealthReport], *, yes: bool, as_json: bool
+) -> Answered[doctor.HealthReport]:
+    """Fix what is safe to fix, if that is agreed."""
+    count = answer.result.fixable
     question = f"Fix {'this' if count == 1 else f'these {count}'}?"
-    return output.has_person() and output.agrees(question, usual=False)
+    # With --json the user has not seen the findings yet, so only --yes can confirm.
+    is_asked = not (yes or as_json) and output.has_person()
+    if yes or (is_asked and output.agrees(question, usual=False)):
+        answer = call_bare(doctor.mend, answer.result)
+    if not as_json:
+        _say_mended(answer.result)
+    return answer
 
 
-def _say_mended(report: HealthReport) -> None:
+def _say_mended(report: doctor.HealthReport) -> None:
     """Print what was fixed, and what is still wrong."""
     if not (report.mended or report.refused):
         output.note("nothing was fixed")
@@ -82,14 +79,14 @@ def _say_mended(report: HealthReport) -> None:
     _say_findings(report.findings)
 
 
-def _say_findings(findings: Sequence[FoundProblem]) -> None:
+def _say_findings(findings: Sequence[doctor.FoundProblem]) -> None:
     for finding in findings:
         mark = " (warning)" if finding.severity is Severity.WARNING else ""
         output.say(output.wrapped(f"{finding.code.value}: {finding.what}{mark}", "", "  "))
         output.say(output.hint(finding.hint))
 
 
-def _say_summary(report: HealthReport, *, is_fixed: bool) -> None:
+def _say_summary(report: doctor.HealthReport, *, is_fixed: bool) -> None:
     findings = report.findings
     if not findings:
         output.note("no problems found")
@@ -105,17 +102,7 @@ def _say_summary(report: HealthReport, *, is_fixed: bool) -> None:
 # --- costs ------------------------------------------------------------------------------------------
 
 
-def _report_costs(*, as_json: bool) -> int:
-    answer = call_bare(doctor.sum_up_costs, None)
-    if as_json:
-        output.say_json(encode(answer.result))
-    else:
-        _say_costs(answer.result)
-    settle(answer)
-    return 0
-
-
-def _say_costs(found: CostsResult) -> None:
+def _say_costs(found: doctor.CostsResult) -> None:
     if found.costs:
         output.say(_row(("what", "runs", "p50 ms", "p95 ms", "p50 chars", "p95 chars")))
     for one in found.costs:

@@ -3,7 +3,7 @@
 import click
 
 from passdown.actions.answers import encode
-from passdown.actions.project.formats import list_formats, show_example, show_schema
+from passdown.actions.project import formats
 from passdown.faces.cli import output
 
 _json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
@@ -20,7 +20,7 @@ def command(context: click.Context, *, as_json: bool) -> None:
     context.obj = as_json
     if context.invoked_subcommand is not None:
         return
-    known = list_formats()
+    known = formats.list_formats()
     if as_json:
         output.say_json(encode(known))
         return
@@ -34,14 +34,14 @@ def command(context: click.Context, *, as_json: bool) -> None:
 @command.command(short_help="Print the JSON Schema of a format.")
 @click.argument("name")
 @_json_option
-@click.pass_obj
-def schema(above: bool, name: str, *, as_json: bool) -> None:
+@click.pass_context
+def schema(context: click.Context, name: str, *, as_json: bool) -> None:
     """Print the JSON Schema of a format, which describes `data` in `passdown check --json`.
 
     NAME is a format that `passdown format` lists. --json prints one object with the schema as `schema`.
     """
-    found = show_schema(name)
-    if above or as_json:
+    found = formats.show_schema(name)
+    if as_json or context.obj:
         output.say_json(encode(found))
     else:
         output.say_schema(found.schema)
@@ -50,14 +50,14 @@ def schema(above: bool, name: str, *, as_json: bool) -> None:
 @command.command(short_help="Print a valid document of a format.")
 @click.argument("name")
 @_json_option
-@click.pass_obj
-def example(above: bool, name: str, *, as_json: bool) -> None:
+@click.pass_context
+def example(context: click.Context, name: str, *, as_json: bool) -> None:
     """Print a valid document of a format, as a starting point.
 
     NAME is a format that `passdown format` lists. --json prints one object with the document as `text`.
     """
-    found = show_example(name)
-    if above or as_json:
+    found = formats.show_example(name)
+    if as_json or context.obj:
         output.say_json(encode(found))
     else:
         output.say(found.text.removesuffix("\n"))

@@ -2,32 +2,23 @@
 
 from collections.abc import Callable, Sequence
 from importlib import import_module
-from typing import Final
+from typing import Any, Final
 
 import click
 
 from passdown.actions.handover import handoffs as actions
-from passdown.actions.handover.handoffs import (
-    HandoffList,
-    HandoffName,
-    ListHandoffs,
-    ResumedHandoff,
-    ResumeHandoff,
-    ReviewedHandoff,
-    SentHandoff,
-)
 from passdown.core.kinds import FactKind
 from passdown.core.sessions.handoffs import Handoff
 from passdown.core.times import age_words
 from passdown.errors import UsageError
-from passdown.faces.cli import calls, output
+from passdown.faces.cli import calls, options, output
 from passdown.faces.cli.calls import call
-from passdown.faces.cli.commands.work.command_runs import make_test_runner, run_test_option, yes_option
+from passdown.faces.cli.commands.work.command_runs import make_test_runner
 from passdown.faces.cli.drift import drift_lines
 from passdown.faces.cli.kept_views import note_kept_view
 from passdown.faces.cli.lifecycle import note_committed
 from passdown.faces.cli.lines import cut, width
-from passdown.records import record, replace
+from passdown.records import replace
 from passdown.services.handover.handoffs import HandoffRequest, WrittenHandoff
 
 _OFFERS: Final = ("accept", "decline", "offer", "offers", "withdraw")
@@ -35,9 +26,6 @@ PATTERNS: Final = ("review", "blocked", "context", "escalation")
 _TRIGGER: Final = "manual"
 _USUAL: Final = 20
 _SHOWN: Final = 5
-
-_json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
-_session_option = click.option("--session", default="", metavar="ID", help="The session to use.")
 
 
 class HandoffCommands(click.Group):
@@ -57,30 +45,15 @@ class HandoffCommands(click.Group):
 
 
 @click.group(cls=HandoffCommands, invoke_without_command=True)
-@_json_option
+@options.json
 @click.pass_context
 def command(context: click.Context, *, as_json: bool) -> None:
     """Hand off work: write a handoff, list handoffs, or resume one.
 
     Without a subcommand, lists the newest handoffs.
     """
-    context.obj = as_json
     if context.invoked_subcommand is None:
         _list(_USUAL, as_json=as_json)
-
-
-@record
-class HandoffOptions:
-    """The options of `create`."""
-
-    text: str
-    to: str
-    pattern: str | None
-    stream: str
-    trigger: str
-    session: str
-    archive: bool
-    as_json: bool
 
 
 @command.command(short_help="Write a handoff of this session, for all or for one agent.")
@@ -95,11 +68,10 @@ class HandoffOptions:
 @click.option(
     "--trigger", default=_TRIGGER, metavar="WORD", help="What triggers the handoff (default: manual)."
 )
-@_session_option
+@options.session
 @click.option("--archive", is_flag=True, help="Archive and remove the ledger; unbind track and task.")
-@_json_option
-@click.pass_context
-def create(context: click.Context, /, **_: object) -> None:
+@options.json
+def create(text: str, to: str, pattern: str | None, session: str, *, as_json: bool, **written: Any) -> None:
     """Write a handoff of this session as an event, a stream document and a record in the archive.
 
     Without --stream, the stream is that of the session's track, else the only one that has a document, else
@@ -109,39 +81,30 @@ def create(context: click.Context, /, **_: object) -> None:
     With --to, only a file for that agent is written, which is shown to it when it starts or runs `passdown
     inbox`, and is deleted after 24 hours. It says TEXT, or the goal, current work and next steps.
     """
-    options = HandoffOptions(**context.params)
-    _refuse_mixed(options)
-    as_json = bool(context.obj) or options.as_json
-    if options.to:
-        _create_for_one(options, as_json=as_json)
+    order = HandoffRequest(**written)
+    if to and order != HandoffRequest():
+        hint = "leave --stream, --trigger and --archive out"
+        raise UsageError("--to writes a file for one agent", hint=hint)
+    if to:
+        _create_for_one(to, text, pattern, session, as_json=as_json)
         return
-    order = HandoffRequest(stream=options.stream, trigger=options.trigger, archive=options.archive)
-    answer = call(actions.create, order, options.session)
+    if text or pattern:
+        raise UsageError("TEXT and --pattern are for one agent", hint="name it with --to AGENT")
+    answer = call(actions.create, order, session)
     calls.show(answer, lambda found: say_handoff(found.written), as_json=as_json)
 
 
-def _refuse_mixed(options: HandoffOptions) -> None:
-    """Raise a UsageError for options that do not go together."""
-    if options.to and (options.stream or options.archive or options.trigger != _TRIGGER):
-        raise UsageError(
-            "--to writes a file for one agent", hint="leave --stream, --trigger and --archive out"
-        )
-    if not options.to and (options.text or options.pattern):
-        raise UsageError("TEXT and --pattern are for one agent", hint="name it with --to AGENT")
-
-
-def _create_for_one(options: HandoffOptions, *, as_json: bool) -> None:
+def _create_for_one(to: str, text: str, pattern: str | None, session: str, *, as_json: bool) -> None:
     from passdown.core.coordination.handoff_rules import HandoffPattern  # most handoffs are for all
     from passdown.services.coordination.addressed_handoffs import AddressedRequest
 
-    pattern = HandoffPattern(options.pattern) if options.pattern else None
-    request = AddressedRequest(to=options.to, text=options.text, pattern=pattern)
-    answer = call(actions.create_for_one, request, options.session)
+    request = AddressedRequest(to=to, text=text, pattern=HandoffPattern(pattern) if pattern else None)
+    answer = call(actions.create_for_one, request, session)
     if trouble := calls.show(answer, _say_sent, as_json=as_json).trouble:
         output.note(f"it is not a message: {trouble}")
 
 
-def _say_sent(found: SentHandoff) -> None:
+def _say_sent(found: actions.SentHandoff) -> None:
     output.say(f"Handoff created: {found.path}")
     if found.is_sent:
         output.say(f"sent to {found.handoff.to} as a message, too")
@@ -184,26 +147,18 @@ def _say_redacted(redacted: Sequence[str]) -> None:
 
 
 @command.command(name="list", short_help="List handoffs, newest first.")
-@click.option(
-    "-n",
-    "--limit",
-    type=click.IntRange(min=1),
-    default=_USUAL,
-    metavar="N",
-    help="Show N handoffs (default: 20).",
-)
-@_json_option
-@click.pass_obj
-def list_(above: bool, limit: int, *, as_json: bool) -> None:
+@options.limit(_USUAL, "handoffs")
+@options.json
+def list_(limit: int, *, as_json: bool) -> None:
     """List stream documents and archive records, newest first, with age and status."""
-    _list(limit, as_json=above or as_json)
+    _list(limit, as_json=as_json)
 
 
 def _list(limit: int, *, as_json: bool) -> None:
-    calls.show(call(actions.list_newest, ListHandoffs(limit=limit)), _say_list, as_json=as_json)
+    calls.show(call(actions.list_newest, limit), _say_list, as_json=as_json)
 
 
-def _say_list(found: HandoffList) -> None:
+def _say_list(found: actions.HandoffList) -> None:
     if not found.handoffs:
         output.note("no handoffs")
         output.note_hint("`passdown handoff create` writes one")
@@ -216,37 +171,34 @@ def _say_list(found: HandoffList) -> None:
 
 @command.command(short_help="Print a handoff as it was written.")
 @click.argument("name", required=False, default="")
-@_json_option
-@click.pass_obj
-def show(above: bool, name: str, *, as_json: bool) -> None:
+@options.json
+def show(name: str, *, as_json: bool) -> None:
     """Print a handoff as it was written; NAME is a stream, a record, or the start of a record's name.
 
     Without NAME, prints the newest.
     """
-    answer = call(actions.show, HandoffName(name=name))
+    answer = call(actions.show, name)
     calls.show(
         answer,
         lambda found: output.say(found.text.replace("\r\n", "\n").removesuffix("\n")),
-        as_json=above or as_json,
+        as_json=as_json,
     )
 
 
 @command.command(short_help="Resume a handoff.")
 @click.argument("name", required=False, default="")
-@_session_option
-@run_test_option
-@yes_option
-@_json_option
-@click.pass_obj
-def resume(above: bool, name: str, session: str, *, run_test: bool, yes: bool, as_json: bool) -> None:
+@options.session
+@options.run_test
+@options.yes
+@options.json
+def resume(name: str, session: str, *, run_test: bool, yes: bool, as_json: bool) -> None:
     """Show what changed since a handoff was written, and resume it; without NAME, the newest.
 
     Compares the branch, commits, file hashes and age, and with --run-test the result of the recorded test.
     The goal, current work, next steps, decisions and questions are then copied to the running session, or to
     a new one; facts that the session stated itself stay.
     """
-    as_json = above or as_json
-    found = call(actions.review, HandoffName(name=name)).result
+    found = call(actions.review, name).result
     review = found.review
     if run_test and review.drift.test:
         run = make_test_runner(yes=yes, as_json=as_json)
@@ -254,11 +206,11 @@ def resume(above: bool, name: str, session: str, *, run_test: bool, yes: bool, a
     if not as_json:
         for line in drift_lines(review.drift, is_run=run_test):
             output.say(line)
-    answer = call(actions.resume, ResumeHandoff(review=review), session, is_first=False)
+    answer = call(actions.resume, review, session, is_first=False)
     calls.show(answer, lambda resumed: _say_resumed(resumed, found), as_json=as_json)
 
 
-def _say_resumed(resumed: ResumedHandoff, found: ReviewedHandoff) -> None:
+def _say_resumed(resumed: actions.ResumedHandoff, found: actions.ReviewedHandoff) -> None:
     def show_origin(kind: FactKind, text: str) -> str:
         """Show who said a fact of the handoff, and how long ago."""
         origin = found.review.find_origin(kind, text)

@@ -6,17 +6,16 @@ import click
 
 from passdown.actions.answers import encode
 from passdown.actions.project import setups
-from passdown.actions.project.setups import FolderRequest, SetupResult, SetupWish
 from passdown.core.safe_text import one_line
-from passdown.faces.cli import output
-from passdown.faces.cli.calls import call_bare, settle
-from passdown.faces.cli.lines import cut, width
+from passdown.faces.cli import options, output
+from passdown.faces.cli.calls import call_bare, show
+from passdown.faces.cli.lines import say_difference
 from passdown.records import replace
 from passdown.services.project.setups import SetupRequest
 
 
 @click.command()
-@click.option("--yes", is_flag=True, help="Write without asking. Needed without a terminal.")
+@options.write
 @click.option(
     "--private/--shared",
     "private",
@@ -25,7 +24,7 @@ from passdown.services.project.setups import SetupRequest
 )
 @click.option("--no-commit", is_flag=True, help="Never let Passdown commit automatically.")
 @click.option("--here", is_flag=True, help="Set up this folder only, not the whole repository.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@options.json
 def command(*, yes: bool, private: bool | None, no_commit: bool, here: bool, as_json: bool) -> int:
     """Set up Passdown in this project: settings and rules for git.
 
@@ -41,12 +40,12 @@ def command(*, yes: bool, private: bool | None, no_commit: bool, here: bool, as_
     Exits with 0 if it is done or there is nothing to do, and with 1 if the changes were shown but not
     confirmed.
     """
-    folder = call_bare(setups.find_folder, FolderRequest(is_here=here)).result
+    folder = call_bare(setups.find_folder, setups.FolderRequest(is_here=here)).result
     is_asked = not (yes or as_json) and output.has_person()
     choices = SetupRequest(is_private=private, commits=not no_commit)
     if is_asked and not folder.is_decided:
         choices = _ask(choices)
-    answer = call_bare(setups.plan_setup, SetupWish(folder=folder, choices=choices))
+    answer = call_bare(setups.plan_setup, setups.SetupWish(folder=folder, choices=choices))
     if not answer.result.changes:
         return _say_nothing(answer.result, as_json=as_json)
     if not as_json:
@@ -55,11 +54,7 @@ def command(*, yes: bool, private: bool | None, no_commit: bool, here: bool, as_
     is_agreed = yes or (is_asked and _agrees("Write this?"))
     if is_agreed:
         answer = call_bare(setups.write, answer.result)
-    if as_json:
-        output.say_json(encode(answer.result))
-    else:
-        _say_written(answer.result)
-    settle(answer)
+    show(answer, _say_written, as_json=as_json)
     return 0 if is_agreed else 1
 
 
@@ -78,7 +73,7 @@ def _agrees(question: str) -> bool:
     return output.agrees(question, usual=True)
 
 
-def _say_nothing(found: SetupResult, *, as_json: bool) -> int:
+def _say_nothing(found: setups.SetupResult, *, as_json: bool) -> int:
     if as_json:
         output.say_json(encode(found))
     privately = ", privately" if found.is_private else ""
@@ -86,19 +81,16 @@ def _say_nothing(found: SetupResult, *, as_json: bool) -> int:
     return 0
 
 
-def _show(found: SetupResult) -> None:
+def _show(found: setups.SetupResult) -> None:
     if found.plan.changes:
         output.say(f"in {one_line(found.root)}:")
     for change in found.changes:
-        for line in change.difference.splitlines():
-            output.say(cut(line, width()))
+        say_difference(change.difference)
 
 
-def _say_written(found: SetupResult) -> None:
+def _say_written(found: setups.SetupResult) -> None:
     if not found.written:
-        output.note("nothing was written")
-        if not output.has_person():
-            output.note_hint("there is no terminal to ask at; --yes writes without asking")
+        output.note_unwritten()
         return
     for change in found.changes:
         output.say(f"written: {one_line(change.path)}")

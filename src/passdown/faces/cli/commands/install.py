@@ -8,24 +8,21 @@ import click
 
 from passdown.actions.answers import Answered, encode
 from passdown.actions.project import installs
-from passdown.actions.project.installs import InstallRequest, InstallResult, UninstallRequest
 from passdown.core.safe_text import one_line
-from passdown.faces.cli import output
-from passdown.faces.cli.calls import call_bare, settle
+from passdown.faces.cli import options, output
+from passdown.faces.cli.calls import call_bare, show
 from passdown.faces.cli.hosts import HostChoice
-from passdown.faces.cli.lines import cut, width
+from passdown.faces.cli.lines import say_difference
 from passdown.services.project.installs import FileEdit
 
 _SHOWN: Final = 20
 
 _host_argument = click.argument("name", type=HostChoice())
-_yes_option = click.option("--yes", is_flag=True, help="Do not ask. Needed without a terminal.")
-_json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 
 
 @click.command()
 @_host_argument
-@_yes_option
+@options.yes
 @click.option(
     "--instructions",
     is_flag=True,
@@ -42,7 +39,7 @@ _json_option = click.option("--json", "as_json", is_flag=True, help="Print one J
     default=True,
     help="Let agents record without asking; or leave the host's permissions as they are. Default: let them.",
 )
-@_json_option
+@options.json
 def install(
     name: str, *, yes: bool, instructions: bool, edits: bool | None, permits: bool, as_json: bool
 ) -> int:
@@ -63,7 +60,7 @@ def install(
     Exits with 0 if it is done or there is nothing to do, and with 1 if the changes were shown but not
     confirmed.
     """
-    request = InstallRequest(host=name, has_instructions=instructions, edits=edits, permits=permits)
+    request = installs.InstallRequest(host=name, has_instructions=instructions, edits=edits, permits=permits)
     answer = call_bare(installs.plan_install, request)
     if answer.result.is_temporary:
         output.note("passdown runs from a temporary path, which may soon be gone")
@@ -74,8 +71,8 @@ def install(
 @click.command()
 @_host_argument
 @click.option("--purge", "is_purge", is_flag=True, help="Also remove this project's local data.")
-@_yes_option
-@_json_option
+@options.yes
+@options.json
 def uninstall(name: str, *, is_purge: bool, yes: bool, as_json: bool) -> int:
     """Remove the plugin from a host; your own changes stay.
 
@@ -86,12 +83,12 @@ def uninstall(name: str, *, is_purge: bool, yes: bool, as_json: bool) -> int:
     Exits with 0 if it is done or there is nothing to do, and with 1 if the changes were shown but not
     confirmed.
     """
-    request = UninstallRequest(host=name, is_purge=is_purge)
+    request = installs.UninstallRequest(host=name, is_purge=is_purge)
     answer = call_bare(installs.plan_uninstall, request, is_anywhere=not is_purge)
     return _carry_out(answer, yes=yes, as_json=as_json)
 
 
-def _carry_out(answer: Answered[InstallResult], *, yes: bool, as_json: bool) -> int:
+def _carry_out(answer: Answered[installs.InstallResult], *, yes: bool, as_json: bool) -> int:
     planned = answer.result
     if planned.plan.is_empty and not planned.local:
         return _say_nothing(planned, as_json=as_json)
@@ -104,15 +101,11 @@ def _carry_out(answer: Answered[InstallResult], *, yes: bool, as_json: bool) -> 
         answer = call_bare(act, planned, is_anywhere=True)
     for note in planned.notes:
         output.note(note)
-    if as_json:
-        output.say_json(encode(answer.result))
-    else:
-        _say_outcome(answer.result)
-    settle(answer)
+    show(answer, _say_outcome, as_json=as_json)
     return 0 if is_agreed else 1
 
 
-def _say_nothing(planned: InstallResult, *, as_json: bool) -> int:
+def _say_nothing(planned: installs.InstallResult, *, as_json: bool) -> int:
     for note in planned.notes:
         output.note(note)
     if as_json:
@@ -122,10 +115,9 @@ def _say_nothing(planned: InstallResult, *, as_json: bool) -> int:
     return 0
 
 
-def _show(planned: InstallResult) -> None:
+def _show(planned: installs.InstallResult) -> None:
     for change in planned.changes:
-        for line in change.difference.splitlines():
-            output.say(cut(line, width()))
+        say_difference(change.difference)
     if planned.files:
         output.say(_count_files(planned.plan.files))
     if planned.files and planned.is_install:
@@ -158,7 +150,7 @@ def _spoken(command: Sequence[str]) -> str:
     return " ".join([name, *(f'"{word}"' if " " in word else word for word in map(one_line, command[1:]))])
 
 
-def _say_outcome(found: InstallResult) -> None:
+def _say_outcome(found: installs.InstallResult) -> None:
     title = found.target.host.title
     if not found.done:
         output.note("nothing was changed")

@@ -10,22 +10,8 @@ from passdown.errors import UsageError
 from passdown.faces.cli import output
 from passdown.faces.cli.calls import call
 from passdown.faces.cli.lines import event_lines
-from passdown.records import record
 
-_USUAL: Final = 20
-
-
-@record
-class LogOptions:
-    """The options of the command."""
-
-    agent: str
-    branch: str
-    type: str
-    since: str
-    limit: int | None
-    all: bool
-    as_json: bool
+USUAL: Final = 20
 
 
 @click.command()
@@ -36,33 +22,25 @@ class LogOptions:
     "--since", default="", metavar="TIME", help="Only events since a date or time, or an age like 3h or 2d."
 )
 @click.option("-n", "--limit", type=click.IntRange(min=1), metavar="N", help="Show N events (default: 20).")
-@click.option("--all", is_flag=True, help="Show every event.")
+@click.option("--all", "show_all", is_flag=True, help="Show every event.")
 @click.option(
     "--json", "as_json", is_flag=True, help="Print one JSON object, with the content of each event."
 )
-@click.pass_context
-def command(context: click.Context, /, **_: object) -> int:
+def command(*, limit: int | None, show_all: bool, as_json: bool, **wanted: str) -> int:
     """List published events, newest first.
 
     Includes archived events and the events of other checkouts, which are marked with the checkout; an event
     that several checkouts have is listed once. `passdown event show ID` shows one in full.
     """
-    show_log(LogOptions(**context.params))
+    if show_all and limit is not None:
+        raise UsageError("--all and --limit cannot be combined", hint="remove one of them")
+    show_log(LogRequest(**wanted, limit=None if show_all else limit or USUAL), as_json=as_json)
     return 0
 
 
-def show_log(options: LogOptions) -> None:
-    """List the events that the options select."""
-    if options.all and options.limit is not None:
-        raise UsageError("--all and --limit cannot be combined", hint="remove one of them")
-    request = LogRequest(
-        agent=options.agent,
-        branch=options.branch,
-        type=options.type,
-        since=options.since,
-        limit=None if options.all else options.limit or _USUAL,
-    )
-    if not options.as_json:
+def show_log(request: LogRequest, *, as_json: bool) -> None:
+    """List the events that fit."""
+    if not as_json:
         _say(call(label_events, request).result)
         return
     found = call(list_events, request).result

@@ -2,23 +2,21 @@
 
 import click
 
-from passdown.actions.answers import encode
 from passdown.actions.project import project
-from passdown.actions.project.project import USUAL_DAYS, MetricsRequest
 from passdown.core.project.metrics import MetricsSummary
-from passdown.faces.cli import output
-from passdown.faces.cli.calls import call, settle
+from passdown.faces.cli import options, output
+from passdown.faces.cli.calls import call, show
 
 
 @click.command()
 @click.option(
     "--days",
     type=click.IntRange(min=1, max=36_500),
-    default=USUAL_DAYS,
+    default=project.USUAL_DAYS,
     metavar="N",
     help="Sum up the last N days (default: 7).",
 )
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@options.json
 def command(*, days: int, as_json: bool) -> int:
     """Sum up what was recorded here: recoveries, conflicts, old handoffs.
 
@@ -30,12 +28,8 @@ def command(*, days: int, as_json: bool) -> int:
     .conductor/metrics.jsonl where git's folder cannot be written. What other tools record in the latter is
     counted too. All of it stays on this machine. `passdown doctor --cost` shows what hooks cost.
     """
-    answer = call(project.sum_up_events, MetricsRequest(days=days))
-    if as_json:
-        output.say_json(encode(answer.result))
-    else:
-        _say(answer.result.summary, days)
-    settle(answer)
+    answer = call(project.sum_up_events, days)
+    show(answer, lambda found: _say(found.summary, days), as_json=as_json)
     return 0
 
 

@@ -4,11 +4,10 @@ import click
 
 from passdown.actions.answers import encode
 from passdown.actions.log import imports as actions
-from passdown.actions.log.imports import ImportedDocument
 from passdown.core.documents.frontmatter import split_front_matter
 from passdown.core.formats.events import render_event
 from passdown.core.safe_text import one_line
-from passdown.faces.cli import output
+from passdown.faces.cli import options, output
 from passdown.faces.cli.calls import call, settle, show
 from passdown.services.log.migrations import MigrationPlan
 
@@ -16,7 +15,7 @@ from passdown.services.log.migrations import MigrationPlan
 @click.command()
 @click.argument("file", required=False, type=click.Path(), metavar="[FILE]")
 @click.option("--yes", is_flag=True, help="Publish without asking. Needed without a terminal.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@options.json
 def command(*, file: str | None, yes: bool, as_json: bool) -> int:
     """Import a `current.md` that Passdown did not make.
 
@@ -43,9 +42,7 @@ def command(*, file: str | None, yes: bool, as_json: bool) -> int:
     if not has_work:
         output.note(f"nothing to publish from {plan.path}{_why_nothing(plan)}")
         return 0
-    output.note("nothing was written")
-    if not output.has_person():
-        output.note_hint("there is no terminal to ask at; --yes writes without asking")
+    output.note_unwritten()
     return 1
 
 
@@ -72,7 +69,7 @@ def _agrees(plan: MigrationPlan) -> bool:
     return output.agrees(f"{asked}{more}?", usual=False)
 
 
-def _say_done(found: ImportedDocument) -> None:
+def _say_done(found: actions.ImportedDocument) -> None:
     if found.published:
         output.say(f"published event {found.published}")
     if found.kept:

@@ -5,9 +5,8 @@ from pathlib import Path
 import click
 
 from passdown.actions.sessions import observations as actions
-from passdown.actions.sessions.observations import ObservedFacts, ObserveRequest
 from passdown.core.kinds import FactKind
-from passdown.faces.cli import output
+from passdown.faces.cli import options, output
 from passdown.faces.cli.calls import call, show
 from passdown.faces.cli.hosts import HostChoice
 
@@ -20,21 +19,21 @@ from passdown.faces.cli.hosts import HostChoice
     type=HostChoice(),
     help="The program that wrote the transcript (default: guessed from the file name).",
 )
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@options.json
 def command(transcript: Path | None, session: str, host: str | None, *, as_json: bool) -> int:
     """Record what a host's transcript and git show about a session.
 
     Without TRANSCRIPT, looks at git only.
     Prompts, commands, plans and files that were read stay on this machine. Nothing is recorded twice.
     """
-    answer = call(actions.observe, ObserveRequest(transcript=transcript, host=host or ""), session)
+    answer = call(actions.observe, actions.ObserveRequest(transcript=transcript, host=host or ""), session)
     if unread := answer.result.passed_over:
         output.note(f"{output.counted(unread, 'line')} of the transcript could not be read")
     show(answer, _say_observed, as_json=as_json)
     return 0
 
 
-def _say_observed(found: ObservedFacts) -> None:
+def _say_observed(found: actions.ObservedFacts) -> None:
     """Say how many facts were new; the kinds that have no word of their own are counted together."""
     counted: list[str] = []
     rest = 0

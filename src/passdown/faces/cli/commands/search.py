@@ -5,32 +5,18 @@ from typing import Final
 
 import click
 
-from passdown.actions.answers import encode
 from passdown.actions.project.searches import DocumentQuery, FoundDocument, FoundDocuments, search
 from passdown.core.project.search_query import DocumentKind
 from passdown.core.safe_text import one_line
-from passdown.faces.cli import output
-from passdown.faces.cli.calls import call
+from passdown.faces.cli import options, output
+from passdown.faces.cli.calls import call, show
 from passdown.faces.cli.lines import cut, minute, width
-from passdown.records import record
 
 _USUAL: Final = 10
 _READING: Final = "reading documents"
 _INDENT: Final = 4
 _NUMBER: Final = 6
 _JSON_LINE: Final = 200
-
-
-@record
-class SearchOptions:
-    """The arguments and options of the command."""
-
-    words: tuple[str, ...]
-    kind: tuple[str, ...]
-    agent: str
-    since: str
-    limit: int
-    as_json: bool
 
 
 @click.command()
@@ -48,17 +34,11 @@ class SearchOptions:
     metavar="TIME",
     help="Only documents since a date or time, or an age like 3h or 2d.",
 )
-@click.option(
-    "-n",
-    "--limit",
-    type=click.IntRange(min=1),
-    default=_USUAL,
-    metavar="N",
-    help="Show N results (default: 10).",
-)
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
-@click.pass_context
-def command(context: click.Context, /, **_: object) -> None:
+@options.limit(_USUAL, "results")
+@options.json
+def command(
+    words: tuple[str, ...], kind: tuple[str, ...], agent: str, since: str, limit: int, *, as_json: bool
+) -> None:
     """Search ledgers, archives, events, streams and loops.
 
     A document matches if it contains all WORDS, in any order; case and accents are ignored. `word*` matches
@@ -66,20 +46,15 @@ def command(context: click.Context, /, **_: object) -> None:
     Ledgers of running sessions come first, then the best matches, then the newest. Archived events are
     searched too.
     """
-    options = SearchOptions(**context.params)
     request = DocumentQuery(
-        text=" ".join(options.words),
-        kinds=options.kind,
-        agent=options.agent,
-        since=options.since,
-        limit=options.limit,
-        size=_JSON_LINE if options.as_json else width() - _INDENT - _NUMBER,
+        text=" ".join(words),
+        kinds=kind,
+        agent=agent,
+        since=since,
+        limit=limit,
+        size=_JSON_LINE if as_json else width() - _INDENT - _NUMBER,
     )
-    answer = call(search, request, doing=_READING).result
-    if options.as_json:
-        output.say_json(encode(answer))
-    else:
-        _say(answer)
+    show(call(search, request, doing=_READING), _say, as_json=as_json)
 
 
 def _say(answer: FoundDocuments) -> None:

@@ -8,19 +8,9 @@ import click
 
 from passdown.actions.answers import Answered
 from passdown.actions.log import syntheses, view_checks
-from passdown.actions.log.syntheses import (
-    FilesRequest,
-    FurtherSteps,
-    MadeView,
-    MergedView,
-    NothingToMerge,
-    PreviewedView,
-    SynthesisRequest,
-)
-from passdown.actions.log.view_checks import CheckedView, WaitingView
 from passdown.core.safe_text import one_line
 from passdown.errors import UsageError
-from passdown.faces.cli import output
+from passdown.faces.cli import options, output
 from passdown.faces.cli.calls import call, call_bare, show
 from passdown.faces.cli.kept_views import note_kept_view
 from passdown.faces.cli.lines import cut, event_lines, minute, width
@@ -89,7 +79,7 @@ class SynthesizeOptions:
 @click.option(
     "--committed", is_flag=True, help="With --check: judge the last commit, not the working tree; for CI."
 )
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@options.json
 @click.pass_context
 def command(context: click.Context, /, **_: object) -> int:
     """Merge all events into the view; optionally archive and commit.
@@ -113,7 +103,7 @@ def command(context: click.Context, /, **_: object) -> int:
     options.refuse_contradictions()
     as_json = options.as_json
     if options.input:
-        files = FilesRequest(patterns=options.input, output=options.output)
+        files = syntheses.FilesRequest(patterns=options.input, output=options.output)
         hint = "run `passdown check FILE` to see what is wrong with a file"
         return _report(call_bare(syntheses.merge_files, files), hint, as_json=as_json)
     if options.committed:
@@ -125,38 +115,44 @@ def command(context: click.Context, /, **_: object) -> int:
         return _report(call(syntheses.render_elsewhere, options.output), as_json=as_json)
     if options.is_interactive():
         return _interact(options)
-    request = SynthesisRequest(archive=True if options.archive else None, commit=options.commit)
+    request = syntheses.SynthesisRequest(archive=True if options.archive else None, commit=options.commit)
     return _report(call(syntheses.synthesize, request), as_json=as_json)
 
 
-Found = NothingToMerge | MadeView | MergedView | CheckedView | WaitingView
+Found = (
+    syntheses.NothingToMerge
+    | syntheses.MadeView
+    | syntheses.MergedView
+    | view_checks.CheckedView
+    | view_checks.WaitingView
+)
 
 
 def _report(answer: Answered[Found], hint: str = _VERIFY, *, as_json: bool) -> int:
     """Print an answer, and then what the user should know of it; `hint` is for files that were skipped."""
     found = show(answer, _say, as_json=as_json)
-    if isinstance(found, NothingToMerge):
+    if isinstance(found, syntheses.NothingToMerge):
         _say_nothing(found)
-    elif isinstance(found, MadeView):
+    elif isinstance(found, syntheses.MadeView):
         _say_warnings(found)
-    elif isinstance(found, MergedView):
+    elif isinstance(found, syntheses.MergedView):
         _note_skipped(found, hint)
     return 0
 
 
 def _say(found: Found) -> None:
     """Print what was done or found, if there was anything to do."""
-    if isinstance(found, MadeView):
+    if isinstance(found, syntheses.MadeView):
         _say_outcome(found)
-    elif isinstance(found, MergedView):
+    elif isinstance(found, syntheses.MergedView):
         _say_merged(found)
-    elif isinstance(found, CheckedView):
+    elif isinstance(found, view_checks.CheckedView):
         _say_checked(found)
-    elif isinstance(found, WaitingView):
+    elif isinstance(found, view_checks.WaitingView):
         _say_waiting(found)
 
 
-def _say_nothing(found: NothingToMerge) -> None:
+def _say_nothing(found: syntheses.NothingToMerge) -> None:
     if found.is_legacy:
         output.note(f"{found.view} exists but {found.folder} does not; nothing was changed")
         output.note_hint("run `passdown migrate` to import it")
@@ -168,13 +164,13 @@ def _say_nothing(found: NothingToMerge) -> None:
 # --- without questions ------------------------------------------------------------------------
 
 
-def _say_outcome(found: MadeView) -> None:
+def _say_outcome(found: syntheses.MadeView) -> None:
     what = "unchanged" if found.view.before is ViewState.CURRENT else "written"
     output.say(f"{_events(found.events)}; view {what}: {one_line(found.view.path)}")
     _say_what_followed(found)
 
 
-def _say_what_followed(found: MadeView) -> None:
+def _say_what_followed(found: syntheses.MadeView) -> None:
     if found.archived is not None and found.archived.moved:
         days = output.counted(found.archived.days, "day")
         output.say(f"{_events(found.archived.moved)} of {days} archived")
@@ -187,7 +183,7 @@ def _events(count: int) -> str:
     return output.counted(count, "event")
 
 
-def _say_warnings(found: MadeView) -> None:
+def _say_warnings(found: syntheses.MadeView) -> None:
     _note_skipped(found)
     if found.malformed:
         count, verb = (
@@ -208,7 +204,9 @@ def _say_warnings(found: MadeView) -> None:
     _say_commit(found.commit)
 
 
-def _note_skipped(found: NothingToMerge | MergedView | MadeView, hint: str = _VERIFY) -> None:
+def _note_skipped(
+    found: syntheses.NothingToMerge | syntheses.MergedView | syntheses.MadeView, hint: str = _VERIFY
+) -> None:
     """Name the files that were skipped, each once (C160)."""
     count, files = found.skipped, found.files
     if not count:
@@ -230,7 +228,7 @@ def _say_commit(committed: Committed | Skipped | NotDue | None) -> None:
 # --- other files in, another file out -----------------------------------------------------------
 
 
-def _say_merged(found: MergedView) -> None:
+def _say_merged(found: syntheses.MergedView) -> None:
     if "text" in found.view:
         output.say(found.view["text"].removesuffix("\n"))
     else:
@@ -240,7 +238,7 @@ def _say_merged(found: MergedView) -> None:
 # --- checks -------------------------------------------------------------------------------------
 
 
-def _say_checked(found: CheckedView) -> None:
+def _say_checked(found: view_checks.CheckedView) -> None:
     if not found.view.is_tracked:
         output.note(found.view.note)
     elif found.events or found.state != ViewState.MISSING:
@@ -249,7 +247,7 @@ def _say_checked(found: CheckedView) -> None:
         output.note(f"there are no events in {found.folder}, and no view")
 
 
-def _say_waiting(found: WaitingView) -> None:
+def _say_waiting(found: view_checks.WaitingView) -> None:
     path, waiting = found.checked.view.path, found.uncommitted
     output.note(f"{path} is current in the last commit; the next one updates it, with:")
     for one in waiting.paths[:_WAITING]:
@@ -259,7 +257,7 @@ def _say_waiting(found: WaitingView) -> None:
     output.note(f"not committed yet: {waiting.reason}")
 
 
-def _say_committed(found: CheckedView) -> None:
+def _say_committed(found: view_checks.CheckedView) -> None:
     if not found.view.is_tracked:
         output.note(found.view.note)
     elif found.events:
@@ -274,7 +272,7 @@ def _say_committed(found: CheckedView) -> None:
 def _interact(options: SynthesizeOptions) -> int:
     """Discover, preview, confirm, synthesize, then offer to archive and to commit."""
     planned = call(syntheses.preview_synthesis, None).result
-    if isinstance(planned, NothingToMerge):
+    if isinstance(planned, syntheses.NothingToMerge):
         _say_nothing(planned)
         return 0
     _say_preview(planned)
@@ -282,36 +280,36 @@ def _interact(options: SynthesizeOptions) -> int:
     if is_asked and not output.agrees("Write the view?", usual=True):
         output.note("nothing was written")
         return 1
-    made = call(syntheses.synthesize, SynthesisRequest(asks_more=True), is_first=False).result
-    if isinstance(made, NothingToMerge):
+    made = call(syntheses.synthesize, syntheses.SynthesisRequest(asks_more=True), is_first=False).result
+    if isinstance(made, syntheses.NothingToMerge):
         _say_nothing(made)
         return 0
     _say_outcome(made)
     archive = options.archive or _wants_archive(made.further)
     commit = options.commit or _wants_commit(made)
     if archive or commit:
-        request = SynthesisRequest(archive=archive, commit=commit)
+        request = syntheses.SynthesisRequest(archive=archive, commit=commit)
         after = call(syntheses.synthesize, request, is_first=False).result
-        if isinstance(after, MadeView):
+        if isinstance(after, syntheses.MadeView):
             _say_what_followed(after)
             _say_commit(after.commit)
     _say_warnings(made)
     return 0
 
 
-def _wants_archive(further: FurtherSteps | None) -> bool:
+def _wants_archive(further: syntheses.FurtherSteps | None) -> bool:
     if further is None or not further.due:
         return False
     asked = f"Archive {_events(further.due)} older than {further.days} days?"
     return output.agrees(asked, usual=further.is_usual)
 
 
-def _wants_commit(made: MadeView) -> bool:
+def _wants_commit(made: syntheses.MadeView) -> bool:
     asked = "Commit the events and the view?" if made.view.is_tracked else "Commit the events?"
     return made.further is not None and made.further.is_uncommitted and output.agrees(asked, usual=False)
 
 
-def _say_preview(found: PreviewedView) -> None:
+def _say_preview(found: syntheses.PreviewedView) -> None:
     from passdown.core.formats.views import parse_view  # only a preview needs it
 
     preview = found.preview

@@ -4,20 +4,11 @@ import click
 
 from passdown.actions.answers import Answered
 from passdown.actions.handover import tracks as actions
-from passdown.actions.handover.tracks import (
-    BindRequest,
-    BoundTrack,
-    FinishRequest,
-    HeldTrack,
-    TrackResult,
-    UnbindRequest,
-    WaitingGate,
-)
 from passdown.actions.work.gates import GateOutcome
 from passdown.actions.work.preflight import TrackRequest
 from passdown.core.kinds import FactKind
 from passdown.errors import UsageError
-from passdown.faces.cli import calls, output
+from passdown.faces.cli import calls, options, output
 from passdown.faces.cli.calls import call
 from passdown.faces.cli.commands.handoff import say_handoff
 from passdown.faces.cli.commands.work.gate import say_verdict
@@ -31,19 +22,18 @@ from passdown.faces.cli.commands.work.preflight import (
     skip_preflight_option,
 )
 from passdown.faces.cli.commands.work.tdd import read_choice, tdd_options
-from passdown.faces.cli.coordination import HELD_CODE, json_option, session_option
+from passdown.faces.cli.coordination import HELD_CODE
 from passdown.records import replace
 
 
 @click.group(invoke_without_command=True)
-@json_option
+@options.json
 @click.pass_context
 def command(context: click.Context, *, as_json: bool) -> None:
     """Bind a session to a track, unbind it, or finish the track.
 
     Without a subcommand, shows the track of the running session.
     """
-    context.obj = as_json
     if context.invoked_subcommand is None:
         _show("", as_json=as_json)
 
@@ -54,10 +44,8 @@ def command(context: click.Context, *, as_json: bool) -> None:
 @tdd_options
 @lock_options
 @skip_preflight_option
-@session_option
-@json_option
-@click.pass_obj
-def bind(above: bool, track: str, task: str, session: str, *, as_json: bool) -> int:
+@options.usual
+def bind(track: str, task: str, session: str, *, as_json: bool) -> int:
     """Work on a track, on a task, or both; without TRACK, the track stays as it is.
 
     If the session works on another track, a handoff is written and its ledger archived first. The phases of
@@ -68,7 +56,7 @@ def bind(above: bool, track: str, task: str, session: str, *, as_json: bool) -> 
     """
     if not (track or task):
         raise UsageError("name a track, a task, or both", hint="run `passdown track bind TRACK --task ID`")
-    request = BindRequest(
+    request = actions.BindRequest(
         track=track,
         task=task,
         choice=read_lock_choice(),
@@ -76,18 +64,21 @@ def bind(above: bool, track: str, task: str, session: str, *, as_json: bool) -> 
         skips_preflight=is_preflight_skipped(),
     )
     answer, request = call_chosen(actions.bind, request, session)
-    if isinstance(answer.result, HeldTrack) and answer.result.choices:
+    if isinstance(answer.result, actions.HeldTrack) and answer.result.choices:
         answer = _ask_about(answer, answer.result, request, session)
-    found = calls.show(answer, lambda one: _say_bound(one, track, task), as_json=above or as_json)
-    if isinstance(found, HeldTrack):
+    found = calls.show(answer, lambda one: _say_bound(one, track, task), as_json=as_json)
+    if isinstance(found, actions.HeldTrack):
         say_lock_choices(found.held)
         return HELD_CODE
     return 0
 
 
 def _ask_about(
-    answer: Answered[BoundTrack | HeldTrack], found: HeldTrack, request: BindRequest, session: str
-) -> Answered[BoundTrack | HeldTrack]:
+    answer: Answered[actions.BoundTrack | actions.HeldTrack],
+    found: actions.HeldTrack,
+    request: actions.BindRequest,
+    session: str,
+) -> Answered[actions.BoundTrack | actions.HeldTrack]:
     """Ask a person what to do about a track that another session has, and do that."""
     wanted = TrackRequest(track=request.track.strip(), agent=request.agent)
     steps, held = ask_about_lock(found, wanted, session)
@@ -95,12 +86,12 @@ def _ask_about(
     for text, step in reversed(notable.items()):
         output.note(f"{step}: {text}")
     if held:
-        return Answered(replace(found, held=held), answer.notices, answer.after)
+        return answer.with_result(replace(found, held=held))
     return call(actions.bind, replace(request, skips_preflight=True), session, is_first=False)
 
 
-def _say_bound(found: BoundTrack | HeldTrack, track: str, task: str) -> None:
-    if isinstance(found, HeldTrack):
+def _say_bound(found: actions.BoundTrack | actions.HeldTrack, track: str, task: str) -> None:
+    if isinstance(found, actions.HeldTrack):
         return
     account = found.binding.account
     if found.handoff:
@@ -117,16 +108,14 @@ def _say_bound(found: BoundTrack | HeldTrack, track: str, task: str) -> None:
 
 @command.command(short_help="Unbind the track and the task, or only the task.")
 @click.option("--task", "only_task", is_flag=True, help="Unbind the task only; the track stays.")
-@session_option
-@json_option
-@click.pass_obj
-def unbind(above: bool, session: str, *, only_task: bool, as_json: bool) -> None:
+@options.usual
+def unbind(session: str, *, only_task: bool, as_json: bool) -> None:
     """Unbind the track and the task, or only the task; the ledger stays."""
-    answer = call(actions.unbind, UnbindRequest(only_task=only_task), session)
-    calls.show(answer, lambda one: _say_unbound(one, only_task=only_task), as_json=above or as_json)
+    answer = call(actions.unbind, actions.UnbindRequest(only_task=only_task), session)
+    calls.show(answer, lambda one: _say_unbound(one, only_task=only_task), as_json=as_json)
 
 
-def _say_unbound(found: BoundTrack, *, only_task: bool) -> None:
+def _say_unbound(found: actions.BoundTrack, *, only_task: bool) -> None:
     if only_task and found.task_before:
         output.say(f"{found.agent} no longer has task {found.task_before}")
     elif only_task:
@@ -138,19 +127,17 @@ def _say_unbound(found: BoundTrack, *, only_task: bool) -> None:
 
 
 @command.command(short_help="Show the track of the running session.")
-@session_option
-@json_option
-@click.pass_obj
-def show(above: bool, session: str, *, as_json: bool) -> None:
+@options.usual
+def show(session: str, *, as_json: bool) -> None:
     """Show the track and the task of the running session, and the document of the track."""
-    _show(session, as_json=above or as_json)
+    _show(session, as_json=as_json)
 
 
 def _show(session: str, *, as_json: bool) -> None:
     calls.show(call(actions.show, None, session), _say_track, as_json=as_json)
 
 
-def _say_track(found: TrackResult) -> None:
+def _say_track(found: actions.TrackResult) -> None:
     if found.session is None:
         output.note("no session is running here")
         return
@@ -164,27 +151,23 @@ def _say_track(found: TrackResult) -> None:
 @click.option("--keep", is_flag=True, help="Leave the ledger where it is.")
 @click.option("--no-validate", is_flag=True, help="Do not judge the gate `completion`.")
 @click.option("--validate-warn", is_flag=True, help="Let a failed gate be a warning.")
-@session_option
-@json_option
-@click.pass_context
-def finish(
-    context: click.Context, session: str, *, keep: bool, no_validate: bool, validate_warn: bool, as_json: bool
-) -> int:
+@options.usual
+def finish(session: str, *, keep: bool, no_validate: bool, validate_warn: bool, as_json: bool) -> int:
     """Finish the track: write a handoff, unbind track and task, archive and remove the ledger.
 
     A track with papers or gates is finished through the gate `completion`: the plan is done, everything is
     committed and pushed. With `[gates] mode = "full"` a failure stops it, and this exits with 1.
     """
-    request = FinishRequest(keeps_ledger=keep, skips_gate=no_validate, only_warns=validate_warn)
+    request = actions.FinishRequest(keeps_ledger=keep, skips_gate=no_validate, only_warns=validate_warn)
     answer = call(actions.finish, request, session)
-    found = calls.show(answer, _say_finished, as_json=as_json or context.obj is True)
-    return 0 if isinstance(found, BoundTrack) else 1
+    found = calls.show(answer, _say_finished, as_json=as_json)
+    return 0 if isinstance(found, actions.BoundTrack) else 1
 
 
-def _say_finished(found: BoundTrack | GateOutcome | WaitingGate) -> None:
+def _say_finished(found: actions.BoundTrack | GateOutcome | actions.WaitingGate) -> None:
     if isinstance(found, GateOutcome):
         say_verdict(found)
-    elif isinstance(found, WaitingGate):
+    elif isinstance(found, actions.WaitingGate):
         output.note("completion waits for a person: see `passdown gate run completion`")
     else:
         output.say(f"{found.agent} finished {found.before}")

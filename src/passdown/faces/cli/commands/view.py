@@ -7,44 +7,40 @@ from typing import Final
 import click
 
 from passdown.actions.log import views as actions
-from passdown.actions.log.views import LEGACY, ContestedSection, SectionFacts, SectionRequest, VerifiedView
 from passdown.core.briefs.contested_lines import say_contested
 from passdown.core.facts import show_alone
 from passdown.core.kinds import MERGED, FactKind
 from passdown.core.statements import CONTRADICTION
 from passdown.errors import OutdatedError, PassdownError
-from passdown.faces.cli import output
+from passdown.faces.cli import options, output
 from passdown.faces.cli.calls import call, show
 from passdown.faces.cli.lines import minute
 from passdown.services.log.views import ViewState
 
 _WHOLE: Final = 2_000_000_000
 _KINDS: Final[Mapping[str, FactKind]] = MappingProxyType({kind.row.plural: kind for kind in MERGED})
-_json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 
 
 @click.group(invoke_without_command=True)
-@_json_option
+@options.json
 @click.pass_context
 def command(context: click.Context, *, as_json: bool) -> None:
     """Show the view, list what it leaves out, or verify it.
 
     Without a subcommand, shows the view.
     """
-    context.obj = as_json
     if context.invoked_subcommand is None:
         _show(as_json=as_json)
 
 
 @command.command("show", short_help="Print the view that the current events make.")
-@_json_option
-@click.pass_obj
-def show_view(above: bool, *, as_json: bool) -> None:
+@options.json
+def show_view(*, as_json: bool) -> None:
     """Print the view that the current events make.
 
     The view is rebuilt but not written; a note says if the file differs from it.
     """
-    _show(as_json=above or as_json)
+    _show(as_json=as_json)
 
 
 def _show(*, as_json: bool) -> None:
@@ -54,7 +50,7 @@ def _show(*, as_json: bool) -> None:
         output.note(f"there are no events in {found.folder}")
         return
     show(answer, lambda it: output.say(it.text.removesuffix("\n")), as_json=as_json)
-    if found.state == LEGACY:
+    if found.state == actions.LEGACY:
         output.note(f"{found.path} was not made from events")
         output.note_hint("run `passdown migrate` to import it")
     elif found.state != ViewState.CURRENT:
@@ -80,9 +76,8 @@ _SHOWN: Final[Mapping[ViewState, str]] = MappingProxyType(
 @command.command("list", short_help="List everything that holds in a section.")
 @click.argument("section", type=click.Choice(list(_KINDS)), metavar="SECTION")
 @click.option("--about", default="", metavar="PATH", help="List only what names this file.")
-@_json_option
-@click.pass_obj
-def list_section(above: bool, section: str, *, about: str, as_json: bool) -> None:
+@options.json
+def list_section(section: str, *, about: str, as_json: bool) -> None:
     """List everything that holds in a section, newest first, in full.
 
     SECTION is goal, now, next, done, decisions, constraints, questions, answers, checkpoints, gates,
@@ -91,17 +86,17 @@ def list_section(above: bool, section: str, *, about: str, as_json: bool) -> Non
     PATH is written from the project's root. A fact names a file by its path, by the last two parts of it, or
     by its name alone if no other file that events tell of has that name.
     """
-    answer = call(actions.list_section, SectionRequest(kind=_KINDS[section], about=about))
-    is_json = above or as_json
+    answer = call(actions.list_section, actions.SectionRequest(kind=_KINDS[section], about=about))
+    is_json = as_json
     found = show(answer, _say_section, as_json=is_json)
-    count = found.section.count if isinstance(found, ContestedSection) else found.count
+    count = found.section.count if isinstance(found, actions.ContestedSection) else found.count
     if is_json or count:
         return
     output.note(f"nothing in section {section} names {about}" if about else f"section {section} is empty")
 
 
-def _say_section(found: SectionFacts | ContestedSection) -> None:
-    if isinstance(found, ContestedSection):
+def _say_section(found: actions.SectionFacts | actions.ContestedSection) -> None:
+    if isinstance(found, actions.ContestedSection):
         for some in found.contested:
             output.say(f"{CONTRADICTION}{say_contested(some, lambda at: f'{at:%Y-%m-%d}', _WHOLE)}")
         found = found.section
@@ -118,9 +113,8 @@ def _line(text: str) -> str:
 
 
 @command.command("verify", short_help="Verify the view and its events, from scratch.")
-@_json_option
-@click.pass_obj
-def verify_view(above: bool, *, as_json: bool) -> int:
+@options.json
+def verify_view(*, as_json: bool) -> int:
     """Verify the view and its events, from scratch.
 
     Reads every event again. The view must be exactly what the events make; its footer must match these
@@ -130,13 +124,13 @@ def verify_view(above: bool, *, as_json: bool) -> int:
     Exits with 0 if everything is as recorded, with 1 if an event is missing or altered or the view was
     changed, and with 4 if the view is only outdated.
     """
-    found = show(call(actions.verify_view, None), _say_verdict, as_json=above or as_json)
+    found = show(call(actions.verify_view, None), _say_verdict, as_json=as_json)
     if found.is_good:
         return 0
     return OutdatedError.exit_code if found.is_outdated else PassdownError.exit_code
 
 
-def _say_verdict(found: VerifiedView) -> None:
+def _say_verdict(found: actions.VerifiedView) -> None:
     for one in found.findings:
         name = f" event {_line(one.event)}" if one.event else ""
         output.say(f"{one.path}: {one.wrong.value}{name}: {one.reason}")
@@ -157,7 +151,7 @@ def _say_verdict(found: VerifiedView) -> None:
         output.note_hint(hint if found.findings else "run `passdown synthesize` to rebuild the view")
 
 
-def _list_failures(found: VerifiedView, count: str) -> Iterator[str]:
+def _list_failures(found: actions.VerifiedView, count: str) -> Iterator[str]:
     if found.findings:
         yield f"{count}; {len(found.findings)} missing or altered"
     if found.state in {ViewState.EDITED, ViewState.MERGED, ViewState.FOREIGN}:

@@ -8,14 +8,13 @@ import click
 
 from passdown.actions.answers import Answered
 from passdown.actions.coordination import guard as actions
-from passdown.actions.coordination.guard import CommitsVerdict, StagedVerdict
 from passdown.core.coordination.choices import list_verdict_choices, tell_verdict
 from passdown.core.coordination.guard_hooks import HookOwner
 from passdown.core.coordination.leases import PathVerdict
 from passdown.errors import PassdownError
-from passdown.faces.cli import output
+from passdown.faces.cli import options, output
 from passdown.faces.cli.calls import call, settle, show
-from passdown.faces.cli.coordination import HELD_CODE, json_option
+from passdown.faces.cli.coordination import HELD_CODE
 from passdown.services.coordination.guard import JudgedCommit, PushedRefs
 from passdown.services.coordination.guard_installs import GuardPlan
 
@@ -27,7 +26,7 @@ _FRAMEWORK = ("PRE_COMMIT_FROM_REF", "PRE_COMMIT_TO_REF")
 @click.group(invoke_without_command=True, short_help="Stop commits of files that another session holds.")
 @click.option("--ci", "span", default="", metavar="BASE..HEAD", help="Judge these commits instead.")
 @click.option("--push", "is_push", is_flag=True, help="Judge the commits of a push, from git's hook.")
-@json_option
+@options.json
 @click.pass_context
 def guard(context: click.Context, span: str, *, is_push: bool, as_json: bool) -> int:
     """Stop commits of files that another session holds.
@@ -51,7 +50,7 @@ def guard(context: click.Context, span: str, *, is_push: bool, as_json: bool) ->
 
 
 def _judge_staged(*, as_json: bool) -> int:
-    answer = Answered(StagedVerdict())
+    answer = Answered(actions.StagedVerdict())
     try:
         answer = call(actions.judge_staged, None)
     except PassdownError as found:  # a guard that is broken stops nobody
@@ -59,7 +58,7 @@ def _judge_staged(*, as_json: bool) -> int:
     return 0 if show(answer, _say_staged, as_json=as_json).passed else HELD_CODE
 
 
-def _say_staged(found: StagedVerdict) -> None:
+def _say_staged(found: actions.StagedVerdict) -> None:
     if found.conflicts:
         _say_conflicts(found.conflicts)
         if found.passed:
@@ -70,14 +69,14 @@ def _judge_branch(span: str, *, as_json: bool) -> int:
     return 0 if show(call(actions.judge_branch, span), _say_branch, as_json=as_json).passed else HELD_CODE
 
 
-def _say_branch(found: CommitsVerdict) -> None:
+def _say_branch(found: actions.CommitsVerdict) -> None:
     if not found.is_judged:
         output.note("nobody coordinates in this clone; nothing was judged")
     _say_refused(found.refused)
 
 
 def _judge_push(*, as_json: bool) -> int:
-    answer, pushed = Answered(CommitsVerdict()), _read_pushed()
+    answer, pushed = Answered(actions.CommitsVerdict()), _read_pushed()
     try:
         answer = call(actions.judge_push, pushed) if pushed.tips else answer
     except PassdownError as found:  # a guard that is broken stops nobody
@@ -85,7 +84,7 @@ def _judge_push(*, as_json: bool) -> int:
     return 0 if show(answer, _say_push, as_json=as_json).passed else HELD_CODE
 
 
-def _say_push(found: CommitsVerdict) -> None:
+def _say_push(found: actions.CommitsVerdict) -> None:
     _say_refused(found.refused)
     if found.refused and found.passed:
         _say_goes_on("push")
@@ -126,7 +125,7 @@ def _say_conflicts(conflicts: Sequence[PathVerdict]) -> None:
 
 
 @guard.command(short_help="Run the guard before each commit, merge and push of this clone.")
-@click.option("--yes", is_flag=True, help="Write without asking. Needed without a terminal.")
+@options.write
 def install(*, yes: bool) -> int:
     """Run the guard before each commit, merge and push, in all worktrees of this clone.
 
@@ -147,9 +146,7 @@ def install(*, yes: bool) -> int:
     for change in changes:
         output.say(change.difference.rstrip("\n"))
     if not (yes or (output.has_person() and click.confirm("Write this?", default=True, err=True))):
-        output.note("nothing was written")
-        if not output.has_person():
-            output.note_hint("there is no terminal to ask at; --yes writes without asking")
+        output.note_unwritten()
         return 1
     answer = call(actions.write_hooks, changes, is_first=False)
     for change in changes:

@@ -7,26 +7,16 @@ import click
 
 from passdown.actions.answers import Answered, encode
 from passdown.actions.coordination import offers as actions
-from passdown.actions.coordination.offers import (
-    AcceptedOffer,
-    EndedOffer,
-    MadeOffer,
-    OfferRequest,
-    StandingOffers,
-)
 from passdown.core.coordination.leases import Lost
 from passdown.core.coordination.offers import OfferGone
 from passdown.core.times import seconds_words
-from passdown.faces.cli import output
+from passdown.faces.cli import options, output
 from passdown.faces.cli.calls import call, settle, show
-from passdown.faces.cli.commands.work.command_runs import make_test_runner, run_test_option, yes_option
+from passdown.faces.cli.commands.work.command_runs import make_test_runner
 from passdown.faces.cli.coordination import (
     HELD_CODE,
-    again_option,
     call_shared,
-    json_option,
     say_lost,
-    session_option,
 )
 from passdown.faces.cli.drift import drift_lines
 from passdown.records import replace
@@ -38,31 +28,29 @@ Found = TypeVar("Found")
 @click.command(short_help="Offer your task and files to another session.")
 @click.option("--to", default="", metavar="ADDRESS", help="Who may accept it; by default anybody.")
 @click.option("--task", default="", metavar="ID", help="The task; by default the one you work on.")
-@again_option
-@session_option
-@json_option
+@options.changing
 def offer(to: str, task: str, session: str, *, as_json: bool) -> int:
     """Offer a task that your session has, with all its files and what it knows.
 
     You own them until somebody accepts. Nobody can take them over meanwhile, even if your session ends. After
     24 hours the offer is over, and they are yours again, or go back to the board.
     """
-    answer = call_shared(actions.offer, OfferRequest(task=task, to=to), session)
+    answer = call_shared(actions.offer, actions.OfferRequest(task=task, to=to), session)
     return _report(answer, _say_made, as_json=as_json)
 
 
-def _say_made(found: MadeOffer) -> None:
+def _say_made(found: actions.MadeOffer) -> None:
     output.say(f"offered {found.task} to {found.to or 'anybody'}: {found.short_name}")
 
 
 @click.command(short_help="List the offers that stand.")
-@json_option
+@options.json
 def offers(*, as_json: bool) -> None:
     """List the offers that stand."""
     show(call(actions.list_standing, None), _say_standing, as_json=as_json)
 
 
-def _say_standing(found: StandingOffers) -> None:
+def _say_standing(found: actions.StandingOffers) -> None:
     for one in found.offers:
         left = seconds_words(one.left)
         whom = one.offer.taker or "anybody"
@@ -75,11 +63,9 @@ def _say_standing(found: StandingOffers) -> None:
 @click.command(short_help="Accept an offer: its task and files are yours.")
 @click.argument("name", metavar="[OFFER]", default="")
 @click.option("--anyway", is_flag=True, help="Accept it though something changed since.")
-@run_test_option
-@yes_option
-@again_option
-@session_option
-@json_option
+@options.run_test
+@options.yes
+@options.changing
 def accept(name: str, session: str, *, anyway: bool, run_test: bool, yes: bool, as_json: bool) -> int:
     """Show what changed since an offer was made, and accept it.
 
@@ -89,8 +75,9 @@ def accept(name: str, session: str, *, anyway: bool, run_test: bool, yes: bool, 
     reviewed = call_shared(actions.review, name, session)
     found = reviewed.result
     if not isinstance(found, OfferReview):
-        again = Answered(found, reviewed.notices, reviewed.after)
+        again = reviewed.with_result(found)
         return _report(again, _say_accepted, as_json=as_json)
+    reviewed.close()
     if run_test and (test := found.review.drift.test):
         run = make_test_runner(yes=yes, as_json=as_json)
         drift = replace(found.review.drift, test_now=run(test))
@@ -109,7 +96,7 @@ def accept(name: str, session: str, *, anyway: bool, run_test: bool, yes: bool, 
     return _report(answer, _say_accepted, as_json=as_json)
 
 
-def _say_accepted(found: AcceptedOffer) -> None:
+def _say_accepted(found: actions.AcceptedOffer) -> None:
     for grant in found.accepted:
         output.say(f"yours: {grant.name} (fence {grant.fence})")
     output.say(f"What {found.agent} knew is in your ledger, too: read it with `passdown brief`.")
@@ -117,9 +104,7 @@ def _say_accepted(found: AcceptedOffer) -> None:
 
 @click.command(short_help="Decline an offer.")
 @click.argument("name", metavar="[OFFER]", default="")
-@again_option
-@session_option
-@json_option
+@options.changing
 def decline(name: str, session: str, *, as_json: bool) -> int:
     """Decline an offer; its task and files stay with the giver, or go back to the board."""
     return _report(call_shared(actions.decline, name, session), _say_ended, as_json=as_json)
@@ -127,15 +112,13 @@ def decline(name: str, session: str, *, as_json: bool) -> int:
 
 @click.command(short_help="Take an offer of your own back.")
 @click.argument("name", metavar="[OFFER]", default="")
-@again_option
-@session_option
-@json_option
+@options.changing
 def withdraw(name: str, session: str, *, as_json: bool) -> int:
     """Take an offer of your own back."""
     return _report(call_shared(actions.withdraw, name, session), _say_ended, as_json=as_json)
 
 
-def _say_ended(found: EndedOffer) -> None:
+def _say_ended(found: actions.EndedOffer) -> None:
     output.say(f"{found.state}: {found.task}")
 
 

@@ -6,35 +6,23 @@ import click
 
 from passdown.actions.answers import Answered
 from passdown.actions.coordination import reservations as actions
-from passdown.actions.coordination.reservations import (
-    GrantedLeases,
-    HeldFilesRequest,
-    RefusedLease,
-    ReleasedFiles,
-    ReservedFiles,
-    ReserveRequest,
-    TakeoverRequest,
-)
 from passdown.core.coordination.leases import Held
 from passdown.core.times import seconds_words
 from passdown.errors import SeveralSessionsError
-from passdown.faces.cli import output
+from passdown.faces.cli import options, output
 from passdown.faces.cli.calls import call, show
 from passdown.faces.cli.commands.work.preflight import choose_agent
 from passdown.faces.cli.coordination import (
     HELD_CODE,
-    again_option,
     call_shared,
-    json_option,
     read_seconds,
     say_held,
     say_lost,
-    session_option,
 )
 from passdown.records import replace
 from passdown.services.coordination.path_words import CoveredPattern
 
-_Outcome = GrantedLeases | ReservedFiles | ReleasedFiles | RefusedLease
+_Outcome = actions.GrantedLeases | actions.ReservedFiles | actions.ReleasedFiles | actions.RefusedLease
 
 literal_option = click.option(
     "--literal", is_flag=True, help="Take each PATH as a name, whatever characters it has."
@@ -50,10 +38,9 @@ literal_option = click.option(
     help="How long without a sign of life; a number alone is minutes.",
 )
 @click.option("--all", "everything", is_flag=True, help="Allow a pattern that matches every file.")
-@again_option
+@options.again
 @literal_option
-@session_option
-@json_option
+@options.usual
 def reserve(
     patterns: tuple[str, ...], ttl: str, session: str, *, everything: bool, literal: bool, as_json: bool
 ) -> int:
@@ -67,7 +54,7 @@ def reserve(
     A reservation lives while your session does, and ends two hours after it was last used. Exits with 3 if
     another session holds one of them.
     """
-    request = ReserveRequest(
+    request = actions.ReserveRequest(
         words=patterns,
         seconds=read_seconds(ttl, "--ttl", "m"),
         is_everything=everything,
@@ -79,38 +66,34 @@ def reserve(
 @click.command(short_help="Keep reserved files for longer.")
 @click.argument("patterns", nargs=-1, metavar="[PATH]...")
 @literal_option
-@session_option
-@json_option
+@options.usual
 def renew(patterns: tuple[str, ...], session: str, *, literal: bool, as_json: bool) -> int:
     """Keep reserved files for longer.
 
     The named reservations, or all, end two hours after this. Name them as you did for `passdown reserve`.
     """
-    request = HeldFilesRequest(words=patterns, is_literal=literal)
+    request = actions.HeldFilesRequest(words=patterns, is_literal=literal)
     return _report(call(actions.renew, request, session), as_json=as_json)
 
 
 @click.command(short_help="Release reserved files.")
 @click.argument("patterns", nargs=-1, metavar="[PATH]...")
-@again_option
+@options.again
 @literal_option
-@session_option
-@json_option
+@options.usual
 def release(patterns: tuple[str, ...], session: str, *, literal: bool, as_json: bool) -> int:
     """Release reserved files.
 
     Without PATH, all that the session holds. Name them as you did for `passdown reserve`.
     """
-    request = HeldFilesRequest(words=patterns, is_literal=literal)
+    request = actions.HeldFilesRequest(words=patterns, is_literal=literal)
     return _report(call_shared(actions.release, request, session), as_json=as_json)
 
 
 @click.command(short_help="Take over a task, or all that an agent holds, from a dead session.")
 @click.argument("name", metavar="TASK|AGENT")
 @click.option("--force", is_flag=True, help="Also from a session that is alive; only for people.")
-@again_option
-@session_option
-@json_option
+@options.changing
 def takeover(name: str, session: str, *, force: bool, as_json: bool) -> int:
     """Take over a task, or all that an agent holds, from a dead session.
 
@@ -119,7 +102,7 @@ def takeover(name: str, session: str, *, force: bool, as_json: bool) -> int:
     asked which session takes it over if several run here. With --session it is that session's call and not
     a person's, so --force is refused.
     """
-    request = TakeoverRequest(name=name, is_forced=force)
+    request = actions.TakeoverRequest(name=name, is_forced=force)
     try:
         answer = call_shared(actions.take_over, request, session)
     except SeveralSessionsError:
@@ -128,7 +111,7 @@ def takeover(name: str, session: str, *, force: bool, as_json: bool) -> int:
             raise
         answer = call_shared(actions.take_over, replace(request, agent=chosen), session)
     code = _report(answer, as_json=as_json)
-    refused = answer.result.refused if isinstance(answer.result, RefusedLease) else None
+    refused = answer.result.refused if isinstance(answer.result, actions.RefusedLease) else None
     if isinstance(refused, Held) and refused.left > 0 and not as_json:
         wait = seconds_words(refused.left)
         output.note_hint(f"you can take it over in {wait} if its session stays silent")
@@ -147,25 +130,25 @@ def _say_coverage(name: str, covered: Sequence[CoveredPattern]) -> str:
 
 
 def _report(answer: Answered[_Outcome], *, as_json: bool) -> int:
-    return HELD_CODE if isinstance(show(answer, _say, as_json=as_json), RefusedLease) else 0
+    return HELD_CODE if isinstance(show(answer, _say, as_json=as_json), actions.RefusedLease) else 0
 
 
 def _say(found: _Outcome) -> None:
-    if isinstance(found, RefusedLease):
+    if isinstance(found, actions.RefusedLease):
         if isinstance(found.refused, Held):
             say_held(found.refused)
         else:
             say_lost(found.refused)
-    elif isinstance(found, ReleasedFiles):
+    elif isinstance(found, actions.ReleasedFiles):
         for name in found.resources:
             output.say(f"{found.outcome}: {name}")
-    elif isinstance(found, ReservedFiles):
+    elif isinstance(found, actions.ReservedFiles):
         _say_grants(found.granted, found.covered)
     else:
         _say_grants(found)
 
 
-def _say_grants(found: GrantedLeases, covered: Sequence[CoveredPattern] = ()) -> None:
+def _say_grants(found: actions.GrantedLeases, covered: Sequence[CoveredPattern] = ()) -> None:
     for grant in found.grants:
         left = seconds_words(grant.left)
         more = _say_coverage(grant.name, covered)

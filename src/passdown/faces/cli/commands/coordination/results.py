@@ -7,20 +7,12 @@ from typing import Final
 import click
 
 from passdown.actions.coordination import results as actions
-from passdown.actions.coordination.results import (
-    INPUT,
-    AppliedResults,
-    ApplyRequest,
-    ListedResults,
-    ListResultsRequest,
-    ShownResult,
-)
 from passdown.core.hosts.kept_results import DONE, KeptResult, ResultState
 from passdown.core.hosts.results import ResultAction, ResultStatus, TaskUpdate
 from passdown.errors import StorageError
-from passdown.faces.cli import calls, output
+from passdown.faces.cli import calls, options, output
 from passdown.faces.cli.calls import call
-from passdown.faces.cli.coordination import call_shared, json_option, session_option
+from passdown.faces.cli.coordination import call_shared
 
 _ENDED: Final = MappingProxyType(
     {
@@ -44,8 +36,7 @@ def result() -> None:
 @result.command(short_help="Do what results of subagents ask for.")
 @click.argument("path", metavar="[FILE]", default="")
 @click.option("--id", "names", multiple=True, metavar="ID", help="Apply only this result.")
-@session_option
-@json_option
+@options.usual
 def apply(path: str, names: tuple[str, ...], session: str, *, as_json: bool) -> int:
     """Do what results of subagents ask for: close tasks, or add notes to them.
 
@@ -54,15 +45,15 @@ def apply(path: str, names: tuple[str, ...], session: str, *, as_json: bool) -> 
     comes from. Exits with 1 if something could not be done, and with 5 if there was no answer, so that it may
     have been done; the same call tries that again.
     """
-    given = sys.stdin.buffer.read() if path == INPUT else b""
-    answer = call_shared(actions.apply, ApplyRequest(path=path, given=given, names=names), session)
+    given = sys.stdin.buffer.read() if path == actions.INPUT else b""
+    answer = call_shared(actions.apply, actions.ApplyRequest(path=path, given=given, names=names), session)
     applied = calls.show(answer, _say_results, as_json=as_json).applied
     if any(one.is_unsure for one in applied):
         return StorageError.exit_code
     return int(any(one.kept.is_open for one in applied))
 
 
-def _say_results(found: AppliedResults) -> None:
+def _say_results(found: actions.AppliedResults) -> None:
     for one in found.applied:
         _say_applied(one.kept, is_new=bool(one.tried))
     if not found.applied:
@@ -71,31 +62,29 @@ def _say_results(found: AppliedResults) -> None:
 
 @result.command("list", short_help="List the results that wait, or all.")
 @click.option("--all", "show_all", is_flag=True, help="Also list results that were applied or dropped.")
-@session_option
-@json_option
+@options.usual
 def list_(session: str, *, show_all: bool, as_json: bool) -> None:
     """List the results of the session's subagents that wait to be applied, or all."""
-    answer = call(actions.list_known, ListResultsRequest(is_all=show_all), session)
+    answer = call(actions.list_known, actions.ListResultsRequest(is_all=show_all), session)
     found = calls.show(answer, _say_listed, as_json=as_json)
     if not (found.results or as_json):
         output.say("There are no results." if show_all else "No result waits to be applied.")
 
 
-def _say_listed(found: ListedResults) -> None:
+def _say_listed(found: actions.ListedResults) -> None:
     for one in found.results:
         _say_title(one.kept)
 
 
 @result.command(short_help="Show a result.")
 @click.argument("name", metavar="ID")
-@session_option
-@json_option
+@options.usual
 def show(name: str, session: str, *, as_json: bool) -> None:
     """Show what a subagent returned, and what became of it."""
     calls.show(call(actions.show, name, session), _say_shown, as_json=as_json)
 
 
-def _say_shown(shown: ShownResult) -> None:
+def _say_shown(shown: actions.ShownResult) -> None:
     found = shown.result.kept
     _say_title(found)
     for at, update in enumerate(found.updates):
@@ -110,8 +99,7 @@ def _say_shown(shown: ShownResult) -> None:
 
 @result.command(short_help="Do not apply a result.")
 @click.argument("name", metavar="ID")
-@session_option
-@json_option
+@options.usual
 def drop(name: str, session: str, *, as_json: bool) -> None:
     """Decide that a result is not applied; what was applied of it stays."""
     answer = call(actions.drop, name, session)
@@ -120,7 +108,7 @@ def drop(name: str, session: str, *, as_json: bool) -> None:
 
 
 @result.command(short_help="Print the rules that a subagent is told.")
-@json_option
+@options.json
 def rules(*, as_json: bool) -> None:
     """Print the rules that a subagent is told at its start.
 

@@ -6,26 +6,15 @@ import click
 
 from passdown.actions.answers import Answered, encode
 from passdown.actions.coordination import tasks as actions
-from passdown.actions.coordination.tasks import (
-    BlockRequest,
-    ChangeTaskRequest,
-    NewTaskRequest,
-    NoteRequest,
-    ShownTask,
-    TaskAnswer,
-)
 from passdown.core.coordination.leases import Lost
 from passdown.core.coordination.tasks import Listing
-from passdown.faces.cli import calls, output
+from passdown.faces.cli import calls, options, output
 from passdown.faces.cli.commands.work.tracker import list_blocked, list_ready, say_listed
 from passdown.faces.cli.coordination import (
     HELD_CODE,
-    again_option,
     call_shared,
     describe_task,
-    json_option,
     say_lost,
-    session_option,
 )
 
 _priority = click.option("--priority", type=int, default=None, metavar="0-4", help="0 is the most urgent.")
@@ -48,25 +37,23 @@ def task() -> None:
 @_priority
 @_role
 @_body
-@again_option
-@session_option
-@json_option
+@options.changing
 @click.pass_context
 def add(context: click.Context, /, session: str, *, as_json: bool, **_: object) -> None:
     """Add a task."""
-    request = NewTaskRequest(**_read_about(context))
+    request = actions.NewTaskRequest(**_read_about(context))
     _say_task(call_shared(actions.add, request, session), "added", as_json=as_json)
 
 
 @task.command(short_help="List the tasks that can be claimed now.")
-@json_option
+@options.json
 def ready(*, as_json: bool) -> None:
     """List the tasks that can be claimed now, the first to be claimed first."""
     list_ready(as_json=as_json)
 
 
 @task.command(short_help="List the tasks that wait, and what they wait for.")
-@json_option
+@options.json
 def blocked(*, as_json: bool) -> None:
     """List the tasks that wait for another task, or for something outside."""
     list_blocked(as_json=as_json)
@@ -74,7 +61,7 @@ def blocked(*, as_json: bool) -> None:
 
 @task.command("list", short_help="List the open tasks, or all.")
 @click.option("--all", "show_all", is_flag=True, help="Also list closed tasks.")
-@json_option
+@options.json
 def list_(*, show_all: bool, as_json: bool) -> None:
     """List the open tasks with their holders, or all tasks."""
     none = 'There are no tasks; add one: `passdown task add "TITLE"`'
@@ -83,13 +70,13 @@ def list_(*, show_all: bool, as_json: bool) -> None:
 
 @task.command(short_help="Show a task.")
 @click.argument("name", metavar="ID")
-@json_option
+@options.json
 def show(name: str, *, as_json: bool) -> None:
     """Show a task with its holder, what it waits for, and the notes from when it was closed."""
     calls.show(calls.call(actions.show, name), _say_shown, as_json=as_json)
 
 
-def _say_shown(found: ShownTask) -> None:
+def _say_shown(found: actions.ShownTask) -> None:
     shown = found.task.task
     output.say(f"{shown.task} {shown.title}")
     for_whom = f", for {shown.role}" if shown.role else ""
@@ -102,15 +89,13 @@ def _say_shown(found: ShownTask) -> None:
 @task.command(short_help="Add a text to the notes of a task.")
 @click.argument("name", metavar="ID")
 @click.argument("text")
-@again_option
-@session_option
-@json_option
+@options.changing
 def note(name: str, text: str, session: str, *, as_json: bool) -> None:
     """Add a text to the notes of a task; what is there stays.
 
     If the tracker does not answer, the note waits for it and is added by the next command that reaches it.
     """
-    answer = call_shared(actions.note, NoteRequest(name=name, text=text), session)
+    answer = call_shared(actions.note, actions.NoteRequest(name=name, text=text), session)
     said = f"Note queued: {name}" if answer.result.waiting else f"Noted: {name}"
     calls.show(answer, lambda _: output.say(said), as_json=as_json)
 
@@ -118,20 +103,16 @@ def note(name: str, text: str, session: str, *, as_json: bool) -> None:
 @task.command(short_help="Let a task wait for another.")
 @click.argument("name", metavar="ID")
 @click.argument("by", metavar="OTHER")
-@again_option
-@session_option
-@json_option
+@options.changing
 def block(name: str, by: str, session: str, *, as_json: bool) -> None:
     """Let a task wait until another one is closed."""
-    answer = call_shared(actions.block, BlockRequest(name=name, by=by), session)
+    answer = call_shared(actions.block, actions.BlockRequest(name=name, by=by), session)
     _say_task(answer, f"waits for {by}:", as_json=as_json)
 
 
 @task.command("give-back", short_help="Let others claim a task that the session has.")
 @click.argument("name", metavar="ID")
-@again_option
-@session_option
-@json_option
+@options.changing
 def give_back(name: str, session: str, *, as_json: bool) -> int:
     """Let others claim a task that the session has; its files stay reserved."""
     answer = call_shared(actions.give_back, name, session)
@@ -155,13 +136,11 @@ def give_back(name: str, session: str, *, as_json: bool) -> int:
 @_priority
 @_role
 @_body
-@again_option
-@session_option
-@json_option
+@options.changing
 @click.pass_context
 def change(context: click.Context, /, session: str, *, as_json: bool, **_: object) -> None:
     """Change the title, priority, role or text of a task, or open it again."""
-    request = ChangeTaskRequest(**_read_about(context))
+    request = actions.ChangeTaskRequest(**_read_about(context))
     _say_task(call_shared(actions.change, request, session), "changed", as_json=as_json)
 
 
@@ -174,9 +153,7 @@ def export() -> None:
 
 @task.command("import", short_help="Add the tasks of an export.")
 @click.argument("path", metavar="FILE")
-@again_option
-@session_option
-@json_option
+@options.changing
 def import_(path: str, session: str, *, as_json: bool) -> None:
     """Add the tasks of a file that `passdown task export` or `bd export` wrote; known ids are left alone."""
     answer = call_shared(actions.import_file, path, session)
@@ -190,6 +167,6 @@ def _read_about(context: click.Context) -> dict[str, Any]:
     return {name: one for name, one in context.params.items() if name not in {"session", "as_json"}}
 
 
-def _say_task(answer: Answered[TaskAnswer], word: str, *, as_json: bool) -> None:
+def _say_task(answer: Answered[actions.TaskAnswer], word: str, *, as_json: bool) -> None:
     shown = answer.result.task
     calls.show(answer, lambda _: output.say(f"{word} {shown.task} {shown.title}"), as_json=as_json)

@@ -4,11 +4,9 @@ import click
 
 from passdown.actions.answers import encode
 from passdown.actions.coordination import team as actions
-from passdown.actions.coordination.team import KeyPlan, KeyRequest
-from passdown.faces.cli import output
+from passdown.faces.cli import options, output
 from passdown.faces.cli.calls import call, show
-from passdown.faces.cli.coordination import json_option
-from passdown.faces.cli.lines import cut, width
+from passdown.faces.cli.lines import say_difference
 from passdown.settings import FILE_NAME
 
 
@@ -21,9 +19,9 @@ def team() -> None:
 
 
 @team.command(short_help="Give the project a key.")
-@click.option("--yes", is_flag=True, help="Write without asking. Needed without a terminal.")
+@options.write
 @click.option("--new-key", is_flag=True, help="Draw another key, for a fork that is a project of its own.")
-@json_option
+@options.json
 def init(*, yes: bool, new_key: bool, as_json: bool) -> int:
     """Give the project a key, by which a server tells it from others.
 
@@ -32,13 +30,12 @@ def init(*, yes: bool, new_key: bool, as_json: bool) -> int:
 
     Exits with 0 if it is done or the project has a key, and with 1 if the change was shown but not confirmed.
     """
-    plan = call(actions.plan_key, KeyRequest(is_new=new_key)).result
+    plan = call(actions.plan_key, actions.KeyRequest(is_new=new_key)).result
     if plan.change is None:
         _say_known(plan, as_json=as_json)
         return 0
     if not as_json:
-        for line in plan.difference.splitlines():
-            output.say(cut(line, width()))
+        say_difference(plan.difference)
     is_asked = not (yes or as_json) and output.has_person()
     if yes or (is_asked and click.confirm("Write this?", default=True, err=True)):
         answer = call(actions.write_key, plan, is_first=False)
@@ -47,20 +44,18 @@ def init(*, yes: bool, new_key: bool, as_json: bool) -> int:
     if as_json:
         output.say_json(encode(plan))
     else:
-        output.note("nothing was written")
-        if not output.has_person():
-            output.note_hint("there is no terminal to ask at; --yes writes without asking")
+        output.note_unwritten()
     return 1
 
 
-def _say_known(plan: KeyPlan, *, as_json: bool) -> None:
+def _say_known(plan: actions.KeyPlan, *, as_json: bool) -> None:
     if as_json:
         output.say_json(encode(plan))
     output.note(f"the project has the key {plan.key}; nothing was changed")
     output.note_hint("--new-key draws another, for a fork that is a project of its own")
 
 
-def _say_written(found: KeyPlan) -> None:
+def _say_written(found: actions.KeyPlan) -> None:
     output.say(f"written: {FILE_NAME}")
     if found.is_private:
         output.note_hint("the project is private: set PASSDOWN_PROJECT_KEY to this key in other clones")
@@ -74,7 +69,7 @@ def _say_written(found: KeyPlan) -> None:
 
 @team.command(short_help="Bring the tables of the server up to date.")
 @click.option("--url", default="", metavar="URL", help="The server, as the role that owns the tables.")
-@json_option
+@options.json
 def migrate(url: str, *, as_json: bool) -> None:
     """Create the tables that sessions coordinate through on a PostgreSQL server, or bring them up to date.
 

@@ -6,26 +6,14 @@ from typing import Final
 import click
 
 from passdown.actions.work import checkpoints as actions
-from passdown.actions.work.checkpoints import (
-    ChangedCheckpoint,
-    CheckpointRequest,
-    CheckpointResult,
-    PhaseEntry,
-    ProgressResult,
-    ResumedCheckpoint,
-    ResumePoint,
-    ResumeRequest,
-    ValidationRequest,
-)
 from passdown.core.formats.checkpoints import LAST_PHASE, Phase, write_phase
 from passdown.core.phases import PhaseState
 from passdown.core.safe_text import one_line
 from passdown.core.sessions.progress import name_phase
 from passdown.core.test_counts import CountedTests
-from passdown.faces.cli import calls, output
+from passdown.faces.cli import calls, options, output
 from passdown.faces.cli.calls import call
-from passdown.faces.cli.commands.work.command_runs import choose_teller, need_agreement, yes_option
-from passdown.faces.cli.coordination import json_option, session_option
+from passdown.faces.cli.commands.work.command_runs import choose_teller, need_agreement
 from passdown.faces.cli.drift import drift_lines
 from passdown.faces.cli.lifecycle import note_commit
 from passdown.records import replace
@@ -53,11 +41,11 @@ def checkpoint() -> None:
 @phase_argument
 @name_option
 @stream_option
-@session_option
-@json_option
+@options.usual
 def start(phase: int, name: str, stream: str, session: str, *, as_json: bool) -> None:
     """Begin a phase: it is in progress from now on."""
-    request = CheckpointRequest(phase=phase, state=PhaseState.IN_PROGRESS, name=name.strip(), stream=stream)
+    begun = Phase(phase=phase, name=name.strip(), state=PhaseState.IN_PROGRESS)
+    request = actions.CheckpointRequest(phase=begun, stream=stream)
     calls.show(call(actions.save, request, session), _say_saved, as_json=as_json)
 
 
@@ -65,16 +53,15 @@ def start(phase: int, name: str, stream: str, session: str, *, as_json: bool) ->
 @phase_argument
 @name_option
 @click.option("--test", "test", default="", metavar="COMMAND", help="The command; by default the last test.")
-@yes_option
-@session_option
-@json_option
+@options.yes
+@options.usual
 def validate(phase: int, name: str, test: str, session: str, *, yes: bool, as_json: bool) -> int:
     """Run the test of a phase; it is validated if that passes, and fails otherwise.
 
     The command is shown, and runs without a shell after you agreed or with --yes. How many tests pass is read
     from its output, if it is that of a known test runner. Exits with 1 if it fails.
     """
-    request = ValidationRequest(
+    request = actions.ValidationRequest(
         phase=phase, name=name.strip(), test=test, told=choose_teller(as_json=as_json)
     )
     command = call(actions.plan_validation, request, session).result.command
@@ -89,22 +76,19 @@ def validate(phase: int, name: str, test: str, session: str, *, yes: bool, as_js
 @click.argument("why")
 @name_option
 @stream_option
-@session_option
-@json_option
+@options.usual
 def fail(phase: int, why: str, name: str, stream: str, session: str, *, as_json: bool) -> None:
     """Record that a phase failed, and why; every brief names it until it is validated."""
-    request = CheckpointRequest(
-        phase=phase, state=PhaseState.FAILED, name=name.strip(), detail=one_line(why), stream=stream
-    )
+    failed = Phase(phase=phase, name=name.strip(), state=PhaseState.FAILED, detail=one_line(why))
+    request = actions.CheckpointRequest(phase=failed, stream=stream)
     calls.show(call(actions.save, request, session), _say_saved, as_json=as_json)
 
 
 @checkpoint.command(short_help="Go on from the last checkpoint, if its tests still end as they did.")
 @click.argument("stream", default="", metavar="[STREAM]")
-@yes_option
+@options.yes
 @click.option("--anyway", is_flag=True, help="Go on though a test ends differently.")
-@session_option
-@json_option
+@options.usual
 def resume(stream: str, session: str, *, yes: bool, anyway: bool, as_json: bool) -> int:
     """Go on from the last checkpoint, if its tests still end as they did.
 
@@ -113,7 +97,7 @@ def resume(stream: str, session: str, *, yes: bool, anyway: bool, as_json: bool)
     after you agreed or with --yes. If one exits with another code than then, nothing is resumed and the
     command exits with 1. Otherwise the first phase that is not validated is in progress from now on.
     """
-    request = ResumeRequest(stream=stream, goes_on=anyway, told=choose_teller(as_json=as_json))
+    request = actions.ResumeRequest(stream=stream, goes_on=anyway, told=choose_teller(as_json=as_json))
     point = call(actions.plan_resume, request, session).result
     _say_point(point, as_json=as_json)
     tests = [one.command for one in point.tests]
@@ -123,7 +107,7 @@ def resume(stream: str, session: str, *, yes: bool, anyway: bool, as_json: bool)
     return 0 if found.resumed else 1
 
 
-def _say_point(point: ResumePoint, *, as_json: bool) -> None:
+def _say_point(point: actions.ResumePoint, *, as_json: bool) -> None:
     """Say what changed since a checkpoint, and which of its tests cannot be run again."""
     if not as_json:
         output.say(f"checkpoint: {point.path}")
@@ -135,10 +119,10 @@ def _say_point(point: ResumePoint, *, as_json: bool) -> None:
         output.note(f"{name_phase(point.validated)} could not be verified: no test of it is known here")
 
 
-def _say_resumed(found: ResumedCheckpoint | ChangedCheckpoint) -> None:
-    if isinstance(found, ResumedCheckpoint):
+def _say_resumed(found: actions.ResumedCheckpoint | actions.ChangedCheckpoint) -> None:
+    if isinstance(found, actions.ResumedCheckpoint):
         note_commit(found.commit)
-        output.say(f"go on with: {_write(found.next)}" if found.next else "all phases are validated")
+        output.say(f"go on with: {write_phase(found.next)}" if found.next else "all phases are validated")
         return
     one = found.changed
     named = "the test" if one.phase is None else f"the test of phase {one.phase}"
@@ -149,8 +133,7 @@ def _say_resumed(found: ResumedCheckpoint | ChangedCheckpoint) -> None:
 
 @checkpoint.command(short_help="Show the phases of your session, or of a stream document.")
 @click.argument("stream", default="", metavar="[STREAM]")
-@session_option
-@json_option
+@options.usual
 def show(stream: str, session: str, *, as_json: bool) -> None:
     """Show the phases of your session, or of a stream document, and where to go on.
 
@@ -159,14 +142,14 @@ def show(stream: str, session: str, *, as_json: bool) -> None:
     calls.show(call(actions.show, stream, session), _say_progress, as_json=as_json)
 
 
-def _say_progress(found: ProgressResult) -> None:
+def _say_progress(found: actions.ProgressResult) -> None:
     for one in found.phases:
-        output.say(output.wrapped(_write(one), "", "  "))
+        output.say(output.wrapped(write_phase(one), "", "  "))
     for line in _progress_lines(found):
         output.say(output.wrapped(line, "", "  "))
 
 
-def _progress_lines(found: ProgressResult) -> Iterator[str]:
+def _progress_lines(found: actions.ProgressResult) -> Iterator[str]:
     """Describe what was run, and where to go on; what is not known is left out."""
     state = found.validation
     if state.last_test_command:
@@ -184,13 +167,8 @@ def _progress_lines(found: ProgressResult) -> Iterator[str]:
     yield from (f"{pair.key.lower()}: {pair.value}" for pair in found.resume)
 
 
-def _say_saved(found: CheckpointResult) -> None:
-    output.say(output.wrapped(_write(found.phase), "", "  "))
+def _say_saved(found: actions.CheckpointResult) -> None:
+    output.say(output.wrapped(write_phase(found.phase), "", "  "))
     if found.stream:
         output.say(f"shown in {found.stream}")
     note_commit(found.commit)
-
-
-def _write(one: PhaseEntry) -> str:
-    phase = Phase(phase=one.phase, name=one.name or "", state=one.state, detail=one.detail or "")
-    return write_phase(phase)

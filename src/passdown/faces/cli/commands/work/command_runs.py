@@ -2,8 +2,6 @@
 
 from collections.abc import Callable, Sequence
 
-import click
-
 from passdown.actions.work.command_runs import RunRequest, ignore_run, run_lines
 from passdown.core.safe_text import one_line
 from passdown.core.shell_commands import is_whole
@@ -13,11 +11,6 @@ from passdown.faces.cli import output
 from passdown.faces.cli.calls import call
 from passdown.ports.programs import NOT_STARTED
 from passdown.services.work.plan_commands import CommandRun
-
-yes_option = click.option("--yes", is_flag=True, help="Do not ask. Needed without a terminal.")
-run_test_option = click.option(
-    "--run-test", is_flag=True, help="Run the recorded test, without a shell, if you agree."
-)
 
 
 def agree(lines: Sequence[CommandLine], *, yes: bool, as_json: bool) -> bool:

@@ -3,11 +3,9 @@
 import click
 
 from passdown.actions.work import contexts as actions
-from passdown.actions.work.contexts import CheckedContext, SaveContextRequest, SavedFile
 from passdown.core.formats.session_contexts import SessionContext
-from passdown.faces.cli import output
+from passdown.faces.cli import options, output
 from passdown.faces.cli.calls import call, show
-from passdown.faces.cli.coordination import json_option, session_option
 
 
 @click.group(short_help="Save and recall the context of a session.")
@@ -21,27 +19,25 @@ def context() -> None:
 
 @context.command(short_help="Save the context of your session.")
 @click.option("--nothing-ruled-out", is_flag=True, help="State that nothing is ruled out.")
-@session_option
-@json_option
+@options.usual
 def save(session: str, *, nothing_ruled_out: bool, as_json: bool) -> None:
     """Save the context of your session: goal, what is ruled out, decisions, files, questions, next steps.
 
     Without a goal, or without anything ruled out, nothing is written. A file that is no context any more is
     kept beside the new one, with .bak after its name.
     """
-    request = SaveContextRequest(nothing_ruled_out=nothing_ruled_out)
+    request = actions.SaveContextRequest(nothing_ruled_out=nothing_ruled_out)
     show(call(actions.save, request, session), _say_saved, as_json=as_json)
 
 
-def _say_saved(saved: SavedFile) -> None:
+def _say_saved(saved: actions.SavedFile) -> None:
     output.say(f"saved: {saved.path}")
     if saved.backup:
         output.note(f"what was there could not be read; it is now {saved.backup}")
 
 
 @context.command(short_help="Check that a saved context keeps its contract.")
-@session_option
-@json_option
+@options.usual
 def check(session: str, *, as_json: bool) -> int:
     """Check that a saved context keeps its contract.
 
@@ -50,7 +46,7 @@ def check(session: str, *, as_json: bool) -> int:
     return 0 if show(call(actions.check, None, session), _say_checked, as_json=as_json).is_kept else 1
 
 
-def _say_checked(found: CheckedContext) -> None:
+def _say_checked(found: actions.CheckedContext) -> None:
     for one in found.problems:
         output.say(f"{found.path}:{one.line}: {one.severity.value}: {one.field} {one.problem}")
     if not found.is_there:
@@ -61,8 +57,7 @@ def _say_checked(found: CheckedContext) -> None:
 
 
 @context.command(short_help="Print what a saved context says.")
-@session_option
-@json_option
+@options.usual
 def recall(session: str, *, as_json: bool) -> int:
     """Print what a saved context says: what is built, what is ruled out, and where the work is."""
     answer = call(actions.recall, None, session)

@@ -3,17 +3,14 @@
 import click
 
 from passdown.actions.work import feedback as actions
-from passdown.actions.work.feedback import FeedbackResult
 from passdown.core.safe_text import one_line
 from passdown.core.times import age_words
-from passdown.faces.cli import output
+from passdown.faces.cli import options, output
 from passdown.faces.cli.calls import call, show
-from passdown.faces.cli.coordination import json_option, session_option
 
 
 @click.group(invoke_without_command=True)
-@session_option
-@json_option
+@options.usual
 @click.pass_context
 def feedback(context: click.Context, session: str, *, as_json: bool) -> None:
     """List feedback that nobody has answered.
@@ -21,23 +18,20 @@ def feedback(context: click.Context, session: str, *, as_json: bool) -> None:
     It is shown with its age, and with who was told. Every brief has it until it is answered: by a later turn
     of its loop, by `passdown answer`, or until you dismiss it.
     """
-    context.obj = as_json
     if context.invoked_subcommand is None:
         show(call(actions.list_all, None, session), _say, as_json=as_json)
 
 
 @feedback.command(short_help="Dismiss feedback: no brief shows it any more.")
 @click.argument("text", metavar="TEXT")
-@session_option
-@json_option
-@click.pass_obj
-def dismiss(above: bool, text: str, session: str, *, as_json: bool) -> None:
+@options.usual
+def dismiss(text: str, session: str, *, as_json: bool) -> None:
     """Dismiss feedback: no brief shows it any more; TEXT is its id, or how it begins."""
     answer = call(actions.dismiss, text, session)
-    show(answer, lambda found: output.say(f"dismissed: {one_line(found.text)}"), as_json=above or as_json)
+    show(answer, lambda found: output.say(f"dismissed: {one_line(found.text)}"), as_json=as_json)
 
 
-def _say(found: FeedbackResult) -> None:
+def _say(found: actions.FeedbackResult) -> None:
     if not found.feedback:
         output.say("No feedback waits for an answer.")
         return

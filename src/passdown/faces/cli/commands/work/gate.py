@@ -6,25 +6,14 @@ import click
 
 from passdown.actions.answers import Answered
 from passdown.actions.work import gates as actions
-from passdown.actions.work.gates import (
-    EscalatedGate,
-    GateDetails,
-    GateList,
-    GateOutcome,
-    GatePlan,
-    GateQuestion,
-    GateRequest,
-    GateWord,
-)
 from passdown.core.facts import ICONS
 from passdown.core.safe_text import one_line
 from passdown.core.times import render_seconds
 from passdown.core.work.gates import QUESTIONS
-from passdown.faces.cli import calls, output
+from passdown.faces.cli import calls, options, output
 from passdown.faces.cli.calls import call
-from passdown.faces.cli.commands.work.command_runs import agree, choose_teller, yes_option
+from passdown.faces.cli.commands.work.command_runs import agree, choose_teller
 from passdown.faces.cli.commands.work.preflight import is_preflight_skipped, skip_preflight_option
-from passdown.faces.cli.coordination import json_option, session_option
 from passdown.records import replace
 
 _REFUSED: Final = 1
@@ -47,8 +36,7 @@ def gate(context: click.Context) -> None:
 
 
 @gate.command("list", short_help="List the gates of the track.")
-@session_option
-@json_option
+@options.usual
 def list_command(session: str, *, as_json: bool) -> None:
     """List the gates of the track, their last results, and which of them are due."""
     _list(session, as_json=as_json)
@@ -58,7 +46,7 @@ def _list(session: str, *, as_json: bool) -> None:
     calls.show(call(actions.list_all, None, session), _say_gates, as_json=as_json)
 
 
-def _say_gates(found: GateList) -> None:
+def _say_gates(found: actions.GateList) -> None:
     output.say(f"track: {found.track}")
     for one in found.gates:
         notes = f"due: {one.due}" if one.due else one.notes or ""
@@ -68,14 +56,13 @@ def _say_gates(found: GateList) -> None:
 
 @gate.command(short_help="Show every result of a gate.")
 @_gate_argument
-@session_option
-@json_option
+@options.usual
 def show(name: str, session: str, *, as_json: bool) -> None:
     """Show every result of a gate that the session knows, the commands that it runs, and what it asks."""
     calls.show(call(actions.show, name, session), _say_details, as_json=as_json)
 
 
-def _say_details(found: GateDetails) -> None:
+def _say_details(found: actions.GateDetails) -> None:
     one = found.gate
     output.say(f"{one.gate} of {found.track}" + (f", due: {one_line(one.due)}" if one.due else ""))
     if one.gate in QUESTIONS:
@@ -91,10 +78,9 @@ def _say_details(found: GateDetails) -> None:
 @gate.command(short_help="Check a gate: count what can be counted, run the plan's commands.")
 @_gate_argument
 @_warn_option
-@yes_option
+@options.yes
 @skip_preflight_option
-@session_option
-@json_option
+@options.usual
 def run(name: str, session: str, *, validate_warn: bool, yes: bool, as_json: bool) -> int:
     """Check a gate: count what can be counted, and run the commands that verify the plan.
 
@@ -104,7 +90,7 @@ def run(name: str, session: str, *, validate_warn: bool, yes: bool, as_json: boo
 
     Exits with 1 if the gate fails, if you did not agree, or if the gate waits for a person.
     """
-    request = GateRequest(
+    request = actions.GateRequest(
         gate=name,
         only_warns=validate_warn,
         skips_preflight=is_preflight_skipped(),
@@ -112,7 +98,7 @@ def run(name: str, session: str, *, validate_warn: bool, yes: bool, as_json: boo
     )
     planned = call(actions.plan, request, session)
     found = planned.result
-    if isinstance(found, EscalatedGate):
+    if isinstance(found, actions.EscalatedGate):
         return _show(planned, as_json=as_json)
     if found.lines and not agree(found.lines, yes=yes, as_json=as_json):
         return _show(planned, as_json=as_json)
@@ -124,8 +110,7 @@ def run(name: str, session: str, *, validate_warn: bool, yes: bool, as_json: boo
 @_gate_argument
 @_note_option
 @skip_preflight_option
-@session_option
-@json_option
+@options.usual
 def pass_command(name: str, note: str, session: str, *, as_json: bool) -> int:
     """Say that a gate passes, and what was checked.
 
@@ -139,36 +124,45 @@ def pass_command(name: str, note: str, session: str, *, as_json: bool) -> int:
 @_gate_argument
 @_note_option
 @skip_preflight_option
-@session_option
-@json_option
+@options.usual
 def fail(name: str, note: str, session: str, *, as_json: bool) -> int:
     """Say that a gate fails, and why; exits with 1 where that stops the work."""
     return _state(name, note, session, passed=False, as_json=as_json)
 
 
 def _state(name: str, note: str, session: str, *, passed: bool, as_json: bool) -> int:
-    request = GateWord(gate=name, note=note, has_passed=passed, skips_preflight=is_preflight_skipped())
+    request = actions.GateWord(
+        gate=name, note=note, has_passed=passed, skips_preflight=is_preflight_skipped()
+    )
     return _show(call(actions.state, request, session), as_json=as_json)
 
 
 # --- what is said -------------------------------------------------------------------------------------
 
 
-def _show(answer: Answered[GatePlan | EscalatedGate | GateQuestion | GateOutcome], *, as_json: bool) -> int:
+def _show(
+    answer: Answered[actions.GatePlan | actions.EscalatedGate | actions.GateQuestion | actions.GateOutcome],
+    *,
+    as_json: bool,
+) -> int:
     """Say what came of judging a gate, and return the exit code."""
     found = calls.show(answer, _say, as_json=as_json)
-    is_refused = found.stops if isinstance(found, GateOutcome) else not isinstance(found, GateQuestion)
+    is_refused = (
+        found.stops if isinstance(found, actions.GateOutcome) else not isinstance(found, actions.GateQuestion)
+    )
     return _REFUSED if is_refused else 0
 
 
-def _say(found: GatePlan | EscalatedGate | GateQuestion | GateOutcome) -> None:
-    if isinstance(found, GateOutcome):
+def _say(
+    found: actions.GatePlan | actions.EscalatedGate | actions.GateQuestion | actions.GateOutcome,
+) -> None:
+    if isinstance(found, actions.GateOutcome):
         say_verdict(found)
-    elif isinstance(found, EscalatedGate):
+    elif isinstance(found, actions.EscalatedGate):
         question = found.question
         output.say(output.wrapped(question, "", "  "))
         output.say(output.hint(f'a person decides at a terminal: `passdown answer "{question[:40]}" TEXT`'))
-    elif isinstance(found, GatePlan):
+    elif isinstance(found, actions.GatePlan):
         output.note(f"nothing was run, so {found.gate} has no result")
         output.note_hint("agree at a terminal, or add --yes")
     else:
@@ -179,7 +173,7 @@ def _say(found: GatePlan | EscalatedGate | GateQuestion | GateOutcome) -> None:
         output.say(output.hint(f"`passdown gate pass {found.gate} --note TEXT`, or `fail`"))
 
 
-def say_verdict(found: GateOutcome) -> None:
+def say_verdict(found: actions.GateOutcome) -> None:
     """Say how a gate ended."""
     notes = f": {found.notes}" if found.notes else ""
     shown = f"{ICONS[found.status]} {found.status.value} {found.gate}{notes}"

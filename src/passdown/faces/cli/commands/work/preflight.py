@@ -8,12 +8,11 @@ import click
 from passdown.actions.answers import Answered
 from passdown.actions.callers import Caller
 from passdown.actions.work import preflight as actions
-from passdown.actions.work.preflight import PreflightResult, TrackRequest
 from passdown.core.coordination.leases import Held
 from passdown.errors import SeveralSessionsError, UsageError
-from passdown.faces.cli import output
+from passdown.faces.cli import options, output
 from passdown.faces.cli.calls import call, show
-from passdown.faces.cli.coordination import HELD_CODE, json_option, session_option
+from passdown.faces.cli.coordination import HELD_CODE
 from passdown.records import replace
 
 if TYPE_CHECKING:  # a session needs the rest once
@@ -76,8 +75,7 @@ def is_preflight_skipped() -> bool:
 @click.command(short_help="Look at everything that can be in the way before you work.")
 @click.argument("track", metavar="[TRACK]", default="")
 @lock_options
-@session_option
-@json_option
+@options.usual
 def preflight(track: str, session: str, *, as_json: bool) -> int:
     """Look at everything that can be in the way before you work.
 
@@ -89,17 +87,17 @@ def preflight(track: str, session: str, *, as_json: bool) -> int:
     Exits with 1 if the settings ask for Beads and `bd` is missing, and with 3 if another session has the
     track.
     """
-    request = TrackRequest(track=track, choice=read_lock_choice())
+    request = actions.TrackRequest(track=track, choice=read_lock_choice())
     answer, request = call_chosen(actions.preflight, request, session)
     steps, held = ask_about_lock(answer.result, request, session)
-    answer = Answered(replace(answer.result, steps=steps, held=held), answer.notices, answer.after)
+    answer = answer.with_result(replace(answer.result, steps=steps, held=held))
     found = show(answer, _say, as_json=as_json)
     if found.held and not as_json:
         say_lock_choices(found.held)
     return HELD_CODE if found.held else 0
 
 
-def _say(found: PreflightResult) -> None:
+def _say(found: actions.PreflightResult) -> None:
     output.say(f"{found.agent} ({found.session})" if found.session else _NO_SESSION)
     for one in found.steps:
         output.say(output.wrapped(f"{one.step + ':':<9} {one.text}", "", " " * 10))
@@ -133,7 +131,7 @@ def choose_agent(session: str) -> str:
 
 
 def ask_about_lock(
-    found: "PreflightResult | HeldTrack", request: TrackRequest, session: str
+    found: "actions.PreflightResult | HeldTrack", request: actions.TrackRequest, session: str
 ) -> "tuple[Sequence[PreflightStep], Held | None]":
     """Ask a person what to do about a track that another session has, and do that.
 

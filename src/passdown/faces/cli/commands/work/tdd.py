@@ -6,13 +6,11 @@ from typing import Final, TypeVar
 import click
 
 from passdown.actions.work import tdd as actions
-from passdown.actions.work.tdd import CycleResult, PhaseResult
 from passdown.core.formats.ledgers import TddPhase
 from passdown.core.times import render_seconds
 from passdown.errors import UsageError
-from passdown.faces.cli import output
+from passdown.faces.cli import options, output
 from passdown.faces.cli.calls import call, show
-from passdown.faces.cli.coordination import json_option, session_option
 
 _CHOICE: Final = "passdown.tdd"
 Call = TypeVar("Call", bound=Callable[..., object])
@@ -41,8 +39,7 @@ def read_choice() -> bool | None:
 
 
 @click.group(invoke_without_command=True)
-@session_option
-@json_option
+@options.usual
 @click.pass_context
 def tdd(context: click.Context, session: str, *, as_json: bool) -> None:
     """Show the phases of the test-first cycle, or say that one begins.
@@ -51,43 +48,38 @@ def tdd(context: click.Context, session: str, *, as_json: bool) -> None:
     GREEN when a test passes, REFACTOR when something is committed after that. Each is noted on the task. A
     subcommand says it at once. Without one, shows the phases of the session.
     """
-    context.obj = (session, as_json)
+    context.obj = session
     if context.invoked_subcommand is None:
         show(call(actions.show, None, session), _say_cycle, as_json=as_json)
 
 
 @tdd.command(short_help="A failing test is being written.")
-@session_option
-@json_option
-@click.pass_obj
-def red(above: tuple[str, bool], /, session: str, *, as_json: bool) -> None:
+@options.usual
+def red(session: str, *, as_json: bool) -> None:
     """Say that a failing test is being written: state and journal first, then the note on the task."""
-    _begin(TddPhase.RED, session or above[0], as_json=as_json or above[1])
+    _begin(TddPhase.RED, session, as_json=as_json)
 
 
 @tdd.command(short_help="The test is being made to pass.")
-@session_option
-@json_option
-@click.pass_obj
-def green(above: tuple[str, bool], /, session: str, *, as_json: bool) -> None:
+@options.usual
+def green(session: str, *, as_json: bool) -> None:
     """Say that the test is being made to pass: state and journal first, then the note on the task."""
-    _begin(TddPhase.GREEN, session or above[0], as_json=as_json or above[1])
+    _begin(TddPhase.GREEN, session, as_json=as_json)
 
 
 @tdd.command(short_help="The code is being cleaned up.")
-@session_option
-@json_option
-@click.pass_obj
-def refactor(above: tuple[str, bool], /, session: str, *, as_json: bool) -> None:
+@options.usual
+def refactor(session: str, *, as_json: bool) -> None:
     """Say that the code is being cleaned up: state and journal first, then the note on the task."""
-    _begin(TddPhase.REFACTOR, session or above[0], as_json=as_json or above[1])
+    _begin(TddPhase.REFACTOR, session, as_json=as_json)
 
 
 def _begin(phase: TddPhase, session: str, *, as_json: bool) -> None:
-    show(call(actions.begin, phase, session), _say_phase, as_json=as_json)
+    above = click.get_current_context().find_object(str) or ""
+    show(call(actions.begin, phase, session or above), _say_phase, as_json=as_json)
 
 
-def _say_phase(found: PhaseResult) -> None:
+def _say_phase(found: actions.PhaseResult) -> None:
     output.say(f"{found.agent} is in {found.phase.value}" + (f" of {found.task}" if found.task else ""))
     if found.warning:
         output.note(f"the order is unusual: {found.warning}")
@@ -96,7 +88,7 @@ def _say_phase(found: PhaseResult) -> None:
         output.say(f"  {where}: {found.note}")
 
 
-def _say_cycle(found: CycleResult) -> None:
+def _say_cycle(found: actions.CycleResult) -> None:
     output.say(f"phase: {found.phase or 'none'}")
     if found.skipped and not found.phase:
         output.say(output.wrapped(found.skipped, "", "  "))

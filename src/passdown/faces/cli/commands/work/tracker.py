@@ -3,15 +3,14 @@
 import click
 
 from passdown.actions.work import tracker as actions
-from passdown.actions.work.tracker import DroppedChange, ListedTasks, ListingRequest
 from passdown.core.coordination.tasks import Listing
-from passdown.faces.cli import output
+from passdown.faces.cli import options, output
 from passdown.faces.cli.calls import call, show
-from passdown.faces.cli.coordination import json_option, say_tasks, say_waiting, session_option
+from passdown.faces.cli.coordination import say_tasks, say_waiting
 
 
 @click.command(short_help="List the tasks that can be claimed now.")
-@json_option
+@options.json
 def ready(*, as_json: bool) -> None:
     """List the tasks that can be claimed now.
 
@@ -21,7 +20,7 @@ def ready(*, as_json: bool) -> None:
 
 
 @click.command(short_help="List the tasks that wait, and what they wait for.")
-@json_option
+@options.json
 def blocked(*, as_json: bool) -> None:
     """List the tasks that wait, and what they wait for.
 
@@ -34,8 +33,7 @@ def blocked(*, as_json: bool) -> None:
 @click.option(
     "--drop", "dropped", default="", metavar="ID", help="Drop a queued change, and do nothing else."
 )
-@session_option
-@json_option
+@options.usual
 def sync(session: str, dropped: str, *, as_json: bool) -> None:
     """Let the tracker exchange tasks with others.
 
@@ -52,7 +50,7 @@ def sync(session: str, dropped: str, *, as_json: bool) -> None:
         show(answer, lambda found: output.say(f"Sync: {found.synced}"), as_json=as_json)
 
 
-def _say_dropped(found: DroppedChange) -> None:
+def _say_dropped(found: actions.DroppedChange) -> None:
     output.say(f"Dropped: {found.said}")
     for line in found.note.splitlines():
         output.say(f"  > {line}")
@@ -60,7 +58,9 @@ def _say_dropped(found: DroppedChange) -> None:
 
 def list_ready(*, as_json: bool) -> None:
     """Print what can be claimed, or why nothing can; no answer is a warning (R194, C17)."""
-    found = _show_listed(ListingRequest(listing=Listing.READY, tells_waiting=not as_json), as_json=as_json)
+    found = _show_listed(
+        actions.ListingRequest(listing=Listing.READY, tells_waiting=not as_json), as_json=as_json
+    )
     if as_json or found.warning or found.tasks:
         return
     output.say("Nothing is ready to be claimed.")
@@ -76,16 +76,16 @@ def list_blocked(*, as_json: bool) -> None:
 
 def say_listed(listing: Listing, none: str, *, as_json: bool) -> None:
     """Print a list of tasks; `none` is what to say if there are none."""
-    found = _show_listed(ListingRequest(listing=listing), as_json=as_json)
+    found = _show_listed(actions.ListingRequest(listing=listing), as_json=as_json)
     if not (as_json or found.warning or found.tasks):
         output.say(none)
 
 
-def _show_listed(request: ListingRequest, *, as_json: bool) -> ListedTasks:
+def _show_listed(request: actions.ListingRequest, *, as_json: bool) -> actions.ListedTasks:
     return show(call(actions.list_known, request), _say_tasks, as_json=as_json)
 
 
-def _say_tasks(found: ListedTasks) -> None:
+def _say_tasks(found: actions.ListedTasks) -> None:
     if found.warning:
         output.note(found.warning)
         output.note_hint("which tasks there are is not known; try again")

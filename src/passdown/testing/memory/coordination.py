@@ -4,7 +4,7 @@ from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from copy import copy
 from threading import RLock
-from typing import Final
+from typing import Final, NamedTuple
 
 from passdown.core.coordination.leases import TASK, Lease, Lifetimes
 from passdown.core.coordination.members import EngineTime, Member
@@ -13,11 +13,20 @@ from passdown.core.coordination.offers import OFFERED, Offer
 from passdown.core.coordination.silences import HeardSigns, Silence
 from passdown.core.coordination.tasks import CLOSED, OPEN, Task
 from passdown.engines.coordination.changes import note_sign
-from passdown.engines.coordination.transactions import LIFETIMES, InboxRow, LogRow, Reading
+from passdown.engines.coordination.transactions import LIFETIMES, LogRow, Reading
 from passdown.records import replace
 
 LeaseKey = tuple[str, str, str]
 _FIRST: Final = 0
+
+
+class InboxRow(NamedTuple):
+    """A message in somebody's inbox."""
+
+    recipient: str
+    position: int
+    message: str
+    read: float | None = None
 
 
 class MemoryRows:
@@ -144,12 +153,12 @@ class MemoryTransaction:
         """Return the tasks that wait for a task."""
         return sorted(one for one, other in self._rows.waits if other == task)
 
-    def inbox(self, recipient: str) -> Sequence[tuple[InboxRow, Message]]:
+    def inbox(self, recipient: str) -> Sequence[tuple[int, Message]]:
         """Return the unread messages of a recipient."""
         rows = sorted(
             row for row in self._rows.inbox.values() if row.recipient == recipient and row.read is None
         )
-        return [(row, self._rows.messages[row.message]) for row in rows]
+        return [(row.position, self._rows.messages[row.message]) for row in rows]
 
     def expired(self, before: float) -> Sequence[Message]:
         """Return messages that expired unread."""
