@@ -20,6 +20,7 @@ ROOM_ORDER = MappingProxyType(
                 "facts",
                 "schemas",
                 "statements",
+                "holds",
                 "fold",
                 "formats",
             ),

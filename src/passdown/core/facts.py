@@ -242,7 +242,7 @@ def identify(fact: Fact) -> str:
         return make_key(fact.text)
     if kind in _SINGLE:  # 1
         return ""
-    if kind in _MAPS:  # 2
+    if kind in MAPS:  # 2
         return make_key(fact.key or (slug(fact.text) if kind == FactKind.DECISION else fact.text))
     if kind in _PHASES:  # 3, 5
         return _phase_of(fact)
@@ -299,11 +299,12 @@ def _kinds_of(*merging: Merging) -> frozenset[str]:
 
 
 _REGISTERS: Final = _kinds_of(Merging.REGISTER)
-_MAPS: Final = _kinds_of(Merging.MAP)
+MAPS: Final = _kinds_of(Merging.MAP)
+"""The kinds whose facts say something under a key."""
 _PHASES: Final = _kinds_of(Merging.PHASES)
 _SINGLE: Final = _REGISTERS | {FactKind.WORDS.value}
 _RESULTS: Final = frozenset({FactKind.RECEIPT.value, FactKind.TEST.value})
-_SPECIAL: Final = _SINGLE | _MAPS | _PHASES | _RESULTS
+_SPECIAL: Final = _SINGLE | MAPS | _PHASES | _RESULTS
 
 
 class ReadPhase(NamedTuple):
@@ -350,7 +351,7 @@ def show_fact(fact: Fact) -> str:
 
 def show_alone(fact: Fact) -> str:
     """Say what a fact says where nothing else tells its key or its agent."""
-    if fact.kind in {FactKind.DECISION, FactKind.ANSWER}:
+    if fact.kind in MAPS:
         return f"{fact.key}: {fact.text}"
     if fact.kind == FactKind.CHECKPOINT:
         phase, _, status = show_phase(fact).rpartition(": ")

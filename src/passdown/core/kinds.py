@@ -305,5 +305,8 @@ AIMS: Final = tuple(kind for kind in FactKind if kind.row.merging in {Merging.RE
 FURTHER: Final[tuple[FactKind, ...]] = tuple(kind for kind in FactKind if kind.row.heading)
 """The kinds for which ledger, event and view have no field of their own."""
 
+CARRIED: Final[tuple[FactKind, ...]] = tuple(kind for kind in FURTHER if kind.row.is_inherited)
+"""Those of them that a handoff passes on, under their heading."""
+
 HEADINGS: Final = tuple(kind.row.heading for kind in FURTHER)
 """The headings of these kinds."""

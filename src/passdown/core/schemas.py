@@ -7,12 +7,14 @@ from enum import StrEnum
 from typing import Annotated, Final, Union, cast, get_args, get_origin, get_type_hints
 
 from passdown.core.facts import Fact
+from passdown.core.kinds import CARRIED
 from passdown.core.times import render_millis, render_seconds
 from passdown.records import is_record, names_of
 
 DIALECT: Final = "https://json-schema.org/draft/2020-12/schema"
 
-_HIDDEN: Final = frozenset({"problems", "source"})
+_HIDDEN: Final = frozenset({"problems", "source", *(() if CARRIED else ("further_facts",))})
+"""Fields that no schema has: one for sections of further kinds only if there are such kinds."""
 _WHENCE: Final = frozenset({"seq", "event", "event_id", "branch"})
 
 

@@ -294,7 +294,7 @@ def test_an_outcome_settles_an_operation_once_and_what_nobody_knows_changes_noth
     wish = make_wish(operation)
     failed = make_outcome(operation, Outcome.FAILED, NOON, "birch", "no answer")
     done = make_outcome(operation, Outcome.DONE, NOON, "birch")
-    newer = done._replace(text="teleported")
+    newer = done._replace(text="teleported", others=(("outcome", '"teleported"'),))
     other = done._replace(key="op-2")
 
     (found,) = read_operations("s-1", lines_of(*wish, newer, other, failed, done, failed, *wish))

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -26,12 +27,14 @@ ROW = """
             heading="Risks",
             verb="risk",
             help="Name a risk.",
+            is_inherited=True,
             can_retract=True,
         ),
     )
 """
 
 Run = Callable[..., str]
+RISKS = re.compile(r"^##+ Risks\n+- The cache may be poisoned\n", re.MULTILINE)
 
 
 @pytest.fixture
@@ -94,3 +97,37 @@ def test_its_place_in_the_ledger_can_be_edited_by_hand(run: Run, tmp_path: Path)
     brief = run("brief")
     assert "> Clocks drift\n" in brief
     assert "poisoned" not in brief
+
+
+def test_a_session_that_resumes_a_handoff_carries_it_on(run: Run, tmp_path: Path) -> None:
+    run("start", "--nickname", "amber")
+    run("goal", "Ship it")
+    run("risk", "The cache may be poisoned")
+    run("handoff", "create", "--stream", "caches")
+    run("handoff", "create")
+    listed = json.loads(run("handoff", "list", "--json"))["handoffs"]
+    assert {one["kind"] for one in listed} == {"stream", "archive"}
+
+    for number, one in enumerate(listed):
+        assert RISKS.search(run("handoff", "show", one["name"]))
+        session = json.loads(run("start", "--new", "--fresh", "--nickname", f"birch-{number}", "--json"))
+        run("handoff", "resume", one["name"], "--yes", "--session", session["session"])
+
+        ledger = tmp_path / "project" / session["ledger"]
+        assert RISKS.search(ledger.read_text(encoding="utf-8"))
+    run("risk", "Clocks drift", "--session", session["session"])
+    run("handoff", "create", "--stream", "caches", "--session", session["session"])
+    assert "### Risks\n- The cache may be poisoned\n- Clocks drift\n" in run("handoff", "show", "caches")
+
+
+def test_documents_of_others_that_have_it_are_migrated(run: Run, tmp_path: Path) -> None:
+    ledger = "## Ledger\n**Updated:**\n**Goal:** Ship it\n\n### Next\n- [ ] Look around\n\n### Risks\n"
+    view = f"# Project Ledger\n\n{ledger}- Clocks drift\n"
+    stream = f"# Work Stream: caches\n\n{ledger}- Disks fill up\n\n---\n\n## Context\n\nAll of it.\n"
+    for name, text in (("old.md", view), ("stream.md", stream)):
+        (tmp_path / "project" / name).write_text(text, encoding="utf-8")
+        run("migrate", name, "--yes")
+
+    listed = run("view", "list", "risks")
+    assert "Clocks drift\n" in listed
+    assert "Disks fill up\n" in listed

@@ -5,7 +5,7 @@ from typing import Annotated, Final
 
 from passdown.actions.answers import HIDDEN, INLINE, Form
 from passdown.actions.callers import Caller
-from passdown.core.facts import Fact, read_phase, show_alone
+from passdown.core.facts import MAPS, Fact, read_phase, show_alone
 from passdown.core.kinds import FactKind
 from passdown.core.times import LAST_INSTANT, render_millis
 from passdown.ports.index import Neighbourhood
@@ -23,7 +23,7 @@ _ALL: Final = 2_000_000_000
 
 def _tell_fact(fact: Fact) -> dict[str, object]:
     more: dict[str, object] = {"text": fact.text}
-    if fact.kind in {FactKind.DECISION, FactKind.ANSWER}:
+    if fact.kind in MAPS:
         more = {"key": fact.key, "text": fact.text}
     elif fact.kind == FactKind.CHECKPOINT:
         more = {**read_phase(fact)._asdict(), "task": fact.task, "checkpoint_agent": fact.agent}

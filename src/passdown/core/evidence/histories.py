@@ -13,7 +13,7 @@ from typing import Annotated, Final, NamedTuple
 from passdown.core.documents.key_value import Pair
 from passdown.core.facts import GATES, GateStatus
 from passdown.core.formats.events import Event, EventCheckpoint, EventGate
-from passdown.core.kinds import FactKind
+from passdown.core.kinds import INHERITED, FactKind
 from passdown.core.phases import PhaseState
 from passdown.core.times import render_millis
 from passdown.records import record, replace
@@ -121,8 +121,7 @@ class _Writer:
         count = max(24, sessions // 2)
         self._files = [f"src/{_AREAS[n % len(_AREAS)]}/module_{n}.py" for n in range(count)]
         self.contested: set[str] = set()
-        kinds = (FactKind.FEEDBACK, FactKind.CONSTRAINT, FactKind.DECISION, FactKind.QUESTION)
-        self.held: dict[FactKind, list[HeldFact]] = {kind: [] for kind in kinds}
+        self.held: dict[FactKind, list[HeldFact]] = {kind: [] for kind in (FactKind.FEEDBACK, *INHERITED)}
 
     def write(self, number: int) -> Event:
         """Write the event of a session."""

@@ -14,7 +14,7 @@ from passdown.core.briefs.briefs import Brief, pack_brief
 from passdown.core.briefs.budgets import PREVIEW, Budget, Size
 from passdown.core.briefs.budgets import TOKENS as USUAL
 from passdown.core.evidence.histories import END, HeldFact, SessionHistory
-from passdown.core.kinds import FactKind
+from passdown.core.kinds import INHERITED, FactKind
 from passdown.records import replace
 
 SESSIONS: Final = (20, 100, 250, 1_000, 2_000)
@@ -79,10 +79,7 @@ def measure_brief(
     """Make a brief and count what is recalled."""
     brief = pack_brief(brief_input, budget, NOW, BriefFrame(nonce=_NONCE))
     files = history.last_files
-    kinds = [
-        [one for one in history.of(kind) if one.text in brief.text]
-        for kind in (FactKind.DECISION, FactKind.QUESTION, FactKind.CONSTRAINT)
-    ]
+    kinds = [[one for one in history.of(kind) if one.text in brief.text] for kind in INHERITED]
     near = [one for one in history.held if one.file in files and one.kind is not FactKind.FEEDBACK]
     return RecallRow(
         len(history.events),

@@ -7,11 +7,12 @@ from types import MappingProxyType
 from typing import Annotated, Final
 
 from passdown.core.documents.documents import TAIL, DocumentFormat, key_line
-from passdown.core.documents.fields import in_key, in_section
+from passdown.core.documents.fields import in_key, in_section, in_sections
 from passdown.core.documents.frontmatter import split_front_matter
 from passdown.core.documents.markdown import find_rule
 from passdown.core.documents.places import ListOf, rows_of
 from passdown.core.ids import fold_id
+from passdown.core.kinds import CARRIED
 from passdown.core.lazy_regex import pattern
 from passdown.core.problems import Problem, Unknown, warning
 from passdown.core.times import parse_instant, render_archive_stamp
@@ -107,6 +108,11 @@ class Archive:
     ] = ()
     context: Annotated[str, "What the next session should know.", in_section("Context for Next Session")] = ""
     questions: Annotated[tuple[str, ...], "Open questions.", in_section("Open Questions")] = ()
+    further_facts: Annotated[
+        tuple[tuple[str, tuple[str, ...]], ...],
+        "Facts of further kinds, by section.",
+        in_sections(tuple(kind.row.heading for kind in CARRIED)),
+    ] = ()
     unknown: Annotated[tuple[Unknown, ...], "Text that no field holds, verbatim."] = ()
     problems: tuple[Problem, ...] = field(default=(), compare=False)
     source: str | None = field(default=None, compare=False)

@@ -10,7 +10,7 @@ from enum import StrEnum
 from typing import Annotated, Final
 
 from passdown.core.documents.documents import DocumentFormat, heading_line, key_line
-from passdown.core.documents.fields import in_key, in_label, in_rest, in_section
+from passdown.core.documents.fields import in_key, in_label, in_rest, in_section, in_sections
 from passdown.core.documents.key_value import Pair, read_pair, write_pair
 from passdown.core.documents.lists import split_tick
 from passdown.core.documents.markdown import fold_title
@@ -18,11 +18,14 @@ from passdown.core.documents.places import ListOf, Paragraph
 from passdown.core.documents.scalars import quote, read_scalar, write_scalar
 from passdown.core.formats.checkpoints import JsonBlock, Phase, ValidationState, read_phase, write_phase
 from passdown.core.ids import is_stream_name, kebab
+from passdown.core.kinds import CARRIED
 from passdown.core.phases import PhaseState
 from passdown.core.problems import Problem, Unknown, warning
 from passdown.records import field, record
 
 VERSION: Final = 1
+LEDGER: Final = "Ledger/"
+"""What stands before the name of a section of the Ledger section."""
 _TITLE: Final = "Work Stream:"
 ALLOCATIONS: Final = ("conservative", "balanced", "aggressive")
 
@@ -178,6 +181,11 @@ class Stream:
     checkpoint: Annotated[
         Checkpoint | None, "The progress of a resumable agent.", in_section("Ledger/Checkpoints")
     ] = None
+    further_facts: Annotated[
+        tuple[tuple[str, tuple[str, ...]], ...],
+        "Facts of further kinds, by section.",
+        in_sections(tuple(f"{LEDGER}{kind.row.heading}" for kind in CARRIED)),
+    ] = ()
     context: Annotated[str, "Everything after the Ledger section, verbatim.", in_rest()] = ""
     unknown: Annotated[tuple[Unknown, ...], "Text that no field holds, verbatim."] = ()
     problems: tuple[Problem, ...] = field(default=(), compare=False)

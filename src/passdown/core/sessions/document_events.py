@@ -16,7 +16,7 @@ from passdown.core.facts import Fact, make_key
 from passdown.core.formats.events import MAX_CHARS, Event, EventCheckpoint, render_event
 from passdown.core.formats.streams import Checkpoint, Stream
 from passdown.core.ids import event_file_name, fold_id
-from passdown.core.kinds import FactKind
+from passdown.core.kinds import CARRIED, FactKind
 from passdown.core.merge.event_facts import ID_SIZE, EventRank, source_of
 from passdown.core.sessions.handoff_streams import NO_STEP, STARTED, from_stream
 from passdown.core.sessions.handoffs import Handoff, facts_to_carry
@@ -34,7 +34,7 @@ MOST_BYTES: Final = 1_048_576
 _ROOM: Final = MAX_CHARS - 2_000
 """How many characters of facts one event holds, beside its front matter."""
 _NAME: Final = 40
-_LISTS: Final = ("this_session", "decisions", "constraints", "open_questions", "checkpoints")
+_LISTS: Final = ("this_session", "decisions", "constraints", "open_questions", "checkpoints", "more")
 
 
 @record
@@ -102,6 +102,7 @@ def _write_event(handoff: Handoff, author: str) -> Event:
         decisions=tuple(decided.values()),
         constraints=texts_of(FactKind.CONSTRAINT),
         open_questions=texts_of(FactKind.QUESTION),
+        more=tuple((kind.row.event_key, found) for kind in CARRIED if (found := texts_of(kind))),
     )
 
 

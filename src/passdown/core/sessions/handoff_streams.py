@@ -17,6 +17,7 @@ from passdown.core.documents.key_value import Pair
 from passdown.core.facts import make_key
 from passdown.core.formats.checkpoints import Phase, ValidationState
 from passdown.core.formats.streams import (
+    LEDGER,
     Checkpoint,
     Stream,
     Workflow,
@@ -27,7 +28,15 @@ from passdown.core.formats.streams import (
 from passdown.core.json_text import dump, load_object
 from passdown.core.lazy_regex import pattern
 from passdown.core.phases import PhaseState
-from passdown.core.sessions.handoffs import HASH, FileHash, Handoff, HandoffDecision
+from passdown.core.sessions.handoffs import (
+    HASH,
+    FileHash,
+    Further,
+    Handoff,
+    HandoffDecision,
+    name_further,
+    read_further,
+)
 from passdown.core.sessions.ledger_sync import RULED_OUT, is_blocking
 from passdown.core.sessions.progress import (
     ACTIVE,
@@ -89,6 +98,7 @@ def to_stream(handoff: Handoff, name: str, known: Stream | None = None) -> Strea
         ),
         last_failure=_tell_failure(handoff, stream.last_failure, phases),
         checkpoint=_to_checkpoint(handoff, checkpoint, phases, now),
+        further_facts=name_further(_join_further(stream, handoff), LEDGER),
     )
 
 
@@ -150,6 +160,12 @@ def _join_questions(stream: Stream, handoff: Handoff) -> Sequence[str]:
     table = {make_key(text): text for text in (*known, *handoff.questions, *handoff.unconfirmed)}
     answered = set(map(make_key, handoff.answered))
     return [text for key, text in table.items() if key not in answered]
+
+
+def _join_further(stream: Stream, handoff: Handoff) -> Further:
+    own = dict(handoff.more)
+    known = read_further(stream.further_facts, LEDGER)
+    return tuple((kind, tuple(dict.fromkeys((*texts, *own.get(kind, ()))))) for kind, texts in known)
 
 
 def _list_asked(stream: Stream) -> Sequence[str]:
@@ -332,6 +348,7 @@ def from_stream(stream: Stream) -> Handoff:
         choices=tuple(choices),
         questions=tuple(text for text in asked if not is_derived(text)),
         unconfirmed=tuple(text for text in asked if is_derived(text)),
+        more=read_further(stream.further_facts, LEDGER),
         phases=checkpoint.phases,
         test=validation.last_test_command or stream.test,
         test_exit=validation.last_test_exit_code,

@@ -16,7 +16,7 @@ from passdown.core.documents.scalars import read_scalar, write_scalar
 from passdown.core.formats.archives import LEDGER, Archive, ArchiveDecision, Artifact, archive_status
 from passdown.core.formats.checkpoints import Phase
 from passdown.core.formats.ledgers import Ledger
-from passdown.core.kinds import FactKind
+from passdown.core.kinds import CARRIED, FactKind
 from passdown.core.problems import Malformed, Unknown
 from passdown.core.sessions.ledger_sync import RULED_OUT, NewFact, make_rule, show_decision, split_decision
 from passdown.core.sessions.progress import (
@@ -40,6 +40,11 @@ OLD_AFTER: Final = timedelta(hours=24)
 """The age after which a handoff may be out of date."""
 
 _COMMIT: Final = "commit"
+
+Further = tuple[tuple[FactKind, tuple[str, ...]], ...]
+"""Facts of kinds for which documents have no field, by kind."""
+Sections = tuple[tuple[str, tuple[str, ...]], ...]
+"""The same, by the sections that show them."""
 
 
 class HandoffDecision(NamedTuple):
@@ -90,6 +95,7 @@ class Handoff:
     answered: Annotated[tuple[str, ...], "Questions that are no longer open."] = ()
     blocked: Annotated[tuple[str, ...], "Tasks that were closed as blocked, each with what blocks it."] = ()
     unconfirmed: Annotated[tuple[str, ...], "What nobody has verified, as far as it was seen."] = ()
+    more: Annotated[Further, "Facts of further kinds."] = ()
     left: Annotated[tuple[str, ...], "Past present steps, done or not."] = ()
     feedback: Annotated[tuple[str, ...], "What the user said."] = ()
     phases: Annotated[tuple[Phase, ...], "The state of each phase."] = ()
@@ -137,6 +143,7 @@ def make_handoff(account: Account, checkout_state: CheckoutState, trigger: str) 
         answered=tuple(one.key for one in clean.of(FactKind.ANSWER)),
         feedback=_texts(clean, FactKind.FEEDBACK),
         blocked=tuple(blocked),
+        more=tuple((kind, _texts(clean, kind)) for kind in CARRIED),
         unconfirmed=tuple(find_unconfirmed(clean)),
         left=tuple(redact_all(account.left)[0]),
         phases=tuple(phases_of(clean)),
@@ -157,12 +164,13 @@ def make_handoff(account: Account, checkout_state: CheckoutState, trigger: str) 
 def handoff_from_ledger(ledger: Ledger, at: datetime, trigger: str) -> Handoff:
     """Make a handoff from a ledger that another tool kept, without its secrets (1)."""
     said = [part for one in ledger.decisions for part in (one.decision, one.reasoning)]
-    lists = (ledger.done, ledger.next, ledger.questions, ledger.modified)
+    further = (texts for _, texts in read_further(ledger.more))
+    lists = (ledger.done, ledger.next, ledger.questions, ledger.modified, *further)
     texts, found = redact_all([ledger.goal, ledger.now, *said, *(text for one in lists for text in one)])
     parts = iter(texts)
     goal, now = next(parts), next(parts)
     choices = tuple(_read_choice(next(parts), next(parts)) for _ in ledger.decisions)
-    done, following, questions, modified = (tuple(next(parts) for _ in one) for one in lists)
+    done, following, questions, modified, *more = (tuple(next(parts) for _ in one) for one in lists)
     return Handoff(
         at=at,
         session=ledger.session_id or "unknown",
@@ -176,6 +184,7 @@ def handoff_from_ledger(ledger: Ledger, at: datetime, trigger: str) -> Handoff:
         next=following,
         choices=choices,
         questions=questions,
+        more=tuple(zip(CARRIED, more, strict=True)),
         file_hashes=tuple(FileHash(path) for path in modified),
         redacted=found,
     )
@@ -227,6 +236,7 @@ def to_archive(handoff: Handoff, ledger: str = "") -> Archive:
         created=tuple(_show_file(one) for one in handoff.file_hashes if one.path in handoff.created),
         context="\n".join(handoff.feedback),
         questions=handoff.questions,
+        further_facts=name_further(handoff.more),
         unknown=tuple(unknown),
     )
 
@@ -239,6 +249,17 @@ def _read_choice(text: str, because: str) -> HandoffDecision:
     if text.startswith(RULED_OUT):
         return HandoffDecision("", text.removeprefix(RULED_OUT), because)
     return HandoffDecision(*split_decision(text), because)
+
+
+def name_further(more: Further, above: str = "") -> Sections:
+    """Return facts of further kinds by the sections that show them."""
+    return tuple((f"{above}{kind.row.heading}", texts) for kind, texts in more if texts)
+
+
+def read_further(sections: Sections, above: str = "") -> Further:
+    """Read facts of further kinds back from their sections."""
+    found = dict(sections)
+    return tuple((kind, found.get(f"{above}{kind.row.heading}", ())) for kind in CARRIED)
 
 
 def from_archive(archive: Archive) -> Handoff:
@@ -262,6 +283,7 @@ def from_archive(archive: Archive) -> Handoff:
         choices=tuple(_read_choice(one.decision, one.reasoning) for one in archive.decisions),
         questions=archive.questions,
         blocked=archive.blocked,
+        more=read_further(archive.further_facts),
         feedback=(archive.context,) if archive.context else (),
         test=front.get("test", ""),
         test_exit=_number(front.get("test_exit_code", "")),
@@ -274,7 +296,7 @@ def from_archive(archive: Archive) -> Handoff:
 
 
 def facts_to_carry(handoff: Handoff) -> Sequence[NewFact]:
-    """Return what the next session carries on: goal, now, next, decisions, constraints, questions."""
+    """Return what the next session carries on: aims, and what holds until it is taken back."""
     new_facts = [NewFact(FactKind.GOAL, handoff.goal)] if handoff.goal else []
     if handoff.now:
         new_facts.append(NewFact(FactKind.NOW, handoff.now))
@@ -285,7 +307,8 @@ def facts_to_carry(handoff: Handoff) -> Sequence[NewFact]:
             new_facts.append(NewFact(FactKind.DECISION, choice.text, choice.key, choice.because))
         else:
             new_facts.append(NewFact(FactKind.CONSTRAINT, make_rule(choice.text, choice.because)))
-    return [*new_facts, *(NewFact(FactKind.QUESTION, text) for text in handoff.questions)]
+    new_facts += [NewFact(FactKind.QUESTION, text) for text in handoff.questions]
+    return [*new_facts, *(NewFact(kind, text) for kind, texts in handoff.more for text in texts)]
 
 
 # --- what has changed since ------------------------------------------------------------------------

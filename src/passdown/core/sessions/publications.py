@@ -35,6 +35,7 @@ from passdown.core.facts import (
     share,
     tell,
 )
+from passdown.core.fold import ANSWERED
 from passdown.core.formats.events import Event, EventCheckpoint, EventGate
 from passdown.core.formats.journal import SESSION_END, JournalLine, PublishedExtent, facts_of
 from passdown.core.formats.origins import render_origins
@@ -183,7 +184,7 @@ def _taken_back(fact: Fact) -> FactKind | None:
 def _holds(whole: Account, fact: Fact, kind: FactKind) -> bool:
     """Say whether what a line takes back was stated again after it."""
     if fact.kind == FactKind.ANSWER:
-        asked = (*whole.of(FactKind.QUESTION), *whole.of(FactKind.FEEDBACK))
+        asked = (one for kind in ANSWERED for one in whole.of(FactKind(kind)))
         return make_key(fact.text) in {make_key(one.text) for one in asked}
     if kind is FactKind.DECISION:
         return any(

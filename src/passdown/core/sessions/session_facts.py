@@ -190,8 +190,8 @@ def fold_journal(session: str, lines: Iterable[JournalLine]) -> Account:
         life.take(line)
     registers = {kind.value: folded.of(kind) for kind in (FactKind.GOAL, FactKind.NOW)}
     lists = {kind: tuple(table.values()) for kind, table in folded.tables.items() if kind not in registers}
-    for kind, facts in folded.phases.items():  # the same state recurs in every phase, and each is kept
-        lists[kind] = tuple(facts)
+    # The same state recurs in every phase, and each is kept.
+    lists |= {kind: tuple(facts) for kind, facts in folded.phases.items()}
     claims, reservations = (folded.held_of(kind) for kind in (FactKind.CLAIM, FactKind.RESERVATION))
     return replace(
         life.account,

@@ -8,7 +8,7 @@ from passdown.core.coordination.offers import Offer
 from passdown.core.documents.conflicts import refuse_conflict
 from passdown.core.facts import Fact, Provenance, make_key
 from passdown.core.formats.archives import Archive, parse_archive, parse_archive_file_name
-from passdown.core.kinds import FactKind
+from passdown.core.kinds import FactKind, Merging
 from passdown.core.sessions.handoff_streams import from_stream
 from passdown.core.sessions.handoffs import (
     CheckoutState,
@@ -297,14 +297,14 @@ def _with_origin(new_fact: NewFact, review: HandoffReview) -> NewFact:
 
 def _knows(account: Account, new_fact: NewFact) -> bool:
     """Say whether a session knows a fact already, or has stated its own."""
-    if new_fact.kind in {FactKind.GOAL, FactKind.NOW}:
-        known = account.goal if new_fact.kind is FactKind.GOAL else account.now
-        is_own = known is not None and known.session == account.session
-        is_stated = is_own and known is not None and known.provenance is Provenance.STATED
-        return known is not None and (known.text == new_fact.text or is_stated)
     entries = account.of(new_fact.kind)
-    if new_fact.kind is FactKind.NEXT:
+    merging = new_fact.kind.row.merging
+    if merging is Merging.REGISTER:
+        own = (one for one in entries if one.session == account.session)
+        is_stated = any(one.provenance is Provenance.STATED for one in own)
+        return is_stated or any(one.text == new_fact.text for one in entries)
+    if merging is Merging.STEPS:
         return "\n".join(entry.text for entry in entries) == new_fact.text
-    if new_fact.kind is FactKind.DECISION:
+    if merging is Merging.MAP:
         return (new_fact.key, new_fact.text) in {(entry.key, entry.text) for entry in entries}
     return make_key(new_fact.text) in {make_key(entry.text) for entry in entries}

@@ -11,14 +11,14 @@ from typing import Annotated, Final, NamedTuple
 
 from passdown.core.documents.conflicts import refuse_conflict
 from passdown.core.documents.key_value import Pair
-from passdown.core.facts import Fact, ReadPhase, make_key, read_phase
+from passdown.core.facts import MAPS, Fact, ReadPhase, make_key, read_phase
 from passdown.core.formats.checkpoints import Phase
 from passdown.core.formats.events import MAX_CHARS, Event, EventCheckpoint, render_event
 from passdown.core.formats.streams import Checkpoint as StreamCheckpoint
 from passdown.core.formats.streams import Stream, Workflow, parse_stream, read_question, write_question
 from passdown.core.formats.view_footer import ViewOwner, find_view_owner
 from passdown.core.formats.views import View, list_own_lines, parse_view, render_own_line, unsign_line
-from passdown.core.kinds import FactKind
+from passdown.core.kinds import AIMS, FURTHER, FactKind
 from passdown.core.lazy_regex import pattern
 from passdown.core.merge.event_facts import EventFacts, EventRank, source_of
 from passdown.core.merge.merge import Digest
@@ -232,7 +232,8 @@ def _list_unstated(
 def _list_texts(event: Event) -> Iterator[str]:
     """Yield what an event says, each in the form in which a view shows it."""
     aims = (text for text in (event.goal, event.now) if text)
-    lists = (event.next or (), event.this_session, event.constraints, event.open_questions)
+    further = (texts for _, texts in event.more)
+    lists = (event.next or (), event.this_session, event.constraints, event.open_questions, *further)
     yield from (_fold(text) for text in (*aims, *(text for texts in lists for text in texts)))
     yield from (_fold(_join_pair(pair)) for pair in (*event.decisions, *event.answers))
     yield from (_fold(_join_phase(one)) for one in event.checkpoints)
@@ -255,6 +256,10 @@ def _read_merged(workspace: Workspace, data: bytes) -> tuple[Event, tuple[str, .
         constraints=tuple(item for one in events for item in one.constraints),
         open_questions=tuple(item for one in events for item in one.open_questions),
         checkpoints=tuple(item for one in events for item in one.checkpoints),
+        more=_name_further(
+            (kind, tuple(text for one in events for text in dict(one.more).get(kind.row.event_key, ())))
+            for kind in FURTHER
+        ),
     )
     left = tuple(dict.fromkeys(name for one in found for name in one.left))
     return event, (), MigratedContent(event, None, 0, left)
@@ -264,7 +269,15 @@ def _size(unknown: Iterable[Unknown]) -> int:
     return sum(len(one.text) for one in unknown)
 
 
+def _name_further(
+    more: Iterable[tuple[FactKind, tuple[str, ...]]],
+) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    """Return facts of further kinds as an event has them: by key, without kinds of which there are none."""
+    return tuple((kind.row.event_key, texts) for kind, texts in more if texts)
+
+
 def _read_view(view: View) -> MigratedContent:
+    items = {one.heading: one.items for one in view.more}
     event = Event(
         goal=unsign_line(view.goal) or None,
         now=unsign_line(view.now) or None,
@@ -275,6 +288,7 @@ def _read_view(view: View) -> MigratedContent:
         constraints=view.constraints,
         open_questions=tuple(write_question(one) for one in view.questions),
         checkpoints=tuple(_checkpoint(phase) for phase in view.checkpoints),
+        more=_name_further((kind, items.get(kind.row.heading, ())) for kind in FURTHER),
     )
     left = _name_left((("details of phases", any(phase.detail for phase in view.checkpoints)),), view.unknown)
     at = (view.footer.latest_ts if view.footer else None) or view.updated
@@ -284,15 +298,17 @@ def _read_view(view: View) -> MigratedContent:
 def _read_stream(stream: Stream) -> MigratedContent:
     checkpoint = stream.checkpoint or StreamCheckpoint()
     asked = (write_question(one) for one in stream.questions)
+    handoff = from_stream(stream)
     event = Event(
         stream=stream.session_name,
         goal=stream.goal or None,
-        now=from_stream(stream).now or None,
+        now=handoff.now or None,
         next=stream.next or None,
         this_session=stream.this_session,
         decisions=stream.decisions,
         open_questions=(*asked, *stream.unknowns),
         checkpoints=tuple(_checkpoint(phase, checkpoint) for phase in checkpoint.phases),
+        more=_name_further(handoff.more),
     )
     left = (
         ("Branch", stream.ledger_branch),
@@ -338,6 +354,7 @@ _STEP: Final = "step"
 def _without_stated(said: MigratedContent, stated: frozenset[Stated]) -> Event:
     """Leave out what other events state."""
     event = said.event
+    further = dict(event.more)
 
     def is_new(kind: FactKind, text: str) -> bool:
         return (kind, _fold(text)) not in stated and not _CUT.search(text)
@@ -356,6 +373,7 @@ def _without_stated(said: MigratedContent, stated: frozenset[Stated]) -> Event:
         decisions=tuple(pair for pair in event.decisions if is_new(FactKind.DECISION, _join_pair(pair))),
         answers=tuple(pair for pair in event.answers if is_new(FactKind.ANSWER, _join_pair(pair))),
         checkpoints=tuple(one for one in event.checkpoints if is_new(FactKind.CHECKPOINT, _join_phase(one))),
+        more=_name_further((kind, new_texts(kind, further.get(kind.row.event_key, ()))) for kind in FURTHER),
     )
 
 
@@ -365,16 +383,12 @@ def _without_superseded(event: Event, said: MigratedContent, digest: Digest) -> 
     if said.at is None or digest.latest is None or said.at >= digest.latest.replace(microsecond=0):
         return event, ()
     keys = {make_key(fact.key) for fact in digest.kinds[FactKind.DECISION].facts}
-    kept = replace(
-        event,
-        goal=None if digest.one(FactKind.GOAL) else event.goal,
-        now=None if digest.one(FactKind.NOW) else event.now,
-        next=None if digest.one(FactKind.NEXT) else event.next,
-        decisions=tuple(pair for pair in event.decisions if make_key(pair.key) not in keys),
-    )
-    names = (("Goal", "goal"), ("Now", "now"), ("Next", "next"), ("Decisions", "decisions"))
-    changed = (name for name, field in names if getattr(kept, field) != getattr(event, field))
-    return kept, tuple(f"{name} (newer events differ)" for name in changed)
+    decisions = tuple(pair for pair in event.decisions if make_key(pair.key) not in keys)
+    newer = {kind.row.event_key: None for kind in AIMS if digest.one(kind)}
+    kept = replace(event, decisions=decisions, **newer)
+    rows = [kind.row for kind in (*AIMS, FactKind.DECISION)]
+    changed = (row.title for row in rows if getattr(kept, row.event_key) != getattr(event, row.event_key))
+    return kept, tuple(f"{title} (newer events differ)" for title in changed)
 
 
 def _list_stated(log: EventLog, said: MigratedContent) -> Iterator[Stated]:
@@ -395,7 +409,7 @@ def _forms(fact: Fact, said: MigratedContent) -> Iterator[Stated]:
 
 
 def _form(fact: Fact) -> str:
-    if fact.kind in {FactKind.DECISION, FactKind.ANSWER}:
+    if fact.kind in MAPS:
         return _join_pair(Pair(key=fact.key, value=fact.text))
     if fact.kind == FactKind.CHECKPOINT:
         return _join_phase(_stated_checkpoint(read_phase(fact)))
