@@ -1,5 +1,6 @@
 """Ids: one grammar for ours, safe file names for foreign ones, and ids derived from content."""
 
+import hashlib
 import unicodedata
 from collections.abc import Iterable
 from datetime import datetime
@@ -182,8 +183,6 @@ def _is_lost(character: str) -> bool:
 
 def _hash(text: str) -> str:
     """Hash text as UTF-8; halves of surrogate pairs, which file names can contain, are included."""
-    import hashlib  # most commands need no hash, and it loads a library
-
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 

@@ -1,5 +1,6 @@
 """Paths that somebody else wrote: which of them stay within the project, and which mean the same file."""
 
+import unicodedata
 from typing import Final
 
 from passdown.core.lazy_regex import pattern
@@ -33,8 +34,6 @@ def fold_path(path: str) -> str:
     the end of a name, each of them one or the other.
     """
     if not path.isascii():
-        import unicodedata  # few paths have such letters
-
         folded = unicodedata.normalize("NFKC", path.casefold())
         path = "".join(one for one in folded if unicodedata.category(one) != "Cf")
     return "/".join(part.rstrip(". ") for part in path.lower().split("/"))

@@ -1,6 +1,7 @@
 """The names of files: which exist, and where links lead."""
 
 import os
+import unicodedata
 from typing import Final
 
 _MOST_LINKS: Final = 40
@@ -48,8 +49,6 @@ def _find_spelling(folder: str, name: str) -> str:
     """Return a name as it is on disk: its letters may be composed in another way."""
     if name.isascii() or os.path.lexists(os.path.join(folder, name)):
         return name
-    import unicodedata  # few names have such letters
-
     spelled = (unicodedata.normalize(form, name) for form in ("NFC", "NFD"))
     return next((one for one in spelled if os.path.lexists(os.path.join(folder, one))), name)
 

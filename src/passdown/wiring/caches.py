@@ -1,5 +1,6 @@
 """The caches of a checkout: where they are, and the indexes in them."""
 
+import hashlib
 import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
@@ -7,6 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeVar
 
 from passdown import layout
+from passdown.engines.files import read, write
+from passdown.engines.sqlite.database import PARTS
 from passdown.errors import StorageError
 from passdown.settings import Settings
 
@@ -51,9 +54,6 @@ def open_memory_index() -> "Index":
 
 def open_first(place: CachePlace, what: str, build: Callable[[str], T]) -> T | None:
     """Open a cache in the first folder where that works, or return None; callers then use memory."""
-    from passdown.engines.files import read, write  # loaded on demand
-    from passdown.engines.sqlite.database import PARTS
-
     roots = [str(place.root), *([place.common] if place.common else [])]
     for folder in cache_folders(place):
         base = read.root_of(str(folder), roots)
@@ -96,7 +96,5 @@ def cache_folders(place: CachePlace) -> Iterator[Path]:
 
 def cache_name(root: Path, what: str) -> str:
     """Return the file name of a checkout's cache; all checkouts share git's folder."""
-    import hashlib  # verbs open no cache
-
     digest = hashlib.sha256(str(root).encode("utf-8", "surrogateescape")).hexdigest()
     return f"{what}-{digest[:12]}.sqlite"

@@ -13,7 +13,11 @@ from passdown.core.sessions.session_facts import HostProcess
 from passdown.engines.coordination.away import EngineAway, WatchedCoordination
 from passdown.engines.coordination.coordinator import Coordinator
 from passdown.engines.patience import Patience
-from passdown.engines.system import SystemEntropy
+from passdown.engines.sqlite.change_log import ChangeLog
+from passdown.engines.sqlite.coordination_database import TITLE
+from passdown.engines.sqlite.coordination_file import NEXT_COMMAND, Recovery, examine
+from passdown.engines.sqlite.database import WAIT_SECONDS
+from passdown.engines.system import SystemBootClock, SystemClock, SystemEntropy
 from passdown.errors import AwayError, NoServerError, StorageError, UnwritableError, UsageError
 from passdown.records import replace
 from passdown.wiring.projects import find_coordination_url, find_server
@@ -155,9 +159,6 @@ def open_for_reading(file: EngineFile, settings: "Settings", processes: "Process
     path, project = (file.copy, settings.project.key) if url else (file.path, file.project)
     if url is None or not os.path.lexists(path):
         if url == "" and os.path.lexists(file.changes):
-            from passdown.engines.sqlite.coordination_database import TITLE
-            from passdown.engines.sqlite.coordination_file import NEXT_COMMAND
-
             raise AwayError(f"{TITLE} is missing", hint=NEXT_COMMAND)
         return None
     from passdown.engines.sqlite.coordination import open_reader
@@ -171,7 +172,6 @@ def _open_sqlite(file: EngineFile, settings: "Settings", machine: "LocalMachine"
     Others that write to it are waited for; that they do says nothing about the next call (C144).
     """
     from passdown.engines.sqlite.coordination import open_reader, open_store
-    from passdown.engines.sqlite.database import WAIT_SECONDS
 
     try:
         wait = file.patience or Patience(WAIT_SECONDS)
@@ -188,9 +188,6 @@ def examine_file(file: EngineFile, settings: "Settings") -> "tuple[str, Sequence
     """Return why the file of the clone counts as lost, empty if it does not, and when it was restored."""
     with suppress(NoServerError):
         if find_coordination_url(settings, file.variables) == "" and os.path.lexists(file.changes):
-            from passdown.engines.sqlite.change_log import ChangeLog
-            from passdown.engines.sqlite.coordination_file import examine
-
             log = ChangeLog(file.changes)
             restored = [f"{one.day}: {one.restored}" for one in log.periods() if one.restored]
             return examine(file.path, log), restored
@@ -199,9 +196,7 @@ def examine_file(file: EngineFile, settings: "Settings") -> "tuple[str, Sequence
 
 def _make_recovery(file: EngineFile, workspace: "Workspace", machine: "LocalMachine") -> "Recovery":
     """Say how a file that was lost is restored (C146)."""
-    from passdown.engines.sqlite.change_log import ChangeLog
     from passdown.engines.sqlite.coordination import read_time
-    from passdown.engines.sqlite.coordination_file import Recovery
 
     def tell_time(statements: "Statements", project: str) -> "ClockRow":
         return read_time(statements, project, machine)[0]
@@ -234,14 +229,11 @@ def _coordinate(
 
 
 def _find_away(file: EngineFile) -> EngineAway:
-    from passdown.engines.system import SystemBootClock
-
     return EngineAway(file.away, SystemBootClock())
 
 
 def _find_machine(processes: "Processes") -> "LocalMachine":
     from passdown.engines.sqlite.coordination import LocalMachine
-    from passdown.engines.system import SystemBootClock, SystemClock
 
     def is_running(process: str) -> bool | None:
         pid, started, boot = json.loads(process)

@@ -2,11 +2,14 @@
 
 import os
 import sys
+import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from passdown import hosts, layout
+from passdown.core.documents.conflicts import conflict_problems
+from passdown.engines.files import read
 from passdown.errors import NoServerError, StorageError, UsageError
 from passdown.records import replace
 from passdown.settings import (
@@ -152,10 +155,6 @@ def _read_file(path: str, name: str) -> list[SettingsSource]:
     """Read one settings file, which must not be a link; a missing file has no settings."""
     if not os.path.lexists(path):
         return []
-    import tomllib  # few users have such a file, and every command runs this
-
-    from passdown.engines.files import read
-
     try:
         text = read.read(os.path.dirname(path), path, read.SETTINGS).decode("utf-8").replace("\r\n", "\n")
     except (FileNotFoundError, NotADirectoryError):
@@ -167,8 +166,6 @@ def _read_file(path: str, name: str) -> list[SettingsSource]:
     try:
         return [SettingsSource(name, tomllib.loads(text))]
     except tomllib.TOMLDecodeError as found:
-        from passdown.core.documents.conflicts import conflict_problems  # few files are broken
-
         for problem in conflict_problems(text):
             raise UsageError(f"{name}:{problem.line}: {problem.problem}", hint=problem.hint) from found
         raise UsageError(f"{name} is not valid TOML: {found}", hint="fix the line that it names") from found

@@ -10,6 +10,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from passdown import layout
+from passdown.engines.files.documents import FileDocuments
+from passdown.engines.files.locks import Gate
+from passdown.engines.system import SystemClock, pause
 from passdown.errors import TrackerMissingError, UsageError
 from passdown.ports.coordination import Coordination
 from passdown.ports.tracker import Tracker
@@ -105,9 +108,7 @@ def _open_beads(
 
 def _find_installation(place: TrackerPlace, program: str, folder: str) -> "Installation":
     """Find out which build it is, once for each binary, and whether it may use the database."""
-    from passdown.engines.files.documents import FileDocuments
     from passdown.engines.programs import SystemPrograms
-    from passdown.engines.system import SystemClock, pause
     from passdown.engines.user_folders import find_state_folder
     from passdown.trackers.beads.builds import Binary, Memory, probe
     from passdown.trackers.beads.calls import Installation
@@ -143,7 +144,5 @@ def _make_environment(given: Mapping[str, str], folder: str, state: str) -> dict
 
 def _lock(state: str, folder: str, seconds: float) -> AbstractContextManager[None]:
     """Return the lock of a database, by the real path of its folder (C98)."""
-    from passdown.engines.files.locks import Gate
-
     digest = sha256(os.fsencode(folder)).hexdigest()[:16]
     return Gate(os.path.join(state, layout.beads_lock(digest))).passed(seconds)

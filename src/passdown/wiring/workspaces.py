@@ -8,6 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
 
 from passdown import layout
+from passdown.core.times import to_millis
+from passdown.engines import system
+from passdown.engines.files import read, write
+from passdown.engines.system import SystemClock, SystemEntropy, local_time
 from passdown.errors import NoServerError, OtherThreadError, StorageError, UsageError
 from passdown.records import record
 from passdown.services.workspace.workspaces import NO_LIMITS, ReadLimits, list_other_roots
@@ -89,15 +93,11 @@ class LocalWorkspace:
     @cached_property
     def clock(self) -> "Clock":
         """The clock of this machine."""
-        from passdown.engines.system import SystemClock  # loaded on demand
-
         return SystemClock()
 
     @cached_property
     def entropy(self) -> "Entropy":
         """The random number generator of this machine."""
-        from passdown.engines.system import SystemEntropy  # loaded on demand
-
         return SystemEntropy()
 
     @cached_property
@@ -381,20 +381,14 @@ class LocalWorkspace:
 
     def now(self) -> "datetime":
         """Return the current instant, in the precision of facts."""
-        from passdown.core.times import to_millis  # loaded by everything that has a time
-
         return to_millis(self.clock.now())
 
     def wait(self, seconds: float, /) -> None:
         """Sleep."""
-        from passdown.engines import system  # only who tries again waits
-
         system.pause(seconds)
 
     def show_time(self, at: "datetime", /) -> str:
         """Return an instant as local time of day."""
-        from passdown.engines.system import local_time  # loaded on demand
-
         return local_time(at)
 
     def warn(self, text: str, /) -> None:
@@ -467,8 +461,6 @@ def read_named(path: str, folder: str = "") -> bytes:
 
     A name that is not absolute is looked up in `folder`.
     """
-    from passdown.engines.files import read  # loaded on demand
-
     try:
         return read.read_trusted(os.path.join(folder, path))
     except OSError as found:
@@ -477,8 +469,6 @@ def read_named(path: str, folder: str = "") -> bytes:
 
 def find_named(pattern: str, folder: Path) -> list[str]:
     """Return the regular files that match a pattern that the user named, from a folder."""
-    from passdown.engines.files import read  # loaded on demand
-
     return read.find_files(pattern, folder=str(folder), recursive=True)
 
 
@@ -549,6 +539,4 @@ def swept_folders(root: Path, paths: Paths, common: str | None) -> tuple[list[st
 
 def append_line(path: str, line: str) -> None:
     """Add a line to a file that a host asked us to write to."""
-    from passdown.engines.files import write  # loaded on demand
-
     write.append(path, f"{line}\n".encode(), local=True)

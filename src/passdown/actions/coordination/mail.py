@@ -6,6 +6,7 @@ from typing import Annotated
 
 from passdown.actions.answers import HIDDEN, Form, NoticeKind
 from passdown.actions.callers import Caller, find_ready, need_session
+from passdown.core.coordination.handoff_rules import HandoffState
 from passdown.core.coordination.messages import (
     ALL,
     NORMAL_MESSAGE,
@@ -17,7 +18,9 @@ from passdown.core.formats.addressed_handoffs import AddressedHandoff
 from passdown.core.sessions.session_facts import Account
 from passdown.errors import StorageError, UnansweredError, UnsureError, UnwritableError, UsageError
 from passdown.records import record
+from passdown.services.coordination.addressed_handoffs import find_handoffs, leave_message, settle_handoffs
 from passdown.services.coordination.mail import acknowledge_mail, read_mail, send_message, wait_for_mail
+from passdown.wiring.workspaces import open_checkouts, open_with_handoffs
 
 
 def _list_handoffs(handoffs: Sequence[AddressedHandoff]) -> Sequence[object]:
@@ -73,9 +76,6 @@ def send(caller: Caller, request: MessageRequest) -> MessageAnswer:
     except (UnansweredError, UnsureError):  # it may have been sent
         raise
     except StorageError as trouble:
-        from passdown.services.coordination.addressed_handoffs import leave_message  # most are sent
-        from passdown.wiring.workspaces import open_checkouts
-
         left = leave_message(workspace, account, request.text, request.to, open_checkouts(workspace))
         if left is None:
             raise
@@ -87,10 +87,6 @@ def send(caller: Caller, request: MessageRequest) -> MessageAnswer:
 
 def read_inbox(caller: Caller, request: InboxRequest) -> InboxAnswer:
     """Read messages and handoffs; they count as read once they were shown."""
-    from passdown.core.coordination.handoff_rules import HandoffState
-    from passdown.services.coordination.addressed_handoffs import find_handoffs, settle_handoffs
-    from passdown.wiring.workspaces import open_with_handoffs
-
     account, workspace = find_ready(caller), caller.workspace
     if account is None:  # looking starts no session
         caller.note(NoticeKind.NO_SESSION)

@@ -16,6 +16,7 @@ from passdown.records import record
 from passdown.services.handover import handoffs as services
 from passdown.services.handover.streams import read_text
 from passdown.services.work.session_contexts import save_if_complete
+from passdown.wiring.workspaces import open_checkouts
 
 if TYPE_CHECKING:  # most handoffs are for all
     from passdown.core.formats.addressed_handoffs import AddressedHandoff
@@ -130,7 +131,6 @@ def describe_written(written: services.WrittenHandoff) -> CreatedHandoff:
 def create_for_one(caller: Caller, request: "AddressedRequest") -> SentHandoff:
     """Write a handoff for one agent, nickname or session."""
     from passdown.services.coordination.addressed_handoffs import create_addressed  # most are for all
-    from passdown.wiring.workspaces import open_checkouts
 
     account = need_session(caller)
     written = create_addressed(caller.workspace, account, request, open_checkouts(caller.workspace))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 from passdown.actions.answers import HIDDEN, INLINE, MILLIS, describe
 from passdown.actions.callers import Caller, find_person, need_person, need_session, note_ledger_update
-from passdown.core.facts import FAILED, Fact, find_named, is_escalation
+from passdown.core.facts import FAILED, Fact, command_of, find_named, is_escalation
 from passdown.core.kinds import FactKind
 from passdown.core.sessions.ledger_sync import RULED_OUT, UNCONFIRMED, NewFact
 from passdown.core.sessions.session_facts import Account
@@ -299,7 +299,6 @@ def _find_contested(caller: Caller, text: str) -> str:
 
 def _find_result(caller: Caller, account: Account, text: str) -> str | None:
     """Find the command of a test in the brief, by its text or by another way to spell it (C121)."""
-    from passdown.core.facts import command_of  # few facts that are retracted are tests
     from passdown.core.test_names import name_of
 
     wanted = text.removeprefix(FAILED)

@@ -5,6 +5,9 @@ from typing import TYPE_CHECKING, Annotated
 
 from passdown.actions.callers import Caller, need_session, note_ledger_update
 from passdown.actions.sessions.sessions import commit_waiting, update_view
+from passdown.core.documents.fields import read_count
+from passdown.core.formats.checkpoints import Phase
+from passdown.core.phases import PhaseState, read_state
 from passdown.core.problems import Malformed
 from passdown.errors import UsageError
 from passdown.records import record
@@ -59,10 +62,6 @@ def publish(caller: Caller, request: PublishRequest) -> PublishResult:
 
 def _make_phase(request: PublishRequest) -> "Phase":
     """Make a phase; raise a UsageError for a number or a state that a phase does not have."""
-    from passdown.core.documents.fields import read_count  # few calls save a checkpoint
-    from passdown.core.formats.checkpoints import Phase
-    from passdown.core.phases import PhaseState, read_state
-
     try:
         state = read_state(request.state)
     except Malformed:

@@ -8,6 +8,7 @@ from passdown.actions.answers import HIDDEN, INLINE, NoticeKind, describe
 from passdown.actions.callers import Caller, find_running, need_session
 from passdown.core.sessions.session_facts import Account
 from passdown.errors import PassdownError, UnreadError, UsageError
+from passdown.ports.repository import Committed
 from passdown.records import record
 
 if TYPE_CHECKING:  # most actions neither publish nor commit
@@ -76,7 +77,6 @@ def commit_waiting(caller: Caller, triggers: "Sequence[CommitTrigger]") -> str |
 
     Only what the user must mend is told.
     """
-    from passdown.ports.repository import Committed  # most actions do not commit
     from passdown.services.sessions import owed_commits
 
     if find_pause(caller):
@@ -134,7 +134,6 @@ class EndResult:
 
 def end(caller: Caller, request: EndRequest) -> EndResult:
     """End a session: publish, archive and commit as configured, and release what it holds."""
-    from passdown.ports.repository import Committed
     from passdown.services.sessions.session_end import close_session
     from passdown.services.work.session_contexts import save_if_complete
 

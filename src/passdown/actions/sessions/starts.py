@@ -19,6 +19,10 @@ from passdown.core.formats.ledgers import GENERIC, PLATFORMS
 from passdown.core.sessions.session_facts import Account
 from passdown.errors import CacheError, PassdownError, StorageError
 from passdown.records import record, replace
+from passdown.services.handover import briefs
+from passdown.services.handover.banners import make_banner
+from passdown.services.handover.deliveries import NONCE, drop_mail_notice, send_brief
+from passdown.services.log.commit_marks import is_known_committed, owes_view
 from passdown.services.log.views import find_legacy
 from passdown.services.sessions.journals import read_open
 from passdown.services.sessions.other_documents import has_documents
@@ -183,9 +187,6 @@ def _brief_unrecorded(caller: Caller, budget: "Budget") -> str:
 
 def make_brief(caller: Caller, budget: "Budget") -> str:
     """Make a brief for the session of a host without recording that it was sent."""
-    from passdown.services.handover import briefs  # loaded with the brief
-    from passdown.services.handover.deliveries import NONCE
-
     workspace = caller.workspace
     nonce = workspace.entropy.token(NONCE).hex()
     others = open_elsewhere(workspace, caller.around.limits)
@@ -229,9 +230,6 @@ def _brief(
     """
     if request.budget is None:
         return None, ""
-    from passdown.services.handover.banners import make_banner  # a user is not briefed
-    from passdown.services.handover.deliveries import send_brief
-
     caller.after.append(lambda: refresh_stream(caller, joined.account))
     sent = send_brief(
         caller.workspace,
@@ -249,8 +247,6 @@ def follow_start(caller: Caller) -> str:
 
     Returns why it was not committed, if the user should know.
     """
-    from passdown.services.log.commit_marks import is_known_committed, owes_view
-
     workspace = caller.workspace
     wanted = workspace.settings.commit
     if not (wanted.session_end or wanted.start) or not workspace.repository.is_there():
@@ -322,8 +318,6 @@ def _join(
     except PassdownError as found:  # the session has started
         return JoinedTeam(account=started.account, trouble=found.message)
     if request.budget:
-        from passdown.services.handover.deliveries import drop_mail_notice
-
         drop_mail_notice(workspace, layout.session_file(request.start.host_session))  # the brief has it
     inherited = arrival.inherited.resources if arrival.inherited else ()
     names = [name for _, name in inherited]

@@ -20,13 +20,17 @@ from passdown.core.sessions.session_facts import Account
 from passdown.core.work.operations import SharedOperation, describe_operation
 from passdown.errors import PassdownError, StorageError, UsageError
 from passdown.records import record
+from passdown.services.coordination.overview import read_tasks
+from passdown.services.coordination.reservations import list_reservations
 from passdown.services.handover.context_usage import read_level
 from passdown.services.handover.degradation import read_degradation
+from passdown.services.log.commits import count_files
 from passdown.services.operations.waiting import find_waiting
 from passdown.services.project.status import HandoffCount, IndexState, count_handoffs, find_index_state
 from passdown.services.sessions.decisions import read_contested
 from passdown.services.sessions.journals import name_now, read_accounts, read_open
 from passdown.services.sessions.liveness import is_live, show_place
+from passdown.services.sessions.owed_commits import find_uncommitted
 from passdown.services.workspace.workspaces import Workspace
 from passdown.wiring.searches import open_search_scope
 
@@ -235,9 +239,6 @@ def _read_context(workspace: Workspace, account: Account) -> tuple[ContextReadin
 
 def _find_uncommitted(caller: Caller) -> "tuple[UncommittedFiles | None, str]":
     """Return what waits for a commit, and how many files of each kind these are, in words."""
-    from passdown.services.log.commits import count_files
-    from passdown.services.sessions.owed_commits import find_uncommitted
-
     try:
         found = find_uncommitted(caller.workspace)
     except StorageError as error:  # the sessions are listed all the same
@@ -253,8 +254,6 @@ def _find_tasks(workspace: Workspace) -> "TaskOverview | None":
     """Return the open tasks; None without a tracker, or if the engine behind it does not answer."""
     # Whoever looks for the sessions that coordinate says why.
     with suppress(StorageError, UsageError):
-        from passdown.services.coordination.overview import read_tasks  # few sessions have tasks
-
         return read_tasks(workspace)
     return None
 
@@ -270,8 +269,6 @@ def _find_team(caller: Caller, tasks: "TaskOverview | None") -> TeamStatus:
 
 def _read_team(coordination: "Coordination", tasks: "TaskOverview | None") -> TeamStatus:
     """Return who takes part, and who holds which tasks and files."""
-    from passdown.services.coordination.reservations import list_reservations  # few sessions coordinate
-
     files = [describe(HeldFile, one, path=one.resource.name) for one in list_reservations(coordination)]
     held = [
         describe(HeldTask, one, id=one.task.task, title=one.task.title, session=one.holder)

@@ -24,8 +24,10 @@ from passdown.services.log.commit_marks import TO_COMMIT
 from passdown.services.log.local_view import is_outdated
 from passdown.services.sessions.liveness import is_heartbeat_due
 from passdown.services.sessions.observations import TranscriptSource, observe
+from passdown.services.sessions.owed_commits import AFTER_TURN, commit_waiting, find_trouble
 from passdown.services.sessions.unpublished import is_due
 from passdown.wiring.transcripts import open_source
+from passdown.wiring.workspaces import open_with_handoffs
 
 if TYPE_CHECKING:
     from passdown.core.hosts.kept_results import KeptResult
@@ -192,8 +194,6 @@ def follow_turn(caller: Caller, *, may_commit: bool) -> str:
         update_view(caller)
     if not may_commit or not TO_COMMIT.is_put(caller.workspace):
         return ""
-    from passdown.services.sessions.owed_commits import AFTER_TURN, commit_waiting, find_trouble
-
     is_cached = caller.around.limits.is_cached
     return find_trouble(
         commit_waiting(caller.workspace, AFTER_TURN, with_view=is_cached, note=caller.note_trouble)
@@ -270,7 +270,6 @@ def _acknowledge(caller: Caller, account: Account, positions: Sequence[int]) -> 
     """Mark messages as read that a brief told and the transcript shows; others are told again (C90)."""
     from passdown.services.coordination.addressed_handoffs import settle_told  # few sessions coordinate
     from passdown.services.coordination.mail import acknowledge
-    from passdown.wiring.workspaces import open_with_handoffs
 
     checkouts = open_with_handoffs(caller.workspace, caller.around.limits)
     for trouble in settle_told(caller.workspace, account, checkouts, positions):

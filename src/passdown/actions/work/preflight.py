@@ -5,11 +5,13 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 from passdown.actions.answers import HIDDEN, NoticeKind
 from passdown.actions.callers import Caller, find_person, find_ready, need_person, need_session
+from passdown.core.coordination.handoff_rules import HandoffState
 from passdown.core.coordination.leases import Held
 from passdown.core.sessions.session_facts import Account
 from passdown.errors import PassdownError, TrackerMissingError, UsageError
 from passdown.records import record, replace
 from passdown.services.sessions.liveness import list_here
+from passdown.wiring.workspaces import open_with_handoffs
 
 if TYPE_CHECKING:  # a session needs the rest once
     from passdown.services.coordination.track_locks import LockChoice
@@ -178,10 +180,8 @@ def _run(caller: Caller, account: Account, request: TrackRequest | None = None) 
 
 def _read_request(caller: Caller, account: Account, request: TrackRequest) -> "PreflightRequest":
     """Return what the service is asked for: also handoffs that wait for others for long."""
-    from passdown.core.coordination.handoff_rules import HandoffState
     from passdown.services.coordination.addressed_handoffs import find_handoffs
     from passdown.services.work.preflight import PreflightRequest
-    from passdown.wiring.workspaces import open_with_handoffs
 
     choice = _read_choice(caller, request.choice)
     checkouts = open_with_handoffs(caller.workspace)

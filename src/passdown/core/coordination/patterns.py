@@ -15,6 +15,7 @@ Patterns and paths are compared in NFC, and without case where the checkout igno
 is empty, `.` or `..`. A name that starts with a dot is a name like any other.
 """
 
+import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache
 from itertools import takewhile
@@ -257,8 +258,6 @@ def _complement(ranges: Iterable[tuple[int, int]]) -> _Ranges:
 def _compose(text: str) -> str:
     if text.isascii():
         return text
-    import unicodedata  # few paths have such letters
-
     return unicodedata.normalize("NFC", text)
 
 

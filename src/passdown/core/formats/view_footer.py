@@ -5,6 +5,8 @@ import re
 from enum import StrEnum
 from typing import Final, NamedTuple
 
+from passdown.core.documents.conflicts import find_conflict
+from passdown.core.documents.markdown import LineState, mark_lines
 from passdown.core.lazy_regex import pattern
 
 _SEAL: Final = pattern(r"---\r?\n_synthesized:\r?\n((?:[ \t]+[^\n]*\n)*)---\s*\Z")
@@ -68,8 +70,6 @@ def find_view_owner(data: bytes | None) -> ViewOwner:
 
 def is_merged(text: str) -> bool:
     """Return whether a text with our footer was made by a merge: it has two hashes, or conflict markers."""
-    from passdown.core.documents.conflicts import find_conflict  # few views are broken
-
     return len(_HASH.findall(text)) > 1 or find_conflict(text) > 0
 
 
@@ -78,8 +78,6 @@ def _has_inner_footer(text: str) -> bool:
     found = _INNER.search(text) if "_synthesized:" in text and _HASH.search(text) else None
     if found is None:
         return False
-    from passdown.core.documents.markdown import LineState, mark_lines  # few views are broken
-
     lines = text.split("\n")
     states, _ = mark_lines(lines)
     spans = zip(lines, lines[1:], states, strict=False)

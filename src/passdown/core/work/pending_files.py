@@ -5,6 +5,7 @@ A line without that was left by another tool and is taken in once. The seed's ow
 without quotes, so such a record is read by the words around them.
 """
 
+import hashlib
 import json
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
@@ -221,8 +222,6 @@ def _author(record: PendingRecord, agent: str) -> str:
 
 def _digest(text: str) -> bytes:
     """Return what makes the id of an operation that another tool wants a function of its text."""
-    import hashlib  # most commands need no hash, and it loads a library
-
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()[:RANDOM_BYTES]
 
 

@@ -17,6 +17,7 @@ from passdown.engines.files.displaced_names import (
     leftover_pid,
     mark_both,
 )
+from passdown.engines.files.folders import DAY
 from passdown.engines.files.read import OpenFolder
 from passdown.engines.files.write import reporting
 from passdown.errors import StorageError
@@ -217,8 +218,6 @@ def _leftovers(folder: str, roots: Sequence[str], since: float, *, is_flat: bool
 
 
 def _is_old_day(place: str, name: str, since: float) -> bool:
-    from passdown.engines.files.folders import DAY  # verbs do not sweep
-
     if since <= 0 or not DAY.fullmatch(name):
         return False
     try:

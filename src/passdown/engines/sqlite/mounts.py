@@ -4,6 +4,7 @@ Network file systems, and those that a host shares with a virtual machine or a c
 their locks may hold for one side only. FUSE counts as one of them: nobody can tell what is behind it.
 """
 
+import ntpath
 import os
 from enum import Enum
 from typing import Final
@@ -137,8 +138,6 @@ def _judge(name: str, *, is_local: bool) -> MountKind:
 
 def _find_drive(folder: str) -> MountKind:
     """Judge a folder of Windows by its path, and its drive by what the system says."""
-    import ntpath  # what `os.path` is on Windows
-
     if _is_share(folder):  # resolving it would ask another machine
         return MountKind.REMOTE
     path = ntpath.realpath(folder)  # a mapped drive becomes the share that it stands for

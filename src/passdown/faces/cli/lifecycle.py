@@ -9,6 +9,8 @@ from passdown.core.sessions.session_facts import Account
 from passdown.core.times import age_words
 from passdown.faces.cli import output
 from passdown.faces.cli.calls import call, show
+from passdown.ports.repository import Committed, Skipped
+from passdown.settings import check_name
 
 if TYPE_CHECKING:  # each command imports what it needs
     from passdown.actions.sessions.publications import PublishResult
@@ -23,7 +25,6 @@ def start_session(*, multi: bool, as_json: bool, **request: Any) -> int:
     """Start a session, or show the running one."""
     from passdown.actions.sessions.starts import BeginRequest, start
     from passdown.services.sessions.sessions import StartRequest
-    from passdown.settings import check_name
 
     for name in ("team", "role"):
         request[name] = check_name(request[name], f"--{name}")
@@ -136,8 +137,6 @@ def note_commit(commit: str | None) -> None:
 
 def note_committed(committed: object) -> None:
     """Report a commit that was made or refused."""
-    from passdown.ports.repository import Committed, Skipped  # most commands do not commit
-
     if isinstance(committed, Committed):
         note_commit(committed.commit)
     elif isinstance(committed, Skipped) and not committed.is_quiet:

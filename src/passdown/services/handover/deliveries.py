@@ -13,6 +13,7 @@ from passdown import layout
 from passdown.core.briefs.budgets import Budget
 from passdown.core.facts import Provenance
 from passdown.core.kinds import FactKind
+from passdown.core.merge.ranks import limit_of
 from passdown.core.sessions.ledger_sync import NewFact
 from passdown.core.sessions.session_facts import AHEAD, FEEDBACK, MAIL, MESSAGES, Account, Delivery
 from passdown.core.times import next_instant
@@ -98,7 +99,6 @@ def follow_events(workspace: Workspace, account: Account, brief: "Brief") -> Non
     (C115), but noted: its next event names it. Nothing is written if all clocks are right.
     """
     from passdown.core.briefs.brief_input import newest_told
-    from passdown.core.merge.ranks import limit_of
 
     now = workspace.now()
     known = max(now, account.touched_at or now)

@@ -7,6 +7,8 @@ separate from `commits`, because most hooks find that there is nothing to do, an
 from typing import Final
 
 from passdown import layout
+from passdown.services.log.indexing import require_complete
+from passdown.services.log.views import view_place
 from passdown.services.workspace.local_files import Mark
 from passdown.services.workspace.workspaces import Workspace
 
@@ -27,8 +29,6 @@ def owes_view(workspace: Workspace) -> bool:
     """Return whether the view may lack events that are committed, and is to be committed on this branch."""
     if not TO_COMMIT_VIEW.is_put(workspace):
         return False
-    from passdown.services.log.views import view_place  # hardly ever needed
-
     return view_place(workspace.repository, workspace.settings).is_tracked
 
 
@@ -37,8 +37,6 @@ def describe_files(workspace: Workspace) -> str:
 
     Raises an UnreadError if not all events were read.
     """
-    from passdown.services.log.indexing import require_complete  # most hooks describe nothing
-
     require_complete(workspace.index)
     records = list(workspace.documents.list(workspace.settings.paths.archive))
     return f"{workspace.index.digest(1).events_sha256} {len(records)} {records[-1] if records else ''}"

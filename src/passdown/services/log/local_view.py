@@ -8,6 +8,18 @@ end of most turns only looks for the mark.
 from typing import TYPE_CHECKING, Final
 
 from passdown import layout
+from passdown.core.formats.view_footer import ViewOwner, find_view_owner
+from passdown.services.log.events import update_index
+from passdown.services.log.views import (
+    NOTE,
+    ViewState,
+    judge_view,
+    local_view_path,
+    make_text,
+    read_view,
+    view_place,
+    write_view,
+)
 from passdown.services.workspace.local_files import Mark
 
 if TYPE_CHECKING:
@@ -42,9 +54,6 @@ def update_local_view(workspace: "Workspace") -> str:
 
     Raises a PassdownError if the file is not ours, or cannot be written.
     """
-    from passdown.services.log.events import update_index  # most turns do not update the view
-    from passdown.services.log.views import NOTE, ViewState, judge_view, make_text, read_view, write_view
-
     update_index(workspace.log, workspace.index)
     path = _find_path(workspace)  # 1
     if read_view(workspace.documents, path) is None and workspace.index.digest(1).event_count == 0:
@@ -60,9 +69,6 @@ def update_local_view(workspace: "Workspace") -> str:
 
 
 def _find_path(workspace: "Workspace") -> str:
-    from passdown.core.formats.view_footer import ViewOwner, find_view_owner
-    from passdown.services.log.views import local_view_path, read_view, view_place
-
     local = local_view_path(workspace.settings)
     if workspace.repository.is_there():
         return local

@@ -9,6 +9,7 @@ from passdown.core.formats.view_footer import ViewOwner, find_view_owner
 from passdown.core.formats.view_location import ViewLocation
 from passdown.core.git_hash import git_blob_id
 from passdown.core.kinds import FactKind
+from passdown.core.merge.ranks import limit_of
 from passdown.errors import PassdownError
 from passdown.ports.index import EventLocation, Index
 from passdown.ports.repository import Committed, Skipped
@@ -196,8 +197,6 @@ def repair_view(workspace: Workspace) -> SynthesisResult | None:
 
 def find_ahead(index: Index, now: datetime) -> tuple[EventLocation, ...]:
     """Return the events that are dated so far ahead that no writer follows them, and rank so (C115)."""
-    from passdown.core.merge.ranks import limit_of  # rarely needed
-
     limit = limit_of(index.newest(now).present)
     latest = index.digest(1).latest
     if latest is None or latest <= limit:

@@ -9,6 +9,7 @@ from passdown import __version__, layout
 from passdown.core.formats.view_footer import ViewOwner, check_footer, find_view_owner
 from passdown.core.formats.view_location import RENDERER, ViewLocation, ViewPolicy, locate_view
 from passdown.errors import PassdownError, StorageError
+from passdown.services.log.indexing import require_complete
 from passdown.services.workspace.local_files import ignore_folder
 from passdown.settings import Settings
 
@@ -98,7 +99,6 @@ def make_text(index: "Index") -> str:
     """
     from passdown.core.formats.views import render_view
     from passdown.core.merge.projections import LIMIT, make_view  # a check often needs no view
-    from passdown.services.log.indexing import require_complete
 
     require_complete(index)
     digest = index.digest(LIMIT)

@@ -1,5 +1,6 @@
 """Set up a checkout: plan what is missing, show it, write it; nothing is committed. Remove local files."""
 
+import tomllib
 from collections.abc import Sequence
 from typing import Annotated, Final, NamedTuple
 
@@ -149,8 +150,6 @@ def plan_key(workspace: Workspace, *, is_new: bool) -> SetupChange | None:
     if workspace.settings.project.key and not is_new:
         return None
     key = f"p-{workspace.entropy.token(_KEY_BYTES).hex()}"
-    import tomllib  # only `passdown team init` looks
-
     if not is_ours and "project" in tomllib.loads(text.decode().replace("\r\n", "\n")):
         hint = f'write key = "{key}" below [project]'
         raise UsageError(f"{FILE_NAME} has a section [project] of your own; it was not changed", hint=hint)

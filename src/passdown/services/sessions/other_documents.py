@@ -25,9 +25,10 @@ from passdown.core.times import parse_instant
 from passdown.errors import FormatError, StorageError, UnreadError
 from passdown.ports.repository import UNKNOWN
 from passdown.records import record, replace
+from passdown.services.log.events import update_index, write_event
 from passdown.services.sessions.journals import read_account, read_labelled
 from passdown.services.workspace.workspaces import Workspace
-from passdown.settings import Paths
+from passdown.settings import EventLayout, Paths
 
 _UPDATED: Final = pattern(r"^\*\*Updated:\*\*[ \t]*(\S+)", re.MULTILINE)
 _NEVER: Final = datetime.min.replace(tzinfo=UTC)
@@ -103,8 +104,6 @@ def publish_ledger(workspace: Workspace, ledger: Ledger, reason: str) -> None:
     """
     from passdown.core.sessions.publications import make_event
     from passdown.core.sessions.secrets import redact_lines
-    from passdown.services.log.events import update_index, write_event
-    from passdown.settings import EventLayout
 
     said = document_of(workspace, ledger)
     if said is None:

@@ -8,6 +8,7 @@ import click
 
 from passdown.actions.answers import Answered
 from passdown.actions.log import syntheses, view_checks
+from passdown.core.formats.views import parse_view
 from passdown.core.safe_text import one_line
 from passdown.errors import UsageError
 from passdown.faces.cli import options, output
@@ -310,8 +311,6 @@ def _wants_commit(made: syntheses.MadeView) -> bool:
 
 
 def _say_preview(found: syntheses.PreviewedView) -> None:
-    from passdown.core.formats.views import parse_view  # only a preview needs it
-
     preview = found.preview
     left = preview.event_count - len(found.newest)
     output.say(f"{_events(preview.event_count)}" + (", the newest:" if left else ":"))
