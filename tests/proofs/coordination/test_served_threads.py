@@ -159,6 +159,7 @@ def check(workers: Sequence[Worker]) -> None:
     assert accounts == {}
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(600)
 @pytest.mark.requirement("C136")
 def test_threads_with_workspaces_of_their_own_are_not_mixed_up_on_sqlite(tmp_path: Path) -> None:
@@ -166,6 +167,7 @@ def test_threads_with_workspaces_of_their_own_are_not_mixed_up_on_sqlite(tmp_pat
 
 
 @pytest.mark.server
+@pytest.mark.slow
 @pytest.mark.timeout(600)
 @pytest.mark.requirement("C136")
 def test_threads_with_workspaces_of_their_own_are_not_mixed_up_on_postgresql(
