@@ -108,6 +108,7 @@ def test_a_session_that_resumes_a_handoff_carries_it_on(run: Run, tmp_path: Path
     listed = json.loads(run("handoff", "list", "--json"))["handoffs"]
     assert {one["kind"] for one in listed} == {"stream", "archive"}
 
+    session = {}
     for number, one in enumerate(listed):
         assert RISKS.search(run("handoff", "show", one["name"]))
         session = json.loads(run("start", "--new", "--fresh", "--nickname", f"birch-{number}", "--json"))
