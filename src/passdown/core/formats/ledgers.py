@@ -46,7 +46,7 @@ _ALTERNATIVES: Final = pattern(r"[|,/]| or ")
 
 @record
 class Validation:
-    """The state of the validation gates of the bound track (R16, R17)."""
+    """The state of the validation gates of the bound track."""
 
     gates_passed: Annotated[
         tuple[str, ...], "Gates passed for this track; a warning does not count.", in_key()
