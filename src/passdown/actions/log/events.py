@@ -8,7 +8,6 @@ from typing import Annotated, NamedTuple
 from passdown.actions.answers import HIDDEN, MILLIS, Form, describe
 from passdown.actions.callers import Caller, ask, need_person
 from passdown.actions.log.checkouts import open_others
-from passdown.actions.sessions.sessions import update_view
 from passdown.core.facts import ESCALATED
 from passdown.core.formats.events import Event
 from passdown.core.ids import clean_foreign, make_agent
@@ -105,6 +104,8 @@ def show_event(caller: Caller, name: str) -> ShownEvent:
 
 def retract_event(caller: Caller, request: EventRetraction) -> RetractedEvent:
     """Write an event that retracts another; its file stays."""
+    from passdown.actions.sessions.sessions import update_view  # it loads what `log` does not need
+
     source, seen = _find(caller, request.name)
     rank, workspace = seen.place.rank, caller.workspace
     if ESCALATED in (source.texts.read(seen.place) or ""):

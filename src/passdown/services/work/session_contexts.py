@@ -23,7 +23,6 @@ from passdown.core.times import render_archive_stamp
 from passdown.core.work.session_contexts import NAMED_FILES, make_context, update_context
 from passdown.errors import PassdownError, StorageError
 from passdown.records import record
-from passdown.services.handover.snapshots import MANUAL, take_snapshot
 from passdown.services.sessions.other_documents import context_path
 from passdown.services.workspace.local_files import ignore_folder
 from passdown.services.workspace.workspaces import Workspace
@@ -52,6 +51,8 @@ def save_context(workspace: Workspace, account: Account, *, nothing_ruled_out: b
     Raises a PassdownError that names the section if there is no intent or no constraint; then nothing is
     written (R234). What somebody wrote while it was saved before is taken in.
     """
+    from passdown.services.handover.snapshots import MANUAL, take_snapshot  # it loads all that briefs need
+
     path = context_path(workspace, account)
     data = workspace.documents.read(path) if workspace.documents.exists(path) else None
     late = workspace.documents.displaced(path)
