@@ -10,6 +10,7 @@ from passdown.core.sessions.session_facts import Account
 from passdown.errors import PassdownError, UnreadError, UsageError
 from passdown.ports.repository import Committed
 from passdown.records import record
+from passdown.services.log.local_view import mark_outdated, update_local_view
 
 if TYPE_CHECKING:  # most actions neither publish nor commit
     from passdown.services.log.commits import CommitTrigger
@@ -50,8 +51,6 @@ def update_view(caller: Caller) -> None:
     1. As long as not all events were read, there is none: a view must not leave any out.
     2. Without the cache nobody keeps a slower process from overwriting a newer view.
     """
-    from passdown.services.log.local_view import mark_outdated, update_local_view  # few actions publish
-
     if caller.around.limits.is_cached:  # 2
         try:
             update_local_view(caller.workspace)
