@@ -112,7 +112,10 @@ def test_a_session_that_resumes_a_handoff_carries_it_on(run: Run, tmp_path: Path
     for number, one in enumerate(listed):
         assert RISKS.search(run("handoff", "show", one["name"]))
         session = json.loads(run("start", "--new", "--fresh", "--nickname", f"birch-{number}", "--json"))
-        run("handoff", "resume", one["name"], "--yes", "--session", session["session"])
+        resumed = json.loads(
+            run("handoff", "resume", one["name"], "--yes", "--json", "--session", session["session"])
+        )
+        assert resumed["snapshot"]["risk"] == ["The cache may be poisoned"]
 
         ledger = tmp_path / "project" / session["ledger"]
         assert RISKS.search(ledger.read_text(encoding="utf-8"))

@@ -24,6 +24,8 @@ if TYPE_CHECKING:  # most handoffs are for all
 
 
 HANDOFF: Final = members(at=SECONDS, status=OR_NULL, goal=OR_NULL)
+SNAPSHOT: Final = members(at=SECONDS, started_at=SECONDS, more=INLINE)
+"""Facts of a further kind stand under its name."""
 
 
 @record
@@ -35,7 +37,7 @@ class CreatedHandoff:
     event: Annotated[str | None, "The event; null if everything was published already."]
     commit: Annotated[str | None, "The commit, if one was made."]
     is_ledger_removed: Annotated[bool, "Whether the ledger was archived and removed."]
-    snapshot: Annotated[Handoff, "What is passed on.", Form(to_data)]
+    snapshot: Annotated[Handoff, "What is passed on.", SNAPSHOT]
     written: Annotated[services.WrittenHandoff, "What became of each part.", HIDDEN]
 
 
@@ -87,7 +89,7 @@ class ReviewedHandoff:
 
     summary: Annotated[services.ListedHandoff, "The handoff.", INLINE, HANDOFF]
     drift: Annotated[HandoffDrift, "What changed since.", Form(_describe_drift)]
-    snapshot: Annotated[Handoff, "What is passed on.", Form(to_data)]
+    snapshot: Annotated[Handoff, "What is passed on.", SNAPSHOT]
     review: Annotated[services.HandoffReview, "All of this, with who said it first.", HIDDEN]
     now: Annotated[datetime, "When it was compared.", HIDDEN]
 
@@ -101,7 +103,7 @@ class ResumedHandoff:
     is_new: Annotated[bool, "Whether it was started for this."]
     carried: Annotated[int, "How many facts it did not know yet."]
     drift: Annotated[HandoffDrift, "What changed since.", Form(_describe_drift)]
-    snapshot: Annotated[Handoff, "What is passed on.", Form(to_data)]
+    snapshot: Annotated[Handoff, "What is passed on.", SNAPSHOT]
 
 
 def create(caller: Caller, request: services.HandoffRequest) -> CreatedHandoff:
