@@ -3,8 +3,8 @@
 They are listed in words.toml. It looks at all texts of the package (messages, docstrings, comments), the
 plugin, the pages, the changelog, the scripts, and what tests/outputs shows of the program itself.
 
-Vale was tried first (3.21): in Python it reads comments and docstrings, but not the strings that a program
-prints, which matter most here.
+Not Vale: it is a program of its own to install, and in Python it reads comments and docstrings, but not the
+strings that a program prints, which matter most here.
 """
 
 import re
