@@ -113,7 +113,7 @@ class Scene(Story):
         actor.desk.type("cd shop")
 
     def commit(self, actor: Actor) -> None:
-        """Commit all there is as of the day before: in the second of its start it would be a session's own."""
+        """Commit all files as of the day before: in the second of its start it would be a session's own."""
         dates = ("GIT_AUTHOR_DATE", "GIT_COMMITTER_DATE")
         actor.desk.environment.update(dict.fromkeys(dates, "2026-03-01T08:00:00Z"))
         do(actor, "git add .", "git commit --quiet --message Start")

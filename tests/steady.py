@@ -19,7 +19,14 @@ WAIT: Final = "30 s"
 
 _SHORT: Final = 8
 _SHORT_UUID: Final = 18
-_FIXED: Final = {"age": AGE, "left": LEFT, "wait": WAIT, "second": SECOND, "hour": MOMENT[11:16], "number": ""}
+_FIXED: Final = {
+    "age": AGE,
+    "left": LEFT,
+    "wait": WAIT,
+    "second": SECOND,
+    "hour": MOMENT[11:16],
+    "number": "",
+}
 """Always the same; a number is that of another file in the same minute."""
 _VALUE: Final = re.compile(
     r"""
