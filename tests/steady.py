@@ -15,10 +15,18 @@ MOMENT: Final = "2026-03-02T09:30:00.000"
 SECOND: Final = "1772443800"
 AGE: Final = "2 min"
 LEFT: Final = "10 min"
+WAIT: Final = "30 s"
 
 _SHORT: Final = 8
 _SHORT_UUID: Final = 18
-_FIXED: Final = {"age": AGE, "left": LEFT, "second": SECOND, "hour": MOMENT[11:16], "number": ""}
+_FIXED: Final = {
+    "age": AGE,
+    "left": LEFT,
+    "wait": WAIT,
+    "second": SECOND,
+    "hour": MOMENT[11:16],
+    "number": "",
+}
 """Always the same; a number is that of another file in the same minute."""
 _VALUE: Final = re.compile(
     r"""
@@ -27,6 +35,7 @@ _VALUE: Final = re.compile(
     | \b(?P<uuid>[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}(?:-[0-9a-f]{4}-[0-9a-f]{12})?)\b
     | (?:(?<=[a-z]-)|(?<=-\d-)|(?<=\d\d-))(?!20260302)(?P<agent>[0-9a-f]{8})(?=\b|_)
     | (?<=[0-9a-f]{8})(?P<number>-\d)(?=\.md\b)
+    | (?<=\bp-)(?P<key>[0-9a-f]{32})\b
     | (?<=_)(?P<second>\d{10})(?=_)
     | \b(?P<sum>[0-9a-f]{64})\b
     | \b(?P<whole>[0-9a-f]{40})\b
@@ -36,6 +45,7 @@ _VALUE: Final = re.compile(
     | (?<=\ )(?P<day>\d{4}-\d\d-\d\d)(?=\ \|)
     | (?<=\ )(?P<hour>\d\d:\d\d)(?=\ )
     | \b(?P<left>\d+\ min)(?=\ more|\ left)
+    | (?<=\bin\ )(?P<wait>\d+\ s)(?=[.,;)]|$)
     | \b(?P<age>\d+\ (?:s|min|h|d))(?=\ ago|\ old|\)|,\ (?:observed|verified|on|not)\b|$)
     """,
     re.VERBOSE | re.MULTILINE,

@@ -62,11 +62,12 @@ class Actor:
         self._story = story
         self._name = name
 
-    def types(self, line: str, code: int = 0) -> str:
-        """Type a command, which ends as expected, and give what it prints."""
+    def types(self, line: str, code: int | None = 0) -> str:
+        """Type a command, which ends as expected, or in any way without a code; return what it prints."""
         printed = self.desk.type(line)
-        assert self.desk.code == code, (line, self.desk.code, printed)
-        shown = f"$ {line}\n{printed}" + (f"$ echo $?\n{code}\n" if code else "")
+        ended = self.desk.code
+        assert code in {ended, None}, (line, ended, printed)
+        shown = f"$ {line}\n{printed}" + (f"$ echo $?\n{ended}\n" if ended else "")
         self._story.add(Part(shown, "console", self._name))
         return printed
 
@@ -112,10 +113,10 @@ class HostedActor(Actor):
         )
         self.desk.environment["CLAUDE_CODE_SESSION_ID"] = session
 
-    def types(self, line: str, code: int = 0) -> str:
+    def types(self, line: str, code: int | None = 0) -> str:
         """Type a command; the transcript has it, too."""
         printed = super().types(line, code)
-        self._transcript.run(line, code, printed)
+        self._transcript.run(line, self.desk.code, printed)
         return printed
 
     def saves(self, path: str, text: str, kind: str = "markdown") -> None:
@@ -178,10 +179,9 @@ def _read_answer(printed: str) -> Answer:
 class Story:
     """A story, its desks, and the page that it becomes."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, home: Path) -> None:
         """Begin in an empty home."""
-        self.home = folder / "home"
-        self.home.mkdir()
+        self.home = home
         self._parts: list[Part] = []
         self._desks: list[Desk] = []
         self._variables = {"PAGER": "cat"}
@@ -250,10 +250,14 @@ class Story:
         else:
             self._parts.append(part)
 
+    def list_parts(self) -> list[Part]:
+        """Return all parts; what differs each time is made up."""
+        texts = steady([part.text for part in self._parts], str(self.home))
+        return [part._replace(text=text) for part, text in zip(self._parts, texts, strict=True)]
+
     def make_page(self, name: str) -> str:
         """Give the page of this name."""
-        texts = steady([part.text for part in self._parts], str(self.home))
-        blocks = [_fence(part._replace(text=text)) for part, text in zip(self._parts, texts, strict=True)]
+        blocks = [_fence(part) for part in self.list_parts()]
         test = f"tests/e2e/stories/test_story_{name}.py"
         end = f"This is what `{test}` saw. Ids, times and ages in it are made up."
         return "\n\n".join([blocks[0], _NOTE, *blocks[1:], end]) + "\n"
@@ -270,7 +274,9 @@ def _fence(part: Part) -> str:
 @contextmanager
 def tell(name: str, folder: Path) -> Iterator[Story]:
     """Tell a story; at its end its page must be what the docs have, or is written."""
-    with Story(folder) as story:
+    home = folder / "home"
+    home.mkdir()
+    with Story(home) as story:
         try:
             yield story
         finally:

@@ -14,16 +14,18 @@ README shows, in its marked fences, commands with what a tutorial says that they
 import json
 import os
 import re
+import secrets
 import shlex
+import shutil
 import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final, NamedTuple, Self
 
-from tests.steady import steady
+from tests.steady import HOME, steady
 from tests.trackers.dying_bd import make_small
 
 ROOT: Final = Path(__file__).resolve().parent.parent
@@ -186,6 +188,18 @@ class Desk:
         old, new = ("".join(line[1:] for line in lines if line[0] in signs) for signs in (" -", " +"))
         assert text.count(old) == 1, f"{name} does not hold this once:\n{old}"
         self.save(name, text.replace(old, new))
+
+
+@contextmanager
+def make_home() -> Iterator[Path]:
+    """Make a home whose path is as long as the one that is shown, so that no line is wrapped elsewhere."""
+    home = Path("/tmp") / secrets.token_hex(2)  # noqa: S108 - nobody knows its name before it is made
+    home.mkdir(mode=0o700)
+    try:
+        assert len(str(home)) == len(HOME)  # else readers would see lines that nobody gets
+        yield home
+    finally:
+        shutil.rmtree(home)
 
 
 def read_entries(body: str) -> list[tuple[str, str]]:

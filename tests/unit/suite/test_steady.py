@@ -25,7 +25,12 @@ def test_an_id_that_is_cut_short_is_the_start_of_the_whole_one() -> None:
 
 
 def test_a_made_up_value_is_as_long_as_the_real_one() -> None:
-    texts = ["root " + "0a" * 32, "committed as 0123456789ab", "0123abc passdown: 2 events"]
+    texts = [
+        "root " + "0a" * 32,
+        "committed as 0123456789ab",
+        "key p-" + "0a" * 16,
+        "0123abc passdown: 2 events",
+    ]
 
     made = steady(texts)
 
@@ -47,6 +52,7 @@ def test_a_made_up_value_is_as_long_as_the_real_one() -> None:
         ("live, 0 s ago, on main", "live, 2 min ago, on main"),
         ("(toast, 3 h) > Text", "(toast, 2 min) > Text"),
         ("age: 14 min", "age: 2 min"),
+        ("It is asked again in 7 s.", "It is asked again in 30 s."),
         ("1 event, the newest 9 s old; goal", "1 event, the newest 2 min old; goal"),
     ],
 )
