@@ -154,7 +154,7 @@ def find_mode_edit(ledger: Ledger, account: Account) -> Problem | None:
     if ledger.session_id != account.label or ledger.mode is mode:
         return None
     found = f"was changed to {ledger.mode}" if ledger.mode else "was removed"
-    hint = f"a session keeps the mode it started with, so it is {mode} again"
+    hint = f"changed back to {mode}: a session keeps the mode it started with"
     return warning(key_line(ledger.source or "", "mode"), "mode", found, hint)
 
 
@@ -163,7 +163,7 @@ def find_second_now(ledger: Ledger) -> Problem | None:
     found = next((one for one in ledger.problems if one.field == _NOW), None)
     if found is None:
         return None
-    return warning(found.line, "Now", found.problem, "the first is kept, the others moved to Next")
+    return warning(found.line, "Now", found.problem, "kept the first and moved the others to Next")
 
 
 def read_tdd(account: Account) -> TddPhase | None:

@@ -199,10 +199,10 @@ def find_handoff(workspace: Workspace, name: str) -> ListedHandoff:
     begun = [file for file in files if last and file.startswith(last) and parse_archive_file_name(file)]
     found = exact or begun
     if not found:
-        raise UsageError(f"there is no handoff {name}", hint="`passdown handoff list` lists the handoffs")
+        raise UsageError(f"there is no handoff {name}", hint="run `passdown handoff list` to see them")
     if len(found) > 1:
         shown = ", ".join(file.removesuffix(".md") for file in found[:5])
-        raise UsageError(f"{name} is ambiguous: {shown}", hint="give more of the name")
+        raise UsageError(f"{name} is ambiguous: {shown}", hint="type more of the name")
     return _record(paths, found[0])
 
 

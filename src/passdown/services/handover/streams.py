@@ -58,15 +58,14 @@ def find_stream(
     if not name:
         return ""
     if "/" in name:
-        hint = "name one of those that `passdown handoff list` shows"
+        hint = "run `passdown handoff list` to see the documents"
         raise UsageError(f"{name} is not a stream document of this project", hint=hint)
     if not is_stream_name(name):
-        raise UsageError(f"{name} is not a valid stream name", hint=f"use kebab case, like {kebab(name)}")
+        hint = f"use lower-case words joined by `-`, like {kebab(name)}"
+        raise UsageError(f"{name} is not a valid stream name", hint=hint)
     paths = workspace.settings.paths
     if f"{paths.handoffs}/{name}" in {paths.events, paths.event_archive}:
-        raise UsageError(
-            f"{name} is already used as a folder for something else", hint="give the stream another name"
-        )
+        raise UsageError(f"{name} is already used as a folder for something else", hint="choose another name")
     return stream_path(paths, name)
 
 
@@ -253,7 +252,7 @@ def write_content(workspace: Workspace, content: StreamContent) -> None:
     files = [(event, render_event(name_event(event)).encode()) for event in split_content(content)]
     if any(len(data) > MOST_BYTES for _, data in files):
         hint = "shorten it; nothing was changed"
-        raise FormatError(f"a text in the document of {content.author} is longer than an event", hint=hint)
+        raise FormatError(f"a text in the document of {content.author} is too long for one event", hint=hint)
     mark_outdated(workspace)
     update_index(workspace.log, workspace.index)
     by_day = workspace.settings.events.layout is EventLayout.DAY

@@ -114,7 +114,7 @@ def finish_track(workspace: Workspace, account: Account, *, keep: bool = False) 
     With `keep` the ledger stays. Raises a UsageError if the session has no track.
     """
     if not account.track:
-        raise UsageError("the session has no track", hint="run `passdown track bind TRACK` first")
+        raise UsageError("this session has no track", hint="run `passdown track bind TRACK` first")
     before = account.track
     handoff = create_handoff(workspace, account, HandoffRequest(trigger=COMPLETE, archive=True, keep=keep))
     return TrackBinding(account=read_account(workspace, account.session), before=before, handoff=handoff)

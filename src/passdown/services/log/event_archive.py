@@ -156,7 +156,7 @@ def _check_rollup(name: str, data: bytes | None, skipped: int) -> Iterator[str]:
     elif skipped:
         yield f"{skipped} of its lines cannot be read"
     elif name_rollup(data.replace(b"\r\n", b"\n").decode("utf-8", "replace")) != name:
-        yield "its name does not match what it holds"
+        yield "its name does not match its content"
 
 
 def _read_copies(workspace: Workspace) -> Iterator[_Copy]:
@@ -180,5 +180,5 @@ def _judge(copy: _Copy, rollups: _Rollups) -> str:
     if copy.source is None:
         return "cannot be read as an event"
     if copy.source.rank.hash not in rollups.held.get(copy.day, ()):
-        return f"is in no rollup of {copy.day} with this text"
+        return f"is not in any rollup of {copy.day} with this text"
     return ""

@@ -200,7 +200,7 @@ def _create(
         if log.create(folder, name, render_event(stamped).encode()):
             return WrittenEvent(stamped, folder, name)
         if at >= LAST_INSTANT:
-            raise StorageError(f"there is no time later than {name}", hint="set this machine's clock")
+            raise StorageError(f"no event can be later than {name}", hint="correct this machine's clock")
         at = next_instant(at, [at])
 
 

@@ -87,11 +87,11 @@ def _label_stated(event: Event) -> Iterator[str]:
     yield from (f"{pair.key}: {pair.value}" for pair in event.decisions)
     yield from event.open_questions
     yield from (f"{pair.key}: {pair.value}" for pair in event.answers)
-    yield from (f"retracts {name}" for name in event.retracted_events)
+    yield from (f"retracted {name}" for name in event.retracted_events)
     yield from _label_progress(event)
     work = (*event.retracted_done, *event.retracted_decisions, *event.retracted_constraints)
     taken_back = (*work, *event.retracted_now, *event.retracted_receipts)
-    yield from (f"took back: {text}" for text in taken_back)
+    yield from (f"retracted: {text}" for text in taken_back)
 
 
 def _label_progress(event: Event) -> Iterator[str]:
@@ -171,11 +171,11 @@ def find_event(logs: Sequence[Sequence[EventLocation]], name: str) -> FoundEvent
     if len(found) == 1:
         return found[0]
     if not found:
-        raise PassdownError(f"there is no event {name}", hint="`passdown log` lists the events")
+        raise PassdownError(f"there is no event {name}", hint="run `passdown log` to see the events")
     names = [seen.place.rank.hash[:16] if exact else seen.place.rank.id for seen in found[:_CANDIDATES]]
     more = f" and {len(found) - _CANDIDATES} more" if len(found) > _CANDIDATES else ""
     problem = f"{name} matches {len(found)} events: {', '.join(names)}{more}"
-    raise PassdownError(problem, hint="name one of them in full")
+    raise PassdownError(problem, hint="type the full name of one")
 
 
 def list_places(workspace: Workspace, prefix: str = "", step: Step | None = None) -> Sequence[EventLocation]:

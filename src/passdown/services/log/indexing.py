@@ -74,8 +74,8 @@ def require_complete(index: "ReadProgress") -> None:
 
 def make_unread(count: int) -> UnreadError:
     """Make the error that says how many files were not read."""
-    files = "1 file of events has" if count == 1 else f"{count} files of events have"
-    return UnreadError(f"{files} not been read here yet", hint="run `passdown brief` to read all of them")
+    files = "1 event file has" if count == 1 else f"{count} event files have"
+    return UnreadError(f"{files} not been read yet", hint="run `passdown brief` to read them all")
 
 
 def find_changed(source: "SearchSource", known: Mapping[str, int]) -> Mapping[str, int] | None:

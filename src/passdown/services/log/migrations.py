@@ -95,7 +95,7 @@ def plan_migration(workspace: Workspace, path: str) -> MigrationPlan:
     says_something = event != Event(stream=event.stream)
     event = replace(event, branch=workspace.repository.branch(), type=TYPE, reason="migrated")
     if len(render_event(event)) > MAX_CHARS - 1000:
-        hint = "split it into parts and migrate each"
+        hint = "split it and migrate the parts one by one"
         raise PassdownError(f"{path} contains more than one event can hold", hint=hint)
     is_ours = find_view_owner(data) is ViewOwner.OURS
     is_in_place = path == view_place(workspace.repository, workspace.settings).path and not is_ours  # 1
@@ -116,8 +116,8 @@ def migrate(workspace: Workspace, plan: MigrationPlan, agent: str) -> Migrated:
     Raises a StorageError if the document has changed since; then nothing was written.
     """
     if workspace.documents.read(plan.path) != plan.data:
-        hint = "run the command again; the newer text was kept"
-        raise StorageError(f"{plan.path} has changed in the meantime; nothing was written", hint=hint)
+        hint = "run the command again; nothing was overwritten"
+        raise StorageError(f"{plan.path} has changed since; nothing was written", hint=hint)
     kept = _keep(workspace, plan)
     written = None
     if plan.says_something:

@@ -224,13 +224,13 @@ def _compare_commit(workspace: Workspace, scan: _Scan) -> Iterator[DamagedEvent]
         found = there.get((folder, name))
         if found is None:
             if name not in scan.names:
-                yield DamagedEvent(EventDamage.MISSING, "", path, "it is in the last commit")
+                yield DamagedEvent(EventDamage.MISSING, "", path, "the last commit has it")
             continue
         data = workspace.log.read(folder, name) or b""
         lf = data.replace(b"\r\n", b"\n")
         if committed not in {git_blob_id(data, like=committed), git_blob_id(lf, like=committed)}:
             names = ", ".join(source.rank.id for source in found.sources[:1]) if not is_rollup(name) else ""
-            yield DamagedEvent(EventDamage.ALTERED, names, path, "the last commit has another text")
+            yield DamagedEvent(EventDamage.ALTERED, names, path, "it differs from the last commit")
 
 
 def _compare_cache(
@@ -246,11 +246,11 @@ def _compare_cache(
             continue
         path = _path(workspace, place.folder, place.name)
         if (place.folder, place.name) in files and not is_rollup(place.name):
-            yield DamagedEvent(EventDamage.ALTERED, place.rank.id, path, "it had another text")
+            yield DamagedEvent(EventDamage.ALTERED, place.rank.id, path, "its text has changed")
         elif place.rank.id in ids:
-            yield DamagedEvent(EventDamage.ALTERED, place.rank.id, path, "another text has its id")
+            yield DamagedEvent(EventDamage.ALTERED, place.rank.id, path, "another event has its id")
         else:
-            yield DamagedEvent(EventDamage.MISSING, place.rank.id, path, "it was there before")
+            yield DamagedEvent(EventDamage.MISSING, place.rank.id, path, "it existed before")
 
 
 def check_committed(workspace: Workspace, log: EventLog, index: Index) -> CommittedView:

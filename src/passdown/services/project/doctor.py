@@ -293,10 +293,10 @@ def _find_hooks(examination: Examination) -> Iterator[Finding]:
     for host, files in examination.installed:
         for line in map(find_called, read_hook_lines(files.get(f"{PLUGIN}/{HOOKS}", b""))):
             words = split_line(line)
-            outcome = examination.programs.run(words) if words else ProgramResult(1, "it is not a command")
+            outcome = examination.programs.run(words) if words else ProgramResult(1, "not a command")
             if not outcome.is_done:
                 said = [one for one in outcome.text.splitlines() if one.strip()]
-                reason = said[-1] if said else f"it ended with {outcome.code}"
+                reason = said[-1] if said else f"exit code {outcome.code}"
                 yield findings.silent_hooks(host.title, host.name, line, reason)
 
 
@@ -333,7 +333,11 @@ def fix_findings(examination: Examination, findings: Sequence[Finding]) -> FixRe
     def write_rules() -> str:
         changes = plan_rules(workspace, is_private=is_private(workspace))
         write_setup(workspace, changes)
-        return f"wrote rules for git: {', '.join(change.shown for change in changes)}"
+        return f"wrote git rules: {', '.join(change.shown for change in changes)}"
+
+    def sweep() -> str:
+        count = examination.sweep()
+        return f"removed {count} unfinished write{'' if count == 1 else 's'}"
 
     def end_sessions() -> str:
         names = [one.account.agent for one in recover(workspace)]
@@ -342,7 +346,7 @@ def fix_findings(examination: Examination, findings: Sequence[Finding]) -> FixRe
     rules = {FindingKind.NOT_IGNORED, FindingKind.LINE_ENDS, FindingKind.VIEW_MERGE}
     steps: tuple[tuple[set[FindingKind], Callable[[], str]], ...] = (
         (rules, write_rules),  # 1
-        ({FindingKind.LEFTOVERS}, lambda: f"removed unfinished writes: {examination.sweep()}"),  # 2
+        ({FindingKind.LEFTOVERS}, sweep),  # 2
         ({FindingKind.SESSION}, end_sessions),  # 3
         ({FindingKind.VIEW}, lambda: f"rebuilt the view: {synthesize(workspace).written.path}"),  # 4
     )

@@ -142,10 +142,10 @@ def plan_install(target: InstallTarget) -> InstallPlan:
     """
     program = _need_program(target)
     if target.edits and not target.install.edit_hooks:
-        raise UsageError(f"{target.host.title} has no hook before an edit", hint="repeat without --edits")
+        raise UsageError(f"{target.host.title} has no hook before an edit", hint="leave out --edits")
     noted = _read_noted(target)
     if _is_elsewhere(target, noted):
-        hint = f"remove it first: {target.install.program} {' '.join(target.install.remove[0])}"
+        hint = f"remove it first: `{target.install.program} {' '.join(target.install.remove[0])}`"
         raise UsageError(f"{target.host.title} already has the plugin, from {noted.source}", hint=hint)
     files = tuple(_plan_files(target))
     settings, notes = _plan_settings(target)
@@ -169,7 +169,7 @@ def _need_program(target: InstallTarget) -> str:
     program = target.programs.find(target.install.program)
     if not program:
         hint = f"install {target.host.title} first, or add its folder to PATH"
-        raise UsageError(f"there is no program {target.install.program} on your PATH", hint=hint)
+        raise UsageError(f"{target.install.program} is not on your PATH", hint=hint)
     return program
 
 
@@ -190,9 +190,9 @@ def _told(file: UserFile, read: Callable[[S], T], data: S) -> T:
     try:
         return read(data)
     except Malformed as found:
-        raise FormatError(f"{file.path} {found.problem}", hint="fix it, then repeat") from found
+        raise FormatError(f"{file.path} {found.problem}", hint="fix it and run the command again") from found
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as found:
-        raise FormatError(f"{file.path}: {found}", hint="fix it, then repeat") from found
+        raise FormatError(f"{file.path}: {found}", hint="fix it and run the command again") from found
 
 
 def _read_text(file: UserFile) -> str:
@@ -352,8 +352,8 @@ def _last_line(text: str) -> str:
 def _write(edit: FileEdit) -> None:
     """Write a file, unless it has changed since it was read."""
     if edit.file.read() != edit.before:
-        hint = "run the command again; the newer text was kept"
-        raise StorageError(f"{edit.file.path} has changed in the meantime; it was not written", hint=hint)
+        hint = "run the command again; nothing was overwritten"
+        raise StorageError(f"{edit.file.path} has changed since; it was not written", hint=hint)
     if edit.after is not None:
         edit.file.documents.replace(edit.file.name, edit.after)
     else:
@@ -393,7 +393,7 @@ def _plan_removal(
     needed = [*([take] if noted.is_noted else []), *([forget] if noted.source else [])]
     program = target.programs.find(target.install.program)
     if needed and not program:
-        return (), (f"there is no program {target.install.program} on your PATH, so it was not called",)
+        return (), (f"{target.install.program} is not on your PATH, so it was not called",)
     return tuple((program, *one) for one in needed), ()
 
 

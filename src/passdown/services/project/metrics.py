@@ -24,7 +24,7 @@ def read_own_lines(workspace: Workspace) -> str:
     for documents, path, _ in list_places(workspace, layout.COSTS):
         if documents.exists(path):
             if documents.size(path) > _MOST_BYTES:
-                hint = "move it away; a new one will be started"
+                hint = "move it away; Passdown starts a new one"
                 raise StorageError(f"{path} is over {_MOST_BYTES} bytes, so it is not read", hint=hint)
             texts.append(documents.read(path).decode("utf-8", "replace"))
     return "\n".join(texts)

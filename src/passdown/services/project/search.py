@@ -135,12 +135,10 @@ def search(
 def _read_terms(text: str) -> tuple[SearchTerm, ...]:
     terms = parse_query(text)
     if not terms:
-        raise UsageError(
-            "there is no word to search for", hint="give at least one word with letters or digits"
-        )
+        raise UsageError("nothing to search for", hint="type at least one word with letters or digits")
     if sum(len(term.words) for term in terms) > MAX_WORDS:
-        hint = f"search for at most {MAX_WORDS}; a few rare words find more than many"
-        raise UsageError("there are too many words to search for", hint=hint)
+        hint = f"use at most {MAX_WORDS}; a few rare words find the most"
+        raise UsageError("too many words to search for", hint=hint)
     return terms
 
 

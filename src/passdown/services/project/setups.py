@@ -112,7 +112,7 @@ def _refuse_other_commits(workspace: Workspace, request: SetupRequest) -> None:
     settings = workspace.settings.commit
     names = [name for name in ("session_end", "handoff", "checkpoint") if getattr(settings, name)]
     if not request.commits and names:
-        hint = f"below [commit], set {', '.join(f'{name} = false' for name in names)}"
+        hint = f"under [commit], set {', '.join(f'{name} = false' for name in names)}"
         raise UsageError(f"{FILE_NAME} exists and was not changed", hint=hint)
 
 
@@ -145,14 +145,14 @@ def plan_key(workspace: Workspace, *, is_new: bool) -> SetupChange | None:
     """
     text = read_if_there(workspace.documents, FILE_NAME)
     if text is None:
-        raise UsageError("the project is not set up", hint="run `passdown init` first")
+        raise UsageError("this project is not set up", hint="run `passdown init` first")
     is_ours = has_block(text, PROJECT_BLOCK)
     if workspace.settings.project.key and not is_new:
         return None
     key = f"p-{workspace.entropy.token(_KEY_BYTES).hex()}"
     if not is_ours and "project" in tomllib.loads(text.decode().replace("\r\n", "\n")):
-        hint = f'write key = "{key}" below [project]'
-        raise UsageError(f"{FILE_NAME} has a section [project] of your own; it was not changed", hint=hint)
+        hint = f'add key = "{key}" under [project]'
+        raise UsageError(f"{FILE_NAME} has a [project] section of your own, so it was not changed", hint=hint)
     return SetupChange(FILE_NAME, text, put_block(text, key_lines(key), PROJECT_BLOCK))
 
 
@@ -174,8 +174,8 @@ def write_setup(workspace: Workspace, changes: tuple[SetupChange, ...]) -> None:
                 documents.replace(change.path, change.after)
         if not is_written:
             documents.size(change.path)  # a link, which cannot be reached, is reported as such
-            hint = "run the command again; the newer text was kept"
-            raise StorageError(f"{change.shown} has changed in the meantime; it was not written", hint=hint)
+            hint = "run the command again; nothing was overwritten"
+            raise StorageError(f"{change.shown} has changed since; it was not written", hint=hint)
 
 
 # --- removing -------------------------------------------------------------------------------------

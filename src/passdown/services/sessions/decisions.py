@@ -127,8 +127,8 @@ def need_replaceable(workspace: Workspace, planned: PlannedDecision) -> None:
         f"{one.text} ({one.agent}, {age_words(workspace.now() - one.at)} ago)" for one in planned.replaces
     )
     raise HeldError(
-        f"{planned.fact.key} is decided already: {shown}",
-        hint=f"add --replace to replace {what}, or use another key, such as {planned.free_key}",
+        f"{planned.fact.key} is already decided: {shown}",
+        hint=f"add --replace to replace {what}, or choose another key, such as {planned.free_key}",
     )
 
 

@@ -135,7 +135,7 @@ def append_facts(
     """Append all that a session says in one write; nothing if one of them is too long for a line."""
     for one in new_facts:
         if not fits_a_line(one):
-            hint = f"say it in at most {MAX_CHARS} characters; put longer text into a file"
+            hint = f"shorten it to {MAX_CHARS} characters; put longer text in a file"
             raise UsageError(f"{one.kind.value}: a text of {len(one.text)} characters is too long", hint=hint)
     return workspace.journals.extend(
         account.session,

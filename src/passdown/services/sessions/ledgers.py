@@ -44,11 +44,9 @@ from passdown.services.workspace.workspaces import Workspace
 ROUNDS: Final = 3
 """How often to try to take in a ledger that is being edited."""
 
-_LONG: Final = f"cut it to {MAX_CHARS} characters; put longer text into a file"
-_STATE_HINT: Final = (
-    "it has the session's values again; change those with `passdown track bind` or in the ledger"
-)
-_BUSY: Final = "it was not changed; `passdown status` lists the sessions"
+_LONG: Final = f"shorten it to {MAX_CHARS} characters; put longer text in a file"
+_STATE_HINT: Final = "restored the session's values; change them with `passdown track bind` or in the ledger"
+_BUSY: Final = "not changed; run `passdown status` to see the sessions"
 
 
 @record
@@ -134,7 +132,7 @@ def open_ledger(workspace: Workspace, account: Account) -> OpenedLedger:
     reading = read_ledger(workspace, account)
     if not reading.problems:
         long = [one for one in _edits(workspace, account, reading.ledger) if not fits_a_line(one)]
-        problems = tuple(error(1, one.kind.value, "is too long to take in", _LONG) for one in long)
+        problems = tuple(error(1, one.kind.value, "is too long to record", _LONG) for one in long)
         reading = replace(reading, problems=problems)
     if not reading.problems:
         edits += _take_in(workspace, account, reading.ledger)
@@ -174,8 +172,8 @@ def _tell_moved(workspace: Workspace, account: Account, ledger: Ledger, facts: S
         key = rows.get(fact.text, fact.key)
         if fact.kind == FactKind.DECISION and fact.key != key:
             workspace.warn(
-                f"{account.start.ledger}: {key} is the key of another session's decision; "
-                f"your row is kept as {fact.key}"
+                f"{account.start.ledger}: another session already decided {key}; "
+                f"your row was recorded as {fact.key}"
             )
 
 
@@ -434,5 +432,5 @@ def _read_state(workspace: Workspace, path: str, text: str) -> SessionState:
     try:
         return parse_session_state(text) if text else SessionState()
     except FormatError:
-        workspace.warn(f"{path}: it could not be read as JSON, so it was written again")
+        workspace.warn(f"{path}: rewritten, because it was not valid JSON")
         return SessionState()

@@ -88,7 +88,7 @@ def find_session(
     if len(here) > 1:  # 3
         names = ", ".join(f"{one.session} ({one.agent})" for one in here)
         raise SeveralSessionsError(
-            f"several sessions are running here: {names}", hint="name one with --session"
+            f"several sessions are running here: {names}", hint="choose one with --session ID"
         )
     return here[0] if here else None
 
@@ -112,7 +112,9 @@ def _find_named(workspace: Workspace, accounts: Sequence[Account], wanted: str) 
         return found
     if any(is_called(account, wanted) for account in read_accounts(workspace)):
         raise UsageError(f"session {wanted} has ended", hint="run `passdown start` to start another")
-    raise UnknownSessionError(f"there is no session {wanted}", hint="`passdown status` lists the sessions")
+    raise UnknownSessionError(
+        f"there is no session {wanted}", hint="run `passdown status` to see the sessions"
+    )
 
 
 def find_called(workspace: Workspace, name: str) -> Account | None:

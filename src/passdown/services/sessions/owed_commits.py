@@ -236,13 +236,13 @@ def _say_when(
     """Say which hook commits files that nothing is in the way of."""
     owed = _choose(workspace, (CommitTrigger.OWED,))
     if owed is CommitTrigger.OWED and _is_owed(workspace, paths):
-        return UncommittedFiles(paths=paths, reason="the next start of a session commits them")
+        return UncommittedFiles(paths=paths, reason="the next session start commits them")
     if isinstance(trigger, NotDue):
         minutes = workspace.settings.commit.checkpoint_minutes
         last = (trigger.until or workspace.now()) - timedelta(minutes=minutes)
         age = age_words(max(workspace.now() - last, timedelta(0)))
-        reason = f"the last checkpoint commit was {age} ago; there is at most one in {minutes} minutes"
+        reason = f"the last checkpoint commit was {age} ago, and they are at least {minutes} minutes apart"
         return UncommittedFiles(paths=paths, reason=reason, until=trigger.until)
     if trigger is CommitTrigger.OWED:
-        return UncommittedFiles(paths=paths, reason="they are committed when their session has ended")
-    return UncommittedFiles(paths=paths, reason="the end of a turn or of the session commits them")
+        return UncommittedFiles(paths=paths, reason="they are committed when their session ends")
+    return UncommittedFiles(paths=paths, reason="they are committed at the end of the turn or session")

@@ -45,7 +45,7 @@ def _choose(accounts: Sequence[Account], wanted: str, fits: Callable[[Account, s
     found = [one for one in accounts if fits(one, wanted)]
     if len(found) > 1:
         raise SeveralSessionsError(
-            f"several sessions fit {wanted}: {_list(found)}", hint="give one of these ids to --session"
+            f"{wanted} matches several sessions: {_list(found)}", hint="pass one of these ids to --session"
         )
     return found[0] if found else None
 
@@ -63,7 +63,8 @@ def _unknown(accounts: Sequence[Account], fitting: Sequence[Account], wanted: st
     """Make the error for a name that no session has which can go on."""
     if fitting:
         return UsageError(
-            f"what fits {wanted} has ended: {_list(fitting)}", hint="run `passdown start` to start another"
+            f"every session that matches {wanted} has ended: {_list(fitting)}",
+            hint="run `passdown start` to start another",
         )
     by_name = {
         name.casefold(): one
@@ -73,7 +74,7 @@ def _unknown(accounts: Sequence[Account], fitting: Sequence[Account], wanted: st
     near = dict.fromkeys(by_name[name].session for name in get_close_matches(wanted.casefold(), by_name))
     nearest = [one for one in accounts if one.session in near]
     running = [one for one in accounts if one.ended_at is None]
-    hints = [f"nearest: {_list(nearest)}"] if nearest else [f"there are {_list(running)}"] if running else []
+    hints = [f"similar: {_list(nearest)}"] if nearest else [f"running: {_list(running)}"] if running else []
     hint = "; ".join([*hints, "`passdown start --session ID` starts one"])
     return UnknownSessionError(f"there is no session {wanted}", hint=hint)
 

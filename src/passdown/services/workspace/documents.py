@@ -192,6 +192,6 @@ def _says_the_same(before: AnyDocument, after: AnyDocument) -> bool:
 def write_repair(documents: Documents, repair: Repair) -> None:
     """Write a repair; raise `StorageError` if the file has changed since it was planned."""
     if documents.read(repair.path) != repair.before.encode():
-        hint = "run the command again; the newer text was kept"
-        raise StorageError(f"{repair.path} has changed in the meantime; nothing was written", hint=hint)
+        hint = "run the command again; nothing was overwritten"
+        raise StorageError(f"{repair.path} has changed since; nothing was written", hint=hint)
     documents.replace(repair.path, repair.after.encode())
