@@ -70,7 +70,7 @@ def test_a_start_reads_the_newest_events_and_says_how_many_it_did_not_read(cold:
     answer = cold.start()
 
     brief = context(answer)
-    assert "Only the newest 20 events were read; still unread: 80 files. `passdown brief` reads all" in brief
+    assert "Only the newest 20 events were read; not read yet: 80 files. `passdown brief` reads all" in brief
     assert "did 99" in brief
     assert "choice 80" in brief
     assert "choice 70" not in brief
@@ -84,7 +84,7 @@ def test_one_file_that_was_not_read_is_one_file(cold: Cold, monkeypatch: pytest.
 
     answer = cold.start()
 
-    assert f"Only the newest {COUNT - 1} events were read; still unread: 1 file. `passdown brief`" in context(
+    assert f"Only the newest {COUNT - 1} events were read; not read yet: 1 file. `passdown brief`" in context(
         answer
     )
     assert "; 1 event file not read yet (" in answer["systemMessage"]
@@ -94,7 +94,7 @@ def test_one_file_that_was_not_read_is_one_file(cold: Cold, monkeypatch: pytest.
 def test_the_next_hooks_read_the_rest_and_no_view_is_made_before(cold: Cold) -> None:
     for left in (80, 60, 40, 20):
         session = f"session-{left}"
-        assert f"still unread: {left} files" in context(cold.start(session))
+        assert f"not read yet: {left} files" in context(cold.start(session))
         assert not cold.has(LOCAL)
         cold.end(session)
 
@@ -245,7 +245,7 @@ def test_new_events_of_others_are_read_in_portions_too(cold: Cold) -> None:
     cold.end()
     brief = context(cold.start(NEXT))
 
-    assert f"the newest {COUNT + PORTION} events were read; still unread: 5 files" in brief
+    assert f"the newest {COUNT + PORTION} events were read; not read yet: 5 files" in brief
     assert count_viewed(cold) == COUNT  # the last one that was whole
     cold.end(NEXT)
     cold.start("third")

@@ -135,7 +135,7 @@ def _make_head(brief_input: BriefInput, show: FactLines) -> Iterator[BriefPart]:
     unread: list[BriefLine] = []
     if brief_input.unread:  # C131
         left = "1 file" if brief_input.unread == 1 else f"{brief_input.unread:,} files"
-        read = f"Only the newest {brief_input.read:,} events were read; still unread: {left}"
+        read = f"Only the newest {brief_input.read:,} events were read; not read yet: {left}"
         unread.append(BriefLine(f"{read}. `passdown brief` reads all"))
     yield _plain_part(1, "unread", "Not all events were read yet", unread)._replace(head=1)
     yield _part(brief_input, show, FactKind.FEEDBACK)._replace(head=_FEEDBACK)
