@@ -566,7 +566,7 @@ def test_a_commit_that_fails_is_logged_and_the_host_is_answered(
 
     answer = scene.start(NEXT)
 
-    assert answer["systemMessage"].startswith("Passdown: ")
+    assert answer["systemMessage"].startswith("Passdown is on. ")
     assert "SessionStart: not committed: " in scene.host.log()
 
 

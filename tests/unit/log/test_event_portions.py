@@ -73,7 +73,7 @@ def test_no_view_is_made_from_a_part_of_the_events() -> None:
     with pytest.raises(UnreadError, match=r"^1 event file has not been read yet$") as found:
         make_text(index)
 
-    assert found.value.hint == "run `passdown brief` to read all of them"
+    assert found.value.hint == "run `passdown brief` to read them all"
     update_portion(log, index)
     assert "event_count: 3" in make_text(index)
 

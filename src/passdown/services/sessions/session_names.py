@@ -1,4 +1,4 @@
-"""Find the session that a user names: by an id, an agent, a nickname, or how one of these begins (C161)."""
+"""Find the session that a user names by an id, an agent, a nickname, or the start of one (C161)."""
 
 from collections.abc import Callable, Sequence
 from difflib import get_close_matches
@@ -18,12 +18,12 @@ _NAMED: Final = 5
 def find_by_name(workspace: Workspace, wanted: str, *, may_have_ended: bool = False) -> Account:
     """Return the session that a name means.
 
-    1. The only one that has not ended and has the name: its id, an id of its host, its agent or its nickname.
-    2. If one has the id or the agent, and has ended, no other is meant: it is not reopened, but may be read.
-    3. The only one that has not ended and has an id or an agent that begins so.
-    4. If nobody changes it, the only one that has ended.
+    1. The only session that has not ended and has the name: its id, an id of its host, its agent or nickname.
+    2. If an ended session has this id or agent, it is meant and no other: it can be read, but not reopened.
+    3. The only session that has not ended whose id or agent starts like this.
+    4. If the session is only read, the only ended one that matches.
 
-    Otherwise raises a UsageError that lists the sessions that fit, or come nearest.
+    Otherwise raises a UsageError that lists the matching sessions, or similar ones.
     """
     opened = [one for one in read_open(workspace) if one.ended_at is None]
     found = _choose(opened, wanted, _has_name)  # 1
@@ -60,7 +60,7 @@ def _begins(account: Account, wanted: str) -> bool:
 
 
 def _unknown(accounts: Sequence[Account], fitting: Sequence[Account], wanted: str) -> UsageError:
-    """Make the error for a name that no session has which can go on."""
+    """Make the error for a name without a session that could be continued."""
     if fitting:
         return UsageError(
             f"every session that matches {wanted} has ended: {_list(fitting)}",
@@ -80,7 +80,7 @@ def _unknown(accounts: Sequence[Account], fitting: Sequence[Account], wanted: st
 
 
 def _list(accounts: Sequence[Account]) -> str:
-    """Name sessions, the newest ones if there are many."""
+    """List sessions in words; if there are many, only the newest."""
     shown = [f"{one.session} ({one.agent}{', ended' if one.ended_at else ''})" for one in accounts[-_NAMED:]]
     rest = len(accounts) - len(shown)
     return ", ".join([*shown, *([f"and {rest} more"] if rest else [])])
