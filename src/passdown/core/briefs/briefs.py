@@ -133,7 +133,7 @@ def _make_head(brief_input: BriefInput, show: FactLines) -> Iterator[BriefPart]:
     now = _one_part(FactKind.NOW, aim.now, NO_NOW, show)
     yield now._replace(title=aim.work_name.capitalize(), kind=aim.work_name.replace(" ", "_"))
     unread: list[BriefLine] = []
-    if brief_input.unread:  # C131
+    if brief_input.unread:  # only a brief may be made from a part of the events (C131)
         left = "1 file" if brief_input.unread == 1 else f"{brief_input.unread:,} files"
         read = f"Only the newest {brief_input.read:,} events were read; not read yet: {left}"
         unread.append(BriefLine(f"{read}. `passdown brief` reads all"))

@@ -367,7 +367,8 @@ def _list_edits(
     old = {make_key(text): entry for text, entry in zip(before, entries, strict=False)}
     new = {make_key(text): text for text in after}
     for key, entry in old.items():
-        if key not in new and not (kind is FactKind.QUESTION and is_escalation(entry.text)):  # C154
+        # Only a person may answer an escalation, and it is unknown who removed it here (C154).
+        if key not in new and not (kind is FactKind.QUESTION and is_escalation(entry.text)):
             yield NewFact(FactKind.RETRACTION, entry.text, kind.value)
     yield from (NewFact(kind, text) for key, text in new.items() if key not in old)
 
