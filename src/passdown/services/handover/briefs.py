@@ -403,7 +403,7 @@ class _BriefReader:
         return next(iter(work_of_events([self._legacy])))
 
     def _is_over(self, aim: CurrentWork) -> bool:
-        """Return whether the session whose work is shown has stopped; events already know it of theirs."""
+        """Return whether the work that is shown is over; work from events already has that flag."""
         if aim.now is None or aim.now.event or aim.now.session in self._foreign:
             return aim.is_over
         own = self._account
